@@ -36,7 +36,7 @@ bool stores(Precision precision, DataType type) {
   }
 }
 
-// Some engines convert; with the others the file decides, so it must have weights of that type.
+// Some engines convert; for the others the file decides, so its weights must have that type.
 Status check_precision(const BenchRequest& request, const model::Graph& graph) {
   if (request.precision == Precision::kFp32 || engine::named(request.engine).takes_precision) return {};
   const bool stored = std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const model::TensorInfo& tensor) {
@@ -75,7 +75,7 @@ void add_request(const BenchRequest& request, plan::Plan& plan) {
   plan.options = request.engine_options;
 }
 
-// The machine with its limits, measured if they are not known.
+// The machine with its limits, measured if unknown.
 Result<machine::Machine> know_cpu(bool fresh, const RunControl& control) {
   limits::LimitOptions how;
   how.fresh = fresh;
@@ -83,7 +83,7 @@ Result<machine::Machine> know_cpu(bool fresh, const RunControl& control) {
   return limits::machine_with_limits(how);
 }
 
-// On another device than the CPU; one that is not in the catalogue is measured without a limit beside it.
+// On a device other than the CPU; one missing from the catalogue is measured without a limit beside it.
 Result<measure::Measurement> bench_on_device(const BenchRequest& request, const plan::Plan& plan,
                                              const model::Graph& graph, measure::BenchOptions how, Clock& clock) {
   Result<cost::DeviceLimits> limits = predict::limits_of(request.device, request.engine_options);

@@ -1,4 +1,5 @@
-// `ridge bench MODEL` but for options and text: plans the model's run on a device and measures it beside the device's limit. Prints nothing.
+// `ridge bench MODEL` without options and text: plans the model's run on a device and measures it beside the device's limit.
+// Prints nothing.
 #pragma once
 
 #include <map>
@@ -16,10 +17,10 @@ namespace ridge::app {
 
 struct BenchRequest {
   std::string model;       // path
-  model::Binding binding;  // insists on the batch if one was asked for
+  model::Binding binding;  // insists on the batch if one was requested
   Precision precision = Precision::kFp32;
   plan::Device device;
-  std::optional<int> threads;  // of each instance; absent: all usable ones, shared out
+  std::optional<int> threads;  // of each instance; absent: all usable ones, divided
   int instances = 1;
   std::string engine = plan::kUsualEngine, engine_library;
   std::map<std::string, std::string> engine_options;
@@ -27,9 +28,9 @@ struct BenchRequest {
   measure::BenchOptions how;  // energy, device, interrupted and progress are set here
 };
 
-// Whether the model is a script of its engine: it has no graph, so there is neither cost nor limit.
+// Whether the model is a script of the fake engine: no graph, so neither cost nor limit.
 bool is_script(const BenchRequest& request);
-// What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
+// Why `graph` cannot be measured as requested: open dimensions, another batch, a precision that neither file nor engine has.
 Status check(const BenchRequest& request, const model::Graph& graph);
 
 // `graph`: bound; null for a script. Interrupted, the measurement until then.

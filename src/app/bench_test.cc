@@ -85,9 +85,9 @@ TEST_F(BenchTest, WhatTheFileCannotGiveIsRefusedBeforeItIsMeasured) {
   EXPECT_EQ(check(request_, *fixed).error().code, Code::kInvalid);
   set_batch(2);
   EXPECT_TRUE(check(request_, *fixed));
-  request_.precision = Precision::kFp16;  // the fake engine takes any
+  request_.precision = Precision::kFp16;  // the fake engine accepts any
   EXPECT_TRUE(check(request_, *fixed));
-  request_.engine = plan::kUsualEngine;  // this one computes what is stored
+  request_.engine = plan::kUsualEngine;  // this one computes the stored type
   EXPECT_EQ(check(request_, *fixed).error().code, Code::kInvalid);
 }
 

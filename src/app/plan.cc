@@ -21,7 +21,7 @@ plan::Plan bounded_plan(const PlannedModel& model) {
   return plan;
 }
 
-// Where something rests on it. A refusal is no error: there is no estimate then, and why is kept.
+// If something depends on it. A refusal is no error: there is no estimate then, with the reason.
 void add_engine_graph(PlannedModel& model) {
   const bool asked = can_be_estimated(model) || model.request.memory;
   if (!model.device.machine || !asked) return;

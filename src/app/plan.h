@@ -1,5 +1,5 @@
-// What a model costs and the least time a device needs for it, before anything runs; and the answers to further questions: time
-// estimated, load, cost, memory, training. Prints nothing; plan() is the main path.
+// A model's cost and the least time that a device needs for it, before anything runs; and the answers to further questions:
+// estimated time, load, cost, memory, training. Prints nothing; plan() is the main path.
 #pragma once
 
 #include <cstdint>
@@ -26,49 +26,49 @@
 
 namespace ridge::app {
 
-// What takes seconds to minutes.
+// Steps that take seconds to minutes.
 enum class PlanPhase { kMachine, kCalibration, kVerification };
 
 struct PlanControl {
   // The control of a phase lives as long as the phase.
   std::function<RunControl(PlanPhase)> begin = [](PlanPhase) { return RunControl{}; };
-  // After --calibrate: kept in the file `path`; "": this machine was calibrated before.
+  // After --calibrate: stored in the file `path`; "": this machine was already calibrated.
   std::function<void(const predict::Efficiency&, const std::string& path)> calibrated = [](const auto&, const auto&) {};
-  // The engine takes longer than a second to say what it runs; what can be said without it, the estimate being rough.
+  // The engine needs more than a second for its graph; the answers without it, with a rough estimate.
   std::function<void(double bound_ms, std::optional<double> estimate_ms)> waiting = [](double, auto) {};
   Clock* clock = &system_clock();
-  std::string program = "/proc/self/exe";  // what takes predict::kEngineVerb
+  std::string program = "/proc/self/exe";  // takes predict::kEngineVerb
 };
 
-// The device that is planned for: this machine's CPU, or a GPU: one of the catalogue, or in this machine.
+// The planned device: this machine's CPU, or a GPU: one of the catalogue, or in this machine.
 struct PlanDevice {
   std::optional<machine::Machine> machine;
   std::optional<catalogue::CatalogueDevice> gpu;
   std::optional<limits::NvidiaGpu> here;  // the GPU is this one
-  double memory_bytes = 0;                // what a model may take; 0: not known
+  double memory_bytes = 0;                // available to a model; 0: not known
 };
 
 struct StoredVerification {
   predict::Verification verification;
-  std::string file;  // the ledger that keeps it
+  std::string file;  // path of the ledger
 };
 
 struct LoadPlan {
   sizing::Load goal;
   sizing::Capacity capacity;
-  std::string instances_reason;  // why so many per machine
+  std::string instances_reason;  // reason for the number per machine
 };
 
 struct CostPlan {
   sizing::Economics economics;
-  sizing::Service service;  // what was priced: of several ways to run the one with the most rows per second
-  std::string unit;         // what a row is called
+  sizing::Service service;  // the priced way to run: the one with the most rows per second
+  std::string unit;         // name of a row
 };
 
-// What a process needed that ran the model, or where it was stopped.
+// Memory needed by a process that ran the model, or the limit that stopped it.
 struct MeasuredMemory {
   std::optional<predict::EngineReport> report;
-  double stopped_at = 0;  // [bytes]; 0: it was not stopped
+  double stopped_at = 0;  // [bytes]; 0: not stopped
 };
 
 // [bytes]
@@ -88,12 +88,12 @@ struct MemoryPlan {
 struct ModelPlan {
   predict::Forecast forecast;  // at the first batch
   PlanDevice device;
-  std::vector<std::string> reasons;                // of the plan that is bounded
-  std::optional<predict::Efficiency> efficiency;   // of this machine, if it was calibrated
-  std::string no_engine_graph;                     // why the engine did not say what it runs
-  std::optional<predict::Estimate> estimate;       // where the machine is calibrated
+  std::vector<std::string> reasons;                // of the bounded plan
+  std::optional<predict::Efficiency> efficiency;   // of this machine, if calibrated
+  std::string no_engine_graph;                     // why the engine's graph is missing
+  std::optional<predict::Estimate> estimate;       // on a calibrated machine
   std::optional<predict::DeviceEstimate> carried;  // of a GPU with a rate for the precision
-  std::vector<predict::CurvePoint> curve;          // empty unless a range of batches was asked for
+  std::vector<predict::CurvePoint> curve;          // empty unless a range of batches was requested
   std::optional<StoredVerification> verified;
   std::optional<LoadPlan> load;
   std::optional<CostPlan> cost;
@@ -104,16 +104,16 @@ struct ModelPlan {
 // `graph`: of `unbound`, as `request` binds it; it has no open symbols.
 Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
                        const PlanControl& control);
-// Whether the answer is no: the load cannot be carried, or the memory does not suffice.
+// Whether the answer is no: the load is too high, or the memory too small.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);
-// What was predicted and measured on the calibrated machine so far.
+// Predictions and measurements on the calibrated machine so far.
 Json ledger_json(const predict::Efficiency& efficiency);
 
-// Calibrates this machine, unless it is and `request` does not want it fresh.
+// Calibrates this machine, unless it is or `request` asks for a fresh one.
 Status calibrate(const PlanRequest& request, const PlanControl& control);
 
-// A language model by its dimensions, and how its file stores weights and cache where it is a file of weights.
+// A language model from its dimensions, and the storage of weights and cache if it is a file of weights.
 struct LlmSource {
   sizing::LlmModel model;
   std::optional<sizing::WeightFormat> stored;
@@ -125,7 +125,7 @@ Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource&
 
 struct LlmPlan {
   sizing::LlmForecast forecast;
-  std::vector<sizing::LlmForecast> by_weights;  // the same in every form of weights
+  std::vector<sizing::LlmForecast> by_weights;  // the same in every weight format
   std::optional<CostPlan> cost;                 // of decoding with as many sequences as fit, one token each per step
 };
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup wishes,

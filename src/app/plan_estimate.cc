@@ -1,4 +1,4 @@
-// The time that a device will really need: calibration, estimate, and its comparison with a run.
+// The estimated real time on a device: calibration, estimate, and comparison with a run.
 #include "app/plan_model.h"
 #include "model/inputs.h"
 #include "predict/calibrate.h"
@@ -33,7 +33,7 @@ Status calibrate_machine(const machine::Machine& machine, bool fresh, const Plan
   return {};
 }
 
-// The relative error that the ledger of verified predictions shows, if it holds enough of them.
+// The relative error from the ledger of verified predictions, if it holds enough of them.
 std::optional<double> seen_error(const predict::Efficiency& efficiency) {
   return predict::ledger_error(predict::read_ledger(ledger_of(efficiency.machine)), efficiency.engine_version);
 }

@@ -1,4 +1,4 @@
-// Sizing of a language model from its dimensions, on the device that is planned for.
+// Sizing of a language model from its dimensions, on the planned device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace ridge::app {
 namespace {
 
 constexpr int64_t kDefaultContext = 4096, kDefaultPrompt = 1024;
-constexpr double kDefaultReservePercent = 10;  // as vLLM's gpu_memory_utilization 0.9
+constexpr double kDefaultReservePercent = 10;  // like vLLM's gpu_memory_utilization 0.9
 
 Result<LlmSource> source_of(const Result<sizing::LlmConfig>& config) {
   if (!config) return config.error();
@@ -55,7 +55,7 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
     return source_of(sizing::llm_config_from_json(json, request.model));
   }
   model::Binding binding = request.binding;
-  binding.batch.reset();  // the cache's inputs are sized whatever it is
+  binding.batch.reset();  // the cache's inputs are sized in any case
   RIDGE_ASSIGN(const model::Graph graph, model::read(request.model, binding));
   Result<sizing::LlmGraph> found = sizing::llm_from_graph(graph, request.model);
   if (!found) return wrap(found.error(), request.model);
@@ -66,7 +66,7 @@ Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource&
   const LlmRequest& llm = request.llm;
   sizing::LlmSetup wishes;
   wishes.precision = request.precision;
-  const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed so
+  const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed in FP32
   if (!llm.precision_given && wide) wishes.precision = Precision::kFp32;
   if (llm.weights.empty() && source.stored) {
     wishes.weights = *source.stored;

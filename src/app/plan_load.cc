@@ -1,4 +1,4 @@
-// What follows from the time of one run: instances and machines for a load, and what a row costs.
+// Results from the time of one run: instances and machines for a load, and the cost of a row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Result<Service> service_from(const std::string& path) {
                  fmt::format("measured, {} threads, {}", measured->threads, path)};
 }
 
-// Of what was planned, the first that there is.
+// The first of the planned forms that exists.
 std::vector<Service> planned_services(const ModelPlan& plan) {
   const int64_t batch = plan.forecast.batch;
   if (plan.estimate && plan.curve.empty()) return {{batch, plan.estimate->ms, "estimate"}};
@@ -46,7 +46,7 @@ std::vector<Service> planned_services(const ModelPlan& plan) {
   return services;
 }
 
-// Instances that a machine holds at a time, and what says so.
+// Instances that a machine holds at a time, and the reason.
 struct PerMachine {
   int64_t instances = 1;
   std::string reason;
@@ -63,7 +63,7 @@ PerMachine per_machine(const LoadRequest& request, const ModelPlan& plan) {
   return {by_threads, fmt::format("{} of {} threads each", plan.forecast.threads, usable)};
 }
 
-// Given by an option, or assumed with the reason in `source`.
+// From an option, or assumed with the reason in `source`.
 Assumption assume(const char* name, const char* unit, const std::optional<double>& given, const char* option,
                   double otherwise, const char* source) {
   if (given) return {name, *given, unit, Origin::kAssumed, std::string("given, ") + option};

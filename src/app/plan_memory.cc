@@ -1,4 +1,4 @@
-// What running or training the model needs of the device's memory, and what fits into it.
+// The device memory needed to run or train the model, and what fits into it.
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ void set_limit(const MemoryRequest& request, const PlanDevice& device, MemoryPla
     plan.limit_origin = device.machine->memory.limit_bytes ? "of the control group" : "of the machine";
 }
 
-// The largest batch, by the peak at another one than the plan's; none where the batch cannot be another one.
+// The largest batch, from the peak at a second batch; none where the batch is fixed.
 Result<std::optional<int64_t>> max_batch_of(const PlannedModel& model, const MemoryPlan& plan,
                                             const std::function<Result<double>(const model::Graph&)>& peak_of) {
   const int64_t batch = model.request.batch.first, other = 2 * std::max<int64_t>(batch, 2);
@@ -44,7 +44,7 @@ Result<MeasuredMemory> measure_memory(const PlannedModel& model, double limit_by
   return wrap(report.error(), "--measure");
 }
 
-// At another batch, by the engine's graph if that was told for the first one.
+// At another batch, from the engine's graph if it was available for the first one.
 Result<double> peak_here(const PlannedModel& model, const model::Graph& graph) {
   if (!model.engine_graph) return predict::inference_memory(graph, nullptr).peak;
   RIDGE_ASSIGN(const model::Graph executed, ask_for_engine_graph(model, graph));

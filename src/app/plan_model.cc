@@ -14,7 +14,7 @@ constexpr Nanoseconds kPatience = std::chrono::seconds(1);
 constexpr Nanoseconds kLongestQuestion = std::chrono::minutes(5);
 constexpr double kMemoryShare = 0.9;
 
-// What can be said without the engine.
+// The answers that need no engine.
 void give_quick_estimate(const PlannedModel& model) {
   const Result<std::optional<predict::Estimate>> quick = estimate_of(model, model.graph);
   const bool known = quick && *quick;
@@ -53,7 +53,7 @@ Result<model::Graph> graph_at(const PlannedModel& model, int64_t batch) {
 
 std::optional<model::Graph> graph_with_rows(const PlannedModel& model, int64_t rows) {
   Result<model::Graph> graph = graph_at(model, rows);
-  // A shape given whole, or a batch that the file fixes, leaves the graph as it is or contradicts the new batch.
+  // A full shape, or a batch fixed by the file, leaves the graph unchanged or contradicts the new batch.
   if (!graph || rows_of(*graph) != rows) return std::nullopt;
   return std::move(*graph);
 }

@@ -1,4 +1,5 @@
-// The steps of `ridge plan MODEL`: the device, the model on it, and an answer to each question. app::plan() takes them in turn.
+// The steps of `ridge plan MODEL`: the device, the model on it, and the answer to each question. app::plan() calls them in
+// order.
 #pragma once
 
 #include <optional>
@@ -12,55 +13,55 @@
 
 namespace ridge::app {
 
-// Reads the machine, and measures its limits if they are not known; nothing of that for a GPU.
+// Reads the machine, and measures its limits if unknown; a GPU needs neither.
 Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& control);
-// `threads` counts for the CPU only, `accumulate` for GPUs.
+// `threads` applies to the CPU only, `accumulate` to GPUs.
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads,
                                      cost::Accumulate accumulate = cost::Accumulate::kAny);
 
-// The model on its device. Immutable once plan() has made it.
+// The model on its device. Immutable once plan() has built it.
 struct PlannedModel {
   const PlanRequest& request;
   const model::UnboundModel& unbound;
-  const model::Graph& graph;  // at the first batch, likewise costs and plan
+  const model::Graph& graph;  // at the first batch, like costs and plan
   const PlanControl& control;
   cost::Costs costs;
   PlanDevice device = {};
   cost::DeviceLimits limits = {};
   plan::Plan plan = {};  // on the CPU
   std::optional<predict::Efficiency> efficiency = {};
-  std::optional<model::Graph> engine_graph = {};  // what the engine runs; absent: not asked, or refused
-  std::string no_engine_graph = {};               // why it was refused
+  std::optional<model::Graph> engine_graph = {};  // the engine's graph; absent: not requested, or refused
+  std::string no_engine_graph = {};               // reason of the refusal
 };
 
-// The model at another batch: an error where the file fixes the batch or a shape was given whole; the second is absent there.
+// The model at another batch: an error where the file fixes the batch or a full shape was given; the second is absent then.
 Result<model::Graph> graph_at(const PlannedModel& model, int64_t batch);
 std::optional<model::Graph> graph_with_rows(const PlannedModel& model, int64_t rows);
-// The graph that the engine runs in place of `bound`. control.waiting is called where that takes longer than a second.
+// The engine's graph in place of `bound`. Calls control.waiting if it takes longer than a second.
 Result<model::Graph> ask_for_engine_graph(const PlannedModel& model, const model::Graph& bound);
-// What a process may take that opens a model: nine tenths of the memory that this machine has left.
+// Memory for a process that opens a model: nine tenths of this machine's available memory.
 ChildLimits engine_limits(const machine::Memory& memory);
 
-// What is known of this machine; calibrated first where that is wanted.
+// The calibration of this machine; calibrates first if requested.
 Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model);
 bool can_be_estimated(const PlannedModel& model);
-// `graph`: what the engine runs; of the graph of a file the estimate is rough. None where it cannot be estimated.
+// `graph`: the engine's; with the file's graph the estimate is rough. None where no estimate is possible.
 Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph);
 // None for this machine, or if no rate of the GPU at the precision has a source. `costs`: of `rows`.
 std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows);
-// Runs the model beside a few of the calibration's, and adds the comparison to the ledger.
+// Runs the model beside a few calibration models, and adds the comparison to the ledger.
 Result<StoredVerification> verify(const PlannedModel& model, const std::optional<predict::Estimate>& estimate);
 
 predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs);
 // Of `estimated`: the points have an estimate too.
 Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model, bool estimated);
 
-// The time of one run that load and cost start from, one per batch: given, measured, estimated, or else the bound. Errors: the file is
-// not what `ridge bench --json` prints; the time is not known.
+// The time of one run for load and cost, one per batch: given, measured, estimated, or else the bound. Errors: the file is not
+// the output of `ridge bench --json`; the time is not known.
 Result<std::vector<sizing::Service>> services_of(const ServiceRequest& request, const ModelPlan& plan);
 LoadPlan plan_load(const LoadRequest& request, const ModelPlan& plan, const std::vector<sizing::Service>& services);
 
-// What is priced: a device that runs something in one of several ways.
+// The priced device, which runs something in one of several ways.
 struct CostSubject {
   const PlanDevice& device;
   std::string name;  // of the device

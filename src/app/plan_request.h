@@ -1,4 +1,4 @@
-// What `ridge plan` is asked, understood: a model, how and on what it would run, and the questions about it.
+// The parsed request of `ridge plan`: a model, how and on what it would run, and the questions about it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ridge::app {
 
-// The time of one run, where it is not to be estimated; at most one of the two.
+// The time of one run, if it is not estimated; at most one of the two.
 struct ServiceRequest {
   std::optional<double> ms;
   std::string from;  // file with the JSON of `ridge bench MODEL`: its mean latency
@@ -29,14 +29,14 @@ struct LoadRequest {
   std::optional<int> instances_per_machine;  // absent: as many as memory and threads allow
 };
 
-// What replaces a published or assumed figure of the cost; [W], shares, [$] as in sizing::EconomicInputs.
+// Replaces published or assumed figures of the cost; [W], shares, [$] as in sizing::EconomicInputs.
 struct CostRequest {
   std::optional<double> power_w, load_factor, idle_factor, pue, kwh_usd, years, utilisation, staff_percent, rented,
       price_usd, hour_usd;
 };
 
 struct MemoryRequest {
-  std::optional<double> limit_bytes;  // absent: what the device has
+  std::optional<double> limit_bytes;  // absent: the device's
   bool measure = false;               // run the model too
 };
 
@@ -47,28 +47,28 @@ struct TrainingRequest {
   std::optional<double> efficiency;  // share of the peak
 };
 
-// A language model known by its dimensions.
+// A language model given by its dimensions.
 struct LlmRequest {
   std::string flags;               // dimensions in place of a file
   std::optional<int64_t> context;  // [tokens] per sequence
-  std::optional<int64_t> prompt;   // [tokens] of them before the first answer
-  std::string weights;             // form of the weights; empty: as the precision, of an ONNX file as stored
-  std::string kv;                  // form of the cache; empty: fp16, of an ONNX file as its inputs
+  std::optional<int64_t> prompt;   // [tokens] of them in the prompt
+  std::string weights;             // format of the weights; empty: as the precision, for an ONNX file as stored
+  std::string kv;                  // format of the cache; empty: fp16, for an ONNX file as its inputs
   std::optional<double> reserve_percent;
   bool precision_given = false;  // false: an ONNX file's own counts
 };
 
 struct PlanRequest {
   std::string model;       // path; empty: dimensions only
-  model::Binding binding;  // with the first batch; insists on it if one was asked for
+  model::Binding binding;  // with the first batch; insists on it if one was requested
   predict::BatchRange batch;
   std::optional<int> threads;
   int instances = 1;  // of the estimate
   Precision precision = Precision::kFp32;
   std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's CPU
-  std::optional<limits::NvidiaGpu> gpu;              // `device` is this one, which is in this machine
+  std::optional<limits::NvidiaGpu> gpu;              // `device` is this GPU of this machine
   std::string engine = plan::kUsualEngine;           // on the CPU
-  bool fresh = false;                                // what is known of this machine does not count
+  bool fresh = false;                                // ignores stored figures of this machine
   bool calibrate = false;                            // first
   bool verify = false;                               // the estimate, by a run
   ServiceRequest service;

@@ -1,4 +1,4 @@
-// Plans of a small model on this machine, whose limits are given, and on devices of the catalogue. The engine's process is a script.
+// Plans of a small model on this machine, with given limits, and on devices of the catalogue. The engine's process is a script.
 #include "app/plan.h"
 
 #include <filesystem>
@@ -46,8 +46,8 @@ class PlanTest : public TuningTest {
     request_.binding.batch = first;
   }
 
-  // What the engine's process does before it reports 100, 200, 300 MB at the start, with the model loaded and after runs. $to: where the
-  // optimised graph is to be written, if that is the question; $3: runs.
+  // Commands of the engine's process before it reports 100, 200, 300 MB at the start, with the model loaded and after runs.
+  // $to: output path of the optimised graph, if requested; $3: runs.
   void answer(const std::string& commands) {
     const std::string script =
         "#!/bin/sh\nto=$(printf '%s' \"$2\" | sed 's/.*\"optimised_model\":\"\\([^\"]*\\)\".*/\\1/')\n" + commands +
@@ -153,7 +153,7 @@ TEST_F(PlanTest, ACalibratedMachineHasAnEstimateOfWhatTheEngineRunsInFp32) {
   plan = run();
   ASSERT_TRUE(plan);
   EXPECT_FALSE(plan->estimate);
-  EXPECT_TRUE(plan->no_engine_graph.empty());  // not asked
+  EXPECT_TRUE(plan->no_engine_graph.empty());  // not requested
 }
 
 TEST_F(PlanTest, WithoutTheEnginesGraphThereIsNoEstimateAndAReason) {
@@ -167,7 +167,7 @@ TEST_F(PlanTest, WithoutTheEnginesGraphThereIsNoEstimateAndAReason) {
 }
 
 TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
-  // Every look at this clock is a second later; the process ends once the estimate was given.
+  // Each read of this clock is a second later; the process ends after the estimate.
   class FastClock : public Clock {
    public:
     TimePoint now() const override { return now_ += std::chrono::seconds(1); }
@@ -287,7 +287,7 @@ TEST_F(PlanTest, MeasuredMemoryCountsInPlaceOfTheEstimate) {
   EXPECT_EQ(plan.error().message.find("--measure"), 0U);
 }
 
-// What load and cost start from.
+// The time used for load and cost.
 class ServicesTest : public TuningTest {
  protected:
   ServicesTest() {

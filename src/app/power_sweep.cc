@@ -49,7 +49,7 @@ power::Workload command_workload(const std::vector<std::string>& command) {
           [command](Nanoseconds slice) { return power::rate_of(slice, 1, [&] { return power::run_once(command); }); }};
 }
 
-// A device alone: its own, or the only GPU there is.
+// A device alone: its own, or the only GPU.
 Result<power::Knobs> open_device(const std::string& name) {
   RIDGE_ASSIGN(power::Knobs knobs, power::open_knobs(name.empty() ? std::vector<std::string>{} : std::vector{name}));
   if (knobs.size() == 1) return knobs;

@@ -1,5 +1,5 @@
-// `ridge power sweep` but for options and text: opens a device and a workload, holds the device while the limits are swept, and restores
-// it. Prints nothing.
+// `ridge power sweep` without options and text: opens a device and a workload, holds the device while the limits are swept, and
+// restores it. Prints nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace ridge::app {
 
-// What runs under each limit: one of multiplications, model and command.
+// The workload under each limit: one of GEMM, model and command.
 struct WorkloadRequest {
   bool gemm = false;
-  std::optional<int64_t> size;  // of the squares that it multiplies
+  std::optional<int64_t> size;  // of the square factors
   std::string model;
   int64_t batch = 1;
   std::string engine = plan::kUsualEngine, engine_library;
@@ -39,8 +39,9 @@ struct PowerSweepResult {
   Status restored;
 };
 
-// Starts a guard process first, so call it while there is one thread. `begin` is called when everything is ready; its value lives as long
-// as the sweep. Errors: as of power::sweep(); what is asked for is nothing or several things (kInvalid), or cannot be opened.
+// Starts a guard process first, so call it while there is one thread. `begin` is called when everything is ready; its value
+// lives as long as the sweep. Errors: as of power::sweep(); the request names no workload or several (kInvalid), or the
+// workload cannot be opened.
 Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin);
 
 // Ready to run on the device that `knob` limits.

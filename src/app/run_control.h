@@ -1,4 +1,4 @@
-// How whoever started a long computation follows it and ends it early.
+// How the caller of a long computation follows it and ends it early.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace ridge::app {
 
 struct RunControl {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
-  std::function<bool()> interrupted;  // polled: end early with what there is; may be empty
+  std::function<bool()> interrupted;  // polled: end early with partial results; may be empty
   Clock* clock = &system_clock();
 
   void report(const std::string& step, double share_done) const {

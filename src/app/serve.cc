@@ -22,10 +22,10 @@ namespace {
 namespace http = front::http;
 
 constexpr std::chrono::hours kLongestDrain{24 * 365};
-constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when nothing has to be waited for
+constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when there is nothing to wait for
 constexpr std::chrono::milliseconds kSignalWait{20};
 
-// Cores that this process may keep busy: affinity and container quota count, not what the machine has.
+// CPUs usable by this process: affinity and container quota count, not the machine's total.
 int usable_cores() {
   Result<machine::Machine> machine = machine::probe();
   if (machine) return machine::usable_threads(*machine);
@@ -46,7 +46,7 @@ Result<std::shared_ptr<serve::Recorder>> start_recorder(const std::optional<serv
   return std::shared_ptr<serve::Recorder>(std::move(recorder));
 }
 
-// Models that should be served and could not be loaded, each with its reason: "a (…), b (…)".
+// Requested models that could not be loaded, each with its reason: "a (…), b (…)".
 std::string failed_models(const serve::Server& server) {
   std::string text;
   for (const serve::IndexEntry& entry : server.index(false))
@@ -55,7 +55,7 @@ std::string failed_models(const serve::Server& server) {
   return text;
 }
 
-// The models that the repository holds, for the log.
+// The models in the repository, for the log.
 std::string model_names(const serve::Server& server) {
   constexpr size_t kMost = 20;
   std::vector<std::string> names;
@@ -126,10 +126,10 @@ void ServeRun::load() {
   failed_ = true;
 }
 
-// Answers what is in progress, refuses the rest, ends everything but the caller's own thread.
+// Answers requests in progress, refuses the rest, ends all threads but the caller's.
 void ServeRun::shut_down() {
   server_->begin_drain();
-  if (http_) http_->drain(kLongestDrain);  // wait_for_end() looks at the clock
+  if (http_) http_->drain(kLongestDrain);  // wait_for_end() reads the clock
   answered_ = true;
   if (metrics_) metrics_->drain(std::chrono::seconds(1));
   http_.reset();  // ends repository calls whose clients have gone
@@ -139,7 +139,7 @@ void ServeRun::shut_down() {
   ended_ = true;
 }
 
-// Of shut_down(), or of the time for it.
+// Of shut_down(), or of its timeout.
 ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
   const auto patience = std::min<std::chrono::seconds>(kLongestDrain, request_.exit_timeout);
   if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;

@@ -1,4 +1,4 @@
-// The life of the server over sessions that do what the test says. Its clock moves only where the test lets it.
+// The life of the server over scripted sessions. Its clock moves only when the test moves it.
 #include "app/serve.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class ServeTest : public testing::Test {
     add_model("m");
   }
 
-  // Model files of these tests are empty, or hold "broken", or "slow": a session that opens at a gate, or runs at it.
+  // Model files of these tests are empty, or hold "broken", or "slow": a session that opens or runs at a gate.
   Result<std::unique_ptr<engine::Session>> open_session(const plan::Plan& plan) {
     const std::string content = read_file(plan.model).value();
     if (content == "broken") return Error{Code::kInvalid, "this is broken"};
@@ -95,7 +95,7 @@ TEST_F(ServeTest, WritesItsPortsAndOpensNoneForMetricsWhereHttpHasIt) {
   ASSERT_TRUE(metrics_only);
   EXPECT_EQ(read_file(request_.port_file).value(),
             "{\"metrics\":" + std::to_string(metrics_only->metrics_port()) + "}\n");
-  // A port that is free now; if another process takes it before it is opened again, there is an error.
+  // A free port; an error if another process takes it before it is opened again.
   const uint16_t port = metrics_only->metrics_port();
   request_.http_port = port;
   EXPECT_TRUE(ServeRun::open(request_));  // no HTTP port: nothing in the way
@@ -161,7 +161,7 @@ TEST_F(ServeTest, ARequestThatTakesLongerThanTheDrainMayIsNotWaitedFor) {
     return 0;
   };
   EXPECT_EQ(run->run(control_), ServeEnd::kUnanswered);
-  EXPECT_EQ(clock_.now() - begin, std::chrono::seconds(3));  // one more for what has nothing to wait for
+  EXPECT_EQ(clock_.now() - begin, std::chrono::seconds(3));  // one more when there is nothing to wait for
   gate_.open();
   EXPECT_EQ(client.read().value().status, 200);
 }
@@ -177,7 +177,7 @@ TEST_F(ServeTest, ALoadThatCannotBeInterruptedIsCutOffOnceEveryRequestIsAnswered
       signalled = true;
       return SIGTERM;
     }
-    while (TestClient(metrics_port).connected()) std::this_thread::yield();  // it closes when all is answered
+    while (TestClient(metrics_port).connected()) std::this_thread::yield();  // closes when all requests are answered
     clock_.advance(at_most);
     return 0;
   };

@@ -1,4 +1,4 @@
-// For tests of tuning: a model of a scripted engine on a fake clock, and a machine whose limits are known without measuring.
+// For tests of tuning: a model of a scripted engine on a fake clock, and a machine with given limits.
 #pragma once
 
 #include <gtest/gtest.h>

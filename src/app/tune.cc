@@ -23,7 +23,7 @@ struct Energy {
 };
 Result<Energy> open_energy(const TuneRequest& request) {
   const bool wanted = request.goal.objective == tune::Objective::kEnergy;
-  if (!wanted && plan::is_nvidia(request.device))  // its counter moves so seldom that every slice would have to be long
+  if (!wanted && plan::is_nvidia(request.device))  // its counter moves too seldom: every slice would be long
     return Energy{std::nullopt, "not measured: a GPU's counter needs long slices; use --objective energy"};
   Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
   if (!meter && wanted) return wrap(meter.error(), "--objective energy");
@@ -33,7 +33,7 @@ Result<Energy> open_energy(const TuneRequest& request) {
   return energy;
 }
 
-// What was recorded may not run here any more, or lose too much accuracy.
+// The recorded candidate may no longer run here, or lose too much accuracy.
 Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelection& admission) {
   if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
   std::string why;
@@ -43,7 +43,7 @@ Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelec
   return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " is not available now" + why};
 }
 
-// The winner of a search: a candidate whose rows lose accuracy when they run together is withdrawn, and the next one confirmed.
+// The winner of a search: a candidate that loses accuracy when rows are batched is withdrawn, and the next one confirmed.
 Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Exploration& explored,
                                         const tune::TuneOptions& how) {
   while (true) {
@@ -55,7 +55,7 @@ Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& se
   }
 }
 
-// The best of all candidates; of a recorded one that one, measured again.
+// The best of all candidates; for a recorded one, that one measured again.
 Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune::Store& store,
                               const tune::TuneOptions& how, tune::Exploration& explored) {
   if (const std::optional<tune::TuningRecord>& recorded = model.request.recorded) {
@@ -66,9 +66,9 @@ Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune
   return confirm_accurate(model, search, explored, how);
 }
 
-// Where the time of a run goes, before and after.
+// The breakdown of a run's time, before and after.
 Status add_layers(const TuneModel& model, const RunControl& control, tune::Tuning& tuning) {
-  // On a GPU the profile times how long a kernel takes to start.
+  // On a GPU the profile times kernel launches.
   if (!model.request.layers || control.stopped() || !model.target.on_cpu()) return {};
   const std::vector<tune::Implementation> known = implementations_of(model.admission);
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
@@ -82,7 +82,7 @@ Status add_layers(const TuneModel& model, const RunControl& control, tune::Tunin
   return layers(tuning.candidate, tuning.best);
 }
 
-// What follows from a decision: the curve over the batch, what batching gains, how far the outputs are from the untuned ones.
+// Results of a decision: the curve over the batch, the gain of batching, the deviation of the outputs from the untuned ones.
 Status add_consequences(const TuneModel& model, const tune::Search& search, const tune::Decision& decision,
                         tune::Store& store, const tune::TuneOptions& how, tune::Tuning& tuning) {
   const TuneRequest& request = model.request;

@@ -1,5 +1,5 @@
-// Finds the fastest way to run a model on this machine and writes a repository ready to serve. Prints nothing; tune() is the main
-// path, step by step as docs/architecture.md has it under "Life of a plan".
+// Finds the fastest way to run a model on this machine and writes a repository ready to serve. Prints nothing; tune() is the
+// main path, step by step as docs/architecture.md has it under "Life of a plan".
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace ridge::app {
 
 struct TuneResult {
   tune::Tuning tuning;
-  int64_t verified_batch = 1;                // the largest batch that was measured and met the goal
+  int64_t verified_batch = 1;                // the largest measured batch that met the goal
   std::vector<tune::FigureChange> compared;  // with what was recorded
 };
 
-// Interrupted after the untuned model was measured: the best by then. Before that: kCancelled.
+// Interrupted after the untuned model was measured: the best so far. Before that: kCancelled.
 Result<TuneResult> tune(const TuneRequest& request, const RunControl& control);
 
-// Whether the answer is no: the goal cannot be met, or what was recorded was better.
+// Whether the answer is no: the goal cannot be met, or the recorded result was better.
 bool is_no(const TuneResult& result);
 
 Json to_json(const TuneResult& result);

@@ -10,7 +10,7 @@
 namespace ridge::app {
 namespace {
 
-// The base plan's, and where others are wanted every other one that loads here.
+// The base plan's engine, and on request every other one that loads here.
 std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector<tune::Rejection>& rejections) {
   std::vector<std::string> engines = {subject.plan.engine};
   if (!subject.request.other_engines || !subject.target.on_cpu()) return engines;
@@ -26,7 +26,7 @@ std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector
   return engines;
 }
 
-// Of a recorded candidate only its own.
+// For a recorded candidate only its own.
 tune::VariantRequests wishes_of(const TuneRequest& request) {
   if (request.recorded) return {{{request.recorded->candidate.variant}}};
   return {request.variants};
@@ -46,7 +46,7 @@ precision::VariantOptions making(const AdmissionSubject& subject, const RunContr
   return options;
 }
 
-// What the user's command says of the FP32 model is what others are held against.
+// The evaluation command's result for the FP32 model is the reference.
 Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions& options) {
   options.evaluation = subject.request.evaluation;
   if (!options.evaluation) return {};

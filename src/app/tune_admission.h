@@ -1,4 +1,4 @@
-// Which engines and precisions a tuning searches, and by which data and limits their accuracy is judged.
+// The engines and precisions of a tuning, and the data and limits for judging their accuracy.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace ridge::app {
 
-// Of a request: FP32 model, its costs and plan at batch 1, and what takes and gives.
+// From a request: FP32 model, its costs and plan at batch 1, inputs and outputs.
 struct AdmissionSubject {
   const TuneRequest& request;
   const machine::Machine& machine;
@@ -27,8 +27,8 @@ struct AdmissionSubject {
   const engine::Signature& signature;
 };
 
-// Everything that may enter the search; the first is the baseline. Files of other precisions lie beside the tuning store.
-// Errors: wrong names, samples that cannot be read, an FP32 model that fails on them; kCancelled.
+// Everything that may enter the search; the first is the baseline. Files of other precisions are stored beside the tuning
+// store. Errors: wrong names, unreadable samples, an FP32 model that fails on them; kCancelled.
 Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunControl& control);
 
 }  // namespace ridge::app

@@ -68,7 +68,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
 }  // namespace
 
 Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control) {
-  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits say nothing there
+  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
   limits::LimitOptions how;
   how.fresh = fresh;
   how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };

@@ -1,5 +1,5 @@
-// The steps of one model through a tuning: read, planned, opened, measured untuned, and with everything that may be tried
-// judged. From there it is searched alone (tune.h), or with others that share the machine (tune_share.h).
+// The steps of tuning one model: read, planned, opened, measured untuned, and all variants judged. It is then searched alone
+// (tune.h), or with co-located models (tune_share.h).
 #pragma once
 
 #include <memory>
@@ -33,14 +33,14 @@ struct TuneModel {
   model::UnboundModel unbound;
   std::unique_ptr<const model::Graph> graph;  // at batch 1, everything bound; the benchmark looks at it
   cost::Costs costs;                          // at batch 1
-  plan::Plan plan;                            // what all candidates share: model, engine, shapes at batch 1
+  plan::Plan plan;                            // shared by all candidates: model, engine, shapes at batch 1
   // open_untuned
   std::unique_ptr<tune::InterleavedBenchmark> benchmark = nullptr;
   engine::Signature signature = {};
   engine::Info info = {};  // of the untuned model's engine
   // measure_untuned
   tune::Batching batching = {};
-  tune::Trial untuned = {};  // against itself: its figures, and how far noise alone lets two measurements differ
+  tune::Trial untuned = {};  // against itself: its figures, and the measurement noise
   // admit_variants
   tune::VariantSelection admission = {};
   std::vector<tune::PricedImplementation> implementations = {};
@@ -48,27 +48,27 @@ struct TuneModel {
 
 // The machine with its limits; measured if `fresh` or never measured. Without them where `device` is another one.
 Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control);
-// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is what is tuned.
+// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);
 // The untuned model: its engine's defaults at batch 1, and the limits of its device.
 TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
                        model::Graph graph, cost::Costs costs);
-// `energy` may be null. Also opens again what was closed to give its memory back.
+// `energy` may be null. Also reopens models that were closed to free memory.
 Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control);
 Status measure_untuned(TuneModel& model, const RunControl& control);
-// Which engines and precisions may be searched, each with what it must compute and move.
+// The engines and precisions to search, each with its work and traffic.
 Status admit_variants(TuneModel& model, const RunControl& control);
 
 Result<tune::StoreKey> store_key(const TuneModel& model);
 tune::SpaceOptions space_options(const TuneModel& model);
 std::vector<tune::Implementation> implementations_of(const tune::VariantSelection& admission);
 
-// By the guard's verdict where the engine or the precision is another one; else measured.
+// By the guard's verdict if engine or precision differs; else measured.
 Result<precision::Deviation> drift_of(const tune::Candidate& candidate, const TuneModel& model);
-// The guard judged rows that ran alone. Where ranges are found at run time, those of one batch share them.
+// The guard judged rows that ran alone. With ranges found at run time, the rows of a batch share them.
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
 
-// Writes the model's entry as `tuning` has it, with `tuning_json` beside it. Returns the folder of the version.
+// Writes the model's entry from `tuning`, with `tuning_json` beside it. Returns the folder of the version.
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
                                 const std::string& tuning_json);
 

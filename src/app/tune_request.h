@@ -1,4 +1,4 @@
-// What is to be tuned, how far, and for what.
+// What to tune, how far, and for what.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ struct TuneRequest {
   plan::Device device;
 
   std::string engine;         // the untuned model's
-  bool other_engines = true;  // those that load here are searched too
+  bool other_engines = true;  // also searches those that load here
   std::string engine_library;
   std::map<std::string, std::string> engine_options;
 
   tune::Goal goal;
   double seconds = 60;  // of the search
-  int trials = 0;       // at most; 0: as many as the time allows
+  int trials = 0;       // limit; 0: as many as the time allows
   int64_t max_batch = 32;
-  std::optional<int> threads;  // at most, in all
+  std::optional<int> threads;  // limit, in all
   tune::Strategy strategy = tune::Strategy::kQuick;
-  bool layers = false;  // where the time of a run goes is measured too
+  bool layers = false;  // also measures the breakdown of a run's time
 
   std::optional<std::vector<std::string>> variants;  // absent: those that can pay
   precision::SampleOptions samples;
@@ -44,9 +44,9 @@ struct TuneRequest {
   std::optional<precision::EvaluationOptions> evaluation;
 
   std::string store;   // file of measured trials; empty: the usual one
-  bool fresh = false;  // what is stored does not count
+  bool fresh = false;  // ignores stored results
 
-  std::optional<tune::TuningRecord> recorded;  // its candidate is measured again instead of a search
+  std::optional<tune::TuningRecord> recorded;  // measures its candidate again instead of a search
   tune::Strictness strictness;                 // of that comparison
 
   std::string name;        // of the repository's entry
@@ -55,11 +55,11 @@ struct TuneRequest {
 };
 
 struct ShareRequest {
-  std::vector<TuneRequest> models;            // each as if it were tuned alone
+  std::vector<TuneRequest> models;            // each as if tuned alone
   std::vector<tune::share::ModelGoal> goals;  // parallel to models
   std::optional<int64_t> memory_bytes;        // absent: what is available
 
-  // What is of the whole run (device, time, threads, store, repository) is the same in all.
+  // Options of the whole run (device, time, threads, store, repository) are the same in all.
   const TuneRequest& common() const { return models.front(); }
 };
 

@@ -16,7 +16,7 @@
 namespace ridge::app {
 namespace {
 
-// One model, measured alone. It is closed: its memory belongs to what is measured together.
+// One model, measured alone, then closed: its memory is for the co-located measurement.
 struct SoloModel {
   std::unique_ptr<TuneModel> model;
   tune::StoreKey key;
@@ -98,8 +98,8 @@ struct CoLocatedSearch {
   std::vector<tune::BenchmarkedModel> models;
   tune::share::PartitionSearch search;
   std::unique_ptr<tune::InterleavedBenchmark> benchmark;
-  std::string refuted = {};                      // why the last one that was thought to be the answer is not
-  std::optional<tune::share::Proof> proof = {};  // of the last partition that was looked at, alone
+  std::string refuted = {};                      // why the last supposed answer is not one
+  std::optional<tune::share::Proof> proof = {};  // of the last partition checked, alone
 
   Status open() {
     RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how, *control.clock));
@@ -147,7 +147,7 @@ Result<tune::CoLocatedTrial> measure_untuned(CoLocatedSearch& together) {
   return trial;
 }
 
-// Rows of one batch that run together must not cost accuracy.
+// Batching must not cost accuracy.
 Result<std::string> lost_accuracy(const std::vector<SoloModel>& all, const tune::share::Partition& partition,
                                   const RunControl& control) {
   for (size_t i = 0; i < all.size(); ++i) {
@@ -162,8 +162,8 @@ Result<std::string> lost_accuracy(const std::vector<SoloModel>& all, const tune:
   return std::string();
 }
 
-// Why the partition may not be the answer after all; empty = it may. What is free at the moment is no goal that the defaults
-// could miss, a budget that was given is one. Closes the models.
+// Why the partition may not be the answer; empty = it may. The momentarily free memory is no goal that the defaults could miss,
+// a given budget is. Closes the models.
 Result<std::string> objection(CoLocatedSearch& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
   RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition, together.control));
@@ -205,14 +205,14 @@ Result<tune::share::CoLocatedDecision> decide_together(CoLocatedSearch& together
   }
 }
 
-// The candidate's own trial alone: its place on the curve over the batch.
+// The candidate's own trial alone: its point on the curve over the batch.
 const tune::Trial& solo_trial(const SoloModel& alone, const tune::Candidate& candidate) {
   for (const auto& [standing, trial] : alone.solo.measured)
     if (standing.candidate == candidate) return trial;
   return alone.model->untuned;
 }
 
-// The curve over the batch, measured alone, as far as sharing stretches it: by what it does to the chosen batch.
+// The curve over the batch, measured alone, stretched by the slowdown of the chosen batch under co-location.
 Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const tune::Decision& decision,
                                                    const RunControl& control) {
   const TuneModel& model = *alone.model;
@@ -233,7 +233,7 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const
   return curve;
 }
 
-// The model's own tuning, with what it did beside the others as its figures.
+// The model's own tuning, with its co-located figures.
 Result<tune::Tuning> tuning_of(const SoloModel& alone, const tune::share::CoLocatedDecision& shared, size_t index,
                                const RunControl& control) {
   TuneModel& model = *alone.model;
@@ -298,7 +298,7 @@ Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
 
 }  // namespace
 
-// probe → each alone → partitions → together: untuned, explore, confirm → save
+// probe → each alone → partitions → co-located: untuned, explore, confirm → save
 Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.common().device, request.common().fresh, control));

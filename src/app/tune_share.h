@@ -8,8 +8,8 @@
 
 namespace ridge::app {
 
-// Each model goes the way of tune() alone as far as the search; then splits of the machine between them are searched. Interrupted
-// before they were measured together: kCancelled.
+// Each model follows tune() alone up to the search; then partitions of the machine are searched. Interrupted before the
+// co-located measurement: kCancelled.
 Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control);
 
 }  // namespace ridge::app

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 class TuneShareTest : public TuningTest {
  protected:
-  // Both run on two CPUs that they share.
+  // Both run on two shared CPUs.
   ShareRequest both() const {
     ShareRequest request;
     for (const char* name : {"a", "b"}) {

@@ -57,7 +57,7 @@ TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
 
 TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
   TuneRequest request = request_for("copy");
-  request.guard.max_drift = -1;  // not even the same outputs are as close as that
+  request.guard.max_drift = -1;  // not even identical outputs are that close
   Result<TuneResult> result = tune(request, control_);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_NE(result->tuning.choice, tune::Choice::kNone);

@@ -26,9 +26,10 @@ namespace ridge {
 namespace {
 
 constexpr size_t kMostOutput = size_t{16} << 20;
-constexpr int kCheckMs = 20;                                 // between two checks of the limits
-constexpr auto kTimeToDie = std::chrono::milliseconds(500);  // after SIGKILL; longer takes only what the kernel holds
-constexpr int kReasonGiven = 100;                            // exit status of a function whose output is its error
+constexpr int kCheckMs = 20;  // between two checks of the limits
+constexpr auto kTimeToDie =
+    std::chrono::milliseconds(500);  // after SIGKILL; only an operation in the kernel takes longer
+constexpr int kReasonGiven = 100;    // exit status of a function that returned an error
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 Error system_error(const std::string& doing, int number = errno) {
@@ -38,7 +39,7 @@ Error system_error(const std::string& doing, int number = errno) {
           fmt::format("{}: {}", doing, std::strerror(number))};
 }
 
-// Closes its ends; a program that is started does not inherit them.
+// Closes its ends; a started program does not inherit them.
 struct Pipe {
   int read = -1, write = -1;
   Pipe() = default;
@@ -79,7 +80,7 @@ std::optional<uint64_t> memory_of(pid_t process, const char* field) {
   return bytes;
 }
 
-// Watches one child until it has ended or a limit is reached.
+// Watches one child until its end or a limit.
 class Watch {
  public:
   Watch(pid_t child, const ChildLimits& limits, TimePoint deadline)
@@ -107,7 +108,7 @@ class Watch {
     return false;
   }
 
-  // Until the child and all that it started have closed their end (true), or a limit is reached.
+  // Until the child and its descendants have closed their end (true), or a limit is reached.
   bool read_output(int input) {
     std::array<char, 65536> block;
     TimePoint next_check{};
@@ -132,7 +133,7 @@ class Watch {
     return done == child_ || (done < 0 && errno != EINTR);
   }
 
-  // A child that has closed its output may still run.
+  // A child with closed output may still run.
   bool wait_for_end() {
     while (!ended()) {
       if (!may_go_on()) return false;
@@ -148,7 +149,7 @@ class Watch {
     } else {
       run_.exit_status = WEXITSTATUS(status_);
     }
-    // The kernel's figure for the child begins with what this process held when it started the child.
+    // The kernel's figure for the child includes this process's size at the fork.
     rusage own{};
     getrusage(RUSAGE_SELF, &own);
     if (usage_.ru_maxrss > own.ru_maxrss) run_.peak_memory_bytes = static_cast<uint64_t>(usage_.ru_maxrss) << 10;
@@ -226,7 +227,7 @@ bool write_all(int descriptor, std::string_view text) {
 }
 
 Result<pid_t> fork_child(const ForkOptions& options, const std::function<int()>& body) {
-  // No signal meets the child before its dispositions are set.
+  // Blocks signals until the child's dispositions are set.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -251,7 +252,7 @@ Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& lim
   const std::string& name = program.arguments.front();
   const std::string file = find_on_path(name);
   if (file.empty()) return Error{Code::kNotFound, name + " is not on PATH"};
-  // All that the child needs is made here: between fork and exec it may not allocate, for other threads may have held the lock.
+  // Allocates everything for the child here: between fork and exec it may not, since other threads may have held the lock.
   std::vector<std::string> arguments = program.arguments, environment = environment_with(program.environment);
   const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(environment);
   const TimePoint deadline = SteadyClock::now() + limits.time;

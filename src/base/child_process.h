@@ -28,7 +28,7 @@ struct ChildLimits {
 enum class ChildEnd { kExited, kSignal, kTimeout, kMemory, kInterrupted };
 
 struct ChildRun {
-  std::string output;  // the end of what it wrote, at most 16 MiB
+  std::string output;  // the end of its output, at most 16 MiB
   ChildEnd end = ChildEnd::kExited;
   int exit_status = 0;  // with kExited
   int signal = 0;       // with kSignal, e.g. 11: it crashed
@@ -47,7 +47,7 @@ struct ChildProgram {
 // a value, however it ended.
 Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& limits);
 
-// `body` writes to the descriptor that it is given and returns the exit status. What it prints to standard output is dropped.
+// `body` writes to the given descriptor and returns the exit status. Its standard output is dropped.
 Result<ChildRun> run_function(const ChildLimits& limits, const std::function<int(int output)>& body);
 
 // The whole output of a run that exited with 0, else an error that names `what`, how it ended and the last line of its output.

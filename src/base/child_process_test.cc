@@ -21,7 +21,7 @@ ChildProgram shell(const std::string& script) { return {.arguments = {"sh", "-c"
 
 Code code_of(const Result<std::string>& result) { return result ? Code::kInvalid : result.error().code; }
 
-// Memory that a body takes and touches.
+// Memory that a body allocates and touches.
 void take_memory(size_t bytes) {
   volatile char* block = static_cast<char*>(malloc(bytes));
   for (size_t at = 0; at < bytes; at += 4096) block[at] = 1;

@@ -5,7 +5,7 @@
 namespace ridge {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(20);  // a thread that wakes takes a CPU from the others for some 50 µs
+constexpr auto kLook = std::chrono::milliseconds(20);  // a waking thread takes a CPU from the others for some 50 µs
 
 class SystemClock final : public Clock {
  public:

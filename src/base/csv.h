@@ -21,7 +21,7 @@ struct Csv {
 // number; the header is row 1).
 Result<Csv> parse_csv(std::string_view text, std::string_view name);
 
-// A field as it must stand in a row: quoted if it holds a comma, a quote or a line break.
+// The form of a field in a row: quoted if it holds a comma, a quote or a line break.
 std::string csv_field(std::string_view text);
 
 }  // namespace ridge

@@ -19,7 +19,7 @@ void Digest::add_word(size_t lane, uint64_t value) {
   lanes_[lane] = std::rotl((lanes_[lane] ^ value) * kMultiplier, 29);
 }
 
-// The last piece is padded with zeros; the size, hashed after it, keeps that unambiguous.
+// The last piece is padded with zeros; the size, hashed after it, keeps it unambiguous.
 void Digest::add(std::string_view piece) {
   for (size_t at = 0, lane = 0; at < piece.size(); at += sizeof(uint64_t), lane = (lane + 1) % kLanes) {
     uint64_t value = 0;

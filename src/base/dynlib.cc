@@ -7,8 +7,8 @@
 namespace ridge {
 namespace {
 
-// A thread that opens a library second relies on what its constructors did in the first. The loader sees to that, by a lock that the
-// thread sanitizer does not know.
+// A thread that opens a library second relies on the constructors run by the first. The loader ensures that, with a lock
+// unknown to the thread sanitizer.
 Mutex& opening() {
   static auto& mutex = *new Mutex;
   return mutex;

@@ -1,13 +1,13 @@
 // A clock for tests: time advances only when every thread on it sleeps, and then jumps to the earliest wake-up time. So a test
 // takes no time, and its measurements are exact.
 //
-// The threads take turns: the one that made the clock, and those that it started with start(). One runs until it sleeps, joins or
-// ends; then the one that waits for the earliest moment runs, of several the one that began to wait first. The same program
-// therefore does the same things in the same order. They must wait for each other by the clock alone: a thread that holds a
-// mutex while it sleeps, or waits on a condition variable, stops the clock for good.
+// The clock's threads run one at a time: its creator, and those started with start(). One runs until it sleeps, joins or ends;
+// then the one with the earliest wake-up time runs, of several the one that began to wait first. So the same program always
+// runs in the same order. They must wait for each other by the clock alone: a thread that holds a mutex while it sleeps, or
+// waits on a condition variable, stops the clock for good.
 //
-// Any other thread takes no turn. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes when the
-// time has come: a test awaits that it waits, and moves the time on with advance().
+// Any other thread runs freely. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes at its
+// time: a test waits until it waits, and moves the time on with advance().
 #pragma once
 
 #include <cstdint>

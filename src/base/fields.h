@@ -41,7 +41,8 @@ struct Range {
 constexpr Range at_least(double least) { return {least, false}; }
 constexpr Range above(double bound) { return {bound, true}; }
 
-// A place in a document that is read: remembers its path for errors. The first error stays in the status, nothing is read after it.
+// A position in a document being read: remembers its path for errors. The first error stays in the status; nothing is read
+// after it.
 class JsonCursor {
  public:
   JsonCursor(const Json& json, Status& status) : json_(&json), status_(&status) {}
@@ -98,7 +99,7 @@ template <typename T>
 concept WritesItself = requires(const T& value) { to_json(value); };
 template <typename T>
 concept ReadsItself = requires(const Json& json, T& value) { read_json(json, value); };
-// What a member that is not there means, where that is no error.
+// The value of a missing member, if that is no error.
 template <typename T>
 concept MayBeAbsent = requires(T& value) { set_absent(value); };
 template <typename T>
@@ -129,7 +130,7 @@ class FieldWriter {
   void operator()(const char* name, const T& value, Range = {}) {
     write_value(add_member(object_, name), value);
   }
-  // May be absent when it is read, and then keeps its default.
+  // May be missing when read, and then keeps its default.
   template <typename T>
   void optional(const char* name, const T& value, Range range = {}) {
     (*this)(name, value, range);
@@ -144,7 +145,7 @@ class FieldWriter {
   void or_null(const char* name, const T& value, Range range = {}) {
     is_empty(value) ? void(add_member(object_, name)) : (*this)(name, value, range);
   }
-  // What follows from other members: not read back.
+  // Derived from other members: not read back.
   template <typename T>
   void derived(const char* name, const T& value) {
     (*this)(name, value);

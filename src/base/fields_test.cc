@@ -95,7 +95,7 @@ constexpr const char* kWritten =
     R"("wheels":[{"radius_m":0.33,"spokes":32},{"radius_m":0.35,"spokes":36}],"wheel_count":2,)"
     R"("marks":{"a":[],"b":[1,2]},"serial":"no. 77","owner":"Ada","built":{"weight_kg":14.0,"year":98}})";
 
-// What reading says of the bicycle with `change` at the JSON pointer `where`.
+// The error of reading the bicycle with `change` at the JSON pointer `where`.
 std::string complaint(const std::string& where, const Json& change) {
   Json json = json_of(some_bicycle());
   json[Json::json_pointer(where)] = change;

@@ -1,4 +1,4 @@
-// Any bytes are either a JSON document or an error; what was read writes and reads back as the same value.
+// Any bytes are either a JSON document or an error; a parsed value survives writing and reading.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

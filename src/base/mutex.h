@@ -120,7 +120,7 @@ class StoppableConditionVariable {
   void notify_all() noexcept { native_.notify_all(); }
 
  private:
-  // std's waits with a stop token exist with a predicate only; this one holds when it is asked again.
+  // std's waits with a stop token require a predicate; this one holds when it is called again.
   struct Second {
     bool operator()() { return std::exchange(asked, true); }
     bool asked = false;

@@ -14,7 +14,7 @@ std::string plain(std::string_view name) {
   return result;
 }
 
-// One row of the table per character of `from`; `row` comes as the cost of skipping the start of `to`.
+// One row of the table per character of `from`; `row` starts as the cost of skipping the start of `to`.
 void align(std::string_view from, std::string_view to, std::vector<size_t>& row) {
   for (size_t i = 0; i < from.size(); ++i) {
     size_t diagonal = row[0];

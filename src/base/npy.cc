@@ -13,7 +13,7 @@ namespace ridge {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kDataAlignment = 64;  // of the data in a file that is written; NumPy's own since 1.14
+constexpr size_t kDataAlignment = 64;  // of the data in a written file; NumPy's own since 1.14
 constexpr size_t kMostDimensions = 64;
 
 struct NumpyType {
@@ -40,7 +40,7 @@ struct Header {
   Shape shape;
 };
 
-// How the elements lie in the file.
+// The layout of the elements in the file.
 struct Layout {
   DataType type = DataType::kInvalid;
   size_t item = 0;  // [bytes] of an element
@@ -48,7 +48,7 @@ struct Layout {
   bool unicode = false;  // BYTES: four bytes per character
 };
 
-// Reads the Python literal that a header is: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+// Parses the Python literal of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
@@ -89,7 +89,7 @@ class HeaderReader {
       auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
       if (error != std::errc() || value < 0 || shape.size() == kMostDimensions) return false;
       text_.remove_prefix(static_cast<size_t>(end - text_.data()));
-      if (!text_.empty() && text_[0] == 'L') text_.remove_prefix(1);  // Python 2 wrote long integers so
+      if (!text_.empty() && text_[0] == 'L') text_.remove_prefix(1);  // Python 2 wrote long integers this way
       shape.push_back(value);
       if (!take(',') && peek() != ')') return false;
     }
@@ -113,7 +113,7 @@ class HeaderReader {
     return true;
   }
 
-  // The next character that is not blank; '\0' at the end.
+  // The next nonblank character; '\0' at the end.
   char peek() {
     text_.remove_prefix(std::min(text_.size(), text_.find_first_not_of(" \t\r\n")));
     return text_.empty() ? '\0' : text_[0];
@@ -183,7 +183,7 @@ void reverse_items(std::span<std::byte> data, size_t item) {
     std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at), data.begin() + static_cast<std::ptrdiff_t>(at + item));
 }
 
-// Elements from the first dimension running fastest to the last one running fastest.
+// Converts elements from column-major to row-major order.
 Buffer to_row_major(std::span<const std::byte> data, const Shape& shape, size_t item) {
   Buffer result(data.size());
   std::vector<size_t> strides(shape.size()), index(shape.size(), 0);
@@ -222,7 +222,7 @@ void append_utf8(uint32_t code, std::string& text) {
   byte(0x80 | (code & 0x3f));
 }
 
-// One fixed-width string without the zeros that fill it up; nullopt: not Unicode.
+// One fixed-width string without its zero padding; nullopt: not Unicode.
 std::optional<std::string> string_in(std::span<const std::byte> item, bool unicode) {
   std::string text;
   if (!unicode) {

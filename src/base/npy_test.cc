@@ -22,7 +22,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 
 Result<Tensor> read(const std::string& file) { return read_npy(std::as_bytes(std::span(file)), "a.npy"); }
 
-// What NumPy 2.4 saved; also the seeds of the fuzz target.
+// Saved by NumPy 2.4; also the seeds of the fuzz target.
 Result<Tensor> saved(const std::string& name) {
   Result<std::string> file = read_file(RIDGE_SOURCE_DIR "/tests/corpus/npz/" + name);
   if (!file) return file.error();

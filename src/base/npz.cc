@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50;
 constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kLongestComment = 0xffff;
 constexpr uint16_t kStored = 0, kDeflated = 8;
-constexpr uint16_t kVersion = 20;               // that is needed to unpack: 2.0
+constexpr uint16_t kVersion = 20;               // required to unpack: 2.0
 constexpr uint16_t kFirstDay = 1 << 5 | 1;      // 1 January 1980 in MS-DOS form; arrays have no date
 constexpr uint32_t kInZip64 = 0xffffffff;       // the value is in a ZIP64 extra field
 constexpr uint64_t kLimit = uint64_t{1} << 32;  // [bytes] of archives without ZIP64
@@ -36,7 +36,7 @@ uint32_t number_at(std::span<const std::byte> bytes, size_t at, size_t width) {
 uint32_t word16(std::span<const std::byte> bytes, size_t at) { return number_at(bytes, at, 2); }
 uint32_t word32(std::span<const std::byte> bytes, size_t at) { return number_at(bytes, at, 4); }
 
-// Where the end record begins: the last place whose comment reaches to the end of the file.
+// Offset of the end record: the last one whose comment reaches to the end of the file.
 Result<size_t> find_end(std::span<const std::byte> bytes, std::string_view what) {
   for (size_t back = kEndSize; back <= std::min(bytes.size(), kEndSize + kLongestComment); ++back) {
     const size_t at = bytes.size() - back;
@@ -72,7 +72,7 @@ Result<std::vector<Member>> list(std::span<const std::byte> bytes, std::string_v
   return members;
 }
 
-// The member's bytes as they lie in the archive.
+// The member's bytes as stored in the archive.
 Result<std::span<const std::byte>> packed_bytes(std::span<const std::byte> bytes, const Member& member,
                                                 std::string_view what) {
   const auto refuse = [&](const char* why) {
@@ -107,7 +107,7 @@ uint32_t crc_of(std::span<const std::byte> bytes) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// Deflate packs at most 1032 : 1 (zlib's technical notes): a size beyond that is a lie, told before memory is taken.
+// Deflate packs at most 1032 : 1 (zlib's technical notes): rejects a larger size before allocating.
 constexpr uint64_t kMostPacking = 1032;
 
 Result<Tensor> read_member(std::span<const std::byte> bytes, const Member& member, std::string_view what) {

@@ -1,4 +1,4 @@
-// Any bytes are an array, an archive of arrays, or an error; what was read is written and read back the same.
+// Any bytes are an array, an archive of arrays, or an error; valid input survives writing and reading.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Which devices of the catalogue a name can mean.
+// Finds the devices of the catalogue that a name can mean.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Lower-case words of letters and digits; what stands in parentheses, as in "Tesla K80 (per GPU)", only if asked for.
+// Lower-case words of letters and digits; text in parentheses, as in "Tesla K80 (per GPU)", only on request.
 Words words_of(std::string_view name, bool with_parentheses) {
   Words words;
   std::string word;
@@ -45,7 +45,7 @@ bool is_brand(std::string_view word) {
   return std::find(kBrands.begin(), kBrands.end(), word) != kBrands.end();
 }
 
-// "rtx4090" → "rtx", "4090"; any other word as it is.
+// "rtx4090" → "rtx", "4090"; any other word unchanged.
 Words split_brand(const std::string& word) {
   size_t digit = word.find_first_of("0123456789");
   if (digit == std::string::npos || !is_brand(std::string_view(word).substr(0, digit))) return {word};
@@ -60,7 +60,7 @@ bool contains_all(const Words& all, const Words& wanted) {
 struct Name {
   Words words;        // all of them, and the vendor
   std::string whole;  // all words together, without the vendor
-  std::string bare;   // without what stands in parentheses
+  std::string bare;   // without text in parentheses
   std::string core;   // of that, without brands: "4070" of "GeForce RTX 4070"
   Words brands;
 

@@ -47,7 +47,7 @@ TEST(CloudPrices, AreOfTheGpuThatTheRowNames) {
   EXPECT_EQ(device_of("NC6s_v3"), "Tesla V100 PCIe 16GB");
 }
 
-// p4d.24xlarge stands twice: 32.77 of the older list and 21.96 of 2026.
+// p4d.24xlarge has two entries: 32.77 of the older list and 21.96 of 2026.
 TEST(CloudPrices, PreferTheNewestListAndInItTheCheapest) {
   Tables t = tables();
   auto price = price_of(t.prices, *find_device(t.devices, "A100 SXM4 40GB"));

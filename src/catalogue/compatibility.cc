@@ -8,8 +8,7 @@
 namespace ridge::catalogue {
 namespace {
 
-// One of the embedded tables, by column name. An embedded table that does not parse is a bug that data's own test
-// finds.
+// One of the embedded tables, by column name. The data's own test finds embedded tables that do not parse.
 class MatrixTable {
  public:
   explicit MatrixTable(std::string_view name) {
@@ -122,7 +121,7 @@ std::optional<OnnxRuntimeRow> onnxruntime_row(const Version& version) {
   std::optional<OnnxRuntimeRow> best;
   Version best_version;
   for (size_t row = 0; row < table.rows(); ++row) {
-    // "1.20.x" stands for all patches of it, "1.18.1" for itself and what follows.
+    // "1.20.x" stands for all patches of it, "1.18.1" for itself and later ones.
     std::optional<Version> listed = table.version(row, "onnxruntime_gpu_version");
     std::optional<Version> cuda = table.version(row, "default_cuda"), cudnn = table.version(row, "cudnn");
     if (!listed || !cuda || !cudnn || *listed > version || (best && *listed <= best_version)) continue;

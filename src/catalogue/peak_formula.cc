@@ -75,7 +75,7 @@ std::optional<PeakFormula> product(Arithmetic arithmetic, std::optional<int> uni
                      .source = std::move(source)};
 }
 
-// Rates hold only for chips that have tensor cores: TU116 and TU117 are 7.5 without. Of Intel the catalogue has no count.
+// Rates hold only for chips with tensor cores: TU116 and TU117 are 7.5 without. The catalogue has no count for Intel.
 std::string generation_of(const CatalogueDevice& device) {
   if (device.vendor == "Intel") return device.architecture;
   return device.tensor_cores ? device.compute_capability : "";

@@ -38,10 +38,10 @@ TEST(PeakFormula, IsAbsentWhereTheDeviceHasNoTensorCoresOrAFactorNoSource) {
   EXPECT_FALSE(known.of("RTX 4090", Arithmetic::kFp64));
 }
 
-// A rate that the table calls derived is the formula's, to the table's four digits.
+// A rate marked as derived equals the formula's, to the table's four digits.
 TEST(PeakFormula, GivesEveryRateThatTheTableDerived) {
   CatalogueTables known;
-  // Vector rates of their own rule: twice FP32, or half of a marketed sparse figure, as their notes say.
+  // Vector rates with their own rule: twice FP32, or half of a marketed sparse figure, according to their notes.
   const std::set<std::string> kOtherRule = {"Radeon RX 9070 XT"};
   int checked = 0;
   for (const CatalogueDevice& device : known.devices)
@@ -57,7 +57,7 @@ TEST(PeakFormula, GivesEveryRateThatTheTableDerived) {
   EXPECT_GT(checked, 600);
 }
 
-// FP32 of every device whose factors are known: within 3 %.
+// FP32 of every device with known factors: within 3 %.
 TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
   CatalogueTables known;
   int checked = 0;
@@ -71,8 +71,8 @@ TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
   EXPECT_EQ(checked, 228);
 }
 
-// Published tensor rates that the boost clock does not reproduce, each for a reason that its row's notes give: another clock
-// for tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20).
+// Published tensor rates that the boost clock does not reproduce, each for a reason in its row's notes: another clock for
+// tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20).
 TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
   CatalogueTables known;
   const std::set<std::string> kExplained = {"Tesla V100 SXM3 32GB",

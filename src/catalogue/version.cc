@@ -8,7 +8,7 @@
 namespace ridge::catalogue {
 namespace {
 
-// `version` cut to the number of parts that `to` has.
+// `version` cut to as many parts as `to` has.
 Version cut(const Version& version, const Version& to) {
   Version shorter = version;
   shorter.parts.resize(std::min(version.parts.size(), to.parts.size()));

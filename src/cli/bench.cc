@@ -53,7 +53,7 @@ void declare(CLI::App& app, BenchOptions& options) {
   app.add_flag("--json", options.json);
 }
 
-// What the options mean; an error here is wrong usage.
+// The parsed options; an error here is wrong usage.
 Result<app::BenchRequest> request_of(const BenchOptions& options) {
   app::BenchRequest request = options.request;
   request.binding.batch = options.batch.value_or(1);
@@ -76,7 +76,7 @@ Result<app::BenchRequest> request_of(const BenchOptions& options) {
   return request;
 }
 
-// Small shares keep two digits: a tiny model reaches little of a limit that ignores the engine's own work.
+// Small shares keep two digits: a tiny model reaches little of a limit that ignores the engine's overhead.
 std::string share_text(double percent) {
   if (percent <= 0) return "-";
   return percent < 1 ? fmt::format("{:.2g} %", percent) : format_percent(percent);
@@ -91,7 +91,7 @@ std::string spread_text(const measure::Measurement& m) {
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 
-// Of the GPU's limits those that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
+// The GPU's limits that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
 std::string limits_text(const measure::Measurement& m) {
   std::string text;
   for (const cost::DeviceLimits::Basis& basis : m.limits) {

@@ -44,7 +44,7 @@ std::string utilisation_text(const std::vector<Utilisation>& shares) {
   return text.empty() ? "-" : text;
 }
 
-// What a GPU was seen to do meanwhile: "1.75 GHz, 612 W, slowed by power limit".
+// The GPU's state during the measurement: "1.75 GHz, 612 W, slowed by power limit".
 std::string seen_text(const MetricResult& result) {
   std::string text;
   auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -57,7 +57,7 @@ std::string seen_text(const MetricResult& result) {
 
 using Format = std::string (*)(double);
 
-// The cells that every figure has: best, typical, spread, bursts.
+// The cells common to all figures: best, typical, spread, bursts.
 void add_cells(std::vector<std::string>& row, const MetricResult& result, Format format) {
   row.push_back(result.best ? format(*result.best) : "-");
   row.push_back(result.typical ? format(*result.typical) : "-");
@@ -123,7 +123,7 @@ std::string starts_text(const DeviceMeasurement& measured) {
   return table({"start of", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "lrrrrll");
 }
 
-// Each figure beside what it is to be compared with.
+// Each figure beside its reference.
 std::string all_utilisation_text(const DeviceMeasurement& measured) {
   Rows rows;
   auto add = [&](std::string name, const MetricResult& result) {

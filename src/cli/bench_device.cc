@@ -41,7 +41,7 @@ void bind(CLI::App& app, DeviceOptions& options) {
   app.add_flag("--json", options.json);
 }
 
-// The members of the machine as they are, with the contract's names for what was measured.
+// The machine's members unchanged, with the contract's names for measured limits.
 Json report_json(const machine::Machine& machine) {
   Json facts = to_json(machine);
   Json ridge_points = Json::array();
@@ -165,7 +165,7 @@ int bench_accelerator(const DeviceOptions& options) {
   return kDone;
 }
 
-// Several GPUs: what they exchange.
+// Several GPUs: their exchange rates.
 int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   limits::accelerator::CollectiveOptions how;
   how.gpus = std::move(gpus);

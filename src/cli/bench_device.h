@@ -1,4 +1,4 @@
-// ridge bench device: what this machine can do at best. The other half of the bench verb measures models (bench.cc).
+// ridge bench device: this machine's upper limits. The other half of the bench verb measures models (bench.cc).
 #pragma once
 
 #include <span>

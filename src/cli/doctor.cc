@@ -27,7 +27,7 @@ struct DoctorOptions {
   std::string path;
   std::string size = "256MiB";
   std::string peer;
-  int listen = -1;  // port; -1: not asked
+  int listen = -1;  // port; -1: not requested
   std::string root;
   std::string record;
   std::vector<std::string> providers;
@@ -59,7 +59,7 @@ void declare(CLI::App& app, DoctorOptions& options) {
   app.add_flag("--json", options.json);
 }
 
-// What is wrong with the options as they stand together.
+// Conflicts between options.
 Result<int64_t> check(const DoctorOptions& options) {
   RIDGE_TRY(doctor::check_areas(options.areas));
   if (!options.root.empty() && (!options.path.empty() || !options.peer.empty() || !options.record.empty()))
@@ -73,7 +73,7 @@ Result<int64_t> check(const DoctorOptions& options) {
   return *size;
 }
 
-// A test that was asked for is in its area, whatever other areas were named.
+// A requested test runs in its area, whatever other areas were named.
 void add_tested_areas(DoctorOptions& options) {
   if (options.areas.empty()) return;
   if (!options.path.empty()) options.areas.emplace_back("storage");
@@ -113,7 +113,7 @@ std::string_view sign(doctor::Verdict verdict) {
 
 bool is_bad(const doctor::Finding& finding) { return finding.verdict <= doctor::Verdict::kWarn; }
 
-// One area: its bad findings in full, and of the others a line each or only their number.
+// One area: its bad findings in full, the others as a line each or only a count.
 void render_area(const std::vector<const doctor::Finding*>& findings, bool verbose) {
   int good = 0, absent = 0;
   for (const doctor::Finding* finding : findings) {

@@ -1,4 +1,4 @@
-// ridge explain TERM-OR-ERROR: what a term, an option, an error code or a pasted message means, and what to do.
+// ridge explain TERM-OR-ERROR: the meaning of a term, an option, an error code or a pasted message, and the remedy.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ void declare(CLI::App& app, ExplainOptions& options) {
   app.add_flag("--json", options.json);
 }
 
-// Own options go first and everything else behind "--", because people ask about options: ridge explain --max-batch.
+// Own options go first and everything else behind "--", because users ask about options: ridge explain --max-batch.
 std::vector<std::string> arranged(std::span<const std::string> arguments) {
   std::vector<std::string> own;
   std::vector<std::string> query = {"--"};
@@ -64,7 +64,7 @@ std::vector<std::string> arranged(std::span<const std::string> arguments) {
   return own;
 }
 
-// --lang, or what the system is set to: the first of LC_ALL, LC_MESSAGES and LANG that is not empty decides (POSIX).
+// --lang, or the system's setting: the first of LC_ALL, LC_MESSAGES and LANG that is not empty (POSIX).
 Language language_of(const ExplainOptions& options) {
   std::string name = options.language;
   for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
@@ -74,7 +74,7 @@ Language language_of(const ExplainOptions& options) {
   return name.starts_with("zh") ? Language::kChinese : Language::kEnglish;
 }
 
-// Standard input, of which the last kMostText bytes are kept: the newest lines of a log.
+// The last kMostText bytes of standard input: the newest lines of a log.
 std::string read_input() {
   std::string text;
   std::array<char, 65536> block;
@@ -90,7 +90,7 @@ std::string query_of(const ExplainOptions& options) {
   return fmt::format("{}", fmt::join(options.query, " "));
 }
 
-// Every verb that has a help text; a verb that this build does not have is passed over.
+// Every verb with a help text; a verb missing from this build is skipped.
 std::vector<explain::Flag> all_flags() {
   std::vector<explain::Flag> flags;
   for (const char* verb :

@@ -1,5 +1,4 @@
-// What only this folder can see together: the metrics that the server exports, the options that the verbs document, and
-// the book.
+// Checks only possible in this folder: the metrics that the server exports, the options that the verbs document, and the book.
 #include <gtest/gtest.h>
 
 #include <algorithm>

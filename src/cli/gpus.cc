@@ -61,7 +61,7 @@ int questions_of(const GpusOptions& options) {
          (options.capabilities ? 1 : 0) + (options.recommend.empty() ? 0 : 1);
 }
 
-// The parts that only their meaning can judge; an error here is wrong usage.
+// The arguments that need interpretation; an error here is wrong usage.
 Result<model::Binding> complete(GpusOptions& options) {
   if (options.memory_gib) options.filter.memory_bytes = *options.memory_gib * kGib;
   if (options.json && options.csv) return Error{Code::kInvalid, "--json and --csv exclude each other"};

@@ -23,7 +23,7 @@ constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32
 
 std::string or_absent(const std::string& text) { return text.empty() ? std::string(kAbsent) : text; }
 
-// "82.6*": TFLOP/s; the star marks a rate that the catalogue computed.
+// "82.6*": TFLOP/s; the star marks a computed rate.
 std::string tera(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
   auto peak = catalogue::peak(device, arithmetic);
   if (!peak) return std::string(kAbsent);
@@ -73,7 +73,7 @@ std::string against(const std::optional<double>& own, const std::optional<double
 
 std::string watts(double value) { return fmt::format("{:.0f} W", value); }
 
-// "2012–2025"; "2019" where both are the same, "-" where nothing is known.
+// "2012–2025"; "2019" where both are the same, "-" where unknown.
 std::string span_text(double first, double last) {
   if (last <= 0) return std::string(kAbsent);
   return first == last ? fmt::format("{:g}", first) : fmt::format("{:g}–{:g}", first, last);

@@ -20,7 +20,7 @@ std::string signed_percent(const std::optional<double>& percent) {
   return fmt::format("{:+.1f} %", rounded);
 }
 
-// Four digits, as tables of peaks have them.
+// Four digits, as in tables of peaks.
 std::string exact_rate(double flops_per_s) { return fmt::format("{:.4g} TFLOP/s", flops_per_s / 1e12); }
 
 std::string rate_or_absent(const std::optional<double>& flops_per_s) {
@@ -82,7 +82,7 @@ std::string facts_table(const Catalogue& catalogue, const catalogue::CatalogueDe
   return table({}, rows, "lll");
 }
 
-// The published figure that is farthest from the listed one.
+// The published figure farthest from the listed one.
 std::optional<double> farthest(const catalogue::PeakRow& row) {
   std::optional<double> found;
   for (const catalogue::PublishedPeak& published : row.published)

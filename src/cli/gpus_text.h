@@ -1,4 +1,4 @@
-// How the catalogue reads on a terminal and as CSV: values in, text out. Used by `ridge gpus`.
+// The catalogue as text and CSV: values in, text out. Used by `ridge gpus`.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace ridge::cli {
 
-// All tables that the verb shows.
+// All tables of the verb.
 struct Catalogue {
   std::vector<catalogue::CatalogueDevice> devices;
   std::vector<catalogue::CloudPrice> prices;
@@ -24,12 +24,12 @@ struct Catalogue {
 std::string list_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices);
 std::string list_csv(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices);  // in base units
 
-// One device: facts, peaks beside their formula and what others publish, prices, conflicts, sources. `explain`: the formulas
-// with the numbers put in.
+// One device: facts, peaks beside their formula and other published figures, prices, conflicts, sources. `explain`: the
+// formulas with numbers.
 std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDevice& device, bool explain);
 Json sheet_json(const Catalogue& catalogue, const catalogue::CatalogueDevice& device);
 
-// Devices side by side, rates beside how many times the first one's they are.
+// Devices side by side, rates with their ratio to the first one's.
 std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices);
 
 std::string families_text(std::span<const catalogue::CatalogueDevice> devices);
@@ -38,7 +38,7 @@ Json families_json(std::span<const catalogue::CatalogueDevice> devices);
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities);
 std::string capabilities_csv(std::span<const catalogue::Capability> capabilities);
 
-// The first `most` of the ranking (0: all), then how many were refused for what.
+// The first `most` of the ranking (0: all), then the number rejected per reason.
 std::string recommendation_text(const sizing::Recommendation& recommendation, size_t most);
 std::string recommendation_csv(const sizing::Recommendation& recommendation);
 

@@ -9,7 +9,7 @@
 namespace ridge::cli {
 namespace {
 
-// Each in a process of its own: signals and their flag belong to the process.
+// Each in its own process: signals and their flag belong to the process.
 TEST(InterruptionDeathTest, TheFirstSignalAndItsEchoOnlySetTheFlag) {
   EXPECT_EXIT(
       {

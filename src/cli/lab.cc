@@ -1,4 +1,4 @@
-// ridge lab: the guides' performance claims, put to the test on this device; the occupancy of a kernel.
+// ridge lab: tests the guides' performance claims on this device; the occupancy of a kernel.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -45,7 +45,7 @@ int show_claims(std::span<const lab::Claim> claims, bool json) {
   return kDone;
 }
 
-// Capabilities whose limits are known, or the one that is asked for.
+// Capabilities with known limits, or the requested one.
 Result<std::vector<catalogue::Capability>> asked_capabilities(const std::string& version) {
   RIDGE_ASSIGN(std::vector<catalogue::Capability> all, catalogue::capabilities());
   if (version.empty()) {

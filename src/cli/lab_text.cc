@@ -31,7 +31,7 @@ std::string rates_text(const LedgerRow& row) {
                      format(row.baseline_work / row.baseline_seconds));
 }
 
-// "; 24 registers per thread and 100 % occupancy against 72 and 37.5 %"; empty where it is not known.
+// "; 24 registers per thread and 100 % occupancy against 72 and 37.5 %"; empty if unknown.
 std::string residency_text(const LedgerRow& row) {
   if (!row.variant_residency || !row.baseline_residency) return "";
   const gpu::Residency &one = *row.variant_residency, &other = *row.baseline_residency;
@@ -39,7 +39,7 @@ std::string residency_text(const LedgerRow& row) {
                      format_percent(one.occupancy_percent), other.registers, format_percent(other.occupancy_percent));
 }
 
-// As the claim puts it: how many times as fast, how many times the time, or a share.
+// In the claim's form: how many times as fast, how many times the time, or a share.
 std::string interval_text(const LedgerRow& row) {
   lab::Interval effect = lab::effect_of(row.figure, row.ratio);
   if (row.figure.kind == lab::Figure::kShare)

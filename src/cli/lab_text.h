@@ -1,4 +1,4 @@
-// How claims, ledger and occupancy read on a terminal and as JSON: values in, text out. Used by `ridge lab`.
+// Claims, ledger and occupancy as text and JSON: values in, text out. Used by `ridge lab`.
 #pragma once
 
 #include <span>

@@ -107,7 +107,7 @@ int make(std::span<const std::string> arguments) {
   if (ParseResult parsed = parse(app, kMakeVerb, arguments); !parsed.go_on) return parsed.exit;
   Status complete_options = complete(options);
   if (!complete_options) return fail(kMakeVerb, complete_options.error()), kUsage;
-  // A wrong name or option is found before anything is written.
+  // A wrong name or option is reported before anything is written.
   Result<zoo::ZooDescription> described = zoo::describe(options.name, options.zoo);
   if (!described) return fail(kMakeVerb, described.error()), kUsage;
   if (!options.describe) {

@@ -6,7 +6,7 @@
 namespace ridge::cli {
 namespace {
 
-// Length in bytes of the character that the text begins with; 1 for what is not UTF-8.
+// Length in bytes of the first character; 1 for invalid UTF-8.
 size_t length_of(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -23,8 +23,8 @@ unsigned code_point(std::string_view character) {
   }
 }
 
-// Unicode's East Asian Width, classes W and F, as far as the texts use them: CJK from U+2E80 to U+A4CF, Hangul,
-// compatibility ideographs, full-width forms, supplementary ideographs. (Standard Annex 11.)
+// Unicode's East Asian Width, classes W and F, as far as the texts use them: CJK from U+2E80 to U+A4CF, Hangul, compatibility
+// ideographs, full-width forms, supplementary ideographs. (Standard Annex 11.)
 bool is_wide(unsigned point) {
   return (point >= 0x2E80 && point <= 0xA4CF) || (point >= 0xAC00 && point <= 0xD7A3) ||
          (point >= 0xF900 && point <= 0xFAFF) || (point >= 0xFE30 && point <= 0xFE6F) ||
@@ -32,7 +32,7 @@ bool is_wide(unsigned point) {
          (point >= 0x20000 && point <= 0x3FFFD);
 }
 
-// What may not be parted from the text before it.
+// No line break before these.
 bool closes(std::string_view character) {
   constexpr std::string_view kClosing[] = {"，", "。", "；", "：", "、", "！", "？",
                                            "）", "」", "』", "》", "”",  "’",  "…"};
@@ -44,7 +44,7 @@ bool opens(std::string_view character) {
   return std::find(std::begin(kOpening), std::end(kOpening), character) != std::end(kOpening);
 }
 
-// What stays together on a line.
+// An unbreakable piece.
 struct Piece {
   std::string text;
   bool blank_before = false;

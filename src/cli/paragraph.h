@@ -7,11 +7,11 @@
 
 namespace ridge::cli {
 
-// Columns that a UTF-8 text takes on a terminal: East Asian wide characters take two, combining ones are not expected.
+// Columns of a UTF-8 text on a terminal: East Asian wide characters take two, combining ones are not supported.
 size_t columns_of(std::string_view text);
 
-// `text` in lines of at most `width` columns, the first behind `lead`, all indented by `indent` columns. A word that is
-// wider than a line stands alone in one. A line begins with no closing punctuation.
+// `text` in lines of at most `width` columns, the first behind `lead`, all indented by `indent` columns. A word wider than a
+// line gets its own line. A line never begins with closing punctuation.
 std::string paragraph(std::string_view lead, std::string_view text, size_t indent, size_t width);
 
 }  // namespace ridge::cli

@@ -1,4 +1,4 @@
-// ridge plan: what a model costs and the least time a device needs for it, before anything runs.
+// ridge plan: a model's cost and the least time that a device needs for it, before anything runs.
 #include "app/plan.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace ridge::cli {
 namespace {
 
-// Wrong usage, or a question back: what is missing can be given as an option.
+// Wrong usage, or a missing value that can be given as an option.
 int ask_back(const Error& error) {
   fail("plan", error);
   return kUsage;

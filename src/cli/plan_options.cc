@@ -30,7 +30,7 @@ Status check_model(const PlanOptions& options) {
                        "by --llm"};
 }
 
-// Forms that look at layers have nothing to look at in a language model's dimensions.
+// Forms about layers do not apply to a language model's dimensions.
 Status check_form(const PlanOptions& options) {
   const bool layers =
       !options.html.empty() || options.rows_per_s || wants_memory(options) || !options.optimiser.empty();
@@ -67,7 +67,7 @@ Result<std::optional<app::MemoryRequest>> memory_of(const PlanOptions& options) 
   return memory;
 }
 
-// Without --training-precision: what --precision stands for in training.
+// Without --training-precision: the equivalent of --precision in training.
 std::string training_precision_of(const PlanOptions& options, Precision precision) {
   if (!options.training_precision.empty()) return options.training_precision;
   if (precision == Precision::kFp16) return "mixed";
@@ -91,7 +91,7 @@ Result<std::optional<app::TrainingRequest>> training_of(const PlanOptions& optio
   return std::optional(std::move(training));
 }
 
-// What the catalogue has of a GPU in this machine, which may be its name alone, with the memory that the driver tells.
+// The catalogue's entry of a GPU in this machine (perhaps only its name), with the driver's memory size.
 catalogue::CatalogueDevice described(const limits::NvidiaGpu& gpu) {
   catalogue::CatalogueDevice device = gpu.datasheet.value_or(catalogue::CatalogueDevice{});
   if (device.name.empty()) {

@@ -1,4 +1,4 @@
-// What `ridge plan` was asked, as typed, and as understood: an app::PlanRequest.
+// The options of `ridge plan`: as typed, and parsed into an app::PlanRequest.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ class App;
 namespace ridge::cli {
 
 struct PlanOptions {
-  app::PlanRequest request;  // options that need no further reading
-  std::string batch;         // empty: 1; of a language model: what fits
+  app::PlanRequest request;  // options that need no further parsing
+  std::string batch;         // empty: 1; for a language model: what fits
   std::vector<std::string> shapes;
-  std::string precision;  // empty: fp32; of a language model fp16
+  std::string precision;  // empty: fp32; for a language model fp16
   std::string device;     // a name of the catalogue; empty: this machine
   int layers = 20;
   bool json = false;
@@ -30,7 +30,7 @@ struct PlanOptions {
   bool cost = false;
   app::CostRequest costs;
   bool memory = false, measure = false;
-  std::string memory_limit;                   // "2GiB"; empty: what the device has
+  std::string memory_limit;                   // "2GiB"; empty: the device's memory
   std::string optimiser, training_precision;  // empty: no training; as --precision
   std::string link = "pcie4";
   app::TrainingRequest training;
@@ -38,10 +38,10 @@ struct PlanOptions {
 
 void declare(CLI::App& app, PlanOptions& options);
 
-// Whether the options ask for a language model: dimensions, a .json file, or an option that only that form has.
+// Whether the options describe a language model: dimensions, a .json file, or an option specific to it.
 bool is_llm(const PlanOptions& options);
 
-// An error is wrong usage, but for kUnavailable: a device that is not here.
+// An error is wrong usage, except kUnavailable: a device missing from this machine.
 Result<app::PlanRequest> request_of(const PlanOptions& options);
 
 }  // namespace ridge::cli

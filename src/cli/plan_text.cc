@@ -28,7 +28,7 @@ std::string memory_text(const Forecast& f) {
   return text;
 }
 
-// On what the estimate had to assume, or how to get one.
+// The estimate's assumptions, or how to get one.
 std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
   if (plan.estimate) return plan.estimate->notes;
   if (plan.carried) return plan.carried->evidence;

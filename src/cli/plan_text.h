@@ -1,4 +1,4 @@
-// A plan as a person reads it, and as CSV (RFC 4180). Rendering only.
+// A plan as text, and as CSV (RFC 4180). Rendering only.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace ridge::cli {
 
 std::string summary_text(const app::ModelPlan& plan);  // with the curve over batches, if there is one
-// Everything that was asked beside it, each part after an empty line.
+// The answers to further questions, each part after an empty line.
 std::string answers_text(const app::ModelPlan& plan);
 // Roofline and table of at most `most` layers; empty for 0.
 std::string layers_text(const app::ModelPlan& plan, int most);

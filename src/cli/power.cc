@@ -1,4 +1,4 @@
-// ridge power: what every device here draws and may draw; sets limits and clocks; finds the limit that pays.
+// ridge power: the power and limits of every device here; sets limits and clocks; finds the most efficient limit.
 #include "cli/power.h"
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ struct PowerOptions {
   bool json = false;
 };
 
-// Before a "--": what follows belongs to a command.
+// Before a "--": the rest belongs to a command.
 bool help_is_asked(std::span<const std::string> arguments) {
   auto end = std::find(arguments.begin(), arguments.end(), "--");
   return std::any_of(arguments.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });

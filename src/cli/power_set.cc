@@ -41,7 +41,7 @@ void bind(CLI::App& app, PowerSetOptions& options) {
   app.add_flag("--json", options.json);
 }
 
-// What stands behind "--" is a command.
+// The arguments behind "--" are a command.
 std::span<const std::string> without_command(std::span<const std::string> arguments, PowerSetOptions& options) {
   auto at = std::find(arguments.begin(), arguments.end(), "--");
   if (at == arguments.end()) return arguments;
@@ -75,7 +75,7 @@ std::string state_text(const power::State& state) {
   return text;
 }
 
-// The state that a device is in now, as it tells itself.
+// The current state reported by a device.
 void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
   Json list = Json::array();
   for (const std::unique_ptr<power::PowerControl>& knob : knobs) {
@@ -92,7 +92,7 @@ void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
   if (json) print_json({{"process", getpid()}, {"devices", list}});
 }
 
-// A device that another process holds is left to it.
+// Skips a device that another process holds.
 Status reset_one(power::PowerControl& knob) {
   Result<power::Claim> claim = power::Claim::take(power::record_folder(), knob.id());
   if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
@@ -101,7 +101,7 @@ Status reset_one(power::PowerControl& knob) {
   return {};
 }
 
-// Sets the vendor's defaults on all, whichever fails.
+// Sets the vendor's defaults on all, even if some fail.
 int reset_all(const PowerSetOptions& options) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
@@ -112,7 +112,7 @@ int reset_all(const PowerSetOptions& options) {
   return exit;
 }
 
-// The options again, with devices by names that do not change.
+// The options again, with stable device names.
 std::vector<std::string> service_arguments(const PowerSetOptions& options, const power::Knobs& knobs) {
   std::vector<std::string> arguments = {"power", "set"}, ids;
   for (const std::unique_ptr<power::PowerControl>& knob : knobs) ids.push_back(knob->id());

@@ -1,4 +1,4 @@
-// ridge power sweep: performance, power and heat of a workload over power limits, and the limits that pay.
+// ridge power sweep: performance, power and heat of a workload over power limits, and the best limits.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

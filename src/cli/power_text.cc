@@ -62,7 +62,7 @@ std::vector<std::string> gpu_row(const power::VendorsGpus& vendor, const Gpu& gp
           slowed_text(gpu)};
 }
 
-// What ridge holds on a device, or has left on it.
+// Settings that ridge holds on a device, or left behind.
 std::string record_text(const power::Record& record) {
   if (record.held)
     return fmt::format("held by process {}: {}; before: {}", record.process, power::settings_text(record.set),
@@ -72,7 +72,7 @@ std::string record_text(const power::Record& record) {
       record.process, power::settings_text(record.set), power::before_text(record.before), record.before.id);
 }
 
-// What a reader must know beside the row: why it is slow, what ridge holds, what could not be had.
+// Notes on a row: why it is slow, what ridge holds, what is unavailable.
 std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu, const power::Record* record) {
   std::string text;
   auto note = [&](const std::string& words) { text += fmt::format("{}: {}\n", gpu_name(vendor, gpu), words); };

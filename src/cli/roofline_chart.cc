@@ -123,9 +123,9 @@ class Canvas {
   std::vector<Cell> cells_;
 };
 
-// min(peak, intensity · bandwidth): the outermost memory whole, nearer ones every third dot and only below the peak.
+// min(peak, intensity · bandwidth): the outermost memory solid, nearer ones every third dot and only below the peak.
 void draw_roofs(const predict::Forecast& forecast, const Window& window, Canvas& canvas) {
-  int steps = canvas.sub_columns() * 4;  // so that a steep slope has no gaps
+  int steps = canvas.sub_columns() * 4;  // avoids gaps in a steep slope
   for (size_t roof = 0; roof < forecast.roofs.size(); ++roof) {
     bool outermost = roof + 1 == forecast.roofs.size();
     for (int step = 0; step < steps; ++step) {
@@ -155,7 +155,7 @@ std::string rate_label(const predict::Forecast& forecast, const Window& window, 
   return padded_left(label, kLabelColumns - 1) + " ";
 }
 
-// Puts `text` around `column` of `line` where it finds room.
+// Writes `text` around `column` of `line` where there is space.
 void place(std::string& line, int column, const std::string& text) {
   int begin = std::clamp(column - static_cast<int>(text.size()) / 2, 0,
                          std::max(0, static_cast<int>(line.size() - std::min(line.size(), text.size()))));
@@ -165,7 +165,7 @@ void place(std::string& line, int column, const std::string& text) {
   line.replace(at, length, text);
 }
 
-// The ridge point first, then the decades that find room beside it.
+// The ridge point first, then the decades that fit beside it.
 std::string intensity_labels(const predict::Forecast& forecast, const Window& window, int columns) {
   std::string line(static_cast<size_t>(columns), ' ');
   place(line, static_cast<int>(window.x(forecast.ridge_point) * columns),

@@ -2,8 +2,8 @@
 //
 //   - the roof of the device: compute peak, and the slope of its memory; slopes of nearer memory levels dotted;
 //   - the ridge point on the lower axis;
-//   - layers where their bound puts them (a layer whose data stay in a cache lies above the memory's slope), by their
-//     share of the summed bounds: three sizes. Layers that fall into one cell add up.
+//   - layers at their bound (a layer whose data stays in a cache lies above the memory's slope), by their share of the
+//     summed bounds: three sizes. Layers in one cell add up.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 namespace ridge::cli {
 
 struct ChartForm {
-  int columns = 80;  // of the terminal; used are 40 to 120
+  int columns = 80;  // of the terminal; 40 to 120 are used
   int rows = 16;     // of the drawing, without axis and legend
   bool unicode = true;
 };
 
-// Empty where nothing can be drawn: no layer has FLOPs, or the device's limits are not known.
+// Empty where there is nothing to draw: no layer has FLOPs, or the device's limits are not known.
 std::string roofline_chart(const predict::Forecast& forecast, const ChartForm& form);
 
 }  // namespace ridge::cli

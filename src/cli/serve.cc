@@ -1,4 +1,4 @@
-// ridge serve DIR: answers inference requests for the models of a repository until it is told to stop.
+// ridge serve DIR: answers inference requests for the models of a repository until it is stopped.
 #include "app/serve.h"
 
 #include <signal.h>
@@ -16,9 +16,9 @@ namespace {
 
 constexpr const char* kServeVerb = "serve";
 
-// Names and defaults as Triton's; where they differ, docs/cli/serve.md says so.
+// Names and defaults as Triton's; docs/cli/serve.md lists the differences.
 struct ServeOptions {
-  app::ServeRequest request;  // options that need no further reading
+  app::ServeRequest request;  // options that need no further parsing
   std::string directory;
   std::vector<std::string> repositories, repositories_kserve;
   std::string control_mode = "none";
@@ -52,7 +52,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--model-repository", options.repositories);
   app.add_option("--model-store", options.repositories_kserve);
   app.add_option("--load-model", options.request.server.startup_models);
-  app.option_defaults()->take_last();  // of everything below: a wrapper script's default may be overruled
+  app.option_defaults()->take_last();  // of everything below: overrides a wrapper script's default
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
   app.add_option("--repository-poll-secs", options.poll_seconds)->check(CLI::PositiveNumber);
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(CLI::NonNegativeNumber);
@@ -73,7 +73,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
 }
 
-// "--allow-http true" is as good as "--allow-http=true".
+// "--allow-http true" equals "--allow-http=true".
 std::vector<std::string> with_joined_switches(std::span<const std::string> arguments) {
   ServeOptions unused;
   auto names = switches(unused);
@@ -144,7 +144,7 @@ int next_signal(const sigset_t& signals, Nanoseconds at_most) {
   return std::max(0, sigtimedwait(&signals, nullptr, &limit));
 }
 
-// What is cut off ends with the process, here.
+// Interrupted work ends with the process, here.
 int exit_status(app::ServeEnd end) {
   switch (end) {
     case app::ServeEnd::kDone: return kDone;

@@ -9,9 +9,9 @@
 namespace ridge::cli {
 namespace {
 
-constexpr size_t kMostModels = 8;  // more have too many partitions to choose from by measuring
+constexpr size_t kMostModels = 8;  // more have too many partitions to measure
 
-// What means nothing, or something else, for several models.
+// Options without a meaning, or with another one, for several models.
 Status check_sharing(const TuneOptions& options) {
   auto refused = [](const char* option, const char* why) {
     return Error{Code::kInvalid, std::string(option) + " has no meaning with --share: " + why};
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> names_of(const std::vector<std::string>& models
   return names;
 }
 
-// "NAME:input=…" is of one model, anything else of all that have such an input or symbol.
+// "NAME:input=…" applies to one model, anything else to all with such an input or symbol.
 std::vector<std::string> shapes_of(const std::vector<std::string>& shapes, const std::string& name,
                                    const std::vector<std::string>& names) {
   std::vector<std::string> own;

@@ -1,4 +1,4 @@
-// What the options of `ridge tune` mean for several models at once (--share).
+// The options of `ridge tune` for several models at once (--share).
 #pragma once
 
 #include "app/tune_request.h"
@@ -7,7 +7,7 @@
 
 namespace ridge::cli {
 
-// An error is wrong usage: options that decide nothing for several models, two models of one name.
+// An error is wrong usage: options that do not apply to several models, two models of one name.
 Result<app::ShareRequest> share_request_of(const TuneOptions& options);
 
 }  // namespace ridge::cli

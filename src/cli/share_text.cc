@@ -45,7 +45,7 @@ std::string models_text(const tune::share::CoLocatedTuning& sharing) {
                rows, "lrrrrlrllr");
 }
 
-// Where a load was given: how busy it keeps the model's instances, and what a request's time comes to.
+// With a load: the utilisation of the model's instances, and a request's time.
 std::string loads_text(const tune::share::CoLocatedTuning& sharing) {
   std::string text;
   for (const tune::share::TunedModel& model : sharing.models) {

@@ -1,4 +1,4 @@
-// A shared tuning for people: one table of all models, what was measured together, and what it comes to.
+// A co-located tuning as text: one table of all models, the shared measurement, and the conclusion.
 #pragma once
 
 #include <string>

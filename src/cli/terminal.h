@@ -1,4 +1,4 @@
-// What all verbs share in speaking to a person or a script: options, errors, tables, progress. Only cli/ prints.
+// Terminal and script output shared by all verbs: options, errors, tables, progress. Only cli/ prints.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ class App;
 
 namespace ridge::cli {
 
-// Parses `arguments` into `app` (options are bound by the verb). nullopt-like: kDone means go on; otherwise return the
-// value: help was printed (0) or the usage is wrong (2, message on stderr).
+// Parses `arguments` into `app` (options are bound by the verb). kDone means go on; otherwise return the value: help was
+// printed (0) or the usage is wrong (2, message on stderr).
 struct ParseResult {
   bool go_on = false;
   int exit = kDone;
@@ -37,12 +37,12 @@ void say(std::string_view text);    // to stderr, with a newline
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                   std::string_view alignment);
 
-// Columns of the terminal that stdout is; else of $COLUMNS, else 80.
+// Columns of the terminal on stdout; else of $COLUMNS, else 80.
 int terminal_columns();
 // Whether text may hold more than ASCII: by LC_ALL, LC_CTYPE or LANG, the first that is set.
 bool terminal_is_utf8();
 
-// Progress on stderr: one bar that is redrawn on a terminal, a line per step otherwise. One thread.
+// Progress on stderr: one redrawn bar on a terminal, a line per step otherwise. One thread.
 class Progress {
  public:
   explicit Progress(std::string_view what);
@@ -58,7 +58,7 @@ class Progress {
   int last_percent_ = -1;
 };
 
-// Show progress on stderr until the last copy is gone; of the second, Ctrl-C asks for an early end with what there is.
+// Show progress on stderr until the last copy is destroyed; the second ends early on Ctrl-C, with partial results.
 app::RunControl shown_progress(std::string_view what);
 app::RunControl interruptible(std::string_view what);
 

@@ -31,7 +31,7 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// What --share alone has.
+// Options of --share only.
 Status check_alone(const TuneOptions& options) {
   if (options.models.size() > 1)
     return Error{Code::kInvalid, "give --share to tune several models together, or tune each by itself"};
@@ -49,14 +49,14 @@ Result<tune::TuningRecord> read_recorded(const std::string& given) {
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
-// Rows per CPU mean nothing where a GPU does the work.
+// Rows per CPU are meaningless on a GPU.
 Status check_objective(const app::TuneRequest& request) {
   if (request.goal.objective != tune::Objective::kCost || request.device.kind == plan::DeviceKind::kCpu) return {};
   return invalid("--objective cost counts CPUs, and on " + plan::device_name(request.device) +
                  " they only launch work: choose throughput, latency or energy");
 }
 
-// What was recorded of another device, or beside another engine's defaults, cannot be measured again by this run.
+// A record from another device, or against another engine's defaults, cannot be measured again by this run.
 Status check_recorded(const app::TuneRequest& request) {
   const tune::TuningRecord& recorded = *request.recorded;
   const std::string device = plan::device_name(request.device);

@@ -1,4 +1,4 @@
-// Options of `ridge tune`, and what they mean.
+// Options of `ridge tune`, and their meaning.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct TuneOptions {
 
 void declare(CLI::App& app, TuneOptions& options);
 
-// What the options mean; an error here is wrong usage.
+// The parsed options; an error here is wrong usage.
 Result<app::TuneRequest> request_of(const TuneOptions& options);
 
 // The values of an option that takes VALUE for every model or NAME=VALUE for one, by name; each is above 0. `names` are the

@@ -47,7 +47,7 @@ std::string front_text(const tune::Tuning& tuning) {
   return text;
 }
 
-// How a variant was calibrated, and which of its layers stayed in FP32 so that accuracy holds.
+// A variant's calibration, and the layers kept in FP32 for accuracy.
 std::string made_text(const precision::Variant& variant) {
   std::string text;
   if (!variant.calibration.empty()) text += fmt::format("{}: calibrated by {}\n", variant.name, variant.calibration);
@@ -59,7 +59,7 @@ std::string made_text(const precision::Variant& variant) {
          fmt::format("{}: kept in FP32, so that accuracy holds: {}{}\n", variant.name, fmt::join(names, ", "), more);
 }
 
-// Which engines and precisions were searched and what they cost in accuracy; which were not, and why.
+// The searched engines and precisions with their accuracy loss; the rejected ones, and why.
 std::string accuracy_text(const tune::VariantSelection& admission) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::SelectedVariant& admitted : admission.admitted) {

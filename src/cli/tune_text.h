@@ -1,4 +1,4 @@
-// What `ridge tune` prints of its results.
+// The text output of `ridge tune`.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace ridge::cost {
 namespace {
 
-// Places in one block, each from the node that makes a buffer to the last that needs it.
+// Offsets in one block, each from the node that writes a buffer to the last one that needs it.
 class Block {
  public:
   void add(int buffer, double size) {
@@ -62,7 +62,7 @@ class Planner {
     for (int t : graph.outputs)
       if (t >= 0) output_[index(t)] = true;
     for (size_t n = 0; n < graph.nodes.size(); ++n) for_each_read(n, [&](int t) { ++uses_[index(t)]; });
-    // Never written over, never free again.
+    // Never overwritten, never freed.
     for (size_t t = 0; t < uses_.size(); ++t) uses_[t] += residency_.constant[t] || output_[t] ? 1 : 0;
     for (int t : graph.inputs)
       if (t >= 0) ++uses_[index(t)];
@@ -91,7 +91,7 @@ class Planner {
     return info(a).type == info(b).type && info(a).shape && info(a).shape == info(b).shape;
   }
 
-  // The input whose buffer the node's first output has; -1: none.
+  // The input whose buffer the node's first output reuses; -1: none.
   int shared_input(const model::Node& node) const {
     auto input = [&](size_t i) { return i < node.inputs.size() ? node.inputs[i] : -1; };
     auto written_over = [&](int t) {
@@ -103,7 +103,7 @@ class Planner {
     return row.buffer == Buffer::kOverwritesSum ? written_over(input(3)) : -1;
   }
 
-  // The one that became free last, of the same shape; -1: none.
+  // The last freed one of the same shape; -1: none.
   int take_freed(int output) {
     if (!takes_freed_ || !info(output).shape || info(output).shape->empty()) return -1;
     const auto found = std::find_if(free_.rbegin(), free_.rend(), [&](int t) { return same_shape(t, output); });
@@ -164,8 +164,8 @@ class Planner {
   const model::Graph& graph_;
   const Residency residency_;
   const bool takes_freed_;
-  std::vector<int> buffer_;   // per tensor: the one that its buffer was made for
-  std::vector<int> uses_;     // per tensor: reads of its buffer to come
+  std::vector<int> buffer_;   // per tensor: the original owner of its buffer
+  std::vector<int> uses_;     // per tensor: remaining reads of its buffer
   std::vector<size_t> last_;  // per tensor: the last node that needs its buffer
   std::vector<bool> output_;  // per tensor: of the graph
   std::vector<int> free_;     // buffers, the latest last

@@ -7,15 +7,15 @@ namespace ridge::cost {
 
 // [bytes]
 struct BufferPlan {
-  double block = 0;    // one block with a place for each buffer: what every run but the first allocates
+  double block = 0;    // one block with a slot for each buffer: allocated by every run but the first
   double outputs = 0;  // of the graph: never in the block
   double largest = 0;  // of all buffers
 };
 
-// A result lies in the buffer of an input where the operator's row allows it (operators.h, Buffer), or in one of its own, which takes the place in the
-// block that fits best (onnxruntime/core/framework: allocation_planner.cc, FindReusableInput; mem_pattern_planner.h). With
+// A result uses the buffer of an input if the operator's row allows it (operators.h, Buffer), or its own, in the best-fitting
+// gap of the block (onnxruntime/core/framework: allocation_planner.cc, FindReusableInput; mem_pattern_planner.h). With
 // `takes_freed` it takes the buffer of a result of the same shape that no node reads any more, if there is one
-// (FindReusableTensor): ONNX Runtime does so where it knows both shapes when it loads the model.
+// (FindReusableTensor): ONNX Runtime does so if it knows both shapes when it loads the model.
 BufferPlan plan_buffers(const model::Graph& graph, bool takes_freed);
 
 }  // namespace ridge::cost

@@ -65,7 +65,7 @@ TEST(BufferPlan, AFusedConvolutionOverwritesWhatItAdds) {
   EXPECT_EQ(plan_buffers(graph, false).block, 4.0 * 1600);
 }
 
-// x → large → small → large → 1: the second large one fits where the first was, unless that is kept for it meanwhile.
+// x → large → small → large → 1: the second large one fits into the first's place, unless that is reserved meanwhile.
 TEST(BufferPlan, ATakenBufferLivesOnBetweenItsTwoResults) {
   GraphBuilder g;
   const int x = g.input("x", kShape);
@@ -75,7 +75,7 @@ TEST(BufferPlan, ATakenBufferLivesOnBetweenItsTwoResults) {
   const int again = g.node("MatMul", {other}, kShape);
   const model::Graph graph = g.finish({g.node("MatMul", {again}, {1})});
   EXPECT_EQ(plan_buffers(graph, true).block, kBytes + 4 * (50 + 49));
-  EXPECT_EQ(plan_buffers(graph, false).block, 4 * (100 + 50));  // beside `other`, which lies where `large` was
+  EXPECT_EQ(plan_buffers(graph, false).block, 4 * (100 + 50));  // beside `other`, at the offset of `large`
   EXPECT_EQ(plan_buffers(graph, true).largest, kBytes);
 }
 

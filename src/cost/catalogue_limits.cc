@@ -15,7 +15,7 @@ double rate(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
   return peak ? peak->flops_per_s : 0;
 }
 
-// By how much slower the tensor cores are when they accumulate in FP32 instead of FP16: 0.5 on GeForce RTX 20 to 50, else 1.
+// The slowdown of the tensor cores when they accumulate in FP32 instead of FP16: 0.5 on GeForce RTX 20 to 50, else 1.
 // data/gpus.csv has both rates for FP16; FP8 follows in proportion (RTX 4090: 660.6 and 330.3, Ada whitepaper).
 double fp32_accumulate_share(const catalogue::CatalogueDevice& device) {
   double any = rate(device, Arithmetic::kFp16), fp32 = rate(device, Arithmetic::kFp16Fp32);

@@ -64,7 +64,7 @@ TEST(CatalogueLimits, AreRefusedWithoutBandwidth) {
   EXPECT_NE(limits.error().message.find("memory bandwidth"), std::string::npos) << limits.error().message;
 }
 
-// A device whose bandwidth is known has every rate above zero that it lists.
+// A device with known bandwidth has every listed rate above zero.
 TEST(CatalogueLimits, HoldForEveryDeviceThatHasPeakAndBandwidth) {
   auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices);

@@ -1,4 +1,4 @@
-// From a graph to its costs: one node after the other, then what holds for the whole.
+// From a graph to its costs: node by node, then the totals.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -76,7 +76,7 @@ std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& resid
   return works;
 }
 
-// Weights that running nodes use, each once.
+// Weights used by running nodes, each once.
 void add_weights(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
                  Precision precision, Costs& costs) {
   std::vector<bool> seen(graph.tensors.size());
@@ -98,8 +98,8 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
   }
 }
 
-// What must be read of each tensor, from the outputs backwards: views pass on what is asked of them, reads at places that
-// the data decide are not certain, and only multiply-adds need their constants (others may be folded into neighbours).
+// The necessary reads of each tensor, from the outputs backwards: views pass on their readers' demand, data-dependent reads are
+// not certain, and only multiply-adds need their constants (others may be folded into neighbours).
 void add_compulsory(const model::Graph& graph, const Residency& residency, const DataSizes& sizes,
                     const std::vector<NodeWork>& works, Precision precision, Costs& costs) {
   std::vector<double> need(graph.tensors.size(), 0.0);
@@ -143,7 +143,7 @@ void add_without_rule(const model::Graph& graph, const std::vector<NodeWork>& wo
 }
 
 struct Lives {
-  std::vector<int> root;    // per tensor: the tensor whose memory it shows
+  std::vector<int> root;    // per tensor: the owner of its memory
   std::vector<size_t> end;  // per root: the last node that needs it
 };
 
@@ -167,9 +167,9 @@ Lives lives_of(const model::Graph& graph, const Residency& residency, const std:
   return lives;
 }
 
-// Bytes of live activations while each node runs, nodes in their order; 0 for a node that does not run: a tensor lives from the node that makes it
-// (inputs of the model: from the start) to the last node that reads it or a view of it (outputs: to the end). Nothing is computed in place;
-// the inside of a loop or branch counts while that node runs.
+// Bytes of live activations while each node runs, in node order; 0 for a node that does not run: a tensor lives from its
+// producer (inputs of the model: from the start) to its last reader or that of a view of it (outputs: to the end). Nothing is
+// computed in place; the inside of a loop or branch counts while that node runs.
 std::vector<double> live_bytes(const model::Graph& graph, const Residency& residency,
                                const std::vector<NodeWork>& works, const std::function<double(int tensor)>& bytes) {
   Lives lives = lives_of(graph, residency, works);
@@ -194,7 +194,7 @@ std::vector<double> live_bytes(const model::Graph& graph, const Residency& resid
   return at_node;
 }
 
-// The most of them, and no less than the inputs of the model.
+// Their maximum, at least the inputs of the model.
 double peak_activation_bytes(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
                              const std::function<double(int tensor)>& bytes) {
   double peak = 0;

@@ -54,7 +54,7 @@ bool named_before(const model::Node& node, size_t i) {
   return std::find(node.inputs.begin(), end, node.inputs[i]) != end;
 }
 
-// A tensor whose size is not known leaves the bytes a lower bound; a view moves none, so that there it does not matter.
+// A tensor of unknown size leaves the bytes a lower bound; a view moves none, so it does not matter there.
 bool sizes_known(std::span<const Operand> operands) {
   return std::all_of(operands.begin(), operands.end(), [](const Operand& operand) {
     return !operand.present || (Context::known(operand) && stored_size(operand.type, Precision::kFp32) > 0);
@@ -78,7 +78,7 @@ void sum_up(Context& context) {
 int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape) {
   bool statistics = node.op == "BatchNormalization" && i >= 3;  // mean and variance
   if (!shape || !is_parameter(type) || statistics) return 0;
-  constexpr int64_t kMost = 1'000'000'000'000'000;  // so that sums over a hostile file do not overflow
+  constexpr int64_t kMost = 1'000'000'000'000'000;  // prevents overflow on a hostile file
   int64_t elements = element_count(*shape).value_or(0);
   return elements > 1 ? std::min(elements, kMost) : 0;
 }

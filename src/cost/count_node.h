@@ -30,7 +30,7 @@ struct NodeWork {
   std::vector<double> read;                    // [bytes] per input
   std::vector<double> written;                 // [bytes] per output
   bool view = false;                           // its first output is its first input under another shape: no bytes move
-  bool sparse = false;                         // input 0 is read at data-dependent places, so no part of it is certain
+  bool sparse = false;                         // reads input 0 at data-dependent positions, so no part of it is certain
   double body_peak_bytes = 0;                  // live activations inside a loop or branch
   std::vector<std::string> body_without_rule;  // operators inside without a rule, as in Costs::without_rule
 };

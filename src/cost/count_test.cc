@@ -37,7 +37,7 @@ TEST(Count, CompulsoryBytesAreInputsOutputsAndTheWeightsOfMultiplyAdds) {
 }
 
 TEST(Count, FreesActivationsAfterTheirLastUse) {
-  // x is freed after the product: the most is x + product (10 + 6) or two of 6.
+  // x is freed after the multiplication: the maximum is x + product (10 + 6) or two of 6.
   EXPECT_DOUBLE_EQ(count(dense()).peak_activation_bytes, 4 * 16);
   // A residual connection keeps x: x, a, b of 100 each while b is made, x + b + sum at the end.
   GraphBuilder g;
@@ -204,7 +204,7 @@ TEST(Count, AKnownConditionChoosesItsBranch) {
   EXPECT_DOUBLE_EQ(count(graph).nodes[0].needed_flops, 2 * 4);
 }
 
-// `while` is exported as a loop of 2^63 − 1 turns that its condition ends.
+// `while` is exported as a loop of 2^63 − 1 iterations ended by its condition.
 TEST(Count, AnEndlessLoopCountsOneTurnAndIsALowerBound) {
   GraphBuilder g;
   int trips = g.weight("trips", {}, DataType::kInt64), go = g.input("go", {}, DataType::kBool),
@@ -215,7 +215,7 @@ TEST(Count, AnEndlessLoopCountsOneTurnAndIsALowerBound) {
   EXPECT_FALSE(count(graph).nodes[0].shapes_known);
 }
 
-// What is kept of 100 boxes is multiplied: counted at its most, and in no bound.
+// The kept ones of 100 boxes are multiplied: counted at the maximum, and in no bound.
 TEST(Count, WorkOnSizesThatTheDataDecideIsCountedButNotNeeded) {
   GraphBuilder g;
   int kept = g.node("NonZero", {g.input("scores", {100})}, {1, 100}, {}, DataType::kInt64);

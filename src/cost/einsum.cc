@@ -70,7 +70,7 @@ double volume(const std::set<int>& labels, const Extents& extents) {
   return product;
 }
 
-// One contraction of `left` and `right`; `later` are the labels that are still wanted.
+// One contraction of `left` and `right`; `later` are the labels needed afterwards.
 void contract(const std::set<int>& left, const std::set<int>& right, const std::set<int>& later, const Extents& extents,
               EinsumWork& work) {
   std::set<int> joined, summed_alone;

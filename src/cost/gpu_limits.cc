@@ -14,8 +14,8 @@ using limits::MetricResult;
 using limits::accelerator::BandwidthRow;
 using limits::accelerator::PeakRow;
 
-// From here on down something holds the GPU back. What libraries reach of tensor cores is 80 to 95 % of a datasheet, of memory 90
-// to 95 % (H100: 0.93, shares_test.cc).
+// Below this something limits the GPU. Libraries reach 80 to 95 % of a datasheet's tensor core rate, 90 to 95 % of its memory
+// bandwidth (H100: 0.93, shares_test.cc).
 constexpr double kWellBelow = 0.75;
 constexpr Precision kPrecisions[] = {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16,
                                      Precision::kBf16, Precision::kFp8,  Precision::kInt8};
@@ -62,7 +62,7 @@ const Row* best_row(const std::vector<Row>& rows, const Fits& fits) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// What the GPU was seen to be slowed by meanwhile: " (slowed by power limit, 1.20 GHz)"
+// The observed slowdown of the GPU: " (slowed by power limit, 1.20 GHz)"
 std::string seen_text(const MetricResult& result) {
   std::string text;
   if (!result.gpu.slowdowns.empty()) text = fmt::format("slowed by {}", fmt::join(result.gpu.slowdowns, ", "));
@@ -70,7 +70,7 @@ std::string seen_text(const MetricResult& result) {
   return text.empty() ? "" : " (" + text + ")";
 }
 
-// Puts what was measured in the place of the datasheet's figures.
+// Replaces the datasheet's figures by measured ones.
 class GpuRoofline {
  public:
   GpuRoofline(const limits::NvidiaGpu& gpu, DeviceLimits datasheet) : gpu_(gpu), limits_(std::move(datasheet)) {}
@@ -111,7 +111,7 @@ class GpuRoofline {
   DeviceLimits take() && { return std::move(limits_); }
 
  private:
-  // Of fp16 below fp32 engines make no use (catalogue_limits.cc).
+  // Engines do not use fp16 slower than fp32 (catalogue_limits.cc).
   double measured_fp32() const {
     const PeakRow* row =
         best_row(gpu_.measured->peaks, [](const PeakRow& one) { return one.precision == Precision::kFp32; });
@@ -166,7 +166,7 @@ class GpuRoofline {
                                   what, fmt::join(slowdowns, ", "), measuring_command(gpu_))});
   }
 
-  // Where the tensor cores were measured, but not in a way that fills them.
+  // Tensor cores measured in a way that does not fill them.
   void say_incomplete(Precision precision) {
     for (const PeakRow& row : gpu_.measured->peaks)
       if (row.precision == precision && row.way == "cuBLASLt")
@@ -178,7 +178,7 @@ class GpuRoofline {
   DeviceLimits limits_;
 };
 
-// Those of the datasheet that nothing measured has replaced.
+// The datasheet's figures without a measured replacement.
 void add_datasheet_bases(DeviceLimits& limits) {
   for (const auto& [precision, rate] : limits.flops_per_s)
     if (!basis_of(limits, precision_name(precision)))

@@ -1,4 +1,4 @@
-// The measured machine as a roofline, and the bounds that follow.
+// The measured machine as a roofline, and the resulting bounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct Sample {
   double rate = 0;
 };
 
-// The highest rate that `threads` threads can have: as measured with so many; otherwise no more than in proportion to
-// fewer threads (they clock higher), nor than with more of them.
+// The highest possible rate of `threads` threads: as measured with that many; otherwise at most in proportion to fewer threads
+// (they clock higher), and at most the rate of more.
 double highest_rate(const std::vector<Sample>& samples, int threads) {
   double seen = 0, ceiling = std::numeric_limits<double>::infinity();
   bool exact = false;

@@ -1,4 +1,4 @@
-// Where limits come from, for showing.
+// The origin of limits, for display.
 #include <algorithm>
 
 #include "cost/costs.h"
@@ -17,7 +17,7 @@ Origin origin_at(const DeviceLimits& limits, Precision precision) {
     const DeviceLimits::Basis* basis = basis_of(limits, what);
     return basis && basis->origin == Origin::kMeasured;
   };
-  // Where no rate is known, memory alone bounds; where the device has no such units, FP32's rate does.
+  // Without a known rate, memory alone bounds; without such units, FP32's rate does.
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
     return measured("DRAM") ? Origin::kMeasured : Origin::kDatasheet;
   const bool own = own_rate(limits, precision) > 0;

@@ -1,5 +1,5 @@
-// What is known of an operator beside its FLOPs and bytes: the further columns of its row in rules_*.cc. A folder that needs to know how an
-// operator behaves asks here, so that adding one is a row; only what computes one operator alone names it.
+// Properties of an operator beside its FLOPs and bytes: the further columns of its row in rules_*.cc. A folder looks up an
+// operator's behaviour here, so that adding one is a row; only code that computes a single operator names it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ridge::cost {
 
-// What the first output's values are to those of the first input.
+// The first output's values compared with the first input's.
 enum class Values : uint8_t {
   kNewValues,
   kSameValues,  // the same in the same order: engines make no copy
@@ -32,11 +32,11 @@ enum class Backward : uint8_t {
   kKeepsInput,           // gelu, log, clip, Where …: the first input
   kKeepsOutput,          // relu, sigmoid, tanh, exp, softmax: `result` in derivatives.yaml
   kKeepsInputAndOutput,  // norms, extremes, products over an axis
-  kKeepsFactors,         // an operand is kept if another one wants a gradient: d(a·b) = b·da + a·db
+  kKeepsFactors,         // an operand is kept if another one needs a gradient: d(a·b) = b·da + a·db
   kKeepsQuotient,        // d(a/b) = da/b − a·db/b²
   kKeepsPower,           // input; output too if the exponent is trained
   kKeepsIndices,         // the second input: where values came from
-  kKeepsAllInputs,       // Max, Min, Einsum-like: all that want gradients
+  kKeepsAllInputs,       // Max, Min, Einsum-like: all that need gradients
   kKeepsWholeBatchNorm,  // input, mean and inverse deviation per channel (save_mean, save_invstd)
   kKeepsChannelNorm,     // likewise per instance and channel
   kKeepsRowNorm,         // input, mean and inverse deviation per normalised row (mean, rstd)
@@ -45,12 +45,12 @@ enum class Backward : uint8_t {
   kKeepsLstmGates,       // 4 gates, cell, tanh(cell) per step: derived from the equations in ONNX's LSTM
   kKeepsGruGates,        // 3 gates and the candidate's recurrent term per step: derived from ONNX's GRU
   kKeepsSecondOutput,    // TopK: indices
-  kKeepsInputForWeight,  // X kept if W is trained, W if X wants a gradient (convolution_backward: input, weight)
+  kKeepsInputForWeight,  // X kept if W is trained, W if X needs a gradient (convolution_backward: input, weight)
 };
 
-// How it may follow a tensor that is quantised: ONNX Runtime's rules "drop", "1DQ", "2DQ", "*DQ", "Split"
-// (qdq_selector_action_transformer.cc), less Softmax, whose inputs lose much in 8 bits, and Gather, whose index would have to be told from its
-// data.
+// Whether it may follow a quantised tensor: ONNX Runtime's rules "drop", "1DQ", "2DQ", "*DQ", "Split"
+// (qdq_selector_action_transformer.cc), without Softmax, whose inputs lose much in 8 bits, and Gather, whose index cannot be
+// distinguished from its data.
 enum class Integers : uint8_t {
   kNotInIntegers,
   kMovesInts,     // output values are input values: same scale and zero point
@@ -58,7 +58,7 @@ enum class Integers : uint8_t {
   kCombinesInts,  // of several inputs, all of them quantised
 };
 
-// What computes it in ONNX Runtime on CPUs, where weights or time depend on it.
+// Its kernel in ONNX Runtime on CPUs, if weights or time depend on it.
 enum class KernelFamily : uint8_t { kOtherKernel, kConvolution, kProduct, kGatedRecurrence };
 
 enum class Trait : uint8_t {

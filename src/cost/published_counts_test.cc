@@ -1,4 +1,4 @@
-// The reference models against counts that others published.
+// The reference models against published counts.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 namespace ridge::cost {
 namespace {
 
-// A reference model's file, as long as a test needs it.
+// A reference model's file for the duration of a test.
 class ReferenceModel {
  public:
   explicit ReferenceModel(const std::string& name)

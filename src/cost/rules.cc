@@ -36,7 +36,7 @@ const Rule* find_rule(std::string_view domain, std::string_view op) {
     if (found != candidate.rules.end()) return found->second;
     break;
   }
-  // Engines write standard operators under their own domain before these become standard, and after.
+  // Engines use their own domain for standard operators before and after standardisation.
   return domain == kMicrosoft ? find_rule(kOnnx, op) : nullptr;
 }
 

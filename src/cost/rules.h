@@ -71,7 +71,7 @@ struct Rule {
   std::string_view domain;
   std::string_view op;
   RuleFunction function;
-  double factor = 0;  // what it means is the function's business, mostly FLOPs per element
+  double factor = 0;  // its meaning depends on the function, mostly FLOPs per element
   Operator facts = {};
 };
 

@@ -1,6 +1,6 @@
 // Attention: scores Q·Kᵀ and their sum over V are multiply-adds; each score is scaled (1), masked (1 if there is a mask),
-// capped (3 if asked for) and goes through a softmax (5). The counts cover all pairs of query and key, as published ones
-// do; the needed FLOPs of causal attention only those that a query may see.
+// capped (3 if requested) and goes through a softmax (5). The counts cover all pairs of query and key, like published ones; the
+// needed FLOPs of causal attention only the visible pairs.
 #include <algorithm>
 
 #include "cost/rules.h"
@@ -17,7 +17,7 @@ struct Extent {
   double value_width = 0;  // of the result, all heads
 };
 
-// Pairs that a causal mask leaves: query i sees the keys up to i + past.
+// Pairs left by a causal mask: query i sees the keys up to i + past.
 double causal_pairs(double queries, double keys, double past) {
   double rows_cut = std::clamp(keys - past - 1, 0.0, queries);  // rows that do not see all keys
   double seen = rows_cut * (past + 1) + rows_cut * (rows_cut - 1) / 2;
@@ -108,8 +108,8 @@ void multi_head_attention(Context& context, double) {
          6 + (context.has_input(5) ? 1 : 0));
 }
 
-// com.microsoft.GroupQueryAttention: causal; fewer key than query heads; the cache may be longer than what is in use, so
-// that only the pairs among the new tokens are certain.
+// com.microsoft.GroupQueryAttention: causal; fewer key than query heads; the cache may exceed the used length, so only the
+// pairs among the new tokens are certain.
 void group_query_attention(Context& context, double) {
   const Shape *q = context.input_shape(0), *y = context.output_shape(0);
   if (q == nullptr || y == nullptr || y->size() != 3) return;

@@ -1,6 +1,5 @@
-// Operators with a graph inside. Loops count their body once per trip: as many as are known, else one and the node is
-// marked as a lower bound. Of two branches the dearer is counted (of a known condition its own), and as needed the smaller
-// demand of both.
+// Operators with a graph inside. Loops count their body once per known trip, else once, and the node is marked as a lower
+// bound. Of two branches the dearer is counted (for a known condition its own), and as needed the smaller demand of both.
 #include <algorithm>
 #include <memory>
 

@@ -6,7 +6,7 @@
 namespace ridge::cost {
 namespace {
 
-// Which inputs are what, and what happens to each output element besides the multiply-adds.
+// The inputs' roles, and the operations on each output element besides the multiply-adds.
 struct Layout {
   size_t x = 0;
   size_t w = 1;
@@ -33,7 +33,7 @@ void convolve(Context& context, const Layout& layout) {
 
 void conv(Context& context, double) { convolve(context, {.extra = activation_flops(context.text("activation"))}); }
 
-// Conv, plus another tensor (input 3) that is added before the activation.
+// Conv, plus another tensor (input 3) added before the activation.
 void conv_and_sum(Context& context, double) {
   convolve(context, {.extra = activation_flops(context.text("activation")) + (context.has_input(3) ? 1 : 0)});
 }
@@ -49,14 +49,14 @@ void qlinear_conv(Context& context, double) {
   convolve(context, {.x = 0, .w = 3, .bias = 8, .extra = 3});
 }
 
-// Every input element meets every tap; taps that fall outside the output are not needed.
+// Every input element meets every tap; taps outside the output are not needed.
 void conv_transpose(Context& context, double) {
   const Shape *x = context.input_shape(0), *w = context.input_shape(1), *y = context.output_shape(0);
   if (x == nullptr || w == nullptr || y == nullptr) return;
   if (x->size() < 3 || w->size() != x->size() || y->size() != x->size()) return context.mark_unknown();
   double macs = product(*x) * static_cast<double>((*w)[1]) * product(spatial(*w));
-  // Seen from the output, input and output change places. Padding that is not given explicitly (auto_pad, output_shape)
-  // is the difference between the full extent and the output's.
+  // Seen from the output, input and output are swapped. Padding not given explicitly (auto_pad, output_shape) is the difference
+  // between the full extent and the output's.
   std::vector<Window> windows = windows_of(context, *y, *x, spatial(*w));
   bool given = context.integers("pads").size() == 2 * windows.size() && context.integers("output_shape").empty();
   for (Window& window : windows)
@@ -66,7 +66,7 @@ void conv_transpose(Context& context, double) {
   if (context.has_input(2)) per_output_element(context, 1);
 }
 
-// The input is sampled bilinearly at shifted places (7 per sample), then convolved; a mask scales each sample.
+// The input is sampled bilinearly at shifted positions (7 per sample), then convolved; a mask scales each sample.
 void deform_conv(Context& context, double) {
   const Shape *w = context.input_shape(1), *y = context.output_shape(0);
   if (w == nullptr || y == nullptr || w->size() < 3 || y->size() != w->size()) return;

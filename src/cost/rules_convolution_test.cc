@@ -40,7 +40,7 @@ TEST(Convolution, DividesInputChannelsByGroups) {
 }
 
 TEST(Convolution, ReadsOnlyTheInputThatItsWindowTouches) {
-  // 1 × 1 with stride 2 looks at every second row and column: 4·4 of 8·8.
+  // 1 × 1 with stride 2 reads every second row and column: 4·4 of 8·8.
   NodeCost c =
       cost("Conv", {tensor({1, 2, 8, 8}), weight({2, 2, 1, 1})}, {tensor({1, 2, 4, 4})}, {{"strides", ints({2, 2})}});
   EXPECT_DOUBLE_EQ(c.bytes_read, 4.0 * (2 * 4 * 4 + 2 * 2));

@@ -1,6 +1,6 @@
-// Operators that compute each output element from the elements at the same place. FLOPs per element follow the formula
-// in the row's comment: each +, −, ×, ÷, comparison, selection and elementary function (exp, log, √, erf, tanh, sin …)
-// counts 1. Integer and logical operators count as if they were floating-point.
+// Operators that compute each output element from the elements at the same position. FLOPs per element follow the formula in
+// the row's comment: each +, −, ×, ÷, comparison, selection and elementary function (exp, log, √, erf, tanh, sin …) counts 1.
+// Integer and logical operators count like floating-point ones.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ void variadic(Context& context, double extra) {
   per_output_element(context, std::max(operands - 1, 0.0) + extra);
 }
 
-// Bounds that are left out cost nothing.
+// Omitted bounds cost nothing.
 void clip(Context& context, double) {
   double bounds = (context.has_input(1) ? 1 : 0) + (context.has_input(2) ? 1 : 0);
   if (context.inputs.size() <= 1) bounds = 2;  // opset ≤ 6: attributes
@@ -136,7 +136,7 @@ constexpr Rule kElementwiseRules[] = {
     // Conversion
     {kOnnx, "Cast", cast, 1, {kConverted, kOverwrites, kKeepsNothing, kFuses}},
     {kOnnx, "CastLike", cast, 1, {kKeepsNothing}},
-    // Training operators that exports leave behind, and small classical ones
+    // Training operators left in exports, and small classical ones
     {kOnnxMl, "Scaler", per_output_element, 2},
     {kOnnxMl, "Binarizer", per_output_element, 1},
     {kOnnxMl, "Imputer", per_output_element, 1},

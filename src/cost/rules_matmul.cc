@@ -1,4 +1,4 @@
-// Products of matrices. A product of [M,K] and [K,N] is M·N·K multiply-adds.
+// Matrix multiplications. [M,K] times [K,N] is M·N·K multiply-adds.
 #include "cost/einsum.h"
 #include "cost/rules.h"
 
@@ -50,7 +50,7 @@ void dynamic_matmul(Context& context, double) {
   per_output_element(context, context.has_input(4) ? 2 : 1);
 }
 
-// A is given quantised; the integer result is scaled to floating point.
+// A is already quantised; the integer result is scaled to floating point.
 void integer_matmul_to_float(Context& context, double) {
   context.work.cost.precision = Precision::kInt8;
   product(context, false);

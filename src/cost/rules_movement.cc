@@ -1,5 +1,5 @@
-// Operators that rearrange, select or make data: no FLOPs, only bytes. Views (another shape over the same memory) move
-// nothing: engines make no copy for them.
+// Operators that rearrange, select or create data: no FLOPs, only bytes. Views (another shape over the same memory) move
+// nothing: engines do not copy for them.
 #include <algorithm>
 
 #include "cost/rules.h"
@@ -9,7 +9,7 @@ namespace {
 
 void view(Context& context, double) { context.make_view(); }
 
-// Nothing is read of the input but its shape.
+// Reads only the shape of the input.
 void shape_only(Context& context, double) {
   if (!context.work.read.empty()) context.work.read[0] = 0;
 }
@@ -19,7 +19,7 @@ bool same_shape(Context& context) {
   return x != nullptr && y != nullptr && *x == *y;
 }
 
-// Expand, Tile, Pad … to the shape that is already there.
+// Expand, Tile, Pad … to the existing shape.
 void moves_unless_same(Context& context, double) {
   if (same_shape(context)) context.make_view();
 }
@@ -32,7 +32,7 @@ void selects(Context& context, double) {
   if (!context.work.read.empty()) context.work.read[0] = std::min(context.work.read[0], written);
 }
 
-// As above, at places that the data decide.
+// As above, at data-dependent positions.
 void gathers(Context& context, double) {
   if (!context.work.read.empty()) context.work.read[0] = std::min(context.work.read[0], context.output_bytes(0));
   context.work.sparse = true;
@@ -44,7 +44,7 @@ void concatenates(Context& context, double) {
   if (present == 1) context.make_view();
 }
 
-// A permutation that only moves dimensions of length 1 leaves the memory as it is.
+// A permutation that only moves dimensions of length 1 leaves the memory unchanged.
 void transpose(Context& context, double) {
   const Shape* x = context.input_shape(0);
   if (x == nullptr) return;
@@ -61,7 +61,7 @@ void transpose(Context& context, double) {
   if (in_place) context.make_view();
 }
 
-// A copy of the data with some places overwritten; with a reduction one operation per update.
+// A copy of the data with some elements overwritten; with a reduction one operation per update.
 void scatters(Context& context, double) {
   std::string reduction = context.text("reduction");
   if (!reduction.empty() && reduction != "none") context.add_flops(context.input_elements(2));

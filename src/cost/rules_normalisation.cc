@@ -4,7 +4,7 @@
 //   RMS  square 1, mean 1, ×1/rms 1, scale 1: 4
 //   Softmax  maximum 1, difference 1, exp 1, sum 1, division 1: 5; LogSoftmax likewise with a log instead of the division
 //   LRN  square 1, sum over `size` neighbours size − 1, scale and offset 2, power 1, division 1: size + 4
-// Per-row work (a root, a logarithm) is left out: it is less than one in a hundred.
+// Per-row work (a root, a logarithm) is left out: below one per cent.
 #include "cost/rules.h"
 
 namespace ridge::cost {
@@ -28,7 +28,7 @@ void group_normalisation(Context& context, double per_element) {
   per_output_element(context, per_element + (context.integer("activation", 0) != 0 ? 5 : 0));
 }
 
-// Rows of three tables are added and normalised; of a table at most the rows that are asked for are read.
+// Adds and normalises rows of three tables; reads at most the requested rows of a table.
 void embedding(Context& context, double per_element) {
   per_output_element(context, per_element + (context.has_input(4) ? 2 : 1));
   double rows_bytes = context.output_bytes(0);

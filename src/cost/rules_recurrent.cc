@@ -8,7 +8,7 @@
 namespace ridge::cost {
 namespace {
 
-// Elementwise work per unit with biases, and what the biases are of it.
+// Elementwise work per unit with biases, and the biases' part of it.
 void recurrent(Context& context, double gates, double per_unit) {
   const Shape *x = context.input_shape(0), *w = context.input_shape(1);
   if (x == nullptr || w == nullptr) return;

@@ -55,8 +55,8 @@ void roi_align(Context& context, double) {
   context.work.sparse = true;
 }
 
-// Each score meets the threshold; each box that is kept meets every box: intersection over union 13, comparison 1. How many
-// are kept is data; the most allowed is the convention.
+// Each score meets the threshold; each kept box meets every box: intersection over union 13, comparison 1. The number kept
+// depends on the data; the allowed maximum is the convention.
 void non_max_suppression(Context& context, double) {
   const Shape *boxes = context.input_shape(0), *scores = context.input_shape(1);
   if (boxes == nullptr || scores == nullptr || boxes->size() != 3 || scores->size() != 3) return;

@@ -13,7 +13,7 @@ int64_t entry(const std::vector<int64_t>& values, size_t i, int64_t otherwise) {
 }  // namespace
 
 int64_t same_padding(const Window& window, bool lower) {
-  // In floating point: what a hostile file holds must not overflow; Window refuses absurd sizes itself.
+  // In floating point: a hostile file's values must not overflow; Window rejects absurd sizes itself.
   auto real = [](int64_t value) { return static_cast<double>(value); };
   double total = (real(window.output) - 1) * real(window.stride) + (real(window.kernel) - 1) * real(window.dilation) +
                  1 - real(window.input);

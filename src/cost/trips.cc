@@ -6,11 +6,11 @@
 namespace ridge::cost {
 namespace {
 
-// Exporters write `while` as a loop of almost endless length with a condition (tf2onnx, torch: the largest INT64). Assumed:
-// 2³¹ turns are never meant.
+// Exporters write `while` as a loop of almost endless length with a condition (tf2onnx, torch: the largest INT64). Assumed: 2³¹
+// iterations are never intended.
 constexpr int64_t kEndless = int64_t{1} << 31;
 
-// Inputs: most trips, condition, carried values. A condition can end the loop earlier than the number of trips says.
+// Inputs: maximum trip count, condition, carried values. A condition can end the loop earlier.
 LoopTripCount loop(std::span<const Operand> inputs) {
   const bool counted = !inputs.empty() && inputs[0].present && inputs[0].values && inputs[0].values->size() == 1 &&
                        inputs[0].values->front() < kEndless;
@@ -19,8 +19,7 @@ LoopTripCount loop(std::span<const Operand> inputs) {
   return {static_cast<double>(std::max<int64_t>(0, inputs[0].values->front())), true, !conditional};
 }
 
-// The last num_scan_inputs inputs are cut along an axis (0 unless scan_input_axes says otherwise): its length is the number
-// of trips.
+// The last num_scan_inputs inputs are sliced along an axis (0 unless scan_input_axes is given): its length is the trip count.
 LoopTripCount scan(const model::Node& node, std::span<const Operand> inputs) {
   const auto scanned =
       static_cast<size_t>(std::max<int64_t>(0, model::attribute_or<int64_t>(node, "num_scan_inputs", 0)));

@@ -5,7 +5,7 @@
 namespace ridge::cost {
 namespace {
 
-// Larger kernels than this are not walked tap by tap: no real model has one, a hostile file may.
+// Larger kernels are not walked tap by tap: no real model has one, a hostile file may.
 constexpr int64_t kMostTaps = 1 << 20;
 
 int64_t divide_down(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
@@ -18,7 +18,7 @@ bool is_sane(const Window& w) {
          fits(w.dilation, kMostTaps) && w.pad_begin >= -kMost && w.pad_begin <= kMost;
 }
 
-// Output positions o for which tap t falls on an element: 0 ≤ o·stride − pad + t·dilation < input.
+// Output positions o whose tap t falls on an element: 0 ≤ o·stride − pad + t·dilation < input.
 int64_t positions(const Window& w, int64_t tap) {
   int64_t offset = tap * w.dilation - w.pad_begin;
   int64_t first = std::max<int64_t>(0, divide_up(-offset, w.stride));

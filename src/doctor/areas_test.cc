@@ -278,7 +278,7 @@ TEST(Doctor, UnknownAreaIsRefusedWithTheNamesOfAll) {
               HasSubstr("cpu, memory, limits, storage, network, gpu, log, versions, engines, clock"));
 }
 
-// Every area copes with a machine of which nothing is known, and none calls that a fault.
+// Every area handles a machine without any facts, and reports no failure for it.
 TEST(Doctor, EmptyFactsHoldNoFault) {
   Diagnosis diagnosis = judge(Facts{});
   for (const Finding& finding : diagnosis.findings)

@@ -19,7 +19,7 @@ constexpr int kMostHangs = 3;
 constexpr std::string_view kAsked = "asked/";
 constexpr std::string_view kAskedHeader = "=== asked/";
 
-// Reads with a small buffer: files of /sys give their text only to a read from the start.
+// Reads with a small buffer: files of /sys return their text only to a read from the start.
 bool read_some(const std::string& file, std::string& text, std::string& reason) {
   int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
@@ -46,7 +46,7 @@ std::vector<std::string> expand(const std::string& root, const std::string& patt
 
 bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
-// Writes file after file in the tree's text form; its path before it is opened, so that the parent knows what hung.
+// Writes file after file in the tree's text form; the path before opening, so that the parent knows which one hung.
 int read_files(const std::string& root, const std::vector<std::string>& patterns, const std::set<std::string>& skip,
                int output) {
   for (const std::string& pattern : patterns) {

@@ -25,13 +25,13 @@ int64_t now_ns(clockid_t clock) {
 
 void ask_kernel(ClockFacts& facts) {
   timex state{};
-  int answer = adjtimex(&state);  // modes 0: reads only, needs no right
+  int answer = adjtimex(&state);  // modes 0: read-only, needs no privilege
   facts.synchronisation_known = answer >= 0;
   facts.synchronised = answer >= 0 && answer != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
   facts.largest_error_us = state.maxerror;
 }
 
-// What a read costs with the clock sources of a CPU (tsc, arch_sys_counter), and those that ask a device.
+// The cost of a read with the clock sources of a CPU (tsc, arch_sys_counter), and with those of a device.
 constexpr double kSlowRead_ns = 200;
 
 Finding judge_source(const machine::Tree& tree) {

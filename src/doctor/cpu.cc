@@ -1,4 +1,4 @@
-// The CPU: its clock, who else uses it, how much of it this process may use.
+// The CPU: its clock, other users, this process's share.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* kCpuArea = "cpu";
 constexpr const char* kCpus = "sys/devices/system/cpu/";
-// Above this share of time lost to a quota or to other machines, latencies show it.
+// Above this share of time lost to a quota or to other machines, latencies suffer.
 constexpr double kMostLost = 0.02;
 
-// How many CPUs say what: {"powersave": 8}.
+// Number of CPUs per value: {"powersave": 8}.
 std::map<std::string, int> said(const machine::Tree& tree, std::string_view file) {
   std::map<std::string, int> counts;
   for (const std::string& path : machine::paths_like(tree, std::string(kCpus) + "cpu", file))
@@ -48,7 +48,7 @@ Finding judge_governor(const machine::Tree& tree) {
   bool performance = governors.size() == 1 && governors.begin()->first == "performance";
   if (performance || (preferences.size() == 1 && preferences.begin()->first == "performance"))
     return ok(finding, evidence);
-  // Drivers that choose the clock themselves take "powersave" as "on demand"; elsewhere it is the lowest clock.
+  // For drivers that choose the clock themselves, "powersave" means "on demand"; elsewhere it is the lowest clock.
   bool chooses_itself = !preferences.empty() || drivers.contains("intel_pstate") || drivers.contains("amd-pstate-epp");
   if (governors.contains("powersave") && !chooses_itself)
     return fail(finding, evidence + ": the clock stays at its lowest", remedy);
@@ -102,7 +102,7 @@ Finding judge_smt(const machine::Tree& tree, const machine::Machine* machine) {
   return ok(finding, evidence + (control == "notsupported" ? ": SMT off or hidden" : ""));
 }
 
-// The group that was stopped most: {share of periods, throttled, periods}.
+// The most throttled group: {share of periods, throttled, periods}.
 struct Throttling {
   double share = 0;
   int64_t throttled = 0, periods = 0;
@@ -138,7 +138,7 @@ Finding judge_quota(const machine::Tree& tree, const machine::Machine* machine) 
   return ok(finding, evidence);
 }
 
-// Thread counts that the environment asks of numeric libraries, against what may run.
+// Thread counts for numeric libraries in the environment, against the usable CPUs.
 Finding judge_thread_variables(const machine::Tree& tree, const machine::Machine* machine) {
   Finding finding = about(kCpuArea, "threads", "thread counts in the environment", "environment");
   std::string environment = machine::text_at(tree, entry::kEnvironment).value_or("");
@@ -231,7 +231,7 @@ Finding judge_isa(const machine::Machine* machine) {
   return ok(finding, evidence);
 }
 
-// Microcode against "Downfall" makes vector gathers slow; the other mitigations hardly touch computing.
+// Microcode against "Downfall" slows down vector gathers; the other mitigations hardly affect computing.
 Finding judge_mitigations(const machine::Tree& tree) {
   Finding finding =
       about(kCpuArea, "mitigations", "mitigations that slow vector code", "/sys/devices/system/cpu/vulnerabilities");

@@ -23,7 +23,7 @@ Finding judge_engine(const EngineFacts& engine) {
   return ok(finding, fmt::format("{} at {}", engine.version, engine.library));
 }
 
-// The vendor's GPU that a provider computes on.
+// The vendor of a provider's GPU.
 bool has_gpu_for(const std::string& provider, const machine::Tree& tree) {
   std::vector<machine::PciGpu> gpus = machine::pci_gpus(tree);
   auto has = [&](machine::GpuVendor vendor) {
@@ -49,8 +49,7 @@ Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider,
   return not_applicable(finding, "compiled in, but does not run here: " + provider.reason);
 }
 
-// The rates that this machine's units give decide which of them the engine used: more than the narrower units can do
-// proves the wider ones.
+// The rate shows the units that the engine used: a rate above the narrower units' limit proves the wider ones.
 Finding judge_instructions(const EngineFacts& engine, const Facts& facts) {
   Finding finding = about(kEnginesArea, engine.name + ".isa", "vector units that " + engine.name + " uses",
                           "measured: FP32 matrix multiplication, one thread");

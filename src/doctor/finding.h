@@ -24,9 +24,9 @@ struct Finding {
   std::string id;    // "cpu.governor", stable; for a device it contains its name: "gpu.0.throttle"
   std::string area;  // "cpu"
   Verdict verdict = Verdict::kOk;
-  std::string title;     // what was checked: "clock governor"
-  std::string evidence;  // what was found, with units
-  std::string remedy;    // what to do, in a sentence; empty unless warn or fail
+  std::string title;     // the check: "clock governor"
+  std::string evidence;  // the observation, with units
+  std::string remedy;    // the remedy, in a sentence; empty unless warn or fail
   std::string origin;    // source of the evidence: a file, a tool, or "measured: …"
 };
 void visit_fields(auto& visit, Is<Finding> auto& finding) {

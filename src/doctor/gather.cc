@@ -35,14 +35,14 @@ std::vector<std::string> files_of(const GatherOptions& options) {
   std::vector<std::string> files = cgroup_files();
   for (const Area& area : areas())
     if (wanted(options, area.name)) files.insert(files.end(), area.files.begin(), area.files.end());
-  // An engine that finds no GPU is a fault only where there is one.
+  // An engine that finds no GPU is a failure only if there is one.
   if (wanted(options, "engines") && !wanted(options, "gpu"))
     for (const char* name : {"class", "vendor", "device"})
       files.push_back(std::string("sys/bus/pci/devices/*/") + name);
   return files;
 }
 
-// Limits from the store, or measured where that is wanted; else the bare facts.
+// Limits from the store, or measured on request; else the bare facts.
 Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
   const bool needed = wanted(options, "memory") || wanted(options, "engines");
   if (options.measure && needed) return limits::machine_with_limits({options.fresh, "", options.progress});

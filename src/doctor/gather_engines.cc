@@ -42,7 +42,7 @@ Result<std::string> run_provider(const plan::Plan& plan, const std::string& prov
   return ran.error();
 }
 
-// FLOP/s of the best of a few runs, by one thread.
+// FLOP/s of the best of a few runs, on one thread.
 Result<std::string> time_product(const plan::Plan& plan) {
   RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan));
   Shape shape = {kLarge, kLarge};
@@ -100,7 +100,7 @@ zoo::Blueprint matrix_multiplication(int64_t rows) {
   return b.blueprint();
 }
 
-// Models that engines are asked to run.
+// Models for probing engines.
 struct Probes {
   plan::Plan small, large;
 };
@@ -135,7 +135,7 @@ Result<std::string> run_precision(const plan::Plan& plan) {
   return session->info().executed;
 }
 
-// The precisions that the engine computes the model as given in.
+// The precisions in which the engine computes the original model.
 void gather_precisions(plan::Plan small, const engine::Engine& engine, Nanoseconds limit, EngineFacts& facts) {
   for (const engine::Ability& ability : engine.abilities) {
     const Result<Precision> precision = precision_from_name(ability.variant);

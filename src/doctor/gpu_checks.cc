@@ -13,7 +13,7 @@ namespace {
 using gpu::Gpu;
 using gpu::SlowdownKind;
 
-constexpr int64_t kHeatMargin = 5;  // [°C] below the critical temperature, as for what amdgpu tells through /sys
+constexpr int64_t kHeatMargin = 5;  // [°C] below the critical temperature, as for amdgpu through /sys
 
 std::string watts(int64_t milliwatts) { return fmt::format("{:.0f} W", static_cast<double>(milliwatts) / 1000); }
 std::string bytes(int64_t value) { return format_bytes(static_cast<double>(value)); }
@@ -185,7 +185,7 @@ Finding judge_gpu_link(const GpuOfVendor& known) {
     return warn(finding, evidence,
                 "reseat the GPU, check the riser and choose a slot with all lanes: copies to the GPU are slower "
                 "by the ratio");
-  // The speed sinks while a GPU is idle. Only NVIDIA tells by a state of its own whether it is.
+  // An idle GPU lowers the link speed. Only NVIDIA reports idleness as a state.
   bool awake =
       known.vendor == machine::GpuVendor::kNvidia ? gpu.performance_state && *gpu.performance_state <= 2 : true;
   bool working = awake && gpu.utilization_percent && *gpu.utilization_percent > 10;

@@ -1,4 +1,4 @@
-// Judges what a management library reports on one GPU of any vendor. Pure.
+// Judges a management library's report on one GPU of any vendor. Pure.
 #pragma once
 
 #include <string>

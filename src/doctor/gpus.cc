@@ -1,5 +1,4 @@
-// GPUs: those on the PCI bus, whether a driver has them and how wide their link is; then, for each vendor, what its
-// library or driver tells.
+// GPUs: those on the PCI bus, their drivers and link widths; then, for each vendor, the reports of its library or driver.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +49,7 @@ std::string link_text(int64_t lanes, double speed) {
   return fmt::format("x{} at {:g} GT/s ({})", lanes, speed, format_bandwidth(machine::link_bytes_per_s(lanes, speed)));
 }
 
-// The width tells; the speed sinks while a GPU is idle.
+// The width counts; an idle GPU lowers the speed.
 Finding judge_pci_link(const machine::PciGpu& gpu) {
   Finding finding =
       about(kGpuArea, gpu.address + ".link", "PCIe link of " + name_of(gpu), "/sys/bus/pci/devices/" + gpu.address);
@@ -85,7 +84,7 @@ Finding judge_pci_errors(const machine::Tree& tree, const machine::PciGpu& gpu) 
   return ok(finding, evidence);
 }
 
-// The CPUs that this process may use, against the memory node that the GPU hangs on.
+// The CPUs usable by this process, against the GPU's memory node.
 Finding judge_node(const Facts& facts, const machine::PciGpu& gpu) {
   Finding finding = about(kGpuArea, gpu.address + ".numa", "NUMA node of " + name_of(gpu),
                           "/sys/bus/pci/devices/" + gpu.address + "/numa_node");
@@ -99,7 +98,7 @@ Finding judge_node(const Facts& facts, const machine::PciGpu& gpu) {
       fmt::format("numactl --cpunodebind={0} --membind={0}: copies to the GPU cross between sockets", *gpu.numa_node));
 }
 
-// The run-time library that engines need of a vendor: whether the loader finds it.
+// A vendor's run-time library required by engines: whether the loader finds it.
 Finding judge_runtime(const machine::Tree& tree, machine::GpuVendor vendor) {
   const char* library = vendor == machine::GpuVendor::kAmd ? "libamdhip64.so" : "libze_loader.so.1";
   const char* package =
@@ -112,7 +111,7 @@ Finding judge_runtime(const machine::Tree& tree, machine::GpuVendor vendor) {
   return warn(finding, *answer, fmt::format("install {}: engines need it to run on this GPU", package));
 }
 
-// The tool answers, or it hangs, which a sick driver makes it do.
+// The tool answers, or hangs, as with a faulty driver.
 Finding judge_nvidia_smi(const machine::Tree& tree) {
   Finding finding = about(kGpuArea, "nvidia-smi", "nvidia-smi", "nvidia-smi -L");
   if (std::optional<std::string> text = machine::text_at(tree, entry::kNvidiaSmi)) {

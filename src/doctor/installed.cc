@@ -19,7 +19,7 @@ void keep_newest(std::optional<InstalledPart>& known, const std::string& version
   if (newer) known = InstalledPart{*parsed, path};
 }
 
-// Which part a path shows, by the file's or package's name.
+// The component of a path, by the file's or package's name.
 void read_path(const std::string& path, InstalledSoftware& installed) {
   static const std::regex library(R"(lib(cuda|cudart|cudnn|nvinfer|nccl)\.so\.([0-9.]+)$)");
   static const std::regex package(
@@ -37,7 +37,7 @@ void read_path(const std::string& path, InstalledSoftware& installed) {
   } else if (std::regex_search(path, match, package)) {
     std::string name = match[1], version = match[2];
     if (name.starts_with("onnxruntime")) {
-      // Both packages in one environment write into the same folder; the GPU one is what its user wanted.
+      // Both packages in one environment write into the same folder; the user wanted the GPU one.
       if (name == "onnxruntime_gpu" || !installed.onnxruntime_gpu) keep_newest(installed.onnxruntime, version, path);
       installed.onnxruntime_gpu |= name == "onnxruntime_gpu";
     }

@@ -14,7 +14,7 @@
 namespace ridge::doctor {
 namespace {
 
-// What NVIDIA's driver library said of the GPU at this address.
+// The NVIDIA driver library's report on the GPU at this address.
 std::optional<int64_t> driver_figure(const Json& devices, const std::string& address, const char* member) {
   if (!devices.is_array()) return std::nullopt;
   for (const Json& device : devices) {
@@ -70,7 +70,7 @@ bool is_gpu(const std::string& address, const std::vector<InventoryGpu>& all) {
   });
 }
 
-// Links that are up and lead to no GPU: to switches; by the switch's address.
+// Active links that lead to no GPU but to switches; by the switch's address.
 std::multiset<std::string> links_to_switches(const gpu::Gpu& gpu, const std::vector<InventoryGpu>& all) {
   std::multiset<std::string> switches;
   for (const gpu::PeerLink& link : gpu.links)
@@ -78,7 +78,7 @@ std::multiset<std::string> links_to_switches(const gpu::Gpu& gpu, const std::vec
   return switches;
 }
 
-// By the bus: of GPUs of one library by its word; else that they hang on different memory nodes.
+// From the bus: for GPUs of one library its report; else whether they are on different memory nodes.
 std::string bus_level(const InventoryGpu& one, const InventoryGpu& other, const std::vector<gpu::GpuPair>& pairs) {
   for (const gpu::GpuPair& pair : pairs) {
     const bool meant = (pair.first == one.gpu.index && pair.second == other.gpu.index) ||

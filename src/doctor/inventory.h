@@ -33,7 +33,7 @@ struct Inventory {
 Inventory inventory_of(const machine::Tree& tree);
 Json to_json(const Inventory& inventory);  // {cards[…], topology[[…]]}
 
-// NVLinks between `GPU` and `other`: those that lead to it, else those of both that lead to the same switch.
+// NVLinks between `gpu` and `other`: those that lead to it, else those of both that lead to the same switch.
 int64_t links_between(const gpu::Gpu& gpu, const gpu::Gpu& other, const std::vector<InventoryGpu>& all);
 
 }  // namespace ridge::doctor

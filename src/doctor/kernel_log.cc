@@ -1,4 +1,4 @@
-// The kernel's log: what it says of GPUs, buses, memory and disks since the start, counted by kind.
+// The kernel's log: messages about GPUs, buses, memory and disks since the start, counted by kind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kLogArea = "log";
 
-// What one kind of line means. The first kind that matches a line takes it.
+// The meaning of one kind of line. The first matching kind takes it.
 struct LogKind {
   const char* id;
   const char* title;
@@ -73,7 +73,7 @@ struct XidRow {
   std::string name, cause, action, kind;
 };
 
-// The row of data/error_codes.csv; empty fields for a code that it lacks.
+// The row of data/error_codes.csv; empty fields for a missing code.
 XidRow xid_row(const std::string& code) {
   Result<Csv> table = parse_csv(catalogue::data("error_codes"), "error_codes");
   if (!table) return {};
@@ -98,7 +98,7 @@ Finding judge_xid(const std::string& code, const std::string& address, const Log
   return warn(finding, evidence, remedy);
 }
 
-// What the log says, by kind; lines of XID by code and address.
+// The log's findings, by kind; XID lines by code and address.
 struct Counts {
   std::map<std::pair<std::string, std::string>, LogMatch> xids;
   std::map<size_t, LogMatch> kinds;  // index into kKinds
@@ -127,8 +127,7 @@ void count_line(const std::string& line, Counts& counts) {
 }
 
 Counts count_lines(const std::string& text) {
-  constexpr size_t kHead =
-      400;  // lines may be as long as a program makes them; what is looked for stands at the beginning
+  constexpr size_t kHead = 400;  // lines may be arbitrarily long; the relevant text is at the beginning
   Counts counts;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line); ++counts.lines) count_line(line.substr(0, kHead), counts);

@@ -1,4 +1,4 @@
-// What the system lets this process have: open files, processes, locked and shared memory.
+// The system's limits for this process: open files, processes, locked and shared memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Finding judge_open_files(const machine::Tree& tree) {
   std::optional<Limit> limit = limit_of(tree, "Max open files");
   if (!limit) return not_applicable(finding, machine::reason_at(tree, "proc/self/limits"));
   std::string evidence = fmt::format("{}, can be raised to {}", count_text(limit->soft), count_text(limit->hard));
-  constexpr int64_t kEnough = 4096;  // a connection each, and the files of models and engines
+  constexpr int64_t kEnough = 4096;  // one per connection, and the files of models and engines
   if (limit->soft != kUnlimited && limit->soft < kEnough)
     return warn(finding, evidence,
                 "ulimit -n 65536 (LimitNOFILE= in a systemd unit, --ulimit nofile=65536 for a container): every "

@@ -45,7 +45,7 @@ Status finish_connecting(int descriptor, const addrinfo& address, TimePoint dead
   return socket_error("connect");
 }
 
-// Small messages leave at once; the round trip would otherwise measure the delay of acknowledgements.
+// Sends small messages at once; the round trip would otherwise include the delay of acknowledgements.
 void send_at_once(int descriptor) {
   int one = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

@@ -30,7 +30,7 @@ struct Request {
 
 using Bytes = std::vector<std::byte>;
 
-// Integers go byte by byte, so that both ends agree whatever their order.
+// Integers go byte by byte, so that both ends agree on the byte order.
 void put(std::span<std::byte> to, uint64_t value) {
   for (std::byte& byte : to) {
     byte = static_cast<std::byte>(value & 0xFF);
@@ -65,7 +65,7 @@ Result<Request> receive_request(const LinkSocket& peer) {
   return request;
 }
 
-// Zeros for `milliseconds`, a final 1, and then how much of it arrived.
+// Zeros for `milliseconds`, a final 1, and then the received amount.
 Status stream_out(const LinkSocket& peer, uint32_t milliseconds) {
   Bytes block(kBlockBytes);
   const TimePoint end = SteadyClock::now() + std::chrono::milliseconds(milliseconds);
@@ -108,7 +108,7 @@ Status echo(const LinkSocket& peer, uint32_t messages) {
   return {};
 }
 
-// The server measures what arrives and tells it: median rate and spread as two numbers after the stream.
+// The server measures the received stream and reports: median rate and spread as two numbers after the stream.
 Status answer_send(const LinkSocket& peer) {
   RIDGE_ASSIGN(std::vector<double> rates, stream_in(peer));
   std::array<std::byte, 8> count;
@@ -218,7 +218,7 @@ Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, con
   ready(listener.local_port());
   while (!stop()) {
     Result<LinkSocket> peer = listener.accept(kSlice);
-    // However a client ends, the next one is welcome.
+    // After any client error, serves the next one.
     if (peer) (void)serve_requests(*peer).ok();
   }
   return {};

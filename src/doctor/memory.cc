@@ -1,5 +1,4 @@
-// Memory: how much of it is free for us, whether it is being swapped or failing, and how fast it is beside what its
-// modules should give.
+// Memory: free memory, swapping, errors, and bandwidth against the modules' rate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +34,7 @@ Finding judge_free(const machine::Tree& tree) {
   return ok(finding, evidence);
 }
 
-// The tightest group: use beside its limit.
+// The tightest group: use against its limit.
 Finding judge_limit(const Facts& facts) {
   Finding finding = about(kMemoryArea, "limit", "memory limit of the container", "cgroup memory.max, memory.current");
   if (!facts.machine) return not_applicable(finding, facts.machine_reason);
@@ -106,8 +105,7 @@ Result<MemoryPlatform> known_platform(const machine::Tree& tree) {
   return platform_of(modules);
 }
 
-// A well-filled platform reads with 70 to 90 % of what its channels could transfer; half of it means that something is
-// wrong.
+// A well-filled platform reads at 70 to 90 % of its channels' transfer rate; half of it indicates a problem.
 Finding judge_bandwidth(const Facts& facts) {
   Finding finding =
       about(kMemoryArea, "bandwidth", "memory bandwidth", "measured: reads of all usable threads; SMBIOS");
@@ -125,7 +123,7 @@ Finding judge_bandwidth(const Facts& facts) {
     return not_applicable(finding, evidence + "; the firmware lists no speed or channels");
   double share = dram->bytes_per_s / platform->bytes_per_s;
   evidence += fmt::format(", {:.0f} % of {}", 100 * share, platform_text(*platform));
-  // A few of many cores cannot draw all of it, and a slice of a shared machine should not.
+  // A few of many cores cannot use all of it, and neither should a slice of a shared machine.
   bool all_cores = threads * 2 > facts.machine->cpu.physical_cores;
   if (share < 0.5 && all_cores)
     return warn(

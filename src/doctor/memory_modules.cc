@@ -20,7 +20,7 @@ class Structure {
   explicit Structure(std::string_view raw) : raw_(raw) {}
   size_t length() const { return raw_.size() > kLength ? byte(kLength) : 0; }
   unsigned byte(size_t at) const { return static_cast<unsigned char>(raw_[at]); }
-  // 0 where this structure, of an older version, ends before it.
+  // 0 if this structure, of an older version, ends before it.
   uint32_t word(size_t at) const { return at + 2 <= length() ? byte(at) | byte(at + 1) << 8 : 0; }
   uint32_t double_word(size_t at) const { return at + 4 <= length() ? word(at) | word(at + 2) << 16 : 0; }
   // Strings follow the formatted part, numbered from 1, each ended by a zero byte.

@@ -34,7 +34,7 @@ void visit_fields(auto& visit, Is<MemoryModule> auto& module) {
 // short.
 std::optional<MemoryModule> parse_memory_module(std::string_view raw);
 
-// The memory channel that a slot belongs to: the letter or number that its names give, nullopt when they give none.
+// The memory channel of a slot: the letter or number in its names, nullopt without one.
 std::optional<std::string> channel_of(const MemoryModule& module);
 
 struct MemoryPlatform {

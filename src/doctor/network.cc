@@ -1,4 +1,4 @@
-// Network: what the links are and whether they fail, RDMA ports, and what was measured to a peer.
+// Network: the links and their errors, RDMA ports, and measurements to a peer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr int64_t kEthernet = 1;  // ARPHRD_ETHER of linux/if_arp.h
 
 struct Link {
   std::string name, state;
-  int64_t speed_mbit = -1;  // -1: not told (virtual, or down)
+  int64_t speed_mbit = -1;  // -1: not reported (virtual, or down)
   int64_t mtu = 0;
   std::string duplex;
   bool hardware = false;
@@ -54,7 +54,7 @@ Finding judge_link(const Link& link) {
   if (link.duplex == "half")
     return warn(finding, evidence + ", half duplex",
                 "enable negotiation at both ends, or set both to full duplex; replace the cable");
-  // Above one in a million something is wrong with cable, optics or buffers.
+  // Above one in a million indicates a fault of cable, optics or buffers.
   if (link.errors > 10 && static_cast<double>(link.errors) > 1e-6 * static_cast<double>(link.packets))
     return warn(finding, evidence, "check cable and optics: ethtool -S " + link.name + " shows the kind of error");
   if (link.speed_mbit > 0 && link.speed_mbit < 1000)
@@ -133,8 +133,7 @@ Findings judge_network(const Facts& facts) {
   int down = 0;
   for (const std::string& name : machine::children(tree, "sys/class/net")) {
     Link link = link_of(tree, name);
-    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, unused bridges,
-    // tunnels.
+    // Links of hardware, or of a container's own (no device, but Ethernet and up); not lo, unused bridges, tunnels.
     bool shown = link.hardware ||
                  (machine::number_at(tree, "sys/class/net/" + name + "/type") == kEthernet && link.state == "up");
     if (shown)

@@ -11,8 +11,8 @@ namespace {
 using gpu::Gpu;
 using gpu::PeerLink;
 
-// NVIDIA's DCGM (dcgmlib, dcgm_gpu_hardware_limits.h) calls one replay or recovery an error; checksum errors, which are
-// repaired by a replay, matter from 100 per second on: fewer than 100 in all cannot be that many.
+// NVIDIA's DCGM (dcgmlib, dcgm_gpu_hardware_limits.h) calls one replay or recovery an error; checksum errors, repaired by a
+// replay, matter from 100 per second on: fewer than 100 in total cannot reach that rate.
 constexpr int64_t kReplayLimit = 1;
 constexpr int64_t kChecksumLimit = 100;
 
@@ -20,7 +20,7 @@ int64_t up_count(const Gpu& gpu) {
   return std::count_if(gpu.links.begin(), gpu.links.end(), [](const PeerLink& link) { return link.up; });
 }
 
-// Most links that are up on a GPU of the same name.
+// Most active links on a GPU of the same name.
 int64_t best_of_its_kind(const Gpu& gpu, const std::vector<Gpu>& all) {
   int64_t best = 0;
   for (const Gpu& other : all)

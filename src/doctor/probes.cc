@@ -122,7 +122,7 @@ Result<std::string> kernel_records() {
   for (;;) {
     ssize_t got = read(file, record, sizeof record);
     if (got > 0) records.append(record, static_cast<size_t>(got));
-    if (got < 0 && (errno == EPIPE || errno == EINTR)) continue;  // overwritten meanwhile: go on with the next
+    if (got < 0 && (errno == EPIPE || errno == EINTR)) continue;  // overwritten meanwhile: continue with the next
     if (got <= 0) break;
   }
   close(file);
@@ -180,7 +180,7 @@ Result<std::string> installed(const std::vector<std::string>& package_folders) {
   std::string text;
   for (const std::string& pattern : installed_patterns(library_folders(), python_folders(package_folders)))
     for (const std::string& path : matches(pattern)) {
-      // A link libcudart.so.12 leads to the file whose name has the whole version.
+      // A link libcudart.so.12 leads to the file with the full version in its name.
       std::error_code failure;
       std::string real = std::filesystem::canonical(path, failure).string();
       text += (failure ? path : real) + "\n";
@@ -215,7 +215,7 @@ Ask in_child(std::string what, Nanoseconds limit, std::function<Result<std::stri
   };
 }
 
-// What is asked only for GPUs of AMD and Intel.
+// Only for GPUs of AMD and Intel.
 Ask if_not_nvidia_only(Ask ask) {
   return [ask = std::move(ask)](const machine::Tree& read) -> Result<std::string> {
     if (!has_vendor(read, machine::GpuVendor::kAmd) && !has_vendor(read, machine::GpuVendor::kIntel))

@@ -13,7 +13,7 @@ namespace ridge::doctor {
 
 struct Probe {
   std::vector<std::string_view> areas;  // that need it
-  const char* entry;                    // where in the tree its text goes
+  const char* entry;                    // destination of its text in the tree
   std::string step;                     // for the progress line
   std::function<Result<std::string>(const machine::Tree& read)>
       ask;  // `read`: the files so far; returns within its limit

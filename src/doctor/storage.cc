@@ -1,4 +1,4 @@
-// Storage: what was measured in the folder that --path names.
+// Storage: the measurement in the folder given by --path.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -37,7 +37,7 @@ Finding judge_random(const StorageSpeed& speed) {
   std::string evidence =
       fmt::format("{:.0f} reads/s, median {}, p99 {} over {} reads", speed.random_reads_per_s,
                   format_ms(speed.random_read_us / 1e3), format_ms(speed.random_read_p99_us / 1e3), speed.random_reads);
-  constexpr double kSlow_us = 2000;  // a disk with an arm needs 5 to 10 ms, a solid-state one 0.1 ms
+  constexpr double kSlow_us = 2000;  // a hard disk needs 5 to 10 ms, a solid-state one 0.1 ms
   if (speed.random_read_us > kSlow_us)
     return warn(finding, evidence, "keep data sets and memory-mapped weights on a local solid-state disk");
   return ok(finding, evidence);

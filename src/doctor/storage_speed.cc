@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kLargeBlock = 1 << 20;
 constexpr int64_t kSmallBlock = 4 << 10;
-constexpr size_t kAlignment = 4096;  // what O_DIRECT asks of addresses, sizes and offsets on any disk
+constexpr size_t kAlignment = 4096;  // O_DIRECT's requirement on addresses, sizes and offsets on any disk
 
 // Open descriptor, closed with its owner.
 class File {
@@ -41,7 +41,7 @@ Error system_error(const std::string& doing, const std::string& path) {
   return {code, doing + " " + path + ": " + std::strerror(errno)};
 }
 
-// A block that O_DIRECT takes; random bytes, so that a disk that compresses gains nothing.
+// A block for O_DIRECT; random bytes, so that a compressing disk gains nothing.
 class Block {
  public:
   Block() : memory_(static_cast<size_t>(kLargeBlock) + kAlignment) {
@@ -117,7 +117,7 @@ void summarise(std::vector<double> times_us, StorageSpeed& speed) {
   speed.random_reads_per_s = 1e6 * static_cast<double>(times_us.size()) / total;
 }
 
-// The second descriptor, that reads: direct if the file system can, else after asking the cache to forget the file.
+// The second descriptor, for reading: direct if the file system can, else after dropping the file from the cache.
 int open_for_reading(int file, StorageSpeed& speed) {
   std::string self = fmt::format("/proc/self/fd/{}", file);
   int direct = open(self.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
@@ -139,7 +139,7 @@ Result<StorageSpeed> measure_storage(const StorageOptions& options) {
   if (file.get() < 0) return system_error("make a temporary file in", options.folder);
   Block block;
   Result<double> written = write_file(file.get(), size, block, options.time_per_test, speed.file_bytes);
-  // The name is needed no longer than this: /proc/self/fd opens the file without it on every local file system.
+  // The name is no longer needed: /proc/self/fd opens the file without it on every local file system.
   File reader(open_for_reading(file.get(), speed));
   unlink(path.c_str());
   if (!written) return written.error();

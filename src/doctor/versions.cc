@@ -1,4 +1,4 @@
-// Versions: driver, CUDA, cuDNN, TensorRT, NCCL and ONNX Runtime against the matrix of what fits what.
+// Versions: driver, CUDA, cuDNN, TensorRT, NCCL and ONNX Runtime against the compatibility matrix.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ std::string shown(const InstalledPart& part) {
 struct Stack {
   InstalledSoftware installed;
   std::optional<catalogue::Version>
-      driver;  // what the system runs: the kernel module's, else NVML's, else the user library's
+      driver;  // the running version: the kernel module's, else NVML's, else the user library's
   std::string driver_origin;
   std::vector<catalogue::Version> capabilities;  // of the GPUs
 };
@@ -114,7 +114,7 @@ Finding judge_cuda(const Stack& stack) {
                           newest_text(*stack.driver)));
 }
 
-// cuDNN and TensorRT ask the same questions.
+// cuDNN and TensorRT share these checks.
 Finding judge_library(const Stack& stack, const char* id, const std::string& name,
                       const std::optional<InstalledPart>& part, const std::optional<catalogue::LibraryRow>& row) {
   Finding finding = about(kVersionsArea, id, name, kMatrix);
@@ -143,7 +143,7 @@ Finding judge_library(const Stack& stack, const char* id, const std::string& nam
   return ok(finding, evidence);
 }
 
-// NCCL holds its CUDA run-time library itself: what counts is the driver, and the GPUs for which it has code.
+// NCCL contains its CUDA run-time library: only the driver counts, and the GPUs that it has code for.
 Finding judge_nccl(const Stack& stack) {
   Finding finding = about(kVersionsArea, "nccl", "NCCL", kMatrix);
   const std::optional<InstalledPart>& part = stack.installed.nccl;

@@ -21,8 +21,8 @@ namespace ridge::engine {
 struct Info {
   std::string name;                // of its row in engines.h
   std::string version;             // as the library reports it
-  std::string library;             // path of what was loaded
-  std::string device;              // what really executes: "cpu"
+  std::string library;             // path of the loaded library
+  std::string device;              // the actual device: "cpu"
   Nanoseconds load_time{};         // of open()
   int threads = 0;                 // that execute one operator, including the caller's, as they really run; 0 = unknown
   std::string executed = {};       // precisions read back: "bf16 in 53 layers, f32 in 1"; empty: not reported

@@ -78,7 +78,7 @@ constexpr std::array<Engine, 3> kEngines = {{
         .takes_precision = true,
         .pools_threads = true,
         .script_suffix = fake::kScriptSuffix,
-        .backend = "onnxruntime",  // what it stood for while the model was tuned
+        .backend = "onnxruntime",  // its meaning while the model was tuned
         .parameters = onnxruntime::parameters,
     },
 }};

@@ -1,5 +1,5 @@
-// The engines, one row each: what the rest of the program needs to know before it opens a model. Adding one is a
-// folder of engine/ and a row of engines.cc; no other folder names an engine (cmake/check_layers.py).
+// The engines, one row each: their properties for the rest of the program before a model is opened. Adding one is a folder of
+// engine/ and a row of engines.cc; no other folder names an engine (cmake/check_layers.py).
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace ridge::engine {
 
 // How an engine gets a variant of the model.
 enum class Source {
-  kGiven,  // from the model as given, by Plan::precision
+  kGiven,  // from the original model, by Plan::precision
   kFile,   // from a file that a pass writes
 };
 
@@ -59,7 +59,7 @@ struct Engine {
   Parameters (*parameters)(const plan::Plan&) = nullptr;  // that make the backend open the plan
   // Reads a parameter that only this backend has, false: it is not one. Null: there are none.
   Result<bool> (*read_parameter)(const std::string& key, const std::string& value, plan::Plan&) = nullptr;
-  // The file from which the vendor's own server serves the plan under that name. Null: there is no such server.
+  // The file from which the vendor's own server serves the plan under that name. Null: no such server.
   std::string (*model_server_text)(const std::string& name, const plan::Plan&) = nullptr;
 };
 
@@ -69,7 +69,7 @@ std::span<const Engine> known();
 const Engine& named(std::string_view name);
 // The first that is chosen without being named and runs on such devices.
 const Engine& usual_for(plan::DeviceKind device);
-// The first that is chosen without being named and for which that holds.
+// The first that is chosen without being named and satisfies the condition.
 const Engine& first_that(bool Engine::*holds);
 
 bool runs_on(const Engine& engine, plan::DeviceKind device);

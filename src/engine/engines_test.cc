@@ -49,7 +49,7 @@ TEST(Engines, WithoutANameAreChosenByDeviceAndNeverThoseForTests) {
   EXPECT_EQ(first_that(&Engine::takes_precision).name, "openvino") << "the fake engine does too";
 }
 
-// What a tuned configuration says is read back as the plan that was measured.
+// A tuned configuration is read back as the measured plan.
 TEST(Engines, ReadTheParametersThatTheyWrite) {
   const Engine& openvino = named("openvino");
   plan::Plan measured;

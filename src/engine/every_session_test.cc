@@ -1,4 +1,4 @@
-// What every engine's sessions do alike.
+// Common behaviour of every engine's sessions.
 #include <gtest/gtest.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -54,7 +54,7 @@ TEST_P(EverySession, RunsEveryElementTypeThatTheProtocolNames) {
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(session->signature().inputs[0].type, ours);
     const size_t size = data_type_size(ours);
-    Buffer data(4 * size);  // 0 1 0 1: the engine computes wide integers in 32 bit
+    Buffer data(4 * size);  // 0 1 0 1: the engine computes wide integers in 32 bits
     std::memset(data.data(), 0, data.size());
     for (size_t i : {1, 3}) std::memcpy(data.data() + i * size, &one, size);
     Output output;
@@ -82,7 +82,7 @@ TEST_P(EverySession, WritesIntoTheCallersMemory) {
   }
 }
 
-// Tensors are kept from run to run on a thread: content, address, shape and session may change between them.
+// Tensors persist between runs on a thread: content, address, shape and session may change between them.
 TEST_P(EverySession, EachRunReadsWhatItsMemoryHoldsThen) {
   std::unique_ptr<Session> one = open_model(plan_for(identity(kFloat)));
   std::unique_ptr<Session> two = open_model(plan_for(identity(7)));  // INT64
@@ -168,7 +168,7 @@ TEST_P(EverySession, RunsFromSeveralThreadsAtOnce) {
 
 TEST_P(EverySession, WhatCannotBeLoadedSaysWhyAndWhatToDo) {
 #ifdef __SANITIZE_ADDRESS__
-  // OpenVINO's readers lose 8 bytes, where the leak checker cannot see whose they are.
+  // OpenVINO's readers leak 8 bytes, without an owner visible to the leak checker.
   const __lsan::ScopedDisabler leaks;
 #endif
   plan::Plan missing = plan_for(identity(kFloat));

@@ -21,8 +21,8 @@ class LoadedLibraries {
     return *table;
   }
 
-  // Of the first file of the places of search.h that is open or that `open(file)`, a Result<Library>, opens; null if
-  // there is none, and why goes to `tried`.
+  // The first file of search.h's locations that is open or that `open(file)`, a Result<Library>, opens; null if there is none,
+  // with the reasons in `tried`.
   template <typename Open>
   const Library* find(const LibraryQuery& sought, const std::string& wanted, const Open& open, std::string& tried) {
     MutexLock lock(mutex_);  // held while a library loads, so that only one thread loads it

@@ -1,4 +1,4 @@
-// Rows of the tables of parameters that a served model's configuration gives (serve/engine_parameters.cc, openvino/parameters.cc).
+// Rows of the parameter tables of a served model's configuration (serve/engine_parameters.cc, openvino/parameters.cc).
 #pragma once
 
 #include <span>

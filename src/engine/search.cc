@@ -18,7 +18,7 @@ LibraryLocation named(const LibraryQuery& sought, const std::string& what, const
   LibraryLocation place{what + file_or_folder, {}, ""};
   std::error_code error;
   if (!fs::is_directory(file_or_folder, error)) {
-    place.files = {file_or_folder};  // dlopen says why, if it cannot
+    place.files = {file_or_folder};  // dlopen's error, if it cannot
     return place;
   }
   place.files = gpu::libraries_in(file_or_folder, sought.file);
@@ -64,7 +64,7 @@ LibraryLocation site_packages(const LibraryQuery& sought, const Surroundings& ar
   return place;
 }
 
-// A file that bears another engine's name was named for that engine: a repository may hold models of both.
+// A file with another engine's name belongs to that engine: a repository may hold models of both.
 bool names_another(const LibraryQuery& sought, const std::string& wanted) {
   const std::string file = fs::path(wanted).filename().string();
   for (const std::string stem : {"libonnxruntime", "libopenvino"})

@@ -1,4 +1,4 @@
-// The places to search for an engine's shared library, in order. Reads folders, opens nothing.
+// The locations to search for an engine's shared library, in order. Reads folders, opens nothing.
 #pragma once
 
 #include <string>
@@ -33,8 +33,8 @@ struct Surroundings {
 };
 Surroundings surroundings(const LibraryQuery& sought, const std::string& wanted);
 
-// A named library is the only place searched (a file with another engine's name is ignored). Otherwise .deps (from the program's folder and the
-// current one upwards), python's site-packages, the system's loader.
+// A named library is the only location searched (a file with another engine's name is ignored). Otherwise .deps (from the
+// program's folder and the current one upwards), python's site-packages, the system's loader.
 std::vector<LibraryLocation> places(const LibraryQuery& sought, const Surroundings& around);
 
 }  // namespace ridge::engine

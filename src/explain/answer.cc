@@ -85,7 +85,7 @@ Answer answer_for(const Entry& entry, Language language) {
   return answer;
 }
 
-// What the entries about a group of codes add to one of them.
+// The text that group entries add to one of their codes.
 void deepen(Answer& answer, const Entry& entry, Language language) {
   const Wording& wording = entry.in(language);
   append(answer.deeper, wording.deeper, language);

@@ -14,7 +14,7 @@ struct Answer {
   std::string id;       // "kv-cache", "cuda 2", "tune --batch"
   std::string title;    // its name; for codes with number and alias
   std::string matched;  // the part of the query that it explains
-  std::string where;    // codes: where the cause lies, as a sentence
+  std::string where;    // codes: the location of the cause, as a sentence
   std::string what, why, first, deeper, hurts, wrong, ridge;
   std::vector<std::string> see;  // what to look up next, as typed
   std::string source;

@@ -27,7 +27,7 @@ std::vector<std::string> list_of(std::string_view text, std::string_view separat
   }
 }
 
-// Where a field's text goes.
+// The destination of a field's text.
 struct Field {
   std::string_view name;
   bool english_only;
@@ -114,8 +114,8 @@ class Reader {
   int number_ = 0;
   std::vector<Entry> entries_;
   std::set<std::string, std::less<>> ids_;
-  std::set<std::string, std::less<>> seen_;  // fields of the entry that is being read
-  const Field* field_ = nullptr;             // the field that is being read
+  std::set<std::string, std::less<>> seen_;  // fields of the current entry
+  const Field* field_ = nullptr;             // the current field
   std::string text_;
 };
 

@@ -24,13 +24,13 @@ inline constexpr size_t kLanguages = 2;
 struct Wording {
   std::string name;
   std::vector<std::string> also;  // other names
-  std::string what;               // what it is; with formula and unit
+  std::string what;               // definition; with formula and unit
   std::string why;                // why it happens
-  std::string first;              // what to do first
-  std::string deeper;             // what to check next
+  std::string first;              // first step
+  std::string deeper;             // next check
   std::string hurts;              // when a switch hurts
   std::string wrong;              // a wrong claim about it, with the correction
-  std::string ridge;              // which verb measures or uses it
+  std::string ridge;              // the verb that measures or uses it
 };
 
 struct Entry {

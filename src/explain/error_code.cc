@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kLabelOnly = " (catalog wording)";
 
-// A table whose columns are found once, in the order asked for.
+// A table whose columns are found once, in the requested order.
 struct Columns {
   Csv csv;
   std::vector<size_t> at;

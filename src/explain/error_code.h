@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 4> kCodeFamilies = {"cuda", "nvml", "xid"
 
 struct CodeWording {
   std::string cause;   // empty: there is none in this language
-  std::string action;  // what to do first
+  std::string action;  // first step
 };
 
 struct ErrorCode {
@@ -25,7 +25,7 @@ struct ErrorCode {
   int number = 0;
   std::string name;   // CUDA_ERROR_OUT_OF_MEMORY
   std::string alias;  // the runtime's name, cudaErrorMemoryAllocation; may be empty
-  std::string kind;   // app, env, hw, build, ok: where the cause lies
+  std::string kind;   // app, env, hw, build, ok: the location of the cause
   std::array<CodeWording, kLanguages> wording;
   std::vector<std::string> texts;  // sentences that libraries print for it
   bool only_label = false;         // the vendor documents a short label and nothing more

@@ -14,10 +14,10 @@ namespace ridge::explain {
 namespace {
 
 constexpr size_t kLongestName = 120;      // [bytes] names are shorter; longer queries are messages
-constexpr size_t kLongestQuestion = 400;  // [bytes] in longer texts the words of terms stand by chance
+constexpr size_t kLongestQuestion = 400;  // [bytes] longer texts contain words of terms by chance
 constexpr int kMostWords = 6;             // in a term's name
 
-// Codes that only say that something else failed: what stands beside them is the better answer.
+// Codes that only report another failure: their neighbours are the better answer.
 bool is_generic(const ErrorCode& code) {
   return code.number == 999 || (code.family == "nccl" && code.number >= 1 && code.number <= 3) || code.kind == "ok";
 }
@@ -27,7 +27,7 @@ bool is_main_name(const Entry& entry, const std::string& name) {
          plain(entry.in(Language::kChinese).name) == name;
 }
 
-// What an option means is the answer to "--batch"; to "batch" it is only where nothing else has that name.
+// "--batch" means the option; "batch" means it only if nothing else has that name.
 std::vector<Hit> by_name(const Book& book, std::string_view query) {
   std::vector<Hit> hits;
   if (query.size() > kLongestName) return hits;
@@ -54,7 +54,7 @@ std::vector<Hit> by_name(const Book& book, std::string_view query) {
   return hits;
 }
 
-// `text` is what the codes were found in, in its own case.
+// `text` is the source of the codes, in its original case.
 std::vector<Hit> hits_of(const std::vector<CodeMention>& codes, std::string_view text) {
   std::vector<Hit> hits;
   for (const CodeMention& seen : codes)
@@ -62,7 +62,7 @@ std::vector<Hit> hits_of(const std::vector<CodeMention>& codes, std::string_view
   return hits;
 }
 
-// Entries whose texts of messages occur, the longest text first.
+// Entries whose message texts occur, the longest text first.
 std::vector<Hit> by_message(const Book& book, std::string_view text, std::string_view lower) {
   struct Match {
     size_t literal;
@@ -90,8 +90,7 @@ bool deepens(const Entry& entry, const ErrorCode& code) {
   return std::find(entry.codes.begin(), entry.codes.end(), name) != entry.codes.end();
 }
 
-// Everything inside a message: telling codes, then texts (but those that a code already brings along), then generic
-// codes.
+// Everything inside a message: specific codes, then texts (except those already included by a code), then generic codes.
 std::vector<Hit> inside_message(const Book& book, std::string_view query) {
   const std::string text = message_text(query);
   const std::string lower = lower_case(text);
@@ -125,7 +124,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// Words that begin and end no name: without this, "what is a …" would ask for ISA.
+// Words that begin and end no name: without this, "what is a …" would match ISA.
 bool is_small_word(std::string_view word) {
   constexpr std::string_view kSmall[] = {"a",   "an", "the", "is", "are", "of",  "in", "on", "to",  "what",
                                          "how", "my", "do",  "it", "why", "and", "or", "no", "for", "with"};
@@ -161,8 +160,7 @@ std::vector<Hit> inside_question(const Book& book, std::string_view query) {
   return hits;
 }
 
-// Chinese has no blanks between words: names with characters beyond ASCII are looked for as they are, the longest
-// first.
+// Chinese has no blanks between words: names with characters beyond ASCII are searched unsplit, the longest first.
 std::vector<Hit> inside_chinese(const Book& book, std::string_view query) {
   std::vector<Hit> hits;
   if (query.size() > kLongestQuestion || !is_wide(query)) return hits;
@@ -197,7 +195,7 @@ std::vector<Hit> look_up(const Book& book, std::string_view query) {
   return hits;
 }
 
-// Names in the script that was used to ask.
+// Names in the script of the question.
 std::vector<std::string> near_names(const Book& book, std::string_view query) {
   constexpr size_t kMost = 5;
   std::set<std::string> names;

@@ -1,4 +1,4 @@
-// Any bytes are a question: it ends, within the promised number of answers, and every answer can be shown in both
+// Any bytes are a question: the search ends, within the promised number of answers, and every answer can be shown in both
 // languages.
 #include <cstddef>
 #include <cstdint>

@@ -225,7 +225,7 @@ TEST(Find, NothingGivesTheNearestNames) {
   EXPECT_TRUE(find(book(), "   ").hits.empty());
 }
 
-// The worst for searching: beginnings of what is looked for, over and over.
+// The worst case for searching: prefixes of the target, repeated.
 std::string hard_text(size_t size) {
   std::string text;
   while (text.size() < size) text += "failed to load library nccl warn cuda error code xid (pci:0000 ";
@@ -238,9 +238,9 @@ TEST(Find, WorkGrowsNoFasterThanTheText) {
     find(book(), text);
     return static_cast<double>(std::clock() - begin);
   };
-  cpu_time(hard_text(kMostText / 8));  // what is built once
+  cpu_time(hard_text(kMostText / 8));  // built once
   EXPECT_LT(cpu_time(hard_text(kMostText)),
-            24 * cpu_time(hard_text(kMostText / 8)));  // 64 if it were its square
+            24 * cpu_time(hard_text(kMostText / 8)));  // 64 if it were quadratic
 }
 
 TEST(Find, OfMoreThanAMebibyteOfTextTheEndCounts) {

@@ -22,7 +22,7 @@ std::vector<std::string> names_in(std::string_view head) {
   return names;
 }
 
-// What two or more blanks set apart.
+// Columns separated by two or more blanks.
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   while (!line.empty()) {
@@ -52,8 +52,8 @@ void read_row(std::string_view verb, std::string_view row, std::vector<Flag>& fl
 
 std::vector<Flag> flags_in(std::string_view verb, std::string_view help) {
   std::vector<Flag> flags;
-  size_t open = 0;         // flags from here on are documented by the lines that follow
-  size_t indented_by = 0;  // how far their first line is
+  size_t open = 0;         // flags from here on are documented by the following lines
+  size_t indented_by = 0;  // position of their first line
   while (!help.empty()) {
     const size_t end = help.find('\n');
     std::string_view line = help.substr(0, end);

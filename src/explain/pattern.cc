@@ -40,7 +40,7 @@ std::optional<PatternMatch> find_pattern(std::string_view text, std::string_view
       end = next + parts[matched++].size();
     }
     if (matched == parts.size()) return PatternMatch{at, text.substr(at, end - at), literal};
-    from = line_end + 1;  // no later start in this line has more of it
+    from = line_end + 1;  // no later start in this line matches more
   }
   return std::nullopt;
 }

@@ -8,7 +8,7 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Typographic characters that editors and chat programs put in place of ASCII.
+// Typographic characters that editors and chat programs substitute for ASCII.
 struct Typographic {
   std::string_view utf8;
   char ascii;
@@ -16,7 +16,7 @@ struct Typographic {
 constexpr Typographic kTypographic[] = {{"‘", '\''}, {"’", '\''}, {"“", '"'}, {"”", '"'}, {"–", '-'},
                                         {"—", '-'},  {"‑", '-'},  {" ", ' '}, {"　", ' '}};
 
-// The ASCII character that the text begins with in another form, and its length in bytes; length 0: none.
+// The ASCII equivalent of the text's first character, and its length in bytes; length 0: none.
 struct AsciiForm {
   char ascii = 0;
   size_t length = 0;
@@ -38,7 +38,7 @@ AsciiForm folded(std::string_view text) {
   return {static_cast<char>(0x20 + offset), 3};
 }
 
-// Length of a terminal's control sequence (ESC [ … letter) that the text begins with; 0: none.
+// Length of a terminal's control sequence (ESC [ … letter) at the start of the text; 0: none.
 size_t control_sequence(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   size_t end = 2;

@@ -45,7 +45,7 @@ bool connects(std::string_view word) {
   return std::find(std::begin(kConnecting), std::end(kConnecting), word) != std::end(kConnecting);
 }
 
-// A family's word as messages write it: "cuda", "cudaerror_t", "ncclresult".
+// A family's word in messages: "cuda", "cudaerror_t", "ncclresult".
 std::optional<std::string_view> family_of(std::string_view word) {
   for (std::string_view family : kCodeFamilies)
     if (word == family) return family;

@@ -44,7 +44,7 @@ void JobThreads::work(const std::stop_token& stop) {
     try {
       job();
     } catch (const std::bad_alloc&) {
-      log::error("out of memory in a request; it is dropped");  // who holds its Responder answers with an error
+      log::error("out of memory in a request; it is dropped");  // its Responder answers with an error
     }
   }
 }

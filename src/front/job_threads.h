@@ -1,5 +1,4 @@
-// A few threads for what takes long (loading a model, reading a large body), so that no I/O thread waits for it.
-// Thread-safe.
+// A few threads for long jobs (loading a model, reading a large body), so that no I/O thread waits for them. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -13,11 +12,11 @@ namespace ridge::front {
 
 class JobThreads {
  public:
-  // `name` is what tools such as top show, at most 15 characters.
+  // `name` is shown by tools such as top, at most 15 characters.
   JobThreads(const char* name, size_t threads, size_t most_waiting);
   ~JobThreads();  // waits for the jobs that run; jobs that have not begun are dropped
 
-  // Jobs begin in the order in which they come. False, and the job is left alone: too many wait already.
+  // Jobs begin in their order of arrival. False, without taking the job: too many wait already.
   bool run(std::function<void()>&& job);
 
  private:

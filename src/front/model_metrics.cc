@@ -12,7 +12,7 @@ using telemetry::Series;
 using enum MetricType;
 using enum MetricScale;
 
-// Members as the statistics extension has them, in its order. Names of families, their meaning and units as Triton's (its
+// Members as in the statistics extension, in its order. Names of families, their meaning and units as Triton's (its
 // docs/user_guide/metrics.md).
 constexpr ModelMetric kModelMetrics[] = {
     {"/last_inference", "", "", kGauge, kAsIs, [](Model m) { return m.last_inference_ms; }},
@@ -43,7 +43,7 @@ constexpr ModelMetric kModelMetrics[] = {
     {"/inference_stats/compute_output/ns", "nv_inference_compute_output_duration_us",
      "Cumulative time spent on outputs, microseconds", kCounter, kMicroseconds,
      [](Model m) { return m.compute_output.ns; }},
-    // There is no cache; perf_analyzer reads these without looking whether they are there.
+    // There is no cache; perf_analyzer reads these without checking that they exist.
     {"/inference_stats/cache_hit/count", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
     {"/inference_stats/cache_hit/ns", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},
     {"/inference_stats/cache_miss/count", "", "", kCounter, kAsIs, [](Model) { return uint64_t{0}; }},

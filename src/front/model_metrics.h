@@ -1,5 +1,5 @@
-// What a served model version counts, one row each: the protocol's statistics and Prometheus' text are both made of these rows.
-// A new metric is a row here, its counter in serve::ModelStatistics and its entry in data/explain/*/metrics.md. Pure.
+// The counters of a served model version, one row each: the source of the protocol's statistics and Prometheus' text. A new
+// metric is a row here, its counter in serve::ModelStatistics and its entry in data/explain/*/metrics.md. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace ridge::front {
 
-// What Prometheus shows of a value.
+// A value's form in Prometheus.
 enum class MetricScale : uint8_t {
   kAsIs,
   kMicroseconds,  // of nanoseconds, whole ones
@@ -23,13 +23,13 @@ enum class MetricScale : uint8_t {
 };
 
 struct ModelMetric {
-  std::string_view member;  // of the protocol's statistics of a model, as a JSON pointer; empty: not told there
-  std::string_view name;    // of the family in Prometheus' text; empty: not told there
+  std::string_view member;  // of the protocol's statistics of a model, as a JSON pointer; empty: not reported there
+  std::string_view name;    // of the family in Prometheus' text; empty: not reported there
   std::string_view help;
   telemetry::MetricType type = telemetry::MetricType::kCounter;
   MetricScale shown = MetricScale::kAsIs;
   uint64_t (*value)(const serve::ModelStatistics& model);
-  std::string_view reason = {};  // label that tells apart rows of one family; they follow one another
+  std::string_view reason = {};  // label that distinguishes rows of one family, which are consecutive
 };
 std::span<const ModelMetric> model_metrics();
 

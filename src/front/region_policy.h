@@ -1,5 +1,5 @@
-// Whose requests may use shared memory. A client that names an object of this machine has it read and written by the server, with
-// the server's rights; only a process of this machine can have made one for that purpose. Pure.
+// The clients allowed to use shared memory. The server reads and writes an object of this machine for the client, with the
+// server's rights; only a process of this machine can have created one for that purpose. Pure.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace ridge::gpu {
 namespace {
 
-// The number behind the colon of "cuda:1"; none: 0. Absent: it is no number.
+// The number behind the colon of "cuda:1"; none: 0. Absent: not a number.
 std::optional<size_t> index_in(std::string_view name) {
   const size_t colon = name.find(':');
   if (colon == std::string_view::npos) return 0;

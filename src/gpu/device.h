@@ -1,6 +1,6 @@
-// Devices that run kernels, CUDA GPUs and OpenCL devices alike: what one is, and workspaces on it that compile programs, keep buffers and run
-// kernels beside copies. All that measures GPUs (limits/accelerator) or compares kernels (lab) goes through here.
-// Not for how GPUs fare (gpu/gpu_reader.h), nor for the driver's own objects (gpu/cuda, which engines and NCCL share).
+// Devices that run kernels, CUDA GPUs and OpenCL devices alike: their properties, and workspaces that compile programs, keep
+// buffers and run kernels and copies. Used by everything that measures GPUs (limits/accelerator) or compares kernels (lab). Not
+// for the state of GPUs (gpu/gpu_reader.h), nor for the driver's own objects (gpu/cuda, shared with engines and NCCL).
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ namespace ridge::gpu {
 enum class Dialect { kOpenCl, kCuda };  // of gpu/dialect.cu
 
 struct DeviceFacts {
-  std::string device;  // as asked for: "opencl:0"
+  std::string device;  // as requested: "opencl:0"
   std::string name;
   std::string kind =
       "gpu";  // "cpu": an implementation of OpenCL that uses this machine's CPU; "gpu", "accelerator", "other"
-  std::string software;  // that runs it, with its version
+  std::string software;  // the running software, with its version
   Dialect dialect = Dialect::kOpenCl;
   std::string capability;   // of CUDA: "8.9"; else empty
   std::string pci_address;  // "0000:3b:00.0"; empty: not reported
@@ -35,7 +35,7 @@ struct DeviceFacts {
   int64_t memory_bytes = 0;
   int64_t largest_buffer_bytes = 0;
   int64_t last_cache_bytes = 0;  // 0: not reported
-  double clock_hz = 0;           // highest, as the device says
+  double clock_hz = 0;           // highest, as reported
   bool unified_memory = false;   // MemoryKind::kUnified works
   // Lanes of a vector of the hardware (a GPU: 1); 0: not a type of this device.
   int64_t fp64_lanes = 0, fp32_lanes = 0, fp16_lanes = 0;
@@ -45,13 +45,14 @@ Json to_json(const DeviceFacts& facts);
 bool runs_on_cpu(const DeviceFacts& facts);
 int architecture_of(const DeviceFacts& facts);  // 89 of capability "8.9"; 0: not of CUDA
 
-// What a kernel takes of a multiprocessor, and how full that can be of it.
+// A kernel's use of a multiprocessor, and its occupancy.
 struct Residency {
   int registers = 0;  // per thread
   double occupancy_percent = 0;
 };
 
-// Numbered buffers, queues and the kernels of one program on a device. What is asked of a device that it cannot do is kUnsupported.
+// Numbered buffers, queues and the kernels of one program on a device. An operation that the device does not support is
+// kUnsupported.
 //
 // One thread. Several workspaces of a device may be used at the same time.
 class Workspace {
@@ -61,32 +62,32 @@ class Workspace {
   // Replaces the program. A wrong source is kInvalid, with the compiler's log.
   virtual Status build(const std::string& source) = 0;
 
-  virtual Result<BufferNumber> add_bytes(size_t size, MemoryKind kind = MemoryKind::kDevice) = 0;  // any content
+  virtual Result<BufferNumber> add_bytes(size_t size, MemoryKind kind = MemoryKind::kDevice) = 0;  // uninitialised
   Result<BufferNumber> add(std::span<const float> content, MemoryKind kind = MemoryKind::kDevice);
-  // Done when they return; nothing that is queued may use the buffer.
+  // Complete on return; no queued work may use the buffer.
   virtual Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at = 0) = 0;
   virtual Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at = 0) = 0;
   Status write(BufferNumber buffer, std::span<const float> content);
   Status read(BufferNumber buffer, std::span<float> content);
 
-  // Queues the steps `repeats` times and waits for all. Queues that are not there yet are made.
+  // Queues the steps `repeats` times and waits for all. Creates missing queues.
   virtual Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1) = 0;
-  // The same of launches that run one after another.
+  // The same for launches in sequence.
   Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
-  // The launches, `times` times in a row, as one operation; they do not run meanwhile.
+  // The launches, `times` times in a row, as one operation; records without running.
   virtual Result<Recording> record(std::span<const Launch> launches, int times = 1);
 
   virtual Result<GemmPlan> plan(const GemmProblem& problem);
   virtual Result<Residency> residency(const Launch& launch);
 };
 
-// By what a workspace times what it runs: events of the device cost time with every launch.
+// How a workspace times its work: the device's events cost time with every launch.
 enum class Timing { kByDevice, kByHost };
 
 // Copies share the driver, which workspaces keep open too.
 struct Device {
   DeviceFacts facts;
-  std::function<Json()> details;  // all that the driver says of it
+  std::function<Json()> details;  // all of the driver's properties
   std::function<Result<std::unique_ptr<Workspace>>(Timing)> open_workspace;
 };
 

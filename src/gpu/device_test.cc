@@ -19,7 +19,7 @@ TEST(OpenDevice, RefusesWhatIsNoDevicesName) {
   EXPECT_EQ(overflow.error().code, Code::kInvalid);
 }
 
-// On pocl, an implementation of OpenCL for CPUs, which ./dev setup brings.
+// On pocl, an implementation of OpenCL for CPUs, which ./dev setup installs.
 TEST(OpenDevice, TakesTheFirstWhereNoNumberIsGiven) {
   auto device = open_device("opencl");
   ASSERT_TRUE(device) << device.error().message;

@@ -1,10 +1,10 @@
-// One text, two languages: what CUDA C++ and OpenCL C call differently, under one name. A kernel that needs more than this
-// is written twice.
+// One source, two languages: common names for what CUDA C++ and OpenCL C call differently. A kernel that needs more is written
+// twice.
 #ifdef __OPENCL_VERSION__
 #define KERNEL __kernel void
 #define KERNEL_OF(x, y) __kernel __attribute__((reqd_work_group_size(x, y, 1))) void  // only with blocks of x · y threads
-#define DEVICE  // before the type of a function that kernels call
-#define UNROLL  // before a loop whose arrays are to lie in registers
+#define DEVICE  // before the type of a function called by kernels
+#define UNROLL  // before a loop whose arrays belong in registers
 #define GLOBAL __global
 #define SHARED __local
 #define SHARED_POINTER __local  // a pointer to shared memory
@@ -41,8 +41,8 @@
 #define INFINITE __int_as_float(0x7f800000)
 #endif
 
-// Joins `value` of all threads of the block, a power of two of them, into `value` of each: JOIN(a, b) is fmaxf or ADD. `part` is as many
-// floats of shared memory; it may be used again at once.
+// Reduces `value` over all threads of the block, a power of two of them, into `value` of each: JOIN(a, b) is fmaxf or ADD.
+// `part` is one float of shared memory per thread; it may be reused at once.
 #define ADD(a, b) ((a) + (b))
 #define OVER_BLOCK(JOIN, value, part, threads)                                           \
   BARRIER();                                                                             \

@@ -1,4 +1,4 @@
-// A matrix multiplication as a vendor's library does it: what is multiplied, and how much that is. Plain values.
+// A matrix multiplication by a vendor's library: its problem and size. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace ridge::gpu {
 
-// d = a · b: a of m × k, b of k × n, d of m × n values. Sums are FP32, but of kFp64 and kInt8 (32-bit integers).
+// d = a · b: a of m × k, b of k × n, d of m × n values. Sums are FP32, except kFp64 and kInt8 (32-bit integers).
 struct GemmProblem {
   Precision precision = Precision::kFp32;
   int64_t m = 0, n = 0, k = 0;
-  // a and d lie row by row. So does b, or column by column, which kFp8 and kInt8 demand; k and n are then multiples of 16.
+  // a and d are row-major. So is b, or column-major, as kFp8 and kInt8 require; k and n are then multiples of 16.
   bool b_by_columns = false;
-  // d in FP32 instead of the type of a and b; of kFp16, kBf16 and kFp8, whose d is otherwise of 16 bits (kFp8: BF16).
+  // d in FP32 instead of the type of a and b; for kFp16, kBf16 and kFp8, whose d is otherwise of 16 bits (kFp8: BF16).
   bool wide_result = false;
   bool operator==(const GemmProblem&) const = default;
 };
@@ -27,7 +27,7 @@ struct GemmBytes {
 };
 GemmBytes bytes(const GemmProblem& problem);
 
-// By which of its algorithms a library computes a problem.
+// The library's algorithm for a problem.
 struct GemmPlan {
   std::string library;  // "cuBLASLt 13.4.1"
   size_t candidates = 0;

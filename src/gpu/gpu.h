@@ -1,7 +1,7 @@
-// A GPU as NVIDIA's management library (gpu/nvml.h) or the kernel's files (AMD and Intel: machine/kernel_gpus.h) describe it:
-// identity, state and limits at one moment. A plain value, printable as JSON and readable back; each
-// field is a value or the reason why there is none (too old a library, no permission, not supported by this GPU, GPU
-// lost, no such notion with this vendor). Units are in the names.
+// A GPU as described by NVIDIA's management library (gpu/nvml.h) or the kernel's files (AMD and Intel: machine/kernel_gpus.h):
+// identity, state and limits at one moment. A plain value, printable as JSON and readable back; each field is a value or the
+// reason why there is none (too old a library, no permission, not supported by this GPU, GPU lost, undefined for this vendor).
+// Units are in the names.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace ridge::gpu {
 
 struct GpuProcess {
   int64_t pid = 0;
-  int64_t memory_bytes = -1;  // -1: not told (in a container, under MIG)
+  int64_t memory_bytes = -1;  // -1: not reported (in a container, under MIG)
 };
 void visit_fields(auto& visit, Is<GpuProcess> auto& process) {
   visit("pid", process.pid);
@@ -26,10 +26,10 @@ void visit_fields(auto& visit, Is<GpuProcess> auto& process) {
 struct PeerLink {
   int index = 0;
   bool up = false;
-  Reading<std::string> remote;  // PCI address of what it leads to
-  Reading<int64_t> replays;     // packets sent again, since the driver started, as the two below
-  Reading<int64_t> recoveries;  // times the link was trained again
-  Reading<int64_t> crc_errors;  // received flow control units with a wrong checksum; they are sent again
+  Reading<std::string> remote;  // PCI address of the other end
+  Reading<int64_t> replays;     // retransmitted packets, since the driver started, like the two below
+  Reading<int64_t> recoveries;  // retrainings of the link
+  Reading<int64_t> crc_errors;  // received flow control units with a wrong checksum, which are retransmitted
 };
 void visit_fields(auto& visit, Is<PeerLink> auto& link) {
   visit("index", link.index);
@@ -40,12 +40,12 @@ void visit_fields(auto& visit, Is<PeerLink> auto& link) {
   visit("crc_errors", link.crc_errors);
 }
 
-// A part of a GPU that is a device of its own: NVIDIA's MIG.
+// A part of a GPU that is its own device: NVIDIA's MIG.
 struct GpuSlice {
   int index = 0;                      // within the GPU
-  Reading<std::string> uuid;          // what CUDA_VISIBLE_DEVICES takes
+  Reading<std::string> uuid;          // value for CUDA_VISIBLE_DEVICES
   Reading<std::string> name;          // with its profile: "… MIG 3g.40gb"
-  Reading<int64_t> gpu_instance;      // number of the part of the chip that it lies in
+  Reading<int64_t> gpu_instance;      // number of its part of the chip
   Reading<int64_t> compute_instance;  // and of its share of that part
   Reading<int64_t> gpu_slices;        // of the chip: an A100 has seven, an A30 four (MIG User Guide)
   Reading<int64_t> compute_slices;
@@ -78,7 +78,7 @@ struct Gpu {
   Reading<std::string> compute_capability;  // "9.0"
   Reading<int64_t> cores;                   // lanes that compute FP32
   Reading<int64_t> memory_total_bytes;
-  Reading<int64_t> memory_used_bytes;  // by all, the driver's own included
+  Reading<int64_t> memory_used_bytes;  // by all, including the driver
   Reading<int64_t> memory_bus_bits;
   Reading<int64_t> utilization_percent;
   Reading<bool> ecc;
@@ -86,13 +86,13 @@ struct Gpu {
   Reading<int64_t> ecc_uncorrected;
   Reading<int64_t> ecc_corrected_ever;
   Reading<int64_t> ecc_uncorrected_ever;
-  Reading<int64_t> rows_remapped;  // memory rows replaced by spare ones, ever; AMD: pages that are no longer used
+  Reading<int64_t> rows_remapped;  // memory rows replaced by spare ones, ever; AMD: retired pages
   Reading<bool> row_remap_pending;
   Reading<bool> row_remap_failed;
   Reading<bool> persistence;
   Reading<int64_t> compute_mode;           // NVIDIA: 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process
   Reading<int64_t> performance_state;      // NVIDIA: 0 fastest … 15
-  Reading<std::string> performance_level;  // AMD: "auto", or what was set: "low", "manual", …
+  Reading<std::string> performance_level;  // AMD: "auto", or the set level: "low", "manual", …
   Reading<int64_t> slowdown_bits;          // of every vendor in the same coding, see gpu/slowdown.h
   Reading<bool> mig;
   Reading<int64_t> mig_instances;
@@ -101,12 +101,12 @@ struct Gpu {
   Reading<int64_t> pcie_generation_max;  // of GPU and slot together
   Reading<int64_t> pcie_width;           // [lanes]
   Reading<int64_t> pcie_width_max;
-  Reading<int64_t> pcie_replays;  // packets sent again since the driver started
+  Reading<int64_t> pcie_replays;  // packets retransmitted since the driver started
   Reading<int64_t> temperature_c;
   Reading<int64_t> slowdown_temperature_c;
   Reading<int64_t> power_mw;
-  Reading<int64_t> power_limit_mw;      // the one in force
-  Reading<int64_t> power_limit_set_mw;  // the one asked for; what is in force is lower where something else limits too
+  Reading<int64_t> power_limit_mw;      // enforced
+  Reading<int64_t> power_limit_set_mw;  // requested; the enforced one is lower if something else limits too
   Reading<int64_t> power_limit_default_mw;
   Reading<int64_t> power_limit_min_mw;
   Reading<int64_t> power_limit_max_mw;
@@ -115,7 +115,7 @@ struct Gpu {
   Reading<int64_t> sm_clock_max_mhz;
   Reading<int64_t> memory_clock_mhz;
   Reading<int64_t> memory_clock_max_mhz;
-  Reading<int64_t> peer_links;        // that the GPU has, up or down
+  Reading<int64_t> peer_links;        // of the GPU, up or down
   std::vector<PeerLink> links;        // each of them
   std::vector<GpuSlice> slices;       // of MIG
   std::vector<GpuProcess> processes;  // that compute
@@ -179,8 +179,8 @@ void visit_fields(auto& visit, Is<Gpu> auto& gpu) {
   visit.optional("processes", gpu.processes);
 }
 
-// How two GPUs meet on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE" in
-// one memory node, "SYS" only between CPUs; "X" on one board (words of nvidia-smi topo).
+// How two GPUs are connected on the PCI bus: "PIX" under one switch, "PXB" under several, "PHB" under one host bridge, "NODE"
+// in one memory node, "SYS" only between CPUs; "X" on one board (terms of nvidia-smi topo).
 struct GpuPair {
   int first = 0, second = 0;  // GPU::index, first < second
   Reading<std::string> level;
@@ -191,13 +191,13 @@ void visit_fields(auto& visit, Is<GpuPair> auto& pair) {
   visit("level", pair.level);
 }
 
-// What the library tells of the whole system.
+// The library's report on the whole system.
 struct GpuSystem {
   std::string library;  // path or name that was opened
   Reading<std::string> driver_version;
   Reading<std::string> cuda_version;  // NVIDIA: newest CUDA that the driver can run: "12.4"
   std::vector<Gpu> gpus;
-  std::vector<GpuPair> pairs;  // empty: not told
+  std::vector<GpuPair> pairs;  // empty: not reported
 };
 void visit_fields(auto& visit, Is<GpuSystem> auto& system) {
   visit.optional("library", system.library);

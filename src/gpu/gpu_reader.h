@@ -1,12 +1,12 @@
-// Asks one GPU through a vendor's management library and remembers the first answer that speaks of a broken GPU, not
-// of a thing that it does not have.
+// Queries one GPU through a vendor's management library and keeps the first answer that indicates a broken GPU, not a missing
+// feature.
 //
-// `Library` is the library's table of functions (gpu/library_function.h). Beside them it has:
-//   GpuHandle                the type by which the library knows a GPU
-//   StatusCode                what its functions return
+// `Library` is the library's table of functions (gpu/library_function.h). It also has:
+//   GpuHandle                the library's type of a GPU
+//   StatusCode                returned by its functions
 //   kOk, kAbsent              success, and ridge's own code for a function that the library lacks
-//   broken(status)            whether this status speaks of a broken GPU
-//   error(function, status)   what it means, for people
+//   broken(status)            whether this status indicates a broken GPU
+//   error(function, status)   its meaning, for people
 // One thread.
 #pragma once
 
@@ -25,12 +25,12 @@ class GpuReader {
   using Handle = typename Library::GpuHandle;
   explicit GpuReader(const Library& library, Handle gpu = {}) : library_(library), gpu_(gpu) {}
 
-  // Fills in what the last arguments point to and says whether that went well; `error` is set otherwise.
+  // Fills in the targets of the last arguments and returns whether that succeeded; sets `error` otherwise.
   template <typename Signature, typename... Arguments>
   bool ask(Error& error, const LibraryFunction<Signature>& function, Arguments... arguments) {
     return ask_of(error, function, gpu_, arguments...);
   }
-  // The same of a part of the GPU that has a handle of its own.
+  // The same for a part of the GPU with its own handle.
   template <typename Signature, typename... Arguments>
   bool ask_of(Error& error, const LibraryFunction<Signature>& function, Handle part, Arguments... arguments) {
     typename Library::StatusCode status = Library::kAbsent;
@@ -40,7 +40,7 @@ class GpuReader {
     if (Library::broken(status)) fail(error.message);
     return false;
   }
-  // Raw: the type to which the last argument of the function points.
+  // Raw: the target type of the function's last argument.
   template <typename Raw, typename Signature, typename... Arguments>
   Reading<int64_t> number(const LibraryFunction<Signature>& function, Arguments... arguments) {
     Raw raw{};
@@ -48,7 +48,7 @@ class GpuReader {
     if (!ask(error, function, arguments..., &raw)) return error;
     return static_cast<int64_t>(raw);
   }
-  // Of functions that take a buffer and its size.
+  // For functions that take a buffer and its size.
   template <typename Signature>
   Reading<std::string> text(const LibraryFunction<Signature>& function) {
     constexpr uint32_t kRoom = 256;  // the libraries' longest texts need 96 (NVML) and 256 (AMD)
@@ -61,7 +61,7 @@ class GpuReader {
   void fail(const std::string& reason) {
     if (failure_.empty()) failure_ = reason;
   }
-  const std::string& failure() const { return failure_; }  // empty: no answer speaks of a broken GPU
+  const std::string& failure() const { return failure_; }  // empty: no answer indicates a broken GPU
   Handle gpu() const { return gpu_; }
 
  private:

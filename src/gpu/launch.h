@@ -1,4 +1,4 @@
-// What to start on a device, in the terms that CUDA and OpenCL share: a block of threads is OpenCL's work-group. Plain values.
+// A launch on a device, in the terms that CUDA and OpenCL share: a block of threads is OpenCL's work-group. Plain values.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ struct Extent {
 
 enum class MemoryKind {
   kDevice,   // the device's own
-  kHost,     // any array of the process; kernels cannot take it
-  kPinned,   // the process's, kept in place so that the device fetches from it by itself; kernels cannot take it
-  kUnified,  // under one address for both, moved by the driver as it is touched: CUDA's managed memory, OpenCL's SVM
+  kHost,     // any array of the process; not accessible to kernels
+  kPinned,   // the process's, pinned so that the device can fetch from it; not accessible to kernels
+  kUnified,  // one address for both, migrated by the driver on access: CUDA's managed memory, OpenCL's SVM
 };
 constexpr std::array<std::pair<MemoryKind, std::string_view>, 4> kMemoryKinds = {{{MemoryKind::kDevice, "device"},
                                                                                   {MemoryKind::kHost, "pageable"},
@@ -30,7 +30,7 @@ constexpr std::array<std::pair<MemoryKind, std::string_view>, 4> kMemoryKinds = 
                                                                                   {MemoryKind::kUnified, "unified"}}};
 inline NameTable<MemoryKind> names_of(MemoryKind) { return kMemoryKinds; }
 
-// A buffer of a workspace, by the number that it got when it was made.
+// A buffer of a workspace, by its creation number.
 struct BufferNumber {
   size_t value = 0;
 };
@@ -41,14 +41,14 @@ struct Launch {
   Extent blocks;   // in the grid
   Extent threads;  // per block
   std::vector<Argument> arguments;
-  size_t dynamic_shared_bytes = 0;  // per block, beside what the kernel declares; CUDA only
+  size_t dynamic_shared_bytes = 0;  // per block, in addition to the kernel's own; CUDA only
 };
 
-// How long launches took that were queued together.
+// The time of launches that were queued together.
 struct LaunchTime {
-  // By the device's own clock. OpenCL: the sum over the launches; CUDA: from before the first to after the last, with the
-  // gaps between them (about a microsecond each, while the queue does not run empty).
-  double device_seconds = 0;  // 0: nothing was timed by the device
+  // By the device's own clock. OpenCL: the sum over the launches; CUDA: from before the first to after the last, including gaps
+  // (about a microsecond each, while the queue does not run empty).
+  double device_seconds = 0;  // 0: the device timed nothing
   double whole_seconds = 0;   // from before the first is queued until all have ended, by the host's clock
 };
 

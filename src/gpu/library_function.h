@@ -1,4 +1,4 @@
-// Functions of a library that is opened at run time, each beside its name, in a table of its own per library:
+// Functions of a library opened at run time, each beside its name, in one table per library:
 //
 //   struct Library : FunctionTable {
 //     using FunctionTable::FunctionTable;
@@ -6,7 +6,7 @@
 //     RIDGE_MAY_HAVE(nvmlSystemGetCudaDriverVersion_v2, int(int*))
 //   };
 //
-// A table stays where it was made. Immutable once made.
+// A table is not moved. Immutable once built.
 #pragma once
 
 #include <memory>
@@ -23,11 +23,11 @@ template <typename Signature>
 class LibraryFunction {
  public:
   using Type = Signature;
-  // One that the library may lack: it is nullptr then.
+  // An optional function: nullptr if the library lacks it.
   LibraryFunction(const DynamicLibrary& library, const char* name) : name_(name) {
     if (Result<Signature*> found = library.symbol<Signature>(name)) pointer_ = *found;
   }
-  // One without which the library is of no use: `complete` becomes the error of the first of them.
+  // A required function: `complete` becomes the error of the first missing one.
   LibraryFunction(const DynamicLibrary& library, const char* name, Status& complete) : name_(name) {
     Result<Signature*> found = library.symbol<Signature>(name);
     if (found)
@@ -46,22 +46,22 @@ class LibraryFunction {
   Signature* pointer_ = nullptr;
 };
 
-// What every table begins with: the library, in which the functions after it are looked up.
+// The base of every table: the library that provides the functions.
 struct FunctionTable {
   explicit FunctionTable(DynamicLibrary opened) : file(std::move(opened)) {}
   DynamicLibrary file;
-  Status complete;  // the first function that must be there and is not
+  Status complete;  // the first missing required function
 
   template <typename Signature>
   using Function = LibraryFunction<Signature>;
 };
 
-// Rows of a table: a function that must be there, and one that the library may lack.
+// Rows of a table: a required function, and an optional one.
 #define RIDGE_NEEDS(name, ...) Function<__VA_ARGS__> name{file, #name, complete};
 #define RIDGE_MAY_HAVE(name, ...) Function<__VA_ARGS__> name{file, #name};
 
-// Opens a library (open_library) and looks up the functions of its table. `product`: what is too old for ridge if one
-// is missing that must be there (kUnsupported).
+// Opens a library (open_library) and looks up the functions of its table. `product`: named as too old for ridge if a required
+// function is missing (kUnsupported).
 template <typename Table>
 Result<std::unique_ptr<Table>> open_table(const std::string& given, const char* variable,
                                           const std::vector<std::string>& names, const char* product,

@@ -11,21 +11,21 @@
 namespace ridge::gpu {
 namespace {
 
-// More than any real file has; a damaged one may claim anything.
+// More than in any real file; a damaged one may claim anything.
 constexpr uint64_t kMostHeaders = 4096, kMostDynamicBytes = 1 << 20, kMostNameBytes = 4096;
 
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {}
 
-  // ok if it is what this file reads.
+  // ok for the supported file format.
   Status open();
   Result<std::vector<std::string>> needed();
 
  private:
   Error damaged(const std::string& what) const { return invalid(path_ + " is damaged: " + what); }
   bool read(uint64_t offset, void* to, uint64_t size);
-  // Where in the file what is loaded at `address` lies; 0 if nowhere.
+  // File offset of what is loaded at `address`; 0 if none.
   uint64_t offset_of(uint64_t address) const;
   Result<std::string> text_at(uint64_t offset);
 

@@ -1,5 +1,5 @@
-// What a shared library (ELF, 64 bit) asks the loader for, and which of that the loader does not find: the reason in
-// words for "cannot open shared object file", before or after it happened.
+// The dependencies of a shared library (ELF, 64 bit), and those that the loader does not find: the reason for "cannot open
+// shared object file", before or after it happened.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace ridge::gpu {
 
-// Names in its DT_NEEDED entries, in their order (System V ABI, "Dynamic Section"): "libcublasLt.so.13", "libc.so.6".
-// Reads only the parts that tell. kNotFound: no such file; kInvalid: not a shared library of this kind, or damaged.
+// Names in its DT_NEEDED entries, in their order (System V ABI, "Dynamic Section"): "libcublasLt.so.13", "libc.so.6". Reads
+// only the necessary parts. kNotFound: no such file; kInvalid: not a shared library of this kind, or damaged.
 Result<std::vector<std::string>> needed_libraries(const std::string& path);
 
-// Those of `names` that the loader finds nowhere, in their order: each is opened by its bare name and closed again.
+// Those of `names` that the loader does not find, in their order: opens and closes each by its bare name.
 std::vector<std::string> missing_libraries(const std::vector<std::string>& names);
 
 }  // namespace ridge::gpu

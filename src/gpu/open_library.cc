@@ -8,7 +8,7 @@
 namespace ridge::gpu {
 namespace {
 
-// `otherwise` where no package has one that opens.
+// `otherwise` if no package has one that opens.
 Result<DynamicLibrary> open_packaged(const std::vector<std::string>& names, const std::vector<std::string>& packages,
                                      Result<DynamicLibrary> otherwise) {
   const std::vector<std::string> prefixes = python_prefixes(python_surroundings());

@@ -1,5 +1,4 @@
-// Libraries that python's packages (wheels) hold: which pythons are near, and what lies in their folders. Reads folders, opens
-// nothing.
+// Libraries in python's packages (wheels): finds the pythons and the content of their folders. Reads folders, opens nothing.
 #pragma once
 
 #include <string>
@@ -7,7 +6,7 @@
 
 namespace ridge::gpu {
 
-// What says which pythons are near, so that tests can give their own.
+// The environment that determines the pythons, replaceable by tests.
 struct PythonSurroundings {
   std::string virtual_environment;  // VIRTUAL_ENV
   std::vector<std::string> path;    // PATH, split

@@ -1,5 +1,5 @@
-// A fact that the outside world may refuse to tell: a value, or the reason why there is none. Never zero for "unknown".
-// Plain value; no thread rules.
+// A fact that may be unavailable: a value, or the reason why there is none. Never zero for "unknown". Plain value; no thread
+// rules.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace ridge::gpu {
 template <typename T>
 struct Reading {
   std::optional<T> value;
-  std::string reason = "not asked";  // only of interest while `value` is absent
+  std::string reason = "not asked";  // only relevant while `value` is absent
 
   Reading() = default;
   Reading(T given) : value(std::move(given)), reason() {}                            // NOLINT: implicit by design

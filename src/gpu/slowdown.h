@@ -1,4 +1,4 @@
-// Why a GPU does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, what only the others tell.
+// Why a GPU does not run at its highest clock. One coding for all vendors: NVML's bits and, above them, those of other vendors.
 // Sources: NVML API reference, "nvmlClocksEventReasons" (until driver 535 "nvmlClocksThrottleReasons"); AMD: Linux
 // drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*_BIT; Intel: machine/kernel_gpus.cc.
 #pragma once
@@ -10,13 +10,13 @@
 namespace ridge::gpu {
 
 enum class SlowdownKind {
-  kHarmless,  // idle, or what was set on purpose
+  kHarmless,  // idle, or set on purpose
   kPower,     // the power limit: usual under full load, and the limit can be raised up to the GPU's maximum
   kThermal,   // too hot, the driver lowers the clock
   kHardware,  // the board itself pulls the clock down: heat, power supply, or a brake signal
 };
 
-// Those that others than NVML tell: some of NVML's own, which begin at bit 0, and what NVML does not know.
+// Bits of other vendors: some equal NVML's, which begin at bit 0, others are unknown to NVML.
 enum SlowdownBit : uint64_t {
   kPowerLimit = 0x4,
   kHeat = 0x20,
@@ -35,13 +35,13 @@ struct Slowdown {
   std::string_view meaning;  // a sentence
 };
 
-// One entry per bit that is set, in the order of the bits; unknown bits give one entry.
+// One entry per set bit, in the order of the bits; unknown bits give one entry.
 std::vector<Slowdown> decode_slowdown(uint64_t bits);
 
-// Whether the clocks are locked, and that limits them now.
+// Whether the clocks are locked, and this limits them now.
 bool clocks_are_set(uint64_t bits);
 
-// From amdgpu's indep_throttle_status, the same for every AMD GPU. A bit that is newer than this program becomes one that
+// From amdgpu's indep_throttle_status, the same for every AMD GPU. A bit newer than this program becomes one that
 // decode_slowdown() calls "other".
 uint64_t slowdown_of_amd(uint64_t independent_status);
 

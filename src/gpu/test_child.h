@@ -1,4 +1,4 @@
-// For tests that play the GPUs of several scripts: in a child each.
+// For tests with the GPUs of several scripts: one child process each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@
 
 namespace ridge::gpu {
 
-// Runs the test's body in a child, for fakes read their script once per process; its failures are printed there. The child is this
-// program begun again with this test alone: one that goes on from here would lack the threads of OpenCL, which other tests started.
-// `name` tells the bodies of one test apart.
+// Runs the test's body in a child, since fakes read their script once per process; prints its failures there. The child is this
+// program started again with this test alone: a fork would lack the threads of OpenCL, started by other tests. `name`
+// distinguishes the bodies of one test.
 inline void in_child(const std::string& name, const std::function<void()>& body) {
   constexpr const char* kName = "RIDGE_TEST_CHILD";
   if (const char* meant = getenv(kName)) {

@@ -1,4 +1,4 @@
-// For the tests of the management libraries: what a fake library (tests/support) answers for a script.
+// For the tests of the management libraries: a fake library's (tests/support) answers for a script.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace ridge::gpu {
 
-// What `ask` says of the open library, or "error: …". A fake reads its script once per process: so this asks in a child.
-// `folder`: of tests/support, with the script <script>.txt; `variable`: by which the fake finds it.
+// The result of `ask` on the open library, or "error: …". Runs in a child, since a fake reads its script once per process.
+// `folder`: of tests/support, with the script <script>.txt; `variable`: names the fake.
 template <typename Library>
 std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
                       const std::string& script, const std::function<std::string(const Library&)>& ask) {

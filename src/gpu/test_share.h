@@ -1,4 +1,4 @@
-// For tests of memory that processes share: another process that gives some out, as a client of a server does.
+// For tests of memory shared by processes: another process that exports some, like a client of a server.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace ridge::gpu {
 
-// A child that holds these floats on GPU 0 of the script until it is told to go. Begin it before this process opens the driver.
+// A child that holds these floats on GPU 0 of the script until it is stopped. Start it before this process opens the driver.
 class SharingProcess {
  public:
   SharingProcess(const char* script, const std::vector<float>& values) : values_(values) {
@@ -36,7 +36,7 @@ class SharingProcess {
   SharingProcess& operator=(const SharingProcess&) = delete;
 
   const cuda::CudaShareHandle& handle() const { return handle_; }
-  // What lies there now, as the child sees it.
+  // The current content, as seen by the child.
   std::vector<float> values() {
     std::vector<float> found(values_.size());
     const auto bytes = static_cast<ssize_t>(found.size() * sizeof(float));

@@ -1,4 +1,4 @@
-// For tests: what a workspace (gpu/device.h) must do on any device.
+// For tests: required behaviour of any device's workspace (gpu/device.h).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ inline void expect_parts_are_read_and_written(Workspace& workspace) {
   }
 }
 
-// Takes the memory of `buffer`, 64 floats, again before each of three launches of kPut, twice.
+// Reallocates `buffer`, 64 floats, before each of three launches of kPut, twice.
 inline void expect_memory_is_taken_anew(Workspace& workspace, BufferNumber buffer, bool pooled) {
   std::vector<Step> steps;
   for (int round = 0; round < 3; ++round) {

@@ -1,4 +1,4 @@
-// How a device's UUID is written.
+// The text form of a device's UUID.
 #pragma once
 
 #include <cstdint>

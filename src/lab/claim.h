@@ -1,4 +1,4 @@
-// Claims of the field's guides as a table (data/claims.csv), and when a measurement bears one out. Pure; immutable values.
+// Claims of the field's guides as a table (data/claims.csv), and when a measurement confirms one. Pure; immutable values.
 //
 // Guides: A GPU notes, B GPU performance optimisation, C a GPU guide, D buying and cloud, E RTX 4090 for AI research.
 #pragma once
@@ -18,13 +18,13 @@ namespace ridge::lab {
 // What a claim promises, as a ratio of speeds or a share of a limit.
 struct Figure {
   enum Kind {
-    kGain,   // the better way is so many times as fast
-    kCost,   // the dearer way takes so many times as long
+    kGain,   // the better way is this many times as fast
+    kCost,   // the dearer way takes this many times as long
     kShare,  // of the limit
   };
   Kind kind = kGain;
   double low = 1;
-  std::optional<double> high;  // absent: any more than `low`
+  std::optional<double> high;  // absent: anything above `low`
 };
 
 struct Claim {
@@ -32,7 +32,7 @@ struct Claim {
   std::string statement;  // in one line
   std::string source;     // guide and section
   std::optional<Figure> figure;
-  std::vector<std::string> on;  // where an experiment of the lab could test it: "cuda", "opencl", "cpu"
+  std::vector<std::string> on;  // where a lab experiment could test it: "cuda", "opencl", "cpu"
   std::string elsewhere;        // what checks it instead; empty: the lab
 };
 
@@ -48,13 +48,12 @@ std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testa
 // The measured ratio or share with its confidence interval.
 using Interval = measure::Ratio;
 
-// What the figure speaks of: of a gain or a share what was measured, of a cost how much longer the dearer way takes.
+// The quantity of the figure: for a gain or a share the measured one, for a cost how much longer the dearer way takes.
 Interval effect_of(const Figure& figure, const Interval& measured);
 
-// confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond
-// or short of the range. contradicted: the effect is the other way round. Not testable: so wide that it tells nothing, that
-// is, it meets the range and also allows that there is no effect, or it is wider than kTooWide. A claim of one number stands
-// for a range of kAround to either side.
+// confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond or
+// short of the range. contradicted: the effect is the other way round. Not testable: too wide, that is, it meets the range and
+// also allows no effect, or it is wider than kTooWide. A claim of one number stands for a range of kAround to either side.
 constexpr double kTooWide = 1.5;  // high / low
 constexpr double kAround = 0.05;
 Verdict judge(const Figure& figure, const Interval& measured);

@@ -34,7 +34,7 @@ Status check(Place& place, const Case& work) {
   for (const Variant& variant : work.variants) {
     if (variant.limit) continue;
     size_t output = variant.output.value_or(work.output);
-    // What a variant does not write must not pass because another one wrote it.
+    // A variant's missing output must not pass because another variant wrote it.
     std::vector<float> got(work.buffers[output].size(), std::numeric_limits<float>::quiet_NaN());
     RIDGE_TRY(place.put(output, got));
     Result<double> ran = place.seconds(variant, 1);

@@ -1,5 +1,5 @@
-// Where an experiment runs: a device that runs kernels (gpu/device.h), or one thread of the CPU. All take a case, keep its buffers, and
-// run its variants.
+// The device of an experiment: one that runs kernels (gpu/device.h), or one CPU thread. Each prepares a case, keeps its
+// buffers, and runs its variants.
 //
 // One thread.
 #pragma once
@@ -18,13 +18,13 @@
 
 namespace ridge::lab {
 
-// A case made ready on a device: kernels compiled, buffers filled.
+// A case prepared on a device: kernels compiled, buffers filled.
 class Place {
  public:
   virtual ~Place() = default;
   // Time that counts for the case [s], of `repeats` runs of the variant together.
   virtual Result<double> seconds(const Variant& variant, int repeats) = 0;
-  // Of the variant's first kernel. Absent: the device does not say.
+  // Of the variant's first kernel. Absent: not reported by the device.
   virtual std::optional<gpu::Residency> residency(const Variant&) { return std::nullopt; }
   virtual Status put(size_t buffer, std::span<const float> content) = 0;
   virtual Status get(size_t buffer, std::span<float> content) = 0;
@@ -33,16 +33,16 @@ class Place {
 struct Device {
   std::string kind;                  // as claims name it: "cuda", "opencl", "cpu"
   std::string text;                  // name and software, for people
-  std::string note;                  // what must be known to read the explanations; may be empty
+  std::string note;                  // context for the explanations; may be empty
   std::function<Json()> conditions;  // name, software and note for the ledger
-  Target target;                     // what to make experiments for
+  Target target;                     // setup of the experiments
   std::function<Result<std::unique_ptr<Place>>(const Case& work)> prepare;
 };
 
 // "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
 Result<Device> open_device(std::string_view name);
 
-// Runs every variant once and compares what comes out with what must; the error names the variant and the first wrong value.
+// Runs every variant once and compares its results with the reference; the error names the variant and the first wrong value.
 Status check(Place& place, const Case& work);
 
 }  // namespace ridge::lab

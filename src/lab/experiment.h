@@ -1,8 +1,7 @@
-// What an experiment is: the same work done in several ways (variants), a slow reference that says what must come out, and
-// which two ways a claim compares. Plain values: the same experiment runs on every device, and its kernels compile with
-// no device at all.
+// An experiment: the same work done in several ways (variants), a slow reference for the results, and the two variants that a
+// claim compares. Plain values: the same experiment runs on every device, and its kernels compile without a device.
 //
-// Not for measuring (lab/ledger.h) nor for running (lab/device.h). Immutable once made.
+// Does not measure (lab/ledger.h) or run (lab/device.h). Immutable once built.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +18,19 @@
 
 namespace ridge::lab {
 
-// Who runs it: kernels (CUDA, OpenCL), or functions of this program on one thread of the CPU.
+// What runs it: kernels (CUDA, OpenCL), or functions of this program on one CPU thread.
 enum class Family { kKernels, kNative };
 
-// For what an experiment is made.
+// The setup an experiment is built for.
 struct Target {
   Family family = Family::kKernels;
-  int64_t last_cache_bytes = 0;     // the cache that arrays must not fit where memory is what is compared
-  int64_t threads_per_block = 256;  // at most
+  int64_t last_cache_bytes = 0;     // the cache that arrays must exceed where memory is compared
+  int64_t threads_per_block = 256;  // upper limit
   bool cpu = false;                 // kernels run on a CPU: sizes for its speed, not for a GPU's
   bool unified_memory = false;      // gpu::MemoryKind::kUnified works
-  int cpus = 1;                     // Family::kNative: that this process may use
-  bool library = false;             // the vendor's library of matrix multiplications is there
-  int architecture = 0;             // of a CUDA device: 89 of sm_89; 0: it is none
+  int cpus = 1;                     // Family::kNative: usable by this process
+  bool library = false;             // the vendor's matrix multiplication library is present
+  int architecture = 0;             // of a CUDA device: 89 of sm_89; 0: not CUDA
   bool small = false;               // the smallest size that uses every part of the code: for tests
 };
 
@@ -39,36 +38,36 @@ struct Target {
 using NativeBuffers = std::span<const std::span<float>>;
 
 struct Variant {
-  std::string name;                   // "stride 32"
-  std::vector<gpu::Launch> launches;  // Family::kKernels, one after another; or, with what the host does around them,
-  std::vector<gpu::Step> steps;       // these
-  bool recorded = false;              // recorded once and started whole: a CUDA graph
+  std::string name;                           // "stride 32"
+  std::vector<gpu::Launch> launches;          // Family::kKernels, in sequence; or, with host operations between them,
+  std::vector<gpu::Step> steps;               // these
+  bool recorded = false;                      // recorded once and launched whole: a CUDA graph
   std::function<void(NativeBuffers)> native;  // Family::kNative
-  size_t expected = 0;                        // which of the case's results must come out
-  bool limit = false;            // computes nothing that could be checked: what others are measured against
-  std::optional<size_t> output;  // the buffer that is checked, where it is not the case's
-  std::optional<double> work;    // bytes or FLOPs of one run, where they are not the case's
-  std::optional<double> at;      // value of the case's parameter
+  size_t expected = 0;                        // index of the expected result
+  bool limit = false;                         // computes nothing to check: a reference for speed
+  std::optional<size_t> output;               // the checked buffer, if not the case's
+  std::optional<double> work;                 // bytes or FLOPs of one run, if not the case's
+  std::optional<double> at;                   // value of the case's parameter
 };
 
 struct Comparison {
   std::string claim;  // "L04"
   size_t variant = 0, baseline = 0;
-  std::string because;           // one sentence: why the one should be faster, in figures of this case
+  std::string because;           // one sentence: why one should be faster, in figures of this case
   std::optional<Figure> figure;  // absent: the claim's
 };
 
-// What of a run counts: the time on the device alone, or all until the host knows that it ended.
+// The timed part of a run: the device's time alone, or all until the host knows that it ended.
 enum class TimeScope { kDevice, kWhole };
 
 struct Case {
-  std::string title;                         // what is done, and how much of it
+  std::string title;                         // what is done, and how much
   std::string kernels;                       // names of the texts in lab/kernels.h; may be empty
-  std::string parameter;                     // what varies from variant to variant: "stride"; may be empty
-  std::vector<std::vector<float>> buffers;   // content at the start; variants read and write them by number
-  std::vector<gpu::MemoryKind> memory;       // of the buffers; those beyond its end lie in the device's own
-  size_t output = 0;                         // the buffer that is checked
-  std::vector<std::vector<float>> expected;  // by the reference; as long as the output or shorter
+  std::string parameter;                     // what varies between variants: "stride"; may be empty
+  std::vector<std::vector<float>> buffers;   // initial content; variants read and write them by index
+  std::vector<gpu::MemoryKind> memory;       // of the buffers; those beyond its end are in the device's memory
+  size_t output = 0;                         // the checked buffer
+  std::vector<std::vector<float>> expected;  // from the reference; as long as the output or shorter
   double tolerance = 0;                      // |got − expected| ≤ tolerance · max(1, |expected|)
   double bytes = 0;                          // that any variant must read and write [bytes], or
   double flops = 0;                          // operations that it must do; of one run
@@ -79,12 +78,12 @@ struct Case {
 
 struct Experiment {
   std::string_view name;   // "coalescing"; also of its files
-  std::string_view title;  // what is asked
+  std::string_view title;  // the question
   std::vector<std::string_view> claims;
-  std::vector<Case> (*cases)(const Target& target);  // none where this family has no such thing
+  std::vector<Case> (*cases)(const Target& target);  // none where this family has no equivalent
 };
 
-// All of them, in the order of their claims.
+// All experiments, in the order of their claims.
 std::span<const Experiment> all_experiments();
 
 }  // namespace ridge::lab

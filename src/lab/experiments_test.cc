@@ -1,5 +1,5 @@
-// Every experiment, on every device that a test machine has: do all variants compute the same, and do the kernels compile
-// for GPUs that are not there?
+// Every experiment, on every device of a test machine: do all variants compute the same, and do the kernels compile for absent
+// GPUs?
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,14 +53,14 @@ void add_kernels(std::set<std::string>& names, const Variant& variant) {
     if (const auto* launch = std::get_if<gpu::Launch>(&step.operation)) names.insert(launch->kernel);
 }
 
-// On pocl, an implementation of OpenCL for CPUs, which ./dev setup brings.
+// On pocl, an implementation of OpenCL for CPUs, which ./dev setup installs.
 TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnOpenCl) {
   auto device = open_device("opencl:0");
   ASSERT_TRUE(device) << device.error().message;
   check_on(*device, GetParam());
 }
 
-// On a fake for NVIDIA's driver that runs the kernels on pocl.
+// On a fake of NVIDIA's driver that runs the kernels on pocl.
 TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnAGpu) {
   gpu::play_gpus("healthy");
   auto device = open_device("cuda:0");
@@ -96,7 +96,7 @@ TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaGpus) {
   }
 }
 
-// What a comparison says must be there to be compared.
+// Both sides of a comparison must exist.
 TEST_P(EveryExperiment, ComparesVariantsThatItHas) {
   for (const Target& target : {cuda_gpu(90), cpu()})
     for (const Case& work : small_cases(GetParam(), target)) {
@@ -113,8 +113,8 @@ TEST_P(EveryExperiment, ComparesVariantsThatItHas) {
 INSTANTIATE_TEST_SUITE_P(Lab, EveryExperiment, testing::ValuesIn(all_experiments().begin(), all_experiments().end()),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// A wrong kernel must not pass.
-// On Hopper the vendor's library uses instructions that ours do not: its products would seem to reach more than the limit.
+// A wrong kernel must not pass. On Hopper the vendor's library uses instructions that ours do not: its products would seem to
+// exceed the limit.
 TEST(MatmulTensor, ComparesTheVendorsLibraryWithTheCoresAloneOnlyWhereThatIsALimit) {
   const auto experiment = std::find_if(all_experiments().begin(), all_experiments().end(),
                                        [](const Experiment& one) { return one.name == "matmul_tensor"; });

@@ -51,10 +51,10 @@ class KernelPlace : public Place {
 
   std::unique_ptr<gpu::Workspace> workspace_;
   TimeScope time_scope_;
-  std::map<const Variant*, gpu::Recording> recordings_;  // made at the first run
+  std::map<const Variant*, gpu::Recording> recordings_;  // created at the first run
 };
 
-// Why nothing can be compared with the vendor's matrix multiplications; empty: it can.
+// Why the vendor's matrix multiplications are not available; empty: they are.
 std::string why_without_library(const gpu::Device& device) {
   Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
   if (!workspace) return workspace.error().message;

@@ -1,4 +1,4 @@
-// CUDA GPUs and OpenCL devices as devices of the lab: variants are launches and steps.
+// CUDA GPUs and OpenCL devices as lab devices: variants are launches and steps.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// The kernels of the experiments as text: written once, in the words that src/gpu/dialect.cu gives both to CUDA and to
-// OpenCL; embedded at build.
+// The source of the experiments' kernels: written once, in the common subset that src/gpu/dialect.cu defines for CUDA and
+// OpenCL; embedded at build time.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace ridge::lab {
 
-// The text of src/lab/kernels/<name>.cu; empty when there is none.
+// The source of src/lab/kernels/<name>.cu; empty if there is none.
 std::string_view kernel_text(std::string_view name);
 
-// Dialect and kernels together: what a compiler gets. `names`: one text, or several in their order, with blanks between them.
+// Dialect and kernels together: the compiler's input. `names`: one text, or several in their order, separated by blanks.
 std::string kernel_source(std::string_view names);
 
 }  // namespace ridge::lab

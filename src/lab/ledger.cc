@@ -30,7 +30,7 @@ double work_of(const Case& work, const Variant& variant) {
   return variant.work.value_or(work.bytes > 0 ? work.bytes : work.flops);
 }
 
-// What the variant does per second, by as many runs in a row as fill the slice; what one takes is learnt from the last time.
+// The variant's work per second, from as many consecutive runs as fill the slice; the run time is known from the last slice.
 measure::Arm arm_of(Place& place, const Case& work, const Variant& variant) {
   auto seconds_per_run = std::make_shared<double>(0);
   return {variant.name, [&place, &work, &variant, seconds_per_run]() -> Result<std::vector<measure::Slice>> {
@@ -48,7 +48,7 @@ Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment,
                                      const Clock& clock) {
   const Variant &baseline = work.variants.at(comparison.baseline), &variant = work.variants.at(comparison.variant);
   const std::vector<measure::Arm> arms = {arm_of(place, work, baseline), arm_of(place, work, variant)};
-  for (const measure::Arm& arm : arms) RIDGE_TRY(arm.run());  // warm, and how long a run takes
+  for (const measure::Arm& arm : arms) RIDGE_TRY(arm.run());  // warms up, and times a run
   measure::InterleaveOptions how;
   how.stop.max_time = options.most_time;
   how.stop.half_width_percent = options.half_width_percent;
@@ -77,7 +77,7 @@ Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment,
   return row;
 }
 
-// Every variant of the case that took part in `rows`.
+// Every variant of the case that occurs in `rows`.
 MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::span<const LedgerRow> rows) {
   MeasuredCase measured{std::string(experiment.name), work.title, work.parameter, work.bytes > 0, {}};
   for (const Variant& variant : work.variants) {
@@ -92,7 +92,7 @@ MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::
   return measured;
 }
 
-// What the device cannot test, and why.
+// Claims that the device cannot test, and why.
 LedgerRow untested(const Claim& claim, const Device& device, bool has_experiment) {
   LedgerRow row;
   row.claim = claim;
@@ -125,7 +125,7 @@ class LedgerBuilder {
         double done = static_cast<double>(j) / static_cast<double>(cases.size());
         share_ = (static_cast<double>(i) + done) / static_cast<double>(selection.size());
         RIDGE_TRY(test(*selection[i], cases[j]));
-        cases[j] = {};  // gives the memory back
+        cases[j] = {};  // frees the memory
       }
     }
     ledger_.interrupted = stop();
@@ -184,7 +184,7 @@ class LedgerBuilder {
 
 Json json_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-// Both units are there; the one in which the work is not counted is null.
+// Both units are present; the unused one is null.
 void add_rates(Json& json, const std::string& whose, bool of_bytes, double per_second) {
   json[whose + "bytes_per_s"] = of_bytes ? Json(per_second) : Json(nullptr);
   json[whose + "flops_per_s"] = of_bytes ? Json(nullptr) : Json(per_second);
@@ -246,7 +246,7 @@ Json to_json(const LedgerRow& row) {
                      {"text", figure_text(row.figure)}};
   json["ratio"] = {{"value", row.ratio.value}, {"low", row.ratio.low}, {"high", row.ratio.high}, {"confidence", 0.95}};
   Interval effect = effect_of(row.figure, row.ratio);
-  json["effect"] = {{"value", effect.value}, {"low", effect.low}, {"high", effect.high}};  // what the claim speaks of
+  json["effect"] = {{"value", effect.value}, {"low", effect.low}, {"high", effect.high}};  // the quantity of the claim
   json["variant_seconds"] = row.variant_seconds;
   json["baseline_seconds"] = row.baseline_seconds;
   add_rates(json, "variant_", row.of_bytes, row.variant_work / row.variant_seconds);

@@ -1,6 +1,6 @@
-// The ledger: which claims hold on a device, with what was measured and under which conditions.
+// The ledger: which claims hold on a device, with their measurements and conditions.
 //
-// One thread, which is busy while it measures.
+// One thread, busy while it measures.
 #pragma once
 
 #include <functional>
@@ -18,29 +18,29 @@
 
 namespace ridge::lab {
 
-// One comparison and its verdict; or a claim that could not be put to the test, with the reason.
+// One comparison and its verdict; or an untestable claim, with the reason.
 struct LedgerRow {
   Claim claim;
   Verdict verdict = Verdict::kNotTestable;
-  std::string explanation;  // one sentence: of a measurement what should make the difference, else why there is none
+  std::string explanation;  // one sentence: for a measurement the cause of the difference, else why there is none
   // Of a measurement; `experiment` is empty otherwise.
   std::string experiment, title, variant, baseline;
   Figure figure;
   Interval ratio;                                    // speed of the variant over that of the baseline, in work per time
   double variant_seconds = 0, baseline_seconds = 0;  // of one run, median
-  bool of_bytes = true;                              // what is done is counted in bytes, else in FLOPs
+  bool of_bytes = true;                              // the work is counted in bytes, else in FLOPs
   double variant_work = 0, baseline_work = 0;        // bytes or FLOPs of one run
   std::optional<gpu::Residency> variant_residency, baseline_residency;
   int rounds = 0;
-  bool converged = false;  // the interval became as narrow as asked for
+  bool converged = false;  // the interval became narrow enough
 };
 
-// A case with every variant that was measured, for drawing one beside the other.
+// A case with every measured variant, for a chart.
 struct MeasuredCase {
   struct Way {
     std::string name;
     std::optional<double> at;  // value of the parameter
-    double seconds = 0;        // of one run: median, over the comparisons in which it took part
+    double seconds = 0;        // of one run: median, over its comparisons
     double work = 0;           // bytes or FLOPs of one run
   };
   std::string experiment, title, parameter;
@@ -68,13 +68,13 @@ struct Selection {
 // Errors: a name that is neither.
 Status check_selection(const Selection& selection, std::span<const Claim> claims);
 
-// Puts the selected claims to the test: checks the numbers of every variant, measures every comparison, and gives a reason
-// for what cannot be tested on this device. A variant that computes something wrong is an error.
+// Tests the selected claims: checks the results of every variant, measures every comparison, and gives a reason for what this
+// device cannot test. A wrong result is an error.
 Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock = system_clock());
 
 Json to_json(const LedgerRow& row);
-// Rows, cases and how many rows have which verdict, with the device's conditions.
+// Rows, cases and the number of rows per verdict, with the device's conditions.
 Json to_json(const Ledger& ledger, const Device& device);
 
 }  // namespace ridge::lab

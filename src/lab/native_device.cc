@@ -36,7 +36,7 @@ class NativePlace : public Place {
     const TimePoint begin = SteadyClock::now();
     for (int i = 0; i < repeats; ++i) {
       variant.native(buffers_);
-      asm volatile("" ::: "memory");  // what the variant wrote is looked at, as far as the compiler knows
+      asm volatile("" ::: "memory");  // makes the compiler assume that the output is read
     }
     return to_seconds(SteadyClock::now() - begin);
   }

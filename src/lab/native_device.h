@@ -1,4 +1,4 @@
-// The CPU itself as a device of the lab: variants are functions of this program, run on one thread.
+// The CPU as a lab device: variants are functions of this program, run on one thread.
 #pragma once
 
 #include "lab/device.h"

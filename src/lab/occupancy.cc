@@ -28,8 +28,8 @@ int blocks_by_warps(const catalogue::Capability& c, const KernelUse& use) {
   return use.threads > kThreadsPerBlock ? 0 : *c.threads / kWarp / warps_of(use);
 }
 
-// Registers are given to warps in units, from the part of the register file that belongs to the warp's sub-partition. A
-// launch is refused as if its warps were a multiple of the sub-partitions.
+// Registers are allocated to warps in units, from the register file of the warp's sub-partition. A launch is refused as if its
+// warps were a multiple of the sub-partitions.
 int blocks_by_registers(const catalogue::Capability& c, const KernelUse& use) {
   int of_warp = round_up(use.registers * kWarp, *c.register_unit);
   if (use.registers > *c.registers_per_thread) return 0;
@@ -52,7 +52,7 @@ std::optional<int> registers_for(const catalogue::Capability& c, KernelUse use, 
   return std::nullopt;
 }
 
-// The most shared memory per block with which `blocks` blocks fit: their equal part, in whole units, less what is reserved.
+// The most shared memory per block with which `blocks` blocks fit: an equal part, in whole units, less the reserved memory.
 std::optional<double> shared_for(const catalogue::Capability& c, int blocks) {
   double part = std::floor(*c.shared_bytes / blocks / *c.shared_unit_bytes) * *c.shared_unit_bytes;
   double bytes = std::min(part - *c.shared_reserved_bytes, *c.shared_bytes_per_block);
@@ -64,7 +64,7 @@ void name_limiters(const catalogue::Capability& c, const KernelUse& use, Occupan
   for (auto [name, admits] : {std::pair("warps", result.by_warps), std::pair("blocks", result.by_blocks),
                               std::pair("registers", registers), std::pair("shared memory", shared)})
     if (admits == result.blocks) result.limiters.emplace_back(name);
-  // Giving up one resource helps only where no other one holds the kernel back as well.
+  // Reducing one resource helps only if no other one limits the kernel as well.
   if (result.limiters.size() != 1) return;
   if (registers == result.blocks) result.registers_for_more = registers_for(c, use, result.blocks + 1);
   if (shared == result.blocks) result.shared_for_more = shared_for(c, result.blocks + 1);

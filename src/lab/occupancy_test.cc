@@ -40,8 +40,8 @@ struct Reference {
   int blocks;
 };
 
-// cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h, nvidia-cuda-runtime 13.5.37, with the carve-out
-// all for shared memory.
+// cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h, nvidia-cuda-runtime 13.5.37, with the carve-out all for shared
+// memory.
 const Reference kReferences[] = {
     {"7.5", {128, 40, 0}, 8},     {"8.0", {128, 40, 0}, 12},    {"8.6", {128, 40, 0}, 12},
     {"8.9", {128, 40, 0}, 12},    {"9.0", {128, 40, 0}, 12},    {"12.0", {128, 40, 0}, 12},

@@ -14,7 +14,7 @@ namespace ridge::lab {
 std::vector<float> random_values(size_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<float> values(count);
-  // By hand: the library's distributions differ between implementations.
+  // Portable: standard distributions differ between implementations.
   for (float& value : values) value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 23) - 1;
   return values;
 }
@@ -32,7 +32,7 @@ std::vector<float> words_of(std::span<const float> values, WordFormat format) {
     auto bits = std::bit_cast<uint32_t>(value);
     if (format == WordFormat::kTf32) return bits;
     if (format == WordFormat::kBf16) return bits >> 16;
-    // binary16: 5 exponent bits around 15 and 10 of the fraction; of zero the sign alone.
+    // binary16: 5 exponent bits around 15 and 10 of the fraction; zero keeps only its sign.
     if (value == 0) return bits >> 31 << 15;
     return (bits >> 31 << 15) | (((bits >> 23 & 0xff) - 127 + 15) << 10) | (bits >> 13 & 0x3ff);
   };
@@ -41,7 +41,7 @@ std::vector<float> words_of(std::span<const float> values, WordFormat format) {
   for (size_t i = 0; i < words.size(); ++i) {
     uint32_t word = bits_of(values[together * i]);
     if (together == 2) word |= bits_of(values[2 * i + 1]) << 16;
-    std::memcpy(&words[i], &word, sizeof word);  // never as a number: some words would be none
+    std::memcpy(&words[i], &word, sizeof word);  // not as a number: some words would be NaN
   }
   return words;
 }

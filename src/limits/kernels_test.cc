@@ -110,14 +110,14 @@ TEST_F(Dispatch, EveryPeakKernelOfThisCpuRunsAndComesBack) {
   };
   for (const PeakKernel& kernel : peak_kernels()) {
     if (!usable(kernel.needs)) continue;
-    double flops_per_s = 0;  // the best of several: in some of them another program has the CPU
+    double flops_per_s = 0;  // the best of several: another program may use the CPU in some
     for (int attempt = 0; attempt < 20; ++attempt) {
       TimePoint start = SteadyClock::now();
       kernel.run(10'000);
       flops_per_s = std::max(flops_per_s, 10'000 * kernel.flops_per_iteration / to_seconds(SteadyClock::now() - start));
     }
     EXPECT_GT(flops_per_s, 1e7) << kernel.name;
-    EXPECT_LT(flops_per_s, 1e14) << kernel.name;  // of one core: a count that is wrong by far
+    EXPECT_LT(flops_per_s, 1e14) << kernel.name;  // of one core: detects a grossly wrong count
   }
 }
 

@@ -12,9 +12,9 @@ namespace ridge::limits {
 namespace {
 
 constexpr size_t kDramParts = 8;         // of a working set of six last caches: each part is 3/4 of one
-constexpr int64_t kDramWarmUpParts = 3;  // more than two caches: nothing that other kernels left is still there
+constexpr int64_t kDramWarmUpParts = 3;  // more than two caches: evicts the data of other kernels
 
-// A level with a number of threads: what its row is made of.
+// A level with a number of threads: one row.
 struct BandwidthMetrics {
   machine::Bandwidth row;
   Metric read, plain_read, triad;
@@ -29,7 +29,7 @@ struct CpuMetrics {
     for (auto& [row, metric] : peaks) metrics.push_back(&metric);
     for (BandwidthMetrics& level : bandwidths)
       metrics.insert(metrics.end(), {&level.read, &level.plain_read, &level.triad});
-    for (Metric* metric : metrics) metric->name = "peak rates and bandwidths";  // one step of what the user waits for
+    for (Metric* metric : metrics) metric->name = "peak rates and bandwidths";  // one progress step for the user
     return metrics;
   }
 };
@@ -68,8 +68,8 @@ PinnedKernel whole_passes(const MemoryKernel& kernel, size_t bytes) {
   return pinned;
 }
 
-// For DRAM one pass would be a long burst. So each repeat takes the next part of the working set, round and round: a part
-// comes again when all others have passed through the caches.
+// One pass over DRAM would be a long burst. So each repeat takes the next part of the working set cyclically: a part recurs
+// only after all others have passed through the caches.
 PinnedKernel passes_in_parts(const MemoryKernel& kernel, size_t part, int threads) {
   PinnedKernel pinned;
   pinned.units_per_repeat = static_cast<double>(part);
@@ -92,7 +92,7 @@ void add_variants(const machine::Machine& machine, const WorkingSet& set, const 
   const auto bytes = static_cast<size_t>(set.bytes_per_thread);
   const size_t part = bytes / kDramParts / kWorkingSetStep * kWorkingSetStep;
   for (const MemoryKernel* kernel : memory_kernels_for(machine.cpu.isa)) {
-    if (kernel->traffic == Traffic::kTriadNonTemporal && !dram) continue;  // such stores pass the caches by
+    if (kernel->traffic == Traffic::kTriadNonTemporal && !dram) continue;  // such stores bypass the caches
     Metric& metric = metric_for(kernel->traffic, level);
     KernelVariant& variant = metric.variants.emplace_back();
     variant.conditions = kernel->name;
@@ -140,7 +140,7 @@ machine::Bandwidth measured_bandwidth(const BandwidthMetrics& level) {
   return row;
 }
 
-// What each worker needs for the largest working set that it takes part in.
+// The memory each worker needs for its largest working set.
 std::vector<size_t> memory_needs(const machine::Machine& machine, const std::vector<int>& thread_counts) {
   std::vector<size_t> needs(static_cast<size_t>(thread_counts.back()), 0);
   for (int threads : thread_counts)
@@ -170,7 +170,7 @@ Result<Limits> measure_limits(const machine::Machine& machine, const RoundOption
   for (const auto& peak : metrics.peaks)
     if (peak.metric.winner()) limits.peaks.push_back(measured_peak(peak));
   for (const BandwidthMetrics& level : metrics.bandwidths)
-    if (level.triad.winner()) limits.bandwidths.push_back(measured_bandwidth(level));  // the last that is measured
+    if (level.triad.winner()) limits.bandwidths.push_back(measured_bandwidth(level));  // the last one measured
   return limits;
 }
 

@@ -22,7 +22,7 @@ std::optional<machine::Machine> find(const Json& store, const std::string& file,
 }
 
 void remember(const machine::Machine& machine, const std::string& file) {
-  // The file is read again: another process may have added its machine meanwhile.
+  // Reads the file again: another process may have added its machine meanwhile.
   const Status written =
       change_limits_file(file, [&](Json& store) { store["machines"][machine.id] = to_json(machine); });
   if (!written) log::warning("the measured limits are not kept: {}", written.error().message);

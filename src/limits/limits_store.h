@@ -1,5 +1,4 @@
-// The limits of CPUs that are kept between runs (limits_file.h): an entry per machine id, as machine.h has it, so that one
-// machine under several quotas works.
+// Stored limits of CPUs (limits_file.h): an entry per machine id as in machine.h, so that one machine can have several quotas.
 #pragma once
 
 #include <functional>
@@ -18,18 +17,18 @@ struct LimitOptions {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
-// Puts the limits that the cache holds of `machine` (as probed) into it; false: it holds none. `cache_file` as in LimitOptions.
+// Copies the cached limits of `machine` (as probed) into it; false: none cached. `cache_file` as in LimitOptions.
 bool recall(machine::Machine& machine, const std::string& cache_file = "");
 
 using Measure = std::function<Result<Limits>(const machine::Machine&)>;
 
-// The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else by
-// `measure`, then stored. A file that is damaged, or cannot be written, costs one warning and nothing else. Processes
-// that find no limits at the same time measure one after the other, not against each other.
+// The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else from
+// `measure`, then stored. A damaged or unwritable file costs one warning and nothing else. Processes that find no limits at the
+// same time measure in sequence.
 Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,
                                            const Measure& measure);
 
-// machine::probe() plus its limits, measured (about 10 s) where the cache has none.
+// machine::probe() plus its limits, measured (about 10 s) if not cached.
 Result<machine::Machine> machine_with_limits(const LimitOptions& options);
 
 }  // namespace ridge::limits

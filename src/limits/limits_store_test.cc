@@ -22,7 +22,7 @@ class LimitsStore : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // The FP32 peak that is known after asking, and whether it was measured for that.
+  // The FP32 peak known after the query, and whether it was measured for it.
   double ask(const std::string& id, double flops_per_s) {
     machine::Machine machine;
     machine.id = id;
@@ -36,7 +36,7 @@ class LimitsStore : public testing::Test {
           return limits;
         });
     EXPECT_TRUE(known.ok());
-    EXPECT_EQ(known->memory.available_bytes, 1234);  // facts are of now, not of the file
+    EXPECT_EQ(known->memory.available_bytes, 1234);  // facts are current, not from the file
     EXPECT_FALSE(known->measured_at.empty());
     return known->peaks.at(0).flops_per_s;
   }

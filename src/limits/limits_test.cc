@@ -40,7 +40,7 @@ TEST(WorkingSets, LieWithinTheirLevelAndOutsideOfTheNearerOne) {
 }
 
 TEST(WorkingSets, L3SmallerThanTheL2sTogetherIsStillLeftBehindL2) {
-  // As of a server with 2 MiB of L2 per core and 1.9 MiB of L3: the caches hold different lines.
+  // A server with 2 MiB of L2 per core and 1.9 MiB of L3: the caches hold different lines.
   machine::Machine machine = with_caches({{1, 48 * kKiB, 16}, {2, 2 * kMiB, 16}, {3, 36 * kMiB, 1}});
   std::vector<WorkingSet> sets = working_sets(machine, 16);
   EXPECT_GT(size_of(sets, "L3"), 2 * kMiB);

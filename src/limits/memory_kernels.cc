@@ -13,7 +13,7 @@ namespace {
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
       "xmm14", "xmm15"
 
-// What ends a loop: wide registers with dirty upper halves slow down SSE code that follows.
+// At a loop's end: wide registers with dirty upper halves slow down subsequent SSE code.
 #define RIDGE_END_xmm ""
 #define RIDGE_END_ymm "vzeroupper\n\t"
 #define RIDGE_END_zmm "vzeroupper\n\t"
@@ -48,8 +48,8 @@ RIDGE_LOAD(load_sse2, "movaps", xmm, RIDGE_256_B_BY_16, "256")
 RIDGE_LOAD(load_avx, "vmovaps", ymm, RIDGE_512_B_BY_32, "512")
 RIDGE_LOAD(load_avx512, "vmovaps", zmm, RIDGE_1_KIB_BY_64, "1024")
 
-// The same by base and index, as compilers write a loop over an array. Slower from L2 on some CPUs (AMD Zen 5: 184 GB/s
-// where the loop above reads 224 with the same loads).
+// The same with base and index, as compilers write a loop over an array. Slower from L2 on some CPUs (AMD Zen 5: 184 GB/s
+// against 224 with the same loads).
 #define RIDGE_PLAIN_LOAD(function, instruction, reg, offsets, block)                       \
   void function(std::byte* data, size_t size, int64_t passes) {                            \
     for (; passes > 0; --passes) {                                                         \
@@ -73,7 +73,7 @@ RIDGE_LOAD(load_avx512, "vmovaps", zmm, RIDGE_1_KIB_BY_64, "1024")
 RIDGE_PLAIN_LOAD(plain_load_sse2, "movaps", xmm, "0,16,32,48", "64")
 RIDGE_PLAIN_LOAD(plain_load_avx, "vmovaps", ymm, "0,32,64,96", "128")
 
-// Loads from the four quarters of the working set in turn: more streams for the prefetchers of one core.
+// Loads from the four quarters of the working set alternately: more streams for the prefetchers of one core.
 #define RIDGE_LOAD_4_STREAMS(function, instruction, reg, offsets, block)                            \
   void function(std::byte* data, size_t size, int64_t passes) {                                     \
     const size_t quarter = size / 4;                                                                \
@@ -104,7 +104,7 @@ RIDGE_PLAIN_LOAD(plain_load_avx, "vmovaps", ymm, "0,32,64,96", "128")
 RIDGE_LOAD_4_STREAMS(load_avx_4, "vmovaps", ymm, "0,32,64,96", "128")
 RIDGE_LOAD_4_STREAMS(load_avx512_4, "vmovaps", zmm, "0,64,128,192", "256")
 
-// a = b · s + c over three arrays that follow each other.
+// a = b · s + c over three consecutive arrays.
 #define RIDGE_TRIAD(function, load, store, zero, compute, reg, offsets, block)                                   \
   void function(std::byte* data, size_t size, int64_t passes) {                                                  \
     const size_t third = size / 3;                                                                               \

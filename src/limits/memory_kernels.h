@@ -1,7 +1,7 @@
 // The loops that measure memory bandwidth: loads only, and a mix of two loads and a store (STREAM's triad a = b·s + c).
 //
-// Convention of bytes: those the program loads and stores, each once. With non-temporal stores that is also what crosses
-// the memory bus; an ordinary store to memory makes the CPU read the line first, which is not counted.
+// Convention of bytes: those the program loads and stores, each once. With non-temporal stores this equals the traffic on the
+// memory bus; an ordinary store makes the CPU read the line first, which is not counted.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ridge::limits {
 
-// kPlainRead: loads in a loop of four vectors, as a compiler or a simple benchmark would have it.
+// kPlainRead: loads in a loop of four vectors, like a compiler or a simple benchmark.
 enum class Traffic { kRead, kPlainRead, kTriad, kTriadNonTemporal };
 
 struct MemoryKernel {

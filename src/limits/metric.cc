@@ -9,7 +9,7 @@
 namespace ridge::limits {
 namespace {
 
-// What calibrating takes at a length, as a disturbed look only ever reads long: so many looks, fewer of what is slow.
+// Calibration time at a length; a disturbed sample only reads long, so several samples, fewer for slow kernels.
 constexpr int kLooks = 3;
 constexpr double kLongLooks = 0.2;  // [s] together
 
@@ -67,7 +67,7 @@ class Rounds {
  private:
   double used() const { return to_seconds(clock_.now() - begin_); }
   bool stopped() const { return options_.interrupted && options_.interrupted(); }
-  // True if a metric is clearly better than before.
+  // True if a metric clearly improved.
   bool run_round() {
     bool grew = false;
     for (size_t i = 0; i < metrics_.size() && !stopped(); ++i) {
@@ -122,7 +122,7 @@ Status calibrate(KernelVariant& variant, double burst_seconds) {
   if (variant.check) RIDGE_TRY(variant.check());
   for (;;) {
     RIDGE_ASSIGN(const double seconds, shortest_look(variant));
-    // The last look is from near enough to be a good measure of the length.
+    // The last sample is near enough to measure the length.
     const bool near = seconds > burst_seconds / 4 || variant.repeats >= variant.most_repeats;
     const double wanted = static_cast<double>(variant.repeats) * burst_seconds / seconds;
     const double step = near ? wanted : std::min(wanted, 32.0 * static_cast<double>(variant.repeats));

@@ -1,4 +1,4 @@
-// What measuring a metric gives, on a CPU or on a device, with what stands beside it. Plain values; docs/contracts.md has their JSON.
+// The result of a metric, on a CPU or a device, with its conditions. Plain values; docs/contracts.md has their JSON.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace ridge::limits {
 
-// How much of what could be reached at most was reached.
+// The fraction of an upper limit that was reached.
 struct Utilisation {
   std::string of;    // "datasheet of NVIDIA H100 PCIe", "best here: cuBLASLt"
   double value = 0;  // in the metric's unit
@@ -24,11 +24,11 @@ void visit_fields(auto& visit, Is<Utilisation> auto& share) {
   visit("percent", share.percent);
 }
 
-// What the management library saw while the bursts ran. Absent: not told, or no sample fell into them.
+// From the management library while the bursts ran. Absent: not reported, or no sample fell into them.
 struct GpuConditions {
-  std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;  // means, of the temperature the highest
-  std::vector<std::string> slowdowns;                                       // why the GPU was slower than it can be
-  bool clocks_set = false;  // the clocks were fixed by hand, and that showed
+  std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;  // means; the highest for the temperature
+  std::vector<std::string> slowdowns;                                       // why the GPU was slowed down
+  bool clocks_set = false;  // the clocks were locked by hand, and that showed
   int samples = 0;
 
   bool empty() const { return samples == 0; }
@@ -43,14 +43,14 @@ void visit_fields(auto& visit, Is<GpuConditions> auto& conditions) {
   visit("samples", conditions.samples);
 }
 
-// A rate [units/s]. Best: of one burst (of memory that others share: see limits/rates.h); typical: the median burst.
+// A rate [units/s]. Best: of one burst (for shared memory: see limits/rates.h); typical: the median burst.
 struct MetricResult {
   std::optional<double> best, typical;
   double spread_percent = 0;
   int bursts = 0;
   double burst_seconds = 0;  // median length
-  double clock_hz = 0;       // counted on the device during the best bursts; 0 = could not be observed
-  std::string conditions;    // the variant that won: "256 threads, 1056 blocks"
+  double clock_hz = 0;       // counted on the device during the best bursts; 0 = not observable
+  std::string conditions;    // the winning variant: "256 threads, 1056 blocks"
   std::string reason;        // why there is no rate
   std::vector<Utilisation> utilisation;
   GpuConditions gpu;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kBurst = 5e-3;
 
-// On a clock that moves only while a kernel runs: what is measured is exact.
+// On a clock that moves only while a kernel runs: results are exact.
 class MetricTest : public testing::Test {
  protected:
   // Does `rate` units per second, a thousand per repeat.
@@ -78,7 +78,7 @@ TEST_F(MetricTest, BestVariantIsTheResult) {
   EXPECT_EQ(result.conditions, "fast, by tiles");
   EXPECT_EQ(result.clock_hz, 1e9);
   EXPECT_NEAR(result.burst_seconds, kBurst, 1e-4);
-  // The first round grows from nothing; three more have to be quiet.
+  // The first round grows from nothing; three more must be quiet.
   EXPECT_EQ(result.bursts, 4 * kBurstsPerVisit);
   EXPECT_TRUE(metric.variants[0].dropped) << "after the second round: it does 67 % of the best";
   EXPECT_EQ(metric.variants[0].rates.size(), 2u * kBurstsPerVisit);

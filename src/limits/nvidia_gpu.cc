@@ -16,7 +16,7 @@ namespace {
 
 struct LocalGpu {
   gpu::DeviceFacts facts;
-  std::string problem;  // why nothing can be told of it; empty: it is in order
+  std::string problem;  // why it has no figures; empty: it is in order
 };
 
 LocalGpu local_by_nvml(const gpu::Gpu& gpu) {
@@ -49,7 +49,7 @@ std::string names_of(const std::vector<LocalGpu>& all) {
   return names;
 }
 
-// What GPU `index` is, without a look at the catalogue and at what was kept.
+// The properties of GPU `index`, without the catalogue or stored figures.
 Result<gpu::DeviceFacts> nvidia_gpu_facts(int index) {
   RIDGE_ASSIGN(const std::vector<LocalGpu> all, local_gpus());
   if (index < 0 || static_cast<size_t>(index) >= all.size())
@@ -60,8 +60,8 @@ Result<gpu::DeviceFacts> nvidia_gpu_facts(int index) {
   return gpu.facts;
 }
 
-// Yang, Adamek and Armour, "Part-time power measurements" (2023, arXiv:2312.02741), found what NVML tells of power to change every
-// 20 to 100 ms, depending on the generation.
+// Yang, Adamek and Armour, "Part-time power measurements" (2023, arXiv:2312.02741): NVML's power value changes every 20 to 100
+// ms, depending on the generation.
 constexpr double kNvmlStepSeconds = 0.1;
 
 Result<int64_t> read_gpu_uj(const gpu::nvml::Nvml& nvml, int index) {

@@ -1,4 +1,4 @@
-// An NVIDIA GPU in this machine: what its datasheet says of it, what was measured on it, and its energy counter.
+// An NVIDIA GPU in this machine: its datasheet, its measured figures, and its energy counter.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@
 namespace ridge::limits {
 
 struct NvidiaGpu {
-  int index = 0;  // as CUDA counts
+  int index = 0;  // in CUDA's numbering
   gpu::DeviceFacts facts;
   std::optional<catalogue::CatalogueDevice> datasheet;
   std::string datasheet_reason;  // why the catalogue has none
   std::optional<accelerator::DeviceMeasurement> measured;
-  std::string measured_reason;  // why nothing that was measured holds now
+  std::string measured_reason;  // why no measured figures hold now
 };
 
-// GPU `index` as CUDA counts them (CUDA_VISIBLE_DEVICES counts); where there is no CUDA, as NVML does. Nothing is measured: what
-// `ridge bench device` has kept in `cache_file` is recalled (accelerator/store.h); empty: the default file. Errors: no driver, or
-// no such GPU (the message lists those that are there).
+// GPU `index` in CUDA's numbering (CUDA_VISIBLE_DEVICES applies); without CUDA, in NVML's. Nothing is measured: figures stored
+// by `ridge bench device` in `cache_file` are recalled (accelerator/store.h); empty: the default file. Errors: no driver, or no
+// such GPU (the message lists those present).
 Result<NvidiaGpu> nvidia_gpu(int index, const std::string& cache_file = "");
 
-// NVML's count of all energy that GPU `index` has consumed since the driver was loaded, idling and other processes included.
-// kUnsupported: a GPU without a counter (before Volta).
+// NVML's counter of all energy that GPU `index` has consumed since the driver was loaded, including idle time and other
+// processes. kUnsupported: a GPU without a counter (before Volta).
 Result<machine::EnergyMeter> open_nvidia_energy(int index);
 
 }  // namespace ridge::limits

@@ -7,8 +7,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-// What every 32-bit lane of the two multiplicands holds: small finite numbers in each format, so that no accumulator
-// becomes infinite, not a number or denormal (all of which may be slower or draw less power).
+// The value of every 32-bit lane of the two multiplicands: small finite numbers in each format, so that no accumulator becomes
+// infinite, NaN or denormal (all of which may be slower or draw less power).
 constexpr uint32_t kHalfFp32 = 0x3f000000;  // 0.5; as half of an FP64: 0x3f0000003f000000 = 3e-5
 constexpr uint32_t kHalfBf16 = 0x3f003f00;  // 0.5, 0.5
 constexpr uint32_t kHalfFp16 = 0x38003800;  // 0.5, 0.5
@@ -129,7 +129,7 @@ RIDGE_MULTIPLY_ADD(int8_avx_vnni_12, "%{vex%} vpdpbusd", "ymm", RIDGE_12, "14", 
 RIDGE_MULTIPLY_AND_ADD(fp32_sse2, "mulps", "addps")
 RIDGE_MULTIPLY_AND_ADD(fp64_sse2, "mulpd", "addpd")
 
-// Products of 8-bit numbers in pairs to 16, in pairs to 32, added up: what INT8 code does without VNNI.
+// 8-bit products added in pairs to 16, then 32 bits: INT8 code without VNNI.
 void int8_avx2(int64_t iterations) {
   const uint32_t bytes = kOnesInt8;
   const uint32_t words = 0x00010001;
@@ -287,7 +287,7 @@ bool run_addition_chain(int64_t additions) {
 #if defined(__x86_64__)
   int64_t blocks = additions / 1024;
   uint64_t sum = 0;
-  // Of two registers: some cores fold an immediate addend into the next instruction and need no cycle for it.
+  // With two registers: some cores fold an immediate addend into the next instruction at no cost.
   asm volatile(
       ".p2align 6\n"
       "1:\n\t"

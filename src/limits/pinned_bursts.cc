@@ -19,7 +19,7 @@ struct WorkerBurst {
 };
 using WorkerBursts = std::vector<WorkerBurst>;
 
-// The clock while the kernel's effect on it (heat, licence for wide vectors) still lasts: right after the burst.
+// The clock while the kernel's effect on it (heat, licence for wide vectors) lasts: right after the burst.
 double observe_clock() {
   double best_hz = 0;
   for (int attempt = 0; attempt < kClockAttempts; ++attempt) {

@@ -1,4 +1,4 @@
-// Bursts of a kernel on several CPUs at once: how the variants of a CPU's metrics run. Private to limits.
+// Bursts of a kernel on several CPUs at once: runs the variants of a CPU's metrics. Private to limits.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace ridge::limits {
 struct PinnedKernel {
   std::function<void(PinnedThreads::Worker&, int64_t repeats)> work;
   double units_per_repeat = 0;  // FLOPs or bytes, per thread
-  int64_t warm_up = 1;  // repeats before the first of several bursts: fill the caches, or empty them of the past
+  int64_t warm_up = 1;          // repeats before the first of several bursts: fill the caches, or evict old data
 };
 
-// On the first `threads` workers, which must outlive it. The rate of a burst is all that was done over the time from the first
+// On the first `threads` workers, which must outlive it. The rate of a burst is the total work over the time from the first
 // worker's start to the last one's end; its clock the mean of the workers'.
 RunBursts bursts_on(PinnedThreads& workers, int threads, PinnedKernel kernel);
 

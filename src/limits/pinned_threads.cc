@@ -14,7 +14,7 @@
 namespace ridge::limits {
 namespace {
 
-// Pins the calling thread. The set is as long as the CPU's number needs: machines beyond 1024 exist.
+// Pins the calling thread. The set is sized by the CPU's number: machines beyond 1024 exist.
 int pin_to(int cpu) {
   size_t count = static_cast<size_t>(cpu) + 1;
   std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
@@ -26,7 +26,7 @@ int pin_to(int cpu) {
   return pthread_setaffinity_np(pthread_self(), bytes, set.get());
 }
 
-// Ahead of other work for the milliseconds of a burst. Needs a privilege; without it measuring only takes more attempts.
+// Raises the priority for the milliseconds of a burst. Needs a privilege; without it measuring only takes more attempts.
 void ask_for_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), -20); }
 
 void relax() {
@@ -35,7 +35,7 @@ void relax() {
 #endif
 }
 
-// `advice`: MADV_HUGEPAGE or MADV_NOHUGEPAGE; only advice, a kernel without huge pages refuses it.
+// `advice`: MADV_HUGEPAGE or MADV_NOHUGEPAGE; a kernel without huge pages refuses it.
 std::span<std::byte> map(size_t bytes, int advice) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return {};

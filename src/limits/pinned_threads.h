@@ -1,5 +1,5 @@
-// Threads, each pinned to a CPU of its own, that run one job at the same time. For measuring what a
-// machine can do with several threads; not a thread pool for work.
+// Threads, each pinned to its own CPU, that run one job at the same time. For measuring a machine with several threads; not a
+// thread pool for work.
 //
 // Used from one thread. The workers sleep between jobs and end with it.
 #pragma once
@@ -18,17 +18,17 @@ namespace ridge::limits {
 
 class PinnedThreads {
  public:
-  // What a job sees on its thread.
+  // A job's view of its thread.
   class Worker {
    public:
     int index() const { return index_; }
-    // Memory of this worker, aligned to a page, first touched on its CPU (so it is near); valid until the threads end.
-    // In huge pages where the system gives them, so that misses in the TLB do not hide the memory's own speed.
+    // Memory of this worker, page-aligned, first touched on its CPU (so it is near); valid until the threads end. In huge pages
+    // where available, so that TLB misses do not hide the memory's own speed.
     std::span<std::byte> memory() const { return memory_; }
-    // As much again in ordinary pages: what programs get that do not ask.
+    // The same size in ordinary pages: the default for programs.
     std::span<std::byte> ordinary_memory() const { return ordinary_memory_; }
-    // Returns in the same moment (well under a microsecond, when nothing else runs on the CPUs) for all workers
-    // of the job. Every worker calls it equally often.
+    // Returns at the same moment (within well under a microsecond, when nothing else runs on the CPUs) for all workers of the
+    // job. Every worker calls it equally often.
     void start_together();
 
    private:
@@ -64,7 +64,7 @@ class PinnedThreads {
   int unfinished_ RIDGE_GUARDED_BY(mutex_) = 0;
   std::atomic<int> job_workers_ = 0;    // changes between jobs only
   std::atomic<uint64_t> arrivals_ = 0;  // at start_together, of this job
-  std::vector<std::jthread> threads_;   // last: joined before anything above is destroyed
+  std::vector<std::jthread> threads_;   // last: joined before everything above is destroyed
 };
 
 }  // namespace ridge::limits

@@ -7,21 +7,21 @@ namespace ridge::limits {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
-constexpr int64_t kDramWithoutCaches = 256 * kMiB;  // when the system does not say how large its caches are
+constexpr int64_t kDramWithoutCaches = 256 * kMiB;  // when the system does not report its cache sizes
 constexpr int64_t kMostDram = 4096 * kMiB;
 constexpr int kUncertainThreads = 4;
 constexpr auto kStep = static_cast<int64_t>(kWorkingSetStep);
 
 int64_t round_down(int64_t bytes) { return std::max(kStep, bytes / kStep * kStep); }
 
-// Of the caches that `threads` threads use together, for each of them.
+// Of the caches shared by `threads` threads, per thread.
 int64_t share(const machine::Machine& machine, int level, int threads) {
   return machine::cache_capacity(machine, level, threads) / threads;
 }
 
 // Six times the last cache: measured on an AMD EPYC (family 26) in a virtual machine, sets of 3 caches read up to a third too
-// fast, those of 6 and more alike. A virtual machine's few CPUs may each sit at a cache of their own, whatever it is told;
-// so up to kUncertainThreads threads get six caches each.
+// fast, sets of 6 and more agree. A virtual machine's few CPUs may each have their own cache, whatever it reports; so up to
+// kUncertainThreads threads get six caches each.
 int64_t dram_bytes(const machine::Machine& machine, int threads) {
   int64_t caches = 0;
   for (int level : {1, 2, 3}) {
@@ -42,7 +42,7 @@ std::vector<WorkingSet> working_sets(const machine::Machine& machine, int thread
   if (l1 > 0) sets.push_back({"L1", round_down(l1 / 2)});
   if (l2 > 2 * l1) sets.push_back({"L2", round_down(std::max(l2 / 2, 2 * l1))});
   if (l3 > l2) {
-    // Well outside L2, well inside L3, of which other tenants of the machine may hold a part.
+    // Well outside L2, well inside L3, part of which other tenants of the machine may use.
     for (int64_t part : {l3 / 4, l3 / 2})
       if (part >= 2 * l2) sets.push_back({"L3", round_down(part)});
     if (sets.back().level != "L3") sets.push_back({"L3", round_down(l2 + l3 / 2)});

@@ -12,8 +12,9 @@
 namespace ridge::machine {
 namespace {
 
-// Where a revision of the table keeps what is read; 0: nowhere. Energy in units of 2^-16 J; earlier revisions give it in a unit that
-// differs from GPU to GPU. From `accumulations` on: how often the limits were checked, then how often each of kHolds held the clock down.
+// Offsets in a revision of the table; 0: absent. Energy in units of 2^-16 J; earlier revisions use a unit that differs from GPU
+// to GPU. From `accumulations` on: the number of checks of the limits, then the number of times that each of kHolds held the
+// clock down.
 struct Layout {
   uint8_t format, content;
   size_t energy, throttle_status, accumulations;
@@ -34,7 +35,7 @@ std::vector<uint8_t> bytes_of(std::string_view digits) {
   return bytes;
 }
 
-// Little-endian; all bits set: the GPU does not tell it.
+// Little-endian; all bits set: not reported.
 template <typename T>
 std::optional<T> at(const std::vector<uint8_t>& table, size_t offset) {
   if (offset == 0 || offset + sizeof(T) > table.size()) return std::nullopt;

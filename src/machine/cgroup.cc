@@ -12,7 +12,7 @@
 namespace ridge::machine {
 namespace {
 
-// Where a controller's files are: `mount` is the folder that shows the group `mounted_group`.
+// Location of a controller's files: `mount` is the folder that shows the group `mounted_group`.
 struct Place {
   std::string mount;
   std::string mounted_group;
@@ -62,12 +62,12 @@ bool find_mount(const std::string& mountinfo, std::string_view controller, Place
   return false;
 }
 
-// Folders of this process's group and of all groups above it that the mount shows, innermost first.
+// Folders of this process's group and its ancestors visible in the mount, innermost first.
 std::vector<std::string> folders(const std::string& root, const Place& place) {
   std::string below = place.group;
   // A container often mounts its own group as the top: "/docker/1f" at /sys/fs/cgroup shows "/docker/1f/x" as "/x".
   if (place.mounted_group != "/" && below.starts_with(place.mounted_group)) below.erase(0, place.mounted_group.size());
-  // A group outside of the mount ("/../x") or not shown by it leaves the mount's own.
+  // A group outside the mount ("/../x") or hidden by it leaves the mount's own.
   std::error_code failure;
   if (below.find("..") != std::string::npos || !std::filesystem::is_directory(root + place.mount + below, failure))
     below = "";
@@ -85,7 +85,7 @@ void keep_smallest(std::optional<T>& smallest, std::optional<T> candidate) {
   if (candidate && (!smallest || *candidate < *smallest)) smallest = candidate;
 }
 
-// A controller's place: its own v1 hierarchy, or the common v2 one.
+// A controller's location: its own v1 hierarchy, or the common v2 one.
 std::vector<Place> places(const std::string& cgroup_file, const std::string& mountinfo, std::string_view controller) {
   std::vector<Place> found;
   for (std::string_view wanted : {controller, std::string_view()}) {

@@ -29,7 +29,7 @@ bool strip(std::string_view key, std::string_view prefix, std::string& rest) {
   return true;
 }
 
-// The key that says most precisely what is in memory now comes first.
+// The key that states most precisely what is in memory comes first.
 constexpr std::string_view kMemoryKeys[] = {"drm-resident-", "drm-memory-", "drm-total-"};
 
 DrmClient client_of(const std::string& text) {

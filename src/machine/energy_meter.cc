@@ -38,7 +38,7 @@ std::vector<fs::path> zones(const fs::path& folder) {
   return found;
 }
 
-// Packages and DRAM add up; core and uncore are parts of their package, psys holds everything once more.
+// Packages and DRAM add up; core and uncore are parts of their package, psys counts everything again.
 bool adds_up(const std::string& name, EnergyMeter::Of of) {
   return name.starts_with("package") || (name == "dram" && of == EnergyMeter::Of::kPackagesAndMemory);
 }

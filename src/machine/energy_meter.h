@@ -18,7 +18,7 @@ namespace ridge::machine {
 struct EnergyCounter {
   std::string name;
   std::function<Result<int64_t>()> read_uj;
-  int64_t range_uj = 0;  // the value after which it starts again at 0; 0: it never does
+  int64_t range_uj = 0;  // the value after which it restarts at 0; 0: it never does
 };
 
 class EnergyMeter {
@@ -26,7 +26,7 @@ class EnergyMeter {
   enum class Of { kPackagesAndMemory, kPackages };
   // Of the CPU. `root` prefixes /sys (tests pass a tree).
   static Result<EnergyMeter> open(const std::string& root = "", Of of = Of::kPackagesAndMemory);
-  // Of these counters, which add up and of which each moves at least every `step_seconds`.
+  // Of these counters, which add up; each moves at least every `step_seconds`.
   static Result<EnergyMeter> of_counters(std::vector<EnergyCounter> counters, double step_seconds);
 
   // Consumed since open() [J]. Must be called before a counter wraps around twice: 262 kJ on common

@@ -42,7 +42,7 @@ std::vector<std::string> matches(const std::string& root, const std::string& pat
   return paths;
 }
 
-// The lines of a process's DRM files that are about the GPU. False: its files may not be listed.
+// The lines of a process's DRM files about the GPU. False: its files may not be listed.
 bool add_clients(const std::string& root, const std::string& process, std::map<std::string, std::string>& texts) {
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(root + "/" + process + "/fd", failure)) {

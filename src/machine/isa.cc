@@ -21,7 +21,7 @@ namespace {
 
 enum class Word { k1Ecx, k1Edx, k7Ebx, k7Ecx, k7Edx, k71Eax };
 
-// What the system must save for the instructions to be usable: bits of XCR0 (SDM volume 1, 13.3).
+// State that the system must save for the instructions: bits of XCR0 (SDM volume 1, 13.3).
 constexpr uint64_t kNoState = 0;
 constexpr uint64_t kAvxState = 0b110;           // SSE, AVX
 constexpr uint64_t kAvx512State = 0b1110'0110;  // and opmask, upper halves, upper registers
@@ -58,7 +58,7 @@ constexpr std::array kFeatures = {
     Feature{"amx_fp16", "amx_fp16", Word::k71Eax, 21, kAmxState},
 };
 
-// Rising; a set that stands nowhere needs none of them.
+// Ascending; a set missing from the table needs none of them.
 constexpr std::array<std::string_view, 9> kRungs = {"SSE41",
                                                     "AVX",
                                                     "AVX2",
@@ -70,10 +70,10 @@ constexpr std::array<std::string_view, 9> kRungs = {"SSE41",
                                                     "AVX512_CORE_AMX"};
 
 struct Rung {
-  std::string_view set;  // as listed, or how it begins
-  std::string_view cap;  // the lowest that leaves it
+  std::string_view set;  // as listed, or its prefix
+  std::string_view cap;  // the lowest that excludes it
 };
-// The first that fits counts.
+// The first match counts.
 constexpr std::array kNeeded = {Rung{"avx512_vnni", "AVX512_CORE_VNNI"},
                                 Rung{"avx512_bf16", "AVX512_CORE_BF16"},
                                 Rung{"avx512_fp16", "AVX512_CORE_FP16"},

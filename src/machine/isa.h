@@ -14,7 +14,7 @@
 
 namespace ridge::machine {
 
-// The registers that decide, so that the decision can be tested without the CPU.
+// The deciding registers, so that the decision can be tested without the CPU.
 struct CpuidWords {
   uint32_t leaf1_ecx = 0, leaf1_edx = 0;
   uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;  // sub-leaf 0

@@ -28,8 +28,8 @@ constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 constexpr double kSame = 1;
 constexpr double kMicrowatts = 1e-3, kMicrojoules = 1e-3, kMillidegrees = 1e-3, kHertz = 1e-6;
 
-// A reading, a file of the device that holds it, and the unit of that file. Of several rows of one reading the first whose file is
-// there counts; of several files that a row matches (one per tile) the largest value.
+// A reading, the device's file for it, and the unit of that file. Of several rows of one reading the first with an existing
+// file counts; of several matching files (one per tile) the largest value.
 struct NumberRow {
   gpu::Reading<int64_t> Gpu::*reading;
   const char* file;
@@ -46,7 +46,7 @@ constexpr NumberRow kAmdgpu[] = {
     {&Gpu::memory_used_bytes, "mem_info_vram_used", kSame},
     {&Gpu::utilization_percent, "gpu_busy_percent", kSame},
     {&Gpu::pcie_replays, "pcie_replay_count", kSame},
-    {&Gpu::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},  // junction: the hottest place of the chip
+    {&Gpu::temperature_c, "hwmon/hwmon*/temp2_input", kMillidegrees},  // junction: the hottest spot of the chip
     {&Gpu::temperature_c, "hwmon/hwmon*/temp1_input", kMillidegrees},  // edge
     {&Gpu::slowdown_temperature_c, "hwmon/hwmon*/temp2_crit", kMillidegrees},
     {&Gpu::slowdown_temperature_c, "hwmon/hwmon*/temp1_crit", kMillidegrees},
@@ -88,7 +88,7 @@ constexpr NumberRow kXe[] = {
     {&Gpu::sm_clock_max_mhz, "tile*/gt*/freq0/rp0_freq", kSame},
 };
 
-// Intel: one file per reason, 0 or 1, whose name begins as the driver's row says. PL1, PL2: lasting and short power limit, of the
+// Intel: one file per reason, 0 or 1, with the prefix in the driver's row. PL1, PL2: lasting and short power limit, of the
 // package or (psys) of the board; PL4 and ICCmax: peak current; TDC: lasting current; RATL: average temperature.
 struct SlowdownRow {
   const char* reason;
@@ -114,7 +114,7 @@ constexpr SlowdownRow kIntelSlowdown[] = {
     {"psys_crit", gpu::kPowerBrake},
 };
 
-// amdgpu: what needs more than a number from a file.
+// amdgpu: values that are not a single number in a file.
 constexpr const char* kAmdClockStates = "pp_dpm_sclk";
 constexpr const char* kAmdMemoryClockStates = "pp_dpm_mclk";
 constexpr const char* kAmdErrorCounts = "ras/*_err_count";
@@ -129,7 +129,7 @@ struct Driver {
   GpuVendor vendor;
   std::span<const NumberRow> numbers;
   std::span<const TextRow> texts;
-  const char* slowdown_files;  // how the files of kIntelSlowdown begin; null: it has none
+  const char* slowdown_files;  // prefix of the kIntelSlowdown files; null: none
 };
 constexpr Driver kDrivers[] = {
     {"amdgpu", GpuVendor::kAmd, kAmdgpu, kAmdgpuTexts, nullptr},
@@ -166,7 +166,7 @@ class Files {
   Error missing(const std::string& file) const {
     return {Code::kUnsupported, fmt::format("{} has no file {} for this GPU", driver_, file)};
   }
-  // The reason why reading one of the files was given up; empty: none was.
+  // The reason why reading one of the files was abandoned; empty: none was.
   std::string hang() const {
     for (auto at = tree_.missing.lower_bound(folder_); at != tree_.missing.end() && at->first.starts_with(folder_);
          ++at)
@@ -209,7 +209,7 @@ gpu::Reading<int64_t> highest_state(const Files& files, const char* file) {
   return files.missing(file);
 }
 
-// Files "ue: 0", "ce: 3" for each block of the chip whose errors are counted, since the driver started.
+// Files "ue: 0", "ce: 3" for each block of the chip with counted errors, since the driver started.
 void read_amd_errors(const Files& files, Gpu& gpu) {
   gpu.ecc_corrected = gpu.ecc_uncorrected = files.missing(kAmdErrorCounts);
   for (const std::string& path : files.matching(kAmdErrorCounts)) {
@@ -229,7 +229,7 @@ void read_amd_errors(const Files& files, Gpu& gpu) {
     gpu.ecc = files.missing(kAmdErrorFeatures);
 }
 
-// Lines "0x00000001 : 0x00001000 : R": reserved, and so out of use; P: will be at the next chance; F: could not be.
+// Lines "0x00000001 : 0x00001000 : R": reserved, and so retired; P: will be retired soon; F: could not be.
 void read_amd_pages(const Files& files, Gpu& gpu) {
   std::optional<std::string> text = files.text(kAmdBadPages);
   if (!text) {
@@ -281,7 +281,7 @@ void read_intel_slowdown(const Files& files, const char* begin, Gpu& gpu) {
     gpu.slowdown_bits = files.missing(std::string(begin) + "*");
 }
 
-// Power, from the energy counter that the tables named for this GPU.
+// Power, from the energy counter that the tables name for this GPU.
 void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& looks, Gpu& gpu) {
   for (const NumberRow& row : driver.numbers) {
     if (row.reading != &Gpu::energy_mj) continue;
@@ -298,7 +298,7 @@ void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& 
   gpu.power_mw = Error{Code::kUnsupported, fmt::format("{} has no energy counter for this GPU", driver.name)};
 }
 
-// What the driver itself does not tell: the sum over the processes that could be seen.
+// Values missing from the driver: the sum over the visible processes.
 void read_intel_use(const GpuLooks& looks, const std::string& address, Gpu& gpu) {
   if (gpu.processes.empty() && !looks.complete) {
     gpu.memory_used_bytes = gpu.utilization_percent =
@@ -331,7 +331,7 @@ void read_intel(const Files& files, const Driver& driver, const Result<GpuLooks>
   read_intel_use(*looks, address, gpu);
 }
 
-// The marketing name where the vendor wrote it on the board, else that of the system's list of PCI devices, else the numbers.
+// The marketing name from the board's vendor, else from the system's list of PCI devices, else the numbers.
 void read_name(const Tree& tree, const PciGpu& pci, Gpu& gpu) {
   if (gpu.name) return;
   const std::string vendor(vendor_name(pci.vendor));
@@ -358,7 +358,7 @@ void mark_untold(const Driver& driver, Gpu& gpu) {
   gpu.cores = gpu.memory_bus_bits = gpu.ecc_corrected_ever = gpu.ecc_uncorrected_ever = untold;
 }
 
-// A limit of 0 is one that is switched off.
+// A limit of 0 is disabled.
 void settle_power_limit(Gpu& gpu) {
   const Error off{Code::kUnsupported, "no limit is set"};
   if (gpu.power_limit_mw && *gpu.power_limit_mw == 0) gpu.power_limit_mw = off;
@@ -366,7 +366,7 @@ void settle_power_limit(Gpu& gpu) {
   gpu.power_limit_set_mw = gpu.power_limit_mw;
 }
 
-// A GPU that has fallen off the bus keeps its folder; no file in it that changes with time can be read.
+// A GPU that has fallen off the bus keeps its folder; its changing files cannot be read.
 std::string failure_of(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const Gpu& gpu) {
   if (std::string hang = files.hang(); !hang.empty()) return hang;
   if (!looks && looks.error().message.find("did not end") != std::string::npos) return looks.error().message;

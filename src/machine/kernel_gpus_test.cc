@@ -38,7 +38,7 @@ gpu::Gpu only(const Tree& tree, GpuVendor vendor) {
   return gpus.empty() ? gpu::Gpu{} : gpus.front();
 }
 
-// {name: value} of the readings that are known, as JSON.
+// {name: value} of the known readings, as JSON.
 Json known(const gpu::Gpu& gpu) {
   Json json = Json::object(), all = json_of(gpu);
   gpu::visit_readings(gpu, [&](const char* name, const auto& reading) {
@@ -124,8 +124,8 @@ TEST(KernelGpus, I915TellsPowerAndUseByTwoLooks) {
   EXPECT_EQ(gpus[0].processes[0].memory_bytes, int64_t{6} << 30);
 }
 
-// 1.4 J in a tenth of a second by the GPU's counter, not the package's; 480,000 of 1,920,000 cycles on one of four engines; the clock
-// of the faster of two units; a limit of 0 is none.
+// 1.4 J in a tenth of a second by the GPU's counter, not the package's; 480,000 of 1,920,000 cycles on one of four engines; the
+// clock of the faster of two units; a limit of 0 is none.
 TEST(KernelGpus, XeTellsCyclesTilesAndNoLimit) {
   const gpu::Gpu gpu = kernel_gpus(machine("doctor-intel"), GpuVendor::kIntel).at(1);
   EXPECT_EQ(gpu.index, 1);
@@ -250,7 +250,7 @@ TEST(PciNames, AreThoseOfTheDevicesAskedFor) {
   EXPECT_EQ(pci_names(list, {"1002:74a1", "8086:0001"}), "1002:74a1 Aqua Vanjaram [Instinct MI300X]\n");
 }
 
-// A table of `size` bytes, all bits set but the header and what `fields` {offset, {value, bytes}} say.
+// A table of `size` bytes, all bits set except the header and `fields` {offset, {value, bytes}}.
 std::string table(uint16_t size, uint8_t content, const std::map<size_t, std::pair<uint64_t, int>>& fields) {
   std::vector<uint8_t> bytes(size, 0xFF);
   auto put = [&](size_t offset, uint64_t value, int width) {

@@ -12,7 +12,7 @@ double rate(const Bandwidth& bandwidth) { return bandwidth.bytes_per_s; }
 void set_rate(Peak& peak, double value) { peak.flops_per_s = value; }
 void set_rate(Bandwidth& bandwidth, double value) { bandwidth.bytes_per_s = value; }
 
-// Of the entries that `wanted` accepts: the one for `threads`, or the bound that follows from its neighbours.
+// Among the entries accepted by `wanted`: the one for `threads`, or the bound from its neighbours.
 template <typename Entry, typename Wanted>
 std::optional<Entry> at_threads(const std::vector<Entry>& entries, int threads, const Wanted& wanted) {
   const Entry* fewer = nullptr;  // the most threads below `threads`
@@ -28,7 +28,7 @@ std::optional<Entry> at_threads(const std::vector<Entry>& entries, int threads, 
   derived.origin = Origin::kDerived;
   derived.threads = threads;
   if (fewer && more) {
-    // Where more threads were measured slower than fewer, the fewer could have done all the work.
+    // If more threads were slower than fewer, the fewer could have done all the work.
     double scaled = rate(*fewer) * threads / fewer->threads;
     set_rate(derived, std::min(scaled, std::max(rate(*more), rate(*fewer))));
   }

@@ -130,7 +130,7 @@ TEST(MachineJson, RefusesDamagedMembersByName) {
 TEST(MachineId, StaysWhileOnlyUseAndResultsChange) {
   Machine machine = example();
   machine.memory.available_bytes = 1;
-  machine.memory.total_bytes = 2;  // grows and shrinks where memory is plugged in and out
+  machine.memory.total_bytes = 2;  // grows and shrinks with memory hot-plug
   machine.peaks.clear();
   machine.cpu.cpus = {4, 5, 6, 7};
   EXPECT_EQ(machine_id(machine), example().id);

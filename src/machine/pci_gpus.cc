@@ -44,7 +44,7 @@ std::optional<double> speed_at(const Tree& tree, const std::string& path) {
   return value;
 }
 
-// 0 and 255 are what devices without a link say.
+// Devices without a link report 0 and 255.
 std::optional<int64_t> width_at(const Tree& tree, const std::string& path) {
   std::optional<int64_t> width = number_at(tree, path);
   return width && *width > 0 && *width < 255 ? width : std::nullopt;
@@ -75,7 +75,7 @@ std::vector<PciGpu> pci_gpus(const Tree& tree) {
     gpu.id = without_prefix(*text_at(tree, folder + "vendor")) + ":" +
              without_prefix(text_at(tree, folder + "device").value_or("0x????"));
     gpu.driver = line_value(text_at(tree, folder + "uevent").value_or(""), "DRIVER", '=').value_or("");
-    // Intel's graphics inside a CPU always sits at 00:02.0.
+    // Intel's integrated graphics is always at 00:02.0.
     gpu.display_only = gpu.vendor == GpuVendor::kIntel && address.ends_with(":00:02.0");
     gpu.numa_node = number_at(tree, folder + "numa_node");
     gpu.width = width_at(tree, folder + "current_link_width");

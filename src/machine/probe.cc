@@ -37,7 +37,7 @@ Result<Topology> read_topology(const std::string& root) {
   return topology_from_files(root);
 }
 
-// Online CPUs that affinity and cpuset leave to this process. Where the system does not say: all.
+// Online CPUs left to this process by affinity and cpuset. If unknown: all.
 std::vector<int> allowed_cpus(const std::string& root, const Topology& topology) {
   std::string status = text_or_empty(root + "/proc/self/status");
   std::set<int> allowed;
@@ -91,7 +91,7 @@ void fill_topology(const std::string& root, const Topology& topology, Cpu& cpu) 
   cpu.numa = summarise_nodes(topology, allowed);
 }
 
-// Arm has no name, only numbers that the manufacturer assigned.
+// Arm has no name, only numbers assigned by the manufacturer.
 std::string cpu_model(const std::string& cpuinfo) {
   if (auto model = line_value(cpuinfo, "model name"); model && !model->empty()) return *model;
   auto implementer = line_value(cpuinfo, "CPU implementer");

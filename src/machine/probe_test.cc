@@ -129,7 +129,7 @@ TEST(Probe, ThisMachineHasWhatEveryMachineHas) {
   EXPECT_EQ(probe()->id, machine->id);
 }
 
-// What `taskset` does to a program.
+// The effect of `taskset` on a program.
 TEST(Probe, FollowsTheAffinityOfTheProcess) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

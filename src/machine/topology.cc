@@ -94,7 +94,7 @@ std::vector<int> online_cpus(const std::string& root, const std::string& folder)
   return online.empty() ? numbered_folders(folder, "cpu") : online;
 }
 
-// A name for the physical core of a CPU, the same for its siblings; a CPU that says nothing is its own core.
+// A name for the physical core of a CPU, the same for its siblings; a CPU without this information is its own core.
 std::string core_name(const std::string& folder, int id) {
   std::string topology = folder + "/cpu" + std::to_string(id) + "/topology/";
   for (const char* file : {"core_cpus_list", "thread_siblings_list"})

@@ -16,7 +16,7 @@ Result<Handle> load() {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return Error{Code::kFailed, "hwloc could not be initialised"};
   Handle handle(topology);
-  // The whole machine: what this process may use of it is another question (probe.cc).
+  // The whole machine: probe.cc decides what this process may use.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
   if (hwloc_topology_load(topology) != 0) return Error{Code::kFailed, "hwloc could not read this machine's topology"};
@@ -25,7 +25,7 @@ Result<Handle> load() {
 
 std::vector<int> numbers(hwloc_const_cpuset_t set) {
   std::vector<int> ids;
-  if (hwloc_bitmap_weight(set) < 0) return ids;  // infinite: nothing that could be listed
+  if (hwloc_bitmap_weight(set) < 0) return ids;  // infinite: no list
   for (int id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id)) ids.push_back(id);
   return ids;
 }
@@ -45,7 +45,7 @@ Result<Topology> topology_by_hwloc() {
   for (int id : numbers(hwloc_topology_get_topology_cpuset(handle.get()))) {
     hwloc_obj_t cpu = hwloc_get_pu_obj_by_os_index(handle.get(), static_cast<unsigned>(id));
     hwloc_obj_t core = cpu ? hwloc_get_ancestor_obj_by_type(handle.get(), HWLOC_OBJ_CORE, cpu) : nullptr;
-    // Where cores are not told apart, each CPU counts as one; numbers beyond those of real cores.
+    // If cores are not distinguished, each CPU counts as one; numbers beyond those of real cores.
     int core_index = core ? static_cast<int>(core->logical_index) : (1 << 16) + id;
     topology.cpus.push_back({id, core_index});
   }

@@ -98,7 +98,7 @@ Result<Tree> read_tree(const std::string& path) {
 Status unpack_tree(const Tree& tree, const std::string& folder) {
   for (const auto& [path, content] : tree.files) {
     fs::path target = fs::path(folder) / path;
-    // A recorded machine comes from outside: it must not write anywhere else.
+    // A recorded machine is untrusted: it must not write anywhere else.
     if (fs::path(path).is_absolute() || target.lexically_normal().string().rfind(folder, 0) != 0)
       return Error{Code::kInvalid, "recorded machine: the path " + path + " leads out of its folder"};
     std::error_code failure;

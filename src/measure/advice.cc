@@ -9,9 +9,9 @@
 namespace ridge::measure {
 namespace {
 
-// From this share on, the machine itself is what stands in the way.
+// From this share on, the machine itself is the limit.
 constexpr double kNearLimitPercent = 70;
-// Below this bound a run is mostly the engine's own work around the model (a run of an empty graph takes some 5 µs).
+// Below this bound a run is mostly the engine's own overhead (a run of an empty graph takes some 5 µs).
 constexpr double kSmallBoundMs = 0.05;
 
 std::string upper(std::string_view text) {
@@ -33,7 +33,7 @@ std::optional<double> rate(const cost::DeviceLimits& limits, Precision precision
 std::string faster_precision(const Measurement& m, const cost::DeviceLimits& limits) {
   std::optional<double> own = rate(limits, m.precision);
   if (!own) return "";
-  double best = *own * 1.2;  // a fifth is the least that is worth a change of precision
+  double best = *own * 1.2;  // a fifth is the minimum that justifies a change of precision
   std::string text;
   for (Precision precision : {Precision::kBf16, Precision::kFp16, Precision::kInt8}) {
     std::optional<double> other = rate(limits, precision);

@@ -52,8 +52,7 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
   return m;
 }
 
-// The share compares rates: runs per second reached, against runs per second that all threads together could do at best;
-// `duty` as machine::duty.
+// The share compares rates: runs per second reached, against the upper limit of all threads together; `duty` as machine::duty.
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
                       const cost::DeviceLimits& all, double duty, double runs_per_s) {
   cost::Bound bound = cost::bound(costs, one);
@@ -89,7 +88,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.energy = energy.end(end, m.throughput_per_s);
     m.concurrency = callers;
     m.rss_delta_bytes = resident_bytes() - resident_before;
-  }  // the sessions' memory is free again before the profiled one opens
+  }  // frees the sessions' memory before the profiled one opens
 
   std::optional<cost::DeviceLimits> limits = options.device;
   const double runs_per_s = m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1));

@@ -79,7 +79,7 @@ TEST(Bench, InterruptedItReportsWhatItHas) {
   EXPECT_GT(m->samples, 0);
 }
 
-// The first look ends the profiling that begins after the measurement: before any run that would count.
+// The first poll ends the profiling after the measurement: before any counted run.
 TEST(Bench, InterruptedWhileProfilingItKeepsTheMeasurementWithoutLayers) {
   BenchOptions options = short_one();
   options.layers = true;

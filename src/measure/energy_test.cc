@@ -7,7 +7,7 @@ namespace {
 
 TimePoint at_seconds(double seconds) { return TimePoint(from_seconds(seconds)); }
 
-// A counter that has counted what `joules` says.
+// A counter with the value `joules`.
 machine::EnergyMeter meter_of(const double& joules, double step_seconds) {
   return *machine::EnergyMeter::of_counters(
       {{"gpu", [&joules] { return Result<int64_t>(static_cast<int64_t>(joules * 1e6)); }, 0}}, step_seconds);

@@ -23,7 +23,7 @@ bool multiplies(const std::string& layer) {
   return layer == "Convolution" || layer == "Deconvolution" || layer == "FullyConnected" || layer == "MatMul";
 }
 
-// OpenVINO's ONNX reader splits a convolution from its bias and calls it so.
+// OpenVINO's ONNX reader splits a convolution from its bias under this name.
 std::string without_suffix(const std::string& name) {
   constexpr std::string_view kSuffix = "/WithoutBiases";
   return name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;

@@ -38,7 +38,7 @@ TEST(Interleave, RatioAndIntervalOfAWorkedExample) {
   EXPECT_DOUBLE_EQ(comparison.standings[1].rate, 41);
 }
 
-// A machine that becomes three times slower half way through would turn a comparison in blocks upside down.
+// A machine that becomes three times slower half way through would reverse a comparison in blocks.
 TEST(Interleave, WhatDisturbsEveryoneCancels) {
   FakeClock clock;
   int slices = 0;
@@ -57,7 +57,7 @@ TEST(Interleave, WhatDisturbsEveryoneCancels) {
   EXPECT_LT(result->standings[1].ratio.low, result->standings[1].ratio.value);
 }
 
-// Every slice is 1 % slower than the one before it: of two arms that do the same, the second of each round would lose 1 %.
+// Every slice is 1 % slower than the previous one: of two equal arms, the second of each round would lose 1 %.
 TEST(Interleave, ASteadyChangeCancelsOverTwoRounds) {
   FakeClock clock;
   double speed = 1;

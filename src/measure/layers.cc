@@ -32,7 +32,7 @@ void add_to_index(const model::Graph& graph, NodeIndex& index) {
   }
 }
 
-// The whole model is not charged for a node with a subgraph, whose nodes are in the list themselves.
+// A node with a subgraph has no cost of its own: the subgraph's nodes are in the list themselves.
 bool has_body(const model::Node& node) {
   return std::any_of(node.attributes.begin(), node.attributes.end(), [](const auto& attribute) {
     return std::holds_alternative<std::shared_ptr<const model::Graph>>(attribute.second);

@@ -1,4 +1,4 @@
-// Where a run's time goes: the engine's profile per node, beside the bound of each node.
+// The breakdown of a run's time: the engine's profile per node, beside the bound of each node.
 #pragma once
 
 #include <functional>

@@ -5,7 +5,7 @@
 namespace ridge::measure {
 namespace {
 
-// x [1,64,32] · w [32,16] → y, shapes unknown in the graph as in one that an engine wrote.
+// x [1,64,32] · w [32,16] → y, shapes unknown in the graph as in an engine's own.
 model::Graph matmul() {
   model::Graph graph;
   graph.tensors = {{"x", DataType::kFp32, {}, model::TensorRole::kInput, {}},

@@ -13,18 +13,18 @@
 namespace ridge::measure {
 namespace {
 
-// How often the rule looks at new samples: waking up takes a CPU from the target for some 50 µs.
+// Interval between the rule's checks of new samples: waking up takes a CPU from the target for some 50 µs.
 constexpr auto kLook = std::chrono::milliseconds(20);
 
-// Of runs shorter than this, in a closed loop, one in kUntimed + 1 is timed: to read the clock and to keep a sample costs about
-// 0.2 µs, which would be a part of what is measured. All count for the rate. Their stages, which cost four readings more, are asked
-// of an untimed run, before one timed run in kStagesEvery.
+// In a closed loop, one in kUntimed + 1 of the runs shorter than this is timed: reading the clock and storing a sample costs
+// about 0.2 µs, which would distort the measurement. All count for the rate. Their stages, which cost four more readings, come
+// from an untimed run, before one timed run in kStagesEvery.
 constexpr auto kShortRun = std::chrono::microseconds(20);
 constexpr int kUntimed = 31;
 constexpr int kStagesEvery = 8;
 
 struct Sample {
-  TimePoint begin, end;  // of the run itself; in a closed loop `begin` is where the caller's last sample ended
+  TimePoint begin, end;  // of the run itself; in a closed loop `begin` is the end of the caller's last sample
   int64_t runs = 1;      // between them; the last one is timed
   Nanoseconds latency{};
   std::optional<engine::RunTimes> times;
@@ -39,7 +39,7 @@ struct Window {
   double rate_per_s() const { return end > begin ? static_cast<double>(runs) / to_seconds(end - begin) : 0; }
 };
 
-// What one caller has seen; shared with the collector.
+// One caller's samples; shared with the collector.
 struct alignas(64) Caller {
   Mutex mutex;
   std::vector<Sample> fresh RIDGE_GUARDED_BY(mutex);  // the collector takes them away
@@ -86,14 +86,14 @@ class Load {
     collect_until_enough();
     stop_ = true;
     for (std::jthread& thread : threads) clock_.join(thread);
-    if (schedule_.open()) collect();  // a stall that the end cut off counts
+    if (schedule_.open()) collect();  // a stall cut off by the end counts
     if (error_) return *error_;
     return result();
   }
 
  private:
   void call(size_t number, Caller& caller) {
-    prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise let a sleep end up to 50 µs late
+    prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise end a sleep up to 50 µs late
     TimePoint last_end = clock_.now();
     Nanoseconds last_run = kShortRun;
     for (int64_t samples = 0; !stop_.load(std::memory_order_relaxed); ++samples) {
@@ -141,7 +141,7 @@ class Load {
       interrupted_ = options_.interrupted && options_.interrupted();
       if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
     }
-    // Slow runs: those under way when the time ended still count, so that every caller has its part in the rate.
+    // Slow runs: those in progress at the end still count, so that every caller contributes to the rate.
     while (!error_ && !interrupted_ && !every_caller_counts()) {
       clock_.sleep_for(kLook);
       collect();
@@ -174,7 +174,7 @@ class Load {
     }
   }
 
-  // In a closed loop, a run that began while warming up belongs to neither part: half of it is not counted.
+  // In a closed loop, a run that began during warm-up belongs to neither part: half of it is not counted.
   void count(const Sample& sample) {
     if (!schedule_.open() && sample.begin < counting_from_) return;
     if (latencies_ms_.empty()) sum_ = {}, timed_ = 0;
@@ -217,8 +217,8 @@ class Load {
     return result;
   }
 
-  // Of a closed loop: the callers' rates, each over its own whole runs; they do not end at the same moment. Of an open one,
-  // and of what little an interruption left: requests over time.
+  // In a closed loop: the callers' rates, each over its own whole runs; they end at different moments. In an open one, and
+  // after an early interruption: requests over time.
   double rate() const {
     const bool warming = latencies_ms_.empty();
     const Nanoseconds elapsed = last_end_ - (warming ? begin_ : counting_from_);
@@ -242,15 +242,15 @@ class Load {
   WarmUp warm_up_;
   bool warm_;
   TimePoint counting_from_;
-  std::vector<double> latencies_ms_;  // of the requests that count
+  std::vector<double> latencies_ms_;  // of the counted requests
   std::vector<int> whose_;            // the caller of each
   StopRule rule_;
   Verdict verdict_ = Verdict::kContinue;
   bool interrupted_ = false;
   std::optional<Error> error_;
   int64_t warming_runs_ = 0;
-  int64_t timed_ = 0;     // how many are in sum_
-  engine::RunTimes sum_;  // of the counted runs; of those of the warm-up until there is one
+  int64_t timed_ = 0;     // number in sum_
+  engine::RunTimes sum_;  // of the counted runs; until there is one, of the warm-up's
   TimePoint last_end_;
 };
 

@@ -43,7 +43,7 @@ struct LoadResult {
   Verdict verdict = Verdict::kSpent;
   bool interrupted = false;
   double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs
-  engine::RunTimes mean_times;  // of the requests that count and were asked for it
+  engine::RunTimes mean_times;  // of the counted requests with times
   // Of a closed loop that ended warm; empty otherwise.
   std::vector<int> callers;                // whose each of latencies_ms is
   std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 StopOptions for_just(milliseconds time) { return {.half_width_percent = 0, .max_time = time}; }
 
-// On a fake clock, on which threads run one at a time: no test needs a lock.
+// On a fake clock, with one thread at a time: no test needs a lock.
 class LoadTest : public ::testing::Test {
  protected:
   Result<LoadResult> run(const Target& target) { return run_load(target, options_, clock_); }
@@ -81,7 +81,7 @@ TEST_F(LoadTest, AnOpenLoopShowsTheQueueBehindAStall) {
 }
 
 TEST_F(LoadTest, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
-  options_.rate_per_s = 200;  // twice what one caller can do
+  options_.rate_per_s = 200;  // twice the capacity of one caller
   options_.stop = for_just(milliseconds(1000));
   const Result<LoadResult> result = run([&](int, engine::RunTimes*) -> Status {
     clock_.sleep_for(milliseconds(10));

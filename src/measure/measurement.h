@@ -38,7 +38,7 @@ struct Layer {
   double percent_of_limit = 0;  // 100 · bound / measured
   cost::Limiter limiter = cost::Limiter::kUnknown;
   bool has_rule = true;
-  std::string kernel = {};  // what executed it, if the engine says: "brgconv_avx512_bf16"
+  std::string kernel = {};  // the executed kernel, if the engine reports it: "brgconv_avx512_bf16"
 };
 void visit_fields(auto& visit, Is<Layer> auto& layer) {
   visit.optional("name", layer.name);
@@ -70,7 +70,7 @@ void visit_fields(auto& visit, Is<Stages> auto& stages) {
   visit.optional("output", stages.output);
 }
 
-// What would help.
+// Possible improvements.
 struct Advice {
   std::string id;  // limit-unknown, memory-limit, compute-limit, small-model, larger-batch, other-threads; stable
   std::string sentence;
@@ -100,7 +100,7 @@ struct Measurement {
   Energy energy;
   double flops = 0;             // of one run
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
-  std::vector<Layer> layers;    // empty unless asked for
+  std::vector<Layer> layers;    // empty unless requested
   std::vector<std::string> without_rule;
   Advice advice;  // by measure/advice.h
 };

@@ -52,7 +52,7 @@ TEST(Statistics, LatencySummaryIsInOrder) {
   EXPECT_DOUBLE_EQ(latency_of({}).p50, 0);
 }
 
-// Latencies that resemble their neighbours: x ← 0.9 x + noise, about 10.
+// Autocorrelated latencies: x ← 0.9 x + noise, about 10.
 std::vector<double> correlated(std::mt19937_64& random, int count) {
   std::normal_distribution<double> noise(0, 1);
   std::vector<double> values;
@@ -75,7 +75,7 @@ TEST(Statistics, TheIntervalHoldsTheTrueMeanAlsoWhenLatenciesAreCorrelated) {
     held_as_independent += error <= half_width(values, 0.95);
   }
   EXPECT_GE(held, kTrials * 9 / 10);                 // 95 % wanted; batches of 200 are still slightly correlated
-  EXPECT_LT(held_as_independent, kTrials * 6 / 10);  // what the plain formula would claim as 95 %
+  EXPECT_LT(held_as_independent, kTrials * 6 / 10);  // the plain formula's 95 % interval
 }
 
 }  // namespace

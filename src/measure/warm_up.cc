@@ -10,7 +10,7 @@ namespace ridge::measure {
 bool WarmUp::steady(Nanoseconds elapsed) const {
   if (elapsed >= options_.max_time && !latencies_.empty()) return true;
   if (elapsed < options_.min_time || latencies_.size() < options_.min_runs) return false;
-  // Short runs come in thousands: compare the last two quarters then, not single runs.
+  // Short runs come in thousands: then compares the last two quarters, not single runs.
   size_t window = std::max(options_.window, latencies_.size() / 4);
   if (latencies_.size() < 2 * window) return false;
   std::span<const double> all = latencies_;

@@ -11,7 +11,7 @@ namespace {
 using Dim = onnx::TensorShapeProto_Dimension;
 using Symbols = std::map<std::string, int64_t>;
 
-constexpr int64_t kLargestSize = int64_t{1} << 40;  // of one dimension; beyond it is a slip of the keyboard
+constexpr int64_t kLargestSize = int64_t{1} << 40;  // of one dimension; larger values are typing errors
 
 Result<Shape> parse_sizes(const std::string& text, const std::string& option) {
   Shape sizes;

@@ -15,7 +15,7 @@ using Proto = onnx::TensorProto;
 using Element = std::optional<Number>;
 using Folded = std::optional<SmallTensor>;
 
-// One node with what is known of it.
+// One node with its known operands.
 struct Call {
   const onnx::NodeProto& node;
   const std::vector<FoldInput>& inputs;
@@ -23,7 +23,7 @@ struct Call {
   int32_t onnx_type;
 
   const SmallTensor* value(size_t index) const { return index < inputs.size() ? inputs[index].value : nullptr; }
-  // The value, if it holds integers: sizes and positions are nothing else, whatever a file says.
+  // The value, if it holds integers: sizes and positions are always integers, whatever the file says.
   const SmallTensor* integers(size_t index) const {
     const SmallTensor* found = value(index);
     return found != nullptr && is_integer_type(found->onnx_type) ? found : nullptr;
@@ -47,7 +47,7 @@ int64_t clamp_index(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
 }
 
-// As the type stores it; nullopt where it does not fit.
+// In the type's storage form; nullopt if it does not fit.
 Element stored(int32_t onnx_type, Element element) {
   if (!element || !std::isfinite(*element)) return std::nullopt;
   if (onnx_type == Proto::FLOAT) return static_cast<float>(*element);
@@ -61,7 +61,7 @@ Element stored(int32_t onnx_type, Element element) {
   return whole;
 }
 
-// ---------------------------------------------------------------------------------------------------- where values come from
+// ---------------------------------------------------------------------------------------------------- sources of values
 
 Folded fold_shape(const Call& call) {
   const Shape* shape = call.shape(0);
@@ -171,7 +171,7 @@ Folded fold_concat(const Call& call) {
   return out;
 }
 
-// One list of a slice: from an input (opset 10 and later) or an attribute; nullopt where it is not known.
+// One list of a slice: from an input (opset 10 and later) or an attribute; nullopt if unknown.
 std::optional<std::vector<int64_t>> slice_list(const Call& call, size_t input, const char* attribute,
                                                std::vector<int64_t> otherwise) {
   if (call.given(input)) {
@@ -289,7 +289,7 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   return out;
 }
 
-// The element of `tensor` that stands at position `index` of the broadcast shape `out`.
+// The element of `tensor` at position `index` of the broadcast shape `out`.
 const Element& broadcast_at(const SmallTensor& tensor, const Shape& out, int64_t index) {
   int64_t position = 0;
   int64_t stride = 1;

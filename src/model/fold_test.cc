@@ -30,7 +30,7 @@ void set(onnx::NodeProto& node, const std::string& name, int64_t value) {
   attribute.set_i(value);
 }
 
-// The values of the node's first output; empty if they are not known.
+// The values of the node's first output; empty if unknown.
 Values run(const onnx::NodeProto& node, const std::vector<SmallTensor>& tensors, int32_t type = Proto::INT64) {
   std::vector<FoldInput> inputs;
   for (const SmallTensor& tensor : tensors) inputs.push_back({&tensor, &tensor.shape});
@@ -76,7 +76,7 @@ TEST(Fold, RealArithmeticRoundsToTheType) {
   EXPECT_EQ(run(node("Div", 2), {scalar(1, Proto::FLOAT), scalar(3, Proto::FLOAT)}, Proto::FLOAT), (Values{third}));
 }
 
-// As exporters turn ONNX's padding around: pairs, in reverse order, first all begins and then all ends.
+// Exporters' reordering of ONNX's padding: pairs, in reverse order, first all begins and then all ends.
 TEST(Fold, TurnsAListOfPairsAround) {
   const SmallTensor pairs{Proto::INT64, {3, 2}, {1, 2, 3, 4, 5, 6}};
   EXPECT_EQ(run(node("Slice", 5),

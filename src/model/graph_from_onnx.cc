@@ -83,7 +83,7 @@ class GraphBuilder {
   }
 
  private:
-  // The tensor of that name; one from around this graph is copied in.
+  // The tensor of that name; one from an outer graph is copied in.
   int tensor(const std::string& name) {
     auto [entry, fresh] = indices_.emplace(name, static_cast<int>(graph_.tensors.size()));
     if (!fresh) return entry->second;
@@ -100,7 +100,7 @@ class GraphBuilder {
   }
 
   static void set_type(const onnx::TypeProto& type, TensorInfo& info) {
-    if (!type.has_tensor_type()) return;  // sequences, maps and the like have no one shape
+    if (!type.has_tensor_type()) return;  // sequences, maps and the like have no single shape
     info.type = from_onnx_type(type.tensor_type().elem_type());
     if (!type.tensor_type().has_shape()) return;
     info.shape.emplace();
@@ -165,7 +165,7 @@ class GraphBuilder {
     graph_.nodes.push_back(std::move(node));
   }
 
-  // A weight that the file describes instead of holding it: ConstantOfShape of a stored shape.
+  // A weight described instead of stored: ConstantOfShape of a stored shape.
   void note_filled_weight(const Node& node) {
     if (node.op != "ConstantOfShape" || node.inputs.size() != 1 || node.inputs[0] < 0 || node.outputs[0] < 0) return;
     if (graph_.tensors[static_cast<size_t>(node.inputs[0])].role != TensorRole::kWeight) return;
@@ -185,8 +185,7 @@ class GraphBuilder {
     graph_.unbound.assign(symbols.begin(), symbols.end());
   }
 
-  // Published counts leave out the running mean and variance of batch normalisation; and factors of a resize are no
-  // weights.
+  // Published counts leave out the running mean and variance of batch normalisation; factors of a resize are no weights.
   static size_t first_non_parameter(const Node& node) {
     if (node.domain.empty() && node.op == "BatchNormalization") return 3;
     if (node.domain.empty() && (node.op == "Resize" || node.op == "Upsample")) return 1;

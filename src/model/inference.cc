@@ -20,11 +20,11 @@ namespace {
 
 namespace si = onnx::shape_inference;
 
-constexpr size_t kLongestShape = 64;        // values offered to ONNX as the contents of a shape
-constexpr Number kEndless = 2147483648.0L;  // turns from which a loop is only ended by its condition; cost/trips.cc
+constexpr size_t kLongestShape = 64;        // values passed to ONNX as the contents of a shape
+constexpr Number kEndless = 2147483648.0L;  // from this trip count on, only the condition ends a loop; cost/trips.cc
 
-// Inference functions of ONNX read the types of inputs without asking whether there is one (TreeEnsemble of version 5), so
-// every value of a subgraph gets one, empty where nothing is known.
+// ONNX's inference functions read the types of inputs without checking that there is one (TreeEnsemble of version 5), so every
+// value of a subgraph gets one, empty if nothing is known.
 void declare_all(onnx::GraphProto& graph) {
   std::unordered_set<std::string> declared;
   for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
@@ -45,7 +45,7 @@ void declare_all(onnx::GraphProto& graph) {
   }
 }
 
-// Goes through the nodes of a graph in order; the graphs inside a node see what is known around them.
+// Goes through the nodes of a graph in order; the graphs inside a node see the values known around them.
 class Inference {
  public:
   Inference(onnx::ModelProto& model, DataSizes sizes)
@@ -63,9 +63,8 @@ class Inference {
   }
 
  private:
-  static constexpr int kPasses =
-      4;  // over the body of a loop, until what it hands on has the shape of what it was given
-  static constexpr int kDeepest = 3;  // loops inside loops; further in, ONNX's own inference has to do
+  static constexpr int kPasses = 4;   // over the body of a loop, until its outputs have the shape of its inputs
+  static constexpr int kDeepest = 3;  // nested loops; deeper ones are left to ONNX's own inference
 
   static std::unordered_map<std::string, int> opsets_of(const onnx::ModelProto& model) {
     std::unordered_map<std::string, int> opsets;
@@ -73,7 +72,7 @@ class Inference {
     return opsets;
   }
 
-  // What a graph declares becomes visible.
+  // Makes a graph's declarations visible.
   void enter(onnx::GraphProto& graph) {
     graph_ = &graph;
     for (auto& value : *graph.mutable_value_info()) see(value.name(), value.mutable_type());
@@ -139,7 +138,7 @@ class Inference {
     if (node.op_type() == "If") take_branches(node);
   }
 
-  // What is known inside is forgotten outside, but for `known_`.
+  // Values known inside are forgotten outside, except for `known_`.
   void walk_inside(onnx::GraphProto& body) {
     onnx::GraphProto* around = graph_;
     std::vector<std::string> scope;
@@ -160,7 +159,7 @@ class Inference {
     graph_ = around;
   }
 
-  // Outputs of If that ONNX left open: from the side that a known condition chooses, else what both sides agree on.
+  // Outputs of If left open by ONNX: from the side chosen by a known condition, else the common part of both sides.
   void take_branches(onnx::NodeProto& node) {
     auto condition = values_.find(node.input_size() > 0 ? node.input(0) : "");
     std::string chosen;
@@ -177,11 +176,11 @@ class Inference {
     }
   }
 
-  // A loop hands its values on from turn to turn. They are taken to keep the shape they start with, until the body says
-  // otherwise; then what changes is open.
+  // A loop passes its values from iteration to iteration. They are assumed to keep their initial shape, until the body
+  // contradicts; then changing dimensions are open.
   void infer_loop(onnx::NodeProto& node, onnx::GraphProto& body) {
     const bool scan = node.op_type() == "Scan";
-    const int first = scan ? 0 : 2;         // input of the body that is carried first
+    const int first = scan ? 0 : 2;         // first carried input of the body
     const int first_output = scan ? 0 : 1;  // and its output
     const int carried = carried_count(node, body, scan);
     if (carried < 0) return;
@@ -219,7 +218,7 @@ class Inference {
     return fits ? carried : -1;
   }
 
-  // Types of the body's inputs in the first turn.
+  // Types of the body's inputs in the first iteration.
   std::vector<onnx::TypeProto> entry_types(const onnx::NodeProto& node, const onnx::GraphProto& body, bool scan,
                                            int carried) {
     std::vector<onnx::TypeProto> types;
@@ -232,7 +231,7 @@ class Inference {
       }
       onnx::TypeProto outside = *given->second;
       const bool sliced = scan && i >= carried;
-      if (!scan && i < 2) outside.mutable_tensor_type()->mutable_shape()->clear_dim();  // number of the turn, condition
+      if (!scan && i < 2) outside.mutable_tensor_type()->mutable_shape()->clear_dim();  // iteration number, condition
       if (sliced && outside.tensor_type().has_shape()) take_slice(node, i - carried, outside);
       merge(outside, type);
       types.push_back(std::move(type));
@@ -240,8 +239,8 @@ class Inference {
     return types;
   }
 
-  // What comes out after the last turn, and what every turn adds to: of that the size of one turn is certain, and the
-  // number of turns where it is known.
+  // The output after the last iteration, and scan outputs: of these the size per iteration is certain, and the trip count if
+  // known.
   void give_results(const onnx::NodeProto& node, const onnx::GraphProto& body, bool scan, int carried) {
     const int first_output = scan ? 0 : 1;
     const int64_t turns = scan ? -1 : turns_of(node);
@@ -260,7 +259,7 @@ class Inference {
     }
   }
 
-  // Of a Loop: known where the number is a constant and no condition changes inside.
+  // Of a Loop: known if the number is a constant and no condition changes inside.
   int64_t turns_of(const onnx::NodeProto& node) const {
     auto limit = values_.find(node.input(0));
     if (limit == values_.end() || !limit->second.known() || limit->second.elements.size() != 1) return -1;
@@ -344,7 +343,7 @@ class Inference {
       if (folded[i]) keep(node.output(static_cast<int>(i)), std::move(*folded[i]));
   }
 
-  // Offers a value to the inference of the nodes that follow: as a tensor when all of it is known, else as a shape.
+  // Passes a value to the inference of the following nodes: as a tensor when all of it is known, else as a shape.
   void keep(const std::string& name, SmallTensor value) {
     if (value.known()) {
       auto tensor = std::make_unique<onnx::TensorProto>();
@@ -364,7 +363,7 @@ class Inference {
 
   std::unordered_map<std::string, int> opsets_;
   DataSizes sizes_;
-  onnx::GraphProto* graph_ = nullptr;  // the innermost that is being walked
+  onnx::GraphProto* graph_ = nullptr;  // the innermost currently visited
   std::vector<std::string> scope_;     // names that it declares
   int depth_ = 0;
   si::SymbolTableImpl symbols_;

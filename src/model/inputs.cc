@@ -12,7 +12,7 @@ bool has_open(const Shape& shape) {
   return std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
 }
 
-// `shape` with likely sizes in the open places: of a picture, or of a sequence.
+// `shape` with likely sizes for open dimensions: of a picture, or of a sequence.
 Shape example_of(Shape shape) {
   const int64_t likely = shape.size() == 4 ? 224 : 128;
   std::replace_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }, likely);

@@ -72,7 +72,7 @@ struct Signature {
   const char* what;
 };
 
-// First bytes of what people pass by mistake.
+// First bytes of files often passed by mistake.
 constexpr std::array<Signature, 7> kSignatures = {{
     {0, "PK\x03\x04", "a zip archive, as PyTorch checkpoints are; export the model with torch.onnx.export"},
     {0, "\x80\x02", "a Python pickle; export the model with torch.onnx.export"},
@@ -101,7 +101,7 @@ Error diagnose(const ReadAt& read, int64_t size) {
   return invalid("not an ONNX model" + likeness);
 }
 
-// Protobuf skips fields that it does not know, so some foreign files parse.
+// Protobuf skips unknown fields, so some foreign files parse.
 bool is_model(const onnx::ModelProto& model) { return model.has_graph() && model.ir_version() > 0; }
 
 Status check_size(int64_t size) {
@@ -120,7 +120,7 @@ struct Descriptor {
   }
 };
 
-// Hands a file to protobuf and to a digest in the same reading.
+// Passes a file to protobuf and to a digest in one reading.
 class DigestingFile : public google::protobuf::io::CopyingInputStream {
  public:
   static constexpr int kBlock = 1 << 20;  // [bytes], a multiple of Digest::kStep
@@ -160,7 +160,7 @@ Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
   if (S_ISDIR(status.st_mode)) return invalid("it is a folder; name the .onnx file in it");
   if (!S_ISREG(status.st_mode)) return invalid("it is not a regular file");
   RIDGE_TRY(check_size(status.st_size));
-  const google::protobuf::LogSilencer silencer;  // what is wrong is said below, once
+  const google::protobuf::LogSilencer silencer;  // reported once, below
   DigestingFile content(file.number, digest);
   google::protobuf::io::CopyingInputStreamAdaptor stream(&content, DigestingFile::kBlock);
   const bool parsed = model.ParseFromZeroCopyStream(&stream) && is_model(model);

@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-// Names that a graph finds defined around it, innermost first.
+// Names defined around a graph, innermost first.
 struct Scope {
   const Names* names;
   const Scope* outer;
@@ -31,7 +31,7 @@ std::string title(const onnx::NodeProto& node, size_t index) {
 
 void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads);
 
-// What a subgraph reads from around it.
+// A subgraph's reads from outside.
 void collect_reads(const onnx::GraphProto& graph, std::set<std::string>& reads) {
   std::set<std::string> all;
   for (const onnx::NodeProto& node : graph.node()) collect_reads(node, all);
@@ -44,7 +44,7 @@ void collect_reads(const onnx::GraphProto& graph, std::set<std::string>& reads) 
   reads.merge(all);
 }
 
-// What a node reads, its subgraphs included.
+// A node's reads, including its subgraphs.
 void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
   for (const std::string& input : node.input())
     if (!input.empty()) reads.insert(input);
@@ -54,7 +54,7 @@ void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
   }
 }
 
-// Which node makes which name, and who waits for whom.
+// The producer of each name, and the dependents of each node.
 struct Dependencies {
   std::unordered_map<std::string, size_t> producers;
   std::vector<std::vector<size_t>> readers;                        // per node: the nodes that read its outputs
@@ -107,7 +107,7 @@ Result<Dependencies> dependencies(const onnx::GraphProto& graph, Names& names, c
   return found;
 }
 
-// Some cycle among the nodes that could not be ordered: each of them needs another one of them.
+// Some cycle among the nodes that could not be ordered: each needs another one of them.
 Error cycle_error(const onnx::GraphProto& graph, const Dependencies& found, const std::vector<size_t>& waiting) {
   constexpr size_t kShown = 8;
   size_t at = 0;
@@ -129,7 +129,7 @@ Error cycle_error(const onnx::GraphProto& graph, const Dependencies& found, cons
   return invalid("the graph has a cycle of " + std::to_string(path.size()) + " nodes: " + text);
 }
 
-// Kahn's algorithm; of the nodes that are ready, the earliest in the file comes first.
+// Kahn's algorithm; of the ready nodes, the earliest in the file comes first.
 Result<std::vector<size_t>> order(const onnx::GraphProto& graph, const Dependencies& found) {
   const size_t count = found.needs.size();
   std::vector<size_t> waiting(count);

@@ -105,7 +105,7 @@ void mention_results(const Known& known, onnx::GraphProto& graph) {
   }
 }
 
-// Weights in other files, of bodies too, become inputs of the outermost graph, which bodies see by name.
+// Weights in other files, including bodies', become inputs of the outermost graph, which bodies see by name.
 void take_weights_out(onnx::GraphProto& graph, onnx::GraphProto& outermost, std::set<std::string>& inputs) {
   google::protobuf::RepeatedPtrField<onnx::TensorProto> kept;
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
@@ -126,7 +126,7 @@ void take_weights_out(onnx::GraphProto& graph, onnx::GraphProto& outermost, std:
       if (attribute.has_g()) take_weights_out(*attribute.mutable_g(), outermost, inputs);
 }
 
-// The small tensors that the file itself holds.
+// The small tensors stored in the file itself.
 std::map<std::string, SmallTensor> stored_values(const onnx::GraphProto& graph) {
   std::map<std::string, SmallTensor> values;
   for (const onnx::TensorProto& tensor : graph.initializer())

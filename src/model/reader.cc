@@ -18,7 +18,7 @@
 namespace ridge::model {
 namespace {
 
-// Per input: the symbol of each dimension that the file leaves open ("?" without a name), "" where it has a size.
+// Per input: the symbol of each open dimension ("?" without a name), "" for a fixed size.
 std::map<std::string, std::vector<std::string>> open_dimensions(const onnx::GraphProto& graph) {
   std::map<std::string, std::vector<std::string>> open;
   for (const onnx::ValueInfoProto& input : graph.input())

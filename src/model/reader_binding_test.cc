@@ -1,4 +1,4 @@
-// Which sizes a model's inputs have: symbols, the batch, whole shapes.
+// A model's input sizes: symbols, the batch, whole shapes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(Reader, ABatchThatIsNotInsistedOnLeavesFixedSizesAlone) {
   EXPECT_TRUE(read_graph(text, binding).ok());
 }
 
-// The file is gone after the first look at it, so that each second look would fail.
+// The file is removed after the first read, so that a second read would fail.
 TEST(UnboundModel, IsBoundAgainWithoutAnotherLookAtTheFile) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.path() + "/m.onnx";

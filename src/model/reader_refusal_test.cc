@@ -1,4 +1,4 @@
-// What is no model, or none that can be read, and what is said of it.
+// Invalid or unreadable models, and their errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

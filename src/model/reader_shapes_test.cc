@@ -1,4 +1,4 @@
-// Shapes that follow from a model's own arithmetic.
+// Shapes derived from a model's own arithmetic.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 namespace ridge::model {
 namespace {
 
-// Of the onnx package in .deps; empty if it is not there.
+// Of the onnx package in .deps; empty if missing.
 std::string light_folder() {
   const std::filesystem::path libraries = std::filesystem::path(RIDGE_SOURCE_DIR) / ".deps/python/lib";
   std::error_code failure;
@@ -89,7 +89,7 @@ TEST(Reader, KeepsWhatIsKnownWhenTheBatchIsOpen) {
   EXPECT_EQ(tensor_named(*graph, "y").shape, (Shape{-1, 8, 9}));
 }
 
-// The size of what a loop hands on is kept as long as the body returns the same; values are worked out inside too.
+// The size of a carried value is kept as long as the body returns the same; values are computed inside too.
 TEST(Reader, FindsTheShapesInsideALoop) {
   Result<Graph> graph = read_graph(R"((float[5, 1, 4] x, float[1, 4] start) => (float[a, b] y, float[c, d, e] rows)
       <int64 trips = {5}, bool yes = {1}> {
@@ -147,7 +147,7 @@ TEST(Reader, SizesThatTheDataDecideAreUnknownOrAtMost) {
   EXPECT_EQ(tensor_named(*at_most, "found").shape, (Shape{2, 60}));
 }
 
-// The nine graphs that come with the onnx package; their weights are made by ConstantOfShape.
+// The onnx package's nine graphs; ConstantOfShape makes their weights.
 TEST(Reader, FindsEveryShapeOfTheLightGraphs) {
   const std::map<std::string, int64_t> parameters = {
       {"bvlc_alexnet", 60'965'224}, {"densenet121", 8'062'504}, {"inception_v1", 6'998'552},

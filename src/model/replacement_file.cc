@@ -60,7 +60,7 @@ Status ReplacementFile::append(std::string_view bytes) {
 }
 
 Status ReplacementFile::commit() {
-  // No fsync: a model can be made again, and syncing gigabytes would take longer than making them.
+  // No fsync: a model can be written again, and syncing gigabytes would take longer.
   if (close(std::exchange(descriptor_, -1)) != 0) return failed("close");
   if (rename(temporary_.c_str(), target_.c_str()) != 0) return failed("rename to");
   temporary_.clear();

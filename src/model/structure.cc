@@ -21,7 +21,7 @@ void use_short_domain(std::string& domain) {
   if (domain == "ai.onnx") domain.clear();
 }
 
-// The value of a Constant node as a tensor; false for forms that have none (sparse).
+// The value of a Constant node as a tensor; false for forms without one (sparse).
 bool constant_value(onnx::NodeProto& node, onnx::TensorProto& tensor) {
   if (node.attribute_size() != 1) return false;
   onnx::AttributeProto& attribute = *node.mutable_attribute(0);
@@ -62,8 +62,8 @@ void normalise(onnx::NodeProto& node) {
   }
 }
 
-// "?" stands for any size, though by ONNX's rules every dimension of one name has one size: PaddlePaddle's exporter calls all
-// that it does not know so.
+// "?" stands for any size, though by ONNX's rules every dimension of one name has one size: PaddlePaddle's exporter uses it for
+// all unknown sizes.
 void forget_placeholder(onnx::ValueInfoProto& value) {
   if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
   for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
@@ -113,7 +113,7 @@ Status check_import(const std::string& domain, int64_t version) {
   return {};
 }
 
-// Operators that ONNX withdrew before its first release; its checker lets them pass and prints.
+// Operators that ONNX withdrew before its first release; its checker accepts them and prints.
 bool is_withdrawn(const onnx::NodeProto& node) { return onnx::checker::check_is_experimental_op(node); }
 
 template <typename Nodes>
@@ -148,7 +148,7 @@ void normalise(onnx::ModelProto& model) {
     for (auto& import : *function.mutable_opset_import()) use_short_domain(*import.mutable_domain());
     for (onnx::NodeProto& node : *function.mutable_node()) normalise(node);
   }
-  // Before version 4 every initialiser had to be listed as input too; nothing here depends on that.
+  // Before version 4 every initialiser was also an input; nothing here depends on that.
   if (model.ir_version() == 3) model.set_ir_version(4);
 }
 
@@ -164,7 +164,7 @@ Status check_versions(const onnx::ModelProto& model) {
 
 namespace {
 
-// Inference allocates a vector of num_outputs elements, whatever a file says there.
+// Inference allocates a vector of num_outputs elements, whatever the file's value.
 template <typename Nodes>
 Status check_splits(const Nodes& nodes) {
   for (const onnx::NodeProto& node : nodes) {
@@ -195,7 +195,7 @@ Status check_schemas(const onnx::ModelProto& model) {
 
 namespace {
 
-// Nodes after inlining, saturating at kMostNodes + 1. Calls cannot be cyclic: the checker has refused that.
+// Nodes after inlining, saturating at kMostNodes + 1. Calls cannot be cyclic: the checker rejects that.
 class InlinedSize {
  public:
   explicit InlinedSize(const onnx::ModelProto& model) {
@@ -239,7 +239,7 @@ Status inline_functions(onnx::ModelProto& model) {
                  "the model's functions expand to more than " + std::to_string(kMostNodes) + " nodes"};
   try {
     onnx::inliner::InlineLocalFunctions(model);
-    // Bodies bring Constant nodes and domains of their own.
+    // Bodies add Constant nodes and domains of their own.
     normalise(model);
     return {};
   } catch (const std::exception& e) {

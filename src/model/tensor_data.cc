@@ -50,7 +50,7 @@ Result<External> external_of(const Proto& tensor) {
   return external;
 }
 
-// By name only: files in a model's folder may be links into a store, as download caches have them.
+// By name only: files in a model's folder may be links into a store, as in download caches.
 bool escapes(const std::filesystem::path& location) {
   if (location.is_absolute()) return true;
   const std::string first = location.lexically_normal().begin()->string();

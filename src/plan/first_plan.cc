@@ -7,7 +7,7 @@
 namespace ridge::plan {
 namespace {
 
-// Handing an operator to several threads and waiting for them costs some microseconds; a model whose whole bound on one
+// Distributing an operator to several threads and waiting for them costs some microseconds; a model whose whole bound on one
 // thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by tuning.
 constexpr double kTooSmallToShareMs = 0.05;
 
@@ -38,7 +38,7 @@ void choose_threads(const machine::Machine& machine, const cost::Costs& costs, c
     plan.reasons.push_back(fmt::format("{} threads: one per usable physical core", usable));
 }
 
-// Threads that wait by spinning use up a quota without computing, and steal cores when there are more threads than cores.
+// Spinning threads use up a quota without computing, and take cores when there are more threads than cores.
 void choose_spin(const machine::Machine& machine, Plan& plan) {
   bool quota = machine.cpu.quota && *machine.cpu.quota < machine.cpu.allowed_cpus;
   bool crowded = plan.threads > std::max(machine.cpu.allowed_cpus, 1);

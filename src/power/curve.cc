@@ -10,7 +10,7 @@
 namespace ridge::power {
 namespace {
 
-constexpr double kReached = 0.9;  // of a limit: power wavers below a limit that holds a load back
+constexpr double kReached = 0.9;  // of a limit: power fluctuates below a limiting value
 
 double between(double low, double high, double share) { return low + (high - low) * share; }
 

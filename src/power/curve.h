@@ -1,4 +1,4 @@
-// Performance over power limits, and what follows from it: the sweet spots, and whether a claim about limits holds. Pure.
+// Performance over power limits, and its results: the sweet spots, and whether a claim about limits holds. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,35 +25,35 @@ struct CurvePoint {
 };
 
 struct SweetSpots {
-  std::optional<size_t> best_per_watt;  // index of the point that does most work per joule
+  std::optional<size_t> best_per_watt;  // index of the point with the most work per joule
   std::optional<size_t> within;         // the lowest limit that keeps `share` of the highest rate
 };
 constexpr double kNearPeak = 0.95;
 
-// Indices into `points`, which come in any order; none of an empty list or without power.
+// Indices into `points`, in any order; none for an empty list or without power.
 SweetSpots sweet_spots(std::span<const CurvePoint> points, double share = kNearPeak);
 
-// The relative rate at a limit between two points, by a straight line; absent outside the curve.
+// The relative rate at a limit between two points, linearly interpolated; absent outside the curve.
 std::optional<lab::Interval> relative_at(std::span<const CurvePoint> points, int64_t limit_mw);
 
-// Whether some limit was reached: the load drew 90 % of one, or the device says that it is held back by one.
+// Whether some limit was reached: the load drew 90 % of one, or the device reports a power slowdown.
 bool limits_were_reached(std::span<const CurvePoint> points);
 
 struct ClaimVerdict {
-  std::string statement;  // the part of the claim that is judged
-  double share = 0;       // of the default limit, at which
+  std::string statement;  // the judged part of the claim
+  double share = 0;       // of the default limit
   lab::Verdict verdict = lab::Verdict::kNotTestable;
   std::optional<lab::Interval> measured;  // rate relative to that at the default limit
   std::string reason;                     // why it could not be judged
 };
 
-// Claim L18 of data/claims.csv, which speaks of a GPU of 450 W, by shares of the default limit: 320 to 350 W are 71 to 78 %
-// and cost 3 to 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.
+// Claim L18 of data/claims.csv, about a GPU of 450 W, as shares of the default limit: 320 to 350 W are 71 to 78 % and cost 3 to
+// 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.
 std::vector<ClaimVerdict> judge_power_claim(const lab::Claim& claim, std::span<const CurvePoint> points,
                                             int64_t default_limit_mw);
 
-// `count` limits from `from_mw` to `to_mw`, both among them, in equal steps and whole watts, highest first; with `must` too
-// if it lies between.
+// `count` limits from `from_mw` to `to_mw`, both included, in equal steps and whole watts, highest first; with `must` too if it
+// lies between.
 std::vector<int64_t> limits_between(int64_t from_mw, int64_t to_mw, int count, std::optional<int64_t> must);
 
 }  // namespace ridge::power

@@ -12,7 +12,7 @@
 namespace ridge::power {
 namespace {
 
-// Products of squares on every core, each thread with its own.
+// Square matrix multiplications on every core, each thread with its own.
 Result<double> native_gemm_rate(size_t size, int threads, Nanoseconds slice) {
   const lab::experiments::Matmul multiply = lab::experiments::matmul_loops().back().run;
   std::atomic<int64_t> products = 0;

@@ -1,4 +1,4 @@
-// Matrix multiplications as a load for a sweep, on a GPU by NVIDIA's cuBLASLt, on the CPU by a loop of the lab.
+// Matrix multiplications as the workload of a sweep, on a GPU with NVIDIA's cuBLASLt, on the CPU with a loop of the lab.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ridge::power {
 
-constexpr int64_t kCpuSquare = 256;   // three of FP32 lie in the cache of a core
+constexpr int64_t kCpuSquare = 256;   // three of FP32 fit into a core's cache
 constexpr int64_t kGpuSquare = 4096;  // large enough for all units of a GPU, 32 MiB of FP16 each
 
 // FP32 on every usable core, each with its own squares of `size`, a multiple of 64.
@@ -17,7 +17,7 @@ Result<Workload> gemm_on_cpu(int64_t size);
 // FP16 squares of random values (zeros would draw less); FP32 on GPUs before Volta. `uuid`: of the GPU.
 Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size);
 
-// The name by which CUDA knows the GPU with this UUID: "cuda:0". Errors: no driver library, hidden from this process.
+// CUDA's name of the GPU with this UUID: "cuda:0". Errors: no driver library, hidden from this process.
 Result<std::string> cuda_name_of(const std::string& uuid);
 
 }  // namespace ridge::power

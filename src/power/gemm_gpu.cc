@@ -12,7 +12,7 @@
 namespace ridge::power {
 namespace {
 
-constexpr int kQueuedProducts = 16;  // a few milliseconds of work between two looks at the clock
+constexpr int kQueuedProducts = 16;  // a few milliseconds of work between two reads of the clock
 
 // Values of 0.5 to 1 with either sign: FP16 (two in a word: sign, exponent 14, ten random bits) or FP32.
 std::vector<uint32_t> random_words(size_t bytes, bool halves) {
@@ -25,7 +25,7 @@ std::vector<uint32_t> random_words(size_t bytes, bool halves) {
   return words;
 }
 
-// What a product needs, in the order in which it is made.
+// A multiplication's resources, in the order of creation.
 struct GpuGemm {
   gpu::cuda::CudaContext context;
   gpu::cuda::CudaStream stream;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRelease = "release";
 
-// The last whole line that came through the pipe before its other end was closed; "release" counts at once.
+// The last whole line from the pipe before its other end was closed; "release" counts at once.
 std::string last_line(int pipe) {
   std::string line, part;
   char block[4096];
@@ -68,7 +68,7 @@ Guard::~Guard() { release(); }
 
 Status Guard::send(std::string_view line) {
   std::string text = std::string(line) + "\n";
-  // A guard that is gone must not end this process by SIGPIPE.
+  // A missing guard must not end this process by SIGPIPE.
   struct sigaction ignore = {}, before = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, &before);

@@ -1,7 +1,7 @@
-// A process beside this one that undoes what this one set, should this one end without doing so: killed, crashed, or out of
-// memory. It waits for the end of a pipe and does nothing else; signals to the process group do not reach it (a session of its
-// own), and SIGINT, SIGTERM and SIGHUP do not end it. Only where both are killed at the same moment nothing is undone; a
-// record on disk (record.h) tells of that.
+// A child process that undoes this process's settings if it ends without doing so: killed, crashed, or out of memory. It waits
+// for the end of a pipe and does nothing else; signals to the process group do not reach it (a session of its own), and SIGINT,
+// SIGTERM and SIGHUP do not end it. Only if both are killed at the same moment nothing is undone; a record on disk (record.h)
+// shows that.
 //
 // Move-only; one thread.
 #pragma once
@@ -18,9 +18,9 @@ namespace ridge::power {
 
 class Guard {
  public:
-  // Starts the process: a copy of this one, so call it while there is one thread, and before a driver's library is open
-  // (drivers do not follow into a copy). `undo` runs there, with the last order, when this process has gone without
-  // release(); it may open libraries and takes what time it needs.
+  // Starts the process: a fork of this one, so call it while there is one thread, and before a driver's library is open
+  // (drivers do not survive a fork). `undo` runs there, with the last order, when this process has ended without release(); it
+  // may open libraries and may take long.
   static Result<Guard> start(const std::function<void(const std::string& order)>& undo);
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&& other) noexcept;
@@ -28,11 +28,11 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();  // as release()
 
-  // What to undo from now on, instead of what was told before; one line of text. Error: the guard is gone.
+  // Replaces the order to undo; one line of text. Error: the guard is gone.
   Status tell(std::string_view order);
-  // Whether it is still there: it may have been killed.
+  // Whether it still runs: it may have been killed.
   bool alive();
-  // Nothing is left to undo; ends it and waits for that.
+  // Nothing is left to undo; ends it and waits for its exit.
   void release();
   pid_t process() const { return child_; }
 

@@ -63,7 +63,7 @@ Json cpu_json(const gpu::Reading<State>& cpu, const Record* record) {
   return json;
 }
 
-// A counter alone: no limit can be set, still its power is told.
+// A counter alone: power without a settable limit.
 gpu::Reading<State> look_at_counter(const std::string& root, const Error& no_limit, Clock& clock) {
   Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
   if (!meter) return meter.error();

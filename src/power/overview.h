@@ -1,4 +1,4 @@
-// What every device here tells of its power: GPUs of all vendors, the CPU's packages, and what is held on which.
+// The power of every device here: GPUs of all vendors, the CPU's packages, and the settings held on them.
 #pragma once
 
 #include <string>
@@ -22,18 +22,17 @@ struct Overview {
   std::vector<VendorsGpus> vendors;
   gpu::Reading<State> cpu;  // its power over a quarter of a second
   std::vector<Record> records;
-  bool anything() const;    // some device tells its power or its limit
+  bool anything() const;    // some device reports its power or its limit
   bool all_answer() const;  // no GPU is lost, no library hangs
 };
 
-// A library that does not answer within `limit` is said so. Call it while the process has one thread.
+// Reports a library that does not answer within `limit`. Call it while the process has one thread.
 Overview look(Nanoseconds limit, Clock& clock = system_clock());
 
-// Keeps the GPUs with these names (index as the library counts, UUID, PCI address); empty: all. The error names what there
-// is.
+// Keeps the GPUs with these names (the library's index, UUID, PCI address); empty: all. The error lists the GPUs present.
 Status choose(Overview& overview, const std::vector<std::string>& names);
 
-// The record of the device with this id; null: nothing is set on it by ridge.
+// The record of the device with this id; null: ridge has set nothing on it.
 const Record* record_of(const Overview& overview, const std::string& id);
 
 Json to_json(const Overview& overview);

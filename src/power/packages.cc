@@ -51,7 +51,7 @@ class PackagesKnob : public PowerControl {
  public:
   PackagesKnob(std::vector<fs::path> zones, const std::string& root, const Clock& clock)
       : clock_(clock), zones_(std::move(zones)), last_time_(clock.now()) {
-    // What the limit is of: memory is not limited with its package.
+    // The domain of the limit: memory is not limited with its package.
     Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
     if (meter)
       meter_.emplace(std::move(*meter));
@@ -93,8 +93,8 @@ class PackagesKnob : public PowerControl {
   TimePoint last_time_ RIDGE_GUARDED_BY(mutex_);
 };
 
-// In the proportion of now, so that what was comes back where packages differ. All or none: where one refuses, those before
-// it get back what they had.
+// In the current proportion, so that the old values return where packages differ. All or none: if one refuses, those before it
+// get their old values back.
 Status PackagesKnob::set_limit(int64_t limit_mw) {
   const std::string what = fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw));
   std::vector<int64_t> before_uw;
@@ -138,7 +138,7 @@ Result<State> PackagesKnob::state() {
   const TimePoint now = clock_.now();
   const double seconds = to_seconds(now - last_time_);
   state.energy_mj = static_cast<int64_t>(joules * 1000);
-  // RAPL counts in steps of about a millisecond: power over less than 50 of them is noise.
+  // RAPL counts in steps of about a millisecond: power over fewer than 50 of them is noise.
   if (seconds < 0.05) {
     state.power_mw = Error{Code::kUnavailable, "too soon after the previous reading"};
     return state;

@@ -1,6 +1,6 @@
-// The CPU's packages as a device whose power can be limited: the RAPL zones of Linux's power capping framework
+// The CPU's packages as a device with a power limit: the RAPL zones of Linux's power capping framework
 // (Documentation/power/powercap/powercap.rst; energy: machine/energy_meter.h). A limit is the long-term one ("constraint_0") of
-// all packages together, shared among them as it is now. There are no clocks to lock here.
+// all packages together, in their current proportion. There are no clocks to lock here.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace ridge::power {
 
 constexpr const char* kCpuId = "cpu";
 
-// What stands before /sys: RIDGE_POWER_ROOT, for tests; usually nothing.
+// Prefix of /sys: RIDGE_POWER_ROOT, for tests; usually empty.
 std::string system_root();
 
-// `root` stands before /sys. Errors: no RAPL zone with a limit (usual in virtual machines and containers).
+// `root`: prefix of /sys. Errors: no RAPL zone with a limit (usual in virtual machines and containers).
 Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root = system_root(),
                                                     const Clock& clock = system_clock());
 

@@ -11,7 +11,7 @@
 namespace ridge::power {
 namespace {
 
-// A GPU of NVIDIA.
+// An NVIDIA GPU.
 class NvidiaKnob : public PowerControl {
  public:
   NvidiaKnob(std::shared_ptr<const gpu::nvml::Nvml> library, const gpu::Gpu& gpu)
@@ -57,7 +57,7 @@ Result<Knobs> open_gpus(const std::vector<std::string>& names) {
     known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, gpus.back().uuid ? *gpus.back().uuid : "does not answer");
   }
   if (gpus.empty()) return Error{Code::kNotFound, "NVIDIA's driver runs but has no GPU"};
-  std::set<int> chosen;  // each once, by whatever names
+  std::set<int> chosen;  // each once, also under several names
   for (const std::string& name : names) {
     auto found = std::find_if(gpus.begin(), gpus.end(), [&](const gpu::Gpu& gpu) { return is_named(gpu, name); });
     if (found == gpus.end())
@@ -112,7 +112,7 @@ Status apply(PowerControl& knob, const Settings& settings, const PreviousSetting
   return {};
 }
 
-// Tries all of it, whatever fails before.
+// Tries everything, even after failures.
 Status restore(PowerControl& knob, const PreviousSetting& before) {
   Status result;
   auto keep_first = [&](Status status) {

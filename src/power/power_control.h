@@ -1,5 +1,5 @@
-// A device whose power can be limited: a GPU by its vendor's library, the CPU's packages by RAPL.
-// One thread, but for state(), which may be asked from a second one.
+// A device with a power limit: a GPU through its vendor's library, the CPU's packages through RAPL. One thread, except state(),
+// which a second one may call.
 #pragma once
 
 #include <memory>
@@ -27,17 +27,18 @@ class PowerControl {
 
 using Knobs = std::vector<std::unique_ptr<PowerControl>>;
 
-// Whether a GPU is meant by its index as the library counts, its UUID or its PCI address.
+// Whether the name is this GPU's index in the library, UUID or PCI address.
 bool is_named(const gpu::Gpu& gpu, const std::string& name);
 
-// The devices with these names: a GPU by its index as NVML counts, its UUID or PCI address; "cpu". Empty: every GPU of
-// NVIDIA. Errors name what there is, or why there is nothing.
+// The devices with these names: a GPU by its NVML index, UUID or PCI address; "cpu". Empty: every NVIDIA GPU. Errors list the
+// devices present, or why there are none.
 Result<Knobs> open_knobs(const std::vector<std::string>& names);
 
-// What `settings` changes and how it is now, so that it can be undone. The limit that was set is remembered, not the one in
-// force, which may be lower for a while.
+// The current state of what `settings` changes, for undoing. Stores the requested limit, not the enforced one, which may be
+// temporarily lower.
 Result<PreviousSetting> before_of(PowerControl& knob, const Settings& settings);
-// All of the settings, in order; the first refusal ends it. `applied` gets from `before` what undoes those that were made.
+// All of the settings, in order; the first refusal ends it. `applied` receives the part of `before` that undoes the changes
+// made.
 Status apply(PowerControl& knob, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied);
 Status restore(PowerControl& knob, const PreviousSetting& before);
 // The vendor's default limit and unlocked clocks.

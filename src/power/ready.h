@@ -1,12 +1,12 @@
-// To the service manager that started this process: what it was started for is there.
+// To the service manager that started this process: the service is ready.
 #pragma once
 
 #include "base/result.h"
 
 namespace ridge::power {
 
-// Sends READY=1 to the socket that $NOTIFY_SOCKET names (sd_notify(3)); done without one. Error: nothing listens
-// there, or the name is too long for a socket.
+// Sends READY=1 to the socket named by $NOTIFY_SOCKET (sd_notify(3)); does nothing without one. Error: no listener, or the name
+// is too long for a socket.
 Status tell_ready();
 
 }  // namespace ridge::power

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A UUID or PCI address as the name of a file.
+// A UUID or PCI address as a file name.
 std::string file_name(const std::string& id) {
   std::string name = id;
   for (char& c : name)
@@ -101,7 +101,7 @@ Claim::~Claim() {
   if (file_ >= 0) close(file_);  // unlocks it
 }
 
-// In place: a file that takes another's place would have no lock.
+// In place: a replacement file would have no lock.
 Status Claim::write(const Record& record) {
   const std::string text = dump_json(json_of(record)) + "\n";
   if (ftruncate(file_, 0) == 0 && pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))

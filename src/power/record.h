@@ -1,8 +1,8 @@
-// What is held on which device, on disk: one file per device in a folder (RIDGE_POWER_STATE, else /run/ridge/power). It
-// keeps two processes from setting one device, tells others what is set (NVML does not tell locked clocks), and survives
-// where nothing could be restored, so that the setting from before is not lost.
+// Held devices, on disk: one file per device in a folder (RIDGE_POWER_STATE, else /run/ridge/power). It keeps two processes
+// from setting one device, shows others the settings (NVML does not report locked clocks), and survives if nothing could be
+// restored, so that the previous setting is not lost.
 //
-// Who holds a device has its file locked (flock); a file with content and no lock was left behind. One thread.
+// The holder of a device locks its file (flock); a file with content and no lock was left behind. One thread.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ std::vector<Record> read_records(const std::string& folder);
 // The right to set one device, until it ends. Move-only.
 class Claim {
  public:
-  // kUnavailable: another process holds the device (the message names it); kFailed: the folder cannot be written.
-  // `patient`: wait for the other one to end.
+  // kUnavailable: another process holds the device (the message names it); kFailed: the folder cannot be written. `patient`:
+  // waits for the other one to end.
   static Result<Claim> take(const std::string& folder, const std::string& id, bool patient = false);
   Claim(Claim&& other) noexcept;
   Claim& operator=(Claim&& other) noexcept;

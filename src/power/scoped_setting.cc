@@ -15,19 +15,19 @@ std::string order_of(const std::vector<PreviousSetting>& before) {
   return dump_json(Json{{"process", getpid()}, {"before", list}});
 }
 
-// Nothing but the guard prints outside cli/: no other process is left to.
+// Only the guard prints outside cli/: no other process is left to do it.
 void say_on_stderr(const std::string& text) {
   const std::string line = "ridge power (guard): " + text + "\n";
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 
-// The device is still this hold's: the record names its process, or there never was one.
+// The device is still held here: the record names this process, or there never was one.
 bool still_ours(const Result<Claim>& claim, int64_t process) {
   return !claim || !claim->left_behind() || claim->left_behind()->process == process;
 }
 
 void undo_one(const std::string& folder, int64_t process, const PreviousSetting& before) {
-  // Waits for a process that took the device meanwhile; that one restored what was before this one.
+  // Waits for a process that took the device meanwhile; that one restored the state before this one.
   Result<Claim> claim = Claim::take(folder, before.id, true);
   if (claim && !claim->left_behind()) return;
   if (!still_ours(claim, process)) return;
@@ -91,7 +91,7 @@ Status ScopedSetting::add(PowerControl& knob, const Settings& settings, const st
   return {};
 }
 
-// Before anything is set, so that the setting is undone at any moment.
+// Before any change, so that the setting can be undone at any moment.
 Status ScopedSetting::note(const Settings& settings) {
   std::vector<PreviousSetting> before;
   for (Device& device : devices_) {
@@ -108,7 +108,7 @@ Status ScopedSetting::restore() {
   std::string left;
   for (Device& device : devices_) {
     Status restored = power::restore(*device.knob, device.applied);
-    // What an earlier process left is still there if nothing was changed here.
+    // An earlier process's settings remain if nothing was changed here.
     const bool undone = restored && (!device.left || before_text(device.applied) != "");
     if (undone && device.claim) device.claim->clear();
     if (!restored)

@@ -98,7 +98,7 @@ TEST_F(HoldTest, WithoutAFolderForRecordsItHoldsAndWarns) {
   EXPECT_THAT(hold->warning(), HasSubstr("/proc/nowhere"));
 }
 
-// A child that starts a guard, gives it orders, and ends in some way; what the guard was told to undo at last.
+// A child that starts a guard, gives it orders, and ends in some way; returns the guard's last order.
 std::string undone_after(const std::function<void(Guard&)>& end) {
   TemporaryFolder folder = TemporaryFolder::make().value();
   const std::string file = folder.path() + "/undone";
@@ -217,7 +217,7 @@ TEST_F(PackagesTest, WhereOneRefusesNoneIsChanged) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:1", "package-1", 100000000);
   const std::string second = folder_.path() + "/sys/class/powercap/intel-rapl:1/constraint_0_power_limit_uw";
-  // A number that cannot be written, not even root.
+  // A number that cannot be written, not even by root.
   std::filesystem::remove(second);
   std::filesystem::create_symlink("/proc/sys/kernel/random/poolsize", second);
   std::unique_ptr<PowerControl> packages = open_packages(folder_.path()).value();

@@ -1,5 +1,5 @@
-// What can be set on a device that draws power (a GPU, the CPU's packages), what it tells of itself, and whether a
-// setting may be. Plain values and pure functions; an absent setting is left as it is.
+// The settings of a device that draws power (a GPU, the CPU's packages), its reported state, and whether a setting is allowed.
+// Plain values and pure functions; an absent setting is left unchanged.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ void visit_fields(auto& visit, Is<Settings> auto& settings) {
 struct State {
   gpu::Reading<int64_t> power_mw;
   gpu::Reading<int64_t> limit_mw;      // in force
-  gpu::Reading<int64_t> limit_set_mw;  // asked for
+  gpu::Reading<int64_t> limit_set_mw;  // requested
   gpu::Reading<int64_t> limit_default_mw, limit_min_mw, limit_max_mw;
   gpu::Reading<int64_t> energy_mj;  // counter
   gpu::Reading<int64_t> temperature_c;
@@ -45,12 +45,12 @@ struct State {
 };
 State state_of(const gpu::Gpu& gpu);
 
-// What must be done to a device to undo a setting.
+// The state to restore on a device.
 struct PreviousSetting {
   std::string id;    // of the device, see knob.h
   std::string name;  // for people
   std::optional<int64_t> limit_mw;
-  bool unlock_clocks = false, unlock_memory_clocks = false;  // which ones were locked before is not told by any library
+  bool unlock_clocks = false, unlock_memory_clocks = false;  // no library reports earlier locks
 };
 void visit_fields(auto& visit, Is<PreviousSetting> auto& before) {
   visit("id", before.id);
@@ -60,7 +60,7 @@ void visit_fields(auto& visit, Is<PreviousSetting> auto& before) {
   visit.optional("unlock_memory_clocks", before.unlock_memory_clocks);
 }
 
-// Of the device called `name`: whether `settings` lie within its ranges. The error (kInvalid) names range and value.
+// Of the device called `name`: whether `settings` are within its ranges. The error (kInvalid) names range and value.
 Status check(const Settings& settings, const State& state, const std::string& name);
 
 // "300", "300W", "300.5 W" → 300500; "1200,1500" or "1200" → a range; errors are kInvalid.

@@ -16,7 +16,7 @@ namespace ridge::power {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenStates(100);
-constexpr double kFirstRounds = 0.5;  // of the time, for the fewest rounds: so that more can follow, or none need to
+constexpr double kFirstRounds = 0.5;  // of the time, for the fewest rounds: leaves time for more, or is already enough
 constexpr double kSettle = 0.2;       // of a slice, before it: clocks follow a new limit within tenths of a second
 
 // One slice under one limit.
@@ -27,7 +27,7 @@ struct Visit {
   bool counted = false;  // power by the energy counter
 };
 
-// Looks at the device again and again until it is stopped.
+// Samples the device until it is stopped.
 class Watcher {
  public:
   Watcher(PowerControl& knob, Clock& clock) : clock_(clock), thread_(clock.start([this, &knob] { run(knob); })) {}
@@ -45,7 +45,7 @@ class Watcher {
   Clock& clock_;
   std::atomic<bool> done_ = false;
   std::vector<State> states_;
-  std::jthread thread_;  // last: starts when the rest is there
+  std::jthread thread_;  // last: starts after all other members
 };
 
 std::optional<int64_t> mean_of(const std::vector<State>& states, gpu::Reading<int64_t> State::*member) {
@@ -55,7 +55,7 @@ std::optional<int64_t> mean_of(const std::vector<State>& states, gpu::Reading<in
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
-// Power by the energy counter where there is one and it moved, else by the samples.
+// Power by the energy counter if there is one and it moved, else by the samples.
 void set_power(Visit& visit, const State& before, const State& after, double seconds,
                const std::vector<State>& states) {
   visit.counted = before.energy_mj && after.energy_mj && *after.energy_mj > *before.energy_mj && seconds > 0;
@@ -74,7 +74,7 @@ Result<Visit> visit_limit(PowerControl& knob, const Workload& workload, int64_t 
   Watcher watcher(knob, clock);
   Result<double> rate = workload.rate(slice);
   Result<State> looked = knob.state();
-  const double seconds = to_seconds(clock.now() - begin);  // from look to look, as the counter went
+  const double seconds = to_seconds(clock.now() - begin);  // between samples, by the counter
   std::vector<State> states = watcher.finish();
   if (!rate) return rate.error();
   RIDGE_ASSIGN(State after, std::move(looked));
@@ -110,10 +110,10 @@ CurvePoint point_of(int64_t limit_mw, const std::vector<Visit>& visits, const me
   return point;
 }
 
-// The visits of every limit, in the order of the rounds; of a round that was broken off some have one more.
+// The visits of every limit, in the order of the rounds; an interrupted round gives some one more.
 using Journal = std::vector<std::vector<Visit>>;
 
-// The reference first, as interleave() wants it.
+// The reference first, as interleave() expects.
 std::vector<int64_t> with_reference_first(const SweepOptions& options) {
   std::vector<int64_t> limits = options.limits_mw;
   auto reference = std::find(limits.begin(), limits.end(), options.default_limit_mw);

@@ -1,8 +1,8 @@
-// Runs one workload under several power limits, interleaved, in a new random order each round, so that what drifts (heat,
-// other load) meets all limits alike: performance, power, temperature and clock over the limit.
+// Runs one workload under several power limits, interleaved in a new random order each round, so that slow changes (heat, other
+// load) affect all limits alike: performance, power, temperature and clock over the limit.
 //
-// Whoever calls holds the device (hold.h) and so restores it, whatever happens here. One thread of its own while it runs:
-// it looks at the device ten times a second.
+// The caller holds the device (scoped_setting.h) and so restores it in any case. Uses one thread of its own, which samples the
+// device ten times a second.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ namespace ridge::power {
 
 struct Workload {
   std::string name;  // "GEMM 4096³ fp16 on cuda:0"
-  std::string unit;  // of what is done: "FLOP", "items", "runs"
-  // Works for about `slice`; what it did per second.
+  std::string unit;  // unit of the work: "FLOP", "items", "runs"
+  // Works for about `slice`; returns the work per second.
   std::function<Result<double>(Nanoseconds slice)> rate;
 };
 
-// Runs `once`, which does so much `work`, again and again for about `slice`: what is done per second.
+// Runs `once`, which does `work`, repeatedly for about `slice`: work per second.
 Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once,
                        Clock& clock = system_clock());
 
@@ -51,12 +51,12 @@ struct Sweep {
   bool interrupted = false;
 };
 
-// `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, to which the others are
-// compared. Errors: it has no limit that can be set; one lies outside its range.
+// `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, the reference.
+// Errors: it has no settable limit; one is outside its range.
 Result<SweepOptions> sweep_options(const State& state, const std::string& name, std::optional<int64_t> from_mw,
                                    std::optional<int64_t> to_mw, int steps);
 
-// Error: a limit is refused, the workload fails, the device is lost; interrupted before the first round was whole.
+// Error: a limit is refused, the workload fails, the device is lost; interrupted before the first full round.
 Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options,
                     Clock& clock = system_clock());
 

@@ -23,7 +23,7 @@ CurvePoint point(double limit_w, double rate, double power_w) {
   return made;
 }
 
-// A GPU of 450 W that behaves as the handbook says (L18): 96 % at 335 W, 85 % at 270 W.
+// A GPU of 450 W that follows the handbook (L18): 96 % at 335 W, 85 % at 270 W.
 std::vector<CurvePoint> handbook_gpu() {
   return {point(450, 100, 445), point(400, 99, 396), point(335, 96, 332), point(270, 85, 268), point(200, 62, 199)};
 }
@@ -79,7 +79,7 @@ TEST(PowerWorkload, IsDoneUntilTheSliceIsOver) {
     return Status();
   };
   EXPECT_DOUBLE_EQ(*rate_of(std::chrono::seconds(1), 6, once, clock), 4 * 6 / 1.2);
-  EXPECT_DOUBLE_EQ(*rate_of(std::chrono::milliseconds(1), 6, once, clock), 6 / 0.3);  // once at least
+  EXPECT_DOUBLE_EQ(*rate_of(std::chrono::milliseconds(1), 6, once, clock), 6 / 0.3);  // at least once
   EXPECT_FALSE(rate_of(std::chrono::seconds(1), 1, [] { return Status(Error{Code::kFailed, "lost"}); }, clock));
 }
 
@@ -102,7 +102,7 @@ TEST(SweepOptionsOf, AreTheDevicesRangeOrWhatLiesWithinIt) {
   EXPECT_EQ(sweep_options(state, "it", {}, {}, 2).error().code, Code::kUnsupported);
 }
 
-// The played GPU on a fake clock: a slice takes its time and no more.
+// The fake GPU on a fake clock: a slice takes exactly its time.
 class PowerSweep : public ::testing::Test {
  protected:
   // `rate` by the slice's number from 0, and its limit.
@@ -121,8 +121,8 @@ class PowerSweep : public ::testing::Test {
   int slices_ = 0;
 };
 
-// Performance as the square root of the limit on a device that becomes slower from slice to slice: two in three visits of a
-// limit, over a random order and its reverse.
+// Performance as the square root of the limit on a device that slows down from slice to slice: two in three visits of a limit,
+// over a random order and its reverse.
 TEST_F(PowerSweep, MeasuresTheCurveThroughADrift) {
   options_.limits_mw = {600000, 450000, 300000, 150000};
   options_.default_limit_mw = 450000;
@@ -155,7 +155,7 @@ TEST_F(PowerSweep, EndsEarlyWhereEveryRateIsKnown) {
   EXPECT_NEAR(to_seconds(clock_.now() - begin), 50, 1) << "half of the time for the fewest rounds";
 }
 
-// A look at the device takes 120 ms, in which its counter goes on: over the slice of 200 ms alone it would be 160 W.
+// A sample of the device takes 120 ms, in which its counter continues: over the slice of 200 ms alone it would be 160 W.
 TEST_F(PowerSweep, PowerIsWhatTheCounterGainedOverTheTimeThatItRan) {
   values_.counts_mw = 100000;
   values_.look_takes = std::chrono::milliseconds(120);

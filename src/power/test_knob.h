@@ -1,4 +1,4 @@
-// For the tests: a GPU that is not there, whose power follows its limit.
+// For tests: a fake GPU whose power follows its limit.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace ridge::power {
 
-// Draws what its limit allows. Refuses every change once `changes_left` are made.
+// Draws power up to its limit. Refuses every change once `changes_left` are made.
 class PlayedGpu : public PowerControl {
  public:
   struct Values {
     int64_t limit_mw = 450000;
     std::vector<std::string> changes;  // "limit 300", "lock 1200 1500", "unlock"
     int changes_left = 1000;
-    int64_t counts_mw = 0;                    // what its energy counter counts; 0: it has none
+    int64_t counts_mw = 0;                    // value of its energy counter; 0: none
     std::chrono::milliseconds look_takes{0};  // state()
   };
   explicit PlayedGpu(Values& values, std::string id = "GPU-played", Clock& clock = system_clock())

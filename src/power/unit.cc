@@ -46,8 +46,8 @@ std::string unit_text(const std::string& program, const std::vector<std::string>
                       const std::string& description) {
   std::string command = quoted(program);
   for (const std::string& argument : arguments) command += " " + quoted(argument);
-  // Type, TimeoutStartSec: who starts it hears whether the setting was taken (power/ready.h), before kTimeForSystemd is over.
-  // KillMode: the guard is to outlive a main process that crashes, and not to be ended with it (systemd.kill(5)).
+  // Type, TimeoutStartSec: the starter learns whether the setting was applied (power/ready.h), before kTimeForSystemd ends.
+  // KillMode: the guard must outlive a crashing main process, and not end with it (systemd.kill(5)).
   return fmt::format(
       "# Written by `ridge power set --persist`; `ridge power unpersist` removes it.\n"
       "[Unit]\n"
@@ -76,7 +76,7 @@ Status install_unit(const std::string& text, const UnitOptions& options) {
   if (!options.start) return {};
   Status started = systemctl({"daemon-reload"});
   if (started) started = systemctl({"enable", kUnitName});
-  // Not "enable --now", which leaves alone what runs already: an older setting.
+  // Not "enable --now", which leaves a running, older setting unchanged.
   if (started) started = systemctl({"restart", kUnitName});
   if (started) return {};
   (void)systemctl({"disable", "--now", kUnitName});

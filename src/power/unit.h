@@ -1,5 +1,5 @@
-// A setting that outlives the command: a systemd service that holds it from boot on, by running `ridge power set`, and that
-// restores what was before when it is stopped.
+// A setting that outlives the command: a systemd service that holds it from boot on, by running `ridge power set`, and restores
+// the previous state when stopped.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ std::string unit_text(const std::string& program, const std::vector<std::string>
 
 struct UnitOptions {
   std::string folder = kUnitFolder;
-  bool start = true;  // tell systemd: else the file is all, e.g. for an image that is built
+  bool start = true;  // tell systemd: else only the file, e.g. for an image being built
 };
-// Writes the file, replacing an older one, and starts the service, again if it runs, now and at every boot. Errors: the folder
-// cannot be written (root), no systemd, or the service does not start (with systemctl's words; it is disabled and the file
-// removed again).
+// Writes the file, replacing an older one, and starts or restarts the service, now and at every boot. Errors: the folder cannot
+// be written (root), no systemd, or the service does not start (with systemctl's message; it is disabled and the file removed
+// again).
 Status install_unit(const std::string& text, const UnitOptions& options);
 // Stops the service, which restores, and removes the file. kNotFound: there is none.
 Status remove_unit(const UnitOptions& options);

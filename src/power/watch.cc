@@ -20,7 +20,7 @@ bool ignored(int number) {
   return now.sa_handler == SIG_IGN;
 }
 
-// But for what nohup or a shell has this process ignore: blocked, it would come all the same.
+// Except signals that nohup or a shell makes this process ignore: blocked, they would arrive anyway.
 sigset_t awaited() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -32,9 +32,9 @@ sigset_t awaited() {
 
 enum class Output { kKept, kToStderr };
 
-// With no signal blocked, whatever this process waits for.
+// With no signal blocked, even if this process waits for some.
 Result<pid_t> start(const std::vector<std::string>& command, Output output) {
-  signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
+  signal(SIGCHLD, SIG_DFL);  // if it is ignored, children leave no exit status
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -9,16 +9,16 @@
 
 namespace ridge::power {
 
-// From now on SIGINT, SIGTERM and SIGHUP wait for watch(), but for those that this process ignores (nohup). Call it before
+// From now on SIGINT, SIGTERM and SIGHUP wait for watch(), except those that this process ignores (nohup). Call it before
 // anything is set.
 void hold_signals();
 
-// Without a command: until a signal asks for the end; returns 0. With one: runs it (searched on PATH) and waits for its end;
-// returns its exit status, or 128 + the number of the signal that ended it. A signal that was sent to this process alone is
-// passed on to the command; one from the terminal has reached it already. `now_and_then` is called about once a second.
+// Without a command: until a signal requests the end; returns 0. With one: runs it (searched on PATH) and waits for its end;
+// returns its exit status, or 128 + the number of the signal that ended it. A signal sent to this process alone is forwarded to
+// the command; one from the terminal has already reached it. Calls `now_and_then` about once a second.
 Result<int> watch(const std::vector<std::string>& command, const std::function<void()>& now_and_then);
 
-// Runs a command to its end, its stdout to this process's stderr; kFailed if it ends with another status than 0.
+// Runs a command to its end, its stdout to this process's stderr; kFailed for a nonzero exit status.
 Status run_once(const std::vector<std::string>& command);
 
 }  // namespace ridge::power

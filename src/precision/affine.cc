@@ -10,10 +10,10 @@ namespace {
 constexpr int kInt8Most = 127;
 constexpr int kInt7Most = 63;
 
-// Below the least normal number a scale loses digits, and dividing by it may overflow; such a tensor is all but zero.
+// Below the least normal number a scale loses digits, and dividing by it may overflow; such a tensor is nearly zero.
 bool is_usable(float scale) { return scale >= std::numeric_limits<float>::min(); }
 
-// Ties go to even, as QuantizeLinear rounds. What is not a number becomes 0: a file may hold anything.
+// Ties go to even, like QuantizeLinear. NaN becomes 0: a file may hold anything.
 int rounded(double value) { return std::isnan(value) ? 0 : static_cast<int>(std::nearbyint(value)); }
 
 float largest_magnitude(const std::vector<float>& values, const ChannelLayout& layout, int64_t channel) {

@@ -21,7 +21,7 @@ Affine affine_uint8(const TensorRange& range);
 // int8, zero point 0. −1 … 3 → scale 3/127.
 Affine symmetric_int8(const TensorRange& range);
 
-// Where the values of a channel lie in a tensor, seen as [outer, channel, inner].
+// Positions of a channel's values in a tensor, seen as [outer, channel, inner].
 struct ChannelLayout {
   int64_t outer = 1;
   int64_t channels = 1;
@@ -52,7 +52,7 @@ struct BlockWeights {
       values;  // [column, block, element], unsigned, one per byte; the last block is padded with the middle
   std::vector<float> scales;  // [column, block]
 };
-// The scale is signed, so that the value of largest magnitude is met exactly by −2^(bits − 1).
+// The scale is signed, so that −2^(bits − 1) represents the value of largest magnitude exactly.
 BlockWeights quantise_blocks(const std::vector<float>& matrix, int64_t rows, int64_t columns, int bits,
                              int64_t block_size);
 

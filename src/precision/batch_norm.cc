@@ -29,7 +29,7 @@ bool is_inference_norm(const PassModel& model, const onnx::NodeProto& node) {
          node.output_size() == 1 && integer_attribute(node, "training_mode", 0) == 0 && all_constant(model, node, 1);
 }
 
-// The index of the convolution that makes the normalisation's input for it alone; -1 if there is none.
+// The index of the convolution that produces the input for this normalisation alone; -1 if there is none.
 int convolution_before(PassModel& model, const onnx::NodeProto& norm) {
   const Wiring& wiring = model.wiring();
   auto producer = wiring.producer.find(norm.input(0));
@@ -58,7 +58,7 @@ Result<Scaling> scaling_of(const PassModel& model, const onnx::NodeProto& norm) 
   return scaling;
 }
 
-// False where the sizes do not belong together, as the engine would find too.
+// False if the sizes do not match, which the engine would also reject.
 Result<bool> fold(PassModel& model, onnx::NodeProto& conv, const onnx::NodeProto& norm) {
   const onnx::TensorProto& weight = *model.constant(conv.input(1));
   const std::vector<int64_t> shape(weight.dims().begin(), weight.dims().end());

@@ -8,8 +8,8 @@
 
 namespace ridge::precision {
 
-// Where the convolution's output goes nowhere else and weights and statistics are constants. The convolution takes over the
-// normalisation's output name. Returns how many were folded.
+// Requires a convolution output without other use and constant weights and statistics. The convolution takes over the
+// normalisation's output name. Returns the number of folded nodes.
 Result<int> fold_batch_norms(PassModel& model);
 
 }  // namespace ridge::precision

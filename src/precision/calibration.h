@@ -1,5 +1,5 @@
-// What calibration knows of a tensor: the range of values that a quantised form of it must be able to express. Collected by
-// whoever can run the model; model/ only reads it.
+// Calibration data of a tensor: the range of values that its quantised form must represent. Collected by code that can run the
+// model.
 #pragma once
 
 #include <map>

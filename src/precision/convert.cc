@@ -44,7 +44,7 @@ class Conversion {
   }
 
  private:
-  // Who makes and who reads an FP32 activation.
+  // Producer and readers of an FP32 activation.
   struct Wishes {
     bool made_half = false;
     bool wanted_fp32 = false;
@@ -153,7 +153,7 @@ class Conversion {
       if (form->second.outputs[static_cast<size_t>(slot)] == Slot::kHalf) wishes_of(node.output(slot)).made_half = true;
   }
 
-  // Casts where the tensor is made in one type and wanted in the other; its name goes with the FP32 form if there is one.
+  // Adds Casts where a tensor's producer and reader differ in type; the FP32 form keeps the name if there is one.
   void settle(const std::string& tensor) {
     const Wishes& wishes = wishes_.at(tensor);
     if (wishes.made_half && !wishes.wanted_fp32) {
@@ -164,7 +164,7 @@ class Conversion {
     const bool is_input = model_.wiring().producer.count(tensor) == 0;
     std::string half = half_name(tensor);
     if (wishes.made_half && is_input) {
-      // The input of the model is 16 bits and keeps its name; the FP32 form gets another.
+      // The 16-bit model input keeps its name; the FP32 form gets another.
       cast_input(tensor);
       return;
     }
@@ -246,17 +246,17 @@ class Conversion {
   const ConvertOptions& options_;
   std::string name_;                     // "fp16" or "bf16"
   std::map<int, HalfForm> forms_;        // of the nodes that are converted
-  std::map<std::string, int> formless_;  // how many of which operator
+  std::map<std::string, int> formless_;  // count per operator
   std::map<std::string, HalfFit> fits_;
   std::map<std::string, Wishes> wishes_;
-  std::vector<std::string> ordered_;  // keys of wishes_, as they came
-  std::set<std::string> halved_;      // tensors whose name stands for 16 bits now
+  std::vector<std::string> ordered_;  // keys of wishes_, in order
+  std::set<std::string> halved_;      // tensors whose name now denotes 16 bits
 };
 
-// Weights of this many values and more are stored in 16 bits by store_weights(); the others weigh nothing.
+// store_weights() stores weights of at least this many values in 16 bits; smaller ones are negligible.
 constexpr int64_t kLeastStored = 1024;
 
-// Every large FP32 initialiser in 16 bits, and a Cast that gives it back under its own name.
+// Every large FP32 initialiser in 16 bits, and a Cast back to FP32 under its own name.
 Result<PassReport> store_weights(PassModel& model, Precision precision) {
   PassReport report;
   std::set<std::string> replaced;
@@ -285,7 +285,7 @@ Result<PassReport> store_weights(PassModel& model, Precision precision) {
   return report;
 }
 
-// BF16 came late to many operators, so the model is brought to an opset that has it, where that can be done.
+// Many operators support BF16 only in later opsets, so the model is raised to one of them where possible.
 Result<PassModel> opened(const std::string& file, Precision precision, std::vector<std::string>& notes) {
   if (precision == Precision::kFp16) return PassModel::open(file);
   Result<PassModel> raised = PassModel::open(file, kBf16Opset);

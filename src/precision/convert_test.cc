@@ -49,7 +49,7 @@ TEST(Convert, KeptNodesGetAndGiveFp32) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->kept_nodes, 1);
   EXPECT_EQ(files.count("Cast"), 4);
-  EXPECT_EQ(files.producer("a").op_type(), "Cast");  // FP32 has the name
+  EXPECT_EQ(files.producer("a").op_type(), "Cast");  // the FP32 form has the name
   EXPECT_EQ(files.producer("a_fp16").op_type(), "MatMul");
   EXPECT_EQ(files.producer("r").input(0), "a");
 }

@@ -1,4 +1,4 @@
-// Deviation: how far two sets of outputs of the same model on the same inputs lie apart. Near zero in FP32, where only the
+// Deviation: the distance between two sets of outputs of the same model on the same inputs. Near zero in FP32, where only the
 // order of additions differs; the accuracy guard of lower precisions.
 #pragma once
 
@@ -26,8 +26,8 @@ void visit_fields(auto& visit, Is<Deviation> auto& deviation) {
 // Adds up pairs of tensors. Immutable inputs; one thread.
 class DriftMeter {
  public:
-  // Error when shapes differ, or types that are not both floating point (an FP16 output beside an FP32 one is compared by
-  // value). Two NaNs at one place count as equal; one NaN makes max_abs infinite.
+  // Error when shapes differ, or types that are not both floating point (an FP16 and an FP32 output are compared by value). Two
+  // NaNs at one position count as equal; a single NaN makes max_abs infinite.
   Status add(const TensorView& reference, const TensorView& other);
   Deviation result() const;
 

@@ -1,5 +1,5 @@
-// The numbers in tensors, one by one, whatever their type. Exact for every type that a double can hold: not for integers
-// beyond 2^53. Not for hot loops over large FP32 tensors, which read floats themselves.
+// Single elements of tensors of any type. Exact for every type that a double can hold: not for integers beyond 2^53. Not for
+// hot loops over large FP32 tensors, which read floats directly.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 namespace ridge::precision {
 
 bool is_floating(DataType type);
-bool is_integer(DataType type);  // signed or unsigned; BOOL is not
+bool is_integer(DataType type);  // signed or unsigned; not BOOL
 
-// Element `index` of packed elements. Of BYTES, byte `index` of the block: equal or not is all that counts there.
+// Element `index` of packed elements. For BYTES, byte `index` of the block: only equality matters there.
 double element(DataType type, std::span<const std::byte> data, size_t index);
 // All of them.
 std::vector<double> elements(const TensorView& tensor);
 
 Tensor copy_of(const TensorView& tensor);
 
-// The same values in another type: between floating-point types (rounded to nearest, too large becomes infinite) or between
-// integer types. Errors: any other pair of types; an integer that the type cannot hold. `what` names the tensor.
+// The same values in another type: between floating-point types (rounded to nearest, overflow becomes infinite) or between
+// integer types. Errors: any other pair of types; an integer out of the type's range. `what` names the tensor.
 Result<Tensor> converted(const TensorView& tensor, DataType type, const std::string& what);
 
 }  // namespace ridge::precision

@@ -1,14 +1,14 @@
-// The user's own metric (`ridge tune --eval CMD`): a command that judges a model file and says one number.
+// The user's own metric (`ridge tune --eval CMD`): a command that judges a model file and prints one number.
 //
-// The command is started directly, without a shell: it is split at blanks, with '…', "…" and \ to keep blanks; nothing is
-// expanded but the word part {model}, which becomes the path of the model file. Where no word has it, the path is appended
-// as the last argument. The environment is that of ridge and
+// The command runs without a shell: it is split at blanks, with '…', "…" and \ to keep blanks; only the word part {model} is
+// expanded, to the path of the model file. If no word has it, the path is appended as the last argument. The environment is
+// that of ridge and
 //   RIDGE_MODEL      path of the model file             RIDGE_ENGINE     "onnxruntime", "openvino"
-//   RIDGE_VARIANT    "fp32", "int8", …                  RIDGE_PRECISION  arithmetic precision asked of the engine
+//   RIDGE_VARIANT    "fp32", "int8", …                  RIDGE_PRECISION  arithmetic precision requested of the engine
 //   RIDGE_DEVICE     "cpu"                              RIDGE_THREADS    per session; 0 = the engine's own choice
 //   RIDGE_PLAN       the whole plan as JSON             RIDGE_ENGINE_LIBRARY  path, or empty
-// Standard input is empty, standard error is ridge's own. The last line of standard output that is not blank must be one
-// number; higher is better. The exit status must be 0.
+// Standard input is empty, standard error is ridge's own. The last nonblank line of standard output must be one number; higher
+// is better. The exit status must be 0.
 #pragma once
 
 #include <functional>
@@ -25,23 +25,23 @@ namespace ridge::precision {
 struct EvaluationOptions {
   std::string command;
   std::optional<double> least;  // --eval-min: a model with less fails
-  std::optional<double> drop;   // --eval-drop: so much below the FP32 model's number at most, in the metric's own unit
-  double seconds = 600;         // for one run of the command; then it is killed with all that it started
-  std::function<bool()> interrupted;  // polled; the command is killed then, too; may be empty
+  std::optional<double> drop;   // --eval-drop: allowed loss against the FP32 model's number, in the metric's own unit
+  double seconds = 600;         // for one run of the command; then it is killed with all its children
+  std::function<bool()> interrupted;  // polled; kills the command, too; may be empty
 };
 
-// Without --eval-min and --eval-drop: 1 % of the FP32 model's number may be lost (MLPerf Inference asks quantised models for
-// 99 % of the FP32 reference accuracy: MLCommons, "MLPerf Inference Rules", quality targets).
+// Without --eval-min and --eval-drop: 1 % of the FP32 model's number may be lost (MLPerf Inference requires quantised models to
+// reach 99 % of the FP32 reference accuracy: MLCommons, "MLPerf Inference Rules", quality targets).
 constexpr double kDefaultDropShare = 0.01;
 
-// Errors: an empty command, a quote that is not closed.
+// Errors: an empty command, an unclosed quote.
 Result<std::vector<std::string>> split_command(const std::string& command);
 
-// The number that the command says of that plan's model. Errors, each with the command's name: not found, exit status,
-// killed by a signal, no number, kTimeout, kCancelled.
+// The command's number for that plan's model. Errors, each with the command's name: not found, exit status, killed by a signal,
+// no number, kTimeout, kCancelled.
 Result<double> evaluate(const EvaluationOptions& options, const plan::Plan& plan, const std::string& variant);
 
-// The number on the last line of `output` that is not blank.
+// The number on the last nonblank line of `output`.
 Result<double> number_in(const std::string& output);
 
 struct EvaluationVerdict {

@@ -28,7 +28,7 @@ Result<std::vector<engine::Output>> run(engine::Session& session, const Sample& 
   return outputs;
 }
 
-// The place of each of the reference's outputs among the candidate's.
+// The index of each of the reference's outputs among the candidate's.
 Result<std::vector<size_t>> match(const Answers& reference, const engine::Signature& candidate) {
   std::vector<size_t> places;
   for (const TensorSpec& output : reference.outputs) {
@@ -42,7 +42,7 @@ Result<std::vector<size_t>> match(const Answers& reference, const engine::Signat
   return places;
 }
 
-// The sample in the types that the candidate takes (a model converted with its inputs takes FP16).
+// The sample in the candidate's input types (a model converted with its inputs takes FP16).
 Result<Sample> in_types_of(const engine::Signature& signature, const Sample& sample) {
   Sample result;
   for (size_t i = 0; i < sample.size(); ++i) {
@@ -67,7 +67,7 @@ Result<std::vector<engine::Output>> run_as_taken(engine::Session& session, const
   return run(session, fitting);
 }
 
-// The limit that an output breaks, with figures; empty: none.
+// The violated limit of an output, with figures; empty: none.
 std::string failure_of(const OutputDrift& output, const GuardLimits& limits) {
   const Deviation& drift = output.drift;
   if (!std::isfinite(drift.max_abs) || std::isnan(drift.cosine))

@@ -1,12 +1,12 @@
-// The accuracy guard: whether a candidate's outputs may stand in for the FP32 model's.
+// The accuracy guard: whether a candidate's outputs may replace the FP32 model's.
 //
 // Both run on the same held-out samples; each output is judged by itself, over all samples together. It fails if
 //   - a value is not a number or infinite where the reference is finite, or
 //   - with `max_drift`: its relative L2 distance from the reference is above that, or
 //   - without: its cosine with the reference is below `cosine`, or it is classifier-shaped and the row's largest element
 //     has the same index in fewer than `top1_agreement` of the rows.
-// Classifier-shaped: floating point, rank 2, [rows, classes] with at least two classes; but not a vector that describes its
-// row (an embedding), told by the operator that it comes from: vector_outputs().
+// Classifier-shaped: floating point, rank 2, [rows, classes] with at least two classes; but not a vector that describes its row
+// (an embedding), recognised by its operator: vector_outputs().
 // The largest absolute difference is always reported and never decides.
 #pragma once
 
@@ -27,23 +27,23 @@
 namespace ridge::precision {
 
 struct GuardLimits {
-  double cosine = 0.999;            // at least, for every output
-  double top1_agreement = 0.99;     // at least, for every classifier-shaped one; share of rows
-  std::optional<double> max_drift;  // relative L2 at most, instead of both
-  std::set<std::string> vectors;    // outputs never judged by top-1, however shaped
+  double cosine = 0.999;            // minimum, for every output
+  double top1_agreement = 0.99;     // minimum, for every classifier-shaped one; share of rows
+  std::optional<double> max_drift;  // upper limit of the relative L2, instead of both
+  std::set<std::string> vectors;    // outputs never judged by top-1, of any shape
 };
 
-// Outputs of the graph that come from Tanh or from a normalisation to length or variance (through operators that only move
-// values): their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
+// Outputs of the graph produced by Tanh or a normalisation to length or variance (through operators that only move values):
+// their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
 std::set<std::string> vector_outputs(const model::Graph& graph);
 
 struct OutputDrift {
   std::string name;
   Deviation drift;
   bool classifier = false;
-  int64_t rows = 0;  // that top-1 was compared on; 0 if it was not
+  int64_t rows = 0;  // rows compared by top-1; 0: none
   bool holds = true;
-  std::string failure;  // which limit it breaks, with figures: "cosine 0.9971, at least 0.999"; empty: none
+  std::string failure;  // the violated limit, with figures: "cosine 0.9971, at least 0.999"; empty: none
 };
 void visit_fields(auto& visit, Is<OutputDrift> auto& output) {
   visit_fields(visit, output.drift);
@@ -56,10 +56,10 @@ void visit_fields(auto& visit, Is<OutputDrift> auto& output) {
 
 struct Verdict {
   bool holds = false;
-  std::string sentence;  // why, in whole words
+  std::string sentence;  // why, in full sentences
   std::vector<OutputDrift> outputs;
   Deviation worst;     // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
-  size_t samples = 0;  // that it was judged on
+  size_t samples = 0;  // judged samples
 };
 void visit_fields(auto& visit, Is<Verdict> auto& verdict) {
   visit("holds", verdict.holds);
@@ -69,9 +69,9 @@ void visit_fields(auto& visit, Is<Verdict> auto& verdict) {
   visit("outputs", verdict.outputs);
 }
 
-// What a model answers to samples: taken once of the reference, compared with each candidate.
+// A model's outputs for samples: taken once from the reference, compared with each candidate.
 struct Answers {
-  std::vector<TensorSpec> outputs;              // as the model declares them
+  std::vector<TensorSpec> outputs;              // as declared by the model
   std::vector<std::vector<Tensor>> per_sample;  // in the order of the samples
 };
 
@@ -84,15 +84,15 @@ struct AnswerOptions {
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples,
                            const AnswerOptions& options = {});
 
-// Runs `candidate` on the first samples, as many as `reference` has answers for, and compares. Errors: a run that fails, outputs of
-// other names or shapes; kCancelled.
+// Runs `candidate` on the first samples, as many as `reference` has outputs for, and compares. Errors: a run that fails,
+// outputs with other names or shapes; kCancelled.
 Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
                       const GuardLimits& limits, const std::function<bool()>& interrupted = {});
 
-// The decision alone: what is known of each output against the limits.
+// The decision alone: each output's deviation against the limits.
 Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits);
 
-// Whether outputs with that drift keep the limits, without top-1: for the few rows of one batch.
+// Whether outputs with that deviation meet the limits, without top-1: for the few rows of one batch.
 bool within(const Deviation& drift, const GuardLimits& limits);
 
 bool is_classifier_shaped(const TensorView& output);

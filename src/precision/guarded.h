@@ -1,4 +1,4 @@
-// Runs a pass so that nothing thrown below it leaves this folder.
+// Runs a pass so that no exception leaves this folder.
 #pragma once
 
 #include <exception>
@@ -10,7 +10,7 @@
 
 namespace ridge::precision {
 
-// The result of `pass`; its error, or what it threw, prefixed by what was being done.
+// The result of `pass`; its error, or the exception's, prefixed by what was being done.
 template <typename Pass>
 auto guarded_pass(const std::string& doing, Pass&& pass) -> decltype(pass()) {
   try {

@@ -44,7 +44,7 @@ uint16_t to_fp16(float value) {
 
 uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFFU) > kInfinity32) return static_cast<uint16_t>(bits >> 16 | 0x40U);  // NaN stays one
+  if ((bits & 0x7FFFFFFFU) > kInfinity32) return static_cast<uint16_t>(bits >> 16 | 0x40U);  // NaN stays NaN
   return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 

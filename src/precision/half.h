@@ -1,6 +1,6 @@
-// FP32 values as 16-bit ones, and whether they fit.
-// Sources: IEEE 754-2008, 3.4 and table 3.5 (binary16: 1 sign, 5 exponent and 10 fraction bits, largest 65504, least subnormal
-// 2⁻²⁴) and 4.3.1 (round to nearest, ties to even); BF16 is the upper half of binary32: 8 exponent and 7 fraction bits.
+// FP32 values as 16-bit ones, and whether they fit. Sources: IEEE 754-2008, 3.4 and table 3.5 (binary16: 1 sign, 5 exponent and
+// 10 fraction bits, largest 65504, least subnormal 2⁻²⁴) and 4.3.1 (round to nearest, ties to even); BF16 is the upper half of
+// binary32: 8 exponent and 7 fraction bits.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ uint16_t to_fp16(float value);  // 1 → 0x3C00, 65520 → infinity (0x7C00), 2�
 uint16_t to_bf16(float value);  // 1 → 0x3F80, 1 + 2⁻⁸ → 0x3F80 (tie), 1 + 3·2⁻⁸ → 0x3F82 (tie)
 float largest_half(Precision precision);
 
-// What happens to values in 16 bits.
+// The effect of 16 bits on values.
 struct HalfFit {
   int64_t infinite_stand_ins = 0;  // finite values of at least 0.9 · FLT_MAX: they stand for infinity (attention masks)
   int64_t too_large = 0;           // other finite values that would become infinite
@@ -25,7 +25,7 @@ struct HalfFit {
 };
 HalfFit fit_of(const std::vector<float>& values, Precision precision);
 
-// Packed. Fakes for infinity become the largest finite value, so that 0 times them is 0.
+// Packed. Values that stand for infinity become the largest finite value, so that 0 times them is 0.
 std::string half_bytes(const std::vector<float>& values, Precision precision);
 
 }  // namespace ridge::precision

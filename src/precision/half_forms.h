@@ -1,4 +1,4 @@
-// Which inputs and outputs of a node can be 16-bit floating point, by its operator's schema.
+// The inputs and outputs of a node that can be 16-bit floating point, by its operator's schema.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct HalfForm {
   std::vector<Slot> outputs;
 };
 
-// `fp32_inputs`, `fp32_outputs`: which of them are FP32 in the model. nullopt: no schema at this opset, no 16-bit type where the
-// operator takes and gives FP32, or a body.
+// `fp32_inputs`, `fp32_outputs`: the FP32 ones in the model. nullopt: no schema at this opset, no 16-bit type for the
+// operator's FP32 operands, or a body.
 std::optional<HalfForm> half_form(const onnx::NodeProto& node, int64_t opset, Precision precision,
                                   const std::vector<bool>& fp32_inputs, const std::vector<bool>& fp32_outputs);
 

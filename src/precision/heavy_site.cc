@@ -21,7 +21,7 @@ int64_t elements_of(const onnx::TensorProto& tensor) {
   return count;
 }
 
-// Fills in the bias; false where there is one that cannot become an integer constant of a value per channel.
+// Fills in the bias; false for a bias that cannot become an integer constant with one value per channel.
 bool take_bias(const PassModel& model, const onnx::NodeProto& node, int64_t channels, Site& site) {
   if (node.input_size() < 3 || node.input(2).empty()) return true;
   const onnx::TensorProto* bias = float_constant(model, node, 2);

@@ -6,7 +6,7 @@
 namespace ridge::precision {
 namespace {
 
-// Neighbours in pairs into the lower half.
+// Merges neighbouring pairs into the lower half.
 void merge_pairs(std::vector<int64_t>& bins) {
   for (size_t i = 0; i < bins.size() / 2; ++i) bins[i] = bins[2 * i] + bins[2 * i + 1];
   std::fill(bins.begin() + static_cast<std::ptrdiff_t>(bins.size() / 2), bins.end(), 0);
@@ -19,7 +19,7 @@ void Histogram::widen(double largest) {
     above_.assign(kBins, 0);
     below_.assign(kBins, 0);
   }
-  // A little more than the largest, so that it falls into the last bin and not behind it.
+  // Slightly more than the largest, so that it falls into the last bin.
   if (width_ == 0) width_ = largest * (1 + 1e-9) / static_cast<double>(kBins);
   while (largest >= width_ * static_cast<double>(kBins)) {
     width_ *= 2;
@@ -97,7 +97,7 @@ std::vector<double> Histogram::magnitudes(size_t bins) const {
       const double inside = std::min(to, static_cast<double>(at) + 1) - std::max(from, static_cast<double>(at));
       result[at] += count * inside / unit;
     }
-    // The bin of the largest value reaches beyond it; what lies there belongs to the last bin.
+    // The bin of the largest value reaches beyond it; values there belong to the last bin.
     if (to > static_cast<double>(bins))
       result[bins - 1] += count * (to - std::max(from, static_cast<double>(bins))) / unit;
   }

@@ -1,8 +1,8 @@
-// Histogram: how often a tensor takes which values, in one pass and in fixed memory.
+// Histogram: the distribution of a tensor's values, in one pass and in fixed memory.
 //
-// Bins of equal width lie on both sides of zero. When a value lies beyond the last bin, the width is doubled and
-// neighbouring bins are merged, as often as needed; so of the bins on the wider side more than half are in use, unless the
-// first values were the largest. Not a number and infinity are counted apart.
+// Bins of equal width lie on both sides of zero. A value beyond the last bin doubles the width and merges neighbouring bins, as
+// often as needed; so more than half of the bins on the wider side are in use, unless the first values were the largest. NaN
+// and infinity are counted separately.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@ namespace ridge::precision {
 
 class Histogram {
  public:
-  static constexpr size_t kBins =
-      4096;  // on each side: at least the 2048 in use that the entropy method is published with
+  static constexpr size_t kBins = 4096;  // on each side: at least the 2048 used bins of the published entropy method
 
   void add(std::span<const float> values);
   bool empty() const { return total_ == 0; }
@@ -25,12 +24,13 @@ class Histogram {
 
   // The value below which that share of all values lies, 0 … 1: linear inside a bin, and never beyond minimum or maximum.
   double quantile(double share) const;
-  // Of absolute values: `bins` bins of equal width from 0 to the largest; bins that do not divide evenly are shared out.
+  // Of absolute values: `bins` bins of equal width from 0 to the largest; bins that do not divide evenly are split in
+  // proportion.
   std::vector<double> magnitudes(size_t bins) const;
 
  private:
   void widen(double largest);
-  double width_ = 0;                    // of a bin; 0 until the first value that is not 0
+  double width_ = 0;                    // of a bin; 0 until the first nonzero value
   std::vector<int64_t> above_, below_;  // [0, width), [width, 2·width) …; below_ mirrored, without 0
   int64_t zeros_ = 0;                   // exactly 0
   double minimum_ = 0, maximum_ = 0;

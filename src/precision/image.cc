@@ -42,7 +42,7 @@ Result<std::vector<double>> per_channel(const std::vector<double>& given, const 
                fmt::format("{} has {} values, the input has {} channels", option, given.size(), channels)};
 }
 
-// The dimension that the model has, or else the one asked for.
+// The model's dimension, or else the requested one.
 Result<int64_t> side(int64_t model, int64_t asked, const TensorSpec& input) {
   if (model > 0 && asked > 0 && model != asked)
     return Error{Code::kInvalid, fmt::format("--image-size asks for {} pixels where input '{}' of shape {} has {}",
@@ -52,7 +52,7 @@ Result<int64_t> side(int64_t model, int64_t asked, const TensorSpec& input) {
                                            input.name, shape_text(input.shape))};
 }
 
-// Pixels of what is cut out of, or all of, the resized picture.
+// Pixels of the crop, or all, of the resized picture.
 struct Frame {
   int width, height;  // after resizing
   int left, top;      // of the model's part

@@ -72,7 +72,7 @@ TEST_F(ImageTest, ShapeTellsTheLayoutAndOptionsTheStatistics) {
 }
 
 TEST_F(ImageTest, CropTakesTheMiddle) {
-  // 300 wide, 100 high: of the middle square, the left half is red, the right half blue; the ends are cut off.
+  // 300 wide, 100 high: in the middle square, the left half is red, the right half blue; the ends are cut off.
   ImageOptions options;
   options.mean = {0};
   options.deviation = {1};

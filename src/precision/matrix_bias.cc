@@ -57,7 +57,7 @@ class Fusion {
     return pair;
   }
 
-  // The Add of a constant value per column that alone reads the product.
+  // The Add of a constant per column that is the product's only reader.
   std::optional<Pair> sum_behind(const std::string& product, int64_t columns, size_t rank) {
     const Wiring& wiring = model_.wiring();
     if (wiring.uses_of(product) != 1 || wiring.is_fixed(product)) return std::nullopt;

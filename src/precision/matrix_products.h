@@ -1,4 +1,4 @@
-// What the passes that quantise only matrix multiplications with constant FP32 weights share: finding them, and their weights.
+// Shared by the passes that quantise only matrix multiplications with constant FP32 weights: finding them, and their weights.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace ridge::precision {
 
 struct ProductPass {
   std::function<bool(const onnx::NodeProto&)> fits;  // whether the pass has a form for this node
-  // Puts that form into the model; false, with a note in the report, where the weights do not allow it.
+  // Writes that form into the model; false, with a note in the report, if the weights do not allow it.
   std::function<Result<bool>(const Site&, PassReport&)> replace;
 };
 
-// Every product that fits and is not to be kept. Error: none is left to quantise.
+// Every suitable multiplication that is not excluded. Error: none is left to quantise.
 Result<PassReport> quantise_products(PassModel& model, const QuantiseOptions& options, const ProductPass& pass);
 
 struct WeightMatrix {

@@ -133,7 +133,7 @@ Result<int64_t> write_model(onnx::ModelProto& model, const std::string& folder, 
 }
 
 Status check_model(onnx::ModelProto& model) {
-  // As in model::read(): large tensors are empty ones while the checker looks, so that it reads no data.
+  // As in model::read(): large tensors are empty during the check, so that it reads no data.
   std::vector<std::pair<onnx::TensorProto*, onnx::TensorProto>> aside;
   for (onnx::TensorProto* tensor : tensors_of(model)) {
     if (!is_external(*tensor) && stored_bytes(*tensor) < kLeastExternal) continue;

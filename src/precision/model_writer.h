@@ -16,12 +16,12 @@ namespace ridge::precision {
 inline constexpr int64_t kLargestEmbedded = 2'000'000'000;
 
 // Weights stay in the file up to `most_embedded` bytes in all; beyond that those of 1 KiB and more go to `path` + ".data".
-// `folder`: where the model's present external data lies; it may be the target's own, and the target's own data file. Replaces
-// the files only when all is written. Returns the bytes of both. The model's tensors are moved from.
+// `folder`: location of the model's current external data; may be the target's own, and the target's own data file. Replaces
+// the files only when all is written. Returns the bytes of both. Moves from the model's tensors.
 Result<int64_t> write_model(onnx::ModelProto& model, const std::string& folder, const std::string& path,
                             int64_t most_embedded = kLargestEmbedded);
 
-// ONNX's checker on a model whose values may be anywhere. Error: what it found.
+// ONNX's checker on a model with its values in any location. Error: its finding.
 Status check_model(onnx::ModelProto& model);
 
 }  // namespace ridge::precision

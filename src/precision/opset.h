@@ -1,4 +1,4 @@
-// Brings a model to a newer opset of ai.onnx, where a pass needs operators of that age.
+// Raises a model to a newer opset of ai.onnx, if a pass needs its operators.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ class ModelProto;
 
 namespace ridge::precision {
 
-// Does nothing if the model is as new already. By ONNX's version converter; error: what it cannot convert.
+// Does nothing if the model is new enough. Uses ONNX's version converter; error: what it cannot convert.
 Status raise_opset(onnx::ModelProto& model, int64_t least);
 
 // The IR version that came with an opset: onnx/helper.py, VERSION_TABLE.

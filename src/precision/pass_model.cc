@@ -19,7 +19,7 @@
 namespace ridge::precision {
 namespace {
 
-// Every name that a body of a loop or branch mentions: some of them are tensors of the graph around it.
+// Every name mentioned in a body of a loop or branch: some are tensors of the surrounding graph.
 void collect_mentions(const onnx::GraphProto& body, std::set<std::string>& names) {
   for (const onnx::NodeProto& node : body.node()) {
     names.insert(node.input().begin(), node.input().end());
@@ -49,8 +49,8 @@ Wiring wiring_of(const onnx::GraphProto& graph) {
   return wiring;
 }
 
-// Initialisers that are listed as inputs too (as files before IR version 4 had to) are defaults that are never fed; as inputs
-// they would not be constants for an engine.
+// Initialisers also listed as inputs (required before IR version 4) are defaults that are never fed; as inputs they would not
+// be constants for an engine.
 void drop_default_inputs(onnx::GraphProto& graph) {
   std::set<std::string> initialisers;
   for (const onnx::TensorProto& tensor : graph.initializer()) initialisers.insert(tensor.name());

@@ -1,5 +1,5 @@
-// A model file opened for a pass: checked, its functions expanded, every node named, all weights at hand; and the file that
-// comes out of it. One thread.
+// A model file opened for a pass: checked, its functions expanded, every node named, all weights available; and the output
+// file. One thread.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct Graph;
 
 namespace ridge::precision {
 
-// One place where a tensor is read.
+// One read of a tensor.
 struct Use {
   int node = 0;  // index in the graph
-  int slot = 0;  // which input of it
+  int slot = 0;  // index of the node's input
 };
 
-// Who makes and who reads each tensor of the main graph. Valid until a node or an initialiser is added or removed.
+// Producer and readers of each tensor of the main graph. Valid until a node or an initialiser is added or removed.
 struct Wiring {
   std::unordered_map<std::string, int> producer;
   std::unordered_map<std::string, std::vector<Use>> uses;
@@ -41,15 +41,15 @@ struct Wiring {
   std::set<std::string> outputs;                   // of the model
   std::set<std::string> body_reads;                // names that bodies of loops and branches mention
 
-  int uses_of(const std::string& tensor) const;  // 0 if nothing reads it; bodies and outputs do not count
+  int uses_of(const std::string& tensor) const;  // 0 if unread; bodies and outputs do not count
   bool is_constant(const std::string& tensor) const { return constants.count(tensor) > 0; }
-  // Known outside by its name, so it keeps its name and its type.
+  // Visible outside by its name, so it keeps its name and type.
   bool is_fixed(const std::string& tensor) const { return outputs.count(tensor) + body_reads.count(tensor) > 0; }
 };
 
 class PassModel {
  public:
-  // Brings the model to `least_opset` at least. Errors: as model::read(), and a model that cannot be brought there.
+  // Raises the model to `least_opset` at least. Errors: as model::read(), and a model that cannot be raised.
   static Result<PassModel> open(const std::string& file, int64_t least_opset = 0);
 
   PassModel(PassModel&& other) noexcept;
@@ -61,32 +61,32 @@ class PassModel {
   const onnx::TensorProto* constant(const std::string& tensor) const;  // null if it is none
   const Wiring& wiring() const { return wiring_; }
   void rewire();  // after nodes or initialisers changed
-  Status sort();  // brings added nodes to where they can run, and rewires
+  Status sort();  // moves added nodes to where they can run, and rewires
 
-  // kInvalid and nullopt where inference found nothing.
+  // kInvalid and nullopt if inference found nothing.
   DataType type_of(const std::string& tensor) const;
   std::optional<Shape> shape_of(const std::string& tensor) const;
   bool has(const std::string& tensor) const;
 
   int64_t opset() const;  // of ai.onnx
   void import(const std::string& domain, int64_t version);
-  std::string unused_name(const std::string& wanted);  // of a tensor or node; taken from then on
+  std::string unused_name(const std::string& wanted);  // of a tensor or node; reserved from then on
 
-  // The names they get: as wanted, or with a number behind it.
-  std::string add_tensor(const std::string& wanted, DataType type, const Shape& shape);  // an activation to be made
+  // The resulting names: as requested, or with a number appended.
+  std::string add_tensor(const std::string& wanted, DataType type, const Shape& shape);  // a new activation
   std::string add_constant(const std::string& wanted, int32_t type, const Shape& shape, std::string bytes);
   onnx::NodeProto& add_node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
                             const std::string& output);
   void remove_nodes(const std::set<int>& indices);
   void remove_constants(const std::set<std::string>& names);
 
-  // [elements] FP32 values of an initialiser, from the file beside the model if they are there. Error: not FP32, or unreadable.
+  // [elements] FP32 values of an initialiser, from the external file if necessary. Error: not FP32, or unreadable.
   Result<std::vector<float>> values(const onnx::TensorProto& tensor) const;
 
-  // Drops initialisers that nothing reads and descriptions of tensors that are gone, sorts the nodes, runs ONNX's checker and
-  // writes. Returns the bytes written. The model is used up.
+  // Drops unread initialisers and descriptions of removed tensors, sorts the nodes, runs ONNX's checker and writes. Returns the
+  // bytes written. Consumes the model.
   Result<int64_t> write(const std::string& out_file);
-  // The same without the checker: it wants a rank of every output, engines do not.
+  // The same without the checker: it requires a rank of every output, engines do not.
   Result<int64_t> write_unchecked(const std::string& out_file);
 
  private:
@@ -99,7 +99,7 @@ class PassModel {
   void name_nodes(const model::Graph& described);
   void note_tensors(const model::Graph& described);
   void remove_unused();
-  Status complete();  // all of write() but checking and writing
+  Status complete();  // write() without checking and writing
 
   std::unique_ptr<onnx::ModelProto> proto_;
   std::string folder_;  // of the file, for external data

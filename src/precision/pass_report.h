@@ -1,4 +1,4 @@
-// What a pass over a model file did.
+// The result of a pass over a model file.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace ridge::precision {
 struct PassReport {
   std::string file;                // that was written
   int changed_nodes = 0;           // compute in the new precision
-  int kept_nodes = 0;              // could have, but were kept as they are: asked for, or for a reason given in `notes`
-  std::vector<std::string> notes;  // whole sentences, for people
-  int64_t bytes = 0;               // [bytes] of the file and of the data file beside it, if there is one
+  int kept_nodes = 0;              // suitable but kept: by request, or for a reason given in `notes`
+  std::vector<std::string> notes;  // full sentences, for people
+  int64_t bytes = 0;               // [bytes] of the file and its data file, if any
 };
 
 }  // namespace ridge::precision

@@ -1,4 +1,4 @@
-// Pictures as pixels: the one place that knows stb's decoder and resizer.
+// Pictures as pixels: the only wrapper of stb's decoder and resizer.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct Picture {
   std::vector<uint8_t> pixels;  // [row, column, channel]
 };
 
-// A JPEG or PNG file's bytes, turned into that many channels. Errors: neither, damaged, more than 100 million pixels.
+// Decodes a JPEG or PNG file into that many channels. Errors: neither, damaged, more than 100 million pixels.
 Result<Picture> decode(std::string_view file, int channels);
 
-// Triangle filter, widened when the picture becomes smaller, so that no pixel is passed over (as Pillow's BILINEAR does).
+// Triangle filter, widened when the picture becomes smaller, so that every pixel counts (like Pillow's BILINEAR).
 Result<Picture> resized(const Picture& picture, int width, int height);
 
 }  // namespace ridge::precision

@@ -1,5 +1,4 @@
-// What the passes of precision/ write, in the engine: it loads, the engine runs it in integers, and the answers are near
-// those of FP32. Here because model/ knows no engine.
+// Output of the passes of precision/ in the engine: it loads, runs in integers, and its results are near FP32.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -39,7 +38,7 @@ zoo::Blueprint small_cnn() {
   return b.blueprint();
 }
 
-// Products of matrices as transformers have them, and one as perceptrons do.
+// Matrix multiplications as in transformers, and one as in perceptrons.
 zoo::Blueprint small_mlp() {
   zoo::GraphBuilder b("mlp", 17);
   zoo::Value x = b.input("input", DataType::kFp32, {std::string("batch"), int64_t{64}});
@@ -126,7 +125,7 @@ class PrecisionPasses : public testing::Test {
     return product / std::sqrt(aa * bb);
   }
 
-  // Of the file that the engine made of what cosine() ran last.
+  // Of the engine's optimised file from the last cosine() run.
   std::map<std::string, int> kernels() {
     auto graph = model::read_optimised(path("optimised"));
     EXPECT_TRUE(graph.ok());

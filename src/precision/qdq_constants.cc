@@ -15,11 +15,11 @@ namespace {
 
 using Shape64 = std::vector<int64_t>;
 
-// A weight as nodes share it: the same values, channels and factor.
+// A weight as shared by nodes: the same values, channels and factor.
 using WeightKey = std::tuple<std::string, int, float>;
 
 struct QuantisedWeight {
-  std::string dequantised;    // what nodes read
+  std::string dequantised;    // read by nodes
   std::vector<float> scales;  // one, or one per channel
 };
 
@@ -79,7 +79,7 @@ class Constants {
     return values;
   }
 
-  // Weight scales below these would push a bias of this site out of 32 bits.
+  // Weight scales below these would make a bias of this site overflow 32 bits.
   Status prepare(const Site& site) {
     std::vector<float>& least = least_scales_[key_of(site)];
     least.resize(static_cast<size_t>(channels_of(site)), 0);

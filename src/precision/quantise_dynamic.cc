@@ -71,7 +71,7 @@ class DynamicPass {
     return true;
   }
 
-  // One DynamicQuantizeLinear per tensor, whoever reads it.
+  // One DynamicQuantizeLinear per tensor, shared by its readers.
   const Activation& quantised_input(const std::string& tensor) {
     auto [entry, is_new] = activations_.try_emplace(tensor);
     if (!is_new) return entry->second;
@@ -119,13 +119,13 @@ class DynamicPass {
     return model_.add_constant(site.bias + "_scaled", onnx::TensorProto::FLOAT, shape, bytes_of(values));
   }
 
-  // A node between, named after the tensor it works for.
+  // An intermediate node, named after its tensor.
   std::string add(const std::string& op, const std::string& tensor, const std::string& suffix,
                   const std::vector<std::string>& inputs) {
     return model_.add_node(op, tensor + "_" + op, inputs, model_.unused_name(tensor + suffix)).output(0);
   }
 
-  // The last node of the chain has the name and the output of the one it stands for.
+  // The last node of the chain takes the name and output of the original.
   void finish(const std::string& op, const onnx::NodeProto& original, const std::vector<std::string>& inputs) {
     model_.add_node(op, original.name(), inputs, original.output(0)).set_name(original.name());
   }

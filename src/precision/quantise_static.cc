@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kPerChannelOpset = 13;  // of DequantizeLinear with an axis
 
-// Opened, raised to an opset that can express the result, normalisations and biases made part of the operators before them.
+// Opened, raised to a sufficient opset, normalisations and biases fused into the operators before them.
 Result<PassModel> prepared(const std::string& file) {
   RIDGE_ASSIGN(PassModel model, PassModel::open(file, kPerChannelOpset));
   RIDGE_ASSIGN([[maybe_unused]] const int folded, fold_batch_norms(model));
@@ -63,7 +63,7 @@ Result<bool> has_finite_constants(PassModel& model, const Site& site) {
   return true;
 }
 
-// The sites that remain when all that lack a range or have impossible weights are left out; a note for each of those.
+// The sites left after dropping those without a range or with unsuitable weights; a note for each of those.
 Result<Sites> usable_sites(PassModel& model, const TensorRanges& ranges, const QuantiseOptions& options,
                            std::vector<std::string>& notes) {
   std::set<int> excluded;
@@ -106,7 +106,7 @@ class ActivationQuantiser {
 
   const std::map<std::string, Affine>& affine() const { return affine_; }
 
-  // Adds the pairs and lets nodes read what comes out of them. Node indices stay; new nodes come behind.
+  // Adds the pairs and connects nodes to their outputs. Node indices stay; new nodes are appended.
   void insert_pairs() {
     const Wiring wiring = model_.wiring();
     for (const auto& [tensor, source] : sites_.ranged) insert_pair(wiring, tensor, source);
@@ -120,7 +120,7 @@ class ActivationQuantiser {
 
   void insert_pair(const Wiring& wiring, const std::string& tensor, const std::string& source) {
     const bool made_in_integers = made_.count(tensor) > 0;
-    std::string real = tensor;  // what QuantizeLinear reads
+    std::string real = tensor;  // input of QuantizeLinear
     const bool takes_name = made_in_integers && wiring.is_fixed(tensor);
     if (takes_name) real = rename_output(wiring.producer.at(tensor), tensor);
     const Parameters& parameters = parameters_of(source);
@@ -143,7 +143,7 @@ class ActivationQuantiser {
     return std::find(site->activations.begin(), site->activations.end(), use.slot) != site->activations.end();
   }
 
-  // An output of the model keeps its name behind the pair, so the node before it needs another.
+  // An output of the model keeps its name behind the pair, so its producer needs another.
   std::string rename_output(int index, const std::string& tensor) {
     onnx::NodeProto& node = model_.node(index);
     std::string name = model_.unused_name(tensor + "_real");
@@ -174,9 +174,9 @@ class ActivationQuantiser {
   PassModel& model_;
   const Sites& sites_;
   bool symmetric_;
-  std::map<std::string, Affine> affine_;          // by tensor, and by the tensor whose range it is
-  std::set<std::string> made_;                    // by nodes that give their output in integers
-  std::map<std::string, Parameters> parameters_;  // by the tensor whose range it is
+  std::map<std::string, Affine> affine_;          // by tensor, and by the tensor that provides the range
+  std::set<std::string> made_;                    // by nodes with integer output
+  std::map<std::string, Parameters> parameters_;  // by the tensor that provides the range
 };
 
 // ------------------------------------------------------------------------------------------------------------ report

@@ -139,7 +139,7 @@ TEST(QuantiseStatic, ValuesThatOnlyMoveKeepTheirScale) {
               ElementsAre(std::lround(0.5F / scale), std::lround(1 / scale), std::lround(1.5F / scale)));
 }
 
-// As in a transformer: a product with weights takes integers, what stands around it does not.
+// As in a transformer: multiplications with weights take integers, their neighbours do not.
 TEST(QuantiseStatic, MatrixProductsGiveFloatsToFloats) {
   PassFiles files(R"((float[N, M, 2] x) => (float[N, M, 2] y)
     <float[2, 2] w = {1, 0.5, -2, 0.25}, float[2] b = {1, 1}>
@@ -156,7 +156,7 @@ TEST(QuantiseStatic, MatrixProductsGiveFloatsToFloats) {
   EXPECT_THAT(integers_of(files.constant("w_quantized")), ElementsAre(64, 127, -127, 64));  // columns
 }
 
-// ONNX Runtime would make a Gemm of it too late.
+// ONNX Runtime would fuse it into a Gemm too late.
 TEST(QuantiseStatic, BiasOfAMatrixProductBecomesPartOfIt) {
   PassFiles files(R"((float[N, 4, 2] x) => (float[N, 4, 2] y, float[N, 4, 2] z)
     <float[2, 2] w = {1, 0.5, -2, 0.25}, float[1, 1, 2] b = {1, 1}>

@@ -20,10 +20,10 @@ namespace ridge::precision {
 namespace {
 
 constexpr size_t kEntropyBins = 2048;
-// [bytes] of exposed outputs asked for in one run. A model with more activations runs several times per sample.
+// [bytes] of exposed outputs per run. A model with more activations runs several times per sample.
 constexpr size_t kBytesAtOnce = size_t{512} << 20;
 
-// Σ p·ln(p/q) of both normalised; infinite where q misses what p has.
+// Σ p·ln(p/q) of both normalised; infinite if q is zero where p is not.
 double divergence(std::span<const double> p, std::span<const double> q) {
   double p_sum = 0, q_sum = 0;
   for (size_t i = 0; i < p.size(); ++i) {
@@ -40,8 +40,7 @@ double divergence(std::span<const double> p, std::span<const double> q) {
   return sum;
 }
 
-// What the first `kept` bins become when they are expressed in `levels` levels: each level's total is spread evenly over
-// those of its bins that are not empty.
+// The first `kept` bins expressed in `levels` levels: each level's total is spread evenly over its nonempty bins.
 void quantise_bins(std::span<const double> bins, size_t kept, size_t levels, std::vector<double>& result) {
   result.assign(kept, 0);
   for (size_t level = 0; level < levels; ++level) {
@@ -57,10 +56,10 @@ void quantise_bins(std::span<const double> bins, size_t kept, size_t levels, std
   }
 }
 
-// A tensor whose range is wanted, and where a run has it: it is an input of the model, or an output of the exposed one.
+// A tensor whose range is needed, and its source in a run: an input of the model, or an output of the exposed one.
 struct TensorTap {
   int input = -1, output = -1;
-  size_t bytes = 0;  // of an output, as last seen
+  size_t bytes = 0;  // of an output, from the last run
   Histogram histogram;
 };
 
@@ -76,7 +75,7 @@ void add_values(const TensorView& tensor, Histogram& histogram) {
   if (is_floating(tensor.type)) histogram.add(floats_of(tensor));
 }
 
-// What an output will take; open dimensions count as 1 until the first run has shown them.
+// An output's expected size; open dimensions count as 1 until the first run.
 size_t expected_bytes(const TensorSpec& spec) {
   Shape shape = spec.shape;
   for (int64_t& dimension : shape) dimension = std::max<int64_t>(dimension, 1);
@@ -156,7 +155,7 @@ Result<std::unique_ptr<engine::Session>> open_exposed(const plan::Plan& plan, co
   return session;
 }
 
-// Where the exposed model is written.
+// Path of the exposed model.
 struct Place {
   std::optional<TemporaryFolder> own;
   std::string folder;
@@ -171,7 +170,7 @@ Result<Place> place_for(const ObserveOptions& options) {
   return place;
 }
 
-// Removed at the end also from a folder that stays.
+// Removed at the end even if the folder stays.
 struct ExposedFile {
   std::string path;
   ~ExposedFile() {
@@ -220,7 +219,7 @@ std::optional<TensorRange> range_of(const Histogram& histogram, const RangeOptio
     const double largest = std::max(std::abs(range.minimum), std::abs(range.maximum));
     const size_t kept = entropy_threshold(histogram.magnitudes(kEntropyBins));
     const double threshold = largest * static_cast<double>(kept) / static_cast<double>(kEntropyBins);
-    // Values that all lie far from zero would be cut off altogether.
+    // Values that are all far from zero would be clipped completely.
     if (range.minimum < threshold && range.maximum > -threshold)
       range = {std::max(range.minimum, -threshold), std::min(range.maximum, threshold)};
   }

@@ -1,7 +1,7 @@
-// Ranges of a model's activations: what static quantisation must be able to express. The FP32 model runs with its
-// activations as outputs, sample by sample; of each only a histogram is kept, so memory does not grow with the samples.
+// Ranges of a model's activations, which static quantisation must represent. The FP32 model runs with its activations as
+// outputs, sample by sample; only a histogram of each is kept, so memory does not grow with the samples.
 //
-//   min-max      every value seen fits; one outlier costs all others resolution
+//   min-max      every observed value fits; one outlier costs all others resolution
 //   percentile   the values between the two quantiles that leave `percentile` of them inside, the same share out on each side
 //   entropy      the threshold t whose 128 levels lose least information (Kullback-Leibler divergence) against the values'
 //                distribution. Source: S. Migacz, "8-bit Inference with TensorRT", GPU Technology Conference 2017 (S7310),
@@ -31,21 +31,21 @@ struct RangeOptions {
 };
 std::string describe(const RangeOptions& options);  // "min-max", "percentile 99.99", "entropy"
 
-// What a distribution comes to; nullopt if it is empty.
+// The range of a distribution; nullopt if it is empty.
 std::optional<TensorRange> range_of(const Histogram& histogram, const RangeOptions& options);
 
 // Index m: bins 0 … m − 1 of `magnitudes` are kept, everything beyond is clipped; `levels` ≤ m ≤ the number of bins.
 size_t entropy_threshold(std::span<const double> magnitudes, size_t levels = 128);
 
-// Which values the activations of a model took: enough for the ranges of every method.
+// The observed values of a model's activations: enough for the ranges of every method.
 struct Activations {
   std::map<std::string, Histogram> tensors;
-  size_t samples = 0;              // that were run
+  size_t samples = 0;              // samples run
   std::vector<std::string> notes;  // e.g. values that are not finite, and where
 };
 
 struct ObserveOptions {
-  double seconds = 0;                 // no further sample when this much time has passed; 0 = no limit
+  double seconds = 0;                 // no further sample after this time; 0 = no limit
   std::string folder;                 // for the model with exposed activations; empty: the system's temporary one
   std::function<bool()> interrupted;  // polled between samples; may be empty
   std::function<void(double share)> progress;  // may be empty
@@ -57,7 +57,7 @@ Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec
                             const std::vector<std::string>& tensors, std::span<const Sample> samples,
                             const ObserveOptions& options = {});
 
-// Of the tensors that held something finite.
+// Of the tensors with any finite value.
 TensorRanges ranges_of(const Activations& activations, const RangeOptions& options);
 
 }  // namespace ridge::precision

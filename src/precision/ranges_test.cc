@@ -86,7 +86,7 @@ TEST(Ranges, EntropyClipsALongThinTail) {
 
 TEST(Ranges, EntropyKeepsAnEvenSpreadWhole) { EXPECT_EQ(entropy_threshold(std::vector<double>(2048, 10)), 2048u); }
 
-// The histogram's bin that holds all of these values begins below them, and so did the range.
+// The histogram's bin of all these values begins below them, and so did the range.
 TEST(Ranges, EntropyKeepsTheEndsInOrderWhereAllValuesLieFarFromZero) {
   Histogram histogram;
   histogram.add(std::vector<float>{1, 1, 1, 1.0001f});

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kRecorded = "request-";  // begins the names of what `ridge serve --record` writes
+constexpr std::string_view kRecorded = "request-";  // prefix of the names of files written by `ridge serve --record`
 constexpr std::string_view kForms = "give a .npy or .npz file, a picture (.jpg, .png), or a folder of one kind of them";
 
 enum class Kind { kNpy, kNpz, kImage };
@@ -31,13 +31,13 @@ std::optional<Kind> kind_of(const fs::path& path) {
   return std::nullopt;
 }
 
-// The files that together give all inputs of some samples: one .npz, or one file per input.
+// The files that together provide all inputs of some samples: one .npz, or one file per input.
 using Unit = std::vector<fs::path>;
 
 struct Listing {
   Kind kind = Kind::kNpy;
   std::vector<Unit> units;
-  fs::path folder;  // that they were found in
+  fs::path folder;  // location of the files
   size_t ignored = 0;
 };
 
@@ -146,9 +146,9 @@ Error one_array_for_many(const fs::path& file, const std::vector<SampleInput>& i
                       file.string(), inputs.size(), names)};
 }
 
-using Columns = std::vector<std::vector<Tensor>>;  // per input its rows
+using Columns = std::vector<std::vector<Tensor>>;  // rows per input
 
-// The members of an archive by input; an archive with one member serves a model with one input, whatever its name.
+// The members of an archive by input; a single member serves a model with one input under any name.
 Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput>& inputs,
                              std::vector<std::string>& notes) {
   RIDGE_ASSIGN(const std::string content, read_file(file.string()));
@@ -230,7 +230,7 @@ Result<std::vector<std::optional<ImagePlan>>> plan_pictures(const Listing& listi
   return plans;
 }
 
-// `count` of `all` places, spread evenly.
+// `count` of `all` positions, spread evenly.
 std::vector<size_t> spread(size_t all, size_t count) {
   std::vector<size_t> places;
   for (size_t i = 0; i < std::min(all, count); ++i) places.push_back(i * all / std::min(all, count));
@@ -246,7 +246,7 @@ std::string what_of(const Listing& listing, size_t count) {
   return fmt::format("{} {} of {}", count, noun, listing.folder.string());
 }
 
-// Whether `tail`, the dimensions behind the first, is what a sample may have.
+// Whether `tail`, the dimensions behind the first, is valid for a sample.
 bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
   if (tail.size() != allowed.size()) return false;
   for (size_t i = 0; i < tail.size(); ++i)

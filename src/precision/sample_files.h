@@ -1,12 +1,12 @@
-// Samples from the user's files: .npy, .npz and picture files, as they lie in a folder.
+// Samples from the user's files: .npy, .npz and picture files in a folder.
 //
 //   one file           FILE.npy (a model with one input), FILE.npz (members named as the inputs), FILE.jpg, FILE.png
 //   a folder           files of one kind, each with one sample or many rows
-//   several inputs     .npz files, or one subfolder per input, named as it, with equally many files, taken in order of name
-//   recorded requests  the folder of one model that `ridge serve --record` wrote (or the one above, if it is alone there)
+//   several inputs     .npz files, or one subfolder per input, with its name and equally many files, taken in order of name
+//   recorded requests  the folder of one model written by `ridge serve --record` (or its parent, if it is the only one)
 //
-// An array is one sample or a stack of them along its first dimension: [rows, …] for an input of shape [1, …], also
-// without the 1. Types are converted where no value is lost but digits (element.h: converted()).
+// An array is one sample or a stack of them along its first dimension: [rows, …] for an input of shape [1, …], also without the
+// 1. Types are converted if only digits are lost (element.h: converted()).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace ridge::precision {
 
 using Sample = std::vector<Tensor>;  // one run's inputs, in the order of the model's
 
-// An input as one run takes it, and which of its dimensions other runs may have otherwise.
+// An input as one run takes it, and the dimensions that may differ in other runs.
 struct SampleInput {
   TensorSpec spec;  // -1 where a sample may be of any size
   Shape shape;      // of one run, complete
@@ -30,10 +30,10 @@ struct SampleInput {
 struct SampleFiles {
   std::vector<Sample> samples;
   std::string what;                // "32 pictures of DIR", "57 recorded requests of DIR/resnet50"
-  std::vector<std::string> notes;  // what was done to them or left out, in whole sentences
+  std::vector<std::string> notes;  // conversions and omissions, in full sentences
 };
 
-// At most `most` samples; of more files the `seed` chooses. Errors name the file, what is wrong with it, and what would do.
+// At most `most` samples; of more files the `seed` chooses. Errors name the file, the problem, and a remedy.
 Result<SampleFiles> read_sample_files(const std::string& path, const std::vector<SampleInput>& inputs,
                                       const ImageOptions& images, size_t most, uint64_t seed);
 

@@ -26,13 +26,13 @@ Result<std::vector<SampleInput>> inputs_of(const engine::Signature& signature,
   return inputs;
 }
 
-// The same order for the same seed with every standard library (std::shuffle does not promise that).
+// The same order for the same seed with every standard library (std::shuffle does not guarantee that).
 void shuffle(std::vector<Sample>& samples, uint64_t seed) {
   std::mt19937_64 random(seed);
   for (size_t i = samples.size(); i > 1; --i) std::swap(samples[i - 1], samples[random() % i]);
 }
 
-// As many as asked for of each part; of fewer, both shrink alike.
+// The requested number of each part; with fewer samples, both shrink alike.
 void split(std::vector<Sample> all, const SampleOptions& options, Samples& samples) {
   shuffle(all, options.seed);
   const size_t asked = options.calibration + options.held_out;
@@ -42,7 +42,7 @@ void split(std::vector<Sample> all, const SampleOptions& options, Samples& sampl
     (i < calibration ? samples.calibration : samples.held_out).push_back(std::move(all[i]));
 }
 
-// [bytes] of one sample; strings count nothing.
+// [bytes] of one sample; strings count as 0.
 size_t sample_bytes(const engine::Signature& signature, const std::map<std::string, Shape>& shapes) {
   size_t bytes = 0;
   for (const TensorSpec& spec : signature.inputs) {
@@ -52,7 +52,7 @@ size_t sample_bytes(const engine::Signature& signature, const std::map<std::stri
   return bytes;
 }
 
-// Fewer samples where they would not fit the memory for them.
+// Fewer samples if they exceed the memory for them.
 void fit_memory(SampleOptions& options, size_t bytes_each, std::vector<std::string>& notes) {
   const size_t asked = options.calibration + options.held_out;
   const size_t most = std::max<size_t>(2, options.most_bytes / std::max<size_t>(1, bytes_each));
@@ -70,7 +70,7 @@ Result<Samples> synthetic_samples(const engine::Signature& signature, const std:
   samples.origin = fmt::format("synthetic, seed {}", options.seed);
   const size_t count = options.calibration + options.held_out;
   for (size_t i = 0; i < count; ++i) {
-    // Seeds that lie apart for neighbouring `options.seed`: the multiplier is 2^64 / golden ratio (Knuth, TAOCP 3, 6.4).
+    // Distant seeds for neighbouring `options.seed`: the multiplier is 2^64 / golden ratio (Knuth, TAOCP 3, 6.4).
     const uint64_t seed = options.seed * 0x9E3779B97F4A7C15 + i;
     RIDGE_ASSIGN(Sample sample, measure::make_inputs(signature, shapes, graph, seed));
     (i < options.calibration ? samples.calibration : samples.held_out).push_back(std::move(sample));

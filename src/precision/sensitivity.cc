@@ -19,7 +19,7 @@ Status check_interruption(const SensitivityOptions& options) {
   return Error{Code::kCancelled, "interrupted while the sensitivity of layers was measured"};
 }
 
-// Neighbouring nodes [first, last), and what they cost together.
+// Neighbouring nodes [first, last), and their joint cost.
 struct Group {
   size_t first = 0, last = 0;
   Deviation drift;
@@ -46,7 +46,7 @@ std::vector<Group> parts(size_t count, size_t groups) {
   return result;
 }
 
-// The group worth halving: of several nodes, the most costly.
+// The group to halve next: the most costly with several nodes.
 std::optional<size_t> worst_of(const std::vector<Group>& groups) {
   std::optional<size_t> worst;
   for (size_t i = 0; i < groups.size(); ++i)
@@ -68,7 +68,7 @@ struct Budget {
   const SensitivityOptions& options;
   double begin;
   double spent() const { return now_of(options) - begin; }
-  // Whether another `count` attempts fit, when each takes as long as the last did.
+  // Whether another `count` attempts fit, each as long as the last.
   bool fits(double each, size_t count) const { return spent() + each * static_cast<double>(count) <= options.seconds; }
 };
 
@@ -78,11 +78,11 @@ Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std:
                                                           const SensitivityOptions& options) {
   if (nodes.empty()) return std::vector<LayerSensitivity>{};
   const Budget budget{options, now_of(options)};
-  Group first{0, 1, {}};  // shows how long one attempt takes
+  Group first{0, 1, {}};  // shows the time of one attempt
   RIDGE_ASSIGN(first.drift, cost_of(nodes, first, attempt));
   const double each = std::max(budget.spent(), 1e-9);
   const auto affordable = static_cast<size_t>(std::clamp(options.seconds / each - 1, 1.0, 1e6));
-  // Half of the attempts find the costly groups, the other half looks into them.
+  // Half of the attempts find the costly groups, the other half splits them.
   const size_t rest = nodes.size() - 1;
   const size_t count = rest <= affordable ? rest : std::max<size_t>(1, affordable / 2);
   std::vector<Group> groups = {first};

@@ -1,9 +1,8 @@
-// Layer sensitivity: how much of the drift each layer causes when it alone is computed in lower precision, and which layers
-// to keep in FP32 so that the accuracy guard holds.
+// Layer sensitivity: the deviation caused by each layer alone in lower precision, and the layers to keep in FP32 so that the
+// accuracy guard holds.
 //
-// Decisions only: models are written and run by the `Attempt`s that the caller brings. One attempt costs about a second, so
-// a model with more layers than the time allows is measured in groups of neighbours, and the groups that cost most are
-// halved as long as there is time.
+// Decisions only: the caller's `Attempt`s write and run models. One attempt takes about a second, so a model with more layers
+// than the time allows is measured in groups of neighbours, and the most costly groups are halved while there is time.
 #pragma once
 
 #include <cmath>
@@ -19,15 +18,15 @@
 
 namespace ridge::precision {
 
-// Judges the model in which the nodes in `kept` stay in FP32 and all other quantisable ones do not.
+// Judges the model with the nodes in `kept` in FP32 and all other quantisable ones in lower precision.
 using Attempt = std::function<Result<Verdict>(const std::set<std::string>& kept)>;
 
 struct LayerSensitivity {
   std::string node;
-  // Worst over the outputs, with only this layer, or its group, in lower precision. Infinite, in JSON null: it cannot be.
+  // Worst over the outputs, with only this layer, or its group, in lower precision. Infinite, in JSON null: not possible.
   Deviation drift = {HUGE_VAL, HUGE_VAL};
-  size_t together = 1;  // layers that were measured together
-  bool kept = false;    // in FP32, in the end
+  size_t together = 1;  // layers measured together
+  bool kept = false;    // in FP32, in the result
 };
 void visit_fields(auto& visit, Is<LayerSensitivity> auto& row) {
   visit("node", row.node);
@@ -45,8 +44,8 @@ struct SensitivityOptions {
   std::function<void(double share)> progress;
 };
 
-// The table, the most costly layer first. `nodes`: the quantisable ones in topological order. An attempt that fails counts as
-// a layer that cannot be in lower precision (infinite drift). Error: kCancelled.
+// The table, the most costly layer first. `nodes`: the quantisable ones in topological order. A failed attempt counts as a
+// layer that cannot be in lower precision (infinite deviation). Error: kCancelled.
 Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std::string>& nodes, const Attempt& attempt,
                                                           const SensitivityOptions& options);
 
@@ -57,8 +56,8 @@ struct KeepList {
 };
 
 // The shortest list of the most costly layers of `table` with which `attempt` holds: doubled until it does, then narrowed
-// (this takes it for granted that keeping more layers does not lose accuracy). At least one layer is not kept. Ends early,
-// with the shortest list that held so far, when the time is over. Error: that of an attempt; kCancelled.
+// (assumes that keeping more layers never loses accuracy). At least one layer is not kept. Ends early, with the shortest list
+// that held so far, when the time is over. Error: that of an attempt; kCancelled.
 Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const Attempt& attempt,
                                 const SensitivityOptions& options);
 

@@ -12,7 +12,7 @@ namespace {
 
 using cost::Integers;
 
-// Cubic interpolation overshoots, and a crop fills what lies outside the image with a value of its own.
+// Cubic interpolation overshoots, and a crop fills the area outside the image with its own value.
 bool leaves_range(const onnx::NodeProto& resize) {
   return string_attribute(resize, "mode", "nearest") == "cubic" ||
          string_attribute(resize, "coordinate_transformation_mode", "") == "tf_crop_and_resize";
@@ -46,7 +46,7 @@ class Finder {
     return excluded_.count(node) > 0 || options_.keep_nodes.count(model_.node(node).name()) > 0;
   }
 
-  // The Relu or Clip that alone reads this tensor; -1 if there is none. An engine runs it with the node before it.
+  // The Relu or Clip that is this tensor's only reader; -1 if there is none. An engine fuses it with its producer.
   int fused_after(const std::string& tensor) const {
     const Wiring& wiring = model_.wiring();
     if (wiring.uses_of(tensor) != 1 || wiring.is_fixed(tensor)) return -1;
@@ -88,7 +88,7 @@ class Finder {
     }
   }
 
-  // Activations of a follower; empty where one of them is not quantised already.
+  // Activations of a follower; empty if one of them is not quantised already.
   std::vector<int> available_inputs(const onnx::NodeProto& node, Integers kind) const {
     std::vector<int> slots;
     const int count = kind == Integers::kCombinesInts ? node.input_size() : std::min(node.input_size(), 1);
@@ -138,7 +138,7 @@ class Finder {
     }
   }
 
-  // MatMul and Gemm give their output in integers where it is not needed in floating point.
+  // MatMul and Gemm have integer output unless floating point is needed.
   bool is_read_only_quantised(const std::string& output) const {
     if (read_.count(output) == 0 || model_.wiring().is_fixed(output)) return false;
     const auto& uses = model_.wiring().uses.at(output);
@@ -150,7 +150,7 @@ class Finder {
     });
   }
 
-  // The tensor that holds the same values in another shape or order, as far back as there is one.
+  // The earliest tensor with the same values in another shape or order.
   std::string origin_of(std::string tensor) const {
     const Wiring& wiring = model_.wiring();
     for (auto made = wiring.producer.find(tensor); made != wiring.producer.end(); made = wiring.producer.find(tensor)) {

@@ -1,4 +1,4 @@
-// Values of ONNX tensors: read from wherever the model keeps them, and written as new initialisers.
+// Values of ONNX tensors: read from any storage location, and written as new initialisers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ bool is_external(const onnx::TensorProto& tensor);
 // [bytes] of its values, packed; 0 for strings.
 int64_t stored_bytes(const onnx::TensorProto& tensor);
 
-// Gives the packed values of a tensor with external data to `take`, in pieces. `folder`: of the model. The tensor has been
+// Passes the packed values of a tensor with external data to `take`, in pieces. `folder`: of the model. The tensor has been
 // checked by model::read(). Errors: the file cannot be read, or `take`'s own.
 Status read_external(const onnx::TensorProto& tensor, const std::string& folder,
                      const std::function<Status(std::string_view)>& take);
@@ -30,7 +30,7 @@ Status embed(onnx::TensorProto& tensor, const std::string& folder);
 // Errors: not FP32, or external data that cannot be read.
 Result<std::vector<float>> float_values(const onnx::TensorProto& tensor, const std::string& folder);
 
-// Makes `tensor` one with these values. `type`: a TensorProto.DataType; `bytes` are packed as it wants them.
+// Replaces `tensor` by these values. `type`: a TensorProto.DataType; `bytes` are packed in its format.
 void set_values(onnx::TensorProto& tensor, const std::string& name, int32_t type, const std::vector<int64_t>& shape,
                 std::string bytes);
 

@@ -1,4 +1,4 @@
-// For this folder's tests: small models as files, and what a pass made of them.
+// For this folder's tests: small models as files, and the passes' results.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class TensorProto;
 
 namespace ridge::precision {
 
-// A folder with a model in it, gone with this object.
+// A folder with a model in it, removed with this object.
 class PassFiles {
  public:
   // `body`: as for graph_bytes(): "(float[N, 3] x) => (float[N, 3] y) <float[3] w = {1, 2, 3}> { y = Add (x, w) }".
@@ -30,14 +30,14 @@ class PassFiles {
   std::string out() const { return folder() + "/out.onnx"; }
   const std::string& folder() const { return folder_.path(); }
 
-  // Reads what a pass wrote; fails the test if ONNX's checker or model::read() refuses it.
+  // Reads a pass's output; fails the test if ONNX's checker or model::read() refuses it.
   const onnx::GraphProto& result();
   const onnx::ModelProto& result_model();
 
   // Of the result. Fails the test where there is none.
   const onnx::NodeProto& producer(const std::string& tensor);
   const onnx::TensorProto& constant(const std::string& tensor);
-  // Through a DequantizeLinear: the operator's input it gives back, e.g. quantised_behind("c", 0) of a Conv named c.
+  // The input of the operator, traced back through a DequantizeLinear, e.g. quantised_behind("c", 0) of a Conv named c.
   const onnx::NodeProto& node(const std::string& name);
   int count(const std::string& op);
 

@@ -16,7 +16,7 @@ namespace {
 
 std::string_view text_of(const Buffer& buffer) { return {reinterpret_cast<const char*>(buffer.data()), buffer.size()}; }
 
-// Everything that the pass is told.
+// All arguments of the pass.
 std::string settings_text(const std::string& name, const VariantOptions& options) {
   const QuantiseOptions& q = options.quantise;
   return fmt::format(
@@ -46,7 +46,7 @@ Result<std::string> model_digest(const std::string& model) {
   return digest_files(files);
 }
 
-// What is kept of a variant beside its file.
+// The record stored beside a variant's file.
 void visit_record(auto& visit, Is<Variant> auto& variant) {
   visit.object("report", [&](auto& report) {
     report("changed_nodes", variant.report.changed_nodes);

@@ -1,4 +1,4 @@
-// Where variants lie, and what is known of one that was made before.
+// Storage of variants, and the record of an existing one.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace ridge::precision {
 struct VariantFiles {
   std::string model;     // FOLDER/int8-0123456789abcdef.onnx; large weights in model + ".data"
   std::string record;    // FOLDER/int8-0123456789abcdef.json
-  std::string attempts;  // begins the names of files that are written on the way and removed
+  std::string attempts;  // prefix of temporary files
 };
 
 // Named by a digest of the model's content, the pass and its options, the limits, the samples and this program's version.
 Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
 
-// Fills in what the record says: report, calibration, sensitivity, kept, notes. False: not made before, or not readable.
+// Fills in the record: report, calibration, sensitivity, kept, notes. False: missing or unreadable.
 bool recall(const VariantFiles& files, Variant& variant);
 Status remember(const VariantFiles& files, const Variant& variant);
 

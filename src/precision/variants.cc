@@ -55,7 +55,7 @@ using Kept = std::set<std::string>;
 // Writes the variant in which these nodes stay in FP32.
 using Write = std::function<Result<PassReport>(const Kept& kept, const std::string& file)>;
 
-// A file that is gone when this is.
+// A file removed with this object.
 struct AttemptFile {
   std::string path;
   ~AttemptFile() {
@@ -65,7 +65,7 @@ struct AttemptFile {
   }
 };
 
-// One variant while it is made.
+// One variant in progress.
 struct VariantBuild {
   const VariantBasis& basis;
   const VariantOptions& options;
@@ -94,7 +94,7 @@ Result<Verdict> judge_file(const VariantBuild& making, const std::string& file, 
                making.options.limits, making.options.interrupted);
 }
 
-// The verdict on a file, and on all that is asked of it: variant.holds and what it rests on.
+// The verdict on a file and its requirements: variant.holds and its basis.
 Status decide(const VariantBuild& making, const std::string& file) {
   Variant& variant = making.variant;
   RIDGE_ASSIGN(variant.verdict, judge_file(making, file, making.basis.samples.held_out.size()));
@@ -108,7 +108,7 @@ Status decide(const VariantBuild& making, const std::string& file) {
   return {};
 }
 
-// Writes the model with `kept` to its place and judges it.
+// Writes the model with `kept` to its path and judges it.
 Status settle(const VariantBuild& making, const Write& write, const Kept& kept) {
   RIDGE_ASSIGN(making.variant.report, write(kept, making.files.model));
   making.variant.model = making.files.model;
@@ -133,7 +133,7 @@ Attempt attempt_with(const VariantBuild& making, const Write& write, size_t samp
   };
 }
 
-// As attempt_with(), but what decides in the end decides here.
+// Like attempt_with(), with the deciding criterion.
 Attempt final_attempt(const VariantBuild& making, const Write& write) {
   return [&making, &write](const Kept& kept) -> Result<Verdict> {
     const AttemptFile file{making.files.attempts + "attempt.onnx"};
@@ -145,7 +145,7 @@ Attempt final_attempt(const VariantBuild& making, const Write& write) {
   };
 }
 
-// The table, and if accuracy was lost the layers to keep so that it holds.
+// The table, and if accuracy was lost the layers to keep.
 Status look_into_layers(const VariantBuild& making, const Write& write) {
   Variant& variant = making.variant;
   const SensitivityTable when = making.options.sensitivity;
@@ -183,7 +183,7 @@ Result<Activations> calibrate(const VariantBuild& making) {
   how.interrupted = making.options.interrupted;
   how.progress = [&making](double share) { making.say("calibration", share); };
   plan::Plan plan = basis.plan;
-  // The ranges are the model's, whatever runs it later.
+  // The ranges are the model's, independent of the engine.
   plan.engine = engine::first_that(&engine::Engine::gives_any_tensor).name;
   plan.device = "cpu";
   if (basis.plan.engine != plan.engine) plan.engine_library.clear();
@@ -199,7 +199,7 @@ Write static_writer(const VariantBuild& making, TensorRanges ranges) {
   };
 }
 
-// Ranges by each method until the guard holds, or those that lose least.
+// Each method's ranges until the guard holds, else the best ones.
 Status make_static(const VariantBuild& making) {
   Variant& variant = making.variant;
   RIDGE_ASSIGN(const Activations activations, calibrate(making));

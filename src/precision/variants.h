@@ -1,11 +1,11 @@
-// Variants: the same model in other precisions, each with the verdict on its accuracy. Each is a row of variant_kinds(); which
-// engine runs it where is said by the engines' rows (engine/engines.h).
+// Variants: the same model in other precisions, each with its accuracy verdict. Each is a row of variant_kinds(); the engines'
+// rows say which engine runs it where (engine/engines.h).
 //
-// A variant with ranges is made from the calibration samples: min-max first; if the guard fails, percentile and entropy. Of any, if
-// the guard still fails, the layers that cost most accuracy stay in FP32.
+// A variant with ranges uses the calibration samples: min-max first; if the guard fails, percentile and entropy. If it still
+// fails, for any variant, the most costly layers stay in FP32.
 //
-// Files are kept in a folder of the caller's under a name that is a digest of everything they were made from, so a variant
-// made before is judged again but not made again.
+// Files are stored in the caller's folder under a digest of all their inputs, so an existing variant is judged again but not
+// written again.
 #pragma once
 
 #include <functional>
@@ -33,14 +33,14 @@ struct VariantKind {
   std::string_view name;
   Precision precision;               // of the arithmetic
   int arithmetic_bits, weight_bits;  // per value
-  bool matrices_only = false;        // changes matrix multiplications and nothing else
-  // Writes the variant's file; null: the model as given, or one with ranges, which quantise_static() writes.
+  bool matrices_only = false;        // changes only matrix multiplications
+  // Writes the variant's file; null: the original model, or one with ranges, which quantise_static() writes.
   Result<PassReport> (*write)(const VariantKind&, const std::string& model_file, const QuantiseOptions&,
                               const std::string& out_file) = nullptr;
   bool needs_ranges = false;  // of activations, from the calibration samples
 };
 
-// The model as given first: "fp32".
+// The original model first: "fp32".
 std::span<const VariantKind> variant_kinds();
 // Error: no such variant, with the names.
 Result<const VariantKind*> variant_kind(std::string_view name);
@@ -51,23 +51,23 @@ inline double weight_scale(const VariantKind& kind) {
   return static_cast<double>(kind.weight_bits) / kind.arithmetic_bits;
 }
 
-// How INT8 is best expressed for a CPU with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of
-// u8·s8 products in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and
-// why do I need to try U8U8?". On a GPU activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA,
-// TensorRT Developer Guide, "Working with Quantized Types").
+// The best INT8 form for a CPU with these instructions (machine::Machine's isa): x86 without VNNI adds pairs of u8·s8 products
+// in 16 bits, which saturate, so weights get 7 bits. Source: ONNX Runtime, "Quantize ONNX models", "When and why do I need to
+// try U8U8?". On a GPU activations are symmetric: TensorRT's "explicit quantization" has no zero points (NVIDIA, TensorRT
+// Developer Guide, "Working with Quantized Types").
 QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device = {});
 
 enum class SensitivityTable { kNever, kIfLost, kAlways };  // kIfLost: when the guard fails with every layer quantised
 
 struct VariantOptions {
   GuardLimits limits;
-  QuantiseOptions quantise;  // as the engine wants it (symmetric activations, 7-bit weights, form of the weights)
+  QuantiseOptions quantise;  // the engine's form (symmetric activations, 7-bit weights, form of the weights)
   SensitivityTable sensitivity = SensitivityTable::kIfLost;
   double seconds = 120;                         // for calibration and sensitivity together
-  size_t few = 8;                               // held-out samples that a layer's sensitivity is measured on
-  std::string folder;                           // for files; made if missing
+  size_t few = 8;                               // held-out samples for measuring a layer's sensitivity
+  std::string folder;                           // for files; created if missing
   std::optional<EvaluationOptions> evaluation;  // with --eval: decides instead of the limits
-  double evaluation_reference = 0;              // what the command says of the FP32 model
+  double evaluation_reference = 0;              // the command's number for the FP32 model
   std::function<bool()> interrupted;            // polled; may be empty
   std::function<void(const std::string& step, double share)> progress;  // may be empty
 };
@@ -106,7 +106,7 @@ void visit_fields(auto& visit, const Variant& variant) {
   visit("notes", notes);
 }
 
-// The FP32 model, and what it is judged by: shared by all variants.
+// The FP32 model and its references: shared by all variants.
 struct VariantBasis {
   const plan::Plan& plan;                 // FP32, shapes at batch 1, the engine that runs the variant
   const std::vector<TensorSpec>& inputs;  // of the model
@@ -114,9 +114,8 @@ struct VariantBasis {
   const Answers& reference;  // the FP32 model's, to samples.held_out
 };
 
-// Makes and judges one variant. One whose accuracy is lost is a Variant with holds = false and the reason in its verdict.
-// Errors: an unknown name; a model that the pass cannot work on; an engine that cannot open or run the file; --eval that
-// fails; kCancelled.
+// Writes and judges one variant. A variant that loses its accuracy has holds = false and the reason in its verdict. Errors: an
+// unknown name; a model that the pass cannot handle; an engine that cannot open or run the file; --eval that fails; kCancelled.
 Result<Variant> make_variant(const VariantBasis& basis, const std::string& name, const VariantOptions& options);
 
 }  // namespace ridge::precision

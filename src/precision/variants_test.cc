@@ -32,7 +32,7 @@ class VariantsTest : public testing::Test {
     options_.folder = folder_ + "/variants";
     options_.limits.max_drift = 0.2;
     options_.seconds = 20;
-    options_.few = 20;  // all: the layers' drifts are compared with the whole model's
+    options_.few = 20;  // all: the layers' deviations are compared with the whole model's
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -114,7 +114,7 @@ TEST_F(VariantsTest, LayerThatCostsTooMuchStaysInFp32) {
   options_.sensitivity = SensitivityTable::kIfLost;
   const Variant mixed = make("int8");
   EXPECT_TRUE(mixed.holds) << dump_json(json_of(mixed), true);
-  EXPECT_LE(mixed.kept.size(), 1u);  // another method's ranges may do without
+  EXPECT_LE(mixed.kept.size(), 1u);  // another method's ranges may suffice
   if (mixed.kept.size() == 1) {
     EXPECT_TRUE(mixed.sensitivity[0].kept);
     EXPECT_EQ(mixed.kept[0], mixed.sensitivity[0].node);

@@ -8,7 +8,7 @@
 namespace ridge::predict {
 namespace {
 
-constexpr int64_t kLargestBatch = int64_t{1} << 40;  // beyond it is a slip of the keyboard
+constexpr int64_t kLargestBatch = int64_t{1} << 40;  // larger values are typing errors
 
 Result<int64_t> parse_batch(std::string_view text, std::string_view whole) {
   int64_t value = 0;

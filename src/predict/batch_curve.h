@@ -1,4 +1,4 @@
-// How a plan changes with the batch: which batches a range means, and one point of the curve per forecast. Pure.
+// A plan as a function of the batch: parses a range of batches, and one point of the curve per forecast. Pure.
 #pragma once
 
 #include <optional>
@@ -25,9 +25,9 @@ struct CurvePoint {
   int64_t batch = 1;
   double bound_ms = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
-  double throughput_per_s = 0;  // rows per second at the bound: at most
+  double throughput_per_s = 0;  // upper limit of rows per second
   double memory_bytes = 0;      // of inference: weights and live activations
-  std::optional<bool> fits;     // in the device's memory; absent where that is not known
+  std::optional<bool> fits;     // in the device's memory; absent if unknown
   std::optional<double> estimate_ms;
   std::optional<double> estimate_slow_ms = {};  // of a device of the catalogue: the far end of the range
 };

@@ -71,8 +71,8 @@ void add(TimedModel timed, Calibration& calibration) {
   calibration.samples.push_back(std::move(timed.sample));
 }
 
-// The same model, timed again: what disturbed one time is not in the other, so the lower figure counts. Branches may have
-// run in another order; kernels are found by their name.
+// The same model, timed again: a disturbance affects only one of them, so the lower figure counts. Branches may have run in
+// another order; kernels are matched by name.
 void improve(const TimedModel& again, int sample, Calibration& calibration) {
   CalibrationSample& kept = calibration.samples[static_cast<size_t>(sample)];
   if (again.sample.run_us < kept.run_us) kept = again.sample;
@@ -115,7 +115,7 @@ Result<double> own_error(const machine::Machine& machine, const Calibration& cal
 
 bool interrupted(const CalibrateOptions& options) { return options.interrupted && options.interrupted(); }
 
-// Twice over the whole suite, so that the two times of a model lie minutes apart.
+// Twice over the whole suite, so that the two times of a model are minutes apart.
 Result<std::vector<Calibration>> time_suite(const CalibrateOptions& options, const std::vector<int>& counts) {
   const std::vector<CalibrationModel> suite = calibration_suite();
   const double steps = static_cast<double>(kPasses * suite.size() * counts.size());

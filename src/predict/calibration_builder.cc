@@ -32,7 +32,7 @@ ShapedValue CalibrationBuilder::input(const Shape& shape, DataType type) {
   return {builder_.input("input_" + std::to_string(inputs_++), type, dimensions(shape)), shape};
 }
 
-// Equal weights would be stored once by the engine, so each has a value of its own.
+// The engine would merge equal weights, so each has its own value.
 Value CalibrationBuilder::weight(const Shape& shape, float value) {
   const int number = weights_++;
   const float own = value != 0 ? value : 0.01F + 1e-5F * static_cast<float>(number);

@@ -1,5 +1,5 @@
-// Words in which the calibration suite is written: a zoo::GraphBuilder that knows the shape of every value and whose weights
-// are one number spread out, so that files stay small. Private to measure/. One thread.
+// Builds the models of the calibration suite: a zoo::GraphBuilder that tracks the shape of every value; a weight is one
+// repeated number, so that files stay small. Private to predict/. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ridge::predict {
 
-// Numbers that are the same everywhere (distributions of the standard library are not).
+// Numbers identical on every platform (the standard library's distributions are not).
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}
@@ -33,11 +33,11 @@ struct ShapedValue {
 
 class CalibrationBuilder {
  public:
-  // `open`: the first dimension of every input has a name instead of a size, as most exports have it.
+  // `open`: the first dimension of every input has a name instead of a size, as in most exports.
   explicit CalibrationBuilder(const std::string& name, bool open = false) : builder_(name, 17), open_(open) {}
 
   ShapedValue input(const Shape& shape, DataType type = DataType::kFp32);
-  zoo::Value weight(const Shape& shape, float value = 0);  // 0: a small number of its own
+  zoo::Value weight(const Shape& shape, float value = 0);  // 0: a small value of its own
   zoo::Value integers(const std::vector<int64_t>& values) { return builder_.integers(values); }
   zoo::Value reals(const std::vector<float>& values);
   zoo::Value real(float value) { return builder_.real(value); }

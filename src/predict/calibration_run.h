@@ -1,5 +1,4 @@
-// Running models of the calibration suite: written to a folder, opened as a user's model would be, run for a while. Private to
-// measure/.
+// Runs models of the calibration suite: written to a folder, opened like a user's model, run for a while. Private to predict/.
 #pragma once
 
 #include <map>
@@ -17,7 +16,7 @@ namespace ridge::predict {
 
 plan::Plan calibration_plan(const std::string& engine_library, const std::string& path, int threads);
 
-// A model of the suite on the disk, with its shapes known.
+// A model of the suite on disk, with known shapes.
 struct ReadyModel {
   std::string path;
   model::Graph graph;

@@ -12,7 +12,7 @@ using zoo::Blueprint;
 
 // ------------------------------------------------------------------------------------------------ convolutions
 
-// What may follow in a convolutional network; each returns the new end of the chain.
+// Typical successors in a convolutional network; each returns the new end of the chain.
 ShapedValue inception(CalibrationBuilder& b, Dice& dice, const ShapedValue& x, const std::string& act) {
   const int64_t c = x.shape[1];
   ShapedValue one = b.convolution(x, {.out = dice.channels(16, std::max<int64_t>(32, c / 2)), .activation = act});
@@ -69,7 +69,7 @@ Blueprint convolutions(uint64_t seed, int64_t batch, int64_t size, const std::st
   return b.blueprint();
 }
 
-// Large images, x · sigmoid(x), splits and concatenations, as detectors have them.
+// Large images, x · sigmoid(x), splits and concatenations, as in detectors.
 Blueprint detector(uint64_t seed, int64_t batch, int64_t size, int64_t width) {
   Dice dice(seed);
   CalibrationBuilder b("detector");
@@ -208,7 +208,7 @@ ShapedValue heads(CalibrationBuilder& b, const ShapedValue& x, const Encoder& e,
               {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
 }
 
-// Attention and two dense layers, as exports of encoders spell them.
+// Attention and two dense layers, as in exports of encoders.
 Blueprint encoder(const Encoder& e, int layers) {
   CalibrationBuilder b("encoder", e.open);
   ShapedValue x = b.input({e.batch, e.sequence, e.width});
@@ -287,7 +287,7 @@ Blueprint images(int64_t batch, int64_t channels, int64_t size) {
   return b.blueprint();
 }
 
-// Tables that are looked up, long rows.
+// Lookup tables, long rows.
 Blueprint tokens(int64_t batch, int64_t sequence, int64_t width) {
   CalibrationBuilder b("tokens");
   ShapedValue ids = b.input({batch, sequence}, DataType::kInt64);

@@ -1,6 +1,6 @@
-// The models that a machine is calibrated with: generated, small in the file, each a chain of kernels as real networks chain
-// them (what a kernel reads was just written by the one before; weights were last used a whole run ago). Sizes come from a
-// seeded generator, so that no reference model is among them, and cover what such models use. Pure.
+// The models for calibrating a machine: generated, small files, each a chain of kernels as in real networks (a kernel's input
+// was just written by the previous one; weights were last used a whole run ago). Sizes come from a seeded generator, so that no
+// reference model is among them, and cover their range. Pure.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct CalibrationModel {
   int64_t batch = 1;  // for inputs whose first dimension is open
 };
 
-// In the order in which they are measured: what matters most to most models first.
+// In measuring order: the most important for most models first.
 std::vector<CalibrationModel> calibration_suite();
 
-// One convolution with kProbeFilters filters: to how many an engine pads them shows the blocks of its layout.
+// One convolution with kProbeFilters filters: the engine's padding shows the blocks of its layout.
 constexpr int64_t kProbeFilters = 24;
 zoo::Blueprint block_probe();
 

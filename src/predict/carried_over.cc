@@ -51,7 +51,7 @@ std::vector<cost::Bound> layer_bounds(const cost::Costs& costs, const cost::Devi
   std::vector<cost::Bound> layers;
   for (const cost::NodeCost& node : costs.nodes) {
     bool moves = node.bytes_read + node.bytes_written > 0;
-    // A name that Microsoft's domain lacks is looked for in ONNX's.
+    // A name missing from Microsoft's domain is looked up in ONNX's.
     const bool fuses = cost::operator_of(model::kMicrosoft, node.op).is(cost::Trait::kFuses);
     if (!node.runs || !moves || (node.needed_flops <= 0 && fuses)) continue;
     layers.push_back(cost::bound(node, without_cache));

@@ -1,5 +1,5 @@
-// What a device that has not been run is expected to reach of its datasheet's limits: carried over from devices that were
-// measured in public. Replaced by a calibration where there is one.
+// Expected share of the datasheet's limits on a device that has not been run: carried over from public measurements of other
+// devices. Replaced by a calibration where there is one.
 #pragma once
 
 #include <string>
@@ -17,17 +17,17 @@ struct Range {
 
 struct CarriedOver {
   Range share = {};                        // of the layer-by-layer roofline
-  Range layer_seconds = {};                // no layer takes less; what holds a fast device back at batch 1
-  std::vector<std::string> evidence = {};  // sentences: from where, and how far it holds
+  Range layer_seconds = {};                // minimum time of a layer; limits a fast device at batch 1
+  std::vector<std::string> evidence = {};  // sentences: the source, and its validity
 };
 
-// Of inference; and of a training step, where `layer_seconds` counts per node and pass, whatever the node's size.
+// For inference; and for a training step, where `layer_seconds` counts per node and pass, whatever the node's size.
 CarriedOver carried_over(const catalogue::CatalogueDevice& device, Precision precision);
 CarriedOver carried_over_to_training(const catalogue::CatalogueDevice& device, Precision precision);
 
-// Bounds of the layers that an engine runs as kernels of their own; elementwise operators are fused into the one before.
-// All bytes of a layer count against DRAM: with the cache's capacity credited, as a bound must, the published results spread
-// from 30 to 75 % of the sum, without from 48 to 84 %.
+// Bounds of the layers that an engine runs as separate kernels; elementwise operators are fused into the previous one. All
+// bytes of a layer count against DRAM: with the cache's capacity credited, as a bound must, the published results spread from
+// 30 to 75 % of the sum, without from 48 to 84 %.
 std::vector<cost::Bound> layer_bounds(const cost::Costs& costs, const cost::DeviceLimits& limits);
 
 // Σ max(bound / share, layer_seconds), in milliseconds.
@@ -37,8 +37,7 @@ Range predicted_ms(const std::vector<cost::Bound>& layers, const CarriedOver& ef
 Range predicted_training_ms(const std::vector<cost::Bound>& layers, double nodes, double passes,
                             const CarriedOver& efficiency);
 
-// Where the likely time goes, as shares that add up to 1: layers that compute, that wait for memory, and that are so short
-// that starting them takes longer.
+// Breakdown of the likely time, as shares that add up to 1: compute-bound layers, memory-bound layers, and launch-bound layers.
 struct BottleneckShares {
   double compute = 0, memory = 0, start = 0;
 };

@@ -13,8 +13,8 @@
 namespace ridge::predict {
 namespace {
 
-// MLPerf Inference, datacenter and edge, closed division, ResNet-50, INT8, scenario Offline: images per second and device;
-// the best valid result of each device in the rounds named (mlcommons/inference_results_<round>, NVIDIA).
+// MLPerf Inference, datacenter and edge, closed division, ResNet-50, INT8, scenario Offline: images per second and device; the
+// best valid result of each device in the rounds named (mlcommons/inference_results_<round>, NVIDIA).
 struct PublishedResult {
   std::string_view device;
   double figure;
@@ -79,7 +79,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What carried_over() is made of: the published figures lie within the predicted range on every device, around the likely one.
+// The basis of carried_over(): the published figures are within the predicted range on every device, around the likely one.
 TEST(CarriedOver, CoversEveryPublishedThroughputOfResNet50) {
   constexpr int64_t kBatch = 64;
   cost::Costs costs = resnet50(kBatch);
@@ -106,7 +106,7 @@ double trained_ms(int64_t batch, Precision precision) {
   auto limits = cost::limits_of(*device, cost::Accumulate::kFp32);
   EXPECT_TRUE(limits);
   std::vector<cost::Bound> layers = layer_bounds(resnet50(batch, precision), *limits);
-  constexpr double kNodes = 176, kPasses = 3;  // as training_speed.cc fits them
+  constexpr double kNodes = 176, kPasses = 3;  // as fitted in training_speed.cc
   return predicted_training_ms(layers, kNodes, kPasses, carried_over_to_training(*device, precision)).likely;
 }
 
@@ -121,7 +121,7 @@ TEST(CarriedOverToTraining, GivesTheHandbooksGainOfMixedPrecision) {
   EXPECT_NEAR(trained_ms(256, Precision::kFp16) / trained_ms(256, Precision::kFp32), 0.62, 0.03);
 }
 
-// Elementwise operators are fused into what comes before them; views move nothing.
+// Elementwise operators are fused into their predecessor; views move nothing.
 TEST(LayerBounds, LeaveOutWhatAnEngineFuses) {
   cost::Costs costs = resnet50(1);
   auto limits = cost::limits_of(*catalogue::find_device(*catalogue::catalogue(), "T4"));

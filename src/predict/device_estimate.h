@@ -1,6 +1,6 @@
-// DeviceEstimate: the time of a run on a device of the catalogue, which has not been run: its limits, times the shares of
-// them that devices measured in public have reached (carried_over.h). A range, wider than a calibrated estimate's error; for
-// choosing what to measure, not for promising a latency. Pure.
+// DeviceEstimate: the time of a run on a catalogue device that has not been run: its limits, times the shares that publicly
+// measured devices have reached (carried_over.h). A range, wider than a calibrated estimate's error; for choosing what to
+// measure, not for promising a latency. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct DeviceEstimate {
   Range ms = {};                // of one run
   double throughput_per_s = 0;  // rows, at the likely time
   double error_percent = 0;     // to the farther end of the range
-  BottleneckShares held = {};   // where the likely time goes
+  BottleneckShares held = {};   // breakdown of the likely time
   std::vector<std::string> evidence = {};
 };
 
@@ -27,7 +27,7 @@ struct DeviceEstimate {
 // a rate at that precision.
 Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::Costs& costs,
                                    Precision precision, int64_t rows);
-// The same of a GPU in this machine with these limits, of which some may be measured; FP32 accumulators.
+// The same for a GPU in this machine with these limits, some possibly measured; FP32 accumulators.
 Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::DeviceLimits& limits,
                                    const cost::Costs& costs, Precision precision, int64_t rows);
 

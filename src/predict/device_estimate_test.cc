@@ -29,7 +29,7 @@ cost::NodeCost layer(double flops, double bytes) {
   return node;
 }
 
-// A layer of 6 GFLOP (60 µs at the limit) and one so small that starting it takes longer.
+// A layer of 6 GFLOP (60 µs at the limit) and a tiny one bounded by its launch.
 cost::Costs costs() {
   cost::Costs costs;
   costs.nodes = {layer(6e9, 1e6), layer(1e6, 1e3)};

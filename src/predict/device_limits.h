@@ -1,4 +1,4 @@
-// The limits of a device that a plan names, other than the CPU, whose are measured (limits/limits.h).
+// The limits of a planned device other than the CPU, whose are measured (limits/limits.h).
 #pragma once
 
 #include <map>
@@ -11,19 +11,18 @@
 
 namespace ridge::predict {
 
-// Of an NVIDIA GPU that is in this machine: those that `ridge bench device` has measured, its datasheet's for the rest
-// (cost/gpu_limits.h). FP32 counts at the peak of TF32 where that is higher and the
-// engine may use it, as it does unless "cuda.use_tf32" is 0: nothing less would be a limit. Errors: no such GPU, or neither
-// measured nor in the catalogue; another device.
+// Of an NVIDIA GPU in this machine: those measured by `ridge bench device`, its datasheet's for the rest (cost/gpu_limits.h).
+// FP32 counts at the peak of TF32 if that is higher and the engine may use it, as it does unless "cuda.use_tf32" is 0: a lower
+// value would be no limit. Errors: no such GPU, or neither measured nor in the catalogue; another device.
 Result<cost::DeviceLimits> limits_of(const plan::Device& device,
                                      const std::map<std::string, std::string>& engine_options);
-// The same of a GPU that is known.
+// The same for a known GPU.
 Result<cost::DeviceLimits> limits_of(const limits::NvidiaGpu& gpu,
                                      const std::map<std::string, std::string>& engine_options,
                                      cost::Accumulate accumulate = cost::Accumulate::kAny);
 
-// That rule by itself. An A100 multiplies FP32 at 19.5 TFLOP/s and TF32 at 156 (datasheet): 156. Where TF32 has units of unknown rate,
-// so has FP32.
+// That rule alone. An A100 multiplies FP32 at 19.5 TFLOP/s and TF32 at 156 (datasheet): 156. If TF32's units have an unknown
+// rate, so has FP32.
 void allow_tf32(cost::DeviceLimits& limits);
 
 }  // namespace ridge::predict

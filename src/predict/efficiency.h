@@ -1,6 +1,6 @@
-// Efficiency: what kernels really took on one machine in one engine. Measured once by predict/calibrate, kept beside the
-// machine's limits, and turned into the time of any other kernel by predictor.h. A plain value, readable as JSON; the times
-// are stored with the kernels themselves, so that a better model of their work needs no new measurement.
+// Efficiency: measured kernel times on one machine in one engine. Measured once by predict/calibrate, stored beside the
+// machine's limits, and used by predictor.h for any other kernel. A plain value, readable as JSON; the times are stored with
+// the kernels, so that a better model of their work needs no new measurement.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ridge::predict {
 
 struct TimedKernel {
   Kernel kernel;
-  double us = 0;   // per run, as the engine's profile has it: with the cost of looking at the clock
+  double us = 0;   // per run, from the engine's profile: includes the cost of reading the clock
   int sample = 0;  // index into Calibration::samples
 };
 // A kernel's members and these two.
@@ -23,9 +23,9 @@ Status read_json(const Json& json, TimedKernel& timed);
 // One generated model, run whole.
 struct CalibrationSample {
   std::string model;           // "convolutions 3, batch 2"
-  double footprint_bytes = 0;  // as footprint_of() has it
+  double footprint_bytes = 0;  // as from footprint_of()
   double run_us = 0;           // one run without profiling, interquartile mean
-  int runs = 0;                // behind run_us
+  int runs = 0;                // runs behind run_us
   double spread_percent = 0;   // half of the middle half of the runs, over run_us
 };
 void visit_fields(auto& visit, Is<CalibrationSample> auto& sample) {
@@ -36,12 +36,12 @@ void visit_fields(auto& visit, Is<CalibrationSample> auto& sample) {
   visit.optional("spread_percent", sample.spread_percent);
 }
 
-// What was measured with one number of threads.
+// Measurements with one number of threads.
 struct Calibration {
   int threads = 1;
   std::vector<CalibrationSample> samples;
   std::vector<TimedKernel> kernels;
-  double held_out_error = 0;  // relative, as held_out.h has it; 0: not computed
+  double held_out_error = 0;  // relative, from held_out.h; 0: not computed
 };
 void visit_fields(auto& visit, Is<Calibration> auto& calibration) {
   visit("threads", calibration.threads, at_least(1));
@@ -54,9 +54,9 @@ struct Efficiency {
   std::string machine;  // machine::Machine::id
   std::string engine;   // "onnxruntime"
   std::string engine_version;
-  int64_t block = 0;  // channels per block of the engine's own layout, as seen; 0: none
+  int64_t block = 0;  // channels per block of the engine's own layout, as observed; 0: none
   std::string measured_at;
-  double seconds = 0;                     // that it took
+  double seconds = 0;                     // duration of the calibration
   std::vector<Calibration> calibrations;  // by threads, ascending
 };
 void visit_fields(auto& visit, Is<Efficiency> auto& efficiency) {
@@ -70,7 +70,7 @@ void visit_fields(auto& visit, Is<Efficiency> auto& efficiency) {
 }
 
 Json to_json(const Efficiency& efficiency);
-// Refuses kernels of samples that are not there.
+// Refuses kernels of missing samples.
 Result<Efficiency> efficiency_from_json(const Json& json);
 
 }  // namespace ridge::predict

@@ -64,7 +64,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// What the engine's library writes by itself comes before the report.
+// The engine library's own output precedes the report.
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return "";

@@ -1,5 +1,5 @@
-// An engine in a process of its own: what it makes of a model and how much memory that takes is asked there, so that this process
-// holds neither the engine's weights nor its crashes. The child is this program again, behind a verb that help does not list.
+// An engine in its own process: returns its graph of a model and its memory use, so that this process holds neither the
+// engine's weights nor its crashes. The child is this program again, with a verb that help does not list.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ void visit_fields(auto& visit, Is<EngineReport> auto& report) {
 }
 Json to_json(const EngineReport& report);
 
-// Opens `plan` in a child and runs it `runs` times, one run after the other, on inputs of Plan::shapes. Errors: the engine's own; kTimeout and
-// kExhausted where a limit was reached; kFailed where the child crashed. `program`: what takes kEngineVerb.
+// Opens `plan` in a child and runs it `runs` times in sequence, on inputs of Plan::shapes. Errors: the engine's own; kTimeout
+// and kExhausted at a limit; kFailed if the child crashed. `program`: the executable that takes kEngineVerb.
 Result<EngineReport> ask_engine(const plan::Plan& plan, int runs, const ChildLimits& limits,
                                 const std::string& program = "/proc/self/exe");
 

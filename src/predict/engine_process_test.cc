@@ -11,7 +11,7 @@
 namespace ridge::predict {
 namespace {
 
-// A program in the place of ridge: a shell script.
+// A fake of the ridge program: a shell script.
 class EngineProcessTest : public ::testing::Test {
  protected:
   std::string program(const std::string& body) {

@@ -17,14 +17,14 @@
 namespace ridge::predict {
 namespace {
 
-// Beside what the calibration says of itself. Assumed.
+// Added to the calibration's own error. Assumed.
 constexpr double kOtherThreadsError = 0.07;
 constexpr double kInstancesError = 0.08;
-constexpr double kModelError = 0.06;  // where no held-out error was kept
+constexpr double kModelError = 0.06;  // if no held-out error is stored
 
-constexpr double kStepsError = 0.2;  // of a kernel that is timed by its steps
+constexpr double kStepsError = 0.2;  // of a kernel timed by its steps
 
-// What one number of threads says, on a device as one of several instances sees it.
+// The prediction for one number of threads, on a device as seen by one of several instances.
 struct Source {
   int threads = 1;
   std::unique_ptr<Predictor> predictor;
@@ -32,7 +32,7 @@ struct Source {
   double held_out_error = 0;
 };
 
-// `alone` as one of `instances` has it: the last cache is divided, and so is the bandwidth of all cores that are busy.
+// `alone` as seen by one of `instances`: the last cache and the bandwidth of all busy cores are divided.
 Result<KernelDevice> shared_device(const KernelDevice& alone, const machine::Machine& machine, int instances) {
   if (instances <= 1) return alone;
   const int busy = std::min(instances * alone.threads, machine::usable_threads(machine));
@@ -90,16 +90,16 @@ struct Sum {
   double us = 0;
   double squares = 0;  // of the kernels' own errors [µs²]
   double unknown_us = 0;
-  double stepped_us = 0;  // of kernels that were taken apart
+  double stepped_us = 0;  // of decomposed kernels
   std::set<std::string> unknown, stepped;
 };
 
-// How long one kernel takes, with all that happens inside it.
+// The time of one kernel, including everything inside it.
 struct KernelDuration {
   std::vector<double> us;  // per source
   double squares = 0;      // of the errors [µs²] of the last source
   double unknown_us = 0;   // likewise
-  double dispatched = 0;   // kernels that the engine starts
+  double dispatched = 0;   // kernels launched by the engine
   bool known = true;
 };
 

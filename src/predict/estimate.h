@@ -1,8 +1,9 @@
-// Estimate: the latency and throughput that a machine will really reach with a model, from what kernels took there when it
-// was calibrated. Stands beside the bound, which is the limit; the difference is what the engine loses.
+// Estimate: a model's real latency and throughput on a machine, from the kernel times of its calibration. Stands beside the
+// bound, which is the limit; the difference is the engine's loss.
 //
-// Each kernel of the graph that the engine runs gets its time (predictor.h), and what lies between kernels is added. With threads that were not calibrated, each kernel follows Amdahl's law through the two nearest
-// numbers that were. Instances share the last cache and the bandwidth, and more threads than cores take turns. Pure.
+// Each kernel of the engine's graph gets its time (predictor.h), plus the time between kernels. For uncalibrated numbers of
+// threads, each kernel follows Amdahl's law through the two nearest calibrated ones. Instances share the last cache and the
+// bandwidth, and more threads than cores share the time. Pure.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,7 @@ struct EstimateOptions {
   int threads = 1;    // of each instance
   int instances = 1;  // that run at the same time
   int64_t rows = 1;   // of one run: the batch
-  // Relative error of predictions on this machine as a ledger of verified ones has it, in place of the calibration's own.
+  // Relative error of predictions on this machine from a ledger of verified ones, in place of the calibration's own.
   std::optional<double> seen_error = {};
 };
 
@@ -43,7 +44,8 @@ struct Estimate {
   std::vector<std::string> notes;  // sentences on what was extrapolated or guessed
 };
 
-// `graph`: the engine's own (predict/optimised_graph.h); of a model's own graph it is a rough figure. `machine` with its limits. Error (kNotFound) if `efficiency` holds no calibration.
+// `graph`: the engine's own (predict/optimised_graph.h); with the model's own graph the figure is rough. `machine` with its
+// limits. Error (kNotFound) if `efficiency` holds no calibration.
 Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficiency, const machine::Machine& machine,
                           const EstimateOptions& options);
 

@@ -48,7 +48,7 @@ Kernel square_product(int64_t n) {
   return kernel;
 }
 
-// Products take 2 ms per 512 columns with one thread and half of that with two.
+// GEMMs take 2 ms per 512 columns with one thread and half of that with two.
 Efficiency efficiency() {
   Efficiency e;
   e.machine = "m";
@@ -125,14 +125,14 @@ TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
   const int limit = b.weight("trips", {}, DataType::kInt64), x = b.input("x", {64, 512});
   GraphBuilder inside;
   const int state = inside.input("state", {64, 512});
-  inside.weight("other", {1});  // so that no name inside is one of those outside
+  inside.weight("other", {1});  // so that no inner name equals an outer one
   auto body = std::make_shared<model::Graph>(
       inside.finish({inside.node("MatMul", {state, inside.weight("w", {512, 512})}, {64, 512})}));
   model::Graph graph = b.finish({b.node("Loop", {limit, -1, x}, {64, 512}, {{"body", body}})});
   graph.tensors[static_cast<size_t>(limit)].constant = {5};
   Result<Estimate> result = estimate(graph, efficiency(), two_threads(), {.threads = 1});
   ASSERT_TRUE(result.ok());
-  EXPECT_NEAR(result->ms, 5 * 2, 0.5);  // a product takes 2 ms
+  EXPECT_NEAR(result->ms, 5 * 2, 0.5);  // a GEMM takes 2 ms
   ASSERT_EQ(result->layers.size(), 1U);
   EXPECT_EQ(result->layers[0].op, "Loop");
   EXPECT_TRUE(result->notes.empty());

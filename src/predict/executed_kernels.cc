@@ -11,9 +11,9 @@
 namespace ridge::predict {
 namespace {
 
-// Sizes that were not known, or assumed, counted over the whole model.
+// Sizes that were unknown, or assumed, counted over the whole model.
 struct Gaps {
-  std::vector<std::string> loops;  // without a number of trips
+  std::vector<std::string> loops;  // without a trip count
   int branches = 0;
   int sizeless = 0, kernels = 0;
   std::string first_sizeless;

@@ -12,7 +12,7 @@ using cost::testing::GraphBuilder;
 std::shared_ptr<const model::Graph> body(int64_t width) {
   GraphBuilder b;
   const int x = b.input("inside", {1, width});
-  b.weight("other", {1});  // so that no name inside is one of those outside
+  b.weight("other", {1});  // so that no inner name equals an outer one
   return std::make_shared<model::Graph>(
       b.finish({b.node("MatMul", {x, b.weight("inner", {width, width})}, {1, width})}));
 }

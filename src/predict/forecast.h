@@ -1,5 +1,5 @@
-// Forecast: what can be said about a model on a device before it runs. The `plan` JSON contract; a figure that nothing
-// supports yet is absent, not estimated.
+// Forecast: the prediction for a model on a device before it runs. The `plan` JSON contract; a figure without support is
+// absent, not estimated.
 #pragma once
 
 #include <optional>
@@ -23,13 +23,13 @@ struct Forecast {
     cost::Limiter limiter = cost::Limiter::kUnknown;
     std::optional<double> live_bytes;  // of activations while it runs
     bool has_rule = true;
-    bool runs = true;  // false: computed when the model is loaded, or not used
+    bool runs = true;  // false: computed when the model is loaded, or unused
   };
   std::string model;
   std::string device, device_kind = "cpu";
   Origin origin = Origin::kMeasured;              // of the limits that bound this: measured here, or from a datasheet
-  std::vector<cost::DeviceLimits::Basis> limits;  // of a GPU in this machine: where each comes from
-  double device_memory_bytes = 0;                 // what a model may take there; 0: not known
+  std::vector<cost::DeviceLimits::Basis> limits;  // of a GPU in this machine: the origin of each
+  double device_memory_bytes = 0;                 // available to a model; 0: not known
   Precision precision = Precision::kFp32;
   int64_t batch = 1;
   int threads = 1;
@@ -39,7 +39,7 @@ struct Forecast {
   int64_t parameters = 0;
   double weight_bytes = 0;
   double peak_activation_bytes = 0;
-  double inference_bytes = 0;  // weights and live activations: what one instance needs at least
+  double inference_bytes = 0;  // weights and live activations: the minimum of one instance
   cost::Bound bound;
   double ridge_point = 0;  // [FLOP/byte] of the device at this precision, against DRAM
   double peak_flops_per_s = 0;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kFolds = 6;
 constexpr double kTwoOfThree = 0.68;
 
-// The samples of which `keep` is true, with their kernels.
+// The samples for which `keep` is true, with their kernels.
 Calibration part_of(const Calibration& whole, const std::vector<bool>& keep) {
   Calibration part;
   part.threads = whole.threads;

@@ -1,5 +1,5 @@
-// How far predictions are off for models that took no part: each sample of a calibration is predicted from the others, and
-// compared with its measured run. Pure; about a second for a whole suite, so it is done when a machine is calibrated.
+// The error of predictions for unseen models: each sample of a calibration is predicted from the others, and compared with its
+// measured run. Pure; takes about a second for a whole suite, so it runs at calibration.
 #pragma once
 
 #include <vector>

@@ -83,7 +83,7 @@ bool all(const Json& array, bool (Json::*test)() const noexcept) {
   return std::all_of(array.begin(), array.end(), [&](const Json& entry) { return (entry.*test)(); });
 }
 
-// Attributes of kinds that no kernel has are passed over.
+// Skips attributes of kinds that kernels do not have.
 std::map<std::string, model::Attribute> attributes_from(const Json& json) {
   std::map<std::string, model::Attribute> attributes;
   for (const auto& [name, value] : json.items()) {

@@ -1,5 +1,5 @@
-// Kernel: one node as an engine runs it, with the types and shapes of its operands. What is timed when a machine is
-// calibrated, and what a time is asked for when a model is planned; it needs no graph around it.
+// Kernel: one node as an engine runs it, with the types and shapes of its operands. Calibration times kernels, planning
+// predicts their times; a kernel needs no graph around it.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct Kernel {
   std::vector<cost::Operand> outputs;
 };
 
-// As of a node (model/graph.h).
+// Same as of a node (model/graph.h).
 template <typename T>
 T attribute_or(const Kernel& kernel, const std::string& name, const T& otherwise) {
   const auto found = kernel.attributes.find(name);
@@ -32,7 +32,7 @@ T attribute_or(const Kernel& kernel, const std::string& name, const T& otherwise
 // The kernels of a graph whose shapes are known, in its order.
 std::vector<Kernel> kernels_of(const model::Graph& graph);
 
-// Bytes of an operand as stored, 0 if it is absent or not known.
+// Bytes of an operand as stored, 0 if absent or unknown.
 double operand_bytes(const cost::Operand& operand);
 // Elements, 0 likewise.
 double operand_elements(const cost::Operand& operand);

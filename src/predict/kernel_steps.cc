@@ -19,8 +19,8 @@ ExecutedKernel step(std::string op, std::vector<cost::Operand> inputs, Shape out
   return {std::move(kernel), times, {}, false};
 }
 
-// The state of every turn meets the same weights, which the turn before has just read: an operand that lies near, not a weight
-// that comes from far as in other products of few rows.
+// The state of every step meets the same weights, just read by the previous step: a near operand, not a distant weight as in
+// other multiplications of few rows.
 ExecutedKernel state_product(int64_t rows, int64_t depth, int64_t columns, double times) {
   return step("MatMul", {tensor({rows, depth}), tensor({depth, columns})}, {rows, columns}, times);
 }
@@ -41,8 +41,8 @@ const Shape* whole_shape(const std::vector<cost::Operand>& operands, size_t i, s
   return std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size >= 0; }) ? &shape : nullptr;
 }
 
-// core/providers/cpu/rnn/uni_directional_lstm.cc, deep_cpu_gru.cc, rnn.cc: per direction one product of all inputs with the
-// weights of all gates; then step by step a product of the state, and the gates' functions. A GRU multiplies the state in two
+// core/providers/cpu/rnn/uni_directional_lstm.cc, deep_cpu_gru.cc, rnn.cc: per direction one multiplication of all inputs with
+// the weights of all gates; then step by step one with the state, and the gates' functions. A GRU multiplies the state in two
 // parts, because its third gate needs the second.
 std::vector<ExecutedKernel> recurrent(const Kernel& kernel, int64_t gates) {
   const Shape *x = whole_shape(kernel.inputs, 0, 3), *w = whole_shape(kernel.inputs, 1, 3);
@@ -58,14 +58,14 @@ std::vector<ExecutedKernel> recurrent(const Kernel& kernel, int64_t gates) {
   } else {
     steps.push_back(state_product(batch, units, gates * units, turns));
   }
-  // Sigmoid for all gates, tanh for what goes in and out.
+  // Sigmoid for all gates, tanh for input and output.
   if (gates > 1) steps.push_back(elementwise("Sigmoid", batch * (gates == 4 ? 3 : 2) * units, turns));
   steps.push_back(elementwise("Tanh", batch * (gates == 4 ? 2 : 1) * units, turns));
   return steps;
 }
 
-// core/providers/cpu/nn/conv_transpose.cc: per image and group the filters [out · taps, in] times the image [in, positions],
-// and the result is added up where windows overlap.
+// core/providers/cpu/nn/conv_transpose.cc: per image and group the filters [out · taps, in] times the image [in, positions];
+// the results are added where windows overlap.
 std::vector<ExecutedKernel> transposed_convolution(const Kernel& kernel) {
   const size_t rank = kernel.inputs.size() < 2 || !kernel.inputs[0].shape ? 0 : kernel.inputs[0].shape->size();
   const Shape *x = whole_shape(kernel.inputs, 0, rank), *w = whole_shape(kernel.inputs, 1, rank);
@@ -108,8 +108,8 @@ std::vector<ExecutedKernel> attention(const Kernel& kernel) {
                {batch, heads, queries, value_size}, 1)};
 }
 
-// mlas/lib/qgemm.cpp, qlinearconv.cc: products of the same sizes as in FP32, channels last; depthwise ones walk the image as
-// those in FP32 do.
+// mlas/lib/qgemm.cpp, qlinearconv.cc: matrix multiplications of the same sizes as in FP32, channels last; depthwise ones walk
+// the image as in FP32.
 std::vector<ExecutedKernel> integer_convolution(const Kernel& kernel, double integer_share) {
   const size_t rank = kernel.inputs.empty() || !kernel.inputs[0].shape ? 0 : kernel.inputs[0].shape->size();
   const size_t weight = kernel.op == "QLinearConv" && kernel.inputs.size() > 3 ? 3 : 1;

@@ -1,4 +1,4 @@
-// Worked examples: the steps of a kernel do all of its multiply-adds, as often as the engine does them.
+// Worked examples: the steps of a kernel do all of its multiply-adds, as often as the engine does.
 #include "predict/kernel_steps.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(KernelSteps, WhatIsTimedItselfOrHasNoSizeIsLeftWhole) {
 }
 
 TEST(KernelSteps, ProductsOfIntegersTakeTheirShareOfTheSameInFp32) {
-  // 1 × 1 of 16 → 32 channels over 10 × 10; peaks of 1 and 4: 1 / 4 of the time at best, 1 / 2.9 as seen.
+  // 1 × 1 of 16 → 32 channels over 10 × 10; peaks of 1 and 4: 1 / 4 of the time at best, 1 / 2.9 as observed.
   EXPECT_NEAR(integer_share_of(1, 4), 1 / 2.9, 1e-9);
   EXPECT_DOUBLE_EQ(integer_share_of(1, 0), 1);
   const auto steps =

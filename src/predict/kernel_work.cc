@@ -11,8 +11,8 @@ namespace {
 
 cost::KernelFamily family_of(const Kernel& kernel) { return cost::operator_of(kernel.domain, kernel.op).kernel; }
 
-// One value per dimension → one per row and column: a line is an image of one row, a volume one whose planes lie below each
-// other (their values multiplied, which is exact for windows and near enough for strides).
+// One value per dimension → one per row and column: a line is an image of one row, a volume one with its planes stacked (their
+// values multiplied, which is exact for windows and near enough for strides).
 Shape two_of(const Shape& values, int64_t line) {
   if (values.size() == 1) return {line, values[0]};
   return {values[0] * values[1], values[2]};
@@ -23,7 +23,7 @@ Shape image_shape(const Shape& shape) {
   return {shape[0], shape[1], image[0], image[1]};
 }
 
-// A convolution over one or three dimensions as one over images: the engine computes them as products of the same sizes
+// A convolution over one or three dimensions as one over images: the engine computes them as multiplications of the same sizes
 // (mlas/lib/convolve.cpp, MlasConvPrepare).
 Kernel as_image(Kernel kernel) {
   const size_t dimensions = kernel.inputs[0].shape->size() - 2;

@@ -1,11 +1,10 @@
-// What a kernel has to do, broken down into the kinds of work that take an engine time: arithmetic in the tiles that its
-// inner loops really use, data moved per level of memory, calls. Each amount is a time in µs at the rate that the device has
-// at best, so that a coefficient of 1 means "as fast as the hardware allows", and coefficients measured on one machine say
-// something about another.
+// The work of a kernel, by the kinds that take an engine time: arithmetic in the tiles of its actual inner loops, data moved
+// per level of memory, calls. Each amount is a time in µs at the device's peak rate, so that a coefficient of 1 means "as fast
+// as the hardware allows", and coefficients measured on one machine carry over to another.
 //
-// The inner loops are those of MLAS, ONNX Runtime's library of kernels for CPUs: convolutions in blocked channels walk
-// rows of the output in tiles of outputs × filter blocks (mlas/lib/snchwc.cpp and the assembly beside it), products walk
-// tiles of rows × two vectors (sgemm.cpp). Why this form: docs/decisions/0004-calibrated-estimate.md. Pure.
+// The inner loops are those of MLAS, ONNX Runtime's library of CPU kernels: convolutions in blocked channels walk rows of the
+// output in tiles of outputs × filter blocks (mlas/lib/snchwc.cpp and its assembly), matrix multiplications walk tiles of rows
+// × two vectors (sgemm.cpp). Why this form: docs/decisions/0004-calibrated-estimate.md. Pure.
 #pragma once
 
 #include <string>
@@ -30,7 +29,7 @@ struct KernelDevice {
   double far_capacity_bytes = 32 << 20;  // last cache
 };
 
-// From what was measured for one thread and for all that compute.
+// From measurements with one thread and with all that compute.
 KernelDevice kernel_device(const cost::DeviceLimits& one, const cost::DeviceLimits& all, int64_t block);
 
 struct KernelWork {
@@ -38,19 +37,19 @@ struct KernelWork {
     std::string_view name;
     double us = 0;
   };
-  std::string kind;           // what is fitted together: "conv.direct", "gemm", "Softmax"
-  std::vector<Term> terms;    // without the constant part, which every kind has
-  std::vector<double> place;  // logarithms of its dimensions: kernels that lie near each other err alike
+  std::string kind;           // fitted together: "conv.direct", "gemm", "Softmax"
+  std::vector<Term> terms;    // without the constant part, common to all kinds
+  std::vector<double> place;  // logarithms of its dimensions: neighbouring kernels have similar errors
 };
 
-// `footprint_bytes`: what a whole run of the model touches; weights that do not stay in the last cache until the next run
-// come from memory.
+// `footprint_bytes`: touched by a whole run of the model; weights that do not stay in the last cache until the next run come
+// from memory.
 KernelWork work_of(const Kernel& kernel, const KernelDevice& device, double footprint_bytes);
 
 // The weights of all kernels and the largest operands of one.
 double footprint_of(const std::vector<Kernel>& kernels);
 
-// An operator that does nothing but give memory another shape.
+// An operator that only reshapes memory.
 bool is_view(const Kernel& kernel);
 
 }  // namespace ridge::predict

@@ -1,5 +1,5 @@
-// Convolutions, by the four ways in which MLAS computes them in blocked channels (direct, pointwise, depthwise, and from an
-// input in plain channels), and as products where it does not block.
+// Convolutions, by MLAS's four ways for blocked channels (direct, pointwise, depthwise, and from an input in plain channels),
+// and as matrix multiplications without blocking.
 #include "model/domains.h"
 #include "predict/kernel_work_parts.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kFiltersAtOnce = 4;  // blocks of filters that share a tile (FilterSetSize)
 constexpr int64_t kPointwiseChannels =
-    128;  // input channels between two visits of the output (MaximumInputChannelBatch)
+    128;  // input channels between two passes over the output (MaximumInputChannelBatch)
 
 // The sizes of a convolution over two dimensions.
 struct ConvolutionSizes {
@@ -17,8 +17,8 @@ struct ConvolutionSizes {
   int64_t rows = 1, columns = 1, out_rows = 1, out_columns = 1;
   int64_t kernel_rows = 1, kernel_columns = 1;
   int64_t stride_rows = 1, stride_columns = 1;
-  int64_t valid_rows = 1;     // pairs of output row and kernel row that fall on the image
-  int64_t inner_columns = 1;  // outputs of a row whose window lies inside
+  int64_t valid_rows = 1;     // pairs of output row and kernel row inside the image
+  int64_t inner_columns = 1;  // outputs of a row with their window inside
   int64_t edge_columns = 0;   // the others
   bool padded = false;
 };
@@ -51,7 +51,7 @@ ConvolutionSizes convolution_sizes(const Kernel& kernel) {
   s.kernel_rows = w[2], s.kernel_columns = w[3];
   s.stride_rows = entry(strides, 0, 1), s.stride_columns = entry(strides, 1, 1);
   const int64_t dilation_rows = entry(dilations, 0, 1), dilation_columns = entry(dilations, 1, 1);
-  // Without explicit padding (auto_pad): as much as makes the output what it is.
+  // Without explicit padding (auto_pad): the padding implied by the output's size.
   auto padding = [](int64_t in, int64_t out, int64_t k, int64_t stride, int64_t dilation) {
     return std::max<int64_t>(0, (out - 1) * stride + dilation * (k - 1) + 1 - in) / 2;
   };
@@ -70,7 +70,7 @@ ConvolutionSizes convolution_sizes(const Kernel& kernel) {
   return s;
 }
 
-// Relu and Clip are done while a tile is in registers; others go over the output again.
+// Relu and Clip run while a tile is in registers; others pass over the output again.
 double activation_us(const Kernel& kernel, const KernelDevice& device) {
   const std::string name = attribute_or(kernel, "activation", std::string());
   if (name.empty() || name == "Relu" || name == "Clip") return 0;
@@ -164,7 +164,7 @@ void blocked(const ConvolutionSizes& s, const KernelDevice& device, KernelWork& 
                                            device.far_bytes_per_s)});
 }
 
-// Per group a product of the filters [out, in · taps] with the unfolded image [in · taps, positions].
+// Per group a multiplication of the filters [out, in · taps] with the unfolded image [in · taps, positions].
 void as_product(const ConvolutionSizes& s, const KernelDevice& device, KernelWork& work) {
   const int64_t taps = s.kernel_rows * s.kernel_columns;
   const double images = static_cast<double>(s.batch * s.group);

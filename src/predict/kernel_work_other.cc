@@ -1,4 +1,4 @@
-// Every other kernel: elements that it goes through, stretches in which it can go on without looking up, bytes per level.
+// Every other kernel: its elements, contiguous stretches without a lookup, bytes per level.
 #include "model/domains.h"
 #include "predict/kernel_work_parts.h"
 
@@ -21,7 +21,7 @@ double product(const Shape& shape, size_t from) {
   return all;
 }
 
-// Elements at the end of the output over which an operand of `shape` goes on in the same way: one by one, or standing still.
+// Elements at the end of the output for which an operand of `shape` advances uniformly: one by one, or constant.
 double broadcast_span(const Shape& out, const Shape& shape) {
   double span = 1;
   std::optional<bool> moves;
@@ -36,7 +36,7 @@ double broadcast_span(const Shape& out, const Shape& shape) {
   return span;
 }
 
-// Elements that a permutation leaves beside each other.
+// Elements that stay adjacent in a permutation.
 double kept_span(const Shape& in, const std::vector<int64_t>& order) {
   double span = 1;
   for (size_t i = in.size(); i-- > 0;) {
@@ -53,7 +53,7 @@ double along_axis(const Kernel& kernel, const Shape& shape, int64_t otherwise) {
   return product(shape, static_cast<size_t>(std::clamp<int64_t>(axis, 0, static_cast<int64_t>(shape.size()))));
 }
 
-// The stretch between two looks at an index.
+// The stretch between two lookups of an index.
 double span_of(const Kernel& kernel) {
   const Shape *in = known_shape(kernel.inputs, 0), *out = known_shape(kernel.outputs, 0);
   if (in == nullptr || out == nullptr) return 1;
@@ -77,7 +77,7 @@ bool is_arithmetic(const Kernel& kernel) {
          (kernel.op == "Add" || kernel.op == "Sub" || kernel.op == "Mul" || kernel.op == "Div");
 }
 
-// Kernels of one operator that are different loops: " spread" where one operand is broadcast in stretches.
+// Kernels of one operator with different loops: " spread" where one operand is broadcast in stretches.
 std::string kind_of(const Kernel& kernel, double span) {
   std::string kind = kernel.domain == model::kBlocked ? "blocked " + kernel.op : kernel.op;
   // Without mean and offset, otherwise the same loop.
@@ -97,9 +97,9 @@ double window(const Kernel& kernel) {
   return taps;
 }
 
-// Operations of loops that look at one value at a time, with branches and addresses between: what no vector helps. Per pair of
-// boxes 14, per bilinear sample 8 (docs/methods.md); for indices as seen in profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns
-// per element that NonZero looks at, 6 per element scattered, 8 per slice gathered).
+// Operations of scalar loops with branches and address computations, which vectors do not speed up. Per pair of boxes 14, per
+// bilinear sample 8 (docs/methods.md); for indices from profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns per element that
+// NonZero visits, 6 per element scattered, 8 per slice gathered).
 double scalar_operations(const Kernel& kernel) {
   const double out = kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0]);
   auto in = [&](size_t i) { return i < kernel.inputs.size() ? operand_elements(kernel.inputs[i]) : 0; };
@@ -113,7 +113,7 @@ double scalar_operations(const Kernel& kernel) {
   if (kernel.op != "NonMaxSuppression") return 0;
   const Shape* scores = known_shape(kernel.inputs, 1);
   if (scores == nullptr || scores->size() != 3 || (*scores)[2] < 1) return 0;
-  // Each box meets those kept so far. Where the file sets no limit, a tenth is taken to be kept (assumed).
+  // Each box meets those kept so far. Without a limit in the file, a tenth is assumed to be kept.
   const auto boxes = static_cast<double>((*scores)[2]);
   double kept = 0.1 * boxes;
   if (kernel.inputs.size() > 2 && kernel.inputs[2].values && !kernel.inputs[2].values->empty())
@@ -145,7 +145,7 @@ KernelWork other_work(const Kernel& kernel, const KernelDevice& device) {
                                      device.far_shared_bytes_per_s)});
   work.terms.push_back(
       {"memory", us_of(moved * share_beyond(moved, device.far_capacity_bytes * kUsableFar), device.dram_bytes_per_s)});
-  // Two a cycle, of the flops_per_s that two multiply-adds of whole vectors a cycle make.
+  // Two a cycle; flops_per_s assumes two multiply-adds of whole vectors a cycle.
   if (const double operations = scalar_operations(kernel); operations > 0) {
     const double lanes = static_cast<double>(std::max<int64_t>(device.block, 4));
     const bool alone = kernel.op != "RoiAlign";  // the others use one thread

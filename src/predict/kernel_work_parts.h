@@ -1,4 +1,4 @@
-// What the parts of kernel_work.h share. Private to plan/.
+// Shared by the parts of kernel_work.h. Private to predict/.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,11 @@ KernelWork other_work(const Kernel& kernel, const KernelDevice& device);
 
 inline double us_of(double bytes, double bytes_per_s) { return bytes_per_s > 0 ? bytes / bytes_per_s * 1e6 : 0; }
 
-// The share of data that does not stay in a cache which it goes through again and again.
+// The share of data that misses a cache when it is traversed repeatedly.
 inline double share_beyond(double bytes, double capacity) { return bytes > capacity ? 1 - capacity / bytes : 0; }
 
-// A cache is never the data's alone: half-full is full for some of them. Assumed; measured curves on an AMD EPYC bend there.
+// A cache never belongs to the data alone: half-full is full for some of it. Assumed; measured curves on an AMD EPYC bend
+// there.
 constexpr double kUsableNear = 0.7;
 constexpr double kUsableFar = 0.6;
 
@@ -27,8 +28,8 @@ inline double slot_us(const KernelDevice& device) {
   return 2 * lanes / device.flops_per_s * 1e6;
 }
 
-// Slots that a tile of `filters` × `outputs` accumulators takes per step: two per cycle, at least the four cycles until an
-// accumulator can be added to again, and one load per operand.
+// Slots of a tile of `filters` × `outputs` accumulators per step: two per cycle, at least the four cycles of an accumulator's
+// latency, and one load per operand.
 inline double tile_slots(double filters, double outputs) {
   return std::max({8.0, filters * outputs, filters + outputs});
 }
@@ -40,12 +41,12 @@ inline double line_slots(double filters, int64_t count, int64_t tile) {
          (rest > 0 ? tile_slots(filters, static_cast<double>(rest)) : 0);
 }
 
-// Multiply-adds in slots of a product [m, k] · [k, n], whose tiles have `rows` × 2 vectors.
+// Multiply-adds in slots of a multiplication [m, k] · [k, n], with tiles of `rows` × 2 vectors.
 double product_slots(int64_t m, int64_t n, int64_t k, int64_t block);
 
 inline int64_t ceiling(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
 
-// The share of `units` of equal work that the busiest of `threads` does.
+// The share of `units` of equal work done by the busiest of `threads`.
 inline double busiest_share(int64_t units, int threads) {
   return units > 0 ? static_cast<double>(ceiling(units, threads)) / static_cast<double>(units) : 1;
 }

@@ -1,11 +1,11 @@
-// Products of matrices: MatMul and Gemm, alone and with what was melted into them.
+// Matrix multiplications: MatMul and Gemm, alone and with fused operators.
 #include "predict/kernel_work_parts.h"
 
 namespace ridge::predict {
 namespace {
 
-constexpr int64_t kThin = 4;             // rows up to which a product is bound by reading its weights
-constexpr int64_t kPackedDepth = 256;    // steps between two visits of the result (MLAS_SGEMM_PACKED_STRIDEK)
+constexpr int64_t kThin = 4;             // rows up to which a multiplication is bound by reading its weights
+constexpr int64_t kPackedDepth = 256;    // steps between two passes over the result (MLAS_SGEMM_PACKED_STRIDEK)
 constexpr int64_t kColumnsAtOnce = 128;  // MLAS_SGEMM_STRIDEN
 
 struct ProductSizes {

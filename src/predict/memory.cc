@@ -18,17 +18,17 @@
 namespace ridge::predict {
 namespace {
 
-// Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64, glibc
-// 2.36); results/memory_prediction-*.txt has them. kFirstRun is as seen in the arena's log.
+// Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64,
+// glibc 2.36); results/memory_prediction-*.txt has them. kFirstRun is from the arena's log.
 constexpr double kRuntimeBytes = 40e6;      // the program, the engine's library, a session of one node
 constexpr double kNodeBytes = 4.2e3;        // of the file
-constexpr double kConvolutionCopies = 1.8;  // of weights that are laid out in blocks: copies that loading leaves behind
+constexpr double kConvolutionCopies = 1.8;  // of weights stored in blocks: copies left by loading
 constexpr double kMatrixCopies = 0.7;       // of matrices that the file holds and kernels pack
 constexpr double kListCopies =
     3.7;  // of numbers in attributes: parsed, copied into the node, built into the kernel's own trees
 constexpr double kFirstRun =
-    1.1;  // of the planned block and the outputs: the first run takes buffer by buffer, from several regions
-constexpr double kReused = 0.28;  // of what loading left, runs use again
+    1.1;  // of the planned block and the outputs: the first run allocates buffer by buffer, from several regions
+constexpr double kReused = 0.28;  // of loading's leftovers, reused by runs
 
 const model::TensorInfo* tensor_at(const model::Graph& graph, const model::Node& node, size_t input) {
   if (input >= node.inputs.size() || node.inputs[input] < 0) return nullptr;
@@ -39,7 +39,7 @@ double bytes_of(const model::TensorInfo& info) {
   return info.shape ? static_cast<double>(byte_size(info.type, *info.shape).value_or(0)) : 0;
 }
 
-// Weights by what loading does to them [bytes].
+// Weights by their handling during loading [bytes].
 struct Weights {
   double convolutions = 0, matrices = 0;
   double largest_matrix = 0;
@@ -61,7 +61,7 @@ void add_matrix(const model::TensorInfo* weight, Weights& weights) {
   weights.largest_matrix = std::max(weights.largest_matrix, bytes_of(*weight));
 }
 
-// `blocked`: of convolutions only those that the graph itself says are computed in blocks.
+// `blocked`: for convolutions only those that the graph itself marks as blocked.
 Weights weights_of(const model::Graph& graph, bool blocked) {
   Weights weights;
   std::unordered_set<const model::TensorInfo*> seen;
@@ -82,7 +82,7 @@ Weights weights_of(const model::Graph& graph, bool blocked) {
   return weights;
 }
 
-// Of the weights that the file holds; what it only describes (ConstantOfShape) leaves no copy of the file behind.
+// For weights stored in the file; those only described (ConstantOfShape) leave no copy of the file behind.
 double stored_bytes(const model::Graph& graph) {
   std::vector<bool> made(graph.tensors.size());
   for (const model::Node& node : graph.nodes)
@@ -94,8 +94,8 @@ double stored_bytes(const model::Graph& graph) {
   return bytes;
 }
 
-// The windows of one image and group, for a convolution in plain layout (im2col): whole where there are more filters than
-// positions, else in pieces that do not count (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
+// The windows of one image and group, for a convolution in plain layout (im2col): whole if there are more filters than
+// positions, else in negligible pieces (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
 double windows_bytes(const model::Graph& graph, const model::Node& node) {
   const bool transposed = node.op == "ConvTranspose";
   const bool convolves = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
@@ -114,8 +114,8 @@ double windows_bytes(const model::Graph& graph, const model::Node& node) {
   return whole ? 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0) : 0;
 }
 
-// Whether ONNX Runtime knows, when it loads the model, which results have the same shape: seldom where the file leaves more sizes open
-// than the batch.
+// Whether ONNX Runtime knows at loading which results have the same shape: seldom if the file leaves more sizes open than the
+// batch.
 bool compares_shapes(const model::Graph& graph) {
   std::set<std::string> open;
   for (const model::GraphInput& input : graph.input_specs)
@@ -124,8 +124,8 @@ bool compares_shapes(const model::Graph& graph) {
   return open.size() <= 1;
 }
 
-// What later runs touch beside it: their block, in a region of its own or, if it fits, in the one that holds the largest buffer, whose
-// size is a power of two (bfc_arena.cc, Extend).
+// Memory touched by later runs in addition: their block, in a region of its own or, if it fits, in the one with the largest
+// buffer, whose size is a power of two (bfc_arena.cc, Extend).
 double later_runs(const cost::BufferPlan& plan) {
   const double region = std::exp2(std::floor(std::log2(std::max(plan.largest, 1.0))) + 1);
   return plan.block < region ? plan.block - plan.largest : plan.block;

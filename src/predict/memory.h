@@ -1,8 +1,8 @@
-// Memory that one process needs to run a model with ONNX Runtime on a CPU: by a formula before anything is loaded. What it really needs
-// says a process that runs it (engine_process.h).
+// Memory of one process that runs a model with ONNX Runtime on a CPU: by a formula before anything is loaded. A process that
+// runs it gives the real value (engine_process.h).
 //
-// The process opens one session, holds one set of inputs, and runs it one at a time; its peak is what the system reports as VmHWM.
-// Not for devices with memory of their own. Pure.
+// The process opens one session, holds one set of inputs, and runs it one at a time; its peak is the system's VmHWM. Not for
+// devices with memory of their own. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,33 @@
 
 namespace ridge::predict {
 
-// What a driver context and libraries take on a GPU: assumed, 0.5 GiB, as in training_plan.h.
+// Memory of a driver context and libraries on a GPU: assumed, 0.5 GiB, as in training_plan.h.
 inline constexpr double kAssumedContextBytes = 512.0 * 1024 * 1024;
 
-// Within which 34 of 35 recorded points lie (benchmarks/results/memory_prediction-*.txt).
+// 34 of 35 recorded points are within this (benchmarks/results/memory_prediction-*.txt).
 inline constexpr double kMemoryError = 0.2;
 
 // [bytes]. The parts from runtime to retained add up to resident.
 struct InferenceMemory {
-  double runtime = 0;  // the process, the engine's library, what a session and each node need for themselves
-  double weights = 0;  // as the engine holds them
-  double activations =
-      0;                 // results of nodes, laid out as the engine does (cost/buffer_plan.h), and the model's outputs
-  double workspace = 0;  // of the one convolution that needs most
+  double runtime = 0;      // the process, the engine's library, the overhead of a session and of each node
+  double weights = 0;      // as the engine holds them
+  double activations = 0;  // results of nodes, laid out like the engine's (cost/buffer_plan.h), and the model's outputs
+  double workspace = 0;    // of the convolution with the largest need
   double inputs = 0;
-  double arena_slack = 0;   // the first run lays buffers out one by one, later ones in one block of their own
-  double retained = 0;      // left of copies of weights made while loading, and kept by the C library
+  double arena_slack = 0;   // the first run allocates buffers one by one, later ones in one block of their own
+  double retained = 0;      // left by copies of weights during loading, kept by the C library
   double resident = 0;      // after a few runs
   double loading_peak = 0;  // at its fullest before the first run
   double peak = 0;          // at any time
   double peak_low = 0, peak_high = 0;  // by kMemoryError
   bool known = true;                   // false: some shapes are unknown; the figures are a lower bound
-  bool of_engine_graph = false;        // false: of the graph as the file has it
+  bool of_engine_graph = false;        // false: from the file's own graph
 };
 
-// `graph`: as read; `optimised`: what the engine makes of it, or null.
+// `graph`: as read; `optimised`: the engine's version, or null.
 InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised);
 
-// Memory of a batch, known at two of them: straight lines through both. Peaks of loading do not grow with the batch.
+// Memory over the batch, known at two batches: straight lines through both. Peaks of loading do not grow with the batch.
 struct MemoryLine {
   double batch_one = 1, batch_two = 2;
   double peak_one = 0, peak_two = 0;
@@ -51,8 +50,8 @@ double memory_at(const MemoryLine& line, double batch);
 // The largest batch whose peak is at most `limit_bytes`; 0 if not even one row fits. `peak_bytes(batch)` must not decrease.
 int64_t largest_batch(const std::function<double(int64_t batch)>& peak_bytes, double limit_bytes);
 
-// How many instances (sessions of one process, opened one after the other) fit: the first brings the runtime along, each
-// further one adds its weights, its arena and what loading leaves behind; while the last one loads, the others are there.
+// The number of instances that fit (sessions of one process, opened in sequence): the first brings the runtime, each further
+// one adds its weights, its arena and the leftovers of loading; while the last one loads, the others exist.
 int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes);
 
 Json to_json(const InferenceMemory& memory);

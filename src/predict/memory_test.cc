@@ -43,7 +43,7 @@ TEST(InferenceMemory, WeightsAndActivationsAreThoseOfTheGraphThatRuns) {
   EXPECT_EQ(plain.runtime, optimised.runtime);  // nodes of the file
 }
 
-// Of `filters` over 32 × 32 places.
+// `filters` filters over 32 × 32 positions.
 model::Graph convolution(int64_t filters) {
   GraphBuilder g;
   const int x = g.input("x", {1, 8, 34, 34});

@@ -1,7 +1,6 @@
-// Least squares with coefficients that cannot be negative: how much each kind of work costs, when work never gives time
-// back. Pure.
+// Least squares with nonnegative coefficients: the cost of each kind of work, since work never saves time. Pure.
 //
-// Method: cyclic coordinate descent on the normal equations, which converges to the one minimum of this convex problem
+// Method: cyclic coordinate descent on the normal equations, which converges to the unique minimum of this convex problem
 // (Franc, Hlaváč, Navara, "Sequential coordinate-wise algorithm for the non-negative least squares problem", 2005).
 #pragma once
 
@@ -10,15 +9,15 @@
 
 namespace ridge::predict {
 
-// One observation: Σ coefficient[k] · terms[k] should be `value`, and matters by `weight`.
+// One observation: Σ coefficient[k] · terms[k] should be `value`, weighted by `weight`.
 struct Observation {
   std::vector<double> terms;
   double value = 0;
   double weight = 1;
 };
 
-// The coefficients ≥ 0 that minimise Σ weight · (Σ c·terms − value)² + Σ pull[k] · (c[k] − prior[k])². All observations
-// have prior.size() terms. `pull` (as many, ≥ 0) keeps what the observations leave open at the prior.
+// The coefficients ≥ 0 that minimise Σ weight · (Σ c·terms − value)² + Σ pull[k] · (c[k] − prior[k])². All observations have
+// prior.size() terms. `pull` (as many, ≥ 0) keeps undetermined coefficients at the prior.
 std::vector<double> nonnegative_fit(std::span<const Observation> observations, std::span<const double> prior,
                                     std::span<const double> pull);
 

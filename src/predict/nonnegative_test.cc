@@ -24,7 +24,7 @@ TEST(NonnegativeFit, FindsTheCoefficientsThatMadeTheValues) {
   for (size_t i = 0; i < truth.size(); ++i) EXPECT_NEAR(found[i], truth[i], 1e-6);
 }
 
-// Worked by hand: y = 2 − x at x = 0, 1, 2 with terms {1, x} wants a slope of −1; without it the mean of 2, 1, 0 is left.
+// Worked by hand: y = 2 − x at x = 0, 1, 2 with terms {1, x} gives a slope of −1; without it the mean of 2, 1, 0 remains.
 TEST(NonnegativeFit, LeavesOutATermThatWouldHaveToBeNegative) {
   const std::vector<Observation> falling = {{{1, 0}, 2, 1}, {{1, 1}, 1, 1}, {{1, 2}, 0, 1}};
   const std::vector<double> found = nonnegative_fit(falling, std::vector<double>(2, 0), std::vector<double>(2, 0));

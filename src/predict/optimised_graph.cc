@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A plan that only loads: weights of at least a kilobyte leave the graph, and kernels do not pack them.
+// A load-only plan: weights of at least a kilobyte leave the graph, and kernels do not pack them.
 plan::Plan loading_plan(const plan::Plan& plan, const std::string& model, const std::string& answer) {
   plan::Plan loading = plan;
   loading.model = model;
@@ -30,8 +30,8 @@ plan::Plan loading_plan(const plan::Plan& plan, const std::string& model, const 
   return loading;
 }
 
-// Has the engine write the graph that it makes of `plan`. Its weights go to the null device: the name that it writes them to is
-// that of the graph with ".weights".
+// The engine writes its graph of `plan`. The weights go to the null device, through a link named after the graph with
+// ".weights".
 Status write_graph(const plan::Plan& plan, const GraphQuestion& question) {
   std::error_code failure;
   fs::create_symlink("/dev/null", plan.optimised_model + ".weights", failure);
@@ -40,7 +40,7 @@ Status write_graph(const plan::Plan& plan, const GraphQuestion& question) {
   return {};
 }
 
-// The answers to one question about a model: in the folder where they are kept, or in one that ends with it.
+// The answers to one query about a model: in a persistent folder, or a temporary one.
 class Answers {
  public:
   static Result<Answers> open(const GraphQuestion& question, const std::string& key) {
@@ -48,7 +48,7 @@ class Answers {
     return Answers(question, key, std::move(folder));
   }
 
-  // The path of the answer `name`, which `write` writes to the path that it is given, unless it is kept already.
+  // The path of the answer `name`, created by `write` unless it is already stored.
   template <typename Write>
   Result<std::string> get(const std::string& name, Write&& write) const {
     const std::string kept = question_.folder.empty() ? "" : question_.folder + "/" + key_ + name;
@@ -88,7 +88,7 @@ std::string sizes_of(const model::Graph& bound) {
   return digest_text(text);
 }
 
-// The shapes that the engine infers; none where it does not open its own graph without weights.
+// The shapes that the engine infers; none if it does not open its own graph without weights.
 Result<model::Graph> engine_shapes(const std::string& optimised, const model::Graph& bound, const Answers& answers,
                                    const GraphQuestion& question) {
   Result<std::string> path = answers.get("." + sizes_of(bound) + ".onnx", [&](const std::string& to) -> Status {

@@ -1,8 +1,8 @@
-// The graph that ONNX Runtime runs in place of a model's own: what it folds, fuses and lays out again. Asked of ONNX Runtime, which writes it
-// in a process of its own (engine_process.h); kept for later by the content of the model, the engine's version and the machine.
+// The graph that ONNX Runtime runs in place of a model's own: folded, fused and with new layouts. ONNX Runtime writes it in its
+// own process (engine_process.h); stored by the model's content, the engine's version and the machine.
 //
-// Two questions: the first has the model as its file has it, sizes open that the file leaves open, because fusions depend on it; the
-// second has that optimised graph with all sizes, and asks only for shapes.
+// Two queries: the first uses the model with the file's open sizes, because fusions depend on them; the second uses that
+// optimised graph with all sizes, and returns only shapes.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ namespace ridge::predict {
 
 struct GraphQuestion {
   plan::Plan plan;      // of ONNX Runtime, with the model's path
-  std::string machine;  // machine::Machine::id: blocked layouts are its own
-  std::string folder;   // where answers are kept; empty: nowhere
-  ChildLimits limits;   // of each question
+  std::string machine;  // machine::Machine::id: blocked layouts depend on it
+  std::string folder;   // storage of the answers; empty: none
+  ChildLimits limits;   // of each query
   std::string program = "/proc/self/exe";
 };
 
-// `bound`: a graph of `model`, all open dimensions bound. Shapes that neither it nor the engine knows stay unknown. Errors: the engine is
-// not there, refuses the model, crashes, or reaches a limit.
+// `bound`: a graph of `model`, all open dimensions bound. Shapes unknown to both it and the engine stay unknown. Errors: the
+// engine is missing, refuses the model, crashes, or reaches a limit.
 Result<model::Graph> optimised_graph(const model::UnboundModel& model, const model::Graph& bound,
                                      const GraphQuestion& question);
 

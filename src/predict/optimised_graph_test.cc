@@ -15,7 +15,7 @@
 namespace ridge::predict {
 namespace {
 
-// The engine is a script that copies a prepared graph to where it is told, another one for the question about shapes, and counts.
+// The engine is a script that copies a prepared graph to the requested path, another one for the shape query, and counts.
 class OptimisedGraphTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -111,7 +111,7 @@ TEST_F(OptimisedGraphTest, AsksAgainOnlyForWhatIsNew) {
   write("file.onnx", {{"Relu", "r"}, {"Abs", "y"}}, {});  // another content
   ASSERT_TRUE(ask());
   EXPECT_EQ(times_asked(), 5);
-  question_.folder.clear();  // nothing is kept
+  question_.folder.clear();  // nothing is stored
   ASSERT_TRUE(ask());
   EXPECT_EQ(times_asked(), 7);
 }

@@ -9,16 +9,16 @@
 namespace ridge::predict {
 namespace {
 
-constexpr double kLeastUs = 0.2;   // of a kernel, once the profile's own cost is taken off
-constexpr double kPull = 1e-3;     // towards the prior, in units of one observation that is all this term
-constexpr double kOutlier = 0.15;  // relative error from which an observation weighs less (Huber's weights)
+constexpr double kLeastUs = 0.2;   // of a kernel, after subtracting the profile's own cost
+constexpr double kPull = 1e-3;     // towards the prior, in units of one observation that has only this term
+constexpr double kOutlier = 0.15;  // relative error above which an observation weighs less (Huber's weights)
 constexpr int kReweightings = 4;
-constexpr double kNear = 0.4;          // distance in logarithms within which kernels err alike
-constexpr double kDoubt = 0.5;         // neighbours at full weight that speak for no correction
-constexpr double kUnknownError = 0.5;  // of operators that were not timed. Assumed
+constexpr double kNear = 0.4;          // distance in logarithms within which kernels have similar errors
+constexpr double kDoubt = 0.5;         // neighbours at full weight that imply no correction
+constexpr double kUnknownError = 0.5;  // of operators without timing. Assumed
 constexpr double kLeastError = 0.02;
 
-// "compute" takes as long as it must at best; of all else nothing is presumed.
+// "compute" has its minimum time as prior; all else has none.
 double prior_of(const std::string& term) {
   return term == "compute" || term == "near" || term == "far" || term == "memory" ? 1 : 0;
 }
@@ -42,7 +42,7 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<size_t>(at)];
 }
 
-// Least squares of relative errors, again and again with less weight for what lies far off.
+// Least squares of relative errors, iterated with less weight for outliers.
 std::vector<double> robust_fit(std::vector<Observation> observations, const std::vector<double>& prior) {
   const std::vector<double> pull(prior.size(), kPull);
   for (Observation& o : observations) o.weight = 1 / (o.value * o.value);
@@ -108,7 +108,7 @@ Predictor::Fit Predictor::fit(const std::vector<const Example*>& examples, bool 
     errors.push_back(std::abs(residual));
     if (!elementwise) fit.neighbours.push_back({examples[i]->work.place, residual});
   }
-  // The quantile that holds one standard deviation, widened for the coefficients that were spent.
+  // The quantile that holds one standard deviation, widened for the fitted coefficients.
   const double n = static_cast<double>(errors.size()), spent = static_cast<double>(fit.terms.size()) / 2;
   fit.error = std::max(quantile(errors, 0.68) * std::sqrt((n + spent) / n), kLeastError);
   return fit;
@@ -160,7 +160,7 @@ KernelTime Predictor::time_of(const Kernel& kernel, double footprint_bytes) cons
 KernelTime Predictor::time_of(const Kernel& kernel, double footprint_bytes, const KernelDevice& device) const {
   const KernelWork work = work_of(kernel, device, footprint_bytes);
   const Fit* fit = find(work.kind);
-  if (fit == nullptr)  // what goes value by value is known by its operations alone
+  if (fit == nullptr)  // scalar work is known by its operations alone
     return {std::max(raw_us(general_, work) + amount(work, "scalar"), kLeastUs), kUnknownError, false};
   return {std::max(raw_us(*fit, work), kLeastUs) * correction(*fit, work.place), fit->error, true};
 }

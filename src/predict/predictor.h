@@ -1,9 +1,8 @@
 // Predictor: from timed kernels to the time of any kernel.
 //
-// Per kind of kernel, time = constant + Σ coefficient · term, coefficients ≥ 0 fitted so that relative errors count
-// (kernel_work.h says what the terms are), outliers weighing less; then a correction by how far the fit was off for the
-// timed kernels that lie nearest. Of an operator that was not timed, all timed ones that only go over elements speak.
-// Immutable; pure.
+// Per kind of kernel, time = constant + Σ coefficient · term, coefficients ≥ 0 fitted to relative errors (terms:
+// kernel_work.h), outliers weighing less; then a correction by the fit's error for the nearest timed kernels. An operator
+// without timing is predicted from all timed elementwise ones. Immutable; pure.
 #pragma once
 
 #include <map>
@@ -28,12 +27,12 @@ class Predictor {
   Predictor(const Calibration& calibration, const KernelDevice& device);
 
   KernelTime time_of(const Kernel& kernel, double footprint_bytes) const;
-  // The same on a device that differs (fewer bytes per second for each of several instances, another cache).
+  // The same on a different device (fewer bytes per second for each of several instances, another cache).
   KernelTime time_of(const Kernel& kernel, double footprint_bytes, const KernelDevice& device) const;
 
   const KernelDevice& device() const { return device_; }
-  double profile_us() const { return profile_us_; }    // what looking at the clock adds to a kernel in a profile
-  double dispatch_us() const { return dispatch_us_; }  // what a run takes per kernel beside the kernels
+  double profile_us() const { return profile_us_; }    // the profile's clock cost per kernel
+  double dispatch_us() const { return dispatch_us_; }  // a run's time per kernel beside the kernels
 
  private:
   struct Neighbour {

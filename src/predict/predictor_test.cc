@@ -1,4 +1,4 @@
-// A machine that behaves exactly as the model says must be predicted exactly; what lies between its timed sizes too.
+// A machine that follows the model exactly must be predicted exactly; also between its timed sizes.
 #include "predict/predictor.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(Predictor, TakesTheCostOfLookingAtTheClockFromViews) {
   const KernelDevice device;
   const Predictor predictor(synthetic(device), device);
   EXPECT_NEAR(predictor.profile_us(), kClockUs + 0.2, 1e-9);
-  EXPECT_NEAR(predictor.dispatch_us(), 0.3, 0.15);  // 0.1, and the 0.2 that went with the clock
+  EXPECT_NEAR(predictor.dispatch_us(), 0.3, 0.15);  // 0.1, and the 0.2 subtracted with the clock
 }
 
 TEST(Predictor, MoreWorkTakesLonger) {
@@ -121,7 +121,7 @@ TEST(Predictor, AnOperatorThatWasNotTimedIsAGuessAndSaysSo) {
   const KernelTime time = predictor.time_of(kernel, kFootprint);
   EXPECT_FALSE(time.known);
   EXPECT_GE(time.error, 0.4);
-  EXPECT_NEAR(time.us / true_us(relu(20000), device), 1, 0.1);  // like the other kernels that go over elements
+  EXPECT_NEAR(time.us / true_us(relu(20000), device), 1, 0.1);  // like the other elementwise kernels
 }
 
 TEST(Predictor, WeightsThatLeaveTheCacheCostTheWayFromMemory) {
@@ -215,7 +215,7 @@ TEST(Predictor, LoopsThatGoValueByValueTakeTheirOperations) {
   const KernelTime time = predictor.time_of(regions, kFootprint);
   EXPECT_FALSE(time.known);
   EXPECT_GT(time.us, 50e3);
-  EXPECT_LT(time.us, 80e3);  // and what going over the elements takes by itself
+  EXPECT_LT(time.us, 80e3);  // and the elementwise time itself
 }
 
 }  // namespace

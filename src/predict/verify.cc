@@ -19,12 +19,12 @@
 namespace ridge::predict {
 namespace {
 
-constexpr size_t kReferences = 3;     // models of the calibration that run beside
+constexpr size_t kReferences = 3;     // calibration models that run beside it
 constexpr double kReferenceUs = 1e4;  // of about this length
 constexpr int kRounds = 10;
 constexpr double kTwoOfThree = 0.68;
 
-// A model of the suite, open, with the time of its run when the machine was calibrated.
+// An open model of the suite, with its run time at calibration.
 struct Reference {
   double then_us = 0;
   measure::Runner runner;
@@ -62,11 +62,11 @@ Result<std::vector<Reference>> open_references(const Calibration& calibration, c
   return references;
 }
 
-// Runs for about a slice; the time of each run goes to `us`.
+// Runs for about a slice; appends the time of each run to `us`.
 measure::Arm arm_of(const std::string& name, measure::Runner& runner, Nanoseconds slice, const Clock& clock,
                     std::vector<double>& us) {
   return {name, [&runner, slice, &clock, &us]() -> Result<std::vector<measure::Slice>> {
-            RIDGE_TRY(run_for(runner, Nanoseconds(0), 1, clock));  // what ran before left the caches to itself
+            RIDGE_TRY(run_for(runner, Nanoseconds(0), 1, clock));  // the previous slice left other data in the caches
             RIDGE_ASSIGN(const std::vector<double> more, run_for(runner, slice, 2, clock));
             us.insert(us.end(), more.begin(), more.end());
             return std::vector{measure::Slice{.rate = 1e6 / measure::mean(more)}};

@@ -1,6 +1,6 @@
-// Compares a prediction with the real thing: the model runs, in turn with a few models of the calibration, so that it shows
-// whether the machine is still as it was when it was calibrated. What was predicted and measured goes into a ledger, one
-// line of JSON per comparison, and the error that is shown with later estimates comes from there.
+// Verifies a prediction: the model runs interleaved with a few calibration models, which show whether the machine has changed
+// since the calibration. Prediction and measurement are recorded in a ledger, one line of JSON per comparison; later estimates
+// take their error from it.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct Verification {
   double measured_ms = 0;     // mean of the middle half of the runs
   double spread_percent = 0;  // half of the middle half, over that mean
   int runs = 0;
-  double drift = 1;  // calibration models now over then: 1.05 = the machine is 5 % slower than when it was calibrated
+  double drift = 1;  // calibration models now over then: 1.05 = the machine is 5 % slower than at calibration
 };
 void visit_fields(auto& visit, Is<Verification> auto& v) {
   visit("at", v.at);
@@ -57,12 +57,12 @@ Json to_json(const Verification& verification);
 // <folder>/<machine>.ledger.jsonl
 std::string ledger_file(const std::string& folder, const std::string& machine_id);
 Status append_to_ledger(const std::string& file, const Verification& verification);
-// Lines that cannot be read are passed over; no file is an empty ledger.
+// Skips unreadable lines; no file is an empty ledger.
 std::vector<Verification> read_ledger(const std::string& file);
 
-// The relative error that two of three of the ledger's predictions stayed within, of each model, batch and threads the newest;
-// absent for fewer than kLeastLedger of them. Comparisons made while the machine was not what it had been (drift beyond
-// kMostDrift: something else was running) say nothing of the predictions and do not count.
+// The relative error that two of three of the ledger's predictions stayed within, using the newest for each model, batch and
+// threads; absent for fewer than kLeastLedger of them. Comparisons on a changed machine (drift beyond kMostDrift: other load)
+// do not count.
 constexpr double kMostDrift = 0.15;
 constexpr size_t kLeastLedger = 5;
 std::optional<double> ledger_error(const std::vector<Verification>& ledger, const std::string& engine_version);

@@ -16,11 +16,11 @@ struct PageRow {
   PageKind kind;
   const char* title;
   const char* subject;  // the member that completes the title
-  const char* script;   // the asset that draws the page, after what all pages share
+  const char* script;   // the asset that draws the page, after the common one
 };
 constexpr PageRow kPages[] = {
     {PageKind::kPlan, "ridge plan", "/model", "plan_script"},
-    // The model as given; the winner's may be a file of another precision.
+    // The original model; the winner's may be a file of another precision.
     {PageKind::kTune, "ridge tune", "/baseline/model", "tune_script"},
     {PageKind::kPowerSweep, "ridge power sweep", "/device", "power_script"},
     {PageKind::kLab, "ridge lab", "/conditions/name", "lab_script"},
@@ -32,7 +32,7 @@ std::string title_of(const PageRow& row, const Json& value) {
   return fmt::format("{} · {}", row.title, value.at(subject).get<std::string>());
 }
 
-// Every @NAME@ of the skeleton, once and from the left: what is put in is not looked at again.
+// Every @NAME@ of the skeleton, once and from the left: inserted text is not scanned again.
 std::string filled(std::string_view skeleton, const std::array<std::pair<std::string_view, std::string>, 6>& values) {
   std::string page;
   while (true) {

@@ -17,7 +17,7 @@ size_t times(const std::string& text, std::string_view part) {
   return count;
 }
 
-// What lies between the tags of the element "data".
+// The text of the element "data".
 std::string embedded(const std::string& page) {
   std::string open = "<script type=\"application/json\" id=\"data\">";
   size_t begin = page.find(open) + open.size();
@@ -39,7 +39,7 @@ TEST(Page, NamesCannotBecomeMarkup) {
   std::string page = report::page(PageKind::kPlan, hostile(), Language::kEnglish);
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_THAT(page, HasSubstr("<title>ridge plan · a&quot;b&#39;&lt;i&gt;&amp;@SCRIPT@.onnx</title>"));
-  // The page's own: data, library, script. A library that held the text itself would end its element early.
+  // The page's own: data, library, script. A library with the closing tag in its text would end its element early.
   EXPECT_EQ(times(page, "</script"), 3u);
   EXPECT_EQ(times(page, "</style"), 1u);
 }

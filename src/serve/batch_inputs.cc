@@ -11,7 +11,7 @@
 namespace ridge::serve {
 namespace {
 
-// What tensors without elements point at: engines refuse null.
+// The address of tensors without elements: engines refuse null.
 alignas(kAlignment) constexpr std::byte kNothing[kAlignment] = {};
 
 bool usable_in_place(const RequestInput& input) {

@@ -81,7 +81,7 @@ Status BatchOutputs::check(int64_t rows) const {
   return {};
 }
 
-// BYTES rows have no common size: walk once and remember where each row starts.
+// BYTES rows have no common size: walks once and stores the start of each row.
 void BatchOutputs::find_row_offsets(int64_t rows) {
   row_offsets_.resize(outputs_.size());
   for (size_t slot = 0; slot < outputs_.size(); ++slot) {

@@ -32,7 +32,7 @@ void BatchPolicy::clear() {
 BatchDecision BatchPolicy::decide(TimePoint now) const {
   using Action = BatchDecision::Action;
   if (requests_ == 0) return {};
-  // `now - oldest_` would overflow for a caller that asks at TimePoint::max() to flush; compare the times instead.
+  // `now - oldest_` would overflow for a caller that flushes with TimePoint::max(); compares the times instead.
   bool overdue = limits_.max_delay <= Nanoseconds(0) || now >= oldest_ + limits_.max_delay;
   if (closed_ || (overdue && preferred_requests_ == 0)) return {Action::kRun, requests_, {}};
   if (overdue && limits_.max_delay > Nanoseconds(0)) return {Action::kRun, requests_, {}};

@@ -9,7 +9,7 @@
 namespace ridge::serve {
 namespace {
 
-// Rows that one part takes of the whole.
+// One part's rows of the whole.
 struct Range {
   int64_t first = 0, count = 0, of = 1;
 };
@@ -54,7 +54,7 @@ Error not_rows(const engine::Output& part, const std::string& name, int64_t rows
                              ", which cannot be joined with other rows; set max_batch_size: 0 for this model"};
 }
 
-// What the engine allocated for the parts, behind one another.
+// The engine's outputs for the parts, concatenated.
 Result<engine::Output> join(std::span<const engine::Output* const> parts, std::span<const int64_t> rows,
                             const std::string& name) {
   engine::Output whole = *parts.front();

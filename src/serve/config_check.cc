@@ -15,14 +15,14 @@ namespace {
 using inference::ModelConfig;
 using inference::ModelDynamicBatching;
 
-// More than any machine can use; a typing error rather than a wish.
+// More than any machine can use; a typing error.
 constexpr uint64_t kMaxPriorityLevels = 1024;
 
 Error unsupported(std::string_view what, std::string_view instead) {
   return {Code::kUnsupported, fmt::format("{} is not supported by ridge; {}", what, instead)};
 }
 
-// "\"a\" or \"b\"": those that a user may name.
+// "\"a\" or \"b\"": the values that a user may name.
 std::string backends() {
   std::vector<std::string> names;
   for (const engine::Engine& engine : engine::known())
@@ -67,7 +67,7 @@ Status check_features(const ModelConfig& config) {
   return {};
 }
 
-// KIND_GPU is NVIDIA's GPUs; Intel's are a parameter, as in Triton's backend.
+// KIND_GPU means NVIDIA's GPUs; Intel's are a parameter, as in Triton's backend.
 Status check_gpus(const ModelConfig& config) {
   const engine::Engine& engine = engine_of(config);
   for (const auto& group : config.instance_group())

@@ -15,7 +15,7 @@ namespace {
 
 using inference::ModelConfig;
 
-// The schema numbers the types as base/tensor.h does.
+// The schema numbers the types like base/tensor.h.
 static_assert(static_cast<int>(DataType::kBool) == inference::TYPE_BOOL);
 static_assert(static_cast<int>(DataType::kInt64) == inference::TYPE_INT64);
 static_assert(static_cast<int>(DataType::kFp64) == inference::TYPE_FP64);
@@ -53,7 +53,7 @@ bool has_open_batch(const std::vector<TensorSpec>& specs) {
                      [](const TensorSpec& spec) { return !spec.shape.empty() && spec.shape[0] == -1; });
 }
 
-// Tensors that the configuration does list are written as a batching model's: without the batch dimension.
+// Tensors listed in the configuration are written as a batching model's: without the batch dimension.
 template <typename Tensors>
 bool listed_without_batch(const Tensors& tensors, const std::vector<TensorSpec>& specs) {
   for (const auto& tensor : tensors) {
@@ -64,7 +64,7 @@ bool listed_without_batch(const Tensors& tensors, const std::vector<TensorSpec>&
   return true;
 }
 
-// All that may be configured: what the model needs, and what it has a value for.
+// All configurable tensors: required ones, and those with a default value.
 std::vector<TensorSpec> all_inputs(const engine::Signature& signature) {
   std::vector<TensorSpec> specs = signature.inputs;
   specs.insert(specs.end(), signature.optional_inputs.begin(), signature.optional_inputs.end());
@@ -81,8 +81,8 @@ void complete_batching(ModelConfig& config, const engine::Signature& signature) 
   config.mutable_dynamic_batching();
 }
 
-// Type and dims of one tensor from the model, where the configuration leaves them open. A model's scalar is dims [1]
-// reshaped to [].
+// Type and dims of one tensor from the model, if the configuration leaves them open. A model's scalar is dims [1] reshaped to
+// [].
 template <typename Tensor>
 void complete_tensor(Tensor& tensor, const TensorSpec& spec, bool batching) {
   if (tensor.data_type() == inference::TYPE_INVALID)
@@ -133,7 +133,7 @@ Status check_shape(const Tensor& tensor, const TensorSpec& spec, bool batching, 
                       which, model_shape_text(spec)));
     expected.insert(expected.begin(), -1);
   }
-  // A model states no rank, or a scalar, as []: then the configuration knows better.
+  // A model states no rank, or a scalar, as []: then the configuration takes precedence.
   if (!batching && spec.shape.empty()) return {};
   if (matches(spec.shape, expected)) return {};
   return invalid(fmt::format("{} is configured as {}{}, but the model has {}", which, shape_text(expected),
@@ -180,7 +180,7 @@ Status check_all_inputs_listed(const ModelConfig& config, const engine::Signatur
 
 Result<ConfigPtr> complete_config(const ModelConfig& config, const std::string& directory_name,
                                   const engine::Signature& signature) {
-  auto completed = std::make_shared<ModelConfig>(*place_instances(config, {}));  // what is decided already stays
+  auto completed = std::make_shared<ModelConfig>(*place_instances(config, {}));  // decided values stay
   complete_identity(*completed, directory_name);
   complete_batching(*completed, signature);
   bool batching = completed->max_batch_size() > 0;

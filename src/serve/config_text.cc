@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // the schema itself nests 7 deep
 
-// Keeps the first error, which causes the others.
+// Keeps the first error, the cause of the others.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   explicit FirstError(const std::string& path) : path_(path) {}

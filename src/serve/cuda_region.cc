@@ -19,7 +19,7 @@ class CudaRegion final : public Region {
   Status check(size_t, size_t) const override { return {}; }
   Status read(size_t offset, std::span<std::byte> into) const override { return memory_.read(into, offset); }
   Status write(size_t offset, std::span<const std::byte> from) override { return memory_.write(from, offset); }
-  Status intact() const override { return {}; }  // read() and write() have said it
+  Status intact() const override { return {}; }  // reported by read() and write()
 
  private:
   gpu::cuda::CudaMemory memory_;

@@ -1,4 +1,4 @@
-// What is refused. Memory of another process that is there: gpu/cuda/memory_test.cc and tests/process/test_gpu_memory.py.
+// Refusals. For present memory of another process: gpu/cuda/memory_test.cc and tests/process/test_gpu_memory.py.
 #include "serve/cuda_region.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-// DeadlineTimer: one thread that calls back when a time has come, so that a timeout in a queue is enforced when it
-// passes and not when a worker happens to look.
+// DeadlineTimer: one thread that calls back at given times, so that a queue timeout takes effect when it passes and not when a
+// worker happens to check.
 //
-// Thread-safe. It never keeps its targets alive; a target that is gone is skipped.
+// Thread-safe. It never keeps its targets alive; a destroyed target is skipped.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class DeadlineTimer {
   ConditionVariable changed_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_ RIDGE_GUARDED_BY(mutex_);
   bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // last: starts when the rest is there
+  std::jthread thread_;  // last: starts after all other members
 };
 
 }  // namespace ridge::serve

@@ -49,8 +49,7 @@ Status read_graph_level(const std::string& value, GraphLevel& level) {
   return wrong_value(value, "one of off, basic, extended, all");
 }
 
-// ONNX Runtime runs independent operators at the same time only in parallel mode; the Plan says so by more than one
-// thread.
+// ONNX Runtime runs independent operators in parallel only in parallel mode; the Plan expresses it by more than one thread.
 Status read_execution_mode(const std::string& value, Plan& plan) {
   if (value != "0" && value != "1") return wrong_value(value, "0 (one operator after the other) or 1 (parallel)");
   if (value == "1") plan.inter_op_threads = std::max(2, plan.inter_op_threads);
@@ -89,7 +88,7 @@ const std::array kEngineParameters = {
     Parameter{"ridge_spread", check_on_or_off},
 };
 
-// Session options of the engine, handed on as they are.
+// Session options of the engine, passed on unchanged.
 constexpr std::string_view kOption = "ridge_option_";  // the same with any name
 constexpr std::array<std::string_view, 5> kEngineOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
 

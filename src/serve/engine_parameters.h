@@ -14,9 +14,9 @@ namespace ridge::serve {
 // The row of the configuration's backend, or of the usual engine if it names none. Without a name: ridge has no such backend.
 const engine::Engine& engine_of(const inference::ModelConfig& config);
 
-// kInvalid: a known key with a wrong value, which the error names. An unknown key that starts with "ridge_" is warned
-// of; any other unknown key belongs to someone else and is passed over. Without a thread count, `cores` (0 = not known)
-// are divided among the instances on CPUs; one that runs on a GPU gets one thread, which hands over the work.
+// kInvalid: a known key with a wrong value, named in the error. An unknown key that starts with "ridge_" causes a warning; any
+// other unknown key is ignored. Without a thread count, `cores` (0 = not known) are divided among the instances on CPUs; one on
+// a GPU gets one thread, which submits the work.
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
                            const std::string& engine_library, const plan::Device& device = {});
 

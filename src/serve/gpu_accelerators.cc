@@ -17,8 +17,8 @@ using engine::wrong_value;
 using inference::ModelConfig;
 using plan::Plan;
 
-// Numbers that the backend takes where ONNX Runtime has names; README.md of triton-inference-server/onnxruntime_backend,
-// "Deprecated Parameters".
+// The backend's numbers for ONNX Runtime's names; README.md of triton-inference-server/onnxruntime_backend, "Deprecated
+// Parameters".
 constexpr std::array<std::string_view, 3> kSearches = {"EXHAUSTIVE", "HEURISTIC", "DEFAULT"};
 constexpr std::array<std::string_view, 2> kStrategies = {"kNextPowerOfTwo", "kSameAsRequested"};
 
@@ -52,8 +52,8 @@ Status read_tensorrt(const std::string& key, const std::string& value, Plan& pla
   return {};
 }
 
-// "input:1x3x224x224,…": TensorRT builds its engine for this range once, instead of again for every new number of rows.
-// Empty unless the configuration lists every input with fixed dimensions.
+// "input:1x3x224x224,…": TensorRT builds its engine for this range once, instead of for every new number of rows. Empty unless
+// the configuration lists every input with fixed dimensions.
 std::string profile_text(const ModelConfig& config, int64_t rows) {
   std::string text;
   for (const auto& input : config.input()) {

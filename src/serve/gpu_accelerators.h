@@ -1,5 +1,5 @@
-// What a configuration says of how a GPU computes the model: optimization.execution_accelerators.gpu_execution_accelerator and
-// the older parameters, with the names of Triton's ONNX Runtime backend → engine options of the plan.
+// A configuration's GPU settings: optimization.execution_accelerators.gpu_execution_accelerator and the older parameters, with
+// the names of Triton's ONNX Runtime backend → engine options of the plan.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace ridge::serve {
 
-// Of a plan for an NVIDIA GPU: its options, and TensorRT as its device where the accelerator "tensorrt" is asked for.
-// kInvalid or kUnsupported: an accelerator or a value that is not known, which the error names.
+// For a plan for an NVIDIA GPU: its options, and TensorRT as its device if the accelerator "tensorrt" is requested. kInvalid or
+// kUnsupported: an unknown accelerator or value, named in the error.
 Status read_gpu_accelerators(const inference::ModelConfig& config, plan::Plan& plan);
 
 // Whether `key` is one of the backend's parameters for the CUDA provider. On the CPU they have no effect.

@@ -11,7 +11,7 @@ namespace {
 
 using Group = inference::ModelInstanceGroup;
 
-// More than any machine can use; a typing error rather than a wish.
+// More than any machine can use; a typing error.
 constexpr int kMaxInstances = 1024;
 constexpr int kMaxGpu = 255;
 

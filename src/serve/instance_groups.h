@@ -12,7 +12,7 @@ namespace ridge::serve {
 // ok if the groups say something that can be meant. kInvalid: a negative count, GPUs of a group for the CPU, …
 Status check_instance_groups(const inference::ModelConfig& config);
 
-// The configuration with every group decided: KIND_CPU, or KIND_GPU with the GPUs that it is on; `GPUs` are those that the
+// The configuration with every group decided: KIND_CPU, or KIND_GPU with the GPUs that it is on; `gpus` are those that the
 // model's engine can use.
 //   KIND_GPU without `gpus`: on each of them; if there is none, on GPU 0, which then fails with the engine's reason
 //   KIND_AUTO: on its `gpus` if all are among them, without `gpus` on each of them if there is any, else on the CPU

@@ -1,7 +1,7 @@
 // Job: a checked request on its way through queue and worker. A plain value.
 //
-// It has one owner, who holds its JobPtr, and owns what it uses: the body that its inputs lie in, the regions that are read and
-// written. Whoever has it gives it on or finishes it; finish() is the end of both.
+// It has one owner, the holder of its JobPtr, and owns its resources: the body that holds its inputs, the regions that are read
+// and written. The owner passes it on or finishes it; finish() is the end of both.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Rejection {
 // Answers the job and frees it. Lets go of its regions of shared memory before: with the answer the client may free them.
 void finish(JobPtr job, Result<InferResponse> answer);
 
-// Whether both may run in one execution of a batching model: the same inputs are there, with the same shapes beyond the
-// first dimension.
+// Whether both may run in one execution of a batching model: the same inputs are present, with the same shapes beyond the first
+// dimension.
 bool mergeable(const Job& a, const Job& b);
 
 }  // namespace ridge::serve

@@ -12,7 +12,7 @@
 namespace ridge::serve {
 namespace {
 
-// A version of the same content that serves already.
+// An already serving version of the same content.
 VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprint, int64_t version) {
   for (const VersionPtr& served : serving)
     if (served->settings().version == version && served->fingerprint() == fingerprint) return served;
@@ -72,7 +72,7 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
   return {};
 }
 
-// Threads and memory may run out on the way: then this load fails, and nothing else.
+// Threads and memory may be exhausted meanwhile: then only this load fails.
 Result<Versions> LifeCycle::load_guarded(const ModelSource& source) {
   try {
     return load_versions(source);

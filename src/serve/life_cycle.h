@@ -1,7 +1,7 @@
 // LifeCycle: loads, replaces and unloads models; the only writer of the ModelTable.
 //
-// Thread-safe. Work on one model is done by one caller at a time; different models do not wait for one another. A
-// failed load changes nothing for what serves already.
+// Thread-safe. One caller at a time works on a model; different models do not wait for one another. A failed load changes
+// nothing for serving versions.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@
 
 namespace ridge::serve {
 
-// The answer to whatever comes after the end has begun.
+// The answer to every call after the end has begun.
 inline Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
 
 class LifeCycle {
@@ -27,14 +27,13 @@ class LifeCycle {
   explicit LifeCycle(const ServerOptions& options);
   ~LifeCycle();
 
-  // Returns when the model serves, or why not: "failed to load 'M', …". Versions of which nothing has changed stay as
-  // they are.
+  // Returns when the model serves, or why not: "failed to load 'M', …". Unchanged versions stay as they are.
   Status load(const std::string& model, const LoadRequest& request);
-  // Loads these from the repository, `at_once` at the same time; failures are logged and stand in the table.
+  // Loads these from the repository, `at_once` at the same time; failures are logged and recorded in the table.
   void load_many(const std::vector<std::string>& models, int at_once);
   // Nothing of the model serves any more when it returns; accepted requests are still answered.
   void unload(const std::string& model);
-  // Says that a model which is to serve from the start is nowhere to be found, and why that is known.
+  // Records that a model required from the start was not found, and the reason.
   void miss(const std::string& model, const std::string& reason);
   // No load begins any more, and those under way end after the step that they are in. Does not wait.
   void stop_loading() { loading_.request_stop(); }

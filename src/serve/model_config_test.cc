@@ -268,7 +268,7 @@ TEST(Settings, LabelAndWarmupFilesStayInsideTheModelsFolder) {
   EXPECT_FALSE(settings_of(**config, kImage, 1, "/nowhere", 100));
 }
 
-// "cuda:0 cuda:1": where the instances are on a machine with these GPUs.
+// "cuda:0 cuda:1": the instances' devices on a machine with these GPUs.
 std::string places(const std::string& groups, const std::vector<int>& gpus) {
   auto config = parse_config_text(groups, "f");
   std::string text;

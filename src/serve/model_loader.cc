@@ -63,7 +63,7 @@ std::string label_fingerprints(const ModelSource& source) {
 
 Error broken_off() { return {Code::kCancelled, "the load was cancelled"}; }
 
-// What each instance is warm for. They all run the same; one that could not makes no promise for any.
+// The batch sizes that each instance has warmed up. All run the same; one failure cancels the promise for all.
 std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instances) {
   std::vector<int64_t> rows = *instances.front();
   for (const Result<std::vector<int64_t>>& instance : instances)
@@ -71,8 +71,8 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
   return rows;
 }
 
-// A session per instance, opened and warmed up at the same time as the others: each on its own thread. Returns the numbers of
-// rows that all of them are warm for.
+// A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on all of
+// them.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
                                            const ModelSettings& settings, const Clock& clock,
                                            const std::stop_token& stop, Sessions& sessions) {
@@ -100,7 +100,7 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
   return warm_in_all(results);
 }
 
-// The configuration with the place of every instance decided. Engines without providers are given GPUs by name only.
+// The configuration with the device of every instance decided. Engines without providers get GPUs by name only.
 ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConfig& config) {
   std::vector<int> gpus;
   if (const engine::Engine& engine = engine_of(config); engine.has_providers) {
@@ -132,7 +132,7 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   RIDGE_TRY(choose_directory(options, request, source));
   RIDGE_TRY(choose_config(request, source));
   RIDGE_TRY(check_config(*source.config, name));
-  for (const auto& output : source.config->output())  // before anything looks at the file
+  for (const auto& output : source.config->output())  // before anything reads the file
     if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
   RIDGE_ASSIGN(source.versions, choose_versions(version_policy_of(*source.config), list_versions(source.directory)));
   return source;

@@ -1,4 +1,4 @@
-// Loads versions of a model: from a directory of the repository, or from what a load request brought.
+// Loads versions of a model: from a directory of the repository, or from a load request's files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ridge::serve {
 
-// What a model would be loaded from.
+// The source of a model.
 struct ModelSource {
   std::string name;
   std::string directory;              // holds the version directories, labels and warm-up data

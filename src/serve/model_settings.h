@@ -71,7 +71,7 @@ struct ModelSettings {
   int instances = 1;
   bool warmup_batches = true;  // run every batch size once before ready
   std::vector<WarmupSample> warmup_samples;
-  // The only numbers of rows that the engine is asked to run at a time (chunked_run.h), rising; empty = any.
+  // The only numbers of rows that the engine runs at a time (chunked_run.h), rising; empty = any.
   std::vector<int64_t> prepared_rows;
   std::vector<std::pair<std::string, std::string>> metric_tags;
   bool batching() const { return max_batch_size > 0; }

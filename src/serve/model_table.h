@@ -1,5 +1,5 @@
-// ModelTable: which versions of which models are served now, and the state of every version known. The one place where
-// requests find their model.
+// ModelTable: the currently served versions of models, and the state of every known version. The only place where requests find
+// their model.
 //
 // Thread-safe. Versions are replaced whole: a reader gets a shared_ptr and may use it as long as it likes.
 #pragma once
@@ -37,7 +37,7 @@ class ModelTable {
   // From now on exactly these versions serve, and those that do not any more are UNLOADING until end_unload(). kUnavailable,
   // and nothing changes, after close().
   Status publish(const std::string& model, const Versions& versions);
-  // The load has failed; what served still serves.
+  // The load has failed; the previous version still serves.
   void fail_load(const std::string& model, const std::vector<int64_t>& versions, const std::string& reason);
   // The load failed because there is no such model: it need not be served unless it still is.
   void fail_unknown(const std::string& model);
@@ -59,7 +59,7 @@ class ModelTable {
     std::map<int64_t, Version> versions;
     VersionPtr highest;   // that serves
     bool wanted = false;  // should be served
-    bool missed = false;  // wanted from the start, and never there
+    bool missed = false;  // requested from the start, and never found
     std::string failure;  // of the last load, if it failed before versions were known
   };
   static void replace(Model& model, const Versions& versions);

@@ -1,8 +1,7 @@
-// Reaper: one thread that lets versions which no longer serve finish their requests, then ends and frees them:
-// off the request path.
+// Reaper: one thread that lets retired versions finish their requests, then ends and frees them: off the request path.
 //
-// Thread-safe. A version is closed only when the last of those who share it has let go, so that a request which found it
-// just before it was replaced is still answered.
+// Thread-safe. A version is closed only after its last reference is released, so that a request that found it just before its
+// replacement is still answered.
 #pragma once
 
 #include <functional>
@@ -20,7 +19,7 @@ class Reaper {
   // `ended` is called on the reaper's thread for each version when all its requests are answered.
   explicit Reaper(std::function<void(const ServedVersion&)> ended);
   ~Reaper();  // after every version has ended
-  // Owns the version; what it returns is to be shared, and ends the version when the last copy is gone.
+  // Owns the version; the result is shared, and ends the version when the last copy is gone.
   VersionPtr keep(std::shared_ptr<ServedVersion> version);
   // Waits until every version has ended. All who hold one let go of it soon.
   void wait();
@@ -34,7 +33,7 @@ class Reaper {
   std::vector<std::shared_ptr<ServedVersion>> unshared_ RIDGE_GUARDED_BY(mutex_);  // to be ended
   size_t kept_ RIDGE_GUARDED_BY(mutex_) = 0;                                       // not ended yet
   bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // last: starts when the rest is there
+  std::jthread thread_;  // last: starts after all other members
 };
 
 }  // namespace ridge::serve

@@ -26,7 +26,7 @@ uint64_t bytes_of(const InferRequest& request) {
   return bytes;
 }
 
-// Who shares memory with the server may write to it as soon as the request is answered: what lies there is copied now.
+// Clients sharing memory with the server may overwrite it as soon as the request is answered: copies it now.
 Result<OwnInputs> own_inputs(const InferRequest& request) {
   try {
     return with_own_memory(request);
@@ -105,7 +105,7 @@ void Recorder::offer(const std::string& model, const InferRequest& request) {
   changed_.notify_one();
 }
 
-// Ends when it is asked to and nothing waits any more.
+// Ends on request, when the queue is empty.
 void Recorder::run(const std::stop_token& stop) {
   MutexLock lock(mutex_);
   while (true) {
@@ -128,7 +128,7 @@ void Recorder::run(const std::stop_token& stop) {
   }
 }
 
-// The disk is full or gone; requests go on.
+// The disk is full or gone; requests continue.
 void Recorder::give_up() {
   done_ = true;
   left_out_ += waiting_.size();

@@ -1,9 +1,9 @@
-// Recorder: keeps the inputs of the first requests that a server accepts, as .npz files that `ridge tune --calibration`
-// reads: FOLDER/MODEL/request-STARTED-NUMBER.npz, one array per input.
+// Recorder: keeps the inputs of the first requests that a server accepts, as .npz files for `ridge tune --calibration`:
+// FOLDER/MODEL/request-STARTED-NUMBER.npz, one array per input.
 //
-// Recording costs a request nothing that it could wait for: offer() takes shares of its memory (and copies what lies in regions
-// of shared memory), never blocks and cannot fail; a thread of the recorder's own writes. What comes while too much waits is left out, what cannot be written (a full
-// disk, say) ends the recording; both are logged, neither is noticed by a client. Thread-safe.
+// Recording never delays a request: offer() takes shares of its memory (and copies data in regions of shared memory), never
+// blocks and cannot fail; the recorder's own thread writes. Requests beyond the limit of pending bytes are skipped, and a write
+// error (a full disk, say) ends the recording; both are logged, and clients notice neither. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@ Result<RecordOptions> parse_record_option(const std::string& text);
 
 class Recorder {
  public:
-  // Makes the folder. Error: it cannot be made or written to.
+  // Creates the folder. Error: it cannot be created or written to.
   static Result<std::unique_ptr<Recorder>> start(RecordOptions options);
-  // Writes what waits, and says in the log what was recorded.
+  // Writes the pending requests, and logs the recorded number.
   ~Recorder();
 
   // `request` was accepted by a model of that name: its inputs are in the model's order, those left out have no type.
@@ -66,7 +66,7 @@ class Recorder {
   uint64_t taken_ RIDGE_GUARDED_BY(mutex_) = 0;
   uint64_t taken_bytes_ RIDGE_GUARDED_BY(mutex_) = 0;
   uint64_t waiting_bytes_ RIDGE_GUARDED_BY(mutex_) = 0;
-  std::jthread thread_;  // last: starts when the rest is there
+  std::jthread thread_;  // last: starts after all other members
 };
 
 }  // namespace ridge::serve

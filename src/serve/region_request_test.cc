@@ -1,4 +1,4 @@
-// Requests whose tensors lie in shared memory, through a whole server with a session of the test's.
+// Requests with tensors in shared memory, through a whole server with a test session.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -40,7 +40,7 @@ TEST_F(RegionRequestTest, ALoneTensorIsReadWhereItLies) {
   object.write({1, 2, 3, 4}, 64);
   std::atomic<bool> armed = false;
   auto server = start_with([&](auto inputs, auto wanted, auto outputs) {
-    if (armed) object.write({9}, 64);  // seen by the engine only if it reads the region itself
+    if (armed) object.write({9}, 64);  // visible to the engine only if it reads the region itself
     return TestSession::echo(inputs, wanted, outputs);
   });
   ASSERT_TRUE(server->register_region(object.as("r")));

@@ -1,6 +1,6 @@
-// RegionTable: the regions of shared memory that clients have registered, by name, and the one place where requests find them.
+// RegionTable: the regions of shared memory registered by clients, by name; the only place where requests find them.
 //
-// Thread-safe. A region that is unregistered lives on until the last request that uses it has ended; its name is free at once.
+// Thread-safe. An unregistered region lives on until the last request that uses it has ended; its name is free at once.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace ridge::serve {
 class RegionTable {
  public:
   using Open = std::function<Result<std::shared_ptr<Region>>(const RegionRequest&)>;
-  // `open_cuda` makes regions of GPUs.
+  // `open_cuda` creates regions of GPUs.
   explicit RegionTable(Open open_cuda) : open_cuda_(std::move(open_cuda)) {}
 
   // As Service has them.
@@ -27,8 +27,8 @@ class RegionTable {
   void remove(RegionKind kind, const std::string& name);
   Result<std::vector<RegionRequest>> list(RegionKind kind, const std::string& name) const;
 
-  // Finds the regions that the request names and checks that its parts lie in them: the inputs' data point there (those of GPUs
-  // stay empty), and everything is held. BYTES, whose lengths must not change once they are checked, are copied. May throw
+  // Finds the regions named in the request and checks that its parts are inside: the inputs' data point there (those of GPUs
+  // stay empty), and everything is held. BYTES, whose lengths must not change after the check, are copied. May throw
   // std::bad_alloc.
   Status bind(InferRequest& request) const;
 

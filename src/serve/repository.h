@@ -23,7 +23,7 @@ Status check_relative_path(const std::string& path);
 // The model directories of all repositories, sorted by name; hidden ones and files are passed over. kFailed: a
 // repository cannot be read; kInvalid: two of them have a model of the same name.
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
-// Where the model of that name lies; nullopt if nowhere.
+// The folder of the model of that name; nullopt if there is none.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 
 // The version directories: names that are numbers from 1, without leading zero; ascending.

@@ -1,4 +1,4 @@
-// What changed in the repositories between two looks, for the control mode poll. Pure.
+// The changes in the repositories between two polls, for the control mode poll. Pure.
 #pragma once
 
 #include <map>

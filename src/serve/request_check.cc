@@ -25,7 +25,7 @@ std::string names_of(const std::vector<TensorSettings>& tensors) {
   return text;
 }
 
-// Puts the inputs into the model's order, with a kInvalid one for each optional input that is left out.
+// Puts the inputs into the model's order, with a kInvalid one for each omitted optional input.
 Status order_inputs(const ModelSettings& settings, std::vector<RequestInput>& inputs) {
   std::vector<RequestInput> ordered;
   bool in_order = inputs.size() == settings.inputs.size();
@@ -72,7 +72,7 @@ Status check_size(const RequestInput& input, const std::string& model) {
   if (!count)
     return invalid(fmt::format("shape {} of input '{}' for model '{}' has more elements than 64 bits can count",
                                shape_text(input.shape), input.name, model));
-  if (input.type == DataType::kBytes) {  // copied out of its region, if it was in one
+  if (input.type == DataType::kBytes) {  // copied from its region, if any
     Status block = check_bytes_block(input.data, *count);
     if (block) return {};
     return wrap(std::move(block).error(),
@@ -86,7 +86,7 @@ Status check_size(const RequestInput& input, const std::string& model) {
                              bytes ? std::to_string(*bytes) : std::string("more than 2^63"), given));
 }
 
-// One present input: type, shape, batch size (the same as `rows` unless that is 0 = not known yet), bytes.
+// One present input: type, shape, batch size (equal to `rows` unless that is 0 = unknown), bytes.
 Status check_input(const ModelSettings& settings, const TensorSettings& tensor, const RequestInput& input,
                    int64_t& rows) {
   if (input.type != tensor.type)
@@ -121,7 +121,7 @@ Status check_inputs(const ModelSettings& settings, Job& job) {
   return {};
 }
 
-// A region that is too small for an output whose size is known beforehand.
+// A region too small for an output of known size.
 Status check_room(const ModelSettings& settings, const TensorSettings& tensor, const RequestedOutput& output,
                   int64_t rows) {
   if (!output.part) return {};

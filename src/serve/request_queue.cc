@@ -23,7 +23,7 @@ RequestQueue::RequestQueue(QueueSettings settings, bool always_merge)
       policy_(settings_.batch) {}
 
 std::optional<Rejection> RequestQueue::add(JobPtr job, TimePoint now) {
-  // A level that the model does not have is the default one, as in Triton: clients send one priority to all models.
+  // A level missing from the model means the default one, as in Triton: clients send one priority to all models.
   uint64_t priority = job->request.priority;
   bool known = priority > 0 && priority <= levels_.size();
   size_t index = known ? static_cast<size_t>(priority - 1) : settings_.default_level;

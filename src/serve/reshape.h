@@ -1,5 +1,5 @@
-// Reshape: the shape that a model takes or gives beside the one that clients see ("reshape" in config.pbtxt). Both have
-// the same elements; open dimensions (-1) correspond in order. Batch dimensions are not part of these shapes.
+// Reshape: a model's shape beside the one that clients see ("reshape" in config.pbtxt). Both have the same elements; open
+// dimensions (-1) correspond in order. Batch dimensions are not part of these shapes.
 #pragma once
 
 #include "base/result.h"

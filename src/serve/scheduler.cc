@@ -9,13 +9,13 @@ using Action = BatchDecision::Action;
 
 BatchDecision Scheduler::decide(TimePoint now) const { return queue_.decide(closed_ ? TimePoint::max() : now); }
 
-// A worker must be told if a batch should run, or if one is forming and no worker watches the clock for it.
+// Wakes a worker if a batch should run, or if one is forming and no worker watches its deadline.
 bool Scheduler::should_wake(const BatchDecision& decision) const {
   if (asleep_ == 0 || notified_ > 0) return false;
   return decision.action == Action::kRun || (decision.action == Action::kWait && !batch_is_timed_);
 }
 
-// When expire() must be called, if that is earlier than what was asked for; else TimePoint::max().
+// The next time for expire(), if earlier than the requested one; else TimePoint::max().
 TimePoint Scheduler::new_alarm() {
   if (queue_.next_deadline() >= alarm_) return TimePoint::max();
   return alarm_ = queue_.next_deadline();
@@ -51,7 +51,7 @@ void Scheduler::sleep(MutexLock& lock, const BatchDecision& decision) {
   notified_ = std::max(0, notified_ - 1);
 }
 
-// Leaves in `jobs` the part of one worker and keeps the rest for others that sleep. Returns how many are to be woken for it.
+// Leaves one worker's part in `jobs` and keeps the rest for sleeping ones. Returns how many to wake.
 int Scheduler::spread(Jobs& jobs) {
   if (!queue_.settings().spread) return 0;
   const size_t workers = static_cast<size_t>(std::max(0, asleep_ - notified_)) + 1;
@@ -101,7 +101,7 @@ Jobs Scheduler::expire(TimePoint now) {
   TimePoint alarm = TimePoint::max();
   {
     MutexLock lock(mutex_);
-    if (now < alarm_) return expired;  // an earlier call has done it, and has asked for the next one
+    if (now < alarm_) return expired;  // an earlier call has done it, and requested the next one
     queue_.expire(now, expired);
     alarm_ = TimePoint::max();
     alarm = new_alarm();

@@ -1,11 +1,11 @@
 // Scheduler: hands the waiting jobs of one model version to its workers, batch by batch.
 //
-// Thread-safe. submit() never waits for work to be done; its lock is held for the time of a few list operations, as are
-// the others'. Wake-ups are few: a job wakes a worker only if one is idle, the policy wants a batch to run now, and no
-// worker that will see the job is already on its way; a worker that leaves jobs behind wakes the next one itself.
+// Thread-safe. submit() never waits for work to be done; its lock, like the others', is held for a few list operations.
+// Wake-ups are few: a job wakes a worker only if one is idle, the policy starts a batch now, and no other woken worker will see
+// the job; a worker that leaves jobs behind wakes the next one itself.
 //
-// When a batch is due while other workers sleep, it is spread evenly over all of them: half a batch on each of two instances is
-// done sooner than a whole one on the first while the second sleeps. Under load no worker sleeps, and batches are whole.
+// A batch due while other workers sleep is distributed evenly over all of them: half a batch on each of two instances is done
+// sooner than a whole one on the first. Under load no worker sleeps, and batches are whole.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ class Scheduler {
   Scheduler(QueueSettings settings, bool always_merge, Clock& clock, CallAt call_expire_at)
       : clock_(clock), call_expire_at_(std::move(call_expire_at)), queue_(std::move(settings), always_merge) {}
 
-  // Owns the job until take() or expire() hands it out. A job that it rejects comes back: for the queue's reasons, or with
-  // kUnavailable after close().
+  // Owns the job until take() or expire() hands it out. Returns a rejected job: for the queue's reasons, or with kUnavailable
+  // after close().
   [[nodiscard]] std::optional<Rejection> submit(JobPtr job);
   // Waits for a batch; replaces `batch`. False: closed, and nothing waits any more.
   bool take(Batch& batch);
   // The jobs whose deadline has passed; they are no longer here.
   Jobs expire(TimePoint now);
-  // Refuses new jobs; what waits is handed out without delay.
+  // Refuses new jobs; waiting ones are handed out without delay.
   void close();
   size_t waiting() const;
 
@@ -58,7 +58,7 @@ class Scheduler {
   std::deque<Batch> spread_ RIDGE_GUARDED_BY(mutex_);  // parts of batches for the workers that were woken for them
   uint64_t next_ticket_ RIDGE_GUARDED_BY(mutex_) = 0;
   bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
-  TimePoint alarm_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();  // the earliest call of expire() that was asked for
+  TimePoint alarm_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();  // the earliest requested call of expire()
   int asleep_ RIDGE_GUARDED_BY(mutex_) = 0;                      // workers, notified ones included until they run
   int notified_ RIDGE_GUARDED_BY(mutex_) = 0;                    // of these
   bool batch_is_timed_ RIDGE_GUARDED_BY(mutex_) = false;         // one of them sleeps only until a batch is due

@@ -25,7 +25,7 @@ JobPtr plain_job(int64_t rows = 1) {
 // For queues without timeouts.
 void no_deadlines(TimePoint) { ADD_FAILURE() << "no job has a deadline"; }
 
-// Waits until `count` is `wanted`; who changes it notifies.
+// Waits until `count` is `wanted`; every change notifies.
 void await(const std::atomic<int>& count, int wanted) {
   for (int seen = count; seen < wanted; seen = count) count.wait(seen);
 }
@@ -121,14 +121,14 @@ TEST(Scheduler, EveryJobIsTakenExactlyOnceByManyWorkers) {
           }
         });
       clients.clear();
-      await(taken, kJobs);  // nothing is left behind while workers are idle
+      await(taken, kJobs);  // nothing stays queued while workers are idle
       scheduler.close();
     }
     EXPECT_EQ(taken, kJobs);
   }
 }
 
-// How four jobs that make a full batch come to two workers: the sizes of what they take, the larger first.
+// How four jobs of a full batch are distributed to two workers: the sizes of the parts, the larger first.
 std::vector<size_t> parts_of_four(QueueSettings settings) {
   FakeClock clock;
   Scheduler scheduler(std::move(settings), true, clock, no_deadlines);
@@ -174,7 +174,7 @@ TEST(Scheduler, AFewJobsAreSpreadOneByOne) {
     for (int i = 0; i < 2; ++i) {
       ASSERT_FALSE(scheduler.submit(plain_job()));
     }
-    await(taken, 2 * round);  // no part stays behind
+    await(taken, 2 * round);  // no part stays queued
   }
   scheduler.close();
 }
@@ -209,7 +209,7 @@ class RecordsExpiry : public Expirable {
     ++calls;
     calls.notify_one();
   }
-  DeadlineTimer* again = nullptr;  // is asked for a second call
+  DeadlineTimer* again = nullptr;  // a second call is requested
   std::weak_ptr<Expirable> self;
   std::array<TimePoint, 2> called_at;
   std::atomic<int> calls{0};

@@ -22,7 +22,7 @@
 
 namespace ridge::serve {
 
-// What a version is made of; the sessions are warm.
+// The parts of a version; the sessions are warm.
 struct LoadedModel {
   ModelSettings settings;
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
@@ -34,7 +34,7 @@ struct LoadedModel {
 
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
-  // `timer` and `clock` outlive it, as does `recorder`, which gets every request that is accepted; may be null.
+  // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null.
   ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder = nullptr);
   ~ServedVersion() override;
 

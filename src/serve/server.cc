@@ -71,7 +71,7 @@ int ModelServer::loads_at_once() const {
   return std::clamp(cores, 1, 4);
 }
 
-// Why a name cannot be loaded, with what is there instead.
+// Why a name cannot be loaded, with the existing names.
 std::string nowhere(const std::string& wanted, const std::vector<std::string>& there) {
   constexpr size_t kMost = 10;
   std::string text = "no repository has a folder of that name";
@@ -83,7 +83,7 @@ std::string nowhere(const std::string& wanted, const std::vector<std::string>& t
                             there.size() > kMost ? ", …" : "");
 }
 
-// The names to load at start. Those that are nowhere are reported and left out.
+// The names to load at start. Reports and omits missing ones.
 std::vector<std::string> ModelServer::startup_models() {
   std::vector<std::string> there, named;
   auto found = scan_repositories(options_.repositories);
@@ -141,7 +141,7 @@ void ModelServer::drain() {
   begin_drain();
   {
     MutexLock lock(poll_thread_mutex_);
-    poll_thread_ = {};  // asks it to stop and joins it
+    poll_thread_ = {};  // requests its stop and joins it
   }
   models_.close();
 }
@@ -159,7 +159,7 @@ void ModelServer::infer(InferRequest request, InferDone done) {
   Result<VersionPtr> version = models_.table().find(request.model, request.version);
   if (!version) return done(std::move(version).error());
   if (Status bound = bind_regions(regions_, request); !bound) {
-    request = {};  // lets go of what it has found
+    request = {};  // releases what it has found
     return done(std::move(bound).error());
   }
   (*version)->infer(std::move(request), std::move(done));
@@ -171,7 +171,7 @@ bool ModelServer::ready() const {
   if (models_.table().misses_any()) return false;
   std::vector<std::string> unready = models_.table().unready();
   return std::none_of(unready.begin(), unready.end(), [this](const std::string& model) {
-    return find_model(options_.repositories, model).has_value();  // one whose folder is gone need not be served
+    return find_model(options_.repositories, model).has_value();  // one whose folder was removed need not be served
   });
 }
 

@@ -33,7 +33,7 @@ struct ServerOptions {
   ControlMode control = ControlMode::kNone;
   std::vector<std::string> startup_models;  // kExplicit: names, or one "*" for all
   std::chrono::milliseconds poll_period{15000};
-  bool strict_readiness = true;  // ready() asks that every model which should be served is READY
+  bool strict_readiness = true;  // ready() requires that every requested model is READY
   int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
@@ -50,9 +50,9 @@ class Server : public Service {
   // Checks the options and that the repositories can be read; loads nothing. Not ready, refuses requests.
   static Result<std::unique_ptr<Server>> create(ServerOptions options);
 
-  // Loads what the control mode says; returns when all of it is ready or has failed, or soon after begin_drain(). A
-  // model that fails, or a name to load that is nowhere, is logged, stands in index() with its reason and keeps ready()
-  // false; it is not an error of the server.
+  // Loads according to the control mode; returns when all of it is ready or has failed, or soon after begin_drain(). A model
+  // that fails or is not found is logged, recorded in index() with its reason and keeps ready() false; it is not an error of
+  // the server.
   virtual void load_all() = 0;
 
   // Not ready from now on; new requests, loads and unloads are refused with kUnavailable, and loads under way end after

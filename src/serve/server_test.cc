@@ -304,7 +304,7 @@ TEST_F(ServerTest, PollingFollowsTheDisk) {
   add_model("new");
   folder_.remove("late");
   clock_.advance(poll.poll_period);
-  clock_.await(begin + 2 * poll.poll_period);  // it has looked
+  clock_.await(begin + 2 * poll.poll_period);  // it has polled
   EXPECT_EQ(state_of(*server, "m", 2), "READY");
   EXPECT_EQ(state_of(*server, "new", 1), "READY");
   await_state(*server, "late", 1, "UNAVAILABLE unloaded");
@@ -344,7 +344,7 @@ TEST_F(ServerTest, DrainAnswersWhatWasAcceptedAndRefusesTheRest) {
   EXPECT_TRUE(waiting.get());
 }
 
-// begin_drain() while the first model is being opened: that step ends, and nothing begins after it.
+// begin_drain() while the first model is being opened: that step ends, and no further one begins.
 TEST_F(ServerTest, DrainBreaksOffTheLoading) {
   for (const char* name : {"a", "b", "c"}) add_model(name);
   folder_.write("a/config.pbtxt", "max_batch_size: 4 instance_group { count: 3 kind: KIND_CPU }");

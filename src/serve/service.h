@@ -1,8 +1,8 @@
-// Service: what a running server can be asked, in native types. Protocol front ends (HTTP, gRPC) translate to and from
-// these and hold no state of their own.
+// Service: the operations of a running server, in native types. Protocol front ends (HTTP, gRPC) translate to and from these
+// and hold no state of their own.
 //
-// Thread-safe. infer() never blocks: it validates, queues and returns; `done` is called exactly once, on the calling
-// thread (refusals) or on a worker thread. Repository calls block until their work is done.
+// Thread-safe. infer() never blocks: it validates, queues and returns; `done` is called exactly once, on the calling thread
+// (refusals) or on a worker thread. Repository calls block until their work is done.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class Region;
 struct SharedMemoryView {
   std::string region;
   uint64_t offset = 0;                  // [bytes] from the region's begin
-  uint64_t byte_size = 0;               // of the input, or the room for the output
+  uint64_t byte_size = 0;               // of the input, or the space for the output
   std::shared_ptr<Region> memory = {};  // set by the service: the region lives while the request does
 };
 
@@ -34,7 +34,7 @@ struct RequestInput {
   DataType type = DataType::kInvalid;
   Shape shape;                                // as the client gave it, unchecked
   std::span<const std::byte> data;            // packed (base/tensor.h), unchecked; valid while InferRequest::body lives
-  std::optional<SharedMemoryView> part = {};  // given: the tensor lies there, and `data` is the service's to set
+  std::optional<SharedMemoryView> part = {};  // given: the tensor is there, and the service sets `data`
 };
 
 struct RequestedOutput {
@@ -61,21 +61,21 @@ struct ResponseOutput {
   Shape shape;
   std::span<const std::byte> data;  // valid while owner lives
   std::shared_ptr<const void> owner;
-  bool in_region = false;  // written where the request wanted it; `data` is then empty
+  bool in_region = false;  // written to the requested region; `data` is then empty
 };
 
 struct InferResponse {
   std::string model;
   int64_t version = 0;
   std::string id;
-  std::vector<ResponseOutput> outputs;  // in the order asked for
+  std::vector<ResponseOutput> outputs;  // in the requested order
 };
 
 using InferDone = std::function<void(Result<InferResponse>)>;
 
 struct ModelMetadata {
   std::string name;
-  std::vector<int64_t> versions;  // READY ones, ascending (only the one asked for, if one was)
+  std::vector<int64_t> versions;  // READY ones, ascending (only the requested one, if any)
   std::string platform;
   std::vector<TensorSpec> inputs;  // shapes with the leading -1 of batching models
   std::vector<TensorSpec> outputs;
@@ -166,7 +166,7 @@ class Service {
 
   // kInvalid: no such memory, not as much, or the name is taken.
   virtual Status register_region(RegionRequest region) = 0;
-  // Empty name: all of that kind. Requests in progress keep what they use. One that is not registered is no error.
+  // Empty name: all of that kind. Requests in progress keep theirs. An unregistered one is no error.
   virtual void unregister_regions(RegionKind kind, const std::string& name) = 0;
   // By name. Empty name: all of that kind; else that one, or kNotFound.
   virtual Result<std::vector<RegionRequest>> regions(RegionKind kind, const std::string& name) const = 0;

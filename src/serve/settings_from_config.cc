@@ -15,7 +15,7 @@ namespace {
 using inference::ModelConfig;
 using inference::ModelDynamicBatching;
 
-// Microseconds as the schema has them, cut to a year: no request waits longer, and sums with the time stay in range.
+// Microseconds as in the schema, cut to a year: no request waits longer, and sums with the time stay in range.
 Nanoseconds from_microseconds(uint64_t us) {
   constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
   return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kYear)));
@@ -43,8 +43,7 @@ TensorSettings tensor_of(const Tensor& tensor, const std::vector<TensorSpec>& sp
   return settings;
 }
 
-// The shape without batch dimension that the engine may be given memory for: nothing open, and surely not of unknown
-// rank.
+// The shape without batch dimension for which the engine may get memory: nothing open, and certainly not of unknown rank.
 std::optional<Shape> fixed_shape(const TensorSpec& spec, bool batching) {
   if (spec.shape.empty() || spec.type == DataType::kBytes) return std::nullopt;
   Shape shape(spec.shape.begin() + (batching ? 1 : 0), spec.shape.end());
@@ -120,7 +119,7 @@ void add_inputs(const ModelConfig& config, const engine::Signature& signature, M
   settings.fixed_input_shapes = true;
   for (const auto& input : config.input()) {
     TensorSettings tensor = tensor_of(input, signature.inputs);
-    if (tensor.signature_index < 0) {  // then it is one of those that the model has a value for
+    if (tensor.signature_index < 0) {  // then it has a default value in the model
       tensor.signature_index =
           static_cast<int>(signature.inputs.size()) + index_of(signature.optional_inputs, input.name());
       settings.model_inputs = signature.inputs.size() + signature.optional_inputs.size();
@@ -132,13 +131,13 @@ void add_inputs(const ModelConfig& config, const engine::Signature& signature, M
   }
 }
 
-// Of ridge's own parameters that are "on" or "off", and on by default.
+// For ridge's own parameters that are "on" or "off", and on by default.
 bool is_on(const ModelConfig& config, const char* parameter) {
   auto found = config.parameters().find(parameter);
   return found == config.parameters().end() || found->second.string_value() != "off";
 }
 
-// Instances on one GPU share it: halves of a batch at the same time are no sooner done than the whole.
+// Instances on one GPU share it: two concurrent halves of a batch take as long as the whole.
 bool all_on_cpus(const ModelConfig& completed) {
   const auto& groups = completed.instance_group();
   return std::none_of(groups.begin(), groups.end(),

@@ -18,8 +18,8 @@
 namespace ridge::serve {
 namespace {
 
-// A mapping as the handler sees it. Written before its memory can be touched and cleared when nothing can touch it any more, so
-// that a thread which faults in it finds it.
+// A mapping as seen by the handler. Written before its memory can be touched and cleared when nothing can touch it any more, so
+// that a faulting thread finds it.
 struct GuardedRange {
   std::atomic<uintptr_t> begin{0};  // 0: the slot is free
   std::atomic<size_t> size{0};      // [bytes], whole pages
@@ -30,17 +30,17 @@ struct Guard {
   GuardedRange ranges[SharedMapping::kMostMappings];
   std::atomic<size_t> used{0};  // slots below it have been used
   struct sigaction previous {};
-  Mutex mutex;  // of taking slots; never taken by the handler
+  Mutex mutex;  // for taking slots; never taken by the handler
   bool installed RIDGE_GUARDED_BY(mutex) = false;
 };
 
-// A signal's handler belongs to the process, and so does what it looks at.
+// A signal handler belongs to the process, and so does its data.
 Guard& guard() {
   static constinit Guard one;
   return one;
 }
 
-// What a handler of signals may do: atomics and system calls.
+// Allowed in a signal handler: atomics and system calls.
 bool replace_lost_memory(uintptr_t address) {
   Guard& table = guard();
   const size_t used = table.used.load(std::memory_order_acquire);
@@ -51,14 +51,14 @@ bool replace_lost_memory(uintptr_t address) {
     const bool changes = range.begin.load(std::memory_order_relaxed) != begin;  // not ours then: ours is held
     if (begin == 0 || changes || address < begin || address - begin >= size) continue;
     range.lost.store(true, std::memory_order_release);
-    // The system call itself: what stands around mmap(2) in a sanitizer is not for handlers.
+    // The system call itself: a sanitizer's wrapper of mmap(2) is not for handlers.
     return static_cast<uintptr_t>(syscall(SYS_mmap, begin, size, PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)) == begin;
   }
   return false;
 }
 
-// Not of a mapping: what would have happened without this handler.
+// Not of a mapping: the default action without this handler.
 void hand_on(int signal, siginfo_t* info, void* context) {
   const struct sigaction& previous = guard().previous;
   if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
@@ -88,7 +88,7 @@ Status install_handler(Guard& table) RIDGE_REQUIRES(table.mutex) {
   return {};
 }
 
-// A slot for these pages, found by the handler from now on.
+// A slot for these pages, visible to the handler from now on.
 Result<size_t> take_slot(std::span<std::byte> pages) {
   Guard& table = guard();
   MutexLock lock(table.mutex);
@@ -97,7 +97,7 @@ Result<size_t> take_slot(std::span<std::byte> pages) {
     GuardedRange& range = table.ranges[i];
     if (range.begin.load(std::memory_order_relaxed) != 0) continue;
     range.lost.store(false, std::memory_order_relaxed);
-    range.size.store(pages.size(), std::memory_order_release);  // who sees it sees that `begin` was 0
+    range.size.store(pages.size(), std::memory_order_release);  // a reader of this sees that `begin` was 0
     range.begin.store(reinterpret_cast<uintptr_t>(pages.data()), std::memory_order_release);
     if (i >= table.used.load(std::memory_order_relaxed)) table.used.store(i + 1, std::memory_order_release);
     return i;
@@ -142,7 +142,7 @@ SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
 }
 
 SharedMapping::~SharedMapping() {
-  // In this order: once unmapped, the addresses may be anybody's.
+  // In this order: once unmapped, the addresses may be reused.
   if (slot_ != kMostMappings) free_slot(slot_);
   if (!pages_.empty()) munmap(pages_.data(), pages_.size());
 }

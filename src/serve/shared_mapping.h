@@ -1,10 +1,9 @@
-// SharedMapping: a file of shared memory mapped into this process so that whoever else has it cannot bring the process down.
+// SharedMapping: a file of shared memory mapped into this process, safe against truncation by other processes.
 //
-// Memory of a file that is made shorter after it was mapped, or of one that has holes while its file system is full, cannot be
-// read or written: the kernel sends SIGBUS to the thread that tries, which by default ends the process. While a mapping lives, a
-// handler of that signal puts zeros of this process' own in its place and marks it as lost; the thread goes on, and who used the
-// memory asks lost() afterwards. A SIGBUS anywhere else goes where it went before.
-// Not copied in by read(2) instead: an engine could then not read tensors where they lie.
+// Memory of a file that was truncated after mapping, or with holes on a full file system, cannot be accessed: the kernel sends
+// SIGBUS to the accessing thread, which by default ends the process. While a mapping lives, a signal handler replaces the
+// memory by private zeros and marks it as lost; the thread continues, and the user of the memory calls lost() afterwards. Any
+// other SIGBUS has its previous effect. read(2) would be safe too, but engines could then not read tensors in place.
 //
 // Move-only. Thread-safe. At most kMostMappings live at a time in a process.
 #pragma once
@@ -21,8 +20,8 @@ class SharedMapping {
  public:
   static constexpr size_t kMostMappings = 4096;
 
-  // `size` bytes, above 0, of the open file from `offset` on, which need not be the begin of a page. The descriptor stays the
-  // caller's. Errors: kExhausted too many mappings, or no room for it in the address space.
+  // `size` bytes, above 0, of the open file from `offset` on, not necessarily page-aligned. The descriptor stays the caller's.
+  // Errors: kExhausted too many mappings, or the address space is full.
   static Result<SharedMapping> map(int file, uint64_t offset, size_t size);
 
   SharedMapping(SharedMapping&& other) noexcept;
@@ -37,7 +36,7 @@ class SharedMapping {
   SharedMapping() = default;
   size_t slot_ = kMostMappings;  // in the handler's table; kMostMappings: none
   std::span<std::byte> pages_;   // whole ones
-  std::span<std::byte> bytes_;   // of them, what was asked for
+  std::span<std::byte> bytes_;   // of them, the requested ones
 };
 
 }  // namespace ridge::serve

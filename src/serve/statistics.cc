@@ -6,7 +6,7 @@
 namespace ridge::serve {
 namespace {
 
-// Upper bounds of the latency histogram [s]: 1, 2.5, 5 per decade from 100 µs to 10 s, finer where services live.
+// Upper bounds of the latency histogram [s]: 1, 2.5, 5 per decade from 100 µs to 10 s, finer in the usual range.
 const std::vector<double> kLatencyBounds = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05,
     0.075,  0.1,     0.15,   0.25,  0.5,    1,     2.5,  5,    10,   std::numeric_limits<double>::infinity()};

@@ -24,7 +24,7 @@ struct BatchTimes {
   TimePoint started;        // taken from the queue
   TimePoint inputs_ready;   // inputs assembled
   TimePoint computed;       // engine done
-  TimePoint outputs_ready;  // answers made
+  TimePoint outputs_ready;  // answers written
 };
 
 class Statistics {

@@ -1,4 +1,4 @@
-// SystemRegion: a region in POSIX shared memory (shm_open), as another process of this machine made it. Thread-safe.
+// SystemRegion: a region in POSIX shared memory (shm_open), created by another process of this machine. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace ridge::serve {
 
-// Whether a key names an object that a region may be of: one name, with or without a slash in front, that leads nowhere else and
-// that no other library keeps for itself.
+// Whether a key can name a region's object: one name, with or without a leading slash, without further path components, and not
+// reserved by another library.
 Status check_key(const std::string& key);
 
 // Opens and maps the object that the request names; it must be there and hold offset + byte_size bytes. The object may be

@@ -1,4 +1,4 @@
-// For tests of shared memory: an object as a client makes it, unlinked at the end.
+// For tests of shared memory: an object like a client's, unlinked at the end.
 #pragma once
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ class TestObject {
   std::byte* memory_ = nullptr;
 };
 
-// A request for x FP32 [rows,2] whose values lie in a region.
+// A request for x FP32 [rows,2] with its values in a region.
 inline InferRequest region_pair_request(const std::string& region, int64_t rows, uint64_t offset = 0) {
   InferRequest request;
   request.model = "m";

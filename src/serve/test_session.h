@@ -1,5 +1,4 @@
-// For tests of this folder: an engine session that does what a function says, a gate to hold it, and a temporary
-// repository.
+// For tests of this folder: an engine session with a given run function, a gate to hold it, and a temporary repository.
 #pragma once
 
 #include <gtest/gtest.h>

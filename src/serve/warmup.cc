@@ -42,8 +42,7 @@ void fill_uniform(std::string& block, std::mt19937_64& random) {
   }
 }
 
-// Floats in [0, 1); texts of one letter; everything else random bits, but small ones so that indices have a chance to
-// be valid.
+// Floats in [0, 1); texts of one letter; everything else random bits, but small ones, likely valid as indices.
 std::string random_values(DataType type, int64_t count) {
   std::mt19937_64 random(1);
   std::string block = zeros(type, count);
@@ -93,7 +92,7 @@ Status run_sample(const ModelSettings& settings, const WarmupSample& sample, Bat
   return answers ? ok_status() : Status(answers.error());
 }
 
-// The first sample of the configuration that gives every input, or null.
+// The first sample of the configuration that provides every input, or null.
 const WarmupSample* whole_sample(const ModelSettings& settings) {
   for (const WarmupSample& sample : settings.warmup_samples) {
     auto gives = [&](const TensorSettings& input) {
@@ -105,7 +104,7 @@ const WarmupSample* whole_sample(const ModelSettings& settings) {
   return nullptr;
 }
 
-// `batch` rows: of the configuration's sample, which knows the dimensions that will come; else of zeros.
+// `batch` rows: of the configuration's sample, which has the real dimensions; else of zeros.
 WarmupSample sample_of(const ModelSettings& settings, int64_t batch) {
   WarmupSample sample;
   const WarmupSample* configured = whole_sample(settings);

@@ -1,5 +1,5 @@
-// Runs a freshly opened session before it serves, so that no client pays for first-time work: once per batch size, and
-// the configuration's own model_warmup samples.
+// Runs a newly opened session before it serves, so that no client pays for first-time work: once per batch size, and the
+// configuration's own model_warmup samples.
 #pragma once
 
 #include <stop_token>
@@ -13,9 +13,9 @@ namespace ridge::serve {
 // The batch sizes worth running: all of them up to 16; above, powers of two, the preferred sizes and the largest.
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred);
 
-// Every such size with the values of the first sample that gives every input, else with zeros (open dimensions are 1: a
-// guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the sizes that
-// are warm now, rising; empty if one of them failed or they are switched off. kCancelled: `stop` came between two runs.
+// Every such size with the values of the first sample that provides every input, else with zeros (open dimensions are 1: a
+// guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the warm sizes,
+// rising; empty if one of them failed or they are switched off. kCancelled: `stop` was requested between two runs.
 Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner& runner,
                                      const std::stop_token& stop = {});
 

@@ -35,7 +35,7 @@ void keep_all(const Operands& inputs, const Operands& outputs, SavedTensors& kep
   for (size_t i = 0; i < outputs.size(); ++i) kept.outputs.push_back(i);
 }
 
-// Values that are normalised together: instances × channels (of [N, C, …]), channels alone for a whole batch.
+// Values normalised together: instances × channels (of [N, C, …]), channels alone for a whole batch.
 double channel_statistics(const BackwardOperand& x, bool whole_batch) {
   if (!x.shape || x.shape->size() < 2) return 0;
   double channels = static_cast<double>(std::max<int64_t>((*x.shape)[1], 0));

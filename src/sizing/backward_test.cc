@@ -24,14 +24,14 @@ TEST(Backward, NothingIsKeptWhereNoInputWantsAGradient) {
 }
 
 TEST(Backward, ConvolutionKeepsItsInputForTheGradientOfItsWeights) {
-  // The first layer: the image itself wants no gradient, so the weights need not be kept for it.
+  // The first layer: the image needs no gradient, so the weights need not be kept for it.
   SavedTensors first =
       kept_for_backward(node("Conv"), {fixed({1, 3, 8, 8}), trained({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
   EXPECT_EQ(first.inputs, Positions({0}));
   SavedTensors later =
       kept_for_backward(node("Conv"), {trained({1, 3, 8, 8}), trained({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
   EXPECT_EQ(later.inputs, Positions({0, 1}));
-  // Frozen weights: only they are needed, to carry the gradient on.
+  // Frozen weights: only they are needed, to propagate the gradient.
   SavedTensors frozen =
       kept_for_backward(node("Conv"), {trained({1, 3, 8, 8}), fixed({4, 3, 3, 3})}, {trained({1, 4, 8, 8})});
   EXPECT_EQ(frozen.inputs, Positions({1}));

@@ -18,8 +18,8 @@ constexpr int64_t kMostInstances = 10'000'000;
 
 double number(int64_t value) { return static_cast<double>(value); }
 
-// The time within which `count` random arrivals come with 99 % probability: the quantile of Erlang's distribution, by the
-// Wilson-Hilferty approximation (of a χ² of 2 · count degrees; 1931), good to 2 % from one arrival on.
+// The time until `count` random arrivals with 99 % probability: the quantile of Erlang's distribution, by the Wilson-Hilferty
+// approximation (of a χ² of 2 · count degrees; 1931), good to 2 % from one arrival on.
 double arrivals_quantile_ms(double count, double rows_per_s) {
   if (count <= 0) return 0;
   constexpr double kNormal = 2.3263478740408408;  // 99 % quantile of the normal distribution
@@ -62,7 +62,7 @@ Capacity capacity(const Load& load, const Service& service, int64_t instances_pe
       1, static_cast<int64_t>(std::min(std::ceil(offered / load.most_utilisation), number(kMostInstances))));
   int64_t high = low;
   Capacity result = with_instances(load, service, low);
-  while (!result.met && high < kMostInstances) {  // more instances never wait longer: double, then bisect
+  while (!result.met && high < kMostInstances) {  // the wait decreases with more instances: double, then bisect
     low = high + 1;
     high *= 2;
     result = with_instances(load, service, high);

@@ -1,9 +1,9 @@
-// How many instances and machines carry a load within a goal. Pure.
+// The number of instances and machines that carry a load within a goal. Pure.
 //
-// Model, printed with every answer: requests of one row arrive at random moments (Poisson), one queue feeds all instances,
-// every run takes the same time (M/D/c, queueing.h). With batches of b rows a run begins when b rows are there: the first
-// of them waits for b − 1 others, and runs are then taken to arrive at random too, at 1/b of the rate (fuller batches come
-// more evenly, so that is on the safe side).
+// Model, printed with every answer: requests of one row arrive at random (Poisson), one queue feeds all instances, every run
+// takes the same time (M/D/c, queueing.h). With batches of b rows a run begins when b rows are there: the first waits for b − 1
+// others, and runs are then assumed to arrive at random too, at 1/b of the rate (full batches arrive more evenly, so this is on
+// the safe side).
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace ridge::sizing {
 
 struct Load {
   double rows_per_s = 0;
-  std::optional<double> p99_ms;   // goal on the time in the system; absent: only that it keeps up
+  std::optional<double> p99_ms;   // goal on the time in the system; absent: only sufficient throughput
   double most_utilisation = 0.8;  // of the instances, whatever the goal: headroom for bursts
 };
 
-// One way to run: so many rows at a time take so long on one instance.
+// One way to run: the time of so many rows on one instance.
 struct Service {
   int64_t batch = 1;
   double ms = 0;
@@ -33,24 +33,24 @@ struct Capacity {
   bool met = false;
   int64_t instances = 0;
   double utilisation = 0;
-  double fill_ms = 0;       // the first row of a batch waits so long for the last, on average
+  double fill_ms = 0;       // average wait of a batch's first row for the last
   double mean_wait_ms = 0;  // for a free instance
   double p99_wait_ms = 0;
   double p99_ms = 0;   // fill (99 % of batches are filled by then), wait and service
-  double idle_ms = 0;  // of a request that meets an idle machine: no goal below it can be met
+  double idle_ms = 0;  // of a request to an idle machine: the lower limit of any goal
   int64_t instances_per_machine = 1;
   int64_t machines = 0;
   std::string reason;  // why it is not met
 };
 
-// What exactly so many instances do under the load; `reason` stays empty.
+// The result of exactly that many instances under the load; `reason` stays empty.
 Capacity with_instances(const Load& load, const Service& service, int64_t instances);
 
 // The fewest instances that meet the load. `instances_per_machine` ≥ 1.
 Capacity capacity(const Load& load, const Service& service, int64_t instances_per_machine);
 
-// Of several ways to run, the one that meets the load with the fewest machines, then instances, then the lowest p99; the
-// one with the lowest idle time where none does. `services` is not empty.
+// Of several ways to run, the one that meets the load with the fewest machines, then instances, then the lowest p99; if none
+// does, the one with the lowest idle time. `services` is not empty.
 Capacity best_capacity(const Load& load, const std::vector<Service>& services, int64_t instances_per_machine);
 
 Json to_json(const Load& load);

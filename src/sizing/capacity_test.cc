@@ -42,7 +42,7 @@ TEST(Capacity, ATighterGoalNeedsMoreInstances) {
 TEST(Capacity, TakesTheFewestInstancesThatMeetTheGoal) {
   Load load = load_of(1000, 30.0);
   Capacity c = capacity(load, {1, 20, "given"}, 1);
-  // One less misses the goal or the most utilisation: a goal that is as good as that of `c` needs exactly as many.
+  // One fewer misses the goal or the utilisation limit: the p99 of `c` as the goal needs exactly as many.
   load.p99_ms = c.p99_ms;
   EXPECT_EQ(capacity(load, {1, 20, "given"}, 1).instances, c.instances);
   EXPECT_LE(c.p99_ms, 30);

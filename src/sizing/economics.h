@@ -1,5 +1,5 @@
-// What inference costs: energy, price per million rows, renting by the hour against owning, and the month from which
-// owning is cheaper. Pure.
+// The cost of inference: energy, price per million rows, renting by the hour against owning, and the month from which owning is
+// cheaper. Pure.
 //
 // Formulas (handbook, section 2, TCO; every figure an input with its origin):
 //   energy per row        J    = power · load factor · time / batch
@@ -20,7 +20,7 @@
 
 namespace ridge::sizing {
 
-// A figure that goes in, where it comes from, and the option that replaces it.
+// An input figure, its origin, and the option that replaces it.
 struct Assumption {
   std::string name;  // "power"
   double value = 0;
@@ -31,14 +31,14 @@ struct Assumption {
 
 struct EconomicInputs {
   Assumption power_w;      // of the device under full load
-  Assumption load_factor;  // share of it that inference draws
+  Assumption load_factor;  // share of it used by inference
   Assumption idle_factor;  // share of it when idle
   Assumption pue;          // power of the building over power of the machines
   Assumption kwh_usd;
   Assumption years;                     // of depreciation
-  Assumption utilisation;               // share of the time with work to do, 0 < … ≤ 1
+  Assumption utilisation;               // busy share of the time, 0 < … ≤ 1
   Assumption staff_share;               // of the price, per year
-  Assumption rented_share;              // share of the time that a rented machine is paid for
+  Assumption rented_share;              // billed share of the time of a rented machine
   std::optional<Assumption> price_usd;  // of the machine; absent: owning is not computed
   std::optional<Assumption> hour_usd;   // of renting one; absent: renting is not computed
   double batch_ms = 0;                  // time of one run
@@ -47,16 +47,16 @@ struct EconomicInputs {
 
 struct Economics {
   EconomicInputs inputs;
-  double rows_per_s = 0;  // while at work
+  double rows_per_s = 0;  // while busy
   double joules_per_row = 0;
-  double kwh_per_million = 0;  // at the meter: with PUE, and idling between
+  double kwh_per_million = 0;  // at the meter: with PUE and idle time between
   std::optional<double> owning_usd_per_hour, owning_usd_per_million;
   std::optional<double> renting_usd_per_hour, renting_usd_per_million;
   double electricity_usd_per_hour = 0;
   double depreciation_usd_per_hour = 0;
   double staff_usd_per_hour = 0;
   std::optional<double> break_even_months;  // absent: not both prices, or never
-  std::string verdict;                      // one sentence; empty where only one of the two is known
+  std::string verdict;                      // one sentence; empty if only one of the two is known
 };
 
 // Times and shares are above 0.

@@ -13,7 +13,7 @@
 namespace ridge::sizing {
 namespace {
 
-constexpr double kResnet50Parameters = 25557032;  // torchvision, as `ridge make resnet50` has them
+constexpr double kResnet50Parameters = 25557032;  // torchvision, as in `ridge make resnet50`
 
 const Shape* shape_of(const model::Graph& graph, int index) {
   if (index < 0) return nullptr;
@@ -21,7 +21,7 @@ const Shape* shape_of(const model::Graph& graph, int index) {
   return shape ? &*shape : nullptr;
 }
 
-// The width that most linear layers take in.
+// The most common input width of the linear layers.
 double usual_width(const model::Graph& graph) {
   std::map<int64_t, int> times;
   for (const model::Node& node : graph.nodes) {

@@ -1,5 +1,5 @@
-// Training memory by the handbook's formula, to stand beside what the graph says, and where the handbook's own figures
-// differ from the graph and why. Handbook, section 2 (E 2.1.3, E 2.2.2). Pure.
+// Training memory by the handbook's formula, for comparison with the graph, and where the handbook's own figures differ from
+// the graph and why. Handbook, section 2 (E 2.1.3, E 2.2.2). Pure.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace ridge::sizing {
 
-// The sizes that the formula asks for: B rows, L positions, H wide, N_l layers.
+// The sizes in the formula: B rows, L positions, H wide, N_l layers.
 struct TransformerSizes {
   double length = 0, hidden = 0, layers = 0;
 };
-// From the attention of the graph: a Softmax whose input has rank 4 (batch, head, position, position) is a layer, its
-// width the one that most linear layers take. Absent if the model has no attention.
+// From the graph's attention: a Softmax with input rank 4 (batch, head, position, position) is a layer, its width the most
+// common input width of the linear layers. Absent without attention.
 std::optional<TransformerSizes> transformer_sizes(const model::Graph& graph);
 
 struct HandbookMemory {

@@ -1,4 +1,4 @@
-// The handbook's tables of training memory as tests, and where the real graph says something else.
+// The handbook's tables of training memory as tests, and where the real graph differs.
 #include "sizing/handbook_memory.h"
 
 #include <gtest/gtest.h>
@@ -64,9 +64,8 @@ TEST_F(Resnet50, TableOfTheHandbook) {
   }
 }
 
-// What backward really needs is about nine times the handbook's 10 MB per image: the convolutions' results (11.1 million
-// values: Radosavovic et al. 2020, "activations" of ResNet-50) and, after normalisation and activation, the next ones'
-// inputs.
+// Backward really needs about nine times the handbook's 10 MB per image: the convolutions' results (11.1 million values:
+// Radosavovic et al. 2020, "activations" of ResNet-50) and, after normalisation and activation, the next ones' inputs.
 TEST_F(Resnet50, TheGraphKeepsAboutNineTimesTheHandbooksActivations) {
   TrainingProfile fp32 = profile(*one_, 1, setup_of(TrainingPrecision::kFp32));
   EXPECT_GT(fp32.kept_bytes / 4, 1.7 * 11.1e6);
@@ -75,7 +74,7 @@ TEST_F(Resnet50, TheGraphKeepsAboutNineTimesTheHandbooksActivations) {
   EXPECT_TRUE(fp32.without_rule.empty());
 }
 
-// L24: 24 GB hold batch 512 and not 1024. By the graph that is so in 16 bits; in FP32 512 does not fit either. By the
+// L24: 24 GB hold batch 512 and not 1024. The graph confirms this in 16 bits; in FP32 512 does not fit either. By the
 // handbook's own table 1024 would need 10.6 GB and fit.
 TEST_F(Resnet50, TwentyFourGigabytesHoldBatch512AndNot1024InMixedPrecision) {
   TrainingSetup mixed = setup_of(TrainingPrecision::kMixed);
@@ -100,7 +99,7 @@ TEST_F(Resnet50, MixedPrecisionTakesAtLeastFortyPercentOff) {
   }
 }
 
-// L26: 35 % less memory. The best cuts leave far less than that: the handbook's figure is of coarser ones.
+// L26: 35 % less memory. The best cuts leave far less: the handbook's figure is of coarser ones.
 TEST_F(Resnet50, CheckpointingTakesAtLeastThirtyFivePercentOff) {
   TrainingSetup setup = setup_of(TrainingPrecision::kFp32);
   double plain = memory(64, setup).total();

@@ -49,13 +49,13 @@ Part feed_forward_of(const LlmShape& s, int64_t width) {
 
 double norm_of(const LlmShape& s) { return real(s.hidden) * (s.biases ? 2 : 1); }
 
-// Experts that `tokens` tokens touch on average, if each chooses evenly and on its own: E · (1 − (1 − k/E)^tokens).
+// Average number of experts used by `tokens` tokens, if each chooses evenly and independently: E · (1 − (1 − k/E)^tokens).
 double touched_experts(const LlmParameters& p, double tokens) {
   if (p.experts <= 0) return 0;
   return p.experts * (1 - std::pow(1 - p.experts_per_token / p.experts, tokens));
 }
 
-// Bytes of weights read by a step of so many tokens; one row of the embedding per token is not worth counting.
+// Bytes of weights read by a step of so many tokens; one row of the embedding per token is negligible.
 double step_weight_bytes(const LlmParameters& p, const WeightFormat& format, double tokens) {
   double layers = p.dense + p.experts * p.expert;
   double read = p.dense + touched_experts(p, tokens) * p.expert;

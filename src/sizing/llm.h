@@ -1,12 +1,12 @@
-// Sizing of a decoder-only language model from its dimensions alone: parameters, memory, and the bounds of prefill and
-// decode on a device. Pure.
+// Sizing of a decoder-only language model from its dimensions alone: parameters, memory, and the bounds of prefill and decode
+// on a device. Pure.
 //
-// Layers are of the Llama kind: attention with grouped keys and values, a gated feed-forward network (or a plain one), a
-// norm before each; optionally several experts. Not for models whose cache is not keys and values per layer (latent
-// attention, state spaces): llm_config.h refuses those.
+// Layers are of the Llama kind: attention with grouped keys and values, a gated feed-forward network (or a plain one), a norm
+// before each; optionally several experts. llm_config.h refuses models whose cache is not keys and values per layer (latent
+// attention, state spaces).
 //
-// Sources: FLOPs per token 2 · parameters + attention: Kaplan et al., 2020 (arXiv:2001.08361), section 2.1, table 1; cache
-// per token 2 · layers · KV heads · head dimension · bytes: Kwon et al., 2023 (arXiv:2309.06180), section 3.
+// Sources: FLOPs per token 2 · parameters + attention: Kaplan et al., 2020 (arXiv:2001.08361), section 2.1, table 1; cache per
+// token 2 · layers · KV heads · head dimension · bytes: Kwon et al., 2023 (arXiv:2309.06180), section 3.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct LlmShape {
   int64_t hidden = 0;
   int64_t intermediate = 0;  // width of the feed-forward network; of one expert where there are experts
   int64_t vocabulary = 0;
-  int64_t positions = 0;  // rows of a learned table of positions; 0: rotary or none
+  int64_t positions = 0;  // rows of a learned position table; 0: rotary or none
   int64_t experts = 0;    // 0: dense
   int64_t experts_per_token = 0;
   int64_t shared_intermediate = 0;  // of experts that every token uses, together
@@ -38,25 +38,25 @@ struct LlmShape {
   bool biases = false;              // on every projection and norm (GPT-2)
   bool qkv_bias = false;            // on queries, keys and values only (Qwen2)
   bool qk_norm = false;             // a norm per head on queries and keys (Qwen3)
-  int64_t context = 0;              // longest that the model was made for; 0: not stated
+  int64_t context = 0;              // maximum context; 0: not stated
 };
 
 // Number of weights.
 struct LlmParameters {
   double embedding = 0;  // tables of tokens and positions; a token reads one row
-  double head = 0;       // matrix to the vocabulary; of a tied model the embedding's, and not counted again in total
+  double head = 0;       // matrix to the vocabulary; a tied model shares the embedding's, which counts once in total
   double dense = 0;      // in the layers, used by every token
   double expert = 0;     // one expert of all layers
   double experts = 0;    // number of experts; 0: dense
   double experts_per_token = 0;
-  double matrices = 0;  // the part of dense and experts that quantisation stores in fewer bits
+  double matrices = 0;  // the part of dense and experts stored in fewer bits by quantisation
   double total = 0;
   double active = 0;  // used per token
 };
 LlmParameters parameters_of(const LlmShape& shape);
 
-// How weights are stored. Below 16 bits only the matrices of the layers are; embedding, head and norms stay at 16, as
-// published FP8, GPTQ and AWQ checkpoints have it.
+// Storage of the weights. Below 16 bits only the layers' matrices are quantised; embedding, head and norms stay at 16, as in
+// published FP8, GPTQ and AWQ checkpoints.
 struct WeightFormat {
   std::string_view name;
   double matrix_bits = 16;
@@ -68,14 +68,14 @@ Result<WeightFormat> weight_format(std::string_view name);
 std::vector<WeightFormat> weight_formats();
 double weight_bytes(const LlmParameters& parameters, const WeightFormat& format);
 
-// What sizing needs of a model, whether from a config or from an ONNX decoder.
+// The sizing inputs of a model, from a config or an ONNX decoder.
 struct LlmModel {
   std::string name;
   LlmParameters parameters;
   double kv_values_per_token = 0;  // 2 · layers · KV heads · head dimension
   double attention_width = 0;      // layers · heads · head dimension: FLOPs per pair of tokens are 4 times this
-  int64_t context = 0;             // longest; 0: not stated
-  std::vector<std::string> notes;  // what had to be assumed
+  int64_t context = 0;             // maximum; 0: not stated
+  std::vector<std::string> notes;  // assumptions
 };
 LlmModel model_of(const LlmShape& shape);
 
@@ -83,20 +83,20 @@ struct LlmSetup {
   WeightFormat weights;
   double kv_bits = 16;                     // [bits] of one value in the cache
   Precision precision = Precision::kFp16;  // of the arithmetic
-  int64_t context = 4096;                  // [tokens] that each sequence holds
-  int64_t prompt = 1024;                   // [tokens] of them that come first, at once
+  int64_t context = 4096;                  // [tokens] held by each sequence
+  int64_t prompt = 1024;                   // [tokens] of them in the prompt
   std::vector<int64_t> batches = {1};      // sequences decoded together
   double memory_bytes = 0;                 // of the device; 0: not known
-  double reserve = 0.1;                    // share of it left to activations, the engine and fragmentation
+  double reserve = 0.1;                    // share of it reserved for activations, the engine and fragmentation
 };
 
-// One step that adds a token to each of `batch` sequences which hold `context` tokens.
+// One step that adds a token to each of `batch` sequences of `context` tokens.
 struct LlmDecode {
   int64_t batch = 1;
   double bytes = 0;  // weights and cache read
   double flops = 0;
   cost::Bound bound;
-  double tokens_per_s = 0;  // of all sequences together: at most
+  double tokens_per_s = 0;  // of all sequences together: upper limit
   bool fits = true;         // weights and the caches of `batch` full sequences
 };
 
@@ -109,16 +109,16 @@ struct LlmForecast {
   double kv_bytes_per_token = 0;
   double kv_bytes_per_sequence = 0;
   double usable_bytes = 0;          // memory less the reserve
-  bool fits = true;                 // the weights and one sequence; true where the memory is not known
+  bool fits = true;                 // the weights and one sequence; true if the memory is unknown
   int64_t sequences = 0;            // that fit at once
-  int64_t devices_for_weights = 0;  // of this kind, at least, to hold the weights and one sequence
+  int64_t devices_for_weights = 0;  // minimum devices of this kind for the weights and one sequence
   double prefill_flops = 0;
   cost::Bound prefill;  // of one prompt: the least time to the first token
   double prefill_tokens_per_s = 0;
   std::vector<LlmDecode> decode;
   std::vector<std::string> notes;
 };
-// Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.
+// Numbers of sequences to show where `most` fit: 1, 4, 16 … and `most`.
 std::vector<int64_t> decode_batches(int64_t most);
 LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::DeviceLimits& limits);
 

@@ -10,9 +10,9 @@
 namespace ridge::sizing {
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 40;  // of one member; a product of two stays within a double's integers
+constexpr int64_t kLargest = int64_t{1} << 40;  // of one member; a product of two stays exact in a double
 
-// The value of the first of `names` that the config has; `otherwise` if none.
+// The value of the first of `names` in the config; `otherwise` if none.
 Result<int64_t> integer(const Json& json, std::initializer_list<const char*> names, int64_t otherwise) {
   for (const char* name : names) {
     auto found = json.find(name);
@@ -31,7 +31,7 @@ Result<int64_t> needed(const Json& json, std::initializer_list<const char*> name
   return invalid(fmt::format("member '{}' is missing or 0; it is needed to size the model", *names.begin()));
 }
 
-// Kinds whose cache or layers these formulas do not describe, by a member that only they have.
+// Kinds whose cache or layers these formulas do not describe, by a member unique to them.
 constexpr std::array<std::pair<const char*, const char*>, 6> kForeign = {{
     {"kv_lora_rank", "latent attention (a compressed cache)"},
     {"state_size", "a state space in place of a cache"},
@@ -52,7 +52,7 @@ Status refuse_foreign(const Json& json) {
   return ok_status();
 }
 
-// What the kind of a model says beyond its members. Sources: the modelling files of the transformers library.
+// A model kind's properties beyond its members. Sources: the modelling files of the transformers library.
 struct Kind {
   std::string_view type;
   bool gated;
@@ -78,7 +78,7 @@ constexpr std::array<Kind, 15> kKinds = {{
     {"gpt2", false, true, false, false, true},
     {"gpt_neox", false, true, false, false, false},
 }};
-// Tied where the config does not say otherwise (their configuration classes' default).
+// Tied unless the config says otherwise (their configuration classes' default).
 constexpr std::array<std::string_view, 4> kTied = {"gpt2", "gemma", "gemma2", "gemma3_text"};
 
 Status read_kind(const Json& json, LlmConfig& config) {
@@ -171,7 +171,7 @@ Result<LlmConfig> read_config(const Json& json, const std::string& name) {
   return config;
 }
 
-// The flags' names and the members they stand for.
+// The flags' names and their members.
 constexpr std::array<std::pair<std::string_view, const char*>, 10> kFlags = {{
     {"layers", "num_hidden_layers"},
     {"heads", "num_attention_heads"},

@@ -1,4 +1,4 @@
-// The dimensions of a language model as its config.json (the Hugging Face kind) or a line of flags states them. Pure.
+// The dimensions of a language model from its config.json (the Hugging Face kind) or a line of flags. Pure.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace ridge::sizing {
 
 struct LlmConfig {
   LlmShape shape;
-  std::vector<std::string> notes;  // what was not stated and had to be assumed, what is not counted
+  std::vector<std::string> notes;  // assumptions for missing values, and what is not counted
 };
 
-// Of a nested config (text_config) the text part. Errors: a dimension is missing, of another type or below 1; heads that do
-// not divide; kinds of model whose cache or layers are of another form (latent attention, state spaces, encoder-decoder).
+// For a nested config (text_config) the text part. Errors: a dimension is missing, of another type or below 1; heads that do
+// not divide; kinds of model with another form of cache or layers (latent attention, state spaces, encoder-decoder).
 Result<LlmConfig> llm_config_from_json(const Json& json, const std::string& name);
 
 // "layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336", and head-dim, experts,

@@ -39,7 +39,7 @@ TEST(LlmConfig, ReadsLlama) {
 }
 
 TEST(LlmConfig, KnowsTheBiasesOfQwen2) {
-  // Model GPU of Qwen/Qwen2.5-7B: 7.61 B parameters, 28 layers, 28 heads and 4 of keys and values.
+  // Model card of Qwen/Qwen2.5-7B: 7.61 B parameters, 28 layers, 28 heads and 4 of keys and values.
   LlmConfig config = read({{"model_type", "qwen2"},
                            {"hidden_size", 3584},
                            {"intermediate_size", 18944},
@@ -55,7 +55,7 @@ TEST(LlmConfig, KnowsTheBiasesOfQwen2) {
 }
 
 TEST(LlmConfig, KnowsTheExpertsOfQwen3) {
-  // Model GPU of Qwen/Qwen3-30B-A3B: 30.5 B in total, 3.3 B activated; 128 experts of which 8 are used.
+  // Model card of Qwen/Qwen3-30B-A3B: 30.5 B in total, 3.3 B activated; 128 experts of which 8 are used.
   LlmConfig config = read({{"model_type", "qwen3_moe"},
                            {"hidden_size", 2048},
                            {"intermediate_size", 6144},

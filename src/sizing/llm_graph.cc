@@ -51,7 +51,7 @@ double elements(const model::TensorInfo& tensor) {
   return static_cast<double>(element_count(*tensor.shape).value_or(0));
 }
 
-// The largest table that a Gather reads rows of.
+// The largest table read by a Gather.
 double embedding_of(const model::Graph& graph) {
   double largest = 0;
   for (const model::Node& node : graph.nodes) {
@@ -63,14 +63,14 @@ double embedding_of(const model::Graph& graph) {
   return largest;
 }
 
-// Weights of that many elements: the table, and the head if it is stored on its own.
+// Weights with that many elements: the table, and the head if it is stored separately.
 int64_t weights_of_size(const model::Graph& graph, double size) {
   return std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const model::TensorInfo& tensor) {
     return tensor.role == model::TensorRole::kWeight && elements(tensor) == size;
   });
 }
 
-// Query heads over heads of keys and values, where the attention is one node that says so; else 1.
+// Query heads per key/value head, if a single attention node states it; else 1.
 double heads_per_kv_head(const model::Graph& graph) {
   for (const model::Node& node : graph.nodes) {
     double heads = static_cast<double>(model::attribute_or<int64_t>(node, "num_heads", 0));

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two layers with 2 heads of 8 for keys and values, a vocabulary of 100, hidden 32; the head is stored on its own.
+// Two layers with 2 heads of 8 for keys and values, a vocabulary of 100, hidden 32; the head is stored separately.
 model::Graph decoder() {
   model::Graph graph;
   auto weight = [&](Shape shape) {

@@ -1,4 +1,4 @@
-// Published models as worked examples; each figure names who published it.
+// Published models as worked examples; each figure names its publisher.
 #include "sizing/llm.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 constexpr double kKib = 1024, kGib = 1024.0 * 1024 * 1024;
 
-// Dimensions: the config.json files that their makers published.
+// Dimensions: the vendors' published config.json files.
 LlmShape llama2_7b() {
   return {.name = "Llama-2-7B",
           .layers = 32,
@@ -106,9 +106,8 @@ TEST(LlmParameters, Gpt2TiesItsHeadAndHasBiases) {
 }
 
 TEST(LlmCache, IsTwiceLayersTimesHeadsTimesBytes) {
-  // 2 · 32 · 32 · 128 · 2 bytes = 512 KiB; with 8 heads of keys and values a quarter (Ainslie et al., 2023,
-  // arXiv:2305.13245). That vLLM found room for 5691 blocks of 16 tokens in 11.12 GiB for Llama-3-8B (vllm issue 12330)
-  // gives 131.1 kB per token.
+  // 2 · 32 · 32 · 128 · 2 bytes = 512 KiB; with 8 heads of keys and values a quarter (Ainslie et al., 2023, arXiv:2305.13245).
+  // vLLM's 5691 blocks of 16 tokens in 11.12 GiB for Llama-3-8B (vllm issue 12330) give 131.1 kB per token.
   EXPECT_DOUBLE_EQ(forecast(model_of(llama2_7b()), llm_wishes(), device_limits()).kv_bytes_per_token, 512 * kKib);
   double llama3 = forecast(model_of(llama3_8b()), llm_wishes(), device_limits()).kv_bytes_per_token;
   EXPECT_DOUBLE_EQ(llama3, 128 * kKib);

@@ -17,8 +17,8 @@ double quantile(double start, double decay, double share) {
   return start <= left ? 0 : std::log(start / left) / decay;
 }
 
-// The η > 0 with e^(η · service / servers) = 1 + η / arrivals: how fast the tail of M/D/c falls. By bisection of
-// f(x) = e^x − 1 − x / ρ, x = η · service / servers, which is negative from 0 to its only other zero.
+// The η > 0 with e^(η · service / servers) = 1 + η / arrivals: the decay rate of M/D/c's tail. By bisection of f(x) = e^x − 1 −
+// x / ρ, x = η · service / servers, which is negative from 0 to its only other zero.
 double decay_constant(const Queue& queue) {
   double load = queue.utilisation();
   auto above = [&](double x) { return std::expm1(x) > x / load; };
@@ -51,7 +51,7 @@ double mean_wait_constant(const Queue& queue) {
   double c = count(queue.servers), load = queue.utilisation();
   if (load <= 0) return 0;
   double factor = 1 + (1 - load) * (c - 1) * (std::sqrt(4 + 5 * c) - 2) / (16 * load * c);
-  // Few arrivals at many servers: the factor grows without limit there, but waits of equal services are the shorter ones.
+  // Few arrivals at many servers: the factor diverges there, but waits of equal services are shorter.
   return std::min(1.0, factor / 2) * mean_wait_exponential(queue);
 }
 

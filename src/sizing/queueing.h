@@ -1,8 +1,8 @@
 // Waiting in a queue in front of c equal servers, with Poisson arrivals. Pure.
 //
 //   M/M/c (service times exponential): exact.
-//   M/D/c (service times all equal, as those of a model on fixed shapes nearly are): the mean by Cosmetatos' approximation,
-//   the tail as α · e^(−ηt) with the exact decay rate η and α = η · mean; exact in η, close elsewhere.
+//   M/D/c (equal service times, nearly true for a model on fixed shapes): the mean by Cosmetatos' approximation, the tail as
+//   α · e^(−ηt) with the exact decay rate η and α = η · mean; exact in η, close elsewhere.
 //
 // Sources: Erlang C: Gross, Shortle, Thompson, Harris, "Fundamentals of Queueing Theory", section 2.3; Cosmetatos, "Some
 // approximate equilibrium results for the multi-server queue M/G/r", Operational Research Quarterly 27, 1976; tail: Abate,
@@ -23,14 +23,14 @@ struct Queue {
   bool is_stable() const { return utilisation() < 1; }
 };
 
-// The probability that an arrival has to wait in M/M/c; 1 where the queue is not stable.
+// The probability that an arrival waits in M/M/c; 1 for an unstable queue.
 double erlang_c(int64_t servers, double offered);
 
-// Mean wait before service; infinite where the queue is not stable.
+// Mean wait before service; infinite for an unstable queue.
 double mean_wait_exponential(const Queue& queue);
 double mean_wait_constant(const Queue& queue);
 
-// The wait that `share` (0.99) of the arrivals do not exceed.
+// The wait not exceeded by `share` (0.99) of the arrivals.
 double wait_quantile_constant(const Queue& queue, double share);
 
 }  // namespace ridge::sizing

@@ -42,7 +42,7 @@ TEST(WaitConstant, IsEndlessWhenOverloaded) {
   EXPECT_TRUE(std::isinf(wait_quantile_constant({4, 1, 3}, 0.99)));
 }
 
-// Slow and independent: customers one after another, each taking the server that is free first.
+// Slow and independent: customers one after another, each taking the first free server.
 double simulated_quantile(const Queue& queue, double share) {
   std::mt19937_64 random(7);
   std::exponential_distribution<double> gap(queue.arrivals);

@@ -84,7 +84,7 @@ bool predict(const Workload& workload, const Goal& goal, Candidate& candidate) {
   return true;
 }
 
-// Devices for the load, and the latency that they give. Planned at the slow end of the prediction.
+// Devices for the load, and the resulting latency. Uses the slow end of the prediction.
 void size_fleet(const Goal& goal, Candidate& candidate) {
   candidate.p99_ms = candidate.run_ms.slow;
   bool hopeless = goal.p99_ms && *candidate.p99_ms > *goal.p99_ms;
@@ -96,7 +96,7 @@ void size_fleet(const Goal& goal, Candidate& candidate) {
   candidate.p99_ms = fleet.p99_ms;
 }
 
-// Per dollar: of the load where one was given, since a fleet is not busy all the time; else of a device at its limit.
+// Per dollar: of the load if given, since a fleet is not always busy; else of a device at its limit.
 void add_efficiency(const Goal& goal, Candidate& candidate) {
   if (auto watts = catalogue::power_per_gpu_w(candidate.device))
     candidate.rows_per_joule = candidate.rows_per_s / *watts;
@@ -125,7 +125,7 @@ std::optional<Objection> objection(const Goal& goal, const Candidate& candidate)
   return std::nullopt;
 }
 
-// What holds the device back, by its share of the time, and how much of its memory is used.
+// The device's bottleneck by its share of the time, and the used share of its memory.
 std::string praise(const Goal& goal, const Candidate& candidate) {
   const predict::BottleneckShares& held = candidate.held;
   std::string sentence;
@@ -172,7 +172,7 @@ double merit(const Candidate& candidate, RankBy by) {
   return 0;
 }
 
-// The best by each measure says so.
+// Marks the best by each measure.
 void name_winners(std::vector<Candidate>& ranked) {
   constexpr std::array<std::pair<RankBy, std::string_view>, 3> kTitles = {
       {{RankBy::kPerformance, "fastest"}, {RankBy::kWatt, "most per watt"}, {RankBy::kDollar, "most per dollar"}}};
@@ -188,7 +188,7 @@ void name_winners(std::vector<Candidate>& ranked) {
     if (!titles[i].empty()) ranked[i].reason = titles[i] + ": " + ranked[i].reason;
 }
 
-// The evidence behind the predictions that were made, each sentence once.
+// The evidence behind the predictions, each sentence once.
 std::vector<std::string> evidence_of(const Goal& goal, const Recommendation& recommendation) {
   std::vector<std::string> sentences;
   for (const auto* candidates : {&recommendation.ranked, &recommendation.refused})

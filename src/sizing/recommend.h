@@ -1,8 +1,8 @@
-// Which device of the catalogue suits a model and a goal: predicted performance, fit in memory, performance per watt and per
-// dollar, with a sentence of reasons each. Pure: tables and costs in, ranking out.
+// Recommends devices of the catalogue for a model and a goal: predicted performance, fit in memory, performance per watt and
+// per dollar, with a sentence of reasons each. Pure: tables and costs in, ranking out.
 //
-// Predictions are the layer-by-layer roofline with efficiencies carried over from devices measured elsewhere
-// (carried_over.h), so they carry a range; they are for choosing what to measure, not for promising a latency.
+// Predictions are the layer-by-layer roofline with efficiencies carried over from devices measured elsewhere (carried_over.h),
+// so they carry a range; they are for choosing what to measure, not for promising a latency.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct Goal {
   Precision precision = Precision::kFp32;
   int64_t batch = 1;                        // rows of a run
   std::optional<double> p99_ms = {};        // of a request; of a training step
-  std::optional<double> rows_per_s = {};    // load to carry, by as many devices as it takes
+  std::optional<double> rows_per_s = {};    // load to carry, by as many devices as needed
   std::optional<double> usd_per_hour = {};  // budget for all of them
   RankBy rank_by = RankBy::kPerformance;
 };
@@ -40,8 +40,8 @@ struct Goal {
 struct Candidate {
   catalogue::CatalogueDevice device = {};
   std::optional<catalogue::CloudPrice> price = {};
-  std::optional<double> bound_ms = {};  // of an inference run: what nothing on this device can beat
-  predict::BottleneckShares held = {};  // where the likely time goes
+  std::optional<double> bound_ms = {};  // of an inference run: the lower limit on this device
+  predict::BottleneckShares held = {};  // breakdown of the likely time
   predict::Range run_ms = {};           // of one run or training step at the goal's batch
   double rows_per_s = 0;                // of one device, likely
   double needed_bytes = 0, available_bytes = 0;
@@ -52,25 +52,25 @@ struct Candidate {
   std::optional<double> usd_per_hour = {};  // of all `devices`
   bool meets = false;
   std::string refusal =
-      {};  // why it does not: "memory", "too-slow", "too-dear", "no-price", "no-source"; empty if it meets
+      {};  // reason if not: "memory", "too-slow", "too-dear", "no-price", "no-source"; empty if it meets
   std::string reason = {};  // one sentence
 };
 
 struct Recommendation {
   Goal goal = {};
   std::vector<Candidate> ranked = {};   // those that meet the goal, best first
-  std::vector<Candidate> refused = {};  // the others, in the order of the catalogue
+  std::vector<Candidate> refused = {};  // the others, in catalogue order
   std::vector<std::string> assumptions = {};
 };
 
-// What the model asks of a device, at the goal's batch and precision.
+// The model's demand on a device, at the goal's batch and precision.
 struct Workload {
   cost::Costs costs = {};
   double inference_bytes = 0;           // weights and live activations
   double training_bytes = 0;            // with Adam: training_memory() of training.h; 0 for inference
-  std::vector<std::string> notes = {};  // what was left out of the count
+  std::vector<std::string> notes = {};  // uncounted parts
 };
-// Errors: training at a precision that is not trained in (int8, fp8, fp64).
+// Errors: training at an inference-only precision (int8, fp8, fp64).
 Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
 
 Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,

@@ -29,7 +29,7 @@ catalogue::CloudPrice price(const std::string& name, double usd_per_gpu_hour) {
   return price;
 }
 
-// One product of 1 TFLOP over 1 GB, 250 M parameters; 4.1 GB to train.
+// One multiplication of 1 TFLOP over 1 GB, 250 M parameters; 4.1 GB to train.
 Workload workload() {
   cost::NodeCost node;
   node.name = "product";
@@ -122,7 +122,7 @@ TEST(Recommend, CountsTheDevicesThatALoadNeeds) {
   Recommendation result = recommend({&kDevices[1], 1}, {}, workload(), goal);
   ASSERT_EQ(result.ranked.size(), 1u);
   EXPECT_EQ(result.ranked[0].devices, 3);
-  goal.p99_ms = 21.5;  // 0.7 ms more than the service alone: nearly no waiting allowed
+  goal.p99_ms = 21.5;  // 0.7 ms more than the service alone: almost no waiting allowed
   Recommendation quick = recommend({&kDevices[1], 1}, {}, workload(), goal);
   ASSERT_EQ(quick.ranked.size(), 1u);
   EXPECT_GT(quick.ranked[0].devices, 3);

@@ -18,7 +18,7 @@ bool is_float(DataType type) {
   return type == DataType::kFp32 || type == DataType::kFp64 || type == DataType::kFp16 || type == DataType::kBf16;
 }
 
-// The graph as backward sees it. Indices are of Graph::tensors and Graph::nodes.
+// The graph for backward. Indices are of Graph::tensors and Graph::nodes.
 class Walk {
  public:
   Walk(const model::Graph& graph, const SavedOptions& options)
@@ -57,7 +57,7 @@ class Walk {
     return size;
   }
 
-  // Trained: what counts as a parameter; with adapters, the weights of linear layers stand for their adapters.
+  // Trained: counts as a parameter; with adapters, the weights of linear layers stand for their adapters.
   bool trained(const model::Node& node, size_t i, size_t tensor) const {
     const model::TensorInfo& info = graph_.tensors[tensor];
     if (!is_float(info.type)) return false;
@@ -138,8 +138,8 @@ class Walk {
     }
   }
 
-  // While backward passes node n: kept are the tensors that nodes up to n keep; alive are the gradients of tensors made at
-  // or before n and used at or after it.
+  // While backward passes node n: the tensors needed by nodes up to n are kept; the gradients of tensors made at or before n
+  // and used at or after it are alive.
   double backward_peak() const {
     std::vector<double> change(graph_.nodes.size() + 1, 0.0);
     for (size_t t = 0; t < graph_.tensors.size(); ++t) {
@@ -156,7 +156,7 @@ class Walk {
     return peak;
   }
 
-  // Per cut before node n: bytes of the tensors that live across it. They are what a checkpoint keeps.
+  // Per cut before node n: bytes of the tensors that live across it, which a checkpoint keeps.
   std::vector<double> cut_costs() const {
     std::vector<double> change(graph_.nodes.size() + 2, 0.0);
     for (size_t t = 0; t < graph_.tensors.size(); ++t) {
@@ -176,8 +176,8 @@ class Walk {
     int64_t segments = 0;
   };
 
-  // Least sum of cuts such that no segment keeps more than `budget`: shortest path over the cuts, with a sliding window
-  // (a segment's bytes grow with its length).
+  // Least sum of cuts such that no segment keeps more than `budget`: shortest path over the cuts, with a sliding window (a
+  // segment's bytes grow with its length).
   Split best_cuts(const std::vector<double>& cut, const std::vector<double>& sum, double budget) const {
     std::vector<Split> best(cut.size());
     best[0] = {0, 0};
@@ -196,7 +196,7 @@ class Walk {
     std::vector<double> cut = cut_costs();
     std::vector<double> sum(graph_.nodes.size() + 1, 0.0);
     for (size_t n = 0; n < kept_by_node_.size(); ++n) sum[n + 1] = sum[n] + kept_by_node_[n];
-    double working = saved.peak_bytes - saved.kept_bytes;  // gradients of activations come on top of a segment
+    double working = saved.peak_bytes - saved.kept_bytes;  // gradients of activations are added to a segment
     saved.checkpointed_bytes = saved.peak_bytes;
     constexpr double kStep = 0.9;  // budgets from the whole downwards, 10 % less each time
     for (double budget = saved.kept_bytes; budget > saved.kept_bytes * 1e-3; budget *= kStep) {
@@ -212,7 +212,7 @@ class Walk {
   const model::Graph& graph_;
   SavedOptions options_;
   cost::Residency residency_;
-  std::vector<size_t> root_;  // per tensor: whose memory it shows
+  std::vector<size_t> root_;  // per tensor: the root of its memory
   std::vector<bool> wants_;   // per tensor: its gradient is computed
   std::vector<size_t> made_, last_use_;
   std::vector<size_t> keeper_;        // per root: the first node that keeps it

@@ -1,5 +1,5 @@
-// The activations that training keeps, from the graph: which tensors backward needs, their sum, the peak while backward
-// runs, and what gradient checkpointing leaves of it.
+// The activations kept by training, from the graph: the tensors that backward needs, their sum, the peak while backward runs,
+// and the rest after gradient checkpointing.
 //
 // Not for parameters, gradients of parameters or optimiser states: training.h. Pure.
 #pragma once
@@ -18,15 +18,15 @@ struct SavedOptions {
 };
 
 struct SavedActivations {
-  double kept_bytes = 0;  // all that forward keeps for backward, each tensor once
-  double peak_bytes = 0;  // most of it at one time while backward runs, with the gradients of activations then alive
-  // With checkpointing: only the tensors at the cuts are kept; one segment at a time is computed again. By the cuts that
-  // make the peak least (Chen et al. 2016, "Training deep nets with sublinear memory cost", section 4).
+  double kept_bytes = 0;  // everything that forward keeps for backward, each tensor once
+  double peak_bytes = 0;  // peak while backward runs, with the live gradients of activations
+  // With checkpointing: only the tensors at the cuts are kept; one segment at a time is recomputed. With the cuts of the least
+  // peak (Chen et al. 2016, "Training deep nets with sublinear memory cost", section 4).
   double checkpointed_bytes = 0;
   int64_t segments = 1;
-  // What is kept, by the operator that needs it, largest first.
+  // Kept bytes by operator, largest first.
   std::vector<std::pair<std::string, double>> by_operator;
-  std::vector<std::string> without_rule;  // operators whose inputs and outputs are all kept, an upper bound
+  std::vector<std::string> without_rule;  // operators with all inputs and outputs kept, an upper bound
 };
 
 SavedActivations saved_activations(const model::Graph& graph, const SavedOptions& options = {});

@@ -12,7 +12,7 @@ using cost::testing::GraphBuilder;
 constexpr double kFp32 = 4;
 
 // Conv → BatchNormalization → Relu: kept are the image, the convolution's result and the activation's result; of the
-// normalisation, mean and deviation. Its own result is not: Relu's backward looks at Relu's result.
+// normalisation, mean and deviation. Its own result is not: Relu's backward uses Relu's result.
 model::Graph conv_bn_relu() {
   GraphBuilder g;
   int x = g.input("x", {1, 3, 8, 8});

@@ -1,9 +1,9 @@
-// What training a model needs per device: parameters, gradients, optimiser states, activations, under mixed precision,
+// The memory for training a model per device: parameters, gradients, optimiser states, activations, under mixed precision,
 // checkpointing, ZeRO, tensor and pipeline parallelism, offload and LoRA. And by the handbook's formula, side by side.
 //
-// Sources: Rajbhandari et al. 2020 (ZeRO, section 3 and table 1), Ren et al. 2021 (ZeRO-Offload, section 4), Narayanan
-// et al. 2021 (pipelines, section 2.2), Korthikanti et al. 2022 (tensor parallelism with sequence parallelism, equation
-// 4), Hu et al. 2021 (LoRA), Dettmers et al. 2023 (QLoRA, section 3). Pure; speed is in training_speed.h.
+// Sources: Rajbhandari et al. 2020 (ZeRO, section 3 and table 1), Ren et al. 2021 (ZeRO-Offload, section 4), Narayanan et al.
+// 2021 (pipelines, section 2.2), Korthikanti et al. 2022 (tensor parallelism with sequence parallelism, equation 4), Hu et al.
+// 2021 (LoRA), Dettmers et al. 2023 (QLoRA, section 3). Pure; speed is in training_speed.h.
 #pragma once
 
 #include <cstdint>
@@ -43,25 +43,25 @@ struct TrainingSetup {
 Status check(const TrainingSetup& setup);
 int64_t replicas_of(const TrainingSetup& setup);
 
-// What of a graph at one batch counts for training.
+// The parts of a graph at one batch that count for training.
 struct TrainingProfile {
   double batch = 1;
   double parameters = 0;
-  double linear_parameters = 0;   // of MatMul and Gemm with a constant matrix: what LoRA adapts and QLoRA quantises
+  double linear_parameters = 0;   // of MatMul and Gemm with a constant matrix: adapted by LoRA, quantised by QLoRA
   double linear_dimensions = 0;   // Σ (inputs + outputs) of those matrices: adapters have rank × this parameters
-  double linear_rows = 0;         // Σ rows that pass through them: adapters keep rank × this
+  double linear_rows = 0;         // Σ their rows: adapters keep rank × this
   double largest_parameters = 0;  // of the largest weight
   double forward_flops = 0;       // of one batch
-  double nodes = 0;               // that run
-  double kept_bytes = 0, peak_bytes = 0, checkpointed_bytes = 0;  // as saved_activations() has them
+  double nodes = 0;               // executed nodes
+  double kept_bytes = 0, peak_bytes = 0, checkpointed_bytes = 0;  // from saved_activations()
   std::vector<std::pair<std::string, double>> kept_by_operator;
   std::vector<std::string> without_rule;
 };
 TrainingProfile profile(const model::Graph& graph, double batch, const TrainingSetup& setup);
-// At another batch, on the straight line through two: every activation has a share per row and one for itself.
+// At another batch, on the straight line through two: every activation has a part per row and a fixed part.
 TrainingProfile at_batch(const TrainingProfile& one, const TrainingProfile& two, double batch);
 
-// [bytes] per device, at its fullest.
+// [bytes] per device, peak.
 struct TrainingMemory {
   double parameters = 0;
   double gradients = 0;

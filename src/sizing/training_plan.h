@@ -19,12 +19,12 @@ namespace ridge::sizing {
 struct TrainingDevice {
   std::string name;
   double memory_bytes = 0;    // 0: not known
-  double reserved_bytes = 0;  // of it, not for the model: driver context, library handles
+  double reserved_bytes = 0;  // of it, unavailable to the model: driver context, library handles
   double flops_per_s = 0;     // peak at the setup's precision; 0: not known, then no speed is predicted
   Origin origin = Origin::kMeasured;
 };
-// What CUDA's context, cuDNN's and cuBLAS's handles and their workspaces take on a GPU: assumed, 0.5 GiB (300 to 600 MiB
-// are seen in practice, more with more loaded kernels).
+// Memory of CUDA's context, cuDNN's and cuBLAS's handles and their workspaces on a GPU: assumed, 0.5 GiB (300 to 600 MiB in
+// practice, more with more loaded kernels).
 inline constexpr double kAssumedReservedBytes = 512.0 * 1024 * 1024;
 
 struct TrainingPoint {
@@ -39,7 +39,7 @@ struct TrainingPlan {
   TrainingDevice device;
   Link link;
   TrainingAssumptions assumptions;
-  TrainingPoint point;               // at the batch that was asked for
+  TrainingPoint point;               // at the requested batch
   std::optional<int64_t> max_batch;  // 0: none; absent: the model's batch is fixed, or the device's memory not known
   std::vector<TrainingPoint> curve;  // powers of two up to twice the largest that fits
   HandbookComparison handbook;

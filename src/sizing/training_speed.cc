@@ -25,8 +25,8 @@ constexpr KnownLink kLinks[] = {{"pcie3", 15.75e9, 0.2, kThroughHost}, {"pcie4",
                                 {"pcie5", 63.0e9, 0.2, kThroughHost},  {"nvlink3", 300e9, 0.8, kNvlink},
                                 {"nvlink4", 450e9, 0.8, kNvlink},      {"eth100", 12.5e9, 0.8, kNetwork}};
 
-// Bytes that a replica exchanges per step: gradients by all-reduce; ZeRO 3 gathers weights twice and scatters gradients,
-// half as much again (Rajbhandari et al. 2020, section 7).
+// Bytes exchanged by a replica per step: gradients by all-reduce; ZeRO 3 gathers weights twice and scatters gradients, half as
+// much again (Rajbhandari et al. 2020, section 7).
 double exchanged_bytes(const TrainingSetup& setup, const TrainingMemory& memory) {
   StateBytes bytes = state_bytes(setup.optimiser, setup.precision);
   double mine = memory.trained_parameters * bytes.gradient / (static_cast<double>(setup.tensor) * setup.pipeline);
@@ -85,7 +85,7 @@ TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup
   const int64_t replicas = replicas_of(setup);
   speed.communication_seconds =
       all_reduce_seconds(exchanged_bytes(setup, training_memory(profile, setup)), replicas, link);
-  // Only backward, of the last micro-batch, has gradients to hide behind.
+  // Only the last micro-batch's backward overlaps the exchange of gradients.
   double backward = (micro + kernels) * (setup.lora_rank > 0 ? 1 : 2) / passes;
   speed.exposed_seconds =
       std::max((1 - assumptions.overlap) * speed.communication_seconds, speed.communication_seconds - backward);

@@ -1,6 +1,6 @@
-// How fast training would be: compute, what each kernel costs to start, the pipeline's bubble, and gradients over a link.
+// The speed of training: compute, launch cost per kernel, the pipeline's bubble, and gradients over a link.
 //
-// A prediction from few stated assumptions, not a bound and not a measurement; every assumption is a field that the caller
+// A prediction from a few stated assumptions, not a bound and not a measurement; every assumption is a field that the caller
 // may replace. Pure.
 #pragma once
 
@@ -18,11 +18,11 @@ namespace ridge::sizing {
 struct Link {
   std::string name;
   double bytes_per_s = 0;  // one direction, by the standard
-  double share = 1;        // of it that a ring of all-reduce reaches
+  double share = 1;        // share of it reached by a ring all-reduce
   Origin share_origin = Origin::kAssumed;
   std::string why;  // of the share
 };
-// "pcie3", "pcie4", "pcie5" (x16), "nvlink3", "nvlink4" (all links of one device), "eth100", or a number: GB/s as reached.
+// "pcie3", "pcie4", "pcie5" (x16), "nvlink3", "nvlink4" (all links of one device), "eth100", or a number: achieved GB/s.
 Result<Link> link_from_name(const std::string& name);
 
 // Ring all-reduce: each device sends and receives 2 (n − 1) / n of the bytes (NCCL tests, doc/PERFORMANCE.md; handbook,
@@ -30,9 +30,9 @@ Result<Link> link_from_name(const std::string& name);
 double all_reduce_seconds(double bytes, int64_t devices, const Link& link);
 
 struct TrainingAssumptions {
-  double efficiency = 0;          // share of the device's peak that a whole training step reaches
+  double efficiency = 0;          // share of the device's peak reached by a whole training step
   double seconds_per_kernel = 0;  // per node and pass, whatever the batch
-  double overlap = 0;             // share of the communication that hides behind the backward pass
+  double overlap = 0;             // share of the communication overlapped with the backward pass
   std::string efficiency_source;
 };
 // Fitted to the handbook's figures of ResNet-50 on an RTX 4090 (L24, L25); for other models and devices an assumption.
@@ -40,21 +40,21 @@ TrainingAssumptions assumed_for(TrainingPrecision precision);
 
 struct TrainingSpeed {
   double compute_seconds = 0;        // of one step, every micro-batch
-  double kernel_seconds = 0;         // starting kernels
-  double bubble_seconds = 0;         // pipeline stages that wait
-  double communication_seconds = 0;  // gradients (or gathered weights), all of it
-  double exposed_seconds = 0;        // what of that is not hidden
+  double kernel_seconds = 0;         // kernel launches
+  double bubble_seconds = 0;         // idle pipeline stages
+  double communication_seconds = 0;  // gradients (or gathered weights), in all
+  double exposed_seconds = 0;        // the part not overlapped
   double step_seconds = 0;
   double rows_per_s = 0;  // of all devices together
   double rows_per_step = 0;
-  double scaling = 1;  // rows/s over those of one replica alone
+  double scaling = 1;  // rows/s over those of a single replica
 };
 // `flops_per_s`: the peak of one device at the setup's precision.
 TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup& setup, double flops_per_s,
                              const Link& link, const TrainingAssumptions& assumptions);
 
-// FLOPs of a step over those of forward: 3, with checkpointing 4 (forward again); with frozen weights one less, because no
-// gradient of a frozen weight is computed.
+// FLOPs of a step over those of forward: 3, with checkpointing 4 (forward again); with frozen weights one less, because a
+// frozen weight's gradient is not computed.
 double passes_of(const TrainingSetup& setup);
 
 Json to_json(const TrainingSpeed& speed);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kRtx4090Fp16 = 165.2e12;  // FP32 accumulation; Ada white paper, appendix A
 
-// ResNet-50 as its graph has it, per image: 8.18 GFLOP of multiply-adds, 176 nodes.
+// ResNet-50 from its graph, per image: 8.18 GFLOP of multiply-adds, 176 nodes.
 TrainingProfile resnet50_training(double batch) {
   TrainingProfile profile;
   profile.batch = batch;
@@ -42,7 +42,7 @@ TEST(Links, HaveTheRatesOfTheirStandards) {
   EXPECT_FALSE(link_from_name("-3"));
 }
 
-// Handbook L24. The two assumptions were fitted to these four figures; the test keeps them so.
+// Handbook L24. The two assumptions were fitted to these four figures; the test pins them.
 TEST(TrainingSpeed, Resnet50OnAnRtx4090AsTheHandbookHasIt) {
   const std::pair<double, double> figures[] = {{64, 1850}, {128, 2140}, {256, 2320}, {512, 2410}};
   for (auto [batch, images_per_s] : figures) {
@@ -52,7 +52,7 @@ TEST(TrainingSpeed, Resnet50OnAnRtx4090AsTheHandbookHasIt) {
   }
 }
 
-// Handbook L25: mixed precision takes 38 % of the time away.
+// Handbook L25: mixed precision takes 38 % off the time.
 TEST(TrainingSpeed, MixedPrecisionTakesThirtyEightPercentLessTime) {
   TrainingSetup fp32;
   double slow =
@@ -63,8 +63,8 @@ TEST(TrainingSpeed, MixedPrecisionTakesThirtyEightPercentLessTime) {
   EXPECT_NEAR(1 - fast / slow, 0.38, 0.03);
 }
 
-// Handbook L27: two GPUs over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. What the link reaches and how much is
-// hidden were fitted to it, at batch 96 to 128; the test keeps them so.
+// Handbook L27: two GPUs over PCIe 4 without NVLink are 1.80 to 1.85 times as fast. The link's rate and the overlap were fitted
+// to it, at batch 96 to 128; the test pins them.
 TEST(TrainingSpeed, TwoGpusOverPcie4) {
   for (double batch : {96.0, 128.0}) {
     TrainingSpeed speed = training_speed(resnet50_training(batch), mixed(2), kRtx4090Fp16, link("pcie4"),

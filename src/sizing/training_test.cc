@@ -95,7 +95,7 @@ TEST(TrainingMemory, AFullPipelineKeepsAllActivationsAHalfEmptyOneHalf) {
   EXPECT_EQ(training_memory(profile, setup).activations, 200);
 }
 
-// Ren et al. 2021, section 4: 16-bit parameters stay (2 bytes), gradients, master weights and moments go (14 bytes).
+// Ren et al. 2021, section 4: 16-bit parameters stay (2 bytes); gradients, master weights and moments move (14 bytes).
 TEST(TrainingMemory, OffloadLeavesTheParameters) {
   TrainingSetup setup = with(TrainingPrecision::kMixed);
   setup.offload = true;

@@ -1,6 +1,6 @@
 // Metrics as Prometheus' text exposition format 0.0.4. Pure.
 //
-// No value is written with an exponent, as other writers do: perf_analyzer reads 8.5e10 as 8.5.
+// Unlike other writers, never uses an exponent: perf_analyzer reads 8.5e10 as 8.5.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ using Label = std::pair<std::string, std::string>;  // name, value
 
 struct Series {
   std::vector<Label> labels;
-  double value = 0;  // of a histogram: the sum of what was observed
-  // Of a histogram: upper bounds, the last infinite, and how many observations are at most that.
+  double value = 0;  // of a histogram: the sum of the observations
+  // Of a histogram: upper bounds, the last infinite, and the number of observations up to each.
   std::vector<double> bounds = {};
   std::vector<uint64_t> counts = {};
 };

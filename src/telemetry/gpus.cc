@@ -16,7 +16,7 @@ std::optional<double> scaled(const gpu::Reading<int64_t>& reading, double diviso
   return static_cast<double>(*reading) / divisor;
 }
 
-// A family with one series per GPU that tells the value.
+// A family with one series per GPU that reports the value.
 struct PerGpu {
   const char* name;
   const char* help;
@@ -46,11 +46,11 @@ Series& add_series(MetricFamily& family, const std::string& uuid, double value) 
 
 constexpr std::chrono::seconds kPatience(1);  // with the driver, at the end
 
-// Looks at all GPUs, and keeps in mind what a lost GPU no longer tells.
+// Samples all GPUs, and keeps the last values of a lost GPU.
 class GpuEyes {
  public:
   explicit GpuEyes(gpu::nvml::Nvml library) : library_(std::move(library)) {}
-  // `before`: what was seen last. If the library no longer answers, its GPUs do not.
+  // `before`: the last sample. If the library no longer answers, neither do its GPUs.
   std::vector<GpuSample> look(const std::vector<GpuSample>& before) {
     std::vector<GpuSample> samples;
     Result<int> count = library_.count();
@@ -62,7 +62,7 @@ class GpuEyes {
       if (!gpu.uuid && uuids_.contains(i)) gpu.uuid = uuids_[i];
       if (gpu.energy_mj) {
         int64_t& first = first_energy_mj_.try_emplace(i, *gpu.energy_mj).first->second;
-        first = std::min(first, *gpu.energy_mj);  // the GPU was reset, and its counter begins again
+        first = std::min(first, *gpu.energy_mj);  // the GPU was reset, and its counter restarts
       }
       samples.push_back(
           sample_of(gpu, first_energy_mj_.contains(i) ? std::optional(first_energy_mj_[i]) : std::nullopt));
@@ -129,10 +129,10 @@ struct GpuSampler::Shared {
   Clock& clock;
   Mutex mutex;
   std::vector<GpuSample> last RIDGE_GUARDED_BY(mutex);
-  TimePoint heard RIDGE_GUARDED_BY(mutex){};  // when the last look ended
+  TimePoint heard RIDGE_GUARDED_BY(mutex){};  // end of the last sample
 
   Shared(std::chrono::milliseconds every, Clock& by) : period(every), clock(by) {}
-  // The library is opened and asked without the lock.
+  // The library is opened and queried without the lock.
   Status run(const std::stop_token& stop) {
     RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
     GpuEyes eyes(std::move(library));

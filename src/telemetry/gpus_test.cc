@@ -62,7 +62,7 @@ TEST(GpuSampler, SeesTheGpusOfTheLibrary) {
     play(RIDGE_SOURCE_DIR "/tests/support/nvml/four.txt");
     FakeClock clock;
     GpuSampler sampler(kPeriod, clock);
-    clock.await(clock.now() + kPeriod);  // it has looked
+    clock.await(clock.now() + kPeriod);  // it has sampled
     ASSERT_EQ(sampler.last().size(), 4u);
     EXPECT_EQ(sampler.last()[3].uuid, "GPU-77aa0000-0000-0000-0000-000000000004");
   });
@@ -77,7 +77,7 @@ TEST(GpuSampler, SeesNothingWithoutALibrary) {
   });
 }
 
-// The second look never ends.
+// The second sample never ends.
 TEST(GpuSampler, SaysThatAGpuNoLongerAnswersAndWaitsForNobody) {
   const std::filesystem::path script =
       std::filesystem::path(testing::TempDir()) / ("hangs_later" + std::to_string(getpid()) + ".txt");

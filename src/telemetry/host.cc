@@ -10,7 +10,7 @@
 namespace ridge::telemetry {
 namespace {
 
-// Takes the next number off `text`, whatever separates it.
+// Takes the next number off `text`, after any separator.
 std::optional<uint64_t> next_number(std::string_view& text) {
   text.remove_prefix(std::min(text.size(), text.find_first_of("0123456789")));
   uint64_t number = 0;

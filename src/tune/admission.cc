@@ -15,9 +15,9 @@
 namespace ridge::tune {
 namespace {
 
-// Passes over matrix multiplications pay where these are most of the work.
+// Passes over matrix multiplications pay where these dominate the work.
 constexpr double kMostlyProducts = 0.5;
-// Of the time for accuracy, at most: for the FP32 model's answers. Each implementation is judged on as many samples.
+// Upper share of the time for accuracy: for the FP32 model's outputs. Each implementation is judged on as many samples.
 constexpr double kReferenceShare = 0.2;
 
 constexpr const char* kNotMade = "not-made";
@@ -48,7 +48,7 @@ std::optional<Rejection> slower(const machine::Machine& machine, Precision preci
   return std::nullopt;
 }
 
-// The same on a GPU: what its datasheet does not say is tried.
+// The same on a GPU: tries what its datasheet leaves open.
 std::optional<Rejection> slower_on(const cost::DeviceLimits& limits, Precision precision) {
   const double own = cost::rate_of(limits, precision).flops_per_s;
   const double fp32 = cost::rate_of(limits, Precision::kFp32).flops_per_s;
@@ -91,7 +91,7 @@ plan::Plan plan_for(const plan::Plan& base, const Implementation& implementation
   return to_plan(candidate, base, one);
 }
 
-// One admission while it goes on.
+// One admission in progress.
 struct VariantSelector {
   const AdmissionBasis& basis;
   const precision::VariantOptions& options;
@@ -134,14 +134,14 @@ struct VariantSelector {
     return {};
   }
 
-  // An interruption ends everything, another failure ends this wish.
+  // An interruption ends everything, another failure only this request.
   Status rejected(const VariantRequest& wish, const char* id, const Error& error) {
     if (error.code == Code::kCancelled) return error;
     reject(wish, id, error.message);
     return {};
   }
 
-  // The variant's file, judged as `implementation` will run it; null if it was not made, or lost too much.
+  // The variant's file, judged as `implementation` runs it; null if not written, or too inaccurate.
   Result<const precision::Variant*> made(const VariantRequest& wish, const Implementation& implementation) {
     for (const precision::Variant& variant : admission.variants)
       if (variant.name == wish.variant) return &variant;
@@ -182,7 +182,7 @@ struct VariantSelector {
   }
 };
 
-// A wish by name that no engine here can fulfil on that device is no secret.
+// Reports a variant requested by name that no engine here supports on that device.
 void add_impossible(const VariantRequests& wishes, std::span<const std::string> engines, const Target& target,
                     Choices& result) {
   for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))

@@ -1,8 +1,8 @@
-// VariantSelection: which implementations of a model may enter the search: each engine that loads here with each variant that can pay
-// on this machine, if the accuracy guard holds for it. What is left out keeps its reason.
+// VariantSelection: the implementations of a model that may enter the search: each engine that loads here with each variant
+// that can pay on this machine, if the accuracy guard holds for it. Rejected ones keep their reason.
 //
 // A variant pays if the machine has a higher measured peak for its arithmetic than for FP32, or, where only the weights are
-// smaller, if memory limits the model. Engines that compute a precision from the model as given (OpenVINO: bf16, fp16) need no
+// smaller, if memory limits the model. Engines that compute a precision from the original model (OpenVINO: bf16, fp16) need no
 // file of their own; INT8 is one QDQ file for all engines.
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace ridge::tune {
 
-// What the user asked for; absent: all that can pay.
+// The user's request; absent: all that can pay.
 struct VariantRequests {
   std::optional<std::vector<std::string>> variants;  // "fp32", "int8", …; "fp32" is always among them
 };
@@ -48,8 +48,8 @@ void visit_fields(auto& visit, Is<Rejection> auto& rejection) {
   visit("reason", rejection.reason);
 }
 
-// What may be tried, and what not; pure. `engines`: those that load, the base plan's first. An unknown variant is an error with
-// the names; one that was asked for by name is tried whatever the peaks say, as far as an engine can compute it.
+// The implementations to try, and the rejected ones; pure. `engines`: those that load, the base plan's first. An unknown
+// variant is an error with the names; a variant requested by name is tried whatever the peaks, if an engine can compute it.
 struct Choices {
   std::vector<VariantRequest> wishes;
   std::vector<Rejection> rejections;
@@ -68,9 +68,9 @@ void visit_fields(auto& visit, Is<SelectedVariant> auto& selected) {
 
 struct VariantSelection {
   std::string samples;                       // "the deviation was measured on …"
-  bool synthetic = false;                    // those samples were made up
+  bool synthetic = false;                    // those samples were synthetic
   std::vector<SelectedVariant> admitted;     // the first is the baseline
-  std::vector<precision::Variant> variants;  // whose files were made, also those that lost too much
+  std::vector<precision::Variant> variants;  // with written files, including those that lost too much
   std::vector<Rejection> rejections;
 };
 void visit_fields(auto& visit, Is<VariantSelection> auto& selection) {
@@ -86,8 +86,8 @@ struct AdmissionBasis {
   const precision::Samples& samples;
 };
 
-// Makes, opens and judges; the first wish is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
-// implementation that cannot be made, opened or run is a rejection.
+// Writes, opens and judges; the first request is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
+// implementation that cannot be written, opened or run is a rejection.
 Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> wishes,
                                const precision::VariantOptions& options);
 

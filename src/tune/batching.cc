@@ -9,15 +9,15 @@
 namespace ridge::tune {
 namespace {
 
-// Below this gain a short measurement cannot tell batches apart, and single requests answer sooner.
+// Below this gain a short measurement cannot tell batches apart, and single requests are answered sooner.
 constexpr double kWorthMerging = 1.03;
 constexpr double kAsGood = 0.97;  // a smaller batch with this share of the rows/s is preferred as well: it waits less
-constexpr double kStillGood = 0.95;  // a larger batch with this share may be formed when the queue holds so many
-// Of a run: a lone request waits for company in vain, and its answer should come at most this much later.
+constexpr double kStillGood = 0.95;  // a larger batch with this share may be formed if the queue is long enough
+// Of a run: a single request waits in vain, and is delayed by at most this.
 constexpr double kDelayShare = 0.1;
 
-// Weighted least squares of T(b) = fixed + per_row · b, weights 1/T², so that relative errors count: minimises
-// Σ ((T − fixed − per_row b) / T)². Normal equations of two unknowns; both are at least 0.
+// Weighted least squares of T(b) = fixed + per_row · b, weights 1/T², so that relative errors count: minimises Σ ((T − fixed −
+// per_row b) / T)². Normal equations of two unknowns; both are at least 0.
 void fit(std::span<const BatchPoint> points, BatchingAdvice& advice) {
   double ones = 0, rows = 0, squares = 0, times = 0, products = 0;  // sums over the points, each divided by T²
   for (const BatchPoint& point : points) {
@@ -48,8 +48,8 @@ const BatchPoint* at(std::span<const BatchPoint> points, int64_t batch) {
   return nullptr;
 }
 
-// What the fitted law makes of the batch: (fixed + per_row) · b / (fixed + per_row · b). It rests on all points, so the luck
-// of two measurements does not pass for a gain.
+// The fitted law's gain at the batch: (fixed + per_row) · b / (fixed + per_row · b). It uses all points, so that noise of two
+// measurements does not look like a gain.
 double lawful_gain(const BatchingAdvice& advice, int64_t batch) {
   const double rows = static_cast<double>(batch);
   return (advice.fixed_ms + advice.per_row_ms) * rows / (advice.fixed_ms + advice.per_row_ms * rows);
@@ -59,7 +59,7 @@ std::string law(const BatchingAdvice& advice) {
   return fmt::format("a run costs {} fixed + {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
 }
 
-// Why the batches above the chosen one stay out, or nothing.
+// Why the batches above the chosen one are excluded, or nothing.
 std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> goal_ms) {
   for (const BatchPoint& point : points)
     if (point.batch > chosen && goal_ms && point.figures.p99_ms > *goal_ms)
@@ -67,7 +67,7 @@ std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::o
   return "";
 }
 
-// What a lone request may lose, and what the goal leaves.
+// A single request's allowed delay, within the goal.
 double longest_delay_ms(const BatchPoint& chosen, std::optional<double> goal_ms) {
   const double delay = kDelayShare * chosen.figures.p50_ms;
   return goal_ms ? std::clamp(*goal_ms - chosen.figures.p99_ms, 0.0, delay) : delay;
@@ -109,7 +109,7 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
     double most = 0;
     for (const BatchPoint& point : points)
       if (allowed(point)) most = std::max(most, point.figures.rows_per_s / one->figures.rows_per_s);
-    // The chosen batch does not gain, or it does and the curve of all batches says otherwise.
+    // The chosen batch does not gain, or it does and the curve of all batches disagrees.
     const bool gains = advice.gain >= kWorthMerging;
     advice.id = gains ? "scatter" : "no-gain";
     advice.reason =

@@ -1,8 +1,8 @@
-// Batching from evidence: what merging requests into one run gains, and the server's settings that follow, from the
-// measured time of a run over its rows.
+// Batching from evidence: the gain of merging requests into one run, and the resulting server settings, from the measured time
+// of a run over its rows.
 //
-// A run of b rows is taken to need fixed + per_row · b. Two runs that become one save one `fixed`: so long and no longer
-// may a request wait for company, or the wait costs more than the run it saves. Pure.
+// A run of b rows is assumed to take fixed + per_row · b. Merging two runs saves one `fixed`: a request may wait at most that
+// long for others, or the wait costs more than it saves. Pure.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct BatchingAdvice {
   bool helps = false;              // requests should be merged
   int64_t max_batch = 1;           // most rows of a run
   std::vector<int64_t> preferred;  // rising; empty unless it helps
-  double queue_delay_ms = 0;       // longest wait for company
+  double queue_delay_ms = 0;       // longest wait for other requests
   double gain = 1;                 // rows/s of the chosen batch ÷ of batch 1
   double fixed_ms = 0, per_row_ms = 0;
   std::string id = {};      // stable: "merge", "no-gain", "scatter", "no-curve", "no-batch-1"
@@ -53,8 +53,8 @@ void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
 // `points` by rising batch, batch 1 and `chosen` (the tuned one) among them; those above a p99 goal included.
 BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> p99_goal_ms);
 
-// Before any measurement: what merging can gain at most by the limits alone, for the layout with the highest one. Absent
-// where limits are not known or there is but one batch.
+// Before any measurement: the highest gain of merging by the limits alone, for the layout with the highest one. Absent where
+// limits are not known or there is only one batch.
 struct BatchingOutlook {
   double limit_gain = 1;  // the limit's rows/s at the best batch ÷ at batch 1
   std::string sentence;

@@ -19,8 +19,8 @@ std::vector<BatchPoint> affine(double fixed_ms, double per_row_ms, std::vector<i
   return points;
 }
 
-// 4 ms and 1 ms per row: batch 16 does 16 rows in 20 ms = 800 rows/s, batch 1 one in 5 ms = 200 rows/s. A tenth of the run is
-// 2 ms, less than the 4 ms that a saved run is worth.
+// 4 ms and 1 ms per row: batch 16 does 16 rows in 20 ms = 800 rows/s, batch 1 one in 5 ms = 200 rows/s. A tenth of the run is 2
+// ms, less than the 4 ms that a merged run saves.
 TEST(AdviseBatching, WorkedExample) {
   const BatchingAdvice advice = advise_batching(affine(4, 1), 16, {});
   EXPECT_TRUE(advice.helps);
@@ -55,7 +55,7 @@ TEST(AdviseBatching, SaysWhenMergingCannotHelp) {
 
 TEST(AdviseBatching, TheLuckOfTwoMeasurementsIsNoGain) {
   std::vector<BatchPoint> points = affine(0.01, 5);
-  points[0].figures.rows_per_s *= 0.9;  // the rate of batch 1 was measured while something disturbed it
+  points[0].figures.rows_per_s *= 0.9;  // the rate of batch 1 was measured under disturbance
   const BatchingAdvice advice = advise_batching(points, 16, {});
   EXPECT_FALSE(advice.helps);
   EXPECT_EQ(advice.id, "scatter") << "1.11 times by these two, nothing by all";

@@ -1,5 +1,4 @@
-// Candidate: one way to run the model, as the tuner varies it. A plain value; to_plan() turns it into what an engine
-// opens.
+// Candidate: one way to run the model, as the tuner varies it. A plain value; to_plan() turns it into the engine's plan.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +40,13 @@ void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
   visit.unless_empty("options", candidate.options);
 }
 
-// ONNX Runtime's defaults, which every candidate is compared with: one session, batch 1, its own choice of threads.
+// ONNX Runtime's defaults, the reference for every candidate: one session, batch 1, its own choice of threads.
 inline Candidate baseline_candidate() { return {}; }
 
 // Unique text of a candidate; key in the store: "threads=2 instances=1 batch=8 spin=off", and its engine and variant
 // where they are not the baseline's.
 std::string text(const Candidate& candidate);
-// The same for people, without what is default: "2 threads × 1 instance, batch 8, no spinning".
+// The same for people, without defaults: "2 threads × 1 instance, batch 8, no spinning".
 std::string describe(const Candidate& candidate);
 
 // The engine that the candidate runs in; `base`: the base plan's.
@@ -55,8 +54,8 @@ std::string_view engine_of(const Candidate& candidate, std::string_view base);
 // Whether the candidate runs this implementation.
 bool runs(const Candidate& candidate, const Implementation& implementation, std::string_view base_engine);
 
-// The candidate's among `implementations`, of which the first is the baseline's: the model as given in the base plan's engine.
-// Null if it is not there.
+// The candidate's entry in `implementations`, whose first is the baseline's: the original model in the base plan's engine. Null
+// if missing.
 const Implementation* implementation_of(const Candidate& candidate, std::span<const Implementation> implementations);
 
 // `base` (model, engine, shapes bound to batch 1) with the candidate's decisions; the first dimension of every shape is

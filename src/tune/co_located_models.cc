@@ -9,7 +9,7 @@
 namespace ridge::tune {
 namespace {
 
-// Where one caller's time went, over the runs that were asked for it. Written by that caller's thread alone.
+// Breakdown of one caller's time, over the sampled runs. Written by that caller's thread alone.
 struct alignas(64) CallerTimes {
   engine::RunTimes sum;
   int64_t runs = 0;

@@ -10,7 +10,7 @@ constexpr double kSeveralRuns = 2.5;
 constexpr double kSeveralSlowRuns = 1.5;
 
 struct Extent {
-  int64_t rounds;       // at most
+  int64_t rounds;       // upper limit
   int64_t sure_rounds;  // an interval needs some
   double share;         // of the search's time
 };
@@ -29,7 +29,7 @@ Extent extent_of(Effort effort) {
 measure::StopOptions rounds_of(Effort effort, double search_seconds, Nanoseconds spent) {
   const Extent extent = extent_of(effort);
   measure::StopOptions stop;
-  stop.half_width_percent = 0;  // of two or three rounds an interval is narrow by luck
+  stop.half_width_percent = 0;  // an interval of two or three rounds is narrow by chance
   stop.sure_samples = extent.sure_rounds;
   stop.max_samples = extent.rounds;
   stop.max_time = from_seconds(extent.share * search_seconds) - spent;

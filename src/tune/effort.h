@@ -5,17 +5,17 @@
 
 namespace ridge::tune {
 
-enum class Effort { kShort, kLong, kConfirm };  // short ones only have to show a direction
+enum class Effort { kShort, kLong, kConfirm };  // short ones only need to show a direction
 
-// `search_seconds`: of the whole search, of which a trial takes a share at most; `spent` of that share is gone already.
+// `search_seconds`: of the whole search, of which a trial takes at most a share; `spent` of that share is already used.
 measure::StopOptions rounds_of(Effort effort, double search_seconds, Nanoseconds spent);
 
-constexpr double kSlowRunMs = 250;  // from here on the first run is warm-up enough, and slices are short of runs
+constexpr double kSlowRunMs = 250;  // from here on one warm-up run suffices, and slices hold few runs
 
 // A slice in which each of `callers` does whole runs of about `run_ms`: one caller alone needs one, several half a run beyond
 // whole ones, so that jitter does not decide whether a run counts.
 double slice_ms(double run_ms, int callers, double least_ms);
-// Of one untuned model beside it: as long, but not without end where the candidate's runs are slow.
+// Of one untuned model beside it: as long, but bounded where the candidate's runs are slow.
 double untuned_slice_ms(double own_ms, double least_ms);
 
 }  // namespace ridge::tune

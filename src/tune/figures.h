@@ -1,4 +1,4 @@
-// Figures: what a way to run a model does, measured: the few numbers that searches and advice work with.
+// Figures: the measured results of one way to run a model: the few numbers that searches and advice use.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@ namespace ridge::tune {
 struct Implementation {
   std::string engine = plan::kUsualEngine;
   std::string variant = "fp32";                     // "fp32", "bf16", "fp16", "int8", "int8-dynamic", "int4-weights"
-  Precision precision = Precision::kFp32;           // of the arithmetic that is most of its work: whose peak bounds it
+  Precision precision = Precision::kFp32;           // of its main arithmetic: the bounding peak
   double weight_scale = 1;                          // bytes of the stored weights ÷ those of weights at `precision`
-  std::string file = {};                            // empty = the model as given
+  std::string file = {};                            // empty = the original model
   std::string identity = {};                        // the engine's version and the digest of `file`, for the store
   std::string engine_library = {};                  // empty = the engine's search order
   std::map<std::string, std::string> options = {};  // for the engine, as in Plan::options

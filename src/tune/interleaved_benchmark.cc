@@ -9,17 +9,17 @@
 namespace ridge::tune {
 namespace {
 
-// Counters that move in such steps are read without a wait: a slice is 60 of them.
+// Counters with such steps are read without a wait: a slice is 60 of them.
 constexpr double kBriefStepMs = 1;
 
-// Reads the counters; a failure, or none, is not measured.
+// Reads the counters; a failure counts as not measured.
 double joules_of(machine::EnergyMeter* meter) {
   if (meter == nullptr) return 0;
   const Result<double> joules = meter->joules();
   return joules ? *joules : 0;
 }
 
-// What is measured in the slices of one arm, and the record of it.
+// The workload in the slices of one arm, and its record.
 class ArmRecord {
  public:
   ArmRecord(CoLocatedModels& models, const BenchmarkOptions& options, const Clock& clock, double slice_ms)
@@ -80,7 +80,7 @@ class ArmRecord {
   const BenchmarkOptions& options_;
   const Clock& clock_;
   double slice_ms_;
-  double settle_ms_ = 0;                // uncounted, before a slice: until the counters have counted what was before
+  double settle_ms_ = 0;                // uncounted, before a slice: until the counters have settled
   std::vector<ModelSlice> sums_;        // over the slices
   std::vector<double> joules_per_row_;  // of each slice
 };

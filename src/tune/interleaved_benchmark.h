@@ -1,8 +1,8 @@
-// InterleavedBenchmark: opens models untuned once (each with its engine's defaults, batch 1) and measures candidates against them, slice
-// by slice in turn (measure/interleave.h), so that what disturbs the machine for longer than a slice disturbs both alike. For one
-// model, or for several that share the machine: all models of an arm run at once.
+// InterleavedBenchmark: opens models untuned once (each with its engine's defaults, batch 1) and measures candidates against
+// them in interleaved slices (measure/interleave.h), so that disturbances longer than a slice affect both alike. For one model,
+// or for several that share the machine: all models of an arm run at once.
 //
-// A candidate with several instances is as many sessions, each with a caller of its own; its rate counts rows. One thread; the
+// A candidate with several instances is as many sessions, each with its own caller; its rate counts rows. One thread; the
 // callers' threads are measure/load's.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace ridge::tune {
 
-// What all candidates of one model share, and what they may name.
+// Shared by all candidates of one model, and what they may name.
 struct BenchmarkedModel {
   plan::Plan base;                      // engine, model, shapes at batch 1
   const model::Graph* graph = nullptr;  // says which integers are valid inputs; may be null
@@ -33,9 +33,9 @@ struct BenchmarkedModel {
 struct BenchmarkOptions {
   std::function<bool()> interrupted;                  // polled; may be empty
   Nanoseconds slice = std::chrono::milliseconds(60);  // at least; longer where one run is longer
-  double seconds = 60;                                // of the whole search: a trial takes a share of it at most
+  double seconds = 60;                                // of the whole search: a trial takes at most a share of it
   uint64_t seed = 1;                                  // of the inputs
-  // Read around every slice, which then is no shorter than kLeastEnergySteps of its steps; null = not measured.
+  // Read around every slice, which is then at least kLeastEnergySteps of its steps; null = not measured.
   machine::EnergyMeter* energy = nullptr;
 };
 
@@ -50,10 +50,10 @@ class InterleavedBenchmark {
   // Candidates of the model may name these from now on.
   void admit(size_t model, std::vector<Implementation> implementations);
 
-  // A candidate per model. What cannot be opened or run is a trial with `failure`; an Error means that the untuned models
-  // failed, or kCancelled that it was interrupted (what was measured by then is dropped).
+  // A candidate per model. A candidate that cannot be opened or run is a trial with `failure`; an Error means that the untuned
+  // models failed, or kCancelled (partial measurements are dropped).
   Result<CoLocatedTrial> measure(std::span<const Candidate> candidates, Effort effort);
-  // The same of the only model.
+  // The same for the only model.
   Result<Trial> measure(const Candidate& candidate, Effort effort);
 
   const BenchmarkedModel& model(size_t index = 0) const { return models_[index]; }

@@ -10,8 +10,8 @@
 namespace ridge::tune {
 namespace {
 
-// Memory of a process differs by this much from run to run (an allocator's arenas): recorded for BERT-Base, whose process
-// peaks at one of two values. Outputs in FP32 differ in the last bits when another kernel is chosen.
+// A process's memory differs by this much between runs (an allocator's arenas): recorded for BERT-Base, whose process peaks at
+// one of two values. Outputs in FP32 differ in the last bits with another kernel.
 constexpr double kMemorySlackBytes = 16 << 20;
 constexpr double kDriftSlack = 1e-5;
 

@@ -1,11 +1,10 @@
-// Regression: a stored tuning result beside the same candidate measured again, figure by figure, for use in CI.
+// Regression: a stored tuning result compared with a new measurement of the same candidate, metric by metric, for use in CI.
 //
-// The gain over the untuned model counts first: both sides of it were measured interleaved, so a slower machine changes
-// neither. Absolute figures are compared only on the machine where they were recorded, and, unless they are asked for, only
-// while the untuned model is as fast as then: where it is slower too, the machine is busier or the engine slower, and the
-// tuning is not to blame. A figure has regressed when its
-// change for the worse is beyond the tolerance with confidence, that is, beyond what the spread of both measurements
-// explains. Pure.
+// The gain over the untuned model counts first: both sides were interleaved, so a slower machine does not change it. Absolute
+// figures are compared only on the machine where they were recorded, and, unless requested, only while the untuned model is as
+// fast as then: if it is slower too, the machine is busier or the engine slower, and the tuning is not the cause. A figure has
+// regressed if its change for the worse is beyond the tolerance with confidence, that is, beyond the spread of both
+// measurements. Pure.
 #pragma once
 
 #include <string>
@@ -18,7 +17,7 @@
 
 namespace ridge::tune {
 
-// What a tuning.json (the `tune` contract) says of its result.
+// The result in a tuning.json (the `tune` contract).
 struct TuningRecord {
   std::string machine;  // machine::Machine::id
   std::string engine;   // name and version
@@ -33,7 +32,7 @@ struct TuningRecord {
   double p99_ms = 0;
   double ci95_percent = 0;     // of the candidate's mean latency
   double rss_delta_bytes = 0;  // 0 = not recorded
-  double relative_l2 = 0;      // drift of the outputs
+  double relative_l2 = 0;      // deviation of the outputs
 };
 Result<TuningRecord> recorded_from_json(const Json& tuning);
 
@@ -63,8 +62,8 @@ void visit_fields(auto& visit, Is<FigureChange> auto& row) {
 }
 
 struct Strictness {
-  double tolerance_percent = 5;  // changes for the worse up to this much are accepted
-  bool absolute = false;         // absolute figures count whatever the untuned model does
+  double tolerance_percent = 5;  // accepted changes for the worse
+  bool absolute = false;         // absolute figures count even if the untuned model changed
 };
 std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);

@@ -1,5 +1,5 @@
-// Replay: a space of which every point was measured once, and the quick search played on it from the record. Shows how near
-// the search comes to the best of all points, and how few of them it looks at, without measuring again. Pure.
+// Replay: a space with one measurement per point, and the quick search replayed on the record. Shows how near the search comes
+// to the best of all points, and how few of them it measures, without measuring again. Pure.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ RecordedGrid grid_of(const std::vector<Standing>& points);
 
 struct Replay {
   size_t points = 0, measured = 0;
-  double quality = 0;  // objective of what the search chose ÷ of the best point
+  double quality = 0;  // objective of the search's choice ÷ of the best point
   double share = 0;    // measured ÷ points
   Candidate chosen, best;
 };
@@ -31,7 +31,7 @@ void visit_fields(auto& visit, Is<Replay> auto& replay) {
   visit("chosen", replay.chosen);
   visit("best", replay.best);
 }
-// Every measurement of a candidate repeats the record, so repeated ones tell nothing new.
+// Every measurement of a candidate repeats the record, so repeats add no information.
 Replay replay(const RecordedGrid& grid);
 
 }  // namespace ridge::tune

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 Error failed(const std::string& doing, const std::string& why) { return {Code::kFailed, doing + ": " + why}; }
 
-// A hidden folder that disappears with its owner unless it was moved into place.
+// A hidden folder that its owner removes unless it was moved into place.
 class Staging {
  public:
   explicit Staging(fs::path path) : path_(std::move(path)) {}
@@ -83,7 +83,7 @@ Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
 
 Status write_version(const RepositoryEntry& entry, const fs::path& folder) {
   fs::path model_folder = fs::path(entry.model_file).parent_path();
-  // Copies, not links: an exporter that writes the file again in place would change what was tuned and is served.
+  // Copies, not links: an exporter that rewrites the file in place would change the tuned and served model.
   RIDGE_TRY(copy_whole(entry.model_file, folder / "model.onnx"));
   for (const std::string& file : entry.external_files) RIDGE_TRY(copy_whole(model_folder / file, folder / file));
   return {};
@@ -101,12 +101,12 @@ Status write_configuration(const RepositoryEntry& entry, const fs::path& folder)
   return {};
 }
 
-// Puts `staged` where `target` is or will be; what was there ends up at `staged`.
+// Moves `staged` to `target`; the old content ends up at `staged`.
 Status take_place(const fs::path& staged, const fs::path& target) {
   if (rename(staged.c_str(), target.c_str()) == 0) return {};
   if (errno != EEXIST && errno != ENOTEMPTY) return failed("rename to " + target.string(), std::strerror(errno));
   if (renameat2(AT_FDCWD, staged.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) return {};
-  // A file system without exchange: two steps, between which the entry is absent for a moment.
+  // A file system without exchange: two steps; the entry is briefly absent between them.
   std::string aside = staged.string() + "-old";
   bool moved = rename(target.c_str(), aside.c_str()) == 0 && rename(staged.c_str(), target.c_str()) == 0;
   if (!moved) return failed("replace " + target.string(), std::strerror(errno));

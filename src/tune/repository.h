@@ -1,9 +1,8 @@
-// Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and
-// <name>/tuning.json, and what else the configuration names: warm-up data, <name>/warmup/….
+// Writes a tuned model into a Triton-style repository: <name>/<version>/model.onnx, <name>/config.pbtxt and <name>/tuning.json,
+// and other files named in the configuration: warm-up data, <name>/warmup/….
 //
-// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and
-// takes its place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is
-// replaced whole.
+// A reader sees the old entry or the new one, never a part: the entry is completed in a hidden folder beside it and moved into
+// place in one step. An existing entry keeps its versions and gets the next one; with `overwrite` it is replaced whole.
 #pragma once
 
 #include <string>
@@ -24,7 +23,7 @@ struct RepositoryEntry {
   std::vector<std::pair<std::string, std::string>> warmup_files = {};  // name beneath warmup/, and content
 };
 
-// "model.onnx" → "model"; characters that do not belong into a folder name or URL become '_'.
+// "model.onnx" → "model"; characters invalid in a folder name or URL become '_'.
 std::string entry_name(const std::string& model_file);
 Status check_entry_name(const std::string& name);
 

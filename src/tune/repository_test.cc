@@ -174,7 +174,7 @@ TEST(ServingConfig, OfAnIntelGpuNamesItForBothServers) {
   EXPECT_FALSE(server["plugin_config"].contains("INFERENCE_NUM_THREADS"));
 }
 
-// What Triton's core refuses of a configuration (model_config_utils.cc of triton-inference-server/core), beyond what its schema does.
+// Configurations that Triton's core refuses (model_config_utils.cc of triton-inference-server/core), beyond its schema.
 void expect_accepted(const inference::ModelConfig& config) {
   EXPECT_FALSE(config.name().empty() || config.backend().empty());
   for (const auto& input : config.input()) EXPECT_GT(input.dims_size(), 0) << "dims may not be empty";

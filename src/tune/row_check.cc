@@ -33,7 +33,7 @@ std::vector<TensorView> output_views(const std::vector<engine::Output>& outputs)
   return result;
 }
 
-// Strings have no fixed size per row; models with them are run row by row.
+// Strings have no fixed size per row; models with them run row by row.
 bool has_strings(const engine::Signature& signature) {
   auto text = [](const TensorSpec& spec) { return spec.type == DataType::kBytes; };
   return std::any_of(signature.inputs.begin(), signature.inputs.end(), text) ||

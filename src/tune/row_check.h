@@ -1,4 +1,4 @@
-// Row check: whether rows that run together come out as they do alone, by running both.
+// Row check: whether batched rows give the same results as single rows, by running both.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Batching {
   bool possible = false;
   std::string reason;  // why not
 };
-// A batch may be open in name only: checked by running two different rows together and each alone. Of the only model.
+// A batch may be open in name only: checked by running two different rows together and each alone. For the only model.
 Batching check_batching(InterleavedBenchmark& benchmark);
 
 // Outputs of the candidate's one run against the untuned model's row by row, on the same inputs.

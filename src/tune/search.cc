@@ -11,23 +11,23 @@ namespace {
 
 constexpr double kRefineFrom = 0.75;  // share of the budget after which nothing new is tried
 constexpr size_t kContenders = 4;     // measured again in the last step
-constexpr int kLongTrials = 4;        // and each at most so often
-// Of a whole grid more, and more often: the luckiest of many short trials is seldom the best.
+constexpr int kLongTrials = 4;        // and each at most this often
+// For a whole grid more, and more often: the luckiest of many short trials is seldom the best.
 constexpr size_t kGridContenders = 12;
 constexpr int kGridLongTrials = 12;
-// Improvement of ln(gain) that a new candidate must let expect: little for the first tenth of the space (at least some
-// points), which is the share that a search may cost, and much more beyond.
+// Required expected improvement of ln(gain) for a new candidate: small for the first tenth of the space (at least some points),
+// the allowed share of a search, and much larger beyond.
 constexpr double kWorthMeasuring = 0.002;
 constexpr double kWorthMore = 0.08;
 constexpr double kUsualShare = 0.10;
 constexpr size_t kUsualLeast = 8;
 // Two measurements of one candidate differ by this much beyond their own noise (threads and memory lie elsewhere).
 constexpr double kOpeningDeviation = 0.01;
-// Noise of one pair of slices before any was seen, as if from so many pairs.
+// Prior noise of one pair of slices, as if from this many pairs.
 constexpr double kUsualNoise = 0.03;
 constexpr double kUsualNoisePairs = 4;
-// How far the engine's defaults are from the candidate that spells them out; and a 99th percentile of few runs from the
-// true one.
+// How far the engine's defaults are from the candidate that spells them out; and a 99th percentile of few runs from the true
+// one.
 constexpr double kBaselineDeviation = 0.1;
 constexpr double kTailDeviation = 0.15;
 
@@ -47,7 +47,7 @@ void add(Outcome& all, const Outcome& more) {
   all.gains.insert(all.gains.end(), more.gains.begin(), more.gains.end());
 }
 
-// Variance of one pair's ln(gain), from all candidates together: one of four pairs says little about its own.
+// Variance of one pair's ln(gain), from all candidates together: one candidate's four pairs are too few.
 double pair_variance(std::span<const Standing> measured) {
   double squares = kUsualNoisePairs * kUsualNoise * kUsualNoise;
   double degrees = kUsualNoisePairs;
@@ -61,8 +61,8 @@ double pair_variance(std::span<const Standing> measured) {
   return squares / degrees;
 }
 
-// Where ln(gain) lies in 19 of 20 cases, by the noise of all: intervals from two or three pairs of one candidate's own are
-// wide or narrow by luck, which would decide between candidates.
+// The 95 % interval of ln(gain), from the noise of all: intervals from two or three pairs of one candidate are wide or narrow
+// by chance, which would decide between candidates.
 struct Range {
   double low = 0, high = 0;
 };
@@ -75,8 +75,7 @@ Range likely_range(const Standing& standing, double variance) {
 
 double rows_in_flight(const Candidate& candidate) { return static_cast<double>(candidate.batch * candidate.instances); }
 
-// The first of the entries that says most nearly what the engine's defaults do: all threads in one instance, batch 1, no
-// options.
+// The first of the entries nearest to the engine's defaults: all threads in one instance, batch 1, no options.
 std::optional<size_t> nearest_to_baseline(std::span<const Entry> entries) {
   const Candidate baseline = baseline_candidate();
   std::optional<size_t> nearest;
@@ -89,7 +88,7 @@ std::optional<size_t> nearest_to_baseline(std::span<const Entry> entries) {
   return nearest;
 }
 
-// The gain that the entry's limit allows; nothing where limits say nothing about the objective.
+// The gain that the entry's limit allows; nothing where limits do not bound the objective.
 std::optional<double> most_gain(const Entry& entry, const Outcome& seen, Objective objective) {
   switch (objective) {
     case Objective::kThroughput: return entry.max_rows_per_s / seen.baseline.rows_per_s;
@@ -184,7 +183,7 @@ std::optional<size_t> Search::most_promising() {
     if (state_[i] != State::kUntried) continue;
     const double promise = this->promise(i, best, closest);
     if (promise <= most || cannot_win(space_.entries[i])) continue;
-    // After a failure one row alone tells whether this variant runs at all.
+    // After a failure one row alone shows whether this variant runs at all.
     if (space_.entries[i].candidate.batch > 1 && !only_failures(space_.entries[i]).empty()) continue;
     most = promise;
     chosen = i;
@@ -211,7 +210,7 @@ void Search::learn() {
   tails_.learn(tails);
 }
 
-// What is believed of the best that meets the goal; before any measurement, the baseline.
+// The posterior of the best that meets the goal; before any measurement, the baseline.
 std::optional<double> Search::best_believed() const {
   std::optional<double> best;
   if (measured_.empty()) best = 0;
@@ -223,7 +222,7 @@ std::optional<double> Search::best_believed() const {
   return best;
 }
 
-// −ln of the least 99th percentile, as tails_ counts.
+// −ln of the least 99th percentile, in the unit of tails_.
 std::optional<double> Search::closest_believed() const {
   std::optional<double> closest;
   if (!goal_.p99_ms) return closest;
@@ -241,11 +240,10 @@ Posterior Search::closeness(size_t index) const {
   return belief;
 }
 
-// Improvement to be expected from measuring the entry, in ln units. As long as nothing meets the goal, of the distance to
-// it.
+// Expected improvement from measuring the entry, in ln units. While nothing meets the goal, in the distance to it.
 double Search::promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const {
   if (!goal_.p99_ms) return expected_improvement(gains_.belief(index), best.value_or(0));
-  if (measured_.empty())  // nothing is known of times yet: the shortest run tells most safely
+  if (measured_.empty())  // no times are known yet: the shortest run is the safest
     return space_.entries[index].candidate.batch == 1 ? expected_improvement(gains_.belief(index), 0) : 0;
   if (!best) return expected_improvement(closeness(index), *closest);
   const double goal = -std::log(*goal_.p99_ms / 1e3 * measured_.front().outcome.baseline.rows_per_s);
@@ -253,8 +251,7 @@ double Search::promise(size_t index, const std::optional<double>& best, const st
   return likely * expected_improvement(gains_.belief(index), *best);
 }
 
-// Measures the leader and those that may still be better again, the least measured first, until the leader stands
-// alone.
+// Measures the leader and its contenders again, the least measured first, until the leader is clear.
 std::optional<Probe> Search::refine() {
   std::vector<const Standing*> ranked = ranking();
   if (ranked.empty()) return std::nullopt;
@@ -298,7 +295,7 @@ std::vector<const Search::Failure*> Search::only_failures(const Entry& entry) co
   return found;
 }
 
-// What failed fails again with more rows or more instances; what cannot run one row cannot run.
+// A failed candidate fails again with more rows or instances; one that cannot run one row cannot run.
 SkipReason Search::bound_to_fail(const Entry& entry) const {
   for (const Failure& failure : failures_)
     if (demands_no_less(entry.candidate, failure.candidate))

@@ -1,12 +1,10 @@
-// Search: which candidate to measure next, when to stop, and which is best. Fed with numbers; it sees no clock, no
-// engine.
+// Search: chooses the next candidate, when to stop, and the best. Fed with numbers; it reads no clock and knows no engine.
 //
-// Explore: each measurement goes to the candidate of which, by all measurements so far, most is to be expected beyond the
-// best (tune/surrogate.h), until that is less than a measurement is worth. Refine: the contenders again, for longer, until
-// they can be told apart. A candidate is judged by its gain over the baseline measured in turn with it, so that the drift
-// of a shared machine cancels. One whose physical limit is below what was already measured, that would miss the p99 goal
-// because a smaller batch does, or of which a smaller one failed, is skipped and counted. Anytime: best() may be asked
-// after any report(). The same reports give the same choices. One thread.
+// Explore: measures the candidate with the highest expected improvement over the best (tune/surrogate.h), until that is less
+// than a measurement is worth. Refine: measures the contenders again, for longer, until they can be told apart. A candidate is
+// judged by its gain over the interleaved baseline, so that drift of a shared machine cancels. A candidate is skipped and
+// counted if its physical limit is below a measured result, if a smaller batch misses the p99 goal, or if a smaller one failed.
+// Anytime: best() may be called after any report(). The same reports give the same choices. One thread.
 #pragma once
 
 #include <limits>
@@ -22,18 +20,18 @@
 
 namespace ridge::tune {
 
-// What one measurement of a candidate in turn with the baseline found.
+// The result of one measurement of a candidate interleaved with the baseline.
 struct Outcome {
   std::vector<double> gains;  // per round: ln(objective of the candidate / of the baseline); > 0 = better
   Figures candidate, baseline;
-  std::string failure;  // not empty: the candidate cannot run, and why
+  std::string failure;  // not empty: why the candidate cannot run
 };
 
 // The gain with its 95 % confidence interval, as ratios to the baseline.
 struct Gain {
   double ratio = 1;
   double low = 0;
-  double high = std::numeric_limits<double>::infinity();  // with fewer than two rounds: nothing is known
+  double high = std::numeric_limits<double>::infinity();  // with fewer than two rounds: unknown
 };
 void visit_fields(auto& visit, Is<Gain> auto& gain) {
   visit("ratio", gain.ratio, above(0));
@@ -48,7 +46,7 @@ struct Standing {
   Candidate candidate;
   Outcome outcome;  // all its measurements together: gains in order, the rest weighted by samples
   Gain gain;
-  Entry entry;           // its limits and its memory, as the space derived them
+  Entry entry;           // its limits and memory, as the space derived them
   bool feasible = true;  // meets the p99 goal
   int trials = 0;
 };
@@ -77,8 +75,8 @@ struct ProbeOf {
 };
 using Probe = ProbeOf<Candidate>;
 
-// kFull measures every entry of the space in order, and then those that may be the best more often than kQuick does: what
-// kQuick is judged by.
+// kFull measures every entry of the space in order, and then the contenders more often than kQuick does: the reference for
+// kQuick.
 enum class Strategy { kQuick, kFull };
 
 class Search {
@@ -86,20 +84,20 @@ class Search {
   // `max_trials` 0 = no limit.
   Search(Space space, const Goal& goal, int max_trials = 0, Strategy strategy = Strategy::kQuick);
 
-  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from
-  // 0.75 on (likewise of the trials) only contenders are measured again, from 1 on nothing.
+  // The next measurement, or nothing when more would not help. `spent` is the used share of the time budget, 0…1: from 0.75 on
+  // (likewise of the trials) only contenders are measured again, from 1 on nothing.
   std::optional<Probe> next(double spent);
   void report(const Candidate& candidate, const Outcome& outcome);
-  // Takes a measured candidate out of the running, e.g. because a confirmation did not bear it out.
+  // Excludes a measured candidate, e.g. because a confirmation failed.
   void withdraw(const Candidate& candidate, const SkipReason& reason);
 
-  // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one
-  // closest to it (feasible = false). Absent before the first successful measurement.
+  // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one closest to it
+  // (feasible = false). Absent before the first successful measurement.
   std::optional<Standing> best() const;
   const std::vector<Standing>& measured() const { return measured_; }
-  // Measured candidates that no other beats in rows/s, p99, memory and, where measured, energy at once, by falling rows/s.
+  // The Pareto front of the measured candidates in rows/s, p99, memory and, where measured, energy, by falling rows/s.
   std::vector<Standing> pareto() const;
-  // Candidates that were not measured, with reason and count. Those that were never looked at count as well.
+  // Candidates that were not measured, with reason and count, including those never considered.
   std::vector<SkipCount> skipped() const;
   int trials() const { return trials_; }
 
@@ -138,8 +136,8 @@ class Search {
   std::vector<Failure> failures_;
   std::vector<SkipCount> skipped_;
   Surrogate gains_;  // of ln(gain)
-  Surrogate tails_;  // of ln(rows/s ÷ the baseline's), were every run as slow as the 99th percentile
-  std::optional<size_t> like_baseline_;  // the entry that comes closest to the engine's defaults
+  Surrogate tails_;  // of ln(rows/s ÷ the baseline's), as if every run were as slow as the 99th percentile
+  std::optional<size_t> like_baseline_;  // the entry closest to the engine's defaults
   bool converged_ = false;               // nothing untried is worth measuring
   double limit_slack_ = 1;  // measured / limit where a measurement exceeded its limit; widens the other limits
 };

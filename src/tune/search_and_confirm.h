@@ -1,7 +1,7 @@
-// Search and confirm: lets a search choose and a benchmark measure until the budget is spent, then measures the leader once more against
-// the untuned models, longer. The same for one model (tuner.h) and for co-located models (share/co_located_tuner.h).
+// Search and confirm: a search chooses and a benchmark measures until the budget is spent; then the leader is measured once
+// more against the untuned models, longer. For one model (tuner.h) and for co-located models (share/co_located_tuner.h).
 //
-// A Problem says what differs:
+// A Problem provides:
 //   using Candidate, Trial;
 //   Clock& clock();
 //   std::optional<ProbeOf<Candidate>> next(double spent);      // as Search::next()
@@ -35,7 +35,7 @@ namespace ridge::tune {
 
 struct TuneOptions {
   Goal goal;            // of one model; co-located models have theirs
-  double seconds = 60;  // for the search; what the store already paid for counts. The confirmation comes on top
+  double seconds = 60;  // for the search; time already paid for by the store counts. The confirmation comes on top
   std::function<bool()> interrupted;                                         // polled; may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 
@@ -45,7 +45,7 @@ struct TuneOptions {
   }
 };
 
-// Every trial of a search, from the store or just measured.
+// Every trial of a search, from the store or newly measured.
 template <typename Candidate, typename Trial>
 struct ExplorationOf {
   std::vector<std::pair<Candidate, Trial>> trials;
@@ -65,7 +65,7 @@ struct DecisionOf {
   Candidate candidate;       // of kNone: the one closest to the goal
   Gain gain;                 // of the candidate, from `trial`
   Trial trial;               // kBaseline: its untuned side is what counts
-  bool interrupted = false;  // decided by what was explored, without confirmation
+  bool interrupted = false;  // decided from the exploration, without confirmation
 };
 
 template <typename Candidate>
@@ -75,7 +75,7 @@ struct Leader {
   Gain gain;
 };
 
-// What the results say so far, without measuring; pure.
+// The result so far, without measuring; pure.
 template <typename Candidate>
 Choice choose(const std::optional<Leader<Candidate>>& leader, bool untuned_meets) {
   if (leader && leader->meets && (!untuned_meets || leader->gain.low > 1)) return Choice::kCandidate;
@@ -87,7 +87,7 @@ Result<ExplorationOf<typename Problem::Candidate, typename Problem::Trial>> expl
                                                                                     const TuneOptions& options) {
   ExplorationOf<typename Problem::Candidate, typename Problem::Trial> explored;
   const TimePoint begin = problem.clock().now();
-  double paid_before = 0;  // [s] by earlier runs, for what the store gave
+  double paid_before = 0;  // [s] by earlier runs, for trials from the store
   auto spent = [&] { return (to_seconds(problem.clock().now() - begin) + paid_before) / options.seconds; };
   while (auto probe = problem.next(spent())) {
     if ((explored.interrupted = options.stopped())) break;
@@ -101,7 +101,7 @@ Result<ExplorationOf<typename Problem::Candidate, typename Problem::Trial>> expl
       if ((explored.interrupted = !measured && measured.error().code == Code::kCancelled)) break;
       if (!measured) return measured.error();
       trial = std::move(*measured);
-      // What failed once may work when there is more memory; it is tried again next time.
+      // A failure may pass with more memory; it is retried next time.
       if (trial->failure.empty()) problem.keep(probe->candidate, probe->ordinal, *trial);
     }
     problem.report(probe->candidate, *trial);
@@ -110,7 +110,7 @@ Result<ExplorationOf<typename Problem::Candidate, typename Problem::Trial>> expl
   return explored;
 }
 
-// Of the candidate's trials the one with the most rounds; null if none succeeded.
+// The candidate's trial with the most rounds; null if none succeeded.
 template <typename Problem>
 const typename Problem::Trial* longest_trial(
     const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,
@@ -125,9 +125,9 @@ const typename Problem::Trial* longest_trial(
 
 constexpr int kConfirmations = 3;
 
-// Measures the leader once more in turn with the untuned models, longer and never from the store; if it is not better with
-// confidence the next one gets a chance, then the untuned models stand. `untuned` is these against themselves. Interrupted:
-// decides by what was explored.
+// Measures the leader once more interleaved with the untuned models, longer and never from the store; if it is not better with
+// confidence the next one gets a chance, then the untuned models win. `untuned` is these against themselves. Interrupted:
+// decides from the exploration.
 template <typename Problem>
 Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm(
     Problem& problem, const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,

@@ -1,5 +1,5 @@
-// Search on made-up machines: engines × variants × layouts whose speed follows laws that the search does not know, with
-// noise. Shows how near it comes to the best of all points, and how few of them it measures.
+// Search on synthetic machines: engines × variants × layouts with speed laws unknown to the search, and noise. Shows how near
+// it comes to the best of all points, and how few of them it measures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ constexpr double kGoalShare = 0.10;
 constexpr unsigned kSeeds = 20;
 constexpr unsigned kFirstSeed = 500;  // those below served to choose the constants of surrogate.cc
 
-// How one variant in one engine computes: a run of b rows on t threads takes fixed + b · per_row · ((1 − s)/t + s), and
-// instances slow each other down.
+// Speed of one variant in one engine: a run of b rows on t threads takes fixed + b · per_row · ((1 − s)/t + s), and instances
+// slow each other down.
 struct Law {
   double fixed_ms = 0, per_row_ms = 1;
   double serial = 0;        // Amdahl's share
@@ -100,7 +100,7 @@ Landscape make_landscape(const Kind& kind, unsigned seed) {
           if (option == 1) rows *= std::exp(spin + spin_of_instances * std::log2(candidate.instances));
           if (option == 2) rows *= std::exp(blocks);
           Entry entry{candidate, 0, 0, 0};
-          if (kind.limits) {  // what the arithmetic needs, at 10 ms for a row of fp32 on one thread that wastes a third
+          if (kind.limits) {  // time of the arithmetic alone; a row of fp32 takes 10 ms on one thread, a third of it overhead
             entry.max_rows_per_s = 1.5 * law.peak * 100 * candidate.threads * candidate.instances;
             entry.max_rows_per_s = std::max(entry.max_rows_per_s, 1.02 * rows);
             entry.bound_ms = 1e3 * static_cast<double>(candidate.batch * candidate.instances) / entry.max_rows_per_s;
@@ -117,7 +117,7 @@ Landscape make_landscape(const Kind& kind, unsigned seed) {
 Outcome measure(const Landscape& landscape, const Probe& probe, double noise, std::mt19937& random) {
   std::normal_distribution<double> normal(0, noise);
   const double rows = landscape.rows_per_s.at(text(probe.candidate));
-  const double opening = 0.3 * normal(random);  // the same sessions, opened again, are not quite as fast
+  const double opening = 0.3 * normal(random);  // reopened sessions are not quite as fast
   Outcome outcome;
   for (int i = 0; i < (probe.effort == Effort::kShort ? 4 : 8); ++i)
     outcome.gains.push_back(std::log(rows / kBaselineRows) + opening + normal(random));
@@ -132,8 +132,8 @@ Outcome measure(const Landscape& landscape, const Probe& probe, double noise, st
 }
 
 struct SearchQuality {
-  double quality = 0;  // rows/s of what was found ÷ of the best there is
-  double share = 0;    // of the points that were measured
+  double quality = 0;  // rows/s of the result ÷ of the best there is
+  double share = 0;    // of the measured points
 };
 
 SearchQuality search(const Landscape& landscape, double noise, unsigned seed) {

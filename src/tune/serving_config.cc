@@ -42,7 +42,7 @@ void describe_tensor(Message& message, const TensorSpec& spec) {
 
 bool is_gpu_option(const std::string& key) { return key.starts_with("cuda.") || key.starts_with("tensorrt."); }
 
-// As Triton's backend takes them: accelerators of the instances on GPUs. TensorRT is one also without parameters.
+// Format of Triton's backend: accelerators of the instances on GPUs. TensorRT is one also without parameters.
 void add_accelerators(const ServingConfig& config, inference::ModelConfig& message) {
   if (!plan::is_nvidia(config.device)) return;
   const bool tensorrt = config.device.kind == plan::DeviceKind::kTensorRt;
@@ -56,7 +56,7 @@ void add_accelerators(const ServingConfig& config, inference::ModelConfig& messa
   }
 }
 
-// The plan of one instance set, as it was measured, without what instance groups say.
+// The plan of one instance set, as measured, without the settings of instance groups.
 plan::Plan plan_of(const ServingFacts& facts) {
   plan::Plan base;
   base.engine = facts.engine;
@@ -68,7 +68,7 @@ plan::Plan plan_of(const ServingFacts& facts) {
   return plan;
 }
 
-// Batches that the engine will see most: single rows, what the queue prefers, and the largest.
+// The engine's most frequent batches: single rows, the queue's preferred ones, and the largest.
 std::vector<int64_t> warmup_batches(const ServingConfig& config) {
   std::set<int64_t> sizes = {1, std::max<int64_t>(1, config.max_batch_size)};
   if (config.batching)
@@ -88,8 +88,8 @@ void fill(inference::ModelWarmup& message, int64_t batch, const std::vector<Warm
   }
 }
 
-// Where merging is not worth a wait, but more rows than one were tuned, what waits anyway is still merged up to that batch: it
-// costs no time, and the tuned throughput is that batch's.
+// If merging is not worth a wait, but more than one row was tuned, waiting rows are still merged up to that batch: it costs no
+// time, and the tuned throughput is that batch's.
 std::optional<DynamicBatching> batching_of(const Candidate& best, const BatchingAdvice& advice) {
   if (advice.helps) return DynamicBatching{advice.preferred, std::llround(1e3 * advice.queue_delay_ms)};
   if (best.batch > 1) return DynamicBatching{{best.batch}, 0};

@@ -1,10 +1,10 @@
-// ServingConfig: how the tuned model should be served, and its text as config.pbtxt (Triton's inference::ModelConfig).
+// ServingConfig: the serving settings of the tuned model, and their text as config.pbtxt (Triton's inference::ModelConfig).
 //
 // Parameters carry the names of Triton's backends: onnxruntime's intra_op_thread_count, inter_op_thread_count and
 // execution_mode, beside ONNX Runtime's own session configuration keys (session.intra_op.allow_spinning,
 // session.dynamic_block_base, …); openvino's INFERENCE_NUM_THREADS and HINT_BF16 (README.md of
-// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME, and ridge_precision, for what
-// that backend has no name for. Threads are those of one instance.
+// triton-inference-server/openvino_backend), beside OpenVINO's properties as ridge_option_NAME, and ridge_precision, for
+// settings without a name in that backend. Threads are those of one instance.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,11 @@ struct ServingConfig {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::map<std::string, std::string>
       gpu_options;                      // of ONNX Runtime's providers: "cuda.use_tf32", "tensorrt.trt_fp16_enable"
-  std::vector<WarmupInput> warmup;      // of one row; empty: nothing but the batch is open
+  std::vector<WarmupInput> warmup;      // of one row; empty: only the batch is open
   std::vector<int64_t> warmup_batches;  // rows of each warm-up run
 };
 
-// What the decision rests on.
+// The inputs of the decision.
 struct ServingFacts {
   std::string name;
   engine::Signature signature;
@@ -53,21 +53,21 @@ struct ServingFacts {
   Candidate best;
   bool batches = false;                               // rows of one run are independent: requests may be merged
   int64_t verified_batch = 1;                         // the largest that ran and met the goal
-  BatchingAdvice batching;                            // what its curve over the batch says
-  std::map<std::string, std::string> engine_options;  // that every candidate had, besides its own
+  BatchingAdvice batching;                            // result of its curve over the batch
+  std::map<std::string, std::string> engine_options;  // common to all candidates
   std::vector<WarmupInput> warmup = {};
   plan::Device device = {};
 };
 
-// max_batch_size and dynamic_batching as the advice says; the former at least 8 as far as the model was seen to run it, so
-// that clients may send small batches of their own.
+// max_batch_size and dynamic_batching from the advice; the former at least 8, up to the batch that ran, so that clients may
+// send small batches of their own.
 ServingConfig serving_config(const ServingFacts& facts);
 
 std::string config_text(const ServingConfig& config);
 
-// The same for OpenVINO Model Server, to lie beside the versions (`ovms --config_path NAME/ovms.json`): one compiled model
-// whose streams are the instances, with the threads of all of them (docs/parameters.md of openvinotoolkit/model_server).
-// Empty where an engine without a server of its own was tuned.
+// The same for OpenVINO Model Server, stored beside the versions (`ovms --config_path NAME/ovms.json`): one compiled model
+// whose streams are the instances, with the threads of all of them (docs/parameters.md of openvinotoolkit/model_server). Empty
+// if the tuned engine has no server of its own.
 std::string ovms_text(const ServingFacts& facts);
 
 }  // namespace ridge::tune

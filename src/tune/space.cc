@@ -14,14 +14,13 @@ constexpr std::array<std::pair<Objective, std::string_view>, 4> kObjectives = {{
                                                                                 {Objective::kEnergy, "energy"},
                                                                                 {Objective::kCost, "cost"}}};
 
-// Operators side by side are tried when at least this much of the work lies off the longest path. Below it the gain is
-// smaller than what a measurement on a shared machine resolves (2 %…5 %) even if the overlap is perfect.
+// Parallel operators are tried when at least this much of the work is off the longest path. Below it the gain is below a
+// measurement's resolution on a shared machine (2 %…5 %) even with perfect overlap.
 constexpr double kWorthOverlapping = 1.1;
-// Sessions on one GPU, at most: kernels of several streams fill it where those of one do not, and each has its own weights.
+// Maximum sessions on one GPU: kernels of several streams fill it where those of one do not, and each has its own weights.
 constexpr int kMostOnGpu = 4;
 constexpr int kBlockBase = 4;  // the value ONNX Runtime's documentation suggests for session.dynamic_block_base
-// An engine keeps the weights twice while it repacks them, and a little beside; assumed, to refuse only what cannot
-// fit.
+// An engine keeps the weights twice while it repacks them, and a little more; assumed, to reject only what cannot fit.
 constexpr double kMemoryMargin = 1.2;
 
 // 1, 2, 4, … and `most` itself.
@@ -53,9 +52,9 @@ std::vector<Candidate> with_options(const Candidate& layout, const engine::Engin
   return result;
 }
 
-// The options of ONNX Runtime's CUDA provider worth trying; the first is none. A graph replays a whole run, which shortens
-// runs of many small kernels; NHWC spares convolutions on tensor cores their transposes. The exhaustive search for algorithms of
-// convolutions is the provider's default.
+// The options of ONNX Runtime's CUDA provider worth trying; the first is none. A graph replays a whole run, which shortens runs
+// of many small kernels; NHWC avoids transposes for convolutions on tensor cores. The exhaustive search for convolution
+// algorithms is the provider's default.
 std::vector<Candidate> with_gpu_options(const Candidate& layout, plan::DeviceKind kind) {
   std::vector<Candidate> result{layout};
   std::vector<std::string> flags;  // of OpenVINO's GPUs: none
@@ -68,7 +67,7 @@ std::vector<Candidate> with_gpu_options(const Candidate& layout, plan::DeviceKin
   return result;
 }
 
-// On a GPU one thread hands over the work.
+// On a GPU one thread submits the work.
 std::vector<Candidate> candidates_on_gpu(const Implementation& implementation, const SpaceOptions& options) {
   std::vector<Candidate> result;
   for (int instances : doublings(kMostOnGpu))
@@ -146,7 +145,7 @@ Entry bounded_on_gpu(const Candidate& candidate, int64_t rows, const Target& tar
   return entry;
 }
 
-// Why the candidate cannot pay on this machine whatever a measurement says; empty = it may.
+// Why the candidate cannot pay on this machine, whatever a measurement shows; empty = it may.
 SkipReason hopeless(const Entry& entry, double available, const SpaceOptions& options) {
   const Goal& goal = options.goal;
   const Candidate& candidate = entry.candidate;

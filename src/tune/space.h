@@ -1,7 +1,7 @@
-// Space: every candidate worth considering for a model on a machine, each with its physical limit.
+// Space: every sensible candidate for a model on a machine, each with its physical limit.
 //
-// Pure: built from Machine, Graph and Costs, no measurement. What cannot pay is left out here with a reason and a count
-// (does not fit into memory, cannot meet the latency goal); what loses against measured results is left out by Search.
+// Pure: built from Machine, Graph and Costs, no measurement. Candidates that cannot pay are left out here with a reason and a
+// count (memory, latency goal); Search drops those that lose against measured results.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ enum class Objective {
   kThroughput,  // rows per second
   kLatency,     // p50 of one request alone
   kEnergy,      // rows per joule, by the machine's counters
-  kCost,        // rows per CPU and second: what is paid where CPUs are paid for
+  kCost,        // rows per CPU and second: for prices per CPU
 };
 NameTable<Objective> names_of(Objective);  // "throughput", …
 Result<Objective> objective_from_name(std::string_view name);
@@ -47,7 +47,7 @@ struct SkipReason {
   explicit operator bool() const { return !id.empty(); }
 };
 
-// What the searches leave at their end.
+// Left over by the searches at their end.
 inline const SkipReason kBudgetEnded = {"budget-ended", "the time budget ended before it"};
 inline const SkipReason kUnpromising = {"unpromising", "similar candidates were too slow"};
 inline const SkipReason kNotConfirmed = {"not-confirmed", "ahead in the search, not confirmed when measured again"};
@@ -70,8 +70,8 @@ struct Space {
 struct SpaceOptions {
   Goal goal;
   int64_t max_batch = 1;       // 1 = the batch is fixed by the model
-  std::optional<int> threads;  // at most this many in all; absent = machine::usable_threads
-  double max_run_ms = 0;       // a run that takes longer by its bound is not tried; 0 = no limit
+  std::optional<int> threads;  // upper limit in all; absent = machine::usable_threads
+  double max_run_ms = 0;       // a run with a longer bound is not tried; 0 = no limit
   int64_t rows = 1;            // of a run at batch 1: more where the file fixes its first dimension
   Target target = {};
 };
@@ -84,11 +84,10 @@ struct BatchCosts {
 };
 cost::Costs at_batch(const BatchCosts& costs, int64_t batch);
 
-// Total work over the work on the longest path, in FLOPs; 1 = a chain. Tells whether running operators side by side can
-// help.
+// Total work over the work on the longest path, in FLOPs; 1 = a chain. Shows whether parallel operators can help.
 double parallelism(const model::Graph& graph, const cost::Costs& costs);
 
-// An implementation and what it must compute and move.
+// An implementation with its work and traffic.
 struct PricedImplementation {
   Implementation implementation;
   BatchCosts costs;
@@ -97,11 +96,11 @@ struct PricedImplementation {
 // `one` and, if the batch is free, `two`: the graph of the FP32 model at these batches; null: the batch is fixed.
 PricedImplementation priced(const Implementation& implementation, const model::Graph& one, const model::Graph* two);
 
-// Every layout for every implementation. The first is the baseline's: the model as given in the base plan's engine.
+// Every layout for every implementation. The first is the baseline's: the original model in the base plan's engine.
 Space make_space(const machine::Machine& machine, const model::Graph& graph,
                  std::span<const PricedImplementation> implementations, const SpaceOptions& options);
 
-// [bytes] That models may take on the machine: what was free when it was probed, within the cgroup's limit; 0 = not known.
+// [bytes] Available to models on the machine: free when probed, within the cgroup's limit; 0 = not known.
 double available_bytes(const machine::Machine& machine);
 
 // Adds one to `reason`.

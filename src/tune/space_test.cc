@@ -54,7 +54,7 @@ cost::Costs costs(double rows) {
 
 BatchCosts batch_costs() { return {costs(1), costs(2)}; }
 
-// The model as given in the usual engine.
+// The original model in the usual engine.
 std::vector<PricedImplementation> only(const BatchCosts& costs) { return {{{}, costs}}; }
 
 SpaceOptions upto(int64_t max_batch) {

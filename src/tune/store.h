@@ -1,9 +1,9 @@
 // Store: measured trials, kept in SQLite between runs, so that a killed run resumes and a repeated one is quick.
 //
-// A trial is found again only for the same machine, engine version, model content, input shapes, candidate and ordinal
-// (how often that candidate was measured before). Losing the store loses time, never correctness: whatever is wrong
-// with it (read-only, corrupt, of a newer ridge, locked for too long) costs one warning, after which nothing is kept.
-// Several processes may use one store at once; the last to keep a trial wins. One thread per object.
+// A trial is found again only for the same machine, engine version, model content, input shapes, candidate and ordinal (how
+// often that candidate was measured before). Losing the store loses time, never correctness: any problem (read-only, corrupt,
+// from a newer ridge, locked for too long) costs one warning, after which nothing is stored. Several processes may use one
+// store at once; the last to store a trial wins. One thread per object.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace ridge::tune {
 
-// What a measurement holds for, besides the candidate.
+// The conditions of a measurement, besides the candidate.
 struct StoreKey {
   std::string machine;  // machine::Machine::id
   std::string engine;   // name and version
@@ -37,7 +37,7 @@ class Store {
 
   std::optional<Trial> find(const Candidate& candidate, int ordinal);
   void keep(const Candidate& candidate, int ordinal, const Trial& trial);
-  // The same of a record of any kind, under a text of its own instead of a candidate's.
+  // The same for a record of any kind, under its own text instead of a candidate's.
   std::optional<Json> find(const std::string& what, int ordinal);
   void keep(const std::string& what, int ordinal, const Json& record);
   // Forgets everything under this key.

@@ -10,14 +10,14 @@
 namespace ridge::tune {
 namespace {
 
-// Standard deviations of the effects, in ln units: how far each is expected to move a figure before anything is known.
-// Chosen on made-up machines (search_landscape_test, with other seeds than its own), from 2 CPUs and one variant to 64
-// and ten: halving or doubling any of them changes what is found by a per cent or two.
+// Prior standard deviations of the effects, in ln units. Chosen on synthetic machines (search_landscape_test, with other seeds
+// than its own), from 2 CPUs and one variant to 64 and ten: halving or doubling any of them changes the result by a per cent or
+// two.
 constexpr double kLevel = 0.7;            // of the whole landscape: how far engines stay below limits
 constexpr double kEngine = 0.2;           // one engine beside another
 constexpr double kVariant = 0.8;          // one precision beside another
 constexpr double kEngineVariant = 0.4;    // a precision that one engine does badly
-constexpr double kSlope = 0.4;            // how far a figure follows its limit less or more than expected
+constexpr double kSlope = 0.4;            // deviation of a figure from following its limit
 constexpr double kLayout = 0.5;           // threads × instances
 constexpr double kBatch = 0.5;            // batch
 constexpr double kLayoutBatch = 0.2;      // … and both together
@@ -26,9 +26,9 @@ constexpr double kVariantBatch = 0.3;     // likewise a batch
 constexpr double kOptions = 0.05;         // engine options
 constexpr double kOptionsLayout = 0.03;   // … in one layout
 constexpr double kOptionsVariant = 0.03;  // … of one variant
-constexpr double kOwn = 0.03;             // what only this candidate does
+constexpr double kOwn = 0.03;             // of this candidate alone
 constexpr double kExpectedSlope = 0.6;    // of the figure over its limit, both in logarithms
-// Lengths over which effects of ordered figures resemble each other, in doublings.
+// Length scales of ordered parameters, in doublings.
 constexpr double kLayoutLength = 1.5;
 constexpr double kBatchLength = 1.2;
 
@@ -55,7 +55,7 @@ double covariance(const Point& a, const Point& b, bool same) {
   return same ? sum + square(kOwn) : sum;
 }
 
-// The numbers 0, 1, … of values in the order in which they first occur.
+// Numbers values 0, 1, … in order of first occurrence.
 template <typename Key>
 class Levels {
  public:
@@ -95,7 +95,7 @@ std::vector<Point> points_of(std::span<const Entry> entries, Objective objective
     points.push_back(point);
   }
   const double unknown = static_cast<double>(entries.size()) - known;
-  for (size_t i = 0; i < points.size(); ++i)  // both kinds around zero: their scales have nothing to do with each other
+  for (size_t i = 0; i < points.size(); ++i)  // both kinds around zero: their scales are unrelated
     points[i].expected -= entries[i].max_rows_per_s > 0 ? sum_known / known : sum_unknown / unknown;
   return points;
 }
@@ -137,7 +137,7 @@ void Surrogate::learn(std::span<const Observation> observations) {
 Posterior Surrogate::belief(size_t point) const {
   const Point& p = points_[point];
   Posterior belief{kExpectedSlope * p.expected, covariance(p, p, true)};
-  std::vector<double> solved(learned_.size());  // L⁻¹ of the covariances with what was observed
+  std::vector<double> solved(learned_.size());  // L⁻¹ of the covariances with the observations
   for (size_t j = 0; j < learned_.size(); ++j) {
     double element = (*learned_[j])[point];
     const size_t row = row_begin(j);

@@ -1,4 +1,4 @@
-// Target: the device that a model is tuned for. A plain value; the CPU unless something else is said.
+// Target: the device that a model is tuned for. A plain value; the CPU by default.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// Trial: the record of one interleaved measurement of a candidate and the untuned model, or of candidates of several models at once and
-// all of them untuned. What the store keeps: it holds what was seen and not what that is worth, so that a run with another goal can
-// use it.
+// Trial: the record of one interleaved measurement of a candidate and the untuned model, or of candidates of several models at
+// once and all of them untuned. The store's record: it holds observations, not scores, so that a run with another goal can use
+// it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace ridge::tune {
 
 // One side of a trial: the runs of one model over all its slices.
 struct Side {
-  std::string engine, engine_version, device;  // that really ran it; empty in older records
+  std::string engine, engine_version, device;  // of the actual run; empty in older records
   measure::Latency latency_ms;                 // of one run
   double rows_per_s = 0;                       // mean over the slices
   double ci95_percent = 0;                     // half-width of the interval of the mean latency
@@ -24,7 +24,7 @@ struct Side {
   measure::Stages stages_ms;  // load and first run of the first session; the rest as means over the runs
   int threads = 0;            // per instance, as the engine really runs
   double joules_per_row = 0;  // of the whole package, by its counter; 0 = not measured
-  // Growth of the process while this side was opened and while it ran; 0 in older records, which did not measure it.
+  // Growth of the process while this side was opened and while it ran; 0 in older records without it.
   int64_t rss_delta_bytes = 0;
 
   Figures figures() const { return {rows_per_s, latency_ms.p50, latency_ms.p99, joules_per_row, samples}; }
@@ -58,7 +58,7 @@ struct Trial {
   std::vector<double> latency_log_ratios;  // per round: ln(baseline p50 ÷ candidate p50)
   std::vector<double> energy_log_ratios;   // per round: ln(baseline J/row ÷ candidate J/row); empty = not measured
   Side baseline, candidate;
-  double seconds = 0;   // what it took, opening included
+  double seconds = 0;   // duration, opening included
   std::string failure;  // not empty: the candidate cannot run
 };
 void visit_fields(auto& visit, Is<Trial> auto& trial) {
@@ -84,7 +84,7 @@ struct CoLocatedTrial {
   std::vector<Trial>
       models;  // of each model by itself: its figures and its ratios to the untuned one, both beside the others
   std::vector<CoLocatedRound> rounds;
-  double memory_bytes = 0;  // by how much the process grew while the candidates were opened and ran
+  double memory_bytes = 0;  // growth of the process while the candidates were opened and ran
   double seconds = 0;
   std::string failure;  // not empty: they cannot run
 };
@@ -96,12 +96,12 @@ void visit_fields(auto& visit, Is<CoLocatedTrial> auto& trial) {
   visit("failure", trial.failure);
 }
 
-// Costs are those of a machine that is paid by the CPU: rows per CPU and second.
+// Costs are those of a machine priced by the CPU: rows per CPU and second.
 Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective);
 
 Json to_json(const Trial& trial);
 Json to_json(const CoLocatedTrial& trial);
-// Refuses rounds that do not have a rate for each model.
+// Refuses rounds without a rate for each model.
 Result<CoLocatedTrial> co_located_trial_from_json(const Json& json);
 
 }  // namespace ridge::tune

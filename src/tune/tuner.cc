@@ -23,7 +23,7 @@ struct OneModel {
   Clock& clock() { return benchmark.clock(); }
   std::optional<Probe> next(double spent) { return search.next(spent); }
   Result<Trial> measure(const Candidate& candidate, Effort effort) { return benchmark.measure(candidate, effort); }
-  // Records of runs that did not look at the energy counters say nothing about energy.
+  // Records without energy readings are unmeasured for energy.
   std::optional<Trial> recall(const Candidate& candidate, int ordinal) {
     std::optional<Trial> trial = store->find(candidate, ordinal);
     const bool says = trial && (goal.objective != Objective::kEnergy || !trial->energy_log_ratios.empty());
@@ -55,8 +55,8 @@ struct OneModel {
   }
 };
 
-// The figures as they would be with the machine as fast as it was when the untuned model made `reference` rows/s: it made
-// `baseline` in turn with them.
+// The figures scaled to the machine's speed at which the untuned model made `reference` rows/s: it made `baseline` when
+// interleaved with them.
 Figures at_speed(Figures figures, double baseline, double reference) {
   if (baseline <= 0 || reference <= 0) return figures;
   const double faster = reference / baseline;

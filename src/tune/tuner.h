@@ -1,5 +1,5 @@
-// Tuner: searches the candidates of one model and confirms the best (search_and_confirm.h), and what follows from that: a candidate
-// of an earlier run measured again, the curve over the batch.
+// Tuner: searches the candidates of one model and confirms the best (search_and_confirm.h), with the follow-ups: a candidate of
+// an earlier run measured again, the curve over the batch.
 #pragma once
 
 #include <vector>
@@ -21,19 +21,19 @@ Result<Exploration> explore(Search& search, InterleavedBenchmark& benchmark, Sto
 // `untuned` is the untuned model against itself.
 Result<Decision> confirm(Search& search, InterleavedBenchmark& benchmark, const Exploration& explored,
                          const Trial& untuned, const TuneOptions& options);
-// Of its trials the one with the most rounds; null if none succeeded.
+// Its trial with the most rounds; null if none succeeded.
 const Trial* longest_trial(const Exploration& explored, const Candidate& candidate);
 
 std::optional<Leader<Candidate>> leader_of(const Search& search);
 
-// A candidate of an earlier run, measured once more as confirm() does; what it gains is not judged. kCandidate, or
-// kBaseline if that is what it is.
+// A candidate of an earlier run, measured once more as confirm() does, without judging its gain. kCandidate, or kBaseline if it
+// is the baseline.
 Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& benchmark, const Trial& untuned,
                            const TuneOptions& options);
 
-// The chosen candidate at every batch from 1 to twice its own, as far as `most_batch`: from the search, from the store, or
-// measured shortly; what was measured at another time is scaled by what the untuned model did in turn with it, since machines
-// drift. What fails or is interrupted is left out.
+// The chosen candidate at every batch from 1 to twice its own, up to `most_batch`: from the search, from the store, or a short
+// measurement; measurements from other times are scaled by the untuned model interleaved with them, since machines drift.
+// Failed or interrupted points are left out.
 Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
                                               InterleavedBenchmark& benchmark, Store& store,
                                               const TuneOptions& options);

@@ -60,8 +60,8 @@ class TunerTest : public ::testing::Test {
   bool stop_ = false;
 };
 
-// 100 W, counted every 20 ms as a GPU's counter does. A slice of 15 ms would often see it stand still; one of ten steps never does,
-// and misses at most one of them.
+// 100 W, counted every 20 ms like a GPU's counter. In a slice of 15 ms it would often not move; in one of ten steps it always
+// does, and misses at most one of them.
 TEST_F(TunerTest, MeasuresEnergyOverSlicesThatTheCounterCanSee) {
   constexpr double kStep = 0.02;
   auto counted = [this] {
@@ -98,7 +98,7 @@ TEST_F(TunerTest, ATrialIsExactOnAQuietMachine) {
   EXPECT_NEAR(trial->candidate.ci95_percent, 0, 1e-9);
 }
 
-// A run of the candidate of 600 ms: the time of a short trial, a twentieth of 3 s, is over in its first round.
+// A run of the candidate takes 600 ms: the time of a short trial, a twentieth of 3 s, ends in its first round.
 TEST_F(TunerTest, ATrialHasItsLeastRoundsEvenIfTheTimeIsOver) {
   BenchmarkOptions how;
   how.seconds = 3;
@@ -215,7 +215,7 @@ TEST_F(TunerTest, NothingMeetsAnImpossibleGoal) {
   EXPECT_GT(decision->trial.candidate.latency_ms.p99, 1);
 }
 
-// The session's first run opens it, the third is in the first slice that counts.
+// The session's first run opens it, the third is in the first counted slice.
 TEST_F(TunerTest, CandidateThatCannotRunIsATrialWithItsReason) {
   auto benchmark = this->benchmark(scripted());
   Candidate failing = laid_out(1, 1, 2);
@@ -283,8 +283,8 @@ TEST(Choose, NeverAnythingThatIsNotBetterWithConfidence) {
   EXPECT_EQ(choose(leader_of(late), false), Choice::kNone);
 }
 
-// Batch 1 was measured while others had half of the machine: the untuned model made 50 rows/s then and makes 100 now. Left as it
-// was, batches of 4 would seem to gain 4 times; they gain twice.
+// Batch 1 was measured while other processes had half of the machine: the untuned model made 50 rows/s then and makes 100 now.
+// Unscaled, batches of 4 would seem to gain 4 times; they gain twice.
 TEST_F(TunerTest, TheCurveOverTheBatchIsOfOneSpeedOfTheMachine) {
   auto benchmark = this->benchmark(scripted());
   Store store(store_file(), key_);

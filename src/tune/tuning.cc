@@ -40,7 +40,7 @@ std::string gain_sentence(const Tuning& tuning) {
                      best.throughput_per_s, untuned.throughput_per_s);
 }
 
-// Where the guard judged the winner's outputs, and only on made-up samples.
+// Where the guard judged the winner's outputs, and only on synthetic samples.
 std::string synthetic_sentence(const Tuning& tuning) {
   if (!tuning.admission.synthetic) return "";
   const SelectedVariant* admitted = admitted_as(tuning.candidate, tuning.admission);
@@ -55,7 +55,7 @@ const PricedImplementation& priced_of(const Candidate& candidate, const Subject&
   return subject.implementations.front();
 }
 
-// Of so many threads of the machine, or of the GPU that is tuned for.
+// Of so many threads of the machine, or of the target GPU.
 Result<cost::DeviceLimits> limits_for(const Subject& subject, int threads) {
   if (subject.target.on_cpu()) return cost::limits_of(subject.machine, threads);
   if (subject.target.limits) return *subject.target.limits;

@@ -1,4 +1,4 @@
-// Tuning: what a tuning run found, beside the untuned baseline and the machine's limit. The `tune` JSON contract.
+// Tuning: the result of a tuning run, beside the untuned baseline and the machine's limit. The `tune` JSON contract.
 #pragma once
 
 #include <optional>
@@ -28,15 +28,16 @@ struct Tuning {
   double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
   precision::Deviation
       drift;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
-  VariantSelection admission;  // what was searched, with the verdicts on its accuracy, and what was not, with reasons
+  VariantSelection
+      admission;  // the searched variants with their accuracy verdicts, and the rejected ones, with reasons
   double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
   std::string energy;                                           // the counters, or why nothing was measured
   std::vector<Standing> pareto;
   std::vector<Standing> points;                     // all that was measured
   std::vector<BatchPoint> curve;                    // of the chosen layout over the batch
-  BatchingAdvice batching_advice;                   // what follows from it
-  std::optional<BatchingOutlook> batching_outlook;  // what the limits said before
-  std::optional<Replay> replay;                     // of a full search: what the quick one would have done
+  BatchingAdvice batching_advice;                   // the resulting advice
+  std::optional<BatchingOutlook> batching_outlook;  // prediction from the limits
+  std::optional<Replay> replay;                     // of a full search: result of the quick one
   int trials = 0, reused = 0;                       // measurements of the search; of them from the store
   int candidates = 0, measured = 0;                 // of the space
   std::vector<SkipCount> skipped;
@@ -46,7 +47,7 @@ struct Tuning {
   std::string repository;  // folder of the version written; empty = none
 };
 
-// What was tuned, on what.
+// Model and conditions.
 struct Subject {
   const machine::Machine& machine;
   const plan::Plan& plan;  // at batch 1
@@ -59,13 +60,13 @@ struct Subject {
 Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
 
-// The largest batch that was measured and met the goal.
+// The largest measured batch that met the goal.
 int64_t verified_batch(const Search& search);
 
 // "input[1,3,224,224] mask[1,128]".
 std::string shapes_text(const plan::Plan& plan);
 
-// One plain sentence: what changed, what it gained, what limits it now.
+// One plain sentence: what changed, the gain, the current limit.
 std::string conclusion(const Tuning& tuning);
 // "compute-bound, at 71 % of the limit".
 std::string limit_sentence(const measure::Measurement& measured);

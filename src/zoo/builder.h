@@ -82,7 +82,7 @@ class GraphBuilder {
                  bool parameter);
 
   Blueprint blueprint_;
-  std::map<std::string, int> used_;  // node names and how often each was asked for
+  std::map<std::string, int> used_;  // node names and their number of requests
   std::set<std::string> shared_;     // constants that several nodes use
 };
 

@@ -1,5 +1,5 @@
-// mlp: 1024 → 4096 → 4096 → 1000, ReLU between; 25,076,712 parameters, as many as ResNet-50 has but every one of them
-// read once per row: memory-bound at batch 1, compute-bound at large batches.
+// mlp: 1024 → 4096 → 4096 → 1000, ReLU between; 25,076,712 parameters, as many as ResNet-50 but each read once per row:
+// memory-bound at batch 1, compute-bound at large batches.
 #include "zoo/builder.h"
 #include "zoo/models.h"
 #include "zoo/shape_words.h"

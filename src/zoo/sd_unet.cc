@@ -1,5 +1,5 @@
-// The U-Net of Stable Diffusion 1.5: one denoising step on latents, as diffusers' UNet2DConditionModel and its exports name
-// it. Rombach et al., High-resolution image synthesis with latent diffusion models, 2022; runwayml/stable-diffusion-v1-5,
+// The U-Net of Stable Diffusion 1.5: one denoising step on latents, named as in diffusers' UNet2DConditionModel and its
+// exports. Rombach et al., High-resolution image synthesis with latent diffusion models, 2022; runwayml/stable-diffusion-v1-5,
 // unet/config.json. 859,520,964 parameters.
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr int64_t kTextTokens = 77;
 constexpr int64_t kTextWidth = 768;
 constexpr size_t kLevels = 4;
 constexpr std::array<int64_t, kLevels> kMultiples = {1, 2, 4, 4};          // block_out_channels / 320
-constexpr std::array<bool, kLevels> kAttends = {true, true, true, false};  // going down; going up it is the reverse
+constexpr std::array<bool, kLevels> kAttends = {true, true, true, false};  // downwards; upwards it is the reverse
 constexpr int64_t kBlocksDown = 2;
 constexpr float kBlockEpsilon = 1e-5F;
 constexpr float kAttentionEpsilon = 1e-6F;

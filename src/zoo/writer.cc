@@ -71,7 +71,7 @@ void set_constant(onnx::TensorProto& proto, const Constant& constant) {
       constant.values);
 }
 
-// The graph with everything but the weights.
+// The graph without the weights.
 onnx::GraphProto skeleton(const Blueprint& blueprint) {
   onnx::GraphProto graph;
   graph.set_name(blueprint.name);
@@ -89,7 +89,7 @@ onnx::GraphProto skeleton(const Blueprint& blueprint) {
   return graph;
 }
 
-// The IR version that came with an opset: onnx/helper.py, VERSION_TABLE.
+// The IR version of an opset: onnx/helper.py, VERSION_TABLE.
 int64_t ir_version_for(int64_t opset) {
   if (opset <= 18) return 8;
   if (opset <= 20) return 9;
@@ -130,7 +130,7 @@ std::string field(int number, uint64_t length) {
   return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(length);
 }
 
-// What precedes a weight's raw bytes inside the graph.
+// The bytes before a weight's raw bytes inside the graph.
 std::string embedded_head(const Weight& weight) {
   const auto bytes = static_cast<uint64_t>(size_of(weight.shape)) * sizeof(float);
   std::string tensor = weight_header(weight).SerializeAsString() + field(onnx::TensorProto::kRawDataFieldNumber, bytes);

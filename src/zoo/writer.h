@@ -10,7 +10,7 @@
 namespace ridge::zoo {
 
 int64_t weight_bytes(const Blueprint& blueprint);
-// True where the file would exceed what protobuf can hold (2 GB): the weights go to `path` + ".data".
+// True if the file would exceed protobuf's limit (2 GB): the weights go to `path` + ".data".
 bool needs_external_data(const Blueprint& blueprint);
 
 // Replaces `path` (and its data file) only when all is written; on failure nothing is left behind. Creates missing

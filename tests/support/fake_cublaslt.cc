@@ -1,8 +1,7 @@
-// A fake for cuBLASLt that computes products of small matrices slowly on the CPU, from the memory of the fake for
-// NVIDIA's driver (fake_cuda.cc), when the stream's turn comes. Loaded by RIDGE_CUBLASLT=<this file>.
-// It refuses what the real one refuses (cuBLAS documentation, cublasLtMatmul()): FP8 before capability 8.9, BF16 and TF32 before
-// 8.0, FP8 and INT8 that are not "TN" or whose sizes are no multiples of 16 and 4. RIDGE_FAKE_CUBLASLT names a script of `fail`
-// lines (scripted_gpus.h).
+// A fake of cuBLASLt that computes multiplications of small matrices slowly on the CPU, from the memory of the fake driver
+// (fake_cuda.cc), in stream order. Loaded by RIDGE_CUBLASLT=<this file>. It refuses the same as the real one (cuBLAS
+// documentation, cublasLtMatmul()): FP8 before capability 8.9, BF16 and TF32 before 8.0, FP8 and INT8 that are not "TN" or
+// whose sizes are no multiples of 16 and 4. RIDGE_FAKE_CUBLASLT names a script of `fail` lines (scripted_gpus.h).
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -202,7 +201,7 @@ EXPORT cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPrefere
   return attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES ? put(*static_cast<uint64_t*>(handle), value, size)
                                                                : CUBLAS_STATUS_INVALID_VALUE;
 }
-// Two ways, of which the first is the slower one.
+// Two algorithms, the first one slower.
 EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                                                      cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                                      cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
@@ -239,7 +238,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc
                         d,
                         factor,
                         algorithm->data[0] == 1};
-  // As often as the stream comes by, which is once: no product of a test is captured into a graph.
+  // Runs once, in stream order: no test captures a multiplication into a graph.
   auto run = [](void* given) {
     std::unique_ptr<Work> due(static_cast<Work*>(given));
     due->run();

@@ -1,11 +1,10 @@
-// A fake for NVIDIA's driver (libcuda.so.1) that plays the GPUs of a script and does their work on the CPU: memory is
-// the CPU's, kernels are compiled and run by OpenCL (fake_cuda_cpu.h), and queued work is put off until it is
-// waited for it (fake_cuda_gpu.h). So that everything that ridge does with a GPU runs on machines without one, with checked
-// numbers. Loaded by RIDGE_CUDA=<this file>, together with the fake for NVRTC, which hands the source on as "machine
-// code"; the script is the text file that RIDGE_FAKE_CUDA names.
-// How a script is written: scripted_gpus.h; its `fail` lines give CUDA codes, the system tells cuda_version ("13.0"), a
-// GPU what kAttributes names. "lost_after 3 719": the fourth kernel that runs answers 719, and everything after it. What
-// older drivers lack is hidden by the maps in tests/support/cuda.
+// A fake of NVIDIA's driver (libcuda.so.1) with the GPUs of a script, whose work runs on the CPU: memory is the CPU's, kernels
+// are compiled and run by OpenCL (fake_cuda_multiprocessor.h), and queued work is delayed until it is waited for
+// (fake_cuda_device.h). So all of ridge's GPU code runs on machines without one, with checked numbers. Loaded by
+// RIDGE_CUDA=<this file>, together with the fake of NVRTC, which passes the source on as "machine code"; the script is the text
+// file named by RIDGE_FAKE_CUDA. Format: scripted_gpus.h; its `fail` lines give CUDA codes, the system has cuda_version
+// ("13.0"), a GPU the names in kAttributes. "lost_after 3 719": the fourth kernel returns 719, and everything after it. The
+// maps in tests/support/cuda hide what older drivers lack.
 #include <algorithm>
 
 #include "fake_cuda_state.h"

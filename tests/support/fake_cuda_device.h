@@ -1,6 +1,6 @@
-// The GPUs that fake_cuda.cc plays: their memory, which is the CPU's, and their streams, whose work is put off as long
-// as CUDA allows: until it is waited for. What forgets to wait sees old values. The structures are those that cuda.h leaves
-// open: a handle is a pointer to one.
+// The GPUs of fake_cuda.cc: their memory, which is the CPU's, and their streams, whose work is delayed as long as CUDA allows:
+// until it is waited for. Code that forgets to wait sees old values. The structures are cuda.h's opaque ones: a handle is a
+// pointer to one.
 //
 // One thread at a time.
 #pragma once
@@ -26,7 +26,7 @@ namespace ridge::fake {
 using Operation = std::function<CUresult()>;
 using Time = std::chrono::steady_clock::time_point;
 
-// When a stream came to an event that was recorded.
+// When a stream reached a recorded event.
 struct Mark {
   bool passed = false;
   Time time;
@@ -41,7 +41,7 @@ struct Allocation {
 
 }  // namespace ridge::fake
 
-using namespace ridge::fake;  // the structures are in none
+using namespace ridge::fake;  // the structures are in no namespace
 
 struct CUgraph_st {
   std::vector<Operation> operations;
@@ -66,11 +66,11 @@ struct CUstream_st {
 
 struct CUevent_st {
   std::shared_ptr<Mark> mark;
-  CUstream stream = nullptr;  // in which it was recorded last
+  CUstream stream = nullptr;  // of its last recording
   CUgraph captured_by = nullptr;
 };
 
-// What cuModuleGetFunction gives: belongs to its module.
+// The result of cuModuleGetFunction: belongs to its module.
 struct CUfunc_st {
   Kernel* kernel = nullptr;
 };
@@ -82,7 +82,7 @@ struct CUmod_st {
 
 namespace ridge::fake {
 
-// Owned objects are found by the handle that their user has.
+// Owned objects are found by their user's handle.
 template <typename T>
 using Owned = std::set<std::unique_ptr<T>>;
 template <typename T>
@@ -106,7 +106,7 @@ T* keep(Owned<T>& owned, T made = {}) {
 struct CUctx_st {
   const Part* part = nullptr;
   int users = 0;                   // of the context
-  CUresult broken = CUDA_SUCCESS;  // what everything answers since something went wrong
+  CUresult broken = CUDA_SUCCESS;  // every call's answer after an error
   int64_t launches = 0;            // run so far
   size_t used_bytes = 0;
   std::map<CUdeviceptr, Allocation> memory;
@@ -128,7 +128,7 @@ struct CUctx_st {
     FakeMemory content =
         place == Place::kGpu && says(*part, "ipc") ? FakeMemory::shared(bytes) : FakeMemory::own(bytes);
     if (content.get() == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    std::memset(content.get(), 0xA5, bytes);  // nothing may count on zeros
+    std::memset(content.get(), 0xA5, bytes);  // uninitialised memory is not zero
     *address = reinterpret_cast<CUdeviceptr>(content.get());
     memory[*address] = {bytes, place, std::move(content)};
     if (place == Place::kGpu) used_bytes += bytes;
@@ -158,7 +158,7 @@ struct CUctx_st {
            reinterpret_cast<CUdeviceptr>(host) < found->first + found->second.size;
   }
 
-  // Does what is first in a stream; CUDA_ERROR_NOT_READY: it waits for another GPU, and stays.
+  // Does the first work of a stream; CUDA_ERROR_NOT_READY: it waits for another GPU, and stays.
   CUresult step(CUstream_st& stream) {
     Operation operation = std::move(stream.queue.front());
     stream.queue.pop_front();
@@ -169,7 +169,7 @@ struct CUctx_st {
       broken = code;
     return code;
   }
-  // Does the work that a stream has put off: all of it, until it has passed a mark, or until it waits for another GPU.
+  // Does a stream's delayed work: all of it, until it has passed a mark, or until it waits for another GPU.
   CUresult drain(CUstream_st& stream, const Mark* until = nullptr) {
     while (!stream.queue.empty() && broken == CUDA_SUCCESS && !(until != nullptr && until->passed))
       if (step(stream) == CUDA_ERROR_NOT_READY) return CUDA_ERROR_NOT_READY;
@@ -181,7 +181,7 @@ struct CUctx_st {
     return broken;
   }
 
-  // How often a script lets kernels run before the GPU is lost: "lost_after 3 719".
+  // Number of kernels before the GPU is lost: "lost_after 3 719".
   CUresult next_launch() {
     std::istringstream words(text_of(*part, "lost_after"));
     int64_t most = 0;

@@ -1,6 +1,5 @@
-// Of fake_cuda.cc: memory that processes share. A handle tells whose it is and where it is open there; it works between any two
-// processes of one user that play a GPU with `ipc 1`, as CUDA's do: not in the process that made it, and only for memory that is
-// still held.
+// Of fake_cuda.cc: memory shared by processes. A handle names its process and its file there; as with CUDA, it works between
+// any two processes of one user on a GPU with `ipc 1`: not in the creating process, and only for memory still held.
 #include <unistd.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Memory of a GPU that fake_cuda.cc plays: the CPU's, either of this process alone, or in a file without a name that another
-// process can open by this one's list of open files.
+// Memory of a GPU of fake_cuda.cc: the CPU's, either private to this process, or in an unnamed file that another process can
+// open through this one's file descriptors.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 namespace ridge::fake {
 
-// Move-only owner. get() is null where there was no memory.
+// Move-only owner. get() is null if there was no memory.
 class FakeMemory {
  public:
   static FakeMemory own(size_t bytes) {
@@ -26,7 +26,7 @@ class FakeMemory {
     if (made.file_ >= 0 && ftruncate(made.file_, static_cast<off_t>(bytes)) == 0) made.map(bytes);
     return made;
   }
-  // What shared() of the process `owner` made and has open as `file`.
+  // Memory from shared() in process `owner`, open there as `file`.
   static FakeMemory of_other_process(int owner, int file, size_t bytes) {
     FakeMemory made;
     const std::string path = "/proc/" + std::to_string(owner) + "/fd/" + std::to_string(file);
@@ -52,7 +52,7 @@ class FakeMemory {
   }
 
   void* get() const { return content_; }
-  int file() const { return file_; }  // -1: of this process alone
+  int file() const { return file_; }  // -1: private to this process
 
  private:
   void map(size_t bytes) {

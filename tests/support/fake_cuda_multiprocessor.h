@@ -1,5 +1,5 @@
-// The CPU as the GPU of fake_cuda.cc: compiles kernels by OpenCL (pocl) and runs them on the CPU's memory. Kernels
-// are written in the words of src/gpu/dialect.cu, which mean the same in both languages.
+// The CPU as the GPU of fake_cuda.cc: compiles kernels with OpenCL (pocl) and runs them on the CPU's memory. Kernels use the
+// words of src/gpu/dialect.cu, which mean the same in both languages.
 //
 // One thread at a time.
 #pragma once
@@ -19,7 +19,7 @@ namespace ridge::fake {
 
 using gpu::opencl::OpenClObject;
 
-// Of one argument, as OpenCL tells it.
+// Of one argument, reported by OpenCL.
 struct Parameter {
   bool pointer = false;
   size_t size = 0;
@@ -37,13 +37,13 @@ struct Program {
   std::map<std::string, Kernel> kernels;
 };
 
-// Where an allocation begins and ends that holds an address; size 0: none does.
+// Begin and end of the allocation that holds an address; size 0: none.
 struct Range {
   uint64_t begin = 0;
   size_t size = 0;
 };
 
-// What ridge itself does not ask OpenCL for.
+// OpenCL functions that ridge itself does not call.
 struct KernelQuestions {
   explicit KernelQuestions(const DynamicLibrary& file)
       : clGetKernelInfo(file, "clGetKernelInfo"),
@@ -108,7 +108,7 @@ class Cpu {
     return &program.kernels.emplace(name, std::move(kernel)).first->second;
   }
 
-  // Runs a kernel to its end. `range_of`: the allocation behind an address. False: an address that was not allocated.
+  // Runs a kernel to its end. `range_of`: the allocation behind an address. False: an unallocated address.
   template <typename RangeOf>
   bool run(const Kernel& kernel, std::array<size_t, 3> blocks, std::array<size_t, 3> threads,
            const std::vector<uint64_t>& values, const RangeOf& range_of) {

@@ -1,5 +1,5 @@
-// What the two halves of the fake for NVIDIA's driver share: GPUs, the thread's context, and how a function begins. All of it
-// under one lock, which every exported function takes.
+// Shared by the two halves of the fake driver: GPUs, the thread's context, and the start of a function. All under one lock,
+// taken by every exported function.
 #pragma once
 
 #include <mutex>
@@ -30,7 +30,7 @@ inline thread_local CUcontext current = nullptr;
 
 inline CUresult system_outcome(const char* function) { return outcome(cuda_script().system, function, CUDA_SUCCESS); }
 
-// What every function that works in a context begins with.
+// The start of every function that works in a context.
 inline CUresult entered(const char* function) {
   if (current == nullptr || current->users == 0) return CUDA_ERROR_INVALID_CONTEXT;
   if (current->broken != CUDA_SUCCESS) return current->broken;

@@ -7,7 +7,7 @@ namespace {
 
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-// Queues work on a stream; where that cannot be, the code.
+// Queues work on a stream; else returns the error code.
 CUresult queue_on(CUstream handle, Operation operation) {
   CUstream stream = known(current->streams, handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -15,14 +15,14 @@ CUresult queue_on(CUstream handle, Operation operation) {
   return CUDA_SUCCESS;
 }
 
-// What waits for a stream is forbidden while it is captured, and breaks the capture.
+// Waiting for a stream is forbidden during its capture, and breaks it.
 CUresult wait_for(CUstream_st& stream, const Mark* until = nullptr) {
   if (stream.captured_by != nullptr) {
     stream.capture_broken = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   CUresult code = current->drain(stream, until);
-  // It waits for other GPUs, as long as they come nearer.
+  // Waits for other GPUs, as long as they make progress.
   for (size_t left = stream.queue.size() + 1; code == CUDA_ERROR_NOT_READY && stream.queue.size() < left;) {
     left = stream.queue.size();
     for (CUctx_st& this_gpu : gpus()) this_gpu.drain_all();
@@ -31,7 +31,7 @@ CUresult wait_for(CUstream_st& stream, const Mark* until = nullptr) {
   return code == CUDA_ERROR_NOT_READY ? CUDA_ERROR_LAUNCH_TIMEOUT : code;
 }
 
-// A copy whose source is read when its turn comes.
+// A copy whose source is read at execution.
 CUresult copy_later(CUstream stream, void* to, const void* from, size_t bytes) {
   return queue_on(stream, [=] { return std::memcpy(to, from, bytes), CUDA_SUCCESS; });
 }
@@ -41,7 +41,7 @@ bool any_captured() {
                      [](const auto& stream) { return stream->captured_by != nullptr; });
 }
 
-// Values of a kernel's arguments, as they are now.
+// Values of a kernel's arguments, at this moment.
 std::vector<uint64_t> values_of(const Kernel& kernel, void** arguments) {
   std::vector<uint64_t> values(kernel.parameters.size());
   for (size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], arguments[i], kernel.parameters[i].size);
@@ -90,8 +90,8 @@ EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, u
   return current->pinned(host) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// These belong to the default stream, and other streams' work does not wait for it, nor it for theirs. From memory that is not
-// pinned the first may return before the GPU has the content.
+// These belong to the default stream, independent of other streams' work. From memory that is not pinned the first may return
+// before the GPU has the content.
 EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
   ENTER(cuMemcpyHtoD_v2);
   if (any_captured()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -152,7 +152,7 @@ EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   CUstream stream = handle == nullptr ? &current->standard : known(current->streams, handle);
   return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : wait_for(*stream);
 }
-// Every question brings the work on by a step.
+// Every query advances the work by a step.
 EXPORT CUresult cuStreamQuery(CUstream handle) {
   ENTER(cuStreamQuery);
   CUstream stream = known(current->streams, handle);
@@ -245,7 +245,7 @@ EXPORT bool fakeCudaHolds(CUdevice device, const void* memory, size_t bytes) {
   LOCK;
   return gpus()[static_cast<size_t>(device)].holds(reinterpret_cast<CUdeviceptr>(memory), bytes);
 }
-// What other libraries queue beside kernels.
+// Work queued by other libraries beside kernels.
 EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   ENTER(cuLaunchHostFunc);
   return queue_on(stream, [=] { return function(argument), CUDA_SUCCESS; });

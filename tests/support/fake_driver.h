@@ -1,4 +1,4 @@
-// What the fakes of libraries above NVIDIA's driver ask of the driver that the process has open (RIDGE_CUDA; fake_cuda.cc).
+// Functions of the process's open driver for the fakes of libraries above it (RIDGE_CUDA; fake_cuda.cc).
 #pragma once
 
 #include <cuda.h>
@@ -8,17 +8,17 @@
 #include <functional>
 
 extern "C" {
-// A GPU's part of what several do together, which is CUDA_ERROR_NOT_READY until they have come to it.
+// A GPU's part of a joint operation: CUDA_ERROR_NOT_READY until all have reached it.
 CUresult fakeCudaQueue(CUdevice device, CUstream stream, const std::function<CUresult()>* operation);
-// Whether memory lies on a GPU.
+// Whether memory is on a GPU.
 bool fakeCudaHolds(CUdevice device, const void* memory, size_t bytes);
-// For tests: objects that are alive.
+// For tests: live objects.
 size_t fakeCudaObjects();
 }
 
 namespace ridge::fake {
 
-// nullptr: there is no driver, or it has no such function.
+// nullptr: no driver, or no such function.
 inline void* driver_symbol(const char* name) {
   const char* file = std::getenv("RIDGE_CUDA");
   void* driver = file == nullptr ? nullptr : dlopen(file, RTLD_NOW | RTLD_LOCAL);

@@ -1,11 +1,11 @@
-// A fake for NCCL that reduces, gathers, scatters and broadcasts over the memory of the fake for NVIDIA's driver (fake_cuda.cc):
-// a GPU's part of an operation waits in its stream until every GPU has come to its own, and the last one to come does the work. What
-// forgets to wait for one of them sees old values. Loaded by RIDGE_NCCL=<this file>.
+// A fake of NCCL that reduces, gathers, scatters and broadcasts over the memory of the fake driver (fake_cuda.cc): a GPU's part
+// of an operation waits in its stream until every GPU has reached its own, and the last one does the work. Code that forgets to
+// wait for one of them sees old values. Loaded by RIDGE_NCCL=<this file>.
 // RIDGE_FAKE_NCCL names a script (scripted_gpus.h) of `fail` lines with NCCL codes, `hang` lines, and
 //   version 22803
 //   stuck_after 3              the fourth operation never ends, until it is aborted
-//   async_error_after 3 6      nor does it here, and the communicator answers that code
-//   wrong_after 3              the fourth operation and all later ones compute something wrong
+//   async_error_after 3 6      likewise, and the communicator returns that code
+//   wrong_after 3              the fourth operation and all later ones compute wrong results
 // With FAKE_NCCL_ANCIENT defined it is older than 2.4.
 #include <nccl.h>
 
@@ -28,7 +28,7 @@ enum class Kind { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
 const ridge::fake::Part& script() { return ridge::fake::script_of("RIDGE_FAKE_NCCL").system; }
 ncclResult_t outcome(const char* function) { return ridge::fake::outcome(script(), function, ncclSuccess); }
 
-// Whether the script says that something begins after so many operations, and it has.
+// Whether a scripted effect begins after this many operations, and has begun.
 bool due(const char* key, int operation, ncclResult_t* code = nullptr) {
   std::istringstream words(ridge::fake::text_of(script(), key));
   int after = 0, given = 0;
@@ -54,7 +54,7 @@ struct Call {
   Kind kind;
   const float* from;
   float* to;
-  size_t count;  // as the function has it
+  size_t count;  // as in the function
   int root;
   CUstream stream;
 };
@@ -92,7 +92,7 @@ struct Meeting {
     if (wrong) calls.back().to[count - 1] += 1;
     done = true;
   }
-  // A GPU comes to its part.
+  // A GPU reaches its part.
   CUresult arrive(int rank) {
     if (group->aborted) return CUDA_SUCCESS;
     arrived.insert(rank);
@@ -113,12 +113,12 @@ bool on_gpu(const Call& call) {
          holds(call.member->device, call.to, received * sizeof(float));
 }
 
-// Queues one operation, of which every GPU has its call.
+// Queues one operation; every GPU makes its call.
 ncclResult_t begin(std::vector<Call> calls) {
   auto meeting = std::make_shared<Meeting>();
   meeting->group = calls.front().member->group;
   Group& group = *meeting->group;
-  if (static_cast<int>(calls.size()) != group.size) return ncclInvalidUsage;  // the real one waits for ever
+  if (static_cast<int>(calls.size()) != group.size) return ncclInvalidUsage;  // the real one waits forever
   std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.member->rank < b.member->rank; });
   for (size_t i = 0; i < calls.size(); ++i) {
     const Call& call = calls[i];
@@ -154,7 +154,7 @@ ncclResult_t leave(ncclComm_t communicator) {
 }
 
 #ifndef FAKE_NCCL_ANCIENT
-// Calls of it that never returned may still use it: it stays.
+// Calls that never returned may still use it: never freed.
 ncclResult_t abort(ncclComm_t communicator) {
   static std::mutex mutex;
   static auto& aborted = *new std::vector<std::unique_ptr<Member>>;

@@ -1,14 +1,12 @@
-// A fake for NVIDIA's management library (libnvidia-ml.so.1) that plays the GPUs of a script, so that everything
-// that asks the library is tested on machines without a GPU. Loaded by RIDGE_NVML=<this file>; the script is the text
-// file that RIDGE_FAKE_NVML names.
-// How a script is written: scripted_gpus.h; its `fail` lines give NVML codes, the system tells driver_version and
-// cuda_version. Besides:
+// A fake of NVIDIA's management library (libnvidia-ml.so.1) with the GPUs of a script, for tests of everything that queries the
+// library on machines without a GPU. Loaded by RIDGE_NVML=<this file>; the script is the text file named by RIDGE_FAKE_NVML.
+// Format: scripted_gpus.h; its `fail` lines give NVML codes, the system has driver_version and cuda_version. Besides:
 //   architecture 9           nvmlDeviceArchitecture_t
-//   draw_percent 97          the GPU draws that part of the limit in force; its energy counter goes with it
-//   lost_after_changes 3     after so many settings were changed the GPU is lost
+//   draw_percent 97          the GPU draws that part of the limit in force; its energy counter follows
+//   lost_after_changes 3     after this many changes of settings the GPU is lost
 // Settings can be changed within power_limit_min_mw … power_limit_max_mw and up to the highest clocks (nvml_settings.h).
-// What the script does not say answers "not supported". With FAKE_NVML_OLD defined the functions that came with driver
-// 535 and 510 are missing, as in an older library.
+// Values missing from the script answer "not supported". With FAKE_NVML_OLD defined the functions added by driver 535 and 510
+// are missing, as in an older library.
 #include <nvml.h>
 
 #include <algorithm>
@@ -74,7 +72,7 @@ constexpr ClockKeys kMemoryClocks{"memory_clock_mhz", "locked_memory_min_mhz", "
                                   "memory_clock_max_mhz"};
 const ClockKeys& keys_of(nvmlClockType_t type) { return type == NVML_CLOCK_MEM ? kMemoryClocks : kChipClock; }
 
-// The clock within what it is locked to.
+// The clock within its lock.
 int64_t clock_of(const Part& part, const ClockKeys& keys) {
   int64_t clock = scripted(part, keys.now);
   return std::max(setting(part, keys.least, clock), std::min(setting(part, keys.most, clock), clock));
@@ -88,7 +86,7 @@ int64_t slowdowns_of(const Part& part) {
   return static_cast<int64_t>(bits);
 }
 
-// What a script's line says after the settings that were made.
+// A script line's value after the changes of settings.
 int64_t value_of(const Part& part, const std::string& key) {
   if (key == "power_limit_mw") return limit_of(part);
   if (key == "power_mw") return draw_of(part);

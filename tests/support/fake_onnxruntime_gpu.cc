@@ -1,15 +1,15 @@
-// A fake for the ONNX Runtime that has NVIDIA's providers: it hands everything on to the real one, which computes on the
-// CPU, and plays what a GPU adds, as ONNX Runtime does it:
-//   the providers are there, take their options, refuse wrong ones, and begin from the defaults with every update
-//   a session on a GPU computes on the stream that it was given, after what was queued there before: here when it is run
-//   tensors of a run may lie on the GPU; an output without memory comes to the CPU's
-//   while the file RIDGE_FAKE_HOLD exists, no run on a GPU comes to its end (for ten seconds at most)
+// A fake of the ONNX Runtime with NVIDIA's providers: it forwards everything to the real one, which computes on the CPU, and
+// adds a GPU's behaviour, as ONNX Runtime does:
+//   the providers exist, take their options, refuse wrong ones, and restart from the defaults with every update
+//   a session on a GPU computes on its given stream, after the work queued there before: here when it is run
+//   tensors of a run may be on the GPU; an output without memory comes to the CPU's
+//   while the file RIDGE_FAKE_HOLD exists, no run on a GPU ends (for ten seconds at most)
 //   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the CPU; "tensorrt":
 //   TensorRT takes none, and the CUDA provider all
 //   TensorRT refuses a model that holds QuantizeLinear unless trt_int8_enable is 1
 // The GPU's memory is the fake driver's (fake_cuda.cc, found by RIDGE_CUDA), which a CPU can read.
-// What was asked of it is written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real
-// library is the file RIDGE_REAL_ONNXRUNTIME.
+// Its calls are written to the file RIDGE_FAKE_ONNXRUNTIME_LOG, a line each. Loaded as --engine-library; the real library is
+// the file RIDGE_REAL_ONNXRUNTIME.
 #include <onnxruntime_c_api.h>
 
 #include <algorithm>
@@ -43,21 +43,21 @@ struct OrtTensorRTProviderOptionsV2 : OrtCUDAProviderOptionsV2 {};
 
 namespace {
 
-// What a session on a GPU was made with.
+// The creation options of a session on a GPU.
 struct GpuSession {
   void* stream = nullptr;
   bool tensorrt = false;
   bool int8 = false;  // that TensorRT may compute in
 };
 
-std::mutex mutex;  // guards what follows; runs do not hold it
+std::mutex mutex;  // guards the following members; runs do not hold it
 OrtApi real;
 std::map<const OrtSessionOptions*, GpuSession> asked;
 std::map<const OrtSession*, GpuSession> sessions;
 std::map<const OrtRunOptions*, std::map<std::string, std::string>> run_entries;
 OrtLoggingFunction ridge_log = nullptr;
 constexpr const char *kCudaProvider = "CUDAExecutionProvider", *kTensorRtProvider = "TensorrtExecutionProvider";
-thread_local const char* provider = nullptr;  // of the session on a GPU that this thread makes
+thread_local const char* provider = nullptr;  // of the session on a GPU being created by this thread
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -96,7 +96,7 @@ void release(Options* options) noexcept {
   delete options;
 }
 
-// As ProviderOptionsParser does it: an unknown name is an error, and what is not named has its default again.
+// Like ProviderOptionsParser: an unknown name is an error, and an unnamed option has its default again.
 template <typename Options>
 OrtStatus* update(Options* options, const char* const* keys, const char* const* values, size_t count) noexcept {
   options->values.clear();
@@ -141,7 +141,7 @@ void release_session_options(OrtSessionOptions* options) noexcept {
   real.ReleaseSessionOptions(options);
 }
 
-// --- the log of a session that is made on a GPU
+// --- the log of creating a session on a GPU
 
 void ORT_API_CALL log(void* parameter, OrtLoggingLevel level, const char* category, const char* id, const char* place,
                       const char* message) {
@@ -210,7 +210,7 @@ bool lies_on_gpu(const OrtValue* value) {
   return std::string(name) == "Cuda";
 }
 
-// The same tensor as the CPU sees it; null: what is given already is.
+// The same tensor for the CPU; null: the given one is already there.
 OrtStatus* seen_by_cpu(const OrtValue* value, OrtValue** seen) {
   *seen = nullptr;
   if (!lies_on_gpu(value)) return nullptr;
@@ -268,7 +268,7 @@ OrtStatus* run_on_gpu(const GpuSession& this_gpu, OrtSession* session, const Ort
   if (entry(options, "disable_synchronize_execution_providers") != "1") line += " waits";
   if (const std::string graph = entry(options, "gpu_graph_id"); !graph.empty()) line += " graph " + graph;
   note(line);
-  // What was queued before on the stream comes first, and nothing else: other streams go on as they like.
+  // Work queued before on the stream comes first, and nothing else: other streams are independent.
   auto* synchronize = DRIVER(cuStreamSynchronize);
   if (this_gpu.stream != nullptr &&
       (synchronize == nullptr || synchronize(static_cast<CUstream>(this_gpu.stream)) != CUDA_SUCCESS))

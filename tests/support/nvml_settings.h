@@ -1,5 +1,5 @@
-// What was set on the GPUs that fake_nvml.cc plays. Kept in the file that RIDGE_FAKE_NVML_STATE names, so that processes
-// see each other's settings as those of a real driver's clients do; without it within the process. Lines "INDEX KEY VALUE":
+// The settings of the GPUs of fake_nvml.cc. Stored in the file named by RIDGE_FAKE_NVML_STATE, so that processes see each
+// other's settings like those of a real driver's clients; without it within the process. Lines "INDEX KEY VALUE":
 //   power_limit_mw, locked_min_mhz, locked_max_mhz, locked_memory_min_mhz, locked_memory_max_mhz
 //   writes                how many changes the GPU took
 //   since_ms, energy_mj   moment of the last change of the limit, and the counter then
@@ -39,12 +39,12 @@ inline Settings parse_settings(std::istream& lines) {
 
 inline const char* settings_file() { return std::getenv("RIDGE_FAKE_NVML_STATE"); }
 
-// There until the process ends, as the script is (scripted_gpus.h).
+// Lives until the process ends, like the script (scripted_gpus.h).
 inline Settings& settings_of_process() {
   static Settings& settings = *new Settings;
   return settings;
 }
-// The library is asked from several threads at once.
+// The library is called from several threads at once.
 inline std::mutex& settings_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -63,7 +63,7 @@ inline GpuSettings settings_of(size_t gpu) {
   return settings[gpu];
 }
 
-// Calls change(settings of the GPU) and keeps what it makes of them; no other process comes between.
+// Calls change(settings of the GPU) and stores the result; excludes other processes.
 template <typename Change>
 void change_settings(size_t gpu, Change&& change) {
   if (settings_file() == nullptr) {

@@ -1,22 +1,22 @@
-// The GPUs that a fake of a vendor's library plays, read from a script: the text file that an environment variable names.
+// The GPUs of a fake vendor library, read from a script: the text file named by an environment variable.
 //
 //   # comment
-//   like healthy.txt                the lines of that script, which lies beside this one; what follows is of its last GPU
+//   like healthy.txt                the lines of that script in the same folder; what follows is of its last GPU
 //   driver_version 580.95.05        of the system, before the first GPU
 //   fail nvmlInit_v2 18             this function answers with that code
 //   gpu                             begins a GPU; its lines follow, named as in src/gpu/gpu.h
-//   gpu 0                           the same, with the values of GPU 0 where its own lines give none
+//   gpu 0                           the same, with GPU 0's values as defaults
 //   name NVIDIA H100 80GB HBM3
 //   fail nvmlDeviceGetTemperature 3
-//   fail * 15                       every question about this GPU: it is lost
-//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, as a broken driver does; with a third number, so many
+//   fail * 15                       every query of this GPU: it is lost
+//   hang nvmlDeviceGetPowerUsage 60 it answers after that many seconds, like a broken driver; with a third number, so many
 //                                   answers come at once before
 //   process 4711 1073741824         pid and bytes
 //   slice                           begins a slice (MIG) of the GPU; its lines follow, named as in src/gpu/gpu.h
-//   pair 0 1 40                     how two GPUs meet on the bus, in the library's number
-//   link 0 up 0000:3b:00.0 0 0 0    a link to a peer: index, state, where it leads to, replays, recoveries, CRC errors
+//   pair 0 1 40                     how two GPUs are connected on the bus, in the library's number
+//   link 0 up 0000:3b:00.0 0 0 0    a link to a peer: index, state, other end, replays, recoveries, CRC errors
 //
-// What the script does not say answers "not supported".
+// Values missing from the script answer "not supported".
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ namespace ridge::fake {
 
 struct Process {
   unsigned pid = 0;
-  unsigned long long bytes = ~0ULL;  // ~0: not told
+  unsigned long long bytes = ~0ULL;  // ~0: not reported
 };
 
 struct Link {
@@ -117,7 +117,7 @@ inline void read_script(const std::filesystem::path& path, Script& script) {
       read_line(line, script);
 }
 
-// Read once per process, and there until its end: threads that were left behind in a call still ask.
+// Read once per process, and kept until its end: threads abandoned in a call still query it.
 inline Script& script_of(const char* variable) {
   static Script& read = *new Script([variable] {
     Script made;
@@ -128,13 +128,13 @@ inline Script& script_of(const char* variable) {
   return read;
 }
 
-// Answers so far of functions that hang sooner or later.
+// Answers so far of functions that hang eventually.
 inline std::atomic<int>& answers_before_hanging() {
   static std::atomic<int> count = 0;
   return count;
 }
 
-// The code that the script gives to a function, after the time that it takes; `success` if it gives none.
+// The script's code for a function, after its delay; `success` if there is none.
 template <typename Code>
 Code outcome(const Part& part, const char* function, Code success) {
   if (auto hang = part.hangs.find(function);

@@ -35,10 +35,10 @@ void fill(DataType type, double value, std::span<std::byte> data) {
   }
 }
 
-// The machine that scripted sessions share where their script has "CPUs": like a real one it belongs to the process.
+// The machine shared by scripted sessions whose script has "CPUs": like a real one it belongs to the process.
 class SharedMachine {
  public:
-  // A run on so many threads begins: how much longer than alone it takes, by what is under way at that moment.
+  // A run on that many threads begins: its slowdown, from the runs in progress at that moment.
   double begin(const Script& script, int threads) {
     MutexLock lock(mutex_);
     const double crowd = static_cast<double>(busy_ += threads) / script.cpus;
@@ -52,7 +52,7 @@ class SharedMachine {
 
  private:
   Mutex mutex_;
-  int busy_ RIDGE_GUARDED_BY(mutex_) = 0;  // threads of the runs under way
+  int busy_ RIDGE_GUARDED_BY(mutex_) = 0;  // threads of the runs in progress
   int runs_ RIDGE_GUARDED_BY(mutex_) = 0;
 };
 SharedMachine& shared_machine() {
@@ -150,7 +150,7 @@ class FakeSession final : public Session {
     return {};
   }
 
-  // When the run starts: at once, or when the first of those that came before it ends.
+  // When the run starts: at once, or when the first of the earlier ones ends.
   TimePoint wait_for_place(TimePoint arrived, Nanoseconds takes) {
     if (script_.parallel <= 0) return arrived;
     TimePoint start;
@@ -171,7 +171,7 @@ class FakeSession final : public Session {
   std::atomic<int64_t> runs_ = 0;
   Mutex mutex_;
   std::vector<TimePoint> free_from_
-      RIDGE_GUARDED_BY(mutex_);  // a place for each run that may make progress, if script_.parallel limits them
+      RIDGE_GUARDED_BY(mutex_);  // a slot for each run that may make progress, if script_.parallel limits them
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(FakeScript, AnUnknownMemberOrTypeIsAnError) {
   EXPECT_FALSE(read_script(scripted({{"inputs", R"([{"name":"x","type":"FP31","shape":[1]}])"}})).ok());
 }
 
-// Two threads of one model and two of another on two CPUs: a run that begins beside the other takes twice as long.
+// Two threads of one model and two of another on two CPUs: a run beside the other takes twice as long.
 TEST(FakeSession, RunsOnSharedCpusSlowEachOtherDown) {
   FakeClock clock;
   plan::Plan plan = scripted({{"latency_ms", "20"}, {"processors", "2"}});

@@ -25,7 +25,7 @@ struct Script {
   bool spin = false;             // wait by computing, not by sleeping
   int parallel = 0;              // runs that make progress at the same time; 0 = all
   int cpus = 0;                  // that all runs of this process with this member share; 0 = each has its own
-  double interference = 0;       // share that each other such run under way makes a run longer
+  double interference = 0;       // slowdown of a run, as a share, by each other such run in progress
   std::set<int64_t> fail_runs;   // numbers of the runs that fail, from 1
   std::set<int64_t> stall_runs;  // runs that take stall_ms longer
   double stall_ms = 0;

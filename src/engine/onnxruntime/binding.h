@@ -14,7 +14,7 @@ namespace ridge::engine::onnxruntime {
 
 class Binding {
  public:
-  // One run's tensors, by name; all made by the caller.
+  // One run's tensors, by name; all created by the caller.
   struct Tensors {
     std::vector<const char*> in_names, out_names;
     std::vector<OrtValue*> in, out;

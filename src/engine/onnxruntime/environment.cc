@@ -13,7 +13,7 @@ namespace {
 
 struct EnvironmentEntry {
   OrtEnv* env = nullptr;
-  SharedOptions shared;  // what it was made with; the arena may come later
+  SharedOptions shared;  // its creation options; the arena may come later
 };
 
 // Entries are never removed.
@@ -80,7 +80,7 @@ Status add_arena(const Library& library, const std::map<std::string, int64_t>& a
   std::vector<size_t> values;
   for (const auto& [key, value] : arena) {
     keys.push_back(key.c_str());
-    values.push_back(static_cast<size_t>(value));  // -1, the engine's default, as the API takes it
+    values.push_back(static_cast<size_t>(value));  // -1, the engine's default, in the API's form
   }
   ArenaSettingsHandle settings(api);
   RIDGE_TRY(take(api, api.CreateArenaCfgV2(keys.data(), values.data(), keys.size(), settings.out())));
@@ -98,7 +98,7 @@ Error decided(const std::string& what) {
 
 Result<OrtEnv*> environment(const Library& library, const SharedOptions& wanted) {
   Environments& table = environments();
-  MutexLock lock(table.mutex);  // held while it is made: two threads must not both do it
+  MutexLock lock(table.mutex);  // held during creation: two threads must not both do it
   EnvironmentEntry& made = table.by_library[&library];
   if (made.env == nullptr) RIDGE_TRY(make(*library.api, wanted, made));
   if (wanted.threads && made.shared.threads != wanted.threads) return decided("ridge.shared_threads");

@@ -1,5 +1,5 @@
-// The one OrtEnv that all sessions of the process share, made for the first of them; with it the thread pool and the arena
-// that sessions may share. Thread-safe. It lives until the process ends: sessions may end after static destruction.
+// The OrtEnv shared by all sessions of the process, created for the first of them; with it the thread pool and the arena that
+// sessions may share. Thread-safe. It lives until the process ends: sessions may end after static destruction.
 #pragma once
 
 #include "engine/onnxruntime/library.h"

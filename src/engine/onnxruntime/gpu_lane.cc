@@ -13,12 +13,12 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-// Of pageable memory, so much is laid into pinned memory while the GPU takes the part before: copies of some hundred KiB reach
-// the link's rate (CUDA C++ Best Practices Guide, "Data Transfer Between Host and Device").
+// Pageable memory is staged in pinned chunks of this size while the GPU copies the previous one: copies of some hundred KiB
+// reach the link's rate (CUDA C++ Best Practices Guide, "Data Transfer Between Host and Device").
 constexpr size_t kPiece = size_t{1} << 20;
-constexpr size_t kLeastBytes = 256;  // of a place: a tensor without elements has an address too
+constexpr size_t kLeastBytes = 256;  // minimum buffer: a tensor without elements has an address too
 
-// ONNX Runtime keeps a captured graph by a number that the caller gives: one per lane and set of addresses.
+// ONNX Runtime keeps a captured graph by a number from the caller: one per lane and set of addresses.
 int next_graph() {
   static std::atomic<int> graphs = 0;
   return ++graphs;
@@ -51,7 +51,7 @@ Result<std::unique_ptr<GpuLane>> GpuLane::make(const GpuBasis& basis) {
 }
 
 GpuLane::~GpuLane() {
-  if (copies_.handle() != nullptr) (void)copies_.synchronize();  // what it says is of no use any more
+  if (copies_.handle() != nullptr) (void)copies_.synchronize();  // its result no longer matters
 }
 
 Result<GpuLane::Place*> GpuLane::place(size_t slot, DataType type, const Shape& shape, size_t bytes) {
@@ -61,7 +61,7 @@ Result<GpuLane::Place*> GpuLane::place(size_t slot, DataType type, const Shape& 
   const size_t needed = std::max(bytes, kLeastBytes);
   if (!kept) kept = std::make_unique<Place>(api);
   kept->value = ValueHandle(api);
-  kept->type = DataType::kInvalid;  // should what follows fail
+  kept->type = DataType::kInvalid;  // if a later step fails
   if (kept->gpu.size() < needed) {
     kept->gpu = {};
     kept->pinned = {};
@@ -146,8 +146,8 @@ void GpuLane::note(const Place& place) {
   if (basis_.graphs) laid_out_ += std::to_string(place.gpu.address()) + shape_text(place.shape);
 }
 
-// Outputs that the engine allocates come to the CPU's memory by copies of its own, which only a run that waits for its end
-// has finished.
+// Outputs allocated by the engine are copied to the CPU's memory by the engine itself; only a run that waits for its end has
+// finished them.
 Result<OrtRunOptions*> GpuLane::options_of_run() {
   const bool waits = engine_allocates_ || basis_.mixed;
   if (waits && waiting_) return waiting_->get();

@@ -27,7 +27,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// What all lanes of a session share.
+// Shared by all lanes of a session.
 struct GpuBasis {
   const Library& library;
   gpu::cuda::CudaContext context;
@@ -54,7 +54,7 @@ class GpuLane {
 
   // `basis` outlives it.
   static Result<std::unique_ptr<GpuLane>> make(const GpuBasis& basis);
-  ~GpuLane();  // waits for what is queued
+  ~GpuLane();  // waits for queued work
 
   Status send(const GpuRun& run);
   Status compute(const GpuRun& run, const gpu::cuda::CudaStream& stream);
@@ -64,17 +64,17 @@ class GpuLane {
   Result<RunTimes> times() const;
 
  private:
-  // A tensor's place on the GPU, and pinned memory for it.
+  // A tensor's memory on the GPU, and pinned memory for it.
   struct Place {
     explicit Place(const OrtApi& api) : value(api) {}
     gpu::cuda::CudaMemory gpu, pinned;
-    ValueHandle value;  // over `GPU`
+    ValueHandle value;  // over `gpu`
     DataType type = DataType::kInvalid;
     Shape shape;
   };
   explicit GpuLane(const GpuBasis& basis) : basis_(basis) {}
 
-  // The slot's place, for this type and shape; its addresses stay while it is large enough.
+  // The slot's memory, for this type and shape; its addresses stay while it is large enough.
   Result<Place*> place(size_t slot, DataType type, const Shape& shape, size_t bytes);
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
   Status add_outputs(const GpuRun& run);
@@ -90,7 +90,7 @@ class GpuLane {
   std::vector<OrtValue*> in_, out_;
   std::vector<ValueHandle> strings_, allocated_;     // of this run: inputs, and outputs by the engine
   bool engine_allocates_ = false;                    // some output of this run
-  std::string laid_out_;                             // with graphs: where this run's tensors lie and of what shapes
+  std::string laid_out_;                             // with graphs: addresses and shapes of this run's tensors
   std::optional<RunOptionsHandle> waiting_;          // of runs that wait for their end
   std::map<std::string, RunOptionsHandle> queuing_;  // of those that do not, by laid_out_: each has a graph of its own
 };

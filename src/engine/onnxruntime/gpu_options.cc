@@ -9,15 +9,15 @@
 namespace ridge::engine::onnxruntime {
 namespace {
 
-enum class Takes { kFlag, kNumber, kText, kSearch, kStrategy, kNothing };  // kNothing: ridge gives it
+enum class Takes { kFlag, kNumber, kText, kSearch, kStrategy, kNothing };  // kNothing: set by ridge
 
 struct ProviderOption {
   std::string_view key;
   Takes takes;
 };
 
-// onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html, "Configuration Options"; the names are those that
-// libonnxruntime_providers_cuda.so of 1.31.1 knows.
+// onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html, "Configuration Options"; the names known to
+// libonnxruntime_providers_cuda.so of 1.31.1.
 constexpr std::array<ProviderOption, 22> kCudaOptions = {{
     {"arena_extend_strategy", Takes::kStrategy},
     {"cudnn_conv1d_pad_to_nc1d", Takes::kFlag},
@@ -100,7 +100,7 @@ bool is_integer(std::string_view value) {
   return error == std::errc() && end == value.data() + value.size();
 }
 
-// What was expected instead of `value`; empty: it is right.
+// The expected form of `value`; empty: it is right.
 std::string_view expected_instead_of(std::string_view value, Takes takes) {
   constexpr std::array<std::string_view, 6> kFlags = {"0", "1", "true", "false", "True", "False"};
   constexpr std::array<std::string_view, 3> kSearches = {"EXHAUSTIVE", "HEURISTIC", "DEFAULT"};

@@ -17,7 +17,7 @@ namespace {
 using CudaOptionsHandle = Handle<OrtCUDAProviderOptionsV2, &OrtApi::ReleaseCUDAProviderOptions>;
 using TensorRtOptionsHandle = Handle<OrtTensorRTProviderOptionsV2, &OrtApi::ReleaseTensorRTProviderOptions>;
 
-// All at once: each update begins again from the defaults. An error names the entry that is wrong.
+// All at once: each update restarts from the defaults. An error names the wrong entry.
 template <typename Options, typename Update>
 Status update(const OrtApi& api, Options* options, ProviderOptions entries, int index, Update update_all) {
   entries["device_id"] = std::to_string(index);
@@ -64,7 +64,7 @@ bool is_compiled(const Library& library, const plan::Device& device) {
          library.providers.end();
 }
 
-// The driver's version is NVML's to tell; the GPUs as CUDA counts them, the driver's.
+// The driver's version comes from NVML; the GPUs in CUDA's numbering from the driver.
 void add_driver(GpuFacts& facts) {
   if (const Result<gpu::nvml::Nvml> nvml = gpu::nvml::Nvml::open()) {
     const gpu::GpuSystem system = nvml->system();
@@ -110,7 +110,7 @@ Error explain(const Library& library, const plan::Device& device, const Error& e
   facts.compiled = library.providers;
   facts.provider_library = provider_library(library, device);
   facts.engine_words = error.message.substr(0, error.message.find_last_not_of(" \n") + 1);
-  open_needed(facts.provider_library, nvidia_folders(library.path));  // what the packages bring is not missing
+  open_needed(facts.provider_library, nvidia_folders(library.path));  // libraries in the packages are not missing
   if (is_compiled(library, device))
     if (const auto needed = gpu::needed_libraries(facts.provider_library))
       facts.missing = gpu::missing_libraries(*needed);

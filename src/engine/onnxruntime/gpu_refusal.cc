@@ -20,7 +20,7 @@ using catalogue::version_text;
 
 constexpr std::string_view kDriverLibrary = "libcuda.so.1";
 
-// What the facts say beyond themselves, by the matrix.
+// The matrix's conclusions from the facts.
 struct Matrix {
   std::optional<Version> driver;
   std::optional<OnnxRuntimeRow> runtime;  // of the version at hand
@@ -73,7 +73,7 @@ std::optional<OnnxRuntimeRow> newest_for(const Version& driver, const std::strin
   return std::nullopt;
 }
 
-// "1.20.x" → "1.20.*", as pip writes it.
+// "1.20.x" → "1.20.*", in pip's form.
 std::string for_pip(std::string version) {
   std::replace(version.begin(), version.end(), 'x', '*');
   return version;
@@ -83,7 +83,7 @@ std::string install_text(const std::string& version) {
   return fmt::format("pip install \"onnxruntime-gpu[cuda,cudnn]=={}\"", version);
 }
 
-// The python package that brings a library of NVIDIA's, for CUDA `major`; empty: not known.
+// The python package of an NVIDIA library, for CUDA `major`; empty: not known.
 std::string package_of(const std::string& library, int major) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kPackages = {
       {{"libcublas", "nvidia-cublas"},
@@ -112,7 +112,7 @@ std::string packages_of(const std::vector<std::string>& libraries, int major) {
   return fmt::format("{}", fmt::join(packages, " "));
 }
 
-// A finding: what is wrong and what helps. Empty `wrong`: this is not it.
+// A finding: the problem and the remedy. Empty `wrong`: no finding.
 struct Reason {
   std::string wrong, help;
   Code code = Code::kUnavailable;

@@ -1,5 +1,5 @@
-// Explains why ONNX Runtime cannot use the GPU of a plan: what is missing, the matching row of the version matrix
-// (catalogue/compatibility.h), and what to do. Pure: facts in, message out.
+// Explains why ONNX Runtime cannot use the GPU of a plan: the problem, the matching row of the version matrix
+// (catalogue/compatibility.h), and the remedy. Pure: facts in, message out.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@ using testing::Not;
 
 constexpr plan::Device kCuda0{plan::DeviceKind::kCuda, 0};
 
-// A machine where everything is as it must be for onnxruntime-gpu 1.22: CUDA 12.8, cuDNN 9.
+// A correct machine for onnxruntime-gpu 1.22: CUDA 12.8, cuDNN 9.
 GpuFacts fitting() {
   GpuFacts facts;
   facts.runtime = "/p/libonnxruntime.so";

@@ -64,11 +64,11 @@ Status GpuRunner::run_on(GpuLane& lane, const GpuRun& run, const GpuLane::TakeOu
   return lane.fetch(run, take);
 }
 
-// Waiting for a stream on which a graph is captured, and giving memory back meanwhile, would break the capture.
+// Waiting for a stream during a graph capture, or freeing memory meanwhile, would break the capture.
 void GpuRunner::end(std::unique_ptr<GpuLane> lane) {
   MutexLock lock(compute_mutex_);
   ReaderLock beside(graph_captures());
-  (void)compute_.synchronize();  // nothing may be under way to the lane's memory
+  (void)compute_.synchronize();  // no work may be using the lane's memory
   lane.reset();
 }
 

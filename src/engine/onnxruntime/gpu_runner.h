@@ -42,7 +42,7 @@ class GpuRunner {
 
   GpuBasis basis_;
   gpu::cuda::CudaStream compute_;
-  // Held while a run is queued on compute_: ONNX Runtime takes one at a time on a stream that is given.
+  // Held while a run is queued on compute_: ONNX Runtime allows one at a time on a given stream.
   Mutex compute_mutex_;
   Mutex lanes_mutex_;
   std::vector<std::unique_ptr<GpuLane>> free_ RIDGE_GUARDED_BY(lanes_mutex_);  // as many as ever ran at once

@@ -1,6 +1,6 @@
-// Runs on a GPU that is played: the driver by a fake that puts off what is queued until it is waited for, ONNX
-// Runtime's providers by one that computes on the CPU (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are
-// right only if every copy and every wait is where it must be.
+// Runs on a fake GPU: a fake driver that delays queued work until it is waited for, and ONNX Runtime's providers by a fake that
+// computes on the CPU (tests/support/fake_cuda.cc, fake_onnxruntime_gpu.cc). Numbers are right only with every necessary copy
+// and wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ class OnAGpu : public SessionTest {
     setenv(name, value.c_str(), 1);
     set_.push_back(name);
   }
-  // What the fake was asked for, without the lines that do not begin with `start`.
+  // The calls to the fake, only lines that begin with `start`.
   std::vector<std::string> asked(const std::string& start) const {
     std::istringstream lines(*read_file(log_));
     std::vector<std::string> found;
@@ -88,7 +88,7 @@ std::vector<float> rising(int64_t rows, float first) {
   return values;
 }
 
-// Runs into memory of ours, and says whether every value is right.
+// Runs into memory of ours, and returns whether every value is right.
 testing::AssertionResult computes(Session& session, int64_t rows, float first, RunTimes* times = nullptr) {
   const std::vector<float> in = rising(rows, first);
   std::vector<float> out(in.size(), 77);
@@ -109,8 +109,8 @@ TEST_F(OnAGpu, ARunGoesThroughTheGpusMemoryAndComesBackRight) {
   RunTimes times;
   EXPECT_TRUE(computes(*session, 3, -5, &times));
   EXPECT_GT(times.compute.count(), 0);
-  EXPECT_TRUE(computes(*session, 3, 1));        // the same places again
-  EXPECT_TRUE(computes(*session, 300000, -9));  // larger than a piece, and than the places
+  EXPECT_TRUE(computes(*session, 3, 1));        // the same addresses again
+  EXPECT_TRUE(computes(*session, 300000, -9));  // larger than a chunk, and than the staging buffers
   EXPECT_TRUE(computes(*session, 2, -3));
   EXPECT_THAT(asked("append"), ElementsAre("append CUDA device_id=1 on a given stream"));
   for (const std::string& run : asked("run")) EXPECT_EQ(run, "run in: GPU out: GPU");
@@ -139,7 +139,7 @@ TEST_F(OnAGpu, SeveralCallersGetTheirOwnAnswers) {
     });
 }
 
-// Tells how many objects the fake driver has alive; each lane has a stream, events and memory of its own.
+// Returns the fake driver's live objects; each lane has its own stream, events and memory.
 size_t objects_on_gpus() {
   const Result<DynamicLibrary> driver = DynamicLibrary::open(std::getenv("RIDGE_CUDA"));
   const Result<size_t (*)()> count = driver->symbol<size_t()>("fakeCudaObjects");

@@ -25,7 +25,7 @@ struct Library {
   std::vector<std::string> providers;  // compiled into it: "CPUExecutionProvider", …
 };
 
-// The library the search order of search.h finds first, or an error that lists every place and why it failed.
+// The first library in the search order of search.h, or an error that lists every location and why it failed.
 Result<const Library*> load(const std::string& wanted);
 
 Result<Info> find_library(const plan::Plan& plan);

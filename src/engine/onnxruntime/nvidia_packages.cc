@@ -29,7 +29,7 @@ class NeededOpener {
  public:
   explicit NeededOpener(const std::vector<std::string>& folders) : folders_(folders) {}
 
-  // What `library` needs, each after what it needs itself.
+  // The dependencies of `library`, each after its own.
   void open_needs_of(const std::string& library) {
     const Result<std::vector<std::string>> needed = gpu::needed_libraries(library);
     if (!needed) return;

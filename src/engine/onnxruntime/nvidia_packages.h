@@ -8,12 +8,12 @@
 
 namespace ridge::engine::onnxruntime {
 
-// Folders of site-packages that hold such libraries, for a runtime that lies in site-packages/onnxruntime/capi: its
-// nvidia/*/lib, and tensorrt_libs. Empty if it lies elsewhere.
+// Folders of site-packages with such libraries, for a runtime in site-packages/onnxruntime/capi: its nvidia/*/lib, and
+// tensorrt_libs. Empty for any other location.
 std::vector<std::string> nvidia_folders(const std::string& runtime_path);
 
-// Opens what `library` needs, and what that needs, from `folders`, as far as the loader does not find it by itself; and those
-// that providers ask for by name when they run (cuDNN, cuFFT, NVRTC). They stay open. Libraries found nowhere stay missing.
+// Opens the dependencies of `library`, recursively, from `folders`, unless the loader finds them by itself; and those that
+// providers open by name at run time (cuDNN, cuFFT, NVRTC). They stay open. Libraries found nowhere stay missing.
 void open_needed(const std::string& library, const std::vector<std::string>& folders);
 
 }  // namespace ridge::engine::onnxruntime

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A python environment with the packages that onnxruntime-gpu[cuda,cudnn] brings; old and new ones.
+// A python environment with the packages of onnxruntime-gpu[cuda,cudnn]; old and new ones.
 class NvidiaPackages : public testing::Test {
  protected:
   NvidiaPackages() : folder_(*TemporaryFolder::make()), packages_(folder_.path() + "/lib/python3.11/site-packages") {

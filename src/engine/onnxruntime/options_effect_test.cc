@@ -1,4 +1,4 @@
-// Each engine option does in ONNX Runtime what docs/contracts.md says: these tests fail where one has no effect.
+// Each engine option has its effect from docs/contracts.md in ONNX Runtime: these tests fail for one without.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -124,7 +124,7 @@ TEST_F(EngineOption, MemoryMayBeGivenBackAfterEachRun) {
 #endif
   constexpr int64_t kRows = 4 << 20;  // of 16 bytes: 64 MiB for relu's result
   constexpr int64_t kHeld = 48 << 20;
-  ASSERT_TRUE(run_rows(**open({}), kRows).ok());  // the test's own memory is there now
+  ASSERT_TRUE(run_rows(**open({}), kRows).ok());  // the test's own memory is allocated now
   Result<std::unique_ptr<Session>> keeps = open({});
   ASSERT_TRUE(keeps.ok());
   int64_t before = resident_bytes();

@@ -17,7 +17,7 @@ struct Placement {
   std::map<std::string, OnProvider> by_provider;  // "CUDAExecutionProvider" → its nodes; empty: not in the log
 };
 
-// Takes in the log of the session that this thread makes while the object lives. One thread.
+// Collects the log of a session that this thread creates during the object's life. One thread.
 class PlacementListener {
  public:
   PlacementListener();

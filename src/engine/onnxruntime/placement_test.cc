@@ -43,7 +43,7 @@ class PlacementLog : public SessionTest {
   PlacementLog() : SessionTest("onnxruntime") {}
 };
 
-// Should a release say it in other words, this fails.
+// Fails if a release changes the wording.
 TEST_F(PlacementLog, OfTheRuntimeAtHandIsUnderstood) {
   const plan::Plan plan = plan_for(test_model::convolution());
   const Library& library = **load("");

@@ -52,7 +52,7 @@ DataType type_from_onnxruntime(const std::string& name) {
   return found == kTypes.end() ? DataType::kInvalid : found->second;
 }
 
-// [{"float":[1,3,224,224]}, …]; an operand that was left out is {}.
+// [{"float":[1,3,224,224]}, …]; an omitted operand is {}.
 std::vector<std::pair<DataType, Shape>> operands(const Json& arguments, const char* key) {
   std::vector<std::pair<DataType, Shape>> list;
   auto found = arguments.find(key);
@@ -78,7 +78,7 @@ std::vector<Run> runs_in(const Json& trace) {
   return runs;
 }
 
-// The trace lists events as they end, inner before outer: what began after an event and ended before it is inside it.
+// The trace lists events as they end, inner before outer: an event is inside another one if it began after and ended before it.
 std::vector<Event> kernels_in(const Json& trace) {
   std::vector<Event> kernels;
   std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>>
@@ -100,7 +100,7 @@ std::vector<Event> kernels_in(const Json& trace) {
   return kernels;
 }
 
-// Of the middle half: the times of calls that something disturbed do not count.
+// Of the middle half: disturbed calls do not count.
 double middle_mean(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const size_t first = values.size() / 4, last = std::max(first + 1, values.size() - values.size() / 4);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kProviderSuffix = "ExecutionProvider";
 
-// A provider with options of its own: made, handed over, released.
+// A provider with its own options: created, handed over, released.
 template <typename Options>
 Status append_with_options(const OrtApi& api, OrtSessionOptions* session, OrtStatus*(ORT_API_CALL* create)(Options**),
                            OrtStatus*(ORT_API_CALL* append)(OrtSessionOptions*, const Options*),
@@ -30,7 +30,7 @@ Status append_with_options(const OrtApi& api, OrtSessionOptions* session, OrtSta
   return appended;
 }
 
-// Older providers have functions of their own, newer ones are known by name.
+// Older providers have dedicated functions, newer ones are known by name.
 Status append(const Library& library, OrtSessionOptions* options, const EngineOptions& engine,
               const std::string& provider) {
   const OrtApi& api = *library.api;
@@ -94,7 +94,7 @@ Status try_provider(const Library& library, const plan::Plan& plan, const std::s
   SessionHandle session(api);
   PlacementListener listener;
   RIDGE_TRY(take(api, api.CreateSession(env, plan.model.c_str(), options.get(), session.out())));
-  // With TensorRT comes the CUDA provider, which takes what that leaves.
+  // TensorRT also needs the CUDA provider, for the rest of the nodes.
   if (!may_compute(listener.placement(), provider))
     return Error{Code::kFailed, "it computes nothing: " + placement_text(listener.placement(), provider)};
   return run_zeros(library, session.get());

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What run() needs on each thread, kept so that the next run on it allocates nothing.
+// Per-thread data of run(), kept so that the next run allocates nothing.
 struct Scratch {
   Placements placements;
   Binding::Tensors tensors;
@@ -45,7 +45,7 @@ std::atomic<uint64_t> sessions_opened = 0;
 
 class OnnxRuntimeSession final : public Session {
  public:
-  // `GPU`: null on the CPU.
+  // `gpu`: null on the CPU.
   OnnxRuntimeSession(const Library& library, std::unique_ptr<GpuRunner> gpu, SessionHandle session,
                      RunOptionsHandle run_options, Signature signature, Info info,
                      std::optional<TemporaryFolder> profile)
@@ -65,7 +65,7 @@ class OnnxRuntimeSession final : public Session {
   Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
 
  private:
-  // `strings`: values that are made for one run alone.
+  // `strings`: values created for one run alone.
   Status add_inputs(std::span<const TensorView> inputs, Scratch& scratch, std::vector<ValueHandle>& strings) const;
   Status add_outputs(std::span<const int> wanted, std::span<const Output> outputs, Scratch& scratch) const;
   Status execute(Scratch& scratch, bool repeatable) const;
@@ -86,7 +86,7 @@ class OnnxRuntimeSession final : public Session {
   const RunOptionsHandle run_options_;  // of runs on the CPU; none: the engine's defaults
   const Signature signature_;
   const Info info_;
-  std::optional<TemporaryFolder> profile_;  // there until the profile is taken
+  std::optional<TemporaryFolder> profile_;  // kept until the profile is taken
 };
 
 Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<const int> wanted,
@@ -169,7 +169,7 @@ Status OnnxRuntimeSession::execute(Scratch& scratch, bool repeatable) const {
                              run.out_names.data(), run.out_names.size(), run.out.data()));
 }
 
-// Takes the value that the engine made: into the output's owner, or gone when its content was copied or on an error.
+// Takes the engine's value: into the output's owner, or freed after copying or on an error.
 Status OnnxRuntimeSession::take_output(ValueHandle value, Output& output) const {
   TensorInfoHandle info(api_);
   RIDGE_TRY(take(api_, api_.GetTensorTypeAndShape(value.get(), info.out())));
@@ -229,7 +229,7 @@ Status check_device(const plan::Device& device) {
                    ", only for cpu, cuda:N and tensorrt:N; gpu:N is OpenVINO's (--engine openvino)"};
 }
 
-// None without an option for runs: reading one costs each run a little.
+// None without run options: reading one costs each run a little.
 Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::string, std::string>& entries) {
   RunOptionsHandle options(api);
   if (entries.empty()) return options;
@@ -239,7 +239,7 @@ Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::stri
   return options;
 }
 
-// That execute one operator: as planned, else as many as the session started.
+// Threads that execute one operator: as planned, else as many as the session started.
 int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int started) {
   if (shared.threads) return *shared.threads;
   if (plan.threads > 0) return plan.threads;
@@ -247,14 +247,14 @@ int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int sta
   return std::max(1, 1 + started - between);
 }
 
-// The model in ONNX Runtime, and which nodes of it are where, as far as they are on a GPU.
+// The model in ONNX Runtime, and the placement of its nodes, as far as they are on a GPU.
 struct LoadedGraph {
   SessionHandle session;
   std::string executed;
   bool mixed = false;  // some nodes are on a GPU, and some are not
 };
 
-// ok if the provider that was asked for computes some of the model: one that gets nothing is an error.
+// ok if the requested provider computes some of the model: one without nodes is an error.
 Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& device, const Placement& placement) {
   const std::string main(provider_name(provider_of(device.kind)));
   if (placement.by_provider.empty()) return std::string("ONNX Runtime did not report which nodes are on the GPU");
@@ -273,7 +273,7 @@ bool is_on(const ProviderOptions& options, const std::string& key) {
   return found != options.end() && found->second != "0" && found->second != "false" && found->second != "False";
 }
 
-// Opens the GPU of the plan and gives its providers to the session's options; null for the CPU.
+// Opens the plan's GPU and adds its providers to the session's options; null for the CPU.
 Result<std::unique_ptr<GpuRunner>> use_gpu(const Library& library, const plan::Device& device,
                                            const EngineOptions& engine, OrtSessionOptions* options) {
   if (!plan::is_nvidia(device)) return std::unique_ptr<GpuRunner>();

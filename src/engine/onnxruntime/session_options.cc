@@ -34,7 +34,7 @@ Status set_memory(const OrtApi& api, OrtSessionOptions* options, const plan::Pla
   return take(api, plan.memory_pattern ? api.EnableMemPattern(options) : api.DisableMemPattern(options));
 }
 
-// Weights go to a file beside the graph: readers of the graph do not want them, and protobuf ends at 2 GB.
+// Weights go to a file beside the graph: readers of the graph do not need them, and protobuf ends at 2 GB.
 Status set_optimised_model(const OrtApi& api, OrtSessionOptions* options, const std::string& path) {
   RIDGE_TRY(take(api, api.SetOptimizedModelFilePath(options, path.c_str())));
   RIDGE_TRY(

@@ -10,7 +10,7 @@
 
 namespace ridge::engine::onnxruntime {
 
-// `profile_prefix`: where the profile goes if the plan asks for one.
+// `profile_prefix`: path of the profile if the plan asks for one.
 Result<SessionOptionsHandle> session_options(const Library& library, const plan::Plan& plan,
                                              const EngineOptions& engine, const std::string& profile_prefix);
 

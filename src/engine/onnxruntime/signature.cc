@@ -70,7 +70,7 @@ Result<Signature> read_signature(const Library& library, const OrtSession* sessi
                                             api.SessionGetOutputName, api.SessionGetOutputTypeInfo));
   auto optional = read_side(library, session, "optional input", api.SessionGetOverridableInitializerCount,
                             api.SessionGetOverridableInitializerName, api.SessionGetOverridableInitializerTypeInfo);
-  if (optional) signature.optional_inputs = std::move(*optional);  // an input without a name need not be given
+  if (optional) signature.optional_inputs = std::move(*optional);  // an input without a name is optional
   return signature;
 }
 

@@ -36,7 +36,7 @@ Error refused(Precision wanted, const std::string& reason) {
   return {Code::kUnsupported, std::string(precision_name(wanted)) + " was asked for, but " + reason};
 }
 
-// Lower than FP32 without being asked for: integer layers are the model's own.
+// Lower than FP32 without a request: integer layers are the model's own.
 Status verify_fp32(std::span<const ExecutedLayer> layers) {
   for (const ExecutedLayer& layer : layers)
     if (multiplies(layer.type) && (layer.precision == "bf16" || layer.precision == "f16"))

@@ -13,7 +13,7 @@
 namespace ridge::engine::openvino {
 namespace {
 
-// oneDNN's names of caps, "CPU dispatcher control" of its developer guide, with what each leaves.
+// oneDNN's caps, "CPU dispatcher control" of its developer guide, with the remaining instructions.
 struct Cap {
   std::string_view name;
   bool bf16;
@@ -33,7 +33,7 @@ constexpr std::array<Cap, 13> kCaps = {{{"SSE41", false, false},
                                         {"AVX10_1_512_AMX", true, true},
                                         {"AVX512_CORE_AMX_FP16", true, true}}};
 
-// A name that is not known caps nothing, as in oneDNN.
+// An unknown name caps nothing, as in oneDNN.
 const Cap* cap_of(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
   auto found = std::find_if(kCaps.begin(), kCaps.end(), [&](const Cap& cap) { return cap.name == name; });

@@ -23,14 +23,14 @@ LibraryQuery sought(const std::string& suffix) {
           {"libs", "openvino/libs", "lib", "runtime/lib/intel64"}};
 }
 
-// Beside the program, above it (its benchmarks), or where an installation puts it.
+// Beside the program, above it (its benchmarks), or in an installation's location.
 std::vector<std::string> plugin_folders() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   return {program.string(), program.parent_path().string(), (program.parent_path() / "lib" / "ridge").string()};
 }
 
-// Plugins by the number of the OpenVINO that they are linked against, the newest first.
+// Plugins by the number of their OpenVINO version, the newest first.
 std::map<std::string, std::string, std::greater<>> plugins() {
   std::map<std::string, std::string, std::greater<>> found;
   for (const std::string& folder : plugin_folders())
@@ -41,7 +41,7 @@ std::map<std::string, std::string, std::greater<>> plugins() {
   return found;
 }
 
-// The library first: the plugin asks for it by name, and finds it because it is there already.
+// The library first: the plugin requests it by name, and finds the loaded one.
 Result<Library> open_plugin(const std::string& path, const std::string& plugin_path) {
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
   RIDGE_ASSIGN(DynamicLibrary plugin_file, DynamicLibrary::open(plugin_path));

@@ -19,7 +19,7 @@ struct Library {
   const Plugin* plugin = nullptr;
 };
 
-// The error lists every place and why it failed.
+// The error lists every location and why it failed.
 Result<const Library*> load(const std::string& wanted);
 
 Result<Info> find_library(const plan::Plan& plan);

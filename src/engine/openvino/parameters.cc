@@ -22,7 +22,7 @@ Status read_bf16(const std::string& value, Plan& plan) {
   return {};
 }
 
-// "CPU", "GPU" or "GPU.1": as OpenVINO names them.
+// "CPU", "GPU" or "GPU.1": OpenVINO's names.
 Status read_device(const std::string& value, Plan& plan) {
   if (value == "CPU") return {};
   const std::string index = value.starts_with("GPU.") ? value.substr(4) : value == "GPU" ? "0" : "";
@@ -37,7 +37,7 @@ Status refuse_extension(const std::string&, Plan&) {
   return Error{Code::kUnsupported, "custom layers are not supported; remove it"};
 }
 
-// Dimensions that the model leaves open are open here, and a batch is run with the rows that it has.
+// Open dimensions of the model stay open, and a batch runs with its actual rows.
 Status pass_over(const std::string&, Plan&) { return {}; }
 
 // README.md of triton-inference-server/openvino_backend, "Parameters".
@@ -52,7 +52,7 @@ constexpr std::array<Parameter, 7> kOpenVinoParameters = {
 // These are properties of OpenVINO itself.
 constexpr std::array<std::string_view, 3> kProperties = {"NUM_STREAMS", "PERFORMANCE_HINT", "COMPILATION_NUM_THREADS"};
 
-// "GPU.1", as OpenVINO names it; its backend takes it as a parameter, not as an instance group.
+// "GPU.1", OpenVINO's name; its backend takes it as a parameter, not as an instance group.
 std::string gpu_name(const plan::Plan& plan) {
   const Result<plan::Device> device = plan::device_from_name(plan.device);
   return device && device->kind == plan::DeviceKind::kGpu ? fmt::format("GPU.{}", device->index) : "";
@@ -79,7 +79,7 @@ Parameters parameters(const plan::Plan& plan) {
   if (const int threads = cpu_threads(plan); threads > 0)
     result.emplace_back("INFERENCE_NUM_THREADS", std::to_string(threads));
   if (plan.precision == Precision::kBf16) result.emplace_back("HINT_BF16", "YES");
-  // The plan that was measured, whole: the plugin opens INT8 and FP16 in another way than FP32.
+  // The whole measured plan: the plugin opens INT8 and FP16 differently from FP32.
   if (plan.precision != Precision::kFp32)
     result.emplace_back("ridge_precision", std::string(precision_name(plan.precision)));
   for (const auto& [key, value] : plan.options) result.emplace_back("ridge_option_" + key, value);

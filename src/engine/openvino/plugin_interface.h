@@ -1,8 +1,8 @@
 // The only interface between ridge and its OpenVINO plugin, a separate shared library, so that the program starts and works
 // without OpenVINO. Both sides include this file and nothing of OpenVINO's.
 //
-// C++ values cross it, so both must come from one build: the caller compares `built` with its own build_id() before
-// it calls anything. No exception crosses. What the plugin makes may live until the process ends; it is never unloaded.
+// C++ values cross it, so both must come from one build: the caller compares `built` with its own build_id() before it calls
+// anything. No exception crosses. The plugin's objects may live until the process ends; it is never unloaded.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ struct Plugin {
 using PluginEntry = const Plugin*();
 constexpr const char* kPluginEntry = "ridge_openvino_plugin";  // extern "C" PluginEntry
 
-// What must be equal on both sides: release, compiler, and the layout of what crosses.
+// Must be equal on both sides: release, compiler, and the layout of the exchanged types.
 inline std::string build_id() {
   return fmt::format("ridge {}, compiler {}, layout {}.{}.{}.{}.{}", RIDGE_VERSION, __VERSION__, sizeof(plan::Plan),
                      sizeof(Info), sizeof(Signature), sizeof(NodeTime), sizeof(Output));

@@ -12,7 +12,7 @@ ProfiledLayer layer(const std::string& name, bool ran) {
   return layer;
 }
 
-// Calls of 38, 8, 5 and 5 µs: the engine says 38, 23, 17 and 14.
+// Calls of 38, 8, 5 and 5 µs: the engine reports 38, 23, 17 and 14.
 TEST(Profile, TakesTheMeanOfTheCountedRunsOutOfTheAverageOverAll) {
   const std::vector<std::vector<int64_t>> averages = {{38, 0}, {23, 0}, {17, 0}, {14, 0}};
   Result<std::vector<NodeTime>> nodes = node_times({layer("conv", true), layer("relu", false)}, averages, 1);

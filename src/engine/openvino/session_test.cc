@@ -30,7 +30,7 @@ class OpenVinoSession : public SessionTest {
  protected:
   OpenVinoSession() : SessionTest("openvino") {}
 
-  // Skips, with the reason, where this CPU cannot compute in BF16.
+  // Skips, with the reason, if this CPU cannot compute in BF16.
   static std::string no_bf16() { return missing_for(Precision::kBf16, instruction_sets()).value_or(""); }
 };
 
@@ -99,7 +99,7 @@ TEST_F(OpenVinoSession, RefusesStringsWithAReason) {
   EXPECT_NE(session.error().message.find("use the engine onnxruntime"), std::string::npos) << session.error().message;
 }
 
-// The engine computes all outputs in every run; memory given for an earlier one must not be written again.
+// The engine computes all outputs in every run; it must not write again to memory of an earlier one.
 TEST_F(OpenVinoSession, MemoryOfAnEarlierRunIsLeftAlone) {
   std::string two = model(node("Relu", "first", {"x"}, "y") + node("Neg", "second", {"x"}, "z"),
                           block(11, value_info("x", kFloat, {-1, 4})),

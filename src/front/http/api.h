@@ -1,6 +1,6 @@
-// Api: the endpoints of the Open Inference Protocol over a Service. Translates and decides nothing else.
+// Api: the endpoints of the Open Inference Protocol over a Service. Only translates.
 //
-// Thread-safe as Handler asks. The service must outlive it.
+// Thread-safe as Handler requires. The service must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -256,7 +256,7 @@ TEST_F(ApiTest, SurvivesAnswersToClientsAndServersThatHaveGone) {
   service_.release();
 }
 
-// A service whose model "held" keeps the thread that brings a request until the gate opens.
+// A service whose model "held" blocks the calling thread until the gate opens.
 class HoldingService final : public FakeService {
  public:
   void infer(serve::InferRequest request, serve::InferDone done) override {
@@ -276,7 +276,7 @@ class HoldingService final : public FakeService {
   }
 };
 
-// One I/O thread, so that whatever holds it up holds up everybody.
+// One I/O thread, so that one blocking request blocks all.
 class LargeRequests : public testing::Test {
  protected:
   LargeRequests() {
@@ -349,7 +349,7 @@ TEST_F(LargeRequests, AreRefusedWhenTooManyWaitAndSmallOnesAreNot) {
   TestClient running(server_->port()), first(server_->port()), second(server_->port()), third(server_->port());
   running.send(large);
   await_held(1);
-  // Three for two places: whichever comes last is refused, at once.
+  // Three for two slots: the last one is refused, at once.
   first.send(large);
   second.send(large);
   third.send(large);

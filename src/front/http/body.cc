@@ -15,8 +15,8 @@ namespace ridge::front::http {
 namespace {
 
 constexpr size_t kSmallest = 4096;            // [bytes]
-constexpr size_t kMapFrom = size_t{1} << 20;  // [bytes] from here on growth is worth a remap
-constexpr size_t kPage = 4096;                // [bytes] granularity that mremap is asked in
+constexpr size_t kMapFrom = size_t{1} << 20;  // [bytes] larger blocks grow by remapping
+constexpr size_t kPage = 4096;                // [bytes] granularity of mremap
 constexpr size_t kShelfBodies = 64;
 constexpr size_t kShelfBytes = size_t{64} << 20;
 
@@ -49,7 +49,7 @@ void Body::release() {
 void Body::start(size_t align_at) {
   size_ = 0;
   skew_ = (kAlignment - align_at % kAlignment) % kAlignment;
-  reserve(kAlignment + kPadding);  // an empty body, too, may be read over its end
+  reserve(kAlignment + kPadding);  // an empty body may also be read beyond its end
 }
 
 void Body::reserve(size_t capacity) {
@@ -101,7 +101,7 @@ struct BodyPool::Shelf {
   }
 
   void put(std::unique_ptr<Body> body) {
-    // What is not kept goes with the caller's argument, after the lock: unmapping a large block takes a while.
+    // Unneeded data is freed with the caller's argument, after the lock: unmapping a large block takes a while.
     MutexLock lock(mutex);
     if (bodies.size() == kShelfBodies || bytes + body->capacity() > kShelfBytes) return;
     bytes += body->capacity();

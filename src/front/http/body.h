@@ -1,7 +1,7 @@
 // Body: the bytes of one HTTP message body, contiguous and aligned for tensors, growing as they arrive.
 //
-// Memory follows what was received, not what was claimed: at most kAhead beyond it. Large bodies grow by remapping
-// pages, not by copying. The start may be skewed so that a chosen byte (the first tensor's) lies on a cache line.
+// Memory follows the received size, not the declared one: at most kAhead beyond it. Large bodies grow by remapping pages, not
+// by copying. The start may be skewed so that a chosen byte (the first tensor's) lies on a cache line.
 // Body: one thread at a time. BodyPool: thread-safe.
 #pragma once
 
@@ -16,7 +16,7 @@ class Body {
  public:
   static constexpr size_t kAlignment = 64;           // [bytes] of `align_at`'s address; base/tensor.h's Buffer
   static constexpr size_t kPadding = 64;             // [bytes] readable behind the end (simdjson reads over it)
-  static constexpr size_t kAhead = size_t{4} << 20;  // [bytes] allocated beyond what was received
+  static constexpr size_t kAhead = size_t{4} << 20;  // [bytes] allocated beyond the received ones
 
   Body() = default;
   ~Body();
@@ -25,9 +25,9 @@ class Body {
 
   // Forgets the content; the byte at offset `align_at` of the new content will be aligned. Before anything else.
   void start(size_t align_at);
-  // Room for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only.
+  // Space for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only.
   std::span<std::byte> room(size_t wanted);
-  // The first `count` bytes of the room now hold content.
+  // The first `count` bytes of that space now hold content.
   void commit(size_t count) { size_ += count; }
   void append(std::span<const std::byte> bytes);
 

@@ -15,9 +15,9 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr size_t kInputStart = 8 * 1024;               // [bytes]
-constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read to keep the peace
+constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read before closing
 
-// Where the first tensor begins in the body: behind the JSON header.
+// Offset of the first tensor in the body: behind the JSON header.
 size_t tensor_offset(const Head& head) {
   size_t offset = 0;
   if (head.inference_length)
@@ -26,7 +26,7 @@ size_t tensor_offset(const Head& head) {
   return offset;
 }
 
-// What is left to write, as Asio wants to see it, without a copy of the vector.
+// The remaining data in Asio's form, without a copy of the vector.
 struct Rest {
   using value_type = asio::const_buffer;
   using const_iterator = const asio::const_buffer*;
@@ -88,7 +88,7 @@ void Connection::read_input() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == input_.size()) input_.resize(2 * input_.size());  // the parser bounds what stays unconsumed
+  if (end_ == input_.size()) input_.resize(2 * input_.size());  // the parser bounds the unconsumed data
   socket_.async_read_some(
       asio::buffer(input_.data() + end_, input_.size() - end_),
       [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
@@ -174,7 +174,7 @@ bool Connection::advance_head() {
 void Connection::begin_content() {
   const Head& head = parser_.head();
   keep_alive_ = head.keep_alive;
-  body_.reset();  // of a request that was refused
+  body_.reset();  // of a refused request
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
   limit_ = thread_.handler().body_limit(request());
   remaining_ = head.content_length.value_or(0);
@@ -185,7 +185,7 @@ void Connection::begin_content() {
   enter(head.chunked ? Phase::kChunks : Phase::kBody);
 }
 
-// Too large a body is read and dropped, so that the client sees the answer and may go on; a vast one is not.
+// An oversized body is read and dropped, so that the client gets the answer and can continue; a huge one is not.
 void Connection::refuse_content(uint64_t size) {
   if (size > kDiscardLimit || parser_.head().expects_continue)
     return refuse(413,
@@ -196,7 +196,7 @@ void Connection::refuse_content(uint64_t size) {
 void Connection::send_continue() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   ErrorCode ec;
-  socket_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ec);  // an idle socket has room for 25 bytes
+  socket_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ec);  // an idle socket can buffer 25 bytes
 }
 
 bool Connection::advance_body() {
@@ -331,8 +331,8 @@ void Connection::written() {
   advance();
 }
 
-// Closing with unread bytes in the socket would send a reset, which can overtake the answer: shut our side, then read
-// until the client has closed its own (RFC 9112, 9.6).
+// Closing with unread bytes in the socket would send a reset, which can overtake the answer: shut our side, then read until the
+// client has closed its own (RFC 9112, 9.6).
 void Connection::linger() {
   if (thread_.draining() && begin_ == end_) return close();
   enter(Phase::kLingering);
@@ -353,7 +353,7 @@ void Connection::enforce_deadline(TimePoint now) {
     timed_out();
 }
 
-// Says so once, if the client listens, and goes: a read is still under way, so there is no lingering.
+// Answers once, if the client listens, and closes: a read is still pending, so there is no lingering.
 void Connection::timed_out() {
   keep_alive_ = false;
   response_ = error_response(408, "the request was not received in time");

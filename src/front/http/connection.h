@@ -34,7 +34,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using ErrorCode = boost::system::error_code;
 
-  // Reading. advance() consumes what has arrived and starts the next read where more is needed.
+  // Reading. advance() consumes the received data and starts the next read if more is needed.
   void advance();
   bool advance_head();
   bool advance_body();

@@ -27,7 +27,7 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// Cuts the part before `separator` off `rest`, trimmed.
+// Cuts off and returns `rest` up to `separator`, trimmed.
 std::string_view next_part(std::string_view& rest, char separator) {
   size_t end = rest.find(separator);
   std::string_view part = rest.substr(0, end);
@@ -62,14 +62,14 @@ struct Inflater {
 struct Deflater {
   z_stream stream{};
   explicit Deflater(Coding coding) {
-    // Fastest level: tensors compress poorly, and the time is paid by every client of the thread.
+    // Fastest level: tensors compress poorly, and every client of the thread pays for the time.
     if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, window_bits(coding), 8, Z_DEFAULT_STRATEGY) != Z_OK)
       throw std::bad_alloc();
   }
   ~Deflater() { deflateEnd(&stream); }
 };
 
-// zlib counts in 32 bits: shows it the next part of `rest` when it has used up the last one.
+// zlib counts in 32 bits: passes it the next part of `rest` after it has consumed the last one.
 void feed(z_stream& stream, std::span<const std::byte>& rest) {
   if (stream.avail_in > 0 || rest.empty()) return;
   size_t count = std::min<size_t>(rest.size(), std::numeric_limits<int>::max());

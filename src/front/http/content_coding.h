@@ -20,17 +20,16 @@ std::string_view coding_name(Coding coding);  // "gzip"; of static storage
 // Of a Content-Encoding field. nullopt = one that is not supported.
 std::optional<Coding> coding_from_field(std::string_view field);
 
-// The coding to answer with, by an Accept-Encoding field (RFC 9110, 12.5.3): the one with the highest q, gzip before
-// deflate; identity if nothing else is asked for or everything else is refused.
+// The coding of the answer, by an Accept-Encoding field (RFC 9110, 12.5.3): the one with the highest q, gzip before deflate;
+// identity if no other is requested or every other one is refused.
 Coding preferred_coding(std::string_view accept);
 
 // Appends the decoded bytes to `into`. kInvalid: truncated, corrupt, wrong check sum, bytes behind the end.
 // kExhausted: more than `limit` bytes.
 Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, Body& into);
 
-// A request's body without the coding that its Content-Encoding field names (empty = none); null = an empty body. The
-// byte at `align_at` of what is decoded is aligned as Body has it. kUnsupported: a coding that is not known; the rest as
-// decode().
+// A request's body decoded according to its Content-Encoding field (empty = none); null = an empty body. The decoded byte at
+// `align_at` is aligned as in Body. kUnsupported: an unknown coding; the rest as decode().
 Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field, uint64_t limit,
                                              size_t align_at);
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::seconds kLingerTime{2};
 
-// What moves bytes earns time by each, and none to be silent afterwards.
+// A connection earns time by each byte, and none for later silence.
 TimePoint stall_deadline(const Progress& progress, const ServerOptions& options) {
   const double earned_s = static_cast<double>(progress.moved) / static_cast<double>(options.slowest_bytes_per_s);
   const TimePoint silent = std::max(progress.last_moved, progress.began) + options.stall_timeout;

@@ -1,4 +1,4 @@
-// How long a connection may take for what it does now, so that silent and slow clients go away and cost the others nothing. Pure.
+// Time limits for the phases of a connection, so that silent and slow clients are closed and cost the others nothing. Pure.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ TEST(Deadline, OfAnIdleConnectionAndOfAHeadCountFromTheirBegin) {
 TEST(Deadline, OfBytesMovesOnWithThem) {
   for (Phase phase : {Phase::kBody, Phase::kChunks, Phase::kDiscard, Phase::kWriting}) {
     EXPECT_EQ(deadline_of(phase, {at(0s), {}, 0}, kOptions), at(30s));
-    // Each thousand bytes earn a second: a steady client at the slowest rate is never late, below it in the end.
+    // Each thousand bytes earn a second: a steady client at the slowest rate is never late, a slower one eventually is.
     EXPECT_EQ(deadline_of(phase, {at(0s), at(100s), 100'000}, kOptions), at(130s));
     EXPECT_EQ(deadline_of(phase, {at(0s), at(100s), 50'000}, kOptions), at(80s));
   }

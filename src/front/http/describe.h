@@ -1,4 +1,4 @@
-// What the protocol says about servers and models, as JSON: metadata, statistics, the repository's index. Pure.
+// The protocol's JSON about servers and models: metadata, statistics, the repository's index. Pure.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// FakeService: a Service for tests and for measuring the HTTP stack alone. Models answer their own inputs: "echo" at
-// once, "slow" on another thread when told to, "broken" with an error.
+// FakeService: a Service for tests and for measuring the HTTP stack alone. Models answer their own inputs: "echo" at once,
+// "slow" on another thread on request, "broken" with an error.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace ridge::front::http {
 
 class FakeService : public serve::Service {
  public:
-  // Output i repeats input i, named as asked or "y0", "y1", …; one input of the name "x" answers "y".
+  // Output i repeats input i, with the requested name or "y0", "y1", …; a single input "x" answers "y".
   static serve::InferResponse echo(const serve::InferRequest& request) {
     serve::InferResponse response;
     response.model = request.model;

@@ -50,8 +50,8 @@ Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) 
                  std::string(simdjson::minify(value)).substr(0, 60));
 }
 
-// Calls member(key, value) for each member of an object. A key given twice has no agreed meaning and is refused where
-// the caller knows the key: member() gets a slot number back from it.
+// Calls member(key, value) for each member of an object. A repeated key is ambiguous and is refused if the caller knows the
+// key: member() then returns a slot number.
 class UniqueMembers {
  public:
   Status see(unsigned slot, std::string_view key) {
@@ -82,8 +82,7 @@ Status pick(const dom::object& object, std::span<const MemberTarget> wanted) {
   return {};
 }
 
-// Parameter values are strings, numbers or booleans (the protocol's inference parameters); what they mean is the
-// caller's business.
+// Parameter values are strings, numbers or booleans (the protocol's inference parameters); the caller interprets them.
 Status check_parameters(const dom::object& parameters) {
   for (dom::key_value_pair member : parameters)
     if (member.value.is_array() || member.value.is_object())
@@ -109,9 +108,9 @@ Result<Shape> read_shape(const dom::element& value) {
   return shape;
 }
 
-// Everything that one decoding needs at hand.
+// The state of one decoding.
 struct Reading {
-  std::span<const std::byte> blobs;  // what is left of the binary part
+  std::span<const std::byte> blobs;  // the rest of the binary part
   size_t json_size = 0;
   bool points_into_body = false;
   std::vector<std::shared_ptr<const void>> owners;  // of packed tensors
@@ -127,7 +126,7 @@ Status take_blob(Reading& reading, int64_t size, serve::RequestInput& input) {
   return {};
 }
 
-// The three parameters that name a part of a region, as a tensor has them.
+// The three parameters that name a part of a region, of a tensor.
 struct ViewMembers {
   std::optional<dom::element> region, offset, byte_size;
 };
@@ -291,8 +290,8 @@ Status read_request(Reading& reading, const dom::object& object, DecodedRequest&
   return {};
 }
 
-// simdjson refuses integers beyond 64 bits, which JSON allows and which are fine for floating point tensors: the same
-// text with such integers written as fractions.
+// simdjson refuses integers beyond 64 bits, which JSON allows and floating point tensors can hold: the same text with such
+// integers written as fractions.
 std::string with_long_integers_as_fractions(std::string_view json) {
   constexpr size_t kSafeDigits = 18;
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -338,7 +337,7 @@ struct InferDecoder::Impl {
     simdjson::simdjson_result<dom::element> parsed = parser.parse(json.data(), json.size(), false);
     if (parsed.error() != simdjson::SUCCESS && parsed.error() != simdjson::MEMALLOC) {
       std::string rewritten = with_long_integers_as_fractions(json);
-      // The parsed text is copied: `rewritten` may go.
+      // The parsed text is copied: `rewritten` may be freed.
       if (rewritten.size() != json.size()) parsed = parser.parse(simdjson::padded_string(rewritten));
     }
     if (parsed.error() == simdjson::MEMALLOC) throw std::bad_alloc();

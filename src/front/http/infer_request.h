@@ -1,9 +1,8 @@
 // The body of an inference request → native request (Open Inference Protocol, with the binary tensor extension).
 //
-// Pure but for the memory that is reused between calls. Tensors in the binary part are not copied: the request points
-// into the body. Tensors in the JSON part are packed as base/tensor.h has it. What only the model can tell (names,
-// types, shapes) is left to the service; what the text itself says wrong is refused here, naming the tensor.
-// A decoder is of one thread; it keeps the memory that the largest text took.
+// Pure except for memory reused between calls. Tensors in the binary part are not copied: the request points into the body.
+// Tensors in the JSON part are packed as in base/tensor.h. The service checks against the model (names, types, shapes); errors
+// in the text itself are refused here, naming the tensor. A decoder is for one thread; it keeps the memory of the largest text.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace ridge::front::http {
 
-// How the client wants to see the answer.
+// The client's requested form of the answer.
 struct AnswerFormat {
   bool binary = false;               // of outputs that `outputs` does not name
   std::vector<bool> binary_outputs;  // parallel to InferRequest::outputs

@@ -1,5 +1,5 @@
-// Any bytes are either an inference request or an error. The first byte chooses where the JSON part ends. What was read
-// stays within its memory and is answered: as JSON that parses, or as an error.
+// Any bytes are either an inference request or an error. The first byte chooses the end of the JSON part. The decoded request
+// stays within its memory and is answered: as valid JSON, or as an error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ std::shared_ptr<Body> body_of(const uint8_t* data, size_t size) {
   return body;
 }
 
-// The JSON part ends where its last brace is, or where `choice` says.
+// The JSON part ends at its last brace, or at `choice`.
 std::optional<size_t> header_length(const Body& body, uint8_t choice) {
   if (choice < 64) return std::nullopt;
   size_t brace = body.text().rfind('}');

@@ -9,11 +9,11 @@
 
 namespace ridge::front::http {
 
-// Whether that output of the answer is asked for in binary form.
+// Whether that output is requested in binary form.
 bool is_binary(const AnswerFormat& format, size_t output);
 
-// Tensors in binary form are not copied: the response points at them and holds their owners. Of one that was written to a region
-// only name, type and shape are told: clients take `parameters` for those of a blob. An error names the output that has no JSON
+// Tensors in binary form are not copied: the response points at them and holds their owners. For one written to a region only
+// name, type and shape are reported: clients take `parameters` for those of a blob. An error names the output that has no JSON
 // form.
 Result<Response> encode_infer_response(serve::InferResponse answer, const AnswerFormat& format);
 

@@ -9,16 +9,16 @@
 namespace ridge::front::http {
 namespace {
 
-// An id names a slot and the generation of its tenant: an answer that comes late must not reach the next tenant.
+// An id names a slot and the generation of its tenant: a late answer must not reach the next tenant.
 uint64_t make_id(size_t slot, uint32_t generation) { return uint64_t{generation} << 32 | slot; }
 
-// How often deadlines are looked at: a quarter of the shortest, not more than twice a second.
+// Interval between checks of deadlines: a quarter of the shortest, at most twice a second.
 std::chrono::milliseconds tick_period(const ServerOptions& options) {
   std::chrono::milliseconds shortest = std::min({options.idle_timeout, options.head_timeout, options.stall_timeout});
   return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(500));
 }
 
-// The mailbox whose thread this is, so that answers given at once need no lock.
+// The mailbox of this thread, so that immediate answers need no lock.
 thread_local const CompletionQueue* own_mailbox = nullptr;
 
 }  // namespace
@@ -33,7 +33,7 @@ void CompletionQueue::put(Item item) {
   bool wake = false;
   {
     MutexLock lock(mutex_);
-    wake = remote_.empty();  // otherwise it has been woken already
+    wake = remote_.empty();  // otherwise it has already been woken
     remote_.push_back(std::move(item));
   }
   if (wake)
@@ -105,7 +105,7 @@ void IoThread::run() {
   own_mailbox = completions_.get();
   completions_->thread = this;
   tick();
-  completions_->context.run();  // ends when close_all() has cancelled everything that is under way
+  completions_->context.run();  // ends when close_all() has cancelled all pending work
   completions_->thread = nullptr;
   own_mailbox = nullptr;
 }
@@ -116,7 +116,7 @@ void IoThread::tick() {
   run_completions();
   ticker_.expires_after(tick_period(options_));
   ticker_.async_wait([this](const boost::system::error_code& ec) {
-    if (!ec && !closed_) tick();  // a wait that was over before it could be cancelled comes without an error
+    if (!ec && !closed_) tick();  // a wait that ended before its cancellation returns no error
   });
 }
 
@@ -140,7 +140,7 @@ void IoThread::forget(uint64_t id) {
   ++slots_[index].generation;
   free_slots_.push_back(index);
   std::shared_ptr<Connection> last = std::move(slots_[index].connection);
-  // The connection calls this from its own members: it goes when they have returned.
+  // The connection calls this from its own members: it is destroyed when they have returned.
   boost::asio::post(context(), [last = std::move(last)] {});
   count_.add(-1);
 }

@@ -1,5 +1,5 @@
-// The inside of Server: one event loop, its connections and its mailbox. Included by the server's own sources only,
-// which is why Asio may show here.
+// The inside of Server: one event loop, its connections and its mailbox. Included only by the server's own sources, which is
+// why Asio is visible here.
 //
 // Everything runs on the thread of `CompletionQueue::context` except CompletionQueue::put, which is thread-safe.
 #pragma once
@@ -23,13 +23,13 @@ namespace ridge::front::http {
 class Connection;
 class IoThread;
 
-// Answers on their way to connections. Shared by the thread and by every Responder, so that an answer may come after
-// its connection, or the whole server, is gone.
+// Answers on their way to connections. Shared by the thread and by every Responder, so that an answer may arrive after its
+// connection, or the whole server, is gone.
 class CompletionQueue {
  public:
   struct Item {
     uint64_t connection = 0;
-    std::optional<Response> response;  // or, when absent, the one that `finish` makes
+    std::optional<Response> response;  // or, when absent, the result of `finish`
     Finish finish;
   };
 
@@ -68,7 +68,7 @@ class IoThread {
   // On this thread:
   void adopt(boost::asio::ip::tcp::socket socket);
   void begin_drain();
-  // Delivers what lies in the mailbox. Called at the end of every event.
+  // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
   void forget(uint64_t connection);
 

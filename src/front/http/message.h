@@ -1,7 +1,7 @@
-// What passes between the HTTP server and the code that answers: requests with their body, responses in pieces.
+// The interface between the HTTP server and the code that answers: requests with their body, responses in pieces.
 //
-// A Request's texts belong to the connection and live until handle() returns; its body lives as long as it is held.
-// Values; a Responder may be used once, from any thread.
+// A Request's texts belong to the connection and live until handle() returns; its body lives as long as it is held. Values; a
+// Responder may be used once, from any thread.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Response {
   bool has_inference_length = false;                   // send Inference-Header-Content-Length = inference_length
   size_t inference_length = 0;
   std::string text;                                 // first part of the body
-  std::vector<std::span<const std::byte>> blobs;    // the rest of it, sent from where it lies
+  std::vector<std::span<const std::byte>> blobs;    // the rest of it, sent without copying
   std::vector<std::shared_ptr<const void>> owners;  // keep the blobs' memory
   bool close = false;                               // close the connection after this answer
 };
@@ -49,14 +49,14 @@ struct Response {
 // Where finished answers go: the I/O thread that owns the connection.
 class CompletionQueue;
 
-// The place of a request that waits for its answer.
+// The slot of a request that waits for its answer.
 struct ReplyTo {
   const std::shared_ptr<CompletionQueue>& mailbox;
   uint64_t connection = 0;
 };
 
-// An answer in the making. Runs on the connection's thread, so that the calling (worker) thread is free at once. If the
-// answer would take that thread too long: nullopt, and a Responder made from the argument answers when it is done.
+// A deferred answer. Runs on the connection's thread, so that the calling (worker) thread is free at once. If the answer would
+// take that thread too long: nullopt, and a Responder made from the argument answers when it is done.
 using Finish = std::function<std::optional<Response>(const ReplyTo&)>;
 
 class Responder {
@@ -88,7 +88,7 @@ class Handler {
 Response error_response(int status, std::string_view message);
 // With the protocol's status for the error.
 Response error_response(const Error& error);
-// Of a body that cannot be decoded: HTTP has words of its own for what it refuses.
+// For an undecodable body: HTTP has its own status codes for refusals.
 Response refusal_of_body(const Error& error);
 
 }  // namespace ridge::front::http

@@ -26,7 +26,7 @@ void join(std::optional<std::string>& list, string_view value) {
     list.emplace(plain(value));
 }
 
-// Keeps what the connection needs and drops every other field: no container of headers is ever built.
+// Keeps only the fields that the connection needs: never builds a container of headers.
 class Collector final : public beast::http::basic_parser<true> {
  public:
   explicit Collector(Head& head) : head_(head) {
@@ -42,7 +42,7 @@ class Collector final : public beast::http::basic_parser<true> {
   uint64_t received() const { return received_; }
   const char* problem() const { return problem_; }
   int codings() const { return codings_; }
-  // Beast looks for the end of the line before it looks at what comes first, and would wait for it in vain.
+  // Beast searches for the end of the line before it checks the first bytes, and would wait for it in vain.
   bool misses_line_end(std::string_view rest) const {
     return after_chunk_ && rest.substr(0, 2) != std::string_view("\r\n").substr(0, rest.size());
   }

@@ -15,7 +15,7 @@
 
 namespace ridge::front::http {
 
-// What the connection needs from the head of a request.
+// The connection's needs from the head of a request.
 struct Head {
   Method method = Method::kOther;
   std::string target;
@@ -40,7 +40,7 @@ class RequestParser {
 
   // Ready for the next request.
   void reset();
-  // Feeds the head; `input` starts with what was not consumed before. kHead: head() is complete.
+  // Feeds the head; `input` starts with the unconsumed rest. kHead: head() is complete.
   Step feed_head(std::string_view input);
   // Feeds a chunked body after kHead. kMessage: trailers and all have been read. Content beyond `limit` [bytes] is
   // counted and dropped.

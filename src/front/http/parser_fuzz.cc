@@ -1,4 +1,4 @@
-// Any bytes, cut anywhere, are requests, an error, or the beginning of something; both ways of cutting agree.
+// Any bytes, in any pieces, are requests, an error, or an incomplete request; both ways of splitting agree.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +14,7 @@ using namespace ridge::front::http;
 
 namespace {
 
-// What a connection makes of `input` when it comes in pieces of `piece` bytes: one word per request, or "bad".
+// A connection's result for `input` in pieces of `piece` bytes: one word per request, or "bad".
 std::string story(std::string_view input, size_t piece) {
   RequestParser parser(4096);
   std::string told;
@@ -54,8 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0 || size > 4000) return 0;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::string whole = story(text, text.size() + 1), cut = story(text, 1 + data[0] % 16);
-  bool bad =
-      whole.ends_with(" bad") || cut.ends_with(" bad");  // a fault may be seen earlier in one way than in the other
+  bool bad = whole.ends_with(" bad") ||
+             cut.ends_with(" bad");  // an error may be detected earlier in one way than in the other
   if (!bad && whole != cut) std::abort();
   Body decoded;
   static_cast<void>(

@@ -15,7 +15,7 @@ namespace ridge::front::http {
 Result<serve::RegionRequest> read_region_request(serve::RegionKind kind, const std::string& name,
                                                  std::string_view body);
 
-// The answer to a status request: what was registered, without handles.
+// The answer to a status request: the registered regions, without handles.
 Json region_status(std::span<const serve::RegionRequest> regions);
 
 }  // namespace ridge::front::http

@@ -27,7 +27,7 @@ Result<Json> read_parameters(std::string_view body) {
   return Json(std::move(*found));
 }
 
-// A file's place below the model's folder: relative, and going nowhere else.
+// A file's path below the model's folder: relative, and never outside it.
 bool is_safe_path(std::string_view path) {
   if (path.empty() || path.size() > kLongestPath || path.find('\0') != std::string_view::npos ||
       path.find('\\') != std::string_view::npos)

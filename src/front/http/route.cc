@@ -21,7 +21,7 @@ int hex_value(char c) {
   return -1;
 }
 
-// nullopt: a '%' without two hexadecimal digits, or a NUL, which no name may hold.
+// nullopt: a '%' without two hexadecimal digits, or a NUL, which names must not contain.
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {

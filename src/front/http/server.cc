@@ -55,8 +55,8 @@ Status listen(tcp::acceptor& acceptor, const ServerOptions& options) {
 
 }  // namespace
 
-// The acceptor lives on the first thread and deals new connections out in turn: with few connections (a handful of
-// clients that keep theirs) the kernel's own sharding by hash would leave threads idle.
+// The first thread accepts and distributes new connections round-robin: with few connections (a handful of persistent clients)
+// the kernel's sharding by hash would leave threads idle.
 struct Server::Impl {
   ServerOptions options;
   std::shared_ptr<Handler> handler;

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Answers with method, target and body. Targets: "/later" answers from another thread, "/held" when told to, "/forget" never
+// Answers with method, target and body. Targets: "/later" answers from another thread, "/held" on request, "/forget" never
 // answers, "/big" answers 16 MiB.
 class Mirror final : public Handler {
  public:
@@ -42,7 +42,7 @@ class Mirror final : public Handler {
     });
   }
 
-  // Waits until `count` answers of "/later" have been given.
+  // Waits for `count` answers of "/later".
   void await_later(size_t count) {
     std::vector<std::jthread> threads;
     while (threads.size() < count) {
@@ -315,7 +315,7 @@ TEST(HttpServer, HoldsAThousandIdleConnections) {
 TEST(HttpServer, DrainDeliversAnswersAndClosesIdleConnectionsAtOnce) {
   auto mirror = std::make_shared<Mirror>();
   auto server = start({.threads = 2}, mirror);
-  // Connections are dealt out in turn: the last is on the busy one's thread.
+  // Connections are distributed round-robin: the last is on the busy one's thread.
   TestClient idle(server->port()), busy(server->port()), third(server->port()), beside(server->port());
   for (TestClient* client : {&idle, &third, &beside}) EXPECT_EQ(client->ask(get("/a"))->body, "/a|");
   busy.send(get("/held"));

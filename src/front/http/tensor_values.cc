@@ -73,7 +73,7 @@ bool read_value(const dom::element& value, T& result) {
       result = static_cast<T>(value.get_uint64().value_unsafe());
     else
       return false;
-    return std::isfinite(result);  // 1e300 is no FP32
+    return std::isfinite(result);  // 1e300 does not fit FP32
   } else {
     if (type == dom::element_type::INT64) {
       int64_t number = value.get_int64().value_unsafe();

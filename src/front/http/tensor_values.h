@@ -16,15 +16,15 @@ class element;
 
 namespace ridge::front::http {
 
-// Packed memory and what keeps it.
+// Packed memory and its owner.
 struct PackedTensor {
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
 };
 
-// A list of values, flat or nested in any way, in row-major order. Exactly as many as `shape` says; each fits `type`
-// without loss (integers are fine for floating point types). `json_size` [bytes] of the whole text bounds what is
-// allocated. The error does not name the tensor.
+// A list of values, flat or nested in any way, in row-major order. Exactly as many as `shape` says; each fits `type` without
+// loss (integers are fine for floating point types). `json_size` [bytes] of the whole text bounds the allocation. The error
+// does not name the tensor.
 Result<PackedTensor> pack_values(const simdjson::dom::element& values, DataType type, const Shape& shape,
                                  size_t json_size);
 

@@ -1,4 +1,4 @@
-// A client for tests: a blocking socket that sends exactly the bytes it is told to, and reads responses one by one.
+// A client for tests: a blocking socket that sends exactly the given bytes, and reads responses one by one.
 #pragma once
 
 #include <arpa/inet.h>
@@ -84,7 +84,7 @@ class TestClient {
     return !unread_.empty() || poll(&look, 1, 0) > 0;
   }
 
-  // Nothing more comes, and the server has closed its side.
+  // No more data, and the server has closed its side.
   bool at_end() { return unread_.empty() && !receive() && ended_; }
 
  private:

@@ -1,7 +1,7 @@
-// The binary interface of NVIDIA's driver (libcuda.so.1), as far as ridge calls it: our own declarations, so that no vendor
-// header is needed to build; tests/abi compares them with cuda.h.
-// Source: CUDA Driver API, https://docs.nvidia.com/cuda/cuda-driver-api/ (names, order of arguments, values; those of CUDA
-// 13.1, which are the same in every version that has the function).
+// The binary interface of NVIDIA's driver (libcuda.so.1), as far as ridge uses it: our own declarations, so that the build
+// needs no vendor header; tests/abi compares them with cuda.h. Source: CUDA Driver API,
+// https://docs.nvidia.com/cuda/cuda-driver-api/ (names, order of arguments, values; those of CUDA 13.1, the same in every
+// version with the function).
 #pragma once
 
 #include <cstddef>
@@ -100,7 +100,7 @@ constexpr unsigned kPortable = 1;       // of pinned memory: for all contexts
 constexpr unsigned kAttachGlobal = 1;   // of managed memory
 constexpr int kCaptureThreadLocal = 1;  // CUstreamCaptureMode
 constexpr int kReleaseThreshold = 4;    // CUmemPool_attribute; uint64_t [bytes]
-constexpr Device kCpu = -1;             // CU_DEVICE_CPU, where memory is prefetched to before CUDA 12.2
+constexpr Device kCpu = -1;             // CU_DEVICE_CPU, prefetch target for host memory before CUDA 12.2
 constexpr int kLocationDevice = 1;      // CUmemLocationType
 constexpr int kLocationHost = 2;
 constexpr unsigned kLazyPeerAccess = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
@@ -116,9 +116,10 @@ struct MemoryLocation {  // CUmemLocation
   int id;
 };
 
-// NEEDS(name, type), all there since CUDA 10.1, and MAY_HAVE(name, type): what is looked up. Of the latter an older driver lacks some:
-// cuDevicePrimaryCtxRelease_v2, cuGraphInstantiate_v2 and cuIpcOpenMemHandle_v2 came with CUDA 11.0 in place of the names without
-// number, the pools with 11.2, cuGraphInstantiateWithFlags and cuDeviceGetUuid_v2 with 11.4, cuMemPrefetchAsync_v2 with 12.2.
+// NEEDS(name, type), all present since CUDA 10.1, and MAY_HAVE(name, type): the functions to look up. An older driver lacks
+// some of the latter: cuDevicePrimaryCtxRelease_v2, cuGraphInstantiate_v2 and cuIpcOpenMemHandle_v2 replaced the unnumbered
+// names in CUDA 11.0, the pools came with 11.2, cuGraphInstantiateWithFlags and cuDeviceGetUuid_v2 with 11.4,
+// cuMemPrefetchAsync_v2 with 12.2.
 #define RIDGE_CUDA_FUNCTIONS(NEEDS, MAY_HAVE)                                                               \
   NEEDS(cuGetErrorName, int(int, const char**))                                                             \
   NEEDS(cuGetErrorString, int(int, const char**))                                                           \

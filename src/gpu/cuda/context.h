@@ -1,7 +1,7 @@
-// A GPU's primary context: what memory, streams and kernels of one GPU live in. Held while something is in it, shared with
-// other libraries of the process (cuBLASLt, engines).
+// A GPU's primary context: holds the memory, streams and kernels of one GPU. Kept while it is in use, shared with other
+// libraries of the process (cuBLASLt, engines).
 //
-// Handle: copies share it. Any thread may use it; what is made in it (CudaMemory, CudaStream, …) is used by one thread at a time.
+// Handle: copies share it. Any thread may use it; its objects (CudaMemory, CudaStream, …) are used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ struct Library;
 
 class CudaContext {
  public:
-  CudaContext() = default;  // of nothing: only to be assigned to
-  // Makes the context of the driver's device `device` if there is none yet; takes up to a second then.
+  CudaContext() = default;  // empty: only for assignment
+  // Creates the context of the driver's device `device` if there is none yet; takes up to a second then.
   static Result<CudaContext> retain(std::shared_ptr<const cuda::Library> library, int device);
 
-  // Makes it the calling thread's: before any call to the driver, which forgets it where another context was used since.
+  // Makes it the calling thread's: before any call to the driver, since another context may have been used meanwhile.
   Status use() const;
   const cuda::Library& library() const;
   int device() const;
-  // Of the GPU's memory, now; other processes' included [bytes].
+  // Of the GPU's memory, now; including other processes [bytes].
   Result<size_t> free_bytes() const;
 
  private:
@@ -49,7 +49,7 @@ class CudaHandle {
     return *this;
   }
   ~CudaHandle() {
-    // A GPU that is lost frees its memory by itself.
+    // A lost GPU frees its memory by itself.
     if (raw_ != Raw{} && context_.use()) destroy_(raw_);
   }
   Raw get() const { return raw_; }

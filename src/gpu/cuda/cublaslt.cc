@@ -18,7 +18,7 @@ struct CublasLt::State {
   CudaHandle<Handle> handle;
 };
 
-// How cuBLASLt is told about a precision.
+// cuBLASLt's types for a precision.
 struct GemmTypes {
   cublaslt::DataType input, result, scale;  // scale: of alpha and beta
   cublaslt::ComputeType compute;
@@ -57,7 +57,7 @@ GemmTypes types_of(const GemmProblem& problem) {
   return {};
 }
 
-// alpha and beta, in the type that the product scales by.
+// alpha and beta, in the scale type of the multiplication.
 struct Scale {
   double f64;
   float f32;
@@ -103,8 +103,8 @@ Result<CudaHandle<Handle>> CublasLtGemm::State::layout(cublaslt::DataType type, 
   return CudaHandle<Handle>(owner->context, made, library().cublasLtMatrixLayoutDestroy);
 }
 
-// The library thinks in columns: what lies row by row is to it the transposed matrix, and dᵀ = bᵀ · aᵀ. So b is its first
-// factor, as it lies (n × k) or, where it lies by columns, turned (k × n); a is its second (k × m), d its result (n × m).
+// The library is column-major: row-major data is the transposed matrix to it, and dᵀ = bᵀ · aᵀ. So b is its first factor, as
+// stored (n × k) or, if column-major, transposed (k × n); a is its second (k × m), d its result (n × m).
 Status CublasLtGemm::State::describe() {
   Handle made = nullptr;
   RIDGE_TRY(check("cublasLtMatmulDescCreate", library().cublasLtMatmulDescCreate(&made, types.compute, types.scale)));
@@ -120,8 +120,7 @@ Status CublasLtGemm::State::describe() {
   return {};
 }
 
-// FP8 values stand for themselves times a factor on the GPU; here 1. Sums stay in the tensor cores' own width, as every user of
-// FP8 runs them.
+// FP8 values have a scale factor on the GPU; here 1. Sums stay in the tensor cores' own width, as usual for FP8.
 Status CublasLtGemm::State::add_scale() {
   const float one = 1;
   RIDGE_ASSIGN(scale, CudaMemory::allocate(owner->context, sizeof one));

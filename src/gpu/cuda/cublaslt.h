@@ -1,4 +1,5 @@
-// NVIDIA's library of matrix multiplications (cuBLASLt), opened at run time: the best that the vendor's own kernels do on a GPU.
+// NVIDIA's library of matrix multiplications (cuBLASLt), opened at run time: the best rate of the vendor's own kernels on a
+// GPU.
 //
 // Handle: copies share the open library. A CublasLtGemm is move-only and used by one thread.
 #pragma once
@@ -20,7 +21,7 @@ namespace cublaslt {
 struct Library;
 }
 
-// One multiplication, ready to be queued as often as wanted.
+// One prepared multiplication, which can be queued repeatedly.
 class CublasLtGemm {
  public:
   CublasLtGemm(CublasLtGemm&& other) noexcept;
@@ -29,7 +30,7 @@ class CublasLtGemm {
   CublasLtGemm& operator=(const CublasLtGemm&) = delete;
   ~CublasLtGemm();
 
-  // Queues d = a · b. The memories live on the stream's GPU, hold at least bytes(), and live until the stream has passed it.
+  // Queues d = a · b. The memories are on the stream's GPU, hold at least bytes(), and live until the stream has passed it.
   Status queue(const CudaStream& stream, const CudaMemory& a, const CudaMemory& b, CudaMemory& d) const;
   // Tries every candidate of the library's heuristic `repeats` times and keeps the fastest; returns its time [s] of one
   // product. Waits for the stream.
@@ -53,7 +54,8 @@ class CublasLt {
   static Result<CublasLt> open(const CudaContext& context, const std::string& library = "", int newest = 1000);
 
   std::string version() const;  // "13.4.1"
-  // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such product for this GPU.
+  // `workspace_bytes`: on the GPU, for the library's own use. kUnsupported: the library has no such multiplication for this
+  // GPU.
   Result<CublasLtGemm> plan(const GemmProblem& problem, size_t workspace_bytes = size_t{32} << 20) const;
 
  private:

@@ -1,7 +1,7 @@
-// The binary interface of NVIDIA's library of matrix multiplications (cuBLASLt), as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build; tests/abi compares them with cublasLt.h.
-// Source: cuBLASLt API, https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h,
-// cublas_api.h and library_types.h of cuBLAS 13.4 (names, order of arguments, values, sizes of attributes).
+// The binary interface of NVIDIA's library of matrix multiplications (cuBLASLt), as far as ridge uses it: our own declarations,
+// so that the build needs no vendor header; tests/abi compares them with cublasLt.h. Source: cuBLASLt API,
+// https://docs.nvidia.com/cuda/cublas/#cublaslt-api-reference, and the public headers cublasLt.h, cublas_api.h and
+// library_types.h of cuBLAS 13.4 (names, order of arguments, values, sizes of attributes).
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ struct HeuristicResult {  // cublasLtMatmulHeuristicResult_t
   int reserved[4];
 };
 
-// NEEDS(name, type), all there since CUDA 11.0, and MAY_HAVE(name, type), which came with 11.4: what is looked up.
+// NEEDS(name, type), all present since CUDA 11.0, and MAY_HAVE(name, type), added in 11.4: the functions to look up.
 #define RIDGE_CUBLASLT_FUNCTIONS(NEEDS, MAY_HAVE)                                                                      \
   NEEDS(cublasLtGetVersion, size_t())                                                                                  \
   NEEDS(cublasLtCreate, int(Handle*))                                                                                  \

@@ -74,7 +74,7 @@ Result<gpu::Device> Cuda::device(size_t index) const {
   RIDGE_ASSIGN(const CudaContext primary, context(index));
   gpu::Device device;
   device.facts = facts()[index];
-  // Other programs may hold most of it.
+  // Other programs may use most of it.
   RIDGE_ASSIGN(const size_t free_bytes, primary.free_bytes());
   device.facts.largest_buffer_bytes = static_cast<int64_t>(free_bytes / 4);
   device.details = [gpu = devices_[index], version = driver_version_text()] {

@@ -1,8 +1,8 @@
-// NVIDIA's GPUs by the driver's library (libcuda.so.1), opened at run time: what they are, and their
-// contexts. Absent, without GPUs, too old and lost GPUs are values with a reason. Nothing of CUDA is needed to build ridge.
-// Not for how the GPUs fare (gpu/nvml/nvml.h).
+// NVIDIA's GPUs through the driver's library (libcuda.so.1), opened at run time: their properties and contexts. A missing or
+// old library, no GPUs and lost GPUs are values with a reason. The build needs nothing of CUDA. For the state of GPUs see
+// gpu/nvml/nvml.h.
 //
-// Thread-safe but for what is made of it, which is used by one thread at a time.
+// Thread-safe, except its objects, which are used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace ridge::gpu::cuda {
 
 struct CudaDevice {
-  std::string problem;  // why this GPU cannot be used; empty: it can. Numbers that could not be asked are then 0
+  std::string problem;  // why this GPU cannot be used; empty: it can. Unknown numbers are then 0
   std::string name;
   std::string pci_address;  // as in /sys/bus/pci/devices
   std::string uuid;         // "GPU-…"
@@ -29,7 +29,7 @@ struct CudaDevice {
   int64_t l2_bytes = 0;
   int64_t multiprocessors = 0;
   int64_t warp = 0;               // threads
-  int64_t threads_per_block = 0;  // at most, as the following
+  int64_t threads_per_block = 0;  // upper limit, like the following
   int64_t threads_per_multiprocessor = 0;
   int64_t registers_per_block = 0, registers_per_multiprocessor = 0;  // of 32 bits
   int64_t shared_bytes_per_block = 0, shared_bytes_per_block_opt_in = 0, shared_bytes_per_multiprocessor = 0;
@@ -53,7 +53,7 @@ class Cuda {
   static Result<Cuda> open(const std::string& library = "");
 
   const std::vector<CudaDevice>& devices() const { return devices_; }  // at least one
-  int driver_version() const { return driver_version_; }               // of CUDA, as the driver says it: 13010 is 13.1
+  int driver_version() const { return driver_version_; }               // of CUDA, in the driver's form: 13010 is 13.1
   std::string driver_version_text() const;                             // "13.1"
 
   std::vector<DeviceFacts> facts() const;  // of all of them

@@ -1,4 +1,4 @@
-// On a fake for NVIDIA's driver that runs kernels on the CPU and puts queued work off until it is waited for
+// On a fake of NVIDIA's driver that runs kernels on the CPU and delays queued work until it is waited for
 // (tests/support/fake_cuda.cc).
 #include "gpu/cuda/cuda.h"
 

@@ -14,7 +14,7 @@
 namespace ridge::gpu::cuda {
 namespace {
 
-// Asks for one thing after another; the first that fails is the device's problem.
+// Queries one property after another; the first failure is the device's problem.
 class Questioner {
  public:
   Questioner(const cuda::Library& library, CudaDevice& device) : library_(library), device_(device) {}
@@ -28,7 +28,7 @@ class Questioner {
     ask("cuDeviceGetAttribute", library_.cuDeviceGetAttribute(&value, which, device));
     return value;
   }
-  // One that a driver older than the attribute refuses.
+  // For attributes that an older driver refuses.
   int64_t attribute_or_none(cuda::Device device, int which) {
     int value = 0;
     return library_.cuDeviceGetAttribute(&value, which, device) == cuda::kSuccess ? value : 0;
@@ -52,7 +52,7 @@ void name_device(const cuda::Library& library, Questioner& questions, cuda::Devi
   if (!library.cuDeviceGetUuid) return;
   questions.ask("cuDeviceGetUuid", library.cuDeviceGetUuid(&gpu, device));
   result.uuid = "GPU-" + uuid_text(gpu.bytes);
-  // The newer function tells the instance's where the GPU is divided, else the GPU's.
+  // On a divided GPU the newer function returns the instance's, else the GPU's.
   if (library.cuDeviceGetUuid_v2 && library.cuDeviceGetUuid_v2(&instance, device) == cuda::kSuccess &&
       std::memcmp(&gpu, &instance, sizeof gpu) != 0)
     result.mig_uuid = "MIG-" + uuid_text(instance.bytes);

@@ -1,4 +1,4 @@
-// What NVIDIA's driver answers, in words: the driver's own name and text, and what to do about the usual ones. Pure.
+// The driver's error codes in words: the driver's own name and text, and a remedy for the usual ones. Pure.
 #pragma once
 
 #include "base/result.h"
@@ -7,8 +7,8 @@ namespace ridge::gpu::cuda {
 
 struct Library;
 
-// kExhausted: out of memory; kUnavailable: no GPU that could be used, or a lost one; kUnsupported: the driver or the GPU
-// cannot do that; kInvalid: the machine code or PTX is wrong; else kFailed.
+// kExhausted: out of memory; kUnavailable: no usable GPU, or a lost one; kUnsupported: the driver or the GPU cannot do that;
+// kInvalid: the machine code or PTX is wrong; else kFailed.
 Error cuda_error(const cuda::Library& library, const char* function, int code);
 
 // The call's outcome as a status.

@@ -45,7 +45,7 @@ Result<CudaMemory> CudaMemory::allocate(const CudaContext& context, size_t bytes
 
 namespace {
 
-// What the driver says of a handle is of little help, and its codes differ between versions.
+// The driver's errors about a handle are unspecific, and its codes differ between versions.
 Error not_shared(const cuda::Library& library, int code) {
   Error error = cuda_error(library, "cuIpcOpenMemHandle", code);
   if (error.code == Code::kFailed) error.code = Code::kInvalid;
@@ -101,7 +101,7 @@ Status CudaMemory::write(std::span<const std::byte> content, size_t at) {
   const cuda::Library& library = context().library();
   RIDGE_TRY(
       cuda_status(library, "cuMemcpyHtoD_v2", library.cuMemcpyHtoD_v2(address_ + at, content.data(), content.size())));
-  // The call may return when the driver has its own copy of the content, and our streams do not wait for the default one.
+  // The call may return once the driver has its own copy of the content, and our streams do not wait for the default one.
   return cuda_status(library, "cuStreamSynchronize", library.cuStreamSynchronize(nullptr));
 }
 

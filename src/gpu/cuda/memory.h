@@ -1,6 +1,6 @@
-// Memory of one kind (gpu/launch.h) beside a GPU, as raw bytes.
+// Memory of one kind (gpu/launch.h) for a GPU, as raw bytes.
 //
-// Move-only. One thread at a time, but for write() and read(), which any number may call.
+// Move-only. One thread at a time, except write() and read(), which any number may call.
 #pragma once
 
 #include <array>
@@ -21,28 +21,28 @@ using CudaShareHandle = std::array<char, 64>;  // opaque
 
 class CudaMemory {
  public:
-  // Its content is anything; kHost is 0, so that all its pages are there. kExhausted: not that much is free.
+  // Uninitialised; kHost is 0, so that all its pages exist. kExhausted: not enough is free.
   static Result<CudaMemory> allocate(const CudaContext& context, size_t bytes, MemoryKind kind = MemoryKind::kDevice);
 
-  // `bytes` of the memory that another process has given `handle` out for. That process must keep it until this is destroyed;
-  // it may write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or
-  // the GPU does not share memory between processes.
+  // `bytes` of the memory that another process exported as `handle`. That process must keep it until this is destroyed; it may
+  // write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or the
+  // GPU does not share memory between processes.
   static Result<CudaMemory> open_shared(const CudaContext& context, const CudaShareHandle& handle, size_t bytes);
-  // The handle of memory on the GPU, for other processes. Whoever has it can read and write the whole of it.
+  // The handle of memory on the GPU, for other processes. Its holders can read and write the whole of it.
   Result<CudaShareHandle> share() const;
 
   uint64_t address() const { return address_; }  // as kernels see it; 0: kHost
   size_t size() const { return size_; }          // [bytes]
-  // As the CPU sees it; empty for memory on the GPU.
+  // The CPU's view; empty for memory on the GPU.
   std::span<std::byte> bytes() const { return {host_, host_ == nullptr ? 0 : size_}; }
 
-  // Copies from and to the CPU's memory and waits. Waits for no other stream: what has been queued must have ended.
+  // Copies from and to the CPU's memory and waits. Does not wait for other streams: queued work must have ended.
   Status write(std::span<const std::byte> content, size_t at = 0);
   Status read(std::span<std::byte> content, size_t at = 0) const;
 
  private:
   friend class CudaStream;
-  CudaHandle<uint64_t> on_device_;  // kDevice, kUnified and what a stream allocated
+  CudaHandle<uint64_t> on_device_;  // kDevice, kUnified and stream allocations
   CudaHandle<void*> pinned_;
   Buffer pageable_;
   uint64_t address_ = 0;

@@ -51,7 +51,7 @@ class OwnedProgram {
   nvrtc::Program program_;
 };
 
-// The number before `unit` in a line such as "Used 13 registers, 1024 bytes smem"; 0 where the unit is not named.
+// The number before `unit` in a line such as "Used 13 registers, 1024 bytes smem"; 0 if the unit is missing.
 int number_before(std::string_view line, std::string_view unit) {
   size_t at = line.find(unit);
   if (at == std::string_view::npos) return 0;
@@ -98,7 +98,7 @@ Result<Nvrtc> Nvrtc::open(const std::string& path, int newest) {
     if (major <= newest) names.insert(names.begin(), fmt::format("libnvrtc.so.{}", major));
   RIDGE_ASSIGN(auto library, open_table<nvrtc::Library>(path, "RIDGE_NVRTC", names, "NVIDIA's run-time compiler",
                                                         {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"}));
-  library->file.leak();  // what it allocates when it is loaded it does not give back when it is unloaded
+  library->file.leak();  // unloading does not free its allocations
   int major = 0, minor = 0, count = 0;
   if (int code = library->nvrtcVersion(&major, &minor); code != nvrtc::kSuccess)
     return nvrtc_error(*library, "nvrtcVersion", code);

@@ -1,6 +1,6 @@
 // NVIDIA's run-time compiler (NVRTC), opened at run time: CUDA source in, machine code for one generation of chips out. It
-// needs neither a GPU nor a driver, so what is compiled here can be checked on any machine.
-// Not for running anything. Thread-safe, as the library itself is.
+// needs neither a GPU nor a driver, so compilation can be checked on any machine. Does not run anything. Thread-safe, like the
+// library itself.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace nvrtc {
 struct Library;
 }
 
-// What the assembler gave to one kernel.
+// The assembler's resources of one kernel.
 struct CudaKernelUse {
   std::string name;
   int registers = 0;     // per thread
@@ -28,15 +28,15 @@ struct CudaProgram {
   std::string machine_code;  // CUBIN; for the one architecture only
   std::string ptx;           // assembly; a newer driver compiles it for newer chips
   std::vector<CudaKernelUse> kernels;
-  std::string log;  // of the compiler: warnings, and what `kernels` was read from
+  std::string log;  // of the compiler: warnings, and the source of `kernels`
 };
 
 // Move-only owner of the open library.
 class Nvrtc {
  public:
   // `library`: a path; empty: the environment variable RIDGE_NVRTC, else libnvrtc of CUDA 13, 12 or 11.2 by the loader's
-  // search, then in python's packages (nvidia-cuda-nvrtc), none newer than `newest`: a driver loads no machine code of a later CUDA than its own. The error says whether there
-  // is none (kNotFound) or it is too old (kUnsupported).
+  // search, then in python's packages (nvidia-cuda-nvrtc), none newer than `newest`: a driver loads no machine code of a later
+  // CUDA than its own. The error says whether there is none (kNotFound) or it is too old (kUnsupported).
   static Result<Nvrtc> open(const std::string& library = "", int newest = 1000);
 
   Nvrtc(Nvrtc&& other) noexcept;
@@ -45,9 +45,9 @@ class Nvrtc {
   Nvrtc& operator=(const Nvrtc&) = delete;
   ~Nvrtc();
 
-  const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, …: what it compiles for
+  const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, …: its target architectures
 
-  // `architecture`: 89 means sm_89. `name` stands in the log. A wrong source is kInvalid, with the compiler's log.
+  // `architecture`: 89 means sm_89. `name` appears in the log. A wrong source is kInvalid, with the compiler's log.
   Result<CudaProgram> compile(const std::string& source, const std::string& name, int architecture) const;
 
  private:
@@ -57,7 +57,7 @@ class Nvrtc {
   std::vector<int> architectures_;
 };
 
-// Reads the assembler's report (ptxas -v) out of a log. Kernels in their order; a log without a report gives none.
+// Reads the assembler's report (ptxas -v) from a log. Kernels in their order; none for a log without a report.
 std::vector<CudaKernelUse> kernel_uses(const std::string& log);
 
 }  // namespace ridge::gpu::cuda

@@ -1,6 +1,6 @@
-// The binary interface of NVIDIA's run-time compiler (NVRTC), as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build; tests/abi compares them with nvrtc.h.
-// Source: NVRTC documentation, https://docs.nvidia.com/cuda/nvrtc/ (names, order of arguments, result codes).
+// The binary interface of NVIDIA's run-time compiler (NVRTC), as far as ridge uses it: our own declarations, so that the build
+// needs no vendor header; tests/abi compares them with nvrtc.h. Source: NVRTC documentation,
+// https://docs.nvidia.com/cuda/nvrtc/ (names, order of arguments, result codes).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ using Program = ProgramObject*;
 constexpr int kSuccess = 0;      // nvrtcResult
 constexpr int kCompilation = 6;  // the source is wrong: the log says where
 
-// NEEDS(name, type): what is looked up, all there since CUDA 11.2.
+// NEEDS(name, type): the functions to look up, all present since CUDA 11.2.
 #define RIDGE_NVRTC_FUNCTIONS(NEEDS)                                                                              \
   NEEDS(nvrtcGetErrorString, const char*(int))                                                                    \
   NEEDS(nvrtcVersion, int(int*, int*))                                                                            \

@@ -7,7 +7,7 @@
 namespace ridge::gpu::cuda {
 namespace {
 
-// Brought by ./dev setup from the wheel that ./versions pins; without it these tests would prove nothing.
+// Installed by ./dev setup from the wheel pinned in ./versions; without it these tests would prove nothing.
 Result<Nvrtc> compiler() {
   const char* folder = std::getenv("RIDGE_DEPS");
   return Nvrtc::open(std::string(folder ? folder : ".deps") + "/nvrtc/libnvrtc.so");

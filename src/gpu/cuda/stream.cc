@@ -152,7 +152,7 @@ Result<CudaMemory> CudaStream::allocate(size_t bytes) const {
   memory.size_ = bytes;
   Status allocated = check("cuMemAllocAsync", library.cuMemAllocAsync(&memory.address_, bytes, handle()));
   if (!allocated) return wrap(allocated.error(), fmt::format("{} bytes of the pool", bytes));
-  // Where it is not released it is freed at once.
+  // Without a release it is freed at once.
   memory.on_device_ = CudaHandle<uint64_t>(context(), memory.address_, library.cuMemFree_v2);
   return memory;
 }

@@ -1,7 +1,7 @@
-// What is queued on a GPU: a stream runs in order, several beside each other; events say when; graphs are queued whole.
+// Work queued on a GPU: a stream runs in order, several run in parallel; events mark points in time; graphs are queued whole.
 //
-// Everything here only queues; `synchronize` waits, and reports what went wrong meanwhile. Memory that is handed in must live
-// until then. Move-only. One thread at a time; one capture at a time per thread.
+// Everything here only queues; `synchronize` waits, and reports errors. Memory passed in must live until then. Move-only. One
+// thread at a time; one capture at a time per thread.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace ridge::gpu::cuda {
 class CudaEvent {
  public:
   static Result<CudaEvent> create(const CudaContext& context);
-  Status synchronize() const;  // waits until the stream has come to it
-  // From `begin` to this, both recorded and passed; to about half a microsecond.
+  Status synchronize() const;  // waits until the stream has reached it
+  // From `begin` to this, both recorded and reached; to about half a microsecond.
   Result<double> seconds_since(const CudaEvent& begin) const;
 
  private:
@@ -29,7 +29,7 @@ class CudaEvent {
   CudaHandle<void*> event_;
 };
 
-// Work made ready as a whole.
+// Work prepared as a whole.
 class CudaGraph {
  private:
   friend class CudaStream;
@@ -42,12 +42,12 @@ class CudaStream {
   static Result<CudaStream> create(const CudaContext& context);
 
   Status synchronize() const;
-  Result<bool> passed() const;  // whether all that was queued has ended; waits for nothing
+  Result<bool> passed() const;  // whether all queued work has ended; does not wait
   Status record(const CudaEvent& event) const;
-  Status wait(const CudaEvent& event) const;  // before what is queued next
+  Status wait(const CudaEvent& event) const;  // before subsequently queued work
 
-  // Copies from and to the CPU's memory. From pinned memory they run beside other work; from other memory the
-  // driver may copy before the call returns.
+  // Copies from and to the CPU's memory. From pinned memory they overlap other work; from other memory the driver may copy
+  // before the call returns.
   Status write(CudaMemory& to, std::span<const std::byte> from, size_t at = 0) const;
   Status read(std::span<std::byte> to, const CudaMemory& from, size_t at = 0) const;
   Status copy(CudaMemory& to, const CudaMemory& from, size_t bytes, size_t at = 0) const;  // on the GPU; `at` of both
@@ -56,14 +56,14 @@ class CudaStream {
   // `arguments`: pointers to the values, as the kernel declares them; read before the call returns.
   Status launch(const CudaKernel& kernel, Extent blocks, Extent threads, std::span<void*> arguments,
                 size_t dynamic_shared_bytes = 0) const;
-  // What `queue` queues on this stream becomes a graph instead of being run.
+  // Records what `queue` queues on this stream as a graph instead of running it.
   Result<CudaGraph> capture(const std::function<Status()>& queue) const;
   Status launch(const CudaGraph& graph) const;
 
-  // Memory of the GPU's default pool, in this stream's order: cheap where a former allocation has been given back. kUnsupported:
-  // the driver or the GPU has no pools. Memory that is not released must no longer be in use when it ends.
+  // Memory of the GPU's default pool, in this stream's order: cheap after an earlier release. kUnsupported: the driver or the
+  // GPU has no pools. Unreleased memory must no longer be in use at its end.
   Result<CudaMemory> allocate(size_t bytes) const;
-  Status release(CudaMemory memory) const;  // of what was allocated here
+  Status release(CudaMemory memory) const;  // of an allocation made here
   // Moves managed memory to the GPU, or back. kUnsupported: not on this GPU.
   Status prefetch(const CudaMemory& memory, bool to_gpu) const;
 
@@ -75,7 +75,7 @@ class CudaStream {
   CudaHandle<void*> stream_;
 };
 
-// How many bytes the GPU's default pool keeps for later when they are given back; nothing unless this was called.
+// Bytes that the GPU's default pool retains after release; 0 unless this was called.
 Status keep_in_pool(const CudaContext& context, size_t bytes);
 
 }  // namespace ridge::gpu::cuda

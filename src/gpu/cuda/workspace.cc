@@ -14,7 +14,7 @@
 
 namespace ridge::gpu::cuda {
 
-// A launch with what the driver wants in the place of its arguments.
+// A launch with the driver's arguments in place of its own.
 class CudaWorkspace::ReadyLaunch {
  public:
   ReadyLaunch(const Launch& launch, const CudaKernel& kernel)
@@ -24,7 +24,7 @@ class CudaWorkspace::ReadyLaunch {
       pointers_[i] = &values_[i];
     }
   }
-  // Buffers may have got other memory since the last time.
+  // Buffers may have been reallocated since the last time.
   Status on(const CudaStream& stream, std::span<const CudaBuffer> buffers) {
     for (size_t i = 0; i < values_.size(); ++i)
       if (const auto* number = std::get_if<BufferNumber>(&launch_->arguments[i]))
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Workspace>> CudaWorkspace::open(const CudaContext& contex
 }
 
 CudaWorkspace::~CudaWorkspace() {
-  for (const Queue& one : queues_) (void)one.stream.synchronize();  // what it says is of no use any more
+  for (const Queue& one : queues_) (void)one.stream.synchronize();  // its result no longer matters
 }
 
 Status CudaWorkspace::build(const std::string& source) {
@@ -168,7 +168,7 @@ Status CudaWorkspace::copy(const CudaStream& on, const Copy& copy) {
   if (from_host && to_host) return Error{Code::kInvalid, "a copy from host memory to host memory needs no device"};
   if (!from_host && !to_host) return on.copy(memory(copy.to), from.memory, bytes, at);
   if (from.kind == MemoryKind::kUnified || to.kind == MemoryKind::kUnified) {
-    // The host itself touches what both see, when nothing on the GPU does.
+    // The host itself writes or reads unified memory while the GPU is idle.
     RIDGE_TRY(on.synchronize());
     std::ranges::copy(from.memory.bytes().subspan(at, bytes), to.memory.bytes().subspan(at, bytes).begin());
     return {};
@@ -182,13 +182,13 @@ Status CudaWorkspace::renew(const CudaStream& on, const Reallocate& renew) {
   if (buffer.kind != MemoryKind::kDevice)
     return Error{Code::kInvalid, "only device memory can be reallocated during the work"};
   if (renew.pooled && !pool_keeps_) {
-    // Else the pool returns all of it to the driver whenever the stream is waited for.
+    // Else the pool returns all of it to the driver at every synchronisation.
     RIDGE_TRY(keep_in_pool(context_, std::numeric_limits<size_t>::max()));
     pool_keeps_ = true;
   }
   const size_t bytes = buffer.memory.size();
   if (buffer.pooled) RIDGE_TRY(on.release(std::move(buffer.memory)));
-  buffer.memory = CudaMemory();  // what came from the driver goes back to it here
+  buffer.memory = CudaMemory();  // driver allocations are released here
   buffer.pooled = renew.pooled;
   RIDGE_ASSIGN(buffer.memory, renew.pooled ? on.allocate(bytes) : CudaMemory::allocate(context_, bytes));
   return {};
@@ -228,7 +228,7 @@ Result<LaunchTime> CudaWorkspace::run(std::span<const Step> steps, int repeats) 
   }
   const CudaStream& first = queues_.front().stream;
   const bool by_device = timing_ == Timing::kByDevice;
-  std::set<const CudaStream*> used;  // to wait for an idle one takes time too
+  std::set<const CudaStream*> used;  // waiting for an idle one takes time too
   if (by_device) used.insert(&first);
   for (const ReadyStep& step : all) used.insert(step.stream);
   LaunchTime time;

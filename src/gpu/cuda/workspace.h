@@ -21,18 +21,18 @@ namespace ridge::gpu::cuda {
 
 class CudaWorkspace final : public Workspace {
  public:
-  // `newest_cuda`: major number of the driver's CUDA, which NVRTC and cuBLASLt must not be newer than.
+  // `newest_cuda`: major number of the driver's CUDA, the upper limit for NVRTC and cuBLASLt.
   static Result<std::unique_ptr<Workspace>> open(const CudaContext& context, const CudaDevice& device, int newest_cuda,
                                                  Timing timing);
-  // What was queued when a step failed may still use buffers and kernels.
+  // Work queued before a failed step may still use buffers and kernels.
   ~CudaWorkspace() override;
 
-  // By way of PTX where NVRTC (RIDGE_NVRTC) does not know the GPU.
+  // Through PTX if NVRTC (RIDGE_NVRTC) does not know the GPU.
   Status build(const std::string& source) override;
   Result<BufferNumber> add_bytes(size_t size, MemoryKind kind) override;
   Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at) override;
   Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at) override;
-  // Queue 0 is what the device times.
+  // The device times queue 0.
   Result<LaunchTime> run(std::span<const Step> steps, int repeats) override;
   Result<Recording> record(std::span<const Launch> launches, int times) override;
   Result<GemmPlan> plan(const GemmProblem& problem) override;
@@ -43,14 +43,14 @@ class CudaWorkspace final : public Workspace {
     MemoryKind kind;
     CudaMemory memory;
     bool pooled = false;
-    // Where the host reads and writes at any time; empty: kDevice, kUnified.
+    // Memory that the host reads and writes at any time; empty: kDevice, kUnified.
     std::span<std::byte> host() const {
       return kind == MemoryKind::kHost || kind == MemoryKind::kPinned ? memory.bytes() : std::span<std::byte>();
     }
   };
   struct Queue {
     CudaStream stream;
-    CudaEvent given;  // what others wait for
+    CudaEvent given;  // others wait for it
   };
   struct PlannedGemm {
     GemmProblem problem;
@@ -65,7 +65,7 @@ class CudaWorkspace final : public Workspace {
   Result<Queue*> queue(size_t number);
   Result<CudaKernel*> kernel(const std::string& name);
   Result<PlannedGemm*> planned(const GemmProblem& problem);
-  // With all that need not be looked up while the clock runs.
+  // With everything resolved before the clock runs.
   Result<ReadyLaunch> ready(const Launch& launch);
   Result<ReadyStep> ready(const Step& step);
   Status start(ReadyStep& step);

@@ -1,4 +1,4 @@
-// On a fake for NVIDIA's driver that runs kernels on the CPU and puts queued work off until it is waited for
+// On a fake of NVIDIA's driver that runs kernels on the CPU and delays queued work until it is waited for
 // (tests/support/fake_cuda.cc).
 #include "gpu/cuda/workspace.h"
 
@@ -141,7 +141,7 @@ TEST(CudaWorkspace, TakesMemoryFromTheDriverAndFromThePoolInTurn) {
   });
 }
 
-// One queue brings data in, the other works on it when it has come.
+// One queue copies data in, the other processes it afterwards.
 TEST(CudaWorkspace, AQueueWaitsForAnother) {
   in_workspace("healthy", 256, [](Workspace& space, BufferNumber buffer) {
     auto zeros = space.add(std::vector<float>(256), MemoryKind::kPinned);
@@ -209,7 +209,7 @@ TEST(CudaWorkspace, SaysHowManyThreadsOfAKernelAreResident) {
   });
 }
 
-// Of CUDA 10: no pools, graphs cannot be made, the release of the primary context has its old name.
+// Of CUDA 10: no pools, no graphs, the release of the primary context has its old name.
 TEST(CudaWorkspace, WorksWithAnOldDriverButForWhatItLacks) {
   on_gpus("turing", [] {
     setenv("RIDGE_CUDA", test_support("libcuda-old.so.1").c_str(), 1);
@@ -230,7 +230,7 @@ TEST(CudaWorkspace, WorksWithAnOldDriverButForWhatItLacks) {
   });
 }
 
-// Everything above once more where it counts.
+// Repeats the important tests above.
 TEST(CudaWorkspace, WorksOnTheGpuOfThisMachine) {
   auto device = open_device("cuda:0");
   if (!device) GTEST_SKIP() << "no GPU here: " << device.error().message;

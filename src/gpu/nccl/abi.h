@@ -1,7 +1,7 @@
-// The binary interface of NVIDIA's library of collective operations (NCCL), as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build; tests/abi compares them with nccl.h.
-// Source: NCCL user guide, "NCCL API" (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html), and the public header nccl.h
-// of NCCL 2.32 (names, order of arguments, values; those of 2.4 and later are the same).
+// The binary interface of NVIDIA's library of collective operations (NCCL), as far as ridge uses it: our own declarations, so
+// that the build needs no vendor header; tests/abi compares them with nccl.h. Source: NCCL user guide, "NCCL API"
+// (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html), and the public header nccl.h of NCCL 2.32 (names, order
+// of arguments, values; those of 2.4 and later are the same).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace ridge::gpu::nccl {
 
 using Communicator = void*;  // ncclComm_t
-using Stream = void*;        // cudaStream_t, which is the driver's
+using Stream = void*;        // cudaStream_t, the driver's
 
 enum ResultCode : int {  // ncclResult_t
   kSuccess = 0,
@@ -28,8 +28,9 @@ enum ResultCode : int {  // ncclResult_t
 constexpr int kFloat32 = 7;  // ncclDataType_t
 constexpr int kSum = 0;      // ncclRedOp_t
 
-// NEEDS(name, type), all there since 2.4, and MAY_HAVE(name, type), which came with 2.13: what is looked up. The count of
-// ncclAllGather is of what each GPU sends, that of ncclReduceScatter of what each receives; ncclGetLastError takes any communicator.
+// NEEDS(name, type), all present since 2.4, and MAY_HAVE(name, type), added in 2.13: the functions to look up. The count of
+// ncclAllGather is each GPU's sent values, that of ncclReduceScatter each one's received; ncclGetLastError takes any
+// communicator.
 #define RIDGE_NCCL_FUNCTIONS(NEEDS, MAY_HAVE)                                                                        \
   NEEDS(ncclGetVersion, int(int*))                                                                                   \
   NEEDS(ncclGetErrorString, const char*(int))                                                                        \

@@ -71,7 +71,7 @@ Status NcclGroup::State::queue(const Member& member, Collective collective, size
   }
 }
 
-// One thread drives several GPUs: their calls are made as a group (NCCL user guide, "Group Calls"), which is ended in any case.
+// One thread drives several GPUs: their calls form a group (NCCL user guide, "Group Calls"), which is always ended.
 Status NcclGroup::State::queue(Collective collective, size_t bytes) {
   RIDGE_TRY(check("ncclGroupStart", library->ncclGroupStart()));
   Status queued;
@@ -81,7 +81,7 @@ Status NcclGroup::State::queue(Collective collective, size_t bytes) {
   return queued ? ended : queued;
 }
 
-// As NCCL's own tests wait: looking at streams and communicators again and again. An operation that a GPU does not join never ends.
+// Waits like NCCL's own tests: polls streams and communicators. An operation that a GPU does not join never ends.
 Status NcclGroup::State::wait() {
   for (bool all = false; !all;) {
     all = true;
@@ -106,7 +106,7 @@ Status NcclGroup::State::time(Collective collective, size_t bytes, int64_t repea
   return {};
 }
 
-// A communicator is of no more use after either.
+// A communicator is unusable after either.
 Status NcclGroup::State::leave() {
   for (const Member& member : members)
     if (aborted)
@@ -166,8 +166,8 @@ Status NcclGroup::within_patience(const char* doing, std::function<Status()> cal
   return *broken_;
 }
 
-// Who waits in our own code stops at once, and touches no communicator then. Who hangs in the library returns when its communicators
-// are aborted (NCCL user guide, "Fault Tolerance"), as do the kernels on the GPUs.
+// A thread waiting in our code stops at once, without touching a communicator. One hanging in the library returns when its
+// communicators are aborted (NCCL user guide, "Fault Tolerance"), as do the GPUs' kernels.
 void NcclGroup::abort(BoundedThread& call) {
   const Nanoseconds patience = std::min<Nanoseconds>(state_->patience, kMostForAborting);
   state_->aborted = true;

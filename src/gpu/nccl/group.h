@@ -1,7 +1,7 @@
-// GPUs of this machine that do collective operations together: a communicator, a stream and two buffers on each, driven by one thread.
+// GPUs of this machine for collective operations: a communicator, a stream and two buffers on each, driven by one thread.
 //
-// A library that hangs is waited for no longer than `patience`. Then the operation is aborted, the group is of no more use and every
-// further call says why; what does not return even then is left behind, with its memory, until the process ends.
+// Waits for a hanging library no longer than `patience`. Then the operation is aborted, the group becomes unusable and every
+// further call says why; a call that still does not return is abandoned, with its memory, until the process ends.
 //
 // Move-only. One thread.
 #pragma once
@@ -23,7 +23,7 @@ namespace ridge::gpu::nccl {
 
 class NcclGroup {
  public:
-  // Of different GPUs, at least one. The content of the buffers, `buffer_bytes` each, is anything.
+  // Of different GPUs, at least one. The buffers, `buffer_bytes` each, are uninitialised.
   static Result<NcclGroup> create(const Nccl& nccl, const std::vector<cuda::CudaContext>& gpus, size_t buffer_bytes,
                                   Nanoseconds patience);
   NcclGroup(NcclGroup&& other) noexcept;
@@ -34,26 +34,27 @@ class NcclGroup {
   size_t buffer_bytes() const;
   bool broken() const { return broken_.has_value(); }
 
-  // Does the operation `repeats` times, one after the other, on FP32 values from the first buffers to the second, summing up where it
-  // reduces; the root of a broadcast is the first GPU. `bytes` as NCCL's tests count: of the largest buffer that takes part, a multiple
-  // of 4, of all-gather and reduce-scatter of 4 · size(). Returns the time of all [s], by the host's clock, until every GPU is done.
+  // Runs the operation `repeats` times in sequence, on FP32 values from the first buffers to the second, summing where it
+  // reduces; the root of a broadcast is the first GPU. `bytes` as NCCL's tests count: of the largest buffer involved, a
+  // multiple of 4, for all-gather and reduce-scatter of 4 · size(). Returns the time of all [s], by the host's clock, until
+  // every GPU is done.
   Result<double> run(Collective collective, size_t bytes, int64_t repeats);
 
-  // Content of a GPU's first buffer, from `at` on; the values again and again until `bytes` are written.
+  // Content of a GPU's first buffer, from `at` on; repeats the values until `bytes` are written.
   Status fill(size_t gpu, std::span<const float> values, size_t bytes);
-  // Makes every value of a GPU's second buffer one that no sum is.
+  // Sets every value of a GPU's second buffer to one that is no sum.
   Status spoil(size_t gpu);
   Status read(size_t gpu, std::span<float> values, size_t at) const;  // of the second buffer, from byte `at` on
 
  private:
   struct State;
   explicit NcclGroup(std::shared_ptr<State> state);
-  // In a thread of its own, for at most `patience`.
+  // In its own thread, for at most `patience`.
   Status within_patience(const char* doing, std::function<Status()> call);
   void abort(BoundedThread& call);
 
   std::shared_ptr<State> state_;  // shared with calls that do not return
-  bool joined_ = false;           // there are communicators
+  bool joined_ = false;           // communicators exist
   std::optional<Error> broken_;
 };
 

@@ -1,4 +1,4 @@
-// NVIDIA's library of collective operations between GPUs (NCCL), opened at run time. What is done with it: gpu/nccl/group.h.
+// NVIDIA's library of collective operations between GPUs (NCCL), opened at run time. Used by gpu/nccl/group.h.
 //
 // Handle: copies share the open library. Immutable.
 #pragma once
@@ -20,9 +20,9 @@ const char* collective_name(Collective collective);  // "all-reduce", …
 
 class Nccl {
  public:
-  // `library`: a path; empty: the environment variable RIDGE_NCCL, else libnccl.so.2 by the loader's search, then in python's packages
-  // (nvidia-nccl-cu12, nvidia-nccl-cu13). The error says whether there is none, it may not be read (kNotFound), or it is too old
-  // (kUnsupported).
+  // `library`: a path; empty: the environment variable RIDGE_NCCL, else libnccl.so.2 by the loader's search, then in python's
+  // packages (nvidia-nccl-cu12, nvidia-nccl-cu13). The error says whether there is none, it is unreadable (kNotFound), or it is
+  // too old (kUnsupported).
   static Result<Nccl> open(const std::string& library = "");
 
   std::string version() const;  // "2.32.3"
@@ -37,7 +37,7 @@ class Nccl {
 // Of ncclGetVersion's number, nccl.h's NCCL_VERSION: 23203 is 2.32.3; up to 2.8 by thousands: 2708 is 2.7.8.
 std::string nccl_version_text(int number);
 
-// The call's outcome as a status, with the library's own last words.
+// The call's outcome as a status, with the library's last error text.
 Status nccl_status(const nccl::Library& library, const char* function, int code);
 
 }  // namespace ridge::gpu::nccl

@@ -1,4 +1,4 @@
-// On the fakes for NVIDIA's driver and for NCCL, which work on the CPU's memory.
+// On the fakes of NVIDIA's driver and NCCL, which use the CPU's memory.
 #include "gpu/nccl/nccl.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 constexpr std::chrono::seconds kPatience{2};
 constexpr size_t kValues = 6;
 
-// From now on NCCL is the fake that does what the script says; once per process.
+// From now on NCCL is the fake that follows the script; once per process.
 void play_nccl(const std::string& script) {
   const std::string file = testing::TempDir() + "nccl_" + std::to_string(getpid()) + ".txt";
   std::ofstream(file) << script << "\n";
@@ -47,7 +47,7 @@ Result<NcclGroup> group_of(size_t count, Nanoseconds patience = std::chrono::sec
   return group;
 }
 
-// What GPU `GPU` then has; NaN where nothing came.
+// The values received by GPU `gpu`; NaN where nothing arrived.
 std::vector<float> received(NcclGroup& group, Collective collective, size_t gpu) {
   std::vector<float> values(kValues);
   for (size_t i = 0; i < group.size(); ++i) EXPECT_TRUE(group.spoil(i).ok());

@@ -1,5 +1,5 @@
-// The binary interface of NVIDIA's management library, as far as ridge calls it: our own declarations, so that no
-// vendor header is needed to build; tests/abi compares them with nvml.h.
+// The binary interface of NVIDIA's management library, as far as ridge uses it: our own declarations, so that the build needs
+// no vendor header; tests/abi compares them with nvml.h.
 // Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/ (names, argument order, layout of structures).
 //
 // The library promises binary compatibility: a structure or signature changes only together with the _vN of a name.
@@ -12,7 +12,7 @@ namespace ridge::gpu::nvml {
 struct DeviceObject;
 using Device = DeviceObject*;  // belongs to the library
 
-// nvmlReturn_t; those that ridge tells apart.
+// nvmlReturn_t; those that ridge distinguishes.
 enum ReturnCode : int {
   kSuccess = 0,
   kUninitialized = 1,
@@ -69,7 +69,7 @@ enum ValueType : int {
   kUnsignedLong = 2,
   kUnsignedLongLong = 3
 };  // nvmlValueType_t, 2 and 3 alike here
-// NVLink 5: times the link left its work to be trained again, with or without success.
+// NVLink 5: number of retrainings of the link, with or without success.
 constexpr unsigned kFieldLinkRecoveries = 215;
 
 constexpr unsigned kMaxLinks = 36;  // NVML_NVLINK_MAX_LINKS of NVML 13; it was 18 and 6 before
@@ -110,7 +110,8 @@ enum SlowdownBit : uint64_t {
   kDisplayClock = 0x100,
 };
 
-// FUNCTION(name, type): what is looked up. All are optional but the first block: an older driver lacks the newer ones.
+// FUNCTION(name, type): the functions to look up. All are optional except the first block: an older driver lacks the newer
+// ones.
 #define RIDGE_NVML_REQUIRED(FUNCTION)                             \
   FUNCTION(nvmlInit_v2, int())                                    \
   FUNCTION(nvmlShutdown, int())                                   \

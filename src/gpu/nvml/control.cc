@@ -7,7 +7,7 @@
 namespace ridge::gpu::nvml {
 namespace {
 
-// Asks one function of a GPU to change something. `what`: what was tried, for the error.
+// Calls one function of a GPU that changes something. `what`: the attempt, for the error.
 template <typename Signature, typename... Arguments>
 Status change(const nvml::Library& library, int index, const std::string& what,
               const LibraryFunction<Signature>& function, Arguments... arguments) {

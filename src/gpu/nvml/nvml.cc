@@ -83,7 +83,7 @@ void read_mode(const Library& library, Reader& reader, Gpu& gpu) {
   gpu.persistence = flag(reader.number<int>(library.nvmlDeviceGetPersistenceMode));
   gpu.compute_mode = reader.number<int>(library.nvmlDeviceGetComputeMode);
   gpu.performance_state = reader.number<int>(library.nvmlDeviceGetPerformanceState);
-  // The same bits under the name that drivers had until 535.
+  // The same bits under their name in drivers before 535.
   gpu.slowdown_bits = library.nvmlDeviceGetCurrentClocksEventReasons
                           ? reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksEventReasons)
                           : reader.number<unsigned long long>(library.nvmlDeviceGetCurrentClocksThrottleReasons);
@@ -135,7 +135,7 @@ void read_clocks(const Library& library, Reader& reader, Gpu& gpu) {
   gpu.memory_clock_max_mhz = reader.number<unsigned>(library.nvmlDeviceGetMaxClockInfo, int{kMemoryClock});
 }
 
-// NVLink 5 counts recoveries as a field and no longer as an error counter of the link.
+// NVLink 5 counts recoveries in a field, no longer in an error counter of the link.
 Reading<int64_t> link_recoveries(const Library& library, Reader& reader, unsigned link) {
   Reading<int64_t> counted =
       reader.number<unsigned long long>(library.nvmlDeviceGetNvLinkErrorCounter, link, int{kLinkRecovery});
@@ -168,7 +168,7 @@ PeerLink read_link_to_peer(const Library& library, Reader& reader, unsigned inde
   return link;
 }
 
-// The library does not tell how many links there are: those are left out for which it knows no state.
+// The library does not report the number of links: links without a state are left out.
 void read_peer_links(const Library& library, Reader& reader, Gpu& gpu) {
   const auto& state = library.nvmlDeviceGetNvLinkState;
   int code = kFunctionNotFound, first_code = kFunctionNotFound;
@@ -184,7 +184,7 @@ void read_peer_links(const Library& library, Reader& reader, Gpu& gpu) {
     gpu.peer_links = static_cast<int64_t>(gpu.links.size());
 }
 
-// _v2 and _v3 fill the same structure; a library too old for both tells no processes.
+// _v2 and _v3 fill the same structure; a library too old for both reports no processes.
 void read_processes(const Library& library, Reader& reader, Gpu& gpu) {
   const auto& list = library.nvmlDeviceGetComputeRunningProcesses_v3 ? library.nvmlDeviceGetComputeRunningProcesses_v3
                                                                      : library.nvmlDeviceGetComputeRunningProcesses_v2;
@@ -193,7 +193,7 @@ void read_processes(const Library& library, Reader& reader, Gpu& gpu) {
   std::vector<ProcessInfo> processes(count);
   int code = list(reader.gpu(), &count, processes.data());
   if (code == kInsufficientSize) {
-    count += 16;  // room for those that start meanwhile
+    count += 16;  // for processes that start meanwhile
     processes.resize(count);
     code = list(reader.gpu(), &count, processes.data());
   }

@@ -1,7 +1,7 @@
-// NVIDIA's management library (NVML), opened at run time: what GPUs there are, how they fare, and their power limit and
-// locked clocks, which it can change. Absent, too old, without permission and lost GPUs are values with a reason.
-// Thread-safe, as the library itself is; a call into a broken driver may hang, so
-// ask from a child process (base/child_process.h) where that must not matter.
+// NVIDIA's management library (NVML), opened at run time: the GPUs, their state, and their power limit and locked clocks, which
+// it can change. A missing or old library, missing permission and lost GPUs are values with a reason. Thread-safe, like the
+// library itself; a call into a broken driver may hang, so call it in a child process (base/child_process.h) where that
+// matters.
 #pragma once
 
 #include <memory>
@@ -29,20 +29,20 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  Result<int> count() const;  // of GPUs that the driver knows, those it lost included
+  Result<int> count() const;  // of GPUs known to the driver, including lost ones
   // Everything about one GPU, 0 ≤ index < count(); takes some milliseconds.
   Gpu gpu(int index) const;
-  // What changes from second to second (use, memory, power, heat, clocks, slowdown) and who it is; the rest is not asked. For
-  // looking often: everything about a GPU takes a hundred questions and more with its links.
+  // Identity and fast-changing values (use, memory, power, heat, clocks, slowdown); nothing else is queried. For frequent
+  // sampling: all values of a GPU take a hundred queries, and more with its links.
   Gpu vitals(int index) const;
-  // All that the GPU has taken since the driver was loaded: GPU::energy_mj, asked alone.
+  // All energy that the GPU has used since the driver was loaded: GPU::energy_mj, queried alone.
   Reading<int64_t> energy_mj(int index) const;
   // The whole system: versions and all GPUs.
   GpuSystem system() const;
 
-  // Changes, which last until the driver lets go of the GPU; the driver allows them to administrators only. Errors say
-  // what was tried, NVML's answer and the remedy: kInvalid for a value that the GPU refuses, kUnsupported for a GPU or
-  // library that cannot, kUnavailable for the rest (no permission, lost GPU). NVML does not tell which clocks are locked.
+  // Changes, which last until the driver releases the GPU; only administrators may make them. Errors say what was tried, NVML's
+  // answer and the remedy: kInvalid for a value that the GPU refuses, kUnsupported for a GPU or library that cannot,
+  // kUnavailable for the rest (no permission, lost GPU). NVML does not report locked clocks.
   Status set_power_limit(int index, int64_t limit_mw) const;
   Status lock_clocks(int index, int64_t min_mhz, int64_t max_mhz) const;
   Status unlock_clocks(int index) const;
@@ -54,7 +54,7 @@ class Nvml {
   std::unique_ptr<nvml::Library> library_;
 };
 
-// Address as the library writes it ("00000000:3B:00.0") in the form of /sys/bus/pci/devices ("0000:3b:00.0").
+// Converts the library's address ("00000000:3B:00.0") to the form of /sys/bus/pci/devices ("0000:3b:00.0").
 std::string sysfs_pci_address(std::string_view library_address);
 
 }  // namespace ridge::gpu::nvml

@@ -99,7 +99,7 @@ std::string code_text(Code code) {
                                       : "other";
 }
 
-// What a GPU of the script answers to changes, and its limit and clock afterwards.
+// The answers of a scripted GPU to changes, and its limit and clock afterwards.
 std::string changed(const std::string& script, const std::function<Status(const Nvml&)>& change) {
   return answer_of<Nvml>("libnvidia-ml.so.1", "nvml", "RIDGE_FAKE_NVML", script, [&](const Nvml& nvml) {
     Status status = change(nvml);

@@ -32,7 +32,7 @@ GpuSlice read_slice(const Library& library, Device device, int index) {
   return slice;
 }
 
-// nvmlGpuTopologyLevel_t, in the words of nvidia-smi topo.
+// nvmlGpuTopologyLevel_t, in the terms of nvidia-smi topo.
 Reading<std::string> level_name(int level) {
   switch (level) {
     case kSameBoard: return std::string("X");

@@ -1,4 +1,4 @@
-// What NVML tells beyond a GPU's state: how GPUs meet on the bus, and the slices (MIG) of one. Private to gpu/.
+// NVML beyond a GPU's state: how GPUs are connected on the bus, and the slices (MIG) of one. Private to gpu/.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace ridge::gpu::nvml {
 Reading<std::string> architecture_name(const Reading<int64_t>& number);
 
 std::vector<GpuSlice> slices_of(const Library& library, Device gpu);
-// Of each two of `count` GPUs; empty where the library is too old to tell.
+// Of each two of `count` GPUs; empty if the library is too old.
 std::vector<GpuPair> pairs_of(const Library& library, int count);
 
 }  // namespace ridge::gpu::nvml

@@ -1,9 +1,9 @@
-// The functions of the OpenCL loader that ridge calls, with the types of Khronos' own headers (Debian: opencl-c-headers).
-// Everything that must be there is in every version since 1.1; shared virtual memory came with 2.0, moving it ahead of its use with 2.1.
+// The OpenCL loader's functions used by ridge, with the types of Khronos' own headers (Debian: opencl-c-headers). Required
+// functions exist in every version since 1.1; shared virtual memory came with 2.0, its prefetch with 2.1.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue, which every version has
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue, present in every version
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 

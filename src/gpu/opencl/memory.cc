@@ -1,7 +1,7 @@
-// The memory of an OpenCL workspace: buffers of each kind, and what moves between them.
+// The memory of an OpenCL workspace: buffers of each kind, and copies between them.
 //
-// Pinned memory is what CL_MEM_ALLOC_HOST_PTR gives, mapped once for good (OpenCL 1.2 specification, 5.2.1); the specification only hopes
-// that it is pinned.
+// Pinned memory is CL_MEM_ALLOC_HOST_PTR, mapped once permanently (OpenCL 1.2 specification, 5.2.1); the specification does not
+// guarantee that it is pinned.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -131,7 +131,7 @@ Status OpenClWorkspace::exchange(BufferNumber number, std::byte* memory, size_t 
 }
 
 Status OpenClWorkspace::write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at) {
-  // Only read from, as the direction says.
+  // Only read, by its direction.
   return exchange(buffer, const_cast<std::byte*>(content.data()), content.size(), at, true);
 }
 

@@ -15,7 +15,7 @@ namespace {
 // it in three bits, the function's.
 constexpr cl_device_info kNvidiaBus = 0x4008, kNvidiaSlot = 0x4009, kNvidiaDomain = 0x400A;
 
-// A text that the library tells by the usual pair of calls; empty where it does not.
+// A text from the library's usual pair of calls; empty if unavailable.
 template <typename Function, typename Object>
 std::string text_info(const Function& function, Object object, cl_uint what) {
   size_t size = 0;

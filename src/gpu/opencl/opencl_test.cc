@@ -1,4 +1,4 @@
-// On pocl, an implementation of OpenCL for CPUs, which ./dev setup brings.
+// On pocl, an implementation of OpenCL for CPUs, which ./dev setup installs.
 #include "gpu/opencl/opencl.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(OpenCl, TimesByTheHostAloneWhereItIsToldTo) {
   EXPECT_EQ(time->device_seconds, 0);
 }
 
-// What only CUDA has.
+// CUDA-only features.
 TEST(OpenCl, RefusesWhatItDoesNotHave) {
   auto space = first_workspace();
   ASSERT_TRUE(space) << space.error().message;
@@ -110,7 +110,7 @@ TEST(OpenCl, RefusesWhatItDoesNotHave) {
   EXPECT_EQ((*space)->run(std::vector<Step>{{WaitFor{0}, 1}}).error().code, Code::kUnsupported);
 }
 
-// Large memory of the host, which is gone at once when it is freed.
+// Large host memory, unmapped at once when it is freed.
 TEST(OpenCl, WhatWasQueuedBeforeAFailureEndsBeforeItsMemoryDoes) {
   const std::vector<float> content(16 << 20, 1.0F);
   auto space = first_workspace();

@@ -110,7 +110,7 @@ Status OpenClWorkspace::queue_all(std::span<const Step> steps, Events& events) {
 }
 
 Status OpenClWorkspace::finish() {
-  // All are sent off before the first is waited for, or they would run one after another.
+  // All are submitted before waiting for the first, or they would run in sequence.
   for (const OpenClObject<cl_command_queue>& one : queues_)
     if (cl_int code = library_->clFlush(one.get()); code != CL_SUCCESS) return opencl_error("clFlush", code);
   for (const OpenClObject<cl_command_queue>& one : queues_)

@@ -36,14 +36,14 @@ class OpenClWorkspace final : public Workspace {
  public:
   static Result<std::unique_ptr<Workspace>> open(std::shared_ptr<const Library> library, cl_device_id device,
                                                  bool unified_memory, Timing timing);
-  // What was queued before a step failed may still use buffers and the host's memory.
+  // Work queued before a failed step may still use buffers and the host's memory.
   ~OpenClWorkspace() override { [[maybe_unused]] Status ended = finish(); }
 
   Status build(const std::string& source) override;
   Result<BufferNumber> add_bytes(size_t size, MemoryKind kind) override;
   Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at) override;
   Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at) override;
-  // The device times launches, each by itself.
+  // The device times each launch separately.
   Result<LaunchTime> run(std::span<const Step> steps, int repeats) override;
 
  private:
@@ -53,10 +53,10 @@ class OpenClWorkspace final : public Workspace {
     size_t bytes = 0;
     OpenClObject<cl_mem> object;  // kDevice, kPinned
     Buffer pageable;              // kHost
-    // kPinned: where `object` is mapped, for as long as it lives; kUnified: the memory itself.
+    // kPinned: the mapping of `object`, valid for its lifetime; kUnified: the memory itself.
     std::unique_ptr<void, std::function<void(void*)>> address{nullptr, [](void*) {}};
 
-    // Where the host reads and writes at any time; nullptr: kDevice, kUnified.
+    // Memory that the host reads and writes at any time; nullptr: kDevice, kUnified.
     std::byte* host() {
       if (kind == MemoryKind::kPinned) return static_cast<std::byte*>(address.get());
       return kind == MemoryKind::kHost ? pageable.data() : nullptr;
@@ -67,37 +67,37 @@ class OpenClWorkspace final : public Workspace {
   OpenClWorkspace(std::shared_ptr<const Library> library, cl_device_id device, bool unified_memory, Timing timing)
       : library_(std::move(library)), device_(device), unified_memory_(unified_memory), timing_(timing) {}
 
-  // The queue of that number, made when it is first asked for.
+  // The queue of that number, created on first use.
   Result<cl_command_queue> queue(size_t number);
   // The kernel of that name, with its arguments set.
   Result<cl_kernel> kernel_for(const Launch& launch);
   Status set_argument(cl_kernel kernel, const Launch& launch, uint32_t index);
-  // Appends an event of what the device times.
+  // Appends an event for each timed command.
   Status queue_launch(const Launch& launch, cl_command_queue queue, Events& events);
   Status queue_all(std::span<const Step> steps, Events& events);
-  // Sends all that is queued on its way and waits for it.
+  // Submits all queued work and waits for it.
   Status finish();
 
   // memory.cc
   Result<OpenClBuffer> allocate(MemoryKind kind, size_t bytes);
-  // Queued, but for unified memory; `at` and `bytes` in both.
+  // Queued, except for unified memory; `at` and `bytes` in both.
   Status copy(cl_command_queue queue, const Copy& copy);
   Status prefetch(cl_command_queue queue, const Prefetch& prefetch);
   Status renew(const Reallocate& renew);
-  // Between a buffer and memory of the caller; done when it returns.
+  // Between a buffer and memory of the caller; complete on return.
   Status exchange(BufferNumber buffer, std::byte* memory, size_t bytes, size_t at, bool to_buffer);
-  // Has the host write or read unified memory, when what was queued before is done.
+  // Has the host write or read unified memory, after all work queued before.
   Status touch(cl_command_queue queue, std::byte* unified, std::byte* memory, size_t bytes, bool write);
 
   std::shared_ptr<const Library> library_;
   cl_device_id device_;
   bool unified_memory_;
   Timing timing_;
-  // In this order, so that what is made of something is released before it.
+  // In this order, so that dependents are released first.
   OpenClObject<cl_context> context_;
   std::vector<OpenClObject<cl_command_queue>> queues_;
   std::vector<OpenClBuffer> buffers_;
-  std::vector<OpenClBuffer> spare_;  // given back by Reallocate, to be taken again
+  std::vector<OpenClBuffer> spare_;  // released by Reallocate, for reuse
   OpenClObject<cl_program> program_;
   std::map<std::string, OpenClObject<cl_kernel>> kernels_;
 };

@@ -1,4 +1,4 @@
-// L03: loads from the beginning of a line, or across two lines.
+// L03: loads from the start of a line, or across two lines.
 #include <fmt/format.h>
 
 #include "lab/experiments/all.h"
@@ -8,7 +8,7 @@
 namespace ridge::lab::experiments {
 namespace {
 
-constexpr size_t kMargin = 32;  // floats behind the array, so that it can be read from an offset
+constexpr size_t kMargin = 32;  // floats behind the array, for reads from an offset
 
 Case aligned_copy(const Target& target, size_t count, std::string where) {
   Case work;

@@ -1,5 +1,5 @@
-// L14: attention by way of a table of all scores, or by tiles that never leave the chip; in FP32, and in FP16 and BF16, there by tiles on
-// the tensor cores too.
+// L14: attention through a table of all scores, or by tiles that stay on the chip; in FP32, FP16 and BF16, the latter two also
+// by tiles on the tensor cores.
 #include <fmt/format.h>
 
 #include <optional>
@@ -81,7 +81,7 @@ Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, si
   work.kernels = tensor ? "half warp_matrix attention attention_tensor" : format.texts;
   add_buffers(work, format, heads, count);
   work.tolerance = format.tolerance;
-  // Two products; the exponentials are not counted.
+  // Two products; exponentials are not counted.
   work.flops = 4.0 * static_cast<double>(heads * count * kHeadWidth * count);
   work.variants = {by_table(format, heads, count),
                    by_tiles("tiles", fmt::format("tiles_{}", format.suffix), kTileQueries, kTileQueries, heads, count)};
@@ -99,7 +99,7 @@ Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, si
   return work;
 }
 
-// Where there are no tensor cores they are played, for tests only.
+// Devices without tensor cores emulate them, for tests only.
 bool has_tensor_cores(const AttentionFormat& format, const Target& target) {
   if (format.tensor_from == kNoTensorCores) return false;
   return target.architecture > 0 ? target.architecture >= format.tensor_from : target.small;
@@ -129,7 +129,7 @@ std::vector<Case> attention_half_cases(const Target& target) {
   if (target.family == Family::kNative) return cases;
   for (const AttentionFormat& format : kHalves) {
     add_cases(cases, format, target);
-    if (!target.small && !target.cpu)  // beyond the claim's last figure: at least that
+    if (!target.small && !target.cpu)  // beyond the claim's upper figure: at least this much
       cases.push_back(
           attention_case(format, has_tensor_cores(format, target), 8, 4096, {Figure::kGain, 7.9, std::nullopt}));
   }

@@ -15,7 +15,7 @@ constexpr size_t kSmallestBlock = 32;
 }  // namespace
 
 std::vector<Case> block_size_cases(const Target& target) {
-  if (target.family == Family::kNative) return {};  // a CPU's loop has no blocks of threads
+  if (target.family == Family::kNative) return {};  // a CPU's loop has no thread blocks
   Case work;
   size_t count = floats_beyond_caches(target);
   work.title = fmt::format("{} scaled", size_text(count));

@@ -1,4 +1,4 @@
-// L04: neighbouring threads read neighbouring addresses, or addresses that lie apart.
+// L04: neighbouring threads read neighbouring addresses, or distant ones.
 #include <fmt/format.h>
 
 #include "lab/experiments/all.h"

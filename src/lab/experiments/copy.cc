@@ -5,7 +5,7 @@
 namespace ridge::lab::experiments {
 namespace {
 
-// The compiler must neither make a call of memcpy nor wider loads out of these loops.
+// The compiler must neither call memcpy nor widen the loads of these loops.
 #define RIDGE_AS_WRITTEN \
   __attribute__((noinline, optimize("no-tree-vectorize", "no-tree-loop-distribute-patterns", "no-tree-slp-vectorize")))
 
@@ -13,13 +13,13 @@ RIDGE_AS_WRITTEN void copy_float(const float* in, float* out, size_t count) {
   for (size_t i = 0; i < count; ++i) out[i] = in[i];
 }
 
-// GCC's vectors, read from and written to any address.
+// GCC's vectors, read and written at any address.
 template <size_t Bytes>
 struct VectorOf {
   typedef float Type __attribute__((vector_size(Bytes), aligned(4), may_alias));
 };
 
-// One function per width: what it is compiled for must be said at each.
+// One function per width: each states its compilation target.
 #define RIDGE_COPY(name, bytes, isa)                                                                   \
   RIDGE_AS_WRITTEN __attribute__((target(isa))) void name(const float* in, float* out, size_t count) { \
     using Vector = VectorOf<bytes>::Type;                                                              \

@@ -1,4 +1,4 @@
-// Copies on the CPU by loads and stores of a given width, each a loop of its own that the compiler does not widen.
+// Copies on the CPU by loads and stores of a given width, each in its own loop that the compiler does not widen.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// L09: neighbours that go different ways, or the same.
+// L09: neighbours that take different branches, or the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +23,12 @@ float positive_way(float x) {
   return x;
 }
 
-// On the CPU the ways are short: a wrong guess of the branch costs about as much as twenty additions.
+// On the CPU the branches are short: a misprediction costs about as much as twenty additions.
 void two_short_ways(std::span<const float> in, std::span<float> out) {
   for (size_t i = 0; i < in.size(); ++i) {
     float x = in[i];
     if (x < 0) {
-      asm volatile("" : "+x"(x));  // keeps the branch a branch
+      asm volatile("" : "+x"(x));  // prevents a branchless form
       out[i] = x * 0.5F - 1;
     } else {
       asm volatile("" : "+x"(x));

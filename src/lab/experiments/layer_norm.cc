@@ -1,4 +1,4 @@
-// L13: LayerNorm and Sigmoid, one after the other or in one.
+// L13: LayerNorm and Sigmoid, in sequence or fused.
 #include <fmt/format.h>
 
 #include <cmath>

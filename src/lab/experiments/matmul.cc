@@ -1,5 +1,5 @@
-// L07, L16: a matrix multiplication from memory, by tiles in shared memory, and by blocks in registers; on the CPU in three orders of
-// the same loops; and multiply-adds alone, which none can outrun.
+// L07, L16: a matrix multiplication from memory, by tiles in shared memory, and by blocks in registers; on the CPU in three
+// orders of the same loops; and multiply-adds alone, the upper limit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Variant matmul_kernel(std::string name, std::string kernel, size_t size, size_t 
   return variant;
 }
 
-// Kernel multiply_adds: chains of x · factor + offset, each in a register of its own.
+// Kernel multiply_adds: chains of x · factor + offset, each in its own register.
 void add_multiply_adds(Case& work, const Target& target) {
   const size_t blocks = target.small ? 1 : target.cpu ? 16 : 4096;
   const int steps = target.small ? 8 : 1024;
@@ -50,7 +50,7 @@ void add_multiply_adds(Case& work, const Target& target) {
   work.variants.push_back(std::move(variant));
 }
 
-// Of the loops that `ridge bench device` measures the CPU's FP32 peak with, the one of the widest vectors.
+// Among the loops that measure the CPU's FP32 peak for `ridge bench device`, the one with the widest vectors.
 void add_peak_loop(Case& work) {
   const limits::PeakKernel* widest = nullptr;
   for (const limits::PeakKernel* kernel : limits::peak_kernels_for(machine::this_isa()))

@@ -1,5 +1,5 @@
-// L15, L16: products by the tensor cores, of ours and of the vendor's library, against what the cores reach when nothing has to be
-// fetched.
+// L15, L16: matrix multiplications on the tensor cores, ours and the vendor library's, against the cores' rate without memory
+// access.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ enum TensorBuffer : size_t { kA, kB, kC, kAlone };
 struct TensorFormat {
   WordFormat format;
   const char* name;
-  const char* kernels;  // their names' end
+  const char* kernels;  // their names' suffix
   int architecture;     // the first that has it
   double claimed;       // share of the peak, at least
   Precision precision;
@@ -41,7 +41,7 @@ void add_product(Case& work, const TensorFormat& format, size_t size) {
   work.variants.push_back(std::move(variant));
 }
 
-// Products of ones in registers: each result is how many ones were added.
+// Multiplies ones in registers: each result is the number of ones added.
 void add_products_alone(Case& work, const TensorFormat& format, bool small) {
   const size_t blocks = small ? 1 : 2048;
   const int steps = small ? 2 : 256;
@@ -59,16 +59,16 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
   work.variants.push_back(std::move(variant));
 }
 
-// Ours use mma.sync. Hopper and the servers' Blackwell reach their full rate by other instructions (PTX ISA: wgmma, tcgen05), which the
-// vendor's library has: there what ours reach alone is no limit.
+// Ours use mma.sync. Hopper and server Blackwell reach their full rate with other instructions (PTX ISA: wgmma, tcgen05), which
+// the vendor's library uses: there our rate is no limit.
 bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 120; }
 
-// The vendor's own product, beside the cores alone, which is what the guides' shares speak of.
+// The vendor's product against the cores alone: the shares in the guides mean this.
 void add_library_product(Case& work, const TensorFormat& format, size_t size, int architecture) {
   Variant variant;
   variant.name = "vendor's library";
   const auto side = static_cast<int64_t>(size);
-  // Of FP16 and BF16 the result stays in FP32, as ours does.
+  // For FP16 and BF16 the result stays in FP32, like ours.
   variant.steps = {{gpu::Gemm{{kA}, {kB}, {kC}, {format.precision, side, side, side, true, true}}}};
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
@@ -111,7 +111,7 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
 
 std::vector<Case> matmul_tensor_cases(const Target& target) {
   if (target.family == Family::kNative) return {};
-  // Elsewhere the tensor cores are played, which is for checking only.
+  // Other devices emulate the tensor cores, for checking only.
   if (target.architecture == 0 && !target.small) return {};
   std::vector<Case> cases;
   for (const TensorFormat& format : kTensorFormats) {

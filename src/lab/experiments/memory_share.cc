@@ -1,4 +1,4 @@
-// L17: how much of what the memory can do a simple loop gets.
+// L17: the share of the memory bandwidth that a simple loop reaches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ enum ShareBuffer : size_t { kShareFirst, kShareSecond, kShareResult, kShareSums 
 constexpr float kFactorOfTriad = 0.5F;
 constexpr size_t kSumThreads = 256, kFloatsPerSum = 64;  // as in kernels/memory_share.cu
 
-// Reading alone: of the loops that `ridge bench device` measures this CPU's memory with, the one of the widest loads. Nothing
+// Read only: among the loops that measure this CPU's memory for `ridge bench device`, the one with the widest loads. Nothing
 // moves more.
 Variant reading_alone(size_t count) {
   const limits::MemoryKernel* widest = nullptr;

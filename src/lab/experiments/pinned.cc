@@ -1,4 +1,4 @@
-// L10: copies between host and device, from and to any memory or memory that stays in its place.
+// L10: copies between host and device, with pageable or pinned memory.
 #include <fmt/format.h>
 
 #include "lab/experiments/all.h"

@@ -13,7 +13,7 @@ constexpr size_t kLayers = 8, kPoolIn = 0, kPoolBetween = 1, kPoolOther = 2, kPo
 constexpr float kLayerFactor = 0.75F, kLayerOffset = 0.125F;
 enum class From { kDriver, kPool, kKept };
 
-// in → between → also between → between … → last; each layer first takes the memory that it writes.
+// in → between → also between → between … → last; each layer first allocates its output.
 Variant layers(std::string name, size_t count, From from) {
   Variant variant;
   variant.name = std::move(name);

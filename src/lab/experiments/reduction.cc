@@ -1,4 +1,4 @@
-// L09: a sum whose working threads are scattered over all warps, or together in few.
+// L09: a sum whose active threads are scattered over all warps, or gathered in few.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -23,7 +23,7 @@ std::vector<float> sums_of_blocks(std::span<const float> in) {
 }  // namespace
 
 std::vector<Case> reduction_cases(const Target& target) {
-  if (target.family == Family::kNative) return {};  // a loop has no threads that could be scattered
+  if (target.family == Family::kNative) return {};  // a loop has no threads to scatter
   Case work;
   size_t count = target.small ? 8 * kSummed : 1 << 22;
   work.title = fmt::format("{} summed in blocks of {}", size_text(count), kSummed);

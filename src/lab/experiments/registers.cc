@@ -25,7 +25,7 @@ std::vector<float> polynomials(std::span<const float> in, size_t apart) {
 }  // namespace
 
 std::vector<Case> registers_cases(const Target& target) {
-  if (target.family == Family::kNative) return {};  // a compiler gives one thread of the CPU all registers
+  if (target.family == Family::kNative) return {};  // a compiler gives one CPU thread all registers
   Case work;
   const size_t count = floats_beyond_caches(target), apart = count / kPolynomialValues;
   work.title = fmt::format("{} polynomials of {} values each", apart, kPolynomialValues);

@@ -1,4 +1,4 @@
-// L12: many small launches, or one that does the same.
+// L12: many small launches, or one equivalent launch.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ std::vector<Case> small_launches_cases(const Target& target) {
   work.expected = {after_steps(work.buffers[0], kLaunches)};
   work.tolerance = 1e-6;
   work.flops = 2.0 * kLaunches * kCount;
-  work.time_scope = TimeScope::kWhole;  // what lies between the kernels is what is asked about
+  work.time_scope = TimeScope::kWhole;  // the experiment measures the time between kernels
   Variant many, one;
   many.name = fmt::format("{} launches", kLaunches);
   many.launches = {launch_per_element("first_step", kCount, 256,

@@ -1,4 +1,4 @@
-// L11: copying in, computing and copying out, one after another or in parts by several queues.
+// L11: copying in, computing and copying out, in sequence or in chunks on several queues.
 #include <fmt/format.h>
 
 #include <cmath>

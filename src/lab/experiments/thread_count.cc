@@ -1,4 +1,4 @@
-// L33: as many threads as CPUs that may be used, or more.
+// L33: as many threads as usable CPUs, or more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,11 @@
 namespace ridge::lab::experiments {
 namespace {
 
-constexpr int kStepsTogether = 64;  // all threads wait for each other after each, as an engine's do after an operator
+constexpr int kStepsTogether =
+    64;  // all threads wait for each other after each step, like an engine's after an operator
 constexpr float kDecay = 0.75F, kGrowth = 0.125F;
 
-// Threads that are there before anything is measured: starting them would be a sixth of the time (16 of them, two CPUs).
+// Threads started before the measurement: starting them would be a sixth of the time (16 of them, two CPUs).
 class Team {
  public:
   explicit Team(int threads) : threads_(threads), together_(threads) {

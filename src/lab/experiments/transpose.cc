@@ -1,4 +1,4 @@
-// L07: a matrix turned directly, by tiles in shared memory, and by tiles without bank conflicts; on the CPU by tiles, in
+// L07: a matrix transposed directly, by tiles in shared memory, and by tiles without bank conflicts; on the CPU by tiles, in
 // place or copied.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// L01: memory under one address for host and device, against the device's own with copies.
+// L01: memory under one address for host and device, against device memory with copies.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ Variant of_steps(std::string name, UnifiedBuffer output, std::vector<gpu::Step> 
   return variant;
 }
 
-// The kernel alone, on memory that lies where it is needed.
+// The kernel alone, on memory that is already local.
 Case resident(size_t count) {
   Case work = unified_case(count, "kernel alone");
   work.variants = {of_steps("device's own memory", kOwnOut, {scaled(count, kOwnIn, kOwnOut)}),
@@ -52,7 +52,7 @@ Case resident(size_t count) {
   return work;
 }
 
-// From the host's memory and back to it.
+// From host memory and back.
 Case round_trip(size_t count) {
   Case work = unified_case(count, "from host to host");
   work.time_scope = TimeScope::kWhole;

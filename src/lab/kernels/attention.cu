@@ -2,7 +2,7 @@
 // FP32; `out` is FP32. count is a multiple of 64.
 #define WIDTH 64
 
-// In three kernels; the count × count scores of each head lie in memory as the values do, as frameworks leave them.
+// In three kernels; the count × count scores of each head are stored in the values' type, as in frameworks.
 #define TILE 16
 DEVICE void scores_of(GLOBAL const ELEMENT* q, GLOBAL const ELEMENT* k, GLOBAL ELEMENT* scores, int count,
                       SHARED_POINTER float (*tile_q)[TILE], SHARED_POINTER float (*tile_k)[TILE + 1], const int format) {
@@ -44,9 +44,9 @@ DEVICE void values_of(GLOBAL const ELEMENT* scores, GLOBAL const ELEMENT* v, GLO
   out[(head * count + top + THREAD_Y) * WIDTH + left + THREAD_X] = sum;
 }
 
-// In one kernel, as FlashAttention does: a thread keeps one query and its sums in registers while tiles of keys and values pass by.
-// Four keys at a time: when a larger score comes, what was summed so far is scaled down to it. (Dao et al. 2022, algorithm 1; Milakov and
-// Gimelshein 2018 for the running softmax.)
+// In one kernel, like FlashAttention: a thread keeps one query and its sums in registers while iterating over tiles of keys and
+// values. Four keys at a time: a larger score rescales the sums so far. (Dao et al. 2022, algorithm 1; Milakov and Gimelshein
+// 2018 for the running softmax.)
 #define QUERIES 64
 #define TOGETHER 32
 #define AT_A_TIME 4

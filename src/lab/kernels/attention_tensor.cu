@@ -1,12 +1,12 @@
-// L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values of FP16 or BF16, one head per BLOCK_Y, sums in FP32, by the
-// tensor cores (kernels/warp_matrix.cu). count is a multiple of 64. A row of 64 values is 32 words.
+// L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values of FP16 or BF16, one head per BLOCK_Y, sums in FP32,
+// on the tensor cores (kernels/warp_matrix.cu). count is a multiple of 64. A row of 64 values is 32 words.
 //
-// A block of four warps has 64 queries, a warp 16 of them. Keys and values come in tiles of 64; scores, weights and sums stay in
-// registers: the scores of two products lie in a warp as the next product wants its left side. Each tile rescales what was summed
-// before, as the largest score yet demands. Source: Dao, "FlashAttention-2", 2023, algorithm 1.
+// A block of four warps has 64 queries, a warp 16 of them. Keys and values come in tiles of 64; scores, weights and sums stay
+// in registers: the scores of two multiplications already have the layout of the next one's left side. Each tile rescales the
+// sums so far to the largest score yet. Source: Dao, "FlashAttention-2", 2023, algorithm 1.
 #define KEYS 64
 #define ROW 32
-#define PITCH 36  // words between rows in shared memory: what a warp reads at once lies in 32 banks
+#define PITCH 36  // words between rows in shared memory: a warp's simultaneous reads use 32 banks
 
 #ifdef __OPENCL_VERSION__
 // The largest, or the sum, over the four threads that share rows.
@@ -21,8 +21,8 @@ float of_four(float value, const int sum WITH_SCRATCH) {
   return value;
 }
 
-// Two columns of words, each turned: in to[i] the values at (8 · i + 2 · place, column), (8 · i + 2 · place + 1, column) of rows of
-// values that begin at `rows`, column = group.
+// Two columns of words, each transposed: in to[i] the values at (8 · i + 2 · place, column), (8 · i + 2 · place + 1, column) of
+// rows of values that begin at `rows`, column = group.
 void load_turned(WORD* to, SHARED_POINTER const WORD* rows) {
   const int group = THREAD_X % 32 / 4, place = THREAD_X % 4;
   for (int i = 0; i < 2; ++i) {
@@ -70,7 +70,7 @@ DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const W
     for (int j = 0; j < 4; ++j) sum[i][j] = 0;
 
   for (int first = 0; first < count; first += KEYS) {
-    BARRIER();  // all have done with the tile before
+    BARRIER();  // all have finished the previous tile
     fetch_tile(keys, k + (BLOCK_Y * count + first) * ROW);
     fetch_tile(values, v + (BLOCK_Y * count + first) * ROW);
     COPIES_QUEUED();

@@ -37,7 +37,7 @@ KERNEL_OF(THREADS, 1) sigmoid(GLOBAL const float* RESTRICT in, GLOBAL float* RES
     out[BLOCK_X * columns + i] = 1 / (1 + expf(-in[BLOCK_X * columns + i]));
 }
 
-// All of it while the row is near: memory is read once and written once.
+// All steps while the row is cached: memory is read once and written once.
 KERNEL_OF(THREADS, 1) layer_norm_sigmoid(GLOBAL const float* RESTRICT in, GLOBAL const float* RESTRICT scale,
                                          GLOBAL const float* RESTRICT shift, GLOBAL float* RESTRICT out, int columns) {
   GLOBAL const float* row = in + BLOCK_X * columns;

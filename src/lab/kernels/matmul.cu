@@ -1,4 +1,4 @@
-// L07, L16. c = a · b of squares of `size` floats, row by row.
+// L07, L16. c = a · b of squares of `size` floats, row-major.
 #define TILE 16
 
 // Every thread reads a row of a and a column of b from memory: 2 · size loads for one result.
@@ -10,7 +10,7 @@ KERNEL_OF(TILE, TILE) matmul_naive(GLOBAL const float* RESTRICT a, GLOBAL const 
   c[row * size + column] = sum;
 }
 
-// A block brings tiles of a and b into shared memory, where each value serves 16 threads. size is a multiple of 16.
+// A block loads tiles of a and b into shared memory, where each value serves 16 threads. size is a multiple of 16.
 KERNEL_OF(TILE, TILE) matmul_tiles(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b,
                                    GLOBAL float* RESTRICT c, int size) {
   SHARED float tile_a[TILE][TILE];
@@ -28,8 +28,8 @@ KERNEL_OF(TILE, TILE) matmul_tiles(GLOBAL const float* RESTRICT a, GLOBAL const 
 }
 
 // A block of 256 threads computes 128 × 128 results, a thread 8 × 8 of them in registers: 16 loads from shared memory for 64
-// multiply-adds. Its rows and columns come in two groups of four, 64 apart, so that neighbouring threads read neighbouring
-// float4. a lies turned in shared memory. size is a multiple of 128.
+// multiply-adds. Its rows and columns are two groups of four, 64 apart, so that neighbouring threads read neighbouring float4.
+// a is transposed in shared memory. size is a multiple of 128.
 #define WIDE 128
 #define DEEP 8
 
@@ -40,7 +40,7 @@ KERNEL_OF(256, 1) matmul_registers(GLOBAL const float* RESTRICT a, GLOBAL const 
   SHARED_POINTER float* turned = (SHARED_POINTER float*)tile_a;
   const int tx = THREAD_X % 16, ty = THREAD_X / 16;
   const int top = BLOCK_Y * WIDE, left = BLOCK_X * WIDE;
-  const int a_row = THREAD_X / 2, a_k = THREAD_X % 2 * 4;   // the float4 of a that this thread brings
+  const int a_row = THREAD_X / 2, a_k = THREAD_X % 2 * 4;  // the float4 of a loaded by this thread
   const int b_k = THREAD_X / 32, b_column = THREAD_X % 32;  // likewise of b, in float4
   float sum[8][8];
 #pragma unroll
@@ -76,7 +76,7 @@ KERNEL_OF(256, 1) matmul_registers(GLOBAL const float* RESTRICT a, GLOBAL const 
   }
 }
 
-// The peak: chains of multiply-adds that never leave the registers, enough of them to hide how long one takes.
+// The peak: chains of multiply-adds in registers, enough of them to hide the latency.
 #define CHAINS 16
 KERNEL_OF(256, 1) multiply_adds(GLOBAL float* RESTRICT out, float factor, float offset, int steps) {
   float x[CHAINS];

@@ -1,9 +1,10 @@
-// L15, L16. c[row][column] = the product of row `row` of a and row `column` of b (b is turned, as the weights of a linear layer are),
-// by the tensor cores: squares of `size`, whose rows hold `words` words (kernels/warp_matrix.cu). size is a multiple of 128, words of 16.
+// L15, L16. c[row][column] = the product of row `row` of a and row `column` of b (b is transposed, like the weights of a linear
+// layer), on the tensor cores: squares of `size`, whose rows hold `words` words (kernels/warp_matrix.cu). size is a multiple of
+// 128, words of 16.
 //
-// A block of eight warps computes 128 × 128 results, a warp 64 × 32 of them in registers. Two buffers of shared memory take turns: one
-// is multiplied while the other is filled. Rows lie 20 words apart there, so that the 32 words that a warp reads at once, four of eight
-// rows each, lie in 32 banks.
+// A block of eight warps computes 128 × 128 results, a warp 64 × 32 of them in registers. Shared memory is double-buffered: one
+// buffer is multiplied while the other is filled. Rows are 20 words apart there, so that the 32 words of a warp's read, four of
+// eight rows each, use 32 banks.
 #define SIDE 128
 #define DEEP 16
 #define PITCH 20
@@ -76,7 +77,7 @@ DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c,
       for (int k = 0; k < 4; ++k) c[(16 * i + k / 2 * 8) * size + 8 * j + k % 2] = sum[i][j][k];
 }
 
-// The peak: products of words that never leave the registers. Every result is `steps` · `each`.
+// The peak: multiplications of words in registers. Every result is `steps` · `each`.
 DEVICE void products_alone(GLOBAL float* out, int steps, WORD one, const int format WITH_SCRATCH) {
   const WORD a[4] = {one, one, one, one}, b[2] = {one, one};
   float sum[8][4];

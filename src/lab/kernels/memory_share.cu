@@ -1,4 +1,4 @@
-// L17. Memory read and written by every thread in pieces of 16 bytes, neighbours side by side.
+// L17. Every thread reads and writes memory in pieces of 16 bytes, neighbours side by side.
 KERNEL copy_all(GLOBAL const float4* RESTRICT in, GLOBAL float4* RESTRICT out) {
   int i = BLOCK_X * THREADS_X + THREAD_X;
   out[i] = in[i];
@@ -14,7 +14,7 @@ KERNEL triad(GLOBAL const float4* RESTRICT first, GLOBAL const float4* RESTRICT 
   out[i] = a;
 }
 
-// Each thread reads sixteen pieces, 256 apart, and writes their sum: what is written hardly counts.
+// Each thread reads sixteen pieces, 256 apart, and writes their sum: the writes are negligible.
 #define THREADS 256
 #define PIECES 16
 KERNEL_OF(THREADS, 1) read_all(GLOBAL const float4* RESTRICT in, GLOBAL float* RESTRICT sums) {

@@ -1,6 +1,6 @@
-// L08. Each thread adds up a polynomial of 64 values that lie in different lines of memory. What differs is for how many of them it waits at
-// the same time, each in a register of its own: with more, a thread waits less often; with fewer, more threads fit on a multiprocessor
-// and wait beside each other.
+// L08. Each thread adds up a polynomial of 64 values in different lines of memory. The variants differ in the number of
+// simultaneous loads, each in its own register: with more, a thread waits less often; with fewer, more threads fit on a
+// multiprocessor and hide each other's latency.
 #define VALUES 64
 
 #define SUM_OF_POLYNOMIALS(name, at_a_time)                                                                          \
@@ -21,7 +21,7 @@
 #define ONE_BY_ONE __attribute__((opencl_unroll_hint(1)))
 #define ALL_AT_ONCE __attribute__((opencl_unroll_hint))
 #else
-// With place for one block at least: the compiler need not save registers.
+// One resident block suffices: the compiler need not save registers.
 #define KERNEL_WITH_ALL extern "C" __global__ void __launch_bounds__(256, 1)
 #define ONE_BY_ONE _Pragma("unroll 1")
 #define ALL_AT_ONCE _Pragma("unroll")

@@ -1,4 +1,4 @@
-// Values of FP32, under the names that half.cu has for those of 16 bits.
+// FP32 values, with the names that half.cu uses for 16 bits.
 #define FP32 3
 #define ELEMENT float
 #define value_of(element, format) (element)

@@ -1,4 +1,4 @@
-// L11. A part of an array, from `first`: so many steps over each of its values.
+// L11. A part of an array, from `first`: `steps` steps on each of its values.
 KERNEL iterate(GLOBAL const float* RESTRICT in, GLOBAL float* RESTRICT out, int first, int steps) {
   int i = first + BLOCK_X * THREADS_X + THREAD_X;
   float x = in[i];

@@ -1,12 +1,11 @@
-// After half.cu. Products of small matrices by the 32 threads of a warp together: c[16][8] += a[16][8 words] · b[8][8 words]ᵀ, where a word of 32 bits
-// holds two values of FP16 or BF16, or one of TF32. Thread `lane` = 4 · group + place of the warp holds
+// After half.cu. Multiplications of small matrices by the 32 threads of a warp: c[16][8] += a[16][8 words] · b[8][8 words]ᵀ,
+// where a 32-bit word holds two values of FP16 or BF16, or one of TF32. Thread `lane` = 4 · group + place of the warp holds
 //   of a the words (row group, word place), (group + 8, place), (group, place + 4), (group + 8, place + 4),
 //   of b the words (row group, word place), (group, place + 4),
 //   of c the values (row group, column 2 · place), (group, 2 · place + 1), (group + 8, 2 · place), (group + 8, 2 · place + 1).
-// Source: PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type" and "mma.m16n8k8" (TF32). Turing has the product of
-// half as many FP16 words only, which is done twice, and neither BF16 nor TF32.
-// OpenCL has no such instruction: there the same is computed by way of shared memory, slowly, so that what is laid out around it can be
-// checked on any device.
+// Source: PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type" and "mma.m16n8k8" (TF32). Turing only has the
+// FP16 instruction with half as many words, which is issued twice, and neither BF16 nor TF32.
+// OpenCL has no such instruction: shared memory emulates it, slowly, so that the layout can be checked on any device.
 #ifdef __OPENCL_VERSION__
 #define WARP_SCRATCH(warps) SHARED WORD warp_scratch[(warps)*192]  // at a kernel's beginning
 #define WITH_SCRATCH , SHARED_POINTER WORD* warp_scratch           // last parameter of a function that multiplies
@@ -61,7 +60,7 @@ DEVICE void multiply(float* c, const WORD* a, const WORD* b, const int format) {
 #endif
 }
 
-// Shared memory is filled past the registers, in the background, where the GPU can (from Ampere).
+// Fills shared memory asynchronously, bypassing the registers, on GPUs that can (from Ampere).
 DEVICE void copy_16_bytes(WORD* to, const WORD* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");

@@ -8,10 +8,10 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// Smaller operations wait more than they send; at 512 MB the rate still grows (nccl-tests#149).
+// Smaller operations are latency-bound; at 512 MB the rate still grows (nccl-tests#149).
 constexpr int64_t kJudgedFrom = int64_t{16} << 20;
 
-// What is usual, and where to look when it is less.
+// The usual rate, and where to look when it is lower.
 std::string judged(const CollectiveAnswer& answer, const GroupLinks& links) {
   std::string text = fmt::format(" NVIDIA's developers count on {}, here {}: {}.", answer.usual.said,
                                  format_bandwidth(answer.usual.bytes_per_s), normality_name(*answer.normality));

@@ -18,7 +18,7 @@ using gpu::nccl::Collective;
 
 constexpr int kSwitchReducesFrom = 90;  // NVLink SHARP: NVLink 4 and the third NVSwitch (NVIDIA H100 white paper)
 
-// Where the links that are up lead: addresses of GPUs or switches, empty where they are hidden.
+// Addresses at the far ends of the active links: GPUs or switches, empty where hidden.
 std::multiset<std::string> ends_of(const JoinedGpu& gpu) {
   std::multiset<std::string> ends;
   for (const gpu::PeerLink& link : gpu.links)
@@ -26,7 +26,7 @@ std::multiset<std::string> ends_of(const JoinedGpu& gpu) {
   return ends;
 }
 
-// A link with that end joins a GPU to another one: it leads to it, or to a switch that the other has a link to.
+// A link with that end joins a GPU to another one: directly, or through a switch that both link to.
 bool joins(const std::string& end, const JoinedGpu& other, const std::set<std::string>& all) {
   return end == other.pci_address || (!all.contains(end) && ends_of(other).contains(end));
 }
@@ -75,7 +75,7 @@ std::string text_of(const GroupLinks& links, std::span<const JoinedGpu> gpus) {
   return links.parts == 1 ? nvlink : fmt::format("NVLink in {} parts, {} between them", links.parts, pcie);
 }
 
-// Of every part of several: what PCIe carries out of it, and its GPUs.
+// For each part of several: the PCIe rate out of it, and its GPUs.
 struct PartOfGroup {
   double pcie_bytes_per_s = 0;
   double gpus = 0;
@@ -117,13 +117,13 @@ GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>
   return links;
 }
 
-// S: bytes of the operation; t: its time; B: what a GPU's links carry, one direction; n GPUs. Bus bandwidth b = factor · S / t.
-// All-reduce: without a switch that reduces, n - 1 partial sums and n - 1 results of S bytes each must be sent by one of them:
-// t >= 2 (n - 1) S / ΣB, b <= ΣB / n; and every GPU at least sends its own S: b <= 2 (n - 1) / n · B. With one, a GPU sends its S to
-// the switch and 1 / n of the result: t >= S (1 + 1 / n) / B (NVIDIA/nccl#2140 counts the same), b <= 2 (n - 1) / (n + 1) · B, if that is more.
-// All-gather: every GPU receives (n - 1) / n S; reduce-scatter: sends it; broadcast: receives or sends S: b <= B for each.
-// Parts of the group that only PCIe joins: the same for what must go in or out of a part with k GPUs by all its PCIe: of all-reduce
-// and broadcast S, of the others (n - k) / n S.
+// S: bytes of the operation; t: its time; B: rate of a GPU's links, one direction; n GPUs. Bus bandwidth b = factor · S / t.
+// All-reduce: without a reducing switch, the GPUs together must send n - 1 partial sums and n - 1 results of S bytes each: t >=
+// 2 (n - 1) S / ΣB, b <= ΣB / n; and every GPU sends at least its own S: b <= 2 (n - 1) / n · B. With one, a GPU sends its S to
+// the switch and 1 / n of the result: t >= S (1 + 1 / n) / B (NVIDIA/nccl#2140 counts the same), b <= 2 (n - 1) / (n + 1) · B,
+// if that is more. All-gather: every GPU receives (n - 1) / n S; reduce-scatter: sends it; broadcast: receives or sends S: b <=
+// B for each. Parts of the group joined only by PCIe: the same for the traffic in or out of a part with k GPUs over all its
+// PCIe: for all-reduce and broadcast S, for the others (n - k) / n S.
 Result<double> bus_limit(const GroupLinks& links, Collective collective) {
   const auto n = static_cast<double>(links.part.size());
   std::vector<double> gpu;
@@ -154,7 +154,7 @@ UsualShare usual_bus_bandwidth(const GroupLinks& links, Collective collective) {
     return {0.76 * lowest(links.pcie_bytes_per_s),
             "76 % of PCIe's line rate, as NCCL itself counts on (its src/graph/topo.h)"};
   const double line = lowest(links.nvlink_bytes_per_s);
-  // From three GPUs on: with two NCCL has nothing to gain from the switch.
+  // From three GPUs on: with two, NCCL gains nothing from the switch.
   if (links.switch_reduces && collective == Collective::kAllReduce && links.part.size() > 2)
     return {1.3 * 0.8 * line, "80 % of NVLink's line rate and 30 % more where switches reduce (NVIDIA/nccl#1442)"};
   return {0.8 * line, "80 % of NVLink's line rate (NVIDIA/nccl#1054, nccl-tests#149)"};

@@ -1,4 +1,4 @@
-// What links between GPUs allow, by hand.
+// Link limits between GPUs, computed by hand.
 #include "limits/accelerator/collective_limit.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::vector<std::string> times(int count, const std::string& end) {
   return std::vector<std::string>(static_cast<size_t>(count), end);
 }
 
-// Each joined to each other by so many links.
+// All joined to each other, with this many links.
 std::vector<JoinedGpu> mesh(int gpus, int capability, int links) {
   std::vector<JoinedGpu> all;
   for (int i = 0; i < gpus; ++i) {
@@ -50,7 +50,7 @@ double limit_of(const std::vector<JoinedGpu>& gpus, Collective collective) {
   return limit ? *limit : 0;
 }
 
-// Eight H100 were seen to sum up 275 GB/s, which NCCL's tests called 480 GB/s of the bus (NVIDIA/nccl#2140).
+// Eight H100 reached a sum of 275 GB/s, 480 GB/s of bus bandwidth in NCCL's tests (NVIDIA/nccl#2140).
 TEST(BusFactor, IsOfNcclTests) {
   EXPECT_NEAR(bus_factor(Collective::kAllReduce, 8) * 275e9, 480e9, 2e9);
   EXPECT_EQ(bus_factor(Collective::kAllReduce, 2), 1);
@@ -59,7 +59,7 @@ TEST(BusFactor, IsOfNcclTests) {
   EXPECT_EQ(bus_factor(Collective::kBroadcast, 4), 1);
 }
 
-// Twelve links of 25 GB/s of each of four A100: 300 GB/s, of which NVIDIA's developers expect 240 (nccl-tests#149).
+// Four A100 with twelve links of 25 GB/s each: 300 GB/s, of which NVIDIA's developers expect 240 (nccl-tests#149).
 TEST(BusLimit, OfGpusThatAreAllJoinedIsWhatTheLinksOfOneCarry) {
   const std::vector<JoinedGpu> gpus = mesh(4, 80, 4);
   for (Collective collective : gpu::nccl::kCollectives) EXPECT_DOUBLE_EQ(limit_of(gpus, collective), 300e9);
@@ -68,7 +68,7 @@ TEST(BusLimit, OfGpusThatAreAllJoinedIsWhatTheLinksOfOneCarry) {
   EXPECT_DOUBLE_EQ(usual_bus_bandwidth(links, Collective::kAllReduce).bytes_per_s, 240e9);
 }
 
-// Two of the four: only the four links between them count; those to the others lead to no switch.
+// Two of the four: only the four links between them count; the links to the others lead to no switch.
 TEST(BusLimit, CountsNoLinksToGpusOutsideTheGroup) {
   const std::vector<JoinedGpu> all = mesh(4, 80, 4), two = {all[0], all[1]};
   const GroupLinks links = links_of(two, addresses_of(all));
@@ -76,8 +76,8 @@ TEST(BusLimit, CountsNoLinksToGpusOutsideTheGroup) {
   EXPECT_FALSE(links.by_switch);
 }
 
-// Eight H100 on switches that reduce: 18 links of 25 GB/s; 2 · 7 / 9 · 450 = 700 GB/s of all-reduce, 450 of the others. 480 GB/s are seen
-// (NVIDIA/nccl#1442).
+// Eight H100 on reducing switches: 18 links of 25 GB/s; 2 · 7 / 9 · 450 = 700 GB/s for all-reduce, 450 for the others. 480 GB/s
+// were measured (NVIDIA/nccl#1442).
 TEST(BusLimit, OfASwitchThatReducesIsHigherForAllReduce) {
   std::vector<JoinedGpu> gpus;
   for (int i = 0; i < 8; ++i) gpus.push_back(joined_gpu(90, std::to_string(i), times(18, "switch"), 5));
@@ -90,7 +90,7 @@ TEST(BusLimit, OfASwitchThatReducesIsHigherForAllReduce) {
   EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 450e9) << "of two GPUs it saves nothing";
 }
 
-// With A100 switches do not reduce. One GPU has two of its twelve links down: the mean of 300 and 250 GB/s.
+// A100 switches do not reduce. One GPU has two of its twelve links down: the mean of 300 and 250 GB/s.
 TEST(BusLimit, FallsWithLinksThatAreDown) {
   std::vector<JoinedGpu> gpus = {joined_gpu(80, "0", times(12, "switch")), joined_gpu(80, "1", times(10, "switch"))};
   gpus[1].links.push_back(gpu::PeerLink{});
@@ -117,8 +117,8 @@ TEST(BusLimit, WithoutNvlinkIsThatOfPcie) {
   EXPECT_FALSE(bus_limit(links_of(gpus, addresses_of(gpus)), Collective::kAllReduce).ok()) << "not known";
 }
 
-// Two pairs with bridges (4 links of 14.0625 GB/s): what is gathered comes into a pair over its two PCIe links, 3 / 2 · 63.0 GB/s = 94.5
-// in terms of the bus; a GPU takes in 56.25 + 31.5 = 87.8.
+// Two pairs with bridges (4 links of 14.0625 GB/s): all-gather enters a pair over its two PCIe links, 3 / 2 · 63.0 GB/s = 94.5
+// of bus bandwidth; a GPU receives 56.25 + 31.5 = 87.8.
 TEST(BusLimit, OfPairsIsThatOfThePcieBetweenThem) {
   std::vector<JoinedGpu> gpus;
   for (int i = 0; i < 4; ++i) gpus.push_back(joined_gpu(86, std::to_string(i), times(4, std::to_string(i ^ 1))));

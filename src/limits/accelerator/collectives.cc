@@ -20,12 +20,12 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-constexpr int64_t kStep = 8;               // from size to size
-constexpr int64_t kMostOperations = 1000;  // in one burst: queues of drivers are not endless
-constexpr double kLongEnough = 0.1;        // [s] of one operation: no larger size is asked then
-constexpr double kShareOfMemory = 0.4;     // of what is free, for each of two buffers; the rest is NCCL's
+constexpr int64_t kStep = 8;               // between sizes
+constexpr int64_t kMostOperations = 1000;  // in one burst: driver queues are finite
+constexpr double kLongEnough = 0.1;        // [s] of one operation: larger sizes are skipped then
+constexpr double kShareOfMemory = 0.4;     // of the free memory, for each of two buffers; the rest is for NCCL
 
-// Of all, or of those wanted, as CUDA counts.
+// All, or the requested ones, in CUDA's numbering.
 Result<std::vector<size_t>> usable_gpus(const gpu::cuda::Cuda& cuda, std::vector<size_t> wanted) {
   if (wanted.empty())
     for (size_t i = 0; i < cuda.devices().size(); ++i) wanted.push_back(i);
@@ -40,7 +40,7 @@ std::string alone_text(const gpu::DeviceFacts& facts) {
       facts.device, facts.name);
 }
 
-// By the management library, which knows the GPUs by their addresses.
+// From the management library, which knows the GPUs by their addresses.
 Result<GroupLinks> find_links(const gpu::cuda::Cuda& cuda, const std::vector<size_t>& gpus) {
   RIDGE_ASSIGN(const gpu::nvml::Nvml nvml, gpu::nvml::Nvml::open());
   const gpu::GpuSystem system = nvml.system();
@@ -57,7 +57,7 @@ Result<GroupLinks> find_links(const gpu::cuda::Cuda& cuda, const std::vector<siz
     one.capability = device.capability;
     one.pci_address = gpu.pci_address ? *gpu.pci_address : device.pci_address;
     one.links = gpu.links;
-    // An idle link saves power; under load it goes up to what GPU and slot can do.
+    // An idle link saves power; under load it rises to the limit of GPU and slot.
     if (gpu.pcie_generation_max) one.pcie_generation = *gpu.pcie_generation_max;
     if (gpu.pcie_width_max) one.pcie_lanes = *gpu.pcie_width_max;
   }
@@ -73,7 +73,7 @@ Result<int64_t> largest_that_fits(const std::vector<gpu::cuda::CudaContext>& con
   return collective_sizes(wanted).back();
 }
 
-// What is gathered or scattered has equal parts of whole values.
+// All-gather and reduce-scatter need equal parts of whole values.
 int64_t whole_parts(gpu::nccl::Collective collective, int64_t bytes, size_t gpus) {
   const auto unit = static_cast<int64_t>(sizeof(float) * gpus);
   const bool parts =
@@ -121,7 +121,7 @@ void add_sizes(const Group& group, gpu::nccl::Collective collective, int64_t lar
     KernelVariant variant = operation(group, collective, row.bytes, seconds);
     Status ready = calibrate(variant, options.burst_seconds);
     if (ready && *seconds > kLongEnough) {
-      const Result<std::vector<Burst>> again = variant.run(1, 1);  // a host that stalls for a moment looks the same
+      const Result<std::vector<Burst>> again = variant.run(1, 1);  // a briefly stalled host looks the same
       if (!again) ready = again.error();
     }
     if (ready)

@@ -1,5 +1,5 @@
-// Measures how fast several of NVIDIA's GPUs of this machine exchange data: collective operations by NCCL, over sizes, beside what the
-// links between them carry and what of it is usual, with a verdict. Method: limits/metric.h; what arrives is checked.
+// Measures how fast several NVIDIA GPUs of this machine exchange data: NCCL's collective operations over sizes, beside the link
+// limit and the usual rate, with a verdict. Method: limits/metric.h; received data is checked.
 #pragma once
 
 #include <cstdint>
@@ -19,54 +19,54 @@
 
 namespace ridge::limits::accelerator {
 
-// "cuda:0,cuda:1" → 0, 1; "cuda:all" → none, which means all; absent: it names one device, or something else.
+// "cuda:0,cuda:1" → 0, 1; "cuda:all" → none, meaning all; absent: one device, or something else.
 std::optional<Result<std::vector<size_t>>> group_from_name(std::string_view name);
 
 struct CollectiveOptions {
   RoundOptions rounds;
-  std::vector<size_t> gpus;                         // as CUDA counts; empty: all
-  int64_t largest_bytes = int64_t{8} << 30;         // of an operation; less where memory or time do not suffice
+  std::vector<size_t> gpus;                         // in CUDA's numbering; empty: all
+  int64_t largest_bytes = int64_t{8} << 30;         // of an operation; less where memory or time is short
   Nanoseconds patience = std::chrono::seconds(60);  // with any one call
 };
 
 struct CollectiveRow {
   gpu::nccl::Collective collective = gpu::nccl::Collective::kAllReduce;
-  int64_t bytes = 0;    // as NCCL's tests count: of the largest buffer that takes part
-  MetricResult result;  // [bytes/s]: bytes over time, which NCCL's tests call algorithm bandwidth
+  int64_t bytes = 0;    // counted as in NCCL's tests: of the largest buffer involved
+  MetricResult result;  // [bytes/s]: bytes over time, algorithm bandwidth in NCCL's tests
 };
 
-// What the rows of one operation say.
+// Summary of the rows of one operation.
 struct CollectiveAnswer {
   gpu::nccl::Collective collective = gpu::nccl::Collective::kAllReduce;
-  std::optional<double> limit_bytes_per_s;  // of bus bandwidth, as the following; absent: the links are not known
-  std::optional<double> bus_bytes_per_s;    // of the size at which it is highest: its median burst
+  std::optional<double> limit_bytes_per_s;  // of bus bandwidth, like the following; absent: the links are not known
+  std::optional<double> bus_bytes_per_s;    // at the size with the highest rate: its median burst
   int64_t bytes = 0;                        // that size
   std::optional<double> latency_s;          // of the smallest size: its median burst
   UsualShare usual;
-  std::optional<Normality> normality;  // absent: the links are not known, or no operation was large enough to tell
+  std::optional<Normality> normality;  // absent: the links are not known, or no operation was large enough
   std::string sentence;
 };
 
 struct CollectivesMeasurement {
   std::vector<gpu::DeviceFacts> gpus;
-  std::string alone;    // said where there is one GPU only, and so nothing to measure; else empty
+  std::string alone;    // set where there is only one GPU and nothing to measure; else empty
   std::string library;  // "NCCL 2.32.3 (libnccl.so.2)"
   std::optional<GroupLinks> links;
   std::string links_reason;  // why they are not known
   std::vector<CollectiveRow> rows;
   std::vector<CollectiveAnswer> answers;
-  std::string failure;      // what ended the measurement, or was computed wrong; empty: nothing
+  std::string failure;      // what ended the measurement, or a wrong result; empty: nothing
   std::string measured_at;  // UTC
   double seconds = 0;
 };
 
-// kNotFound: no driver, no such GPU, no NCCL; kUnsupported: one of them is too old. What fails once it measures is `failure`.
+// kNotFound: no driver, no such GPU, no NCCL; kUnsupported: one of them is too old. Failures while measuring are in `failure`.
 Result<CollectivesMeasurement> measure_collectives(const CollectiveOptions& options,
                                                    const Clock& clock = system_clock());
 
 // 8 B, 64 B, … up to the largest.
 std::vector<int64_t> collective_sizes(int64_t largest_bytes);
-// Pure; the rows in any order.
+// Pure; rows in any order.
 std::vector<CollectiveAnswer> answers_of(std::span<const CollectiveRow> rows, const std::optional<GroupLinks>& links,
                                          size_t gpus);
 

@@ -19,7 +19,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// Runs the body with NCCL that does what the script says, on the four GPUs.
+// Runs the body with an NCCL that follows the script, on the four GPUs.
 void on_four_gpus(const std::string& script, const std::function<void()>& body) {
   gpu::on_gpus("four-nvlink", [&] {
     const std::string file = testing::TempDir() + "collectives_" + std::to_string(getpid()) + ".txt";
@@ -42,7 +42,7 @@ CollectiveOptions quick(std::vector<size_t> gpus = {}) {
   return options;
 }
 
-// All three sizes of all four operations: what takes long for once, as on a machine that stalls, ends its sizes.
+// All three sizes of all four operations: repeats if a stalled machine ended the sizes early.
 Result<CollectivesMeasurement> measured_whole(const CollectiveOptions& options) {
   Result<CollectivesMeasurement> measured = measure_collectives(options);
   for (int i = 0; i < 9 && measured.ok() && measured->failure.empty() && measured->rows.size() < 12; ++i)
@@ -56,7 +56,7 @@ CollectiveRow row_of(Collective collective, int64_t bytes, double bytes_per_s) {
   return row;
 }
 
-// 90 % of 300 GB/s of the bus needs algorithm bandwidths that are 2 / 3 of it.
+// 90 % of a bus bandwidth of 300 GB/s needs 2 / 3 of it as algorithm bandwidth.
 std::vector<CollectiveRow> some_rows(double largest_bytes_per_s) {
   return {row_of(Collective::kAllReduce, 8, 8 / 10e-6), row_of(Collective::kAllReduce, 1 << 30, largest_bytes_per_s)};
 }

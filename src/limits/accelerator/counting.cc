@@ -9,7 +9,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// A kernel in its workspace, with what it leaves.
+// A kernel in its workspace, with its output.
 struct CountingRun {
   std::shared_ptr<gpu::Workspace> workspace;
   CountingKernel counting;

@@ -1,5 +1,5 @@
-// Kernels that measure a rate of multiply-adds by counting them: chains of steps of which each adds a known number, so that what
-// comes out says how many steps there were. Private to limits/accelerator.
+// Kernels that measure a rate of multiply-adds by counting them: in a chain each step adds a known number, so the output shows
+// the number of steps. Private to limits/accelerator.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ridge::limits::accelerator {
 struct Layout {
   size_t threads = 1, blocks = 1;
 };
-// Enough threads to keep every unit busy, all of them resident at the same time, so that no second wave runs alone at the end.
+// Enough threads to keep every unit busy, all resident at the same time, so that no second wave runs alone at the end.
 std::vector<Layout> layouts(const gpu::DeviceFacts& facts);
 
 // A kernel of the form (float* out, long* cycles, int rounds, …).
@@ -27,15 +27,15 @@ struct CountingKernel {
   std::string kernel;                  // its name in the program
   std::vector<gpu::Argument> further;  // arguments after rounds
   Layout layout;
-  int64_t lanes = 1;  // floats that each thread puts out
+  int64_t lanes = 1;  // floats that each thread writes
   int64_t steps_per_round = 8;
   int64_t most_steps = 0;
   double flops_per_step = 0;                                      // of all threads
-  std::function<double(int64_t thread, int64_t steps)> expected;  // what thread `thread` of a block puts out
+  std::function<double(int64_t thread, int64_t steps)> expected;  // output of thread `thread` of a block
   double tolerance = 0;                                           // relative
   bool counts_cycles = false;                                     // on the device: then the clock is known
 };
-// A variant for each layout of the device, of a kernel in the program `source`.
+// A variant of a kernel in the program `source` for each layout of the device.
 Status add_counting_variants(const gpu::Device& device, const std::string& source,
                              const std::function<CountingKernel(const Layout&)>& kernel_for, Metric& metric);
 

@@ -1,5 +1,5 @@
-// The kernels that measure a device: they compile for GPUs that are not there, and compute what they must on pocl, an
-// implementation of OpenCL for CPUs, which ./dev setup brings.
+// The kernels that measure a device: they compile for absent GPUs, and compute correctly on pocl, an implementation of OpenCL
+// for CPUs, which ./dev setup installs.
 #include "gpu/device.h"
 #include "limits/accelerator/kernels.h"
 
@@ -18,7 +18,8 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// Of this machine (pocl), as if it were small, so that everything runs at once and in little memory: 8 MiB buffers, 64 KiB of "cache".
+// This machine (pocl), with small limits, so that everything runs quickly and in little memory: 8 MiB buffers, 64 KiB of
+// "cache".
 Result<gpu::Device> small_opencl_device() {
   RIDGE_ASSIGN(gpu::Device device, gpu::open_device("opencl:0"));
   device.facts.memory_bytes = 64 << 20;
@@ -26,7 +27,7 @@ Result<gpu::Device> small_opencl_device() {
   return device;
 }
 
-// Facts of a GPU of that compute capability that has everything.
+// Facts of a fully equipped GPU of that compute capability.
 gpu::DeviceFacts gpu_of(int capability) {
   gpu::DeviceFacts facts;
   facts.dialect = gpu::Dialect::kCuda;
@@ -110,7 +111,7 @@ TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
   for (MetricOf<StartRow>& asked : start_metrics(*device)) run_and_check(asked.metric);
 }
 
-// The way through NVIDIA's driver, on its fake, which runs kernels by pocl: all but what only a GPU can (assembly).
+// Through the fake of NVIDIA's driver, which runs kernels on pocl: all but GPU assembly.
 TEST(DeviceKernels, RunThroughNvidiasDriver) {
   gpu::play_gpus("bench");
   auto device = gpu::open_device("cuda:0");
@@ -144,7 +145,7 @@ TEST(DeviceKernels, MultiplicationsOfTheLibraryAreRightInEveryType) {
   }
 }
 
-// Whoever computes less than it should is found out.
+// A kernel that computes too little is detected.
 TEST(DeviceKernels, ThatSkipStepsAreFoundOut) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;

@@ -1,4 +1,4 @@
-// What measuring a device gives: rows, each with the result of a metric. Plain values; JSON and table show the same.
+// The measurement of a device: rows, each with the result of a metric. Plain values; JSON and table show the same.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace ridge::limits::accelerator {
 
 struct PeakRow {
   Precision precision = Precision::kFp32;
-  std::string way;      // "multiply-adds": a kernel of ours on the plain lanes; "mma": on tensor cores; "cuBLASLt"
+  std::string way;      // "multiply-adds": our kernel on the plain lanes; "mma": on tensor cores; "cuBLASLt"
   MetricResult result;  // [FLOP/s], 1 multiply-add = 2, also for integers
 };
 void visit_fields(auto& visit, Is<PeakRow> auto& row) {
@@ -44,7 +44,7 @@ struct LinkRow {
   Way way = Way::kToDevice;
   gpu::MemoryKind memory = gpu::MemoryKind::kHost;
   int64_t bytes = 0;    // of one copy, each way
-  MetricResult result;  // [bytes/s], of both ways together
+  MetricResult result;  // [bytes/s], both ways together
 };
 void visit_fields(auto& visit, Is<LinkRow> auto& row) {
   visit("way", row.way);
@@ -78,15 +78,15 @@ struct DeviceMeasurement {
   std::vector<BandwidthRow> bandwidths;
   std::vector<LinkRow> links;
   std::vector<StartRow> starts;
-  std::string datasheet;    // that utilisation refers to, or why there is none
-  std::string cpu_limits;   // why a CPU is not beside its own, or that they are too low
+  std::string datasheet;    // reference of the utilisation, or why there is none
+  std::string cpu_limits;   // why a CPU has no limits of its own, or that they are too low
   std::string observer;     // the library that watched the GPU, or why none did
   std::string measured_at;  // UTC
-  double seconds = 0;       // that measuring took, making ready included
-  bool recalled = false;    // measured by an earlier run, and kept since then
+  double seconds = 0;       // of measuring, preparation included
+  bool recalled = false;    // measured and stored by an earlier run
   std::string kept;         // where, or why not
 };
-// The device's facts, and where the figures are kept, are not read back.
+// The device's facts and the storage location are not read back.
 void visit_fields(auto& visit, Is<DeviceMeasurement> auto& measured) {
   visit.derived("device", measured.facts.name);
   visit.derived("kind", measured.facts.kind);

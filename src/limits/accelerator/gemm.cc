@@ -18,7 +18,7 @@ struct GemmMemory {
   std::unique_ptr<gpu::Workspace> workspace;
   gpu::GemmBytes room;                                      // of the three
   std::optional<std::array<gpu::BufferNumber, 3>> buffers;  // a, b, d
-  std::optional<Precision> filled;                          // what a and b hold
+  std::optional<Precision> filled;                          // contents of a and b
 
   // Random factors of that type in a and b.
   Status fill(Precision precision);
@@ -27,11 +27,11 @@ struct GemmMemory {
 
 namespace {
 
-constexpr double kTile = 256 * 128;  // numbers of a result that one multiprocessor makes at a time
+constexpr double kTile = 256 * 128;  // results that one multiprocessor computes at a time
 constexpr int64_t kCubeStep = 256;   // sizes are multiples of it
 constexpr int64_t kLargestValue = 8;
 
-constexpr int64_t kLooks = 8;  // numbers of a result that are computed again
+constexpr int64_t kLooks = 8;  // results that are recomputed
 
 constexpr Precision kGemmPrecisions[] = {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16,
                                          Precision::kBf16, Precision::kFp8,  Precision::kInt8};
@@ -42,7 +42,7 @@ gpu::GemmProblem cube_of(const gpu::DeviceFacts& facts, Precision precision, dou
   return {precision, size, size, size, true, false};
 }
 
-// At half the rate of FP32, as the chips for servers do; others at 1/32 or 1/64 (data/compute_capability.csv).
+// Server chips run at half the rate of FP32; others at 1/32 or 1/64 (data/compute_capability.csv).
 bool computes_fp64_fast(const gpu::DeviceFacts& facts) {
   Result<std::vector<catalogue::Capability>> all = catalogue::capabilities();
   if (!all) return false;
@@ -60,7 +60,7 @@ double result_at(Precision precision, const std::vector<std::byte>& values) {
   return value_at(precision == Precision::kFp8 ? Precision::kBf16 : precision, values, 0);
 }
 
-// A half as IEEE 754-2019 has it (binary16), or any type with so many bits of exponent and fraction, without infinities.
+// A half as in IEEE 754-2019 (binary16), or any type with that many bits of exponent and fraction, without infinities.
 double small_float(uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const auto exponent = static_cast<int>(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
@@ -69,7 +69,7 @@ double small_float(uint32_t bits, int exponent_bits, int fraction_bits) {
   return bits >> (exponent_bits + fraction_bits) ? -size : size;
 }
 
-// a lies row by row, b column by column: of both, k values in a row.
+// a is row-major, b column-major: k values are contiguous in both.
 Result<double> expected_in(GemmMemory& memory, const gpu::GemmProblem& problem, int64_t row, int64_t column) {
   const size_t bytes = gpu::bytes(problem).a / static_cast<size_t>(problem.m);
   std::vector<std::byte> of_a(bytes), of_b(bytes);
@@ -142,7 +142,7 @@ Status GemmMemory::fill(Precision precision) {
 std::vector<gpu::GemmProblem> gemm_problems(const gpu::DeviceFacts& facts, Precision precision) {
   const bool slow = precision == Precision::kFp64 || precision == Precision::kFp32;
   if (precision == Precision::kFp64 && !computes_fp64_fast(facts)) return {cube_of(facts, precision, 1)};
-  const int64_t most_bytes = 2 * facts.largest_buffer_bytes;  // a buffer may take a quarter of what is free
+  const int64_t most_bytes = 2 * facts.largest_buffer_bytes;  // a buffer may take a quarter of the free memory
   std::vector<gpu::GemmProblem> problems;
   for (double waves : slow ? std::array{1.0, 4.0, 16.0} : std::array{4.0, 16.0, 64.0}) {
     const gpu::GemmProblem problem = cube_of(facts, precision, waves);
@@ -170,7 +170,7 @@ Result<KernelVariant> gemm_variant(const std::shared_ptr<GemmMemory>& memory, co
     Result<gpu::GemmPlan> ran = memory->workspace->plan(problem);
     return ran ? fmt::format("algorithm {} of {}", ran->chosen + 1, ran->candidates) : ran.error().message;
   };
-  variant.most_repeats = 1000;  // that wait in a queue
+  variant.most_repeats = 1000;  // waiting in a queue
   return variant;
 }
 
@@ -196,8 +196,8 @@ std::vector<MetricOf<PeakRow>> gemm_metrics(const gpu::Device& device) {
 }
 
 RandomBits random_bits_of(Precision precision) {
-  // Sign and fraction kept, exponent that of 1/2 (IEEE 754-2019; BF16 and TF32 as binary32; E4M3: Micikevicius et al., "FP8 Formats for
-  // Deep Learning", 2022, table 1).
+  // Keeps sign and fraction, sets the exponent to that of 1/2 (IEEE 754-2019; BF16 and TF32 as binary32; E4M3: Micikevicius et
+  // al., "FP8 Formats for Deep Learning", 2022, table 1).
   switch (precision) {
     case Precision::kFp64: return {0xFFFFFFFF, 0, 0x800FFFFF, 0x3FE00000};
     case Precision::kFp16: return {0x83FF83FF, 0x38003800, 0x83FF83FF, 0x38003800};

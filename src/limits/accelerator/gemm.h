@@ -1,5 +1,5 @@
-// Peaks by the vendor's own library: matrix multiplications large enough to fill the GPU, with factors made on the GPU and results looked
-// at. Private to limits/accelerator.
+// Peaks by the vendor's own library: matrix multiplications large enough to fill the GPU, with factors generated on the GPU and
+// checked results. Private to limits/accelerator.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,33 @@
 
 namespace ridge::limits::accelerator {
 
-// Those that are tried: cubes whose result is so many waves of tiles of 256 × 128, one tile per unit at a time. Few waves where the type
-// is slow on most GPUs (FP64, FP32; of FP64 a single one where the GPU only has it for compatibility), many where it is fast, so that
-// loading and the last wave do not show. What takes more than half of the free memory is left out.
+// The sizes to try: cubes whose result is a number of waves of 256 × 128 tiles, one tile per unit at a time. Few waves where
+// the type is slow on most GPUs (FP64, FP32; a single one for compatibility-only FP64), many where it is fast, so that loading
+// and the last wave do not show. A size that takes more than half of the free memory is left out.
 std::vector<gpu::GemmProblem> gemm_problems(const gpu::DeviceFacts& facts, Precision precision);
 
 // The memory that all variants share, as large as the largest of them needs from its first run on.
 struct GemmMemory;
 Result<std::shared_ptr<GemmMemory>> open_gemm_memory(const gpu::Device& device);
-// kUnsupported: the library has no such multiplication for this device. One after another, and all before the first runs.
+// kUnsupported: the library has no such multiplication for this device. Called in sequence, all before the first run.
 Result<KernelVariant> gemm_variant(const std::shared_ptr<GemmMemory>& memory, const gpu::GemmProblem& problem);
 
-// One row per precision; without the library its reason stands in each.
+// One row per precision; without the library each has its reason.
 std::vector<MetricOf<PeakRow>> gemm_metrics(const gpu::Device& device);
 
-// How random numbers of a type are made of 32-bit words (kernels/random_bits.cu).
+// How 32-bit words become random numbers of a type (kernels/random_bits.cu).
 struct RandomBits {
   uint32_t keep_even = 0, set_even = 0, keep_odd = 0, set_odd = 0;
 };
 RandomBits random_bits_of(Precision precision);
 
-// The number that stands at `index` of values of that type, as cuBLASLt takes them: FP64, FP32 (also of TF32), FP16, BF16, FP8 as
-// E4M3, INT8.
+// The number at `index` in an array of that type, as cuBLASLt takes them: FP64, FP32 (also for TF32), FP16, BF16, FP8 as E4M3,
+// INT8.
 double value_at(Precision precision, const std::vector<std::byte>& values, size_t index);
 
-// How far a sum of k products of such factors may be off. They are about 0.75 in size and of either sign, so sums are about
-// 0.56 · √k; results of 8 bits of fraction and factors rounded to 10 (TF32) are within 1 % of √k. Of sums of FP8 Hopper's tensor cores
-// keep 14 bits at every step (DeepSeek-V3 Technical Report, 3.3.2): 5 %.
+// The allowed error of a sum of k products of such factors. They are about 0.75 in size and of either sign, so sums are about
+// 0.56 · √k; results with 8 bits of fraction and factors rounded to 10 (TF32) are within 1 % of √k. Hopper's tensor cores keep
+// 14 bits of FP8 sums at every step (DeepSeek-V3 Technical Report, 3.3.2): 5 %.
 double sum_tolerance(Precision precision, int64_t k);
 
 }  // namespace ridge::limits::accelerator

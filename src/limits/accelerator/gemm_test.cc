@@ -65,7 +65,7 @@ TEST(ValueAt, ReadsEveryTypeAsItsStandardHasIt) {
   EXPECT_EQ(value_at(Precision::kFp64, bytes_of(0.1), 0), 0.1);
 }
 
-// As a tensor core sums up that takes 32 products at a time and then keeps 14 bits of what it has.
+// Like a tensor core that adds 32 products at a time and then keeps 14 bits.
 double sum_of_14_bits(const std::vector<double>& products) {
   double sum = 0;
   for (size_t i = 0; i < products.size(); i += 32) {
@@ -79,7 +79,7 @@ double sum_of_14_bits(const std::vector<double>& products) {
 }
 
 TEST(SumTolerance, LetsShortSumsOfFp8PassButNoZeros) {
-  constexpr int64_t kDepth = 16640;  // the largest product of an H100
+  constexpr int64_t kDepth = 16640;  // the largest product on an H100
   std::mt19937 random(1);
   auto factor = [&] { return (random() % 2 == 0 ? 1 : -1) * (0.5 + static_cast<double>(random() % 8) / 16); };
   for (int look = 0; look < 200; ++look) {

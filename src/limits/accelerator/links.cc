@@ -16,9 +16,9 @@ namespace {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
 constexpr int kGraphKernels = 100;
-constexpr int64_t kMostStarts = 1000;  // queues of drivers are not endless
+constexpr int64_t kMostStarts = 1000;  // driver queues are finite
 
-// One way over one kind of the host's memory.
+// One direction over one kind of host memory.
 struct Lane {
   gpu::Workspace* workspace = nullptr;
   gpu::BufferNumber from, to;
@@ -26,7 +26,8 @@ struct Lane {
   gpu::Step step() const { return {gpu::Copy{from, to}, queue}; }
 };
 
-// Copies both ways at once go on two queues; of pageable memory, which drivers copy in the calling thread, in two workspaces by two threads.
+// Copies in both directions use two queues; for pageable memory, which drivers copy in the calling thread, two workspaces and
+// two threads.
 struct Link {
   std::unique_ptr<gpu::Workspace> first, second;
   int64_t bytes = 0;
@@ -77,7 +78,7 @@ Result<double> Link::both_in_two_threads(const Lane& there, const Lane& back) co
   return to_seconds(SteadyClock::now() - begin);
 }
 
-// Bytes of a long pattern from `at` on; what is sent from two buffers differs.
+// Bytes of a long pattern from `at` on; two source buffers hold different data.
 void fill(std::span<std::byte> piece, size_t at, gpu::BufferNumber from) {
   for (size_t i = 0; i < piece.size(); ++i)
     piece[i] = static_cast<std::byte>(((at + i) * 31 + (at + i) / 4096 + 7 * from.value) & 0xFF);
@@ -126,7 +127,7 @@ KernelVariant transferring(const std::shared_ptr<Link>& link, Way way, gpu::Memo
   return variant;
 }
 
-// A way of starting kernels that do nothing.
+// A way of starting empty kernels.
 struct LaunchPattern {
   std::string what, meaning;
   std::vector<gpu::Step> steps;

@@ -1,4 +1,4 @@
-// How fast bytes go between the host and a device, and what it costs to start something there. Private to limits/accelerator.
+// The transfer rate between the host and a device, and the cost of starting work there. Private to limits/accelerator.
 #pragma once
 
 #include <vector>

@@ -53,7 +53,7 @@ std::vector<Row> rows_of(const std::vector<MetricOf<Row>>& metrics, const std::v
   return rows;
 }
 
-// The CPU's own limits, if they are known: they are recalled, never measured beside the device.
+// The CPU's own limits, if known: recalled, never measured beside the device.
 void refer_to_cpu(const Options& options, References& references) {
   Result<machine::Machine> machine = machine::probe();
   if (!machine)
@@ -75,7 +75,7 @@ References references_for(const gpu::DeviceFacts& facts, const WatchedGpu& watch
     references.datasheet_reason = device.error().message;
   if (gpu::runs_on_cpu(facts)) refer_to_cpu(options, references);
   if (watched.gpu && watched.gpu->pcie_generation_max && watched.gpu->pcie_width_max) {
-    // An idle link saves power; under load it goes up to what GPU and slot can do.
+    // An idle link saves power; under load it rises to the limit of GPU and slot.
     const int64_t generation = *watched.gpu->pcie_generation_max, lanes = *watched.gpu->pcie_width_max;
     references.link_bytes_per_s = pcie_bytes_per_s(generation, lanes);
     references.link = fmt::format("PCIe {}.0 x{}", generation, lanes);

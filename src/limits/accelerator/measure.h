@@ -1,7 +1,7 @@
-// Measures what a device can do at best, beside what it should: peaks per precision, bandwidth per level of memory, the way to the
-// host and the cost of starting work; with clock, power and slowdowns seen meanwhile.
+// Measures a device's best rates, beside the expected ones: peaks per precision, bandwidth per memory level, the path to the
+// host and the cost of starting work; with clock, power and slowdowns during the measurement.
 //
-// Method: limits/metric.h. What a kernel computes is checked after every visit.
+// Method: limits/metric.h. Kernel results are checked after every visit.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Options {
   std::string machine_cache;  // limits of this machine's CPU (limits/limits_store.h); empty: the default file
 };
 
-// What a device cannot do is a row with the reason. Interrupted, it returns what was measured until then.
+// A row that the device does not support holds the reason. Interrupted, it returns what was measured until then.
 Result<DeviceMeasurement> measure(const gpu::Device& device, const Options& options, Clock& clock = system_clock());
 
 }  // namespace ridge::limits::accelerator

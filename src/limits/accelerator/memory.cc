@@ -14,10 +14,10 @@ namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kLeastBytes = 64 * 1024;            // of a working set: four elements for every thread of a block
 constexpr double kMeanOfPattern = 1.5;                // of 0, 1, 2, 3
-constexpr int64_t kMostSum = (int64_t{1} << 24) / 3;  // so many times a float adds 3 and stays exact
+constexpr int64_t kMostSum = (int64_t{1} << 24) / 3;  // number of times a float can add 3 and stay exact
 constexpr int64_t kReadsPerRound = 8;                 // of read_shared
 
-// A working set, cut for the threads of a layout.
+// A working set, divided among the threads of a layout.
 struct Cut {
   Layout layout;
   int32_t steps = 0;  // of each thread, a multiple of four
@@ -26,7 +26,7 @@ struct Cut {
   int64_t elements() const { return threads() * steps; }
 };
 
-// A small working set is for fewer blocks: every thread takes at least four elements.
+// A small working set uses fewer blocks: every thread takes at least four elements.
 Cut cut_for(const gpu::DeviceFacts& facts, Layout layout, int64_t elements) {
   const int64_t of_block = 4 * static_cast<int64_t>(layout.threads);
   layout.blocks = std::clamp<size_t>(static_cast<size_t>(elements / of_block), 1, layout.blocks);
@@ -38,7 +38,7 @@ Cut cut_for(const gpu::DeviceFacts& facts, Layout layout, int64_t elements) {
   return cut;
 }
 
-// Threads with several reads under way each; some of a wave, some of many.
+// Threads with several reads in flight each; some of a wave, some of many.
 std::vector<Layout> memory_layouts(const gpu::DeviceFacts& facts) {
   std::vector<Layout> result = layouts(facts);
   const auto units = static_cast<size_t>(std::max<int64_t>(1, facts.compute_units));
@@ -55,7 +55,7 @@ std::vector<Layout> shared_layouts(const gpu::DeviceFacts& facts) {
   return {{16, units}, {64, units}};
 }
 
-// How many bytes are gone through to measure a level; 0: the level cannot be told apart.
+// The bytes to read to measure a level; 0: the level cannot be told apart.
 int64_t dram_bytes(const gpu::DeviceFacts& facts) {
   const int64_t wanted = gpu::runs_on_cpu(facts) ? std::max(64 * kMiB, 6 * facts.last_cache_bytes)
                                                  : std::max(512 * kMiB, 8 * facts.last_cache_bytes);
@@ -66,7 +66,7 @@ int64_t dram_bytes(const gpu::DeviceFacts& facts) {
 
 int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 2; }
 
-// The buffers that all metrics of memory share.
+// The buffers shared by all memory metrics.
 struct Memory {
   gpu::DeviceFacts facts;
   std::unique_ptr<gpu::Workspace> workspace;
@@ -151,7 +151,7 @@ KernelVariant reading(const MemoryHandle& memory, const Cut& cut) {
   return variant;
 }
 
-// By a kernel that fills `to`, and passes over each element `accesses` times.
+// By a kernel that fills `to` and accesses each element `accesses` times.
 KernelVariant filling(const MemoryHandle& memory, const Cut& cut, const gpu::Launch& launch, int accesses) {
   const int64_t bytes = accesses * cut.elements() * memory->element_bytes();
   KernelVariant variant;

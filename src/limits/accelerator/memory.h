@@ -1,4 +1,5 @@
-// Bandwidths of a device's memories, by kernels of ours (kernels/memory.cu) and the driver's own copy. Private to limits/accelerator.
+// Bandwidths of a device's memories, by our own kernels (kernels/memory.cu) and the driver's copy. Private to
+// limits/accelerator.
 //
 // Convention of bytes: those that the program reads and writes, each once; a copy counts both.
 #pragma once

@@ -30,7 +30,7 @@ CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
   counting.kernel = "multiply_tiles";
   counting.layout = layout;
   counting.steps_per_round = kTileStepsPerRound;
-  counting.most_steps = ((int64_t{1} << 24) - 256) / shape.k;  // floats count exactly so far
+  counting.most_steps = ((int64_t{1} << 24) - 256) / shape.k;  // floats count exactly up to here
   counting.flops_per_step = flops_of_step(layout, shape);
   counting.expected = [shape](int64_t thread, int64_t steps) { return expected_tile_count(shape, thread, steps); };
   counting.counts_cycles = true;

@@ -1,7 +1,7 @@
-// Peaks by kernels of ours on tensor cores (kernels/mma.cu): the mma.sync instructions of PTX. Private to limits/accelerator.
+// Peaks by our own kernels on tensor cores (kernels/mma.cu): PTX's mma.sync instructions. Private to limits/accelerator.
 //
-// Not the GPU's full rate everywhere: Hopper and the servers' Blackwell reach it only by instructions that fetch their operands from
-// shared memory themselves (wgmma, tcgen05), which cuBLASLt uses.
+// Not always the GPU's full rate: Hopper and server Blackwell reach it only with instructions that fetch their operands from
+// shared memory (wgmma, tcgen05), which cuBLASLt uses.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ struct MmaShape {
   const char* name;  // of kernels/mma.cu: "FP16_16x8x16"
   int m, n, k;
   int first_capability;  // 80: 8.0
-  int last_capability;   // where a larger one takes its place
+  int last_capability;   // where a larger one replaces it
 };
 std::span<const MmaShape> mma_shapes();
 bool has_shape(const MmaShape& shape, int capability);
@@ -26,10 +26,10 @@ bool has_shape(const MmaShape& shape, int capability);
 // FLOPs of one step of every tile of every warp: warps · tiles · 2 · m · n · k.
 double flops_of_step(const Layout& layout, const MmaShape& shape);
 
-// What thread `thread` of a block must put out after `steps` steps of each tile.
+// The expected output of thread `thread` of a block after `steps` steps of each tile.
 double expected_tile_count(const MmaShape& shape, int64_t thread, int64_t steps);
 
-// None for a device that is not NVIDIA's.
+// None for a device of another vendor.
 std::vector<MetricOf<PeakRow>> mma_metrics(const gpu::Device& device);
 
 }  // namespace ridge::limits::accelerator

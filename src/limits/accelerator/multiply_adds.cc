@@ -11,9 +11,9 @@ namespace ridge::limits::accelerator {
 namespace {
 
 constexpr int64_t kChains = 12, kStepsPerRound = 8;
-constexpr int64_t kMostSteps = (int64_t{1} << 24) - 256;  // floats count exactly so far
+constexpr int64_t kMostSteps = (int64_t{1} << 24) - 256;  // floats count exactly up to here
 
-// Up to where a type counts by ones: all integers of its fraction's bits and the hidden one (IEEE 754-2019, table 3.5; BF16: 7 + 1).
+// The largest count of a type: all integers of its fraction bits plus the hidden one (IEEE 754-2019, table 3.5; BF16: 7 + 1).
 double largest_count(Precision precision) {
   switch (precision) {
     case Precision::kFp64: return std::ldexp(1.0, 53);
@@ -41,7 +41,7 @@ CountingKernel counting_of(const gpu::DeviceFacts& facts, const LaneType& type, 
   counting.most_steps = kMostSteps;
   counting.flops_per_step = flops_of_step(layout, type.flops_per_step);
   counting.expected = [precision](int64_t thread, int64_t steps) { return expected_count(precision, thread, steps); };
-  // What has 8 or 11 bits is rounded where the sum of the chains passes what it can count to.
+  // Types of 8 or 11 bits are rounded where the sum of the chains exceeds their exact range.
   const bool narrow = precision == Precision::kFp16 || precision == Precision::kBf16;
   counting.tolerance = narrow ? 0.02 : 0;
   counting.counts_cycles = facts.dialect == gpu::Dialect::kCuda;

@@ -1,4 +1,5 @@
-// Peaks by kernels of ours on the plain lanes: multiply-adds in registers (kernels/multiply_adds.cu). Private to limits/accelerator.
+// Peaks by our own kernels on the plain lanes: multiply-adds in registers (kernels/multiply_adds.cu). Private to
+// limits/accelerator.
 #pragma once
 
 #include <string>
@@ -9,19 +10,19 @@
 
 namespace ridge::limits::accelerator {
 
-// A type in which a device can be asked for its rate of multiply-adds.
+// A type whose rate of multiply-adds is measured.
 struct LaneType {
   Precision precision = Precision::kFp32;
   std::string definitions;    // of kernels/type.cu
-  int64_t lanes = 1;          // numbers that one multiply-add works on; floats that a thread puts out
+  int64_t lanes = 1;          // values per multiply-add; floats that a thread writes
   double flops_per_step = 2;  // of all lanes
-  std::string reason;         // why this device does not compute in it; empty: it does
+  std::string reason;         // why this device does not support it; empty: it does
 };
 
-// Those that are asked for, whether or not the device has them.
+// All measured types, whether or not the device supports them.
 std::vector<LaneType> lane_types(const gpu::DeviceFacts& facts);
 
-// What thread `thread` of a block must put out after `steps` steps of each chain.
+// The expected output of thread `thread` of a block after `steps` steps of each chain.
 double expected_count(Precision precision, int64_t thread, int64_t steps);
 
 // FLOPs of one step of every chain of every thread: threads · chains · FLOPs per multiply-add.

@@ -7,7 +7,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-// Twelve chains that begin at 0 to 11 (and thread mod 8): after n steps the first stands at n, the others 1 to 11 above it.
+// Twelve chains starting at 0 to 11 (and thread mod 8): after n steps the first is at n, the others 1 to 11 above it.
 TEST(MultiplyAdds, CountOneStepAtATime) {
   EXPECT_EQ(expected_count(Precision::kFp32, 0, 8), 8 + 66);
   EXPECT_EQ(expected_count(Precision::kFp64, 13, 1000), 5 + 1000 + 66) << "thread 13 begins at 13 mod 8";
@@ -20,7 +20,7 @@ TEST(MultiplyAdds, NarrowTypesStopWhereTheyAreFull) {
   EXPECT_EQ(expected_count(Precision::kFp32, 0, int64_t{1} << 25), 16777216);
 }
 
-// x + 1, where x is first taken as a signed byte: 126, 127, 128, then −128 + 1.
+// x + 1, where x is first read as a signed byte: 126, 127, 128, then −128 + 1.
 TEST(MultiplyAdds, BytesGoRound) {
   // Chains 0 … 11 after 120 steps: 120 … 128 for the first nine, then −127, −126, −125.
   const double sum_of_differences = (0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8) + (-247 - 246 - 245);

@@ -1,8 +1,8 @@
-// What a device is and how it is set: what was measured of it holds for this alone. Another driver compiles and schedules
-// otherwise, a power limit lowers clocks, error correction takes bandwidth, a slice of a divided GPU has less of everything.
+// A device's identity and settings: measured figures hold only for these. Another driver compiles and schedules differently, a
+// power limit lowers clocks, error correction costs bandwidth, a slice of a divided GPU has less of everything.
 //
-// Locked clocks are not in it: no library tells which are locked. They are seen while the GPU is measured (limits/metric_result.h, GpuConditions), and
-// who uses such figures says so. Plain values.
+// Locked clocks are not included: no library reports them. They show while the GPU is measured (limits/metric_result.h,
+// GpuConditions), and users of such figures say so. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace ridge::limits::accelerator {
 
-// Raise when kernels or method change so that figures of before cannot be compared.
+// Raise when kernels or method change and older figures are no longer comparable.
 constexpr int64_t kGpuMethod = 1;
 
 struct Setting {
   std::string gpu;            // UUID, else PCI address; empty: the device has neither
   std::string name;           // of a slice with its profile: "… MIG 3g.40gb"
   std::string driver;         // "580.95.05, CUDA driver 13.0"; of OpenCL the implementation
-  int64_t compute_units = 0;  // 0: not told
+  int64_t compute_units = 0;  // 0: not reported
   std::optional<int64_t> power_limit_mw;
   std::optional<bool> ecc;
   int64_t method = kGpuMethod;
@@ -39,9 +39,9 @@ void visit_fields(auto& visit, Is<Setting> auto& setting) {
   visit("method", setting.method);
 }
 
-// `system`: as the management library tells it; null: unknown.
+// `system`: from the management library; null: unknown.
 Setting setting_of(const gpu::DeviceFacts& facts, const gpu::GpuSystem* system);
-// That of now, by NVML where the device has an address that it may know.
+// The current one, from NVML where the device has an address.
 Setting setting_now(const gpu::DeviceFacts& facts);
 
 // "driver 580.95.05 then, 590.10 now; power limit 700 W then, 350 W now"; empty: they are the same.

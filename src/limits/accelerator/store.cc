@@ -11,7 +11,7 @@
 namespace ridge::limits::accelerator {
 namespace {
 
-constexpr size_t kMostSettings = 8;  // that are kept of one device
+constexpr size_t kMostSettings = 8;  // stored per device
 constexpr const char* kGpus = "cards";
 
 std::string key_of(const gpu::DeviceFacts& facts, const Setting& setting) {
@@ -24,7 +24,7 @@ struct Entry {
   DeviceMeasurement measured;
 };
 
-// Whether there is anything to hold against: without a compiler for its kernels a device tells its links alone.
+// Whether the figures include a limit: without a kernel compiler a device has only its links measured.
 bool bounds_something(const DeviceMeasurement& measured) {
   auto reached = [](const auto& row) { return row.result.best.has_value(); };
   return std::any_of(measured.peaks.begin(), measured.peaks.end(), reached) &&
@@ -43,7 +43,7 @@ Result<Entry> entry_from_json(const Json& json) {
 
 StoredLimits nothing(std::string reason, bool damaged = false) { return {std::nullopt, 0, std::move(reason), damaged}; }
 
-// The entry of this setting; else why none of the others will do.
+// The entry of this setting; else why none of the others applies.
 StoredLimits look_up(const Json& entries, const std::string& key, const Setting& now) {
   StoredLimits result = nothing("nothing was measured on it yet");
   for (const Json& json : entries) {
@@ -62,7 +62,7 @@ StoredLimits look_up(const Json& entries, const std::string& key, const Setting&
 
 std::string file_or_default(const std::string& file) { return file.empty() ? default_cache_file() : file; }
 
-// Newest last; what was kept of the same setting is replaced, and so is what cannot be read.
+// Newest last; replaces the entry of the same setting and unreadable ones.
 void put(Json& store, const std::string& key, const DeviceMeasurement& measured, double most_seconds) {
   Json kept = Json::array();
   if (store.contains(kGpus) && store[kGpus].contains(key))
@@ -75,7 +75,7 @@ void put(Json& store, const std::string& key, const DeviceMeasurement& measured,
   store[kGpus][key] = std::move(kept);
 }
 
-// Says where it is kept, or why not.
+// Records where it is stored, or why not.
 std::string keep(const DeviceMeasurement& measured, const std::string& key, const std::string& file,
                  const Options& options) {
   if (options.rounds.interrupted && options.rounds.interrupted()) return "not kept: interrupted";
@@ -89,7 +89,7 @@ std::string keep(const DeviceMeasurement& measured, const std::string& key, cons
   return "not kept: " + written.error().message;
 }
 
-// The stored limits, if they will do.
+// The stored limits, if they apply.
 std::optional<DeviceMeasurement> known(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
                                        const std::string& file) {
   StoredLimits kept = recall(facts, now, file);

@@ -1,6 +1,7 @@
-// Measured figures of devices, kept between runs beside the CPU's (limits/limits_file.h): per device a list of what was measured
-// under which setting, the newest last.
-//   "cards": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as to_json of DeviceMeasurement writes it>}]}
+// Measured figures of devices, stored between runs beside the CPU's (limits/limits_file.h): per device a list of measurements
+// with their settings, newest last.
+//   "cards": {"<api> <card> <name>": [{"setting": …, "most_seconds": 20, "measured": <as to_json of DeviceMeasurement writes
+// it>}]}
 #pragma once
 
 #include <functional>
@@ -15,18 +16,18 @@ namespace ridge::limits::accelerator {
 
 struct StoredLimits {
   std::optional<DeviceMeasurement> measured;
-  double most_seconds = 0;  // that measuring was given
-  std::string reason;  // why there is none: nothing was measured, under another setting, or what is kept is damaged
+  double most_seconds = 0;  // time given to the measurement
+  std::string reason;       // why there is none: nothing measured, another setting, or a damaged entry
   bool damaged = false;
 };
-// What was measured of the device under the setting of now. `file` empty: the default one.
+// The device's figures under the current setting. `file` empty: the default one.
 StoredLimits recall(const gpu::DeviceFacts& facts, const Setting& now, const std::string& file = "");
 
 using MeasureDevice = std::function<Result<DeviceMeasurement>()>;
 
 // The figures of a device: recalled, unless `fresh` is set or they were given less time than options.most_seconds; otherwise
-// measured and kept. What was interrupted is not kept. A file that is damaged, or cannot be written, costs one warning and nothing
-// else. Processes that find no figures at the same time measure one after the other, not against each other.
+// measured and stored. Interrupted measurements are not stored. A damaged or unwritable file costs one warning and nothing
+// else. Processes that find no figures at the same time measure in sequence.
 Result<DeviceMeasurement> recall_or_measure(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
                                             bool fresh, const MeasureDevice& measure);
 

@@ -57,7 +57,7 @@ class GpuStore : public testing::Test {
  protected:
   GpuStore() : folder_(*TemporaryFolder::make()) { options_.machine_cache = folder_.path() + "/deep/machine.json"; }
 
-  // The FP16 peak that is known after asking, and whether it was measured for that.
+  // The FP16 peak known after the query, and whether it was measured for it.
   double ask(double peak, const Setting& now, bool fresh = false) {
     Result<DeviceMeasurement> known =
         recall_or_measure(some_gpu(now.gpu), now, options_, fresh, [&]() -> Result<DeviceMeasurement> {
@@ -218,7 +218,7 @@ TEST(MeasuredFigures, AreReadBackAsTheyWereWritten) {
   EXPECT_EQ(dump_json(to_json(*back)), dump_json(json));
 }
 
-// The driver names the GPU by another index than the management library, and both by its address.
+// The driver and the management library use different indices for the GPU, but the same address.
 TEST(Setting, IsThatOfTheSameGpuOfTheLibrary) {
   gpu::GpuSystem system;
   system.driver_version = std::string("580.95.05");

@@ -1,4 +1,4 @@
-// Copies between host and device as limits name them. Plain values.
+// Directions of copies between host and device. Plain values.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace ridge::limits::accelerator {
 
-enum class Way { kToDevice, kToHost, kBoth };  // kBoth: at the same time, as many bytes each way
+enum class Way { kToDevice, kToHost, kBoth };  // kBoth: simultaneous, the same number of bytes each way
 
 constexpr std::array<std::pair<Way, std::string_view>, 3> kWays = {
     {{Way::kToDevice, "host to device"}, {Way::kToHost, "device to host"}, {Way::kBoth, "both at once"}}};

@@ -57,7 +57,7 @@ void add(MetricResult& result, const std::string& of, std::optional<double> refe
     result.utilisation.push_back(utilisation_of(of, *result.best, *reference, origin));
 }
 
-// The best of the rows that `same` puts together, beside every other row of them.
+// The best of the rows that `same` groups, beside every other row of them.
 template <typename Row, typename Key, typename Name>
 void add_best(std::vector<Row>& rows, Key key, Name name) {
   std::map<decltype(key(rows.front())), const Row*> best;
@@ -74,10 +74,10 @@ std::string cpu_text(const machine::Machine& machine, int threads) {
   return fmt::format("limit of {} measured on {} thread{}", machine.cpu.model, threads, threads == 1 ? "" : "s");
 }
 
-// What the CPU's own measurement calls a level of its OpenCL device.
+// The name of a level of an OpenCL CPU device in the CPU's own measurement.
 std::string level_of_cpu(const machine::Machine& machine, const std::string& level) {
   if (level == "DRAM") return level;
-  if (level == "shared") return "L1";  // what a block shares on a CPU is memory that stays in its first cache
+  if (level == "shared") return "L1";  // memory shared by a block on a CPU stays in its first cache
   int last = 0;
   for (const machine::Cache& cache : machine.cpu.caches) last = std::max(last, cache.level);
   return fmt::format("L{}", last);
@@ -96,7 +96,7 @@ void add_cpu(DeviceMeasurement& measured, const machine::Machine& machine) {
     if (auto limit = machine::peak(machine, row.precision, threads))
       beside(row.result, limit->flops_per_s, limit->origin);
   for (BandwidthRow& row : measured.bandwidths)
-    if (row.access == "read")  // it measures no other traffic as a limit
+    if (row.access == "read")  // no other traffic is measured as a limit
       if (auto limit = machine::bandwidth(machine, level_of_cpu(machine, row.level), threads))
         beside(row.result, limit->bytes_per_s, limit->origin);
   if (highest > 100)
@@ -123,7 +123,7 @@ void add_link(DeviceMeasurement& measured, const References& references) {
           Origin::kDerived);
 }
 
-// The tensor cores' FP64 is not in the catalogue: only these generations have it (NVIDIA A100 and H100 white papers).
+// The catalogue does not list the tensor cores' FP64: only these generations have it (NVIDIA A100 and H100 white papers).
 bool has_fp64_tensor_cores(const catalogue::CatalogueDevice& device) {
   return device.compute_capability == "8.0" || device.compute_capability == "9.0" ||
          device.compute_capability == "10.0";

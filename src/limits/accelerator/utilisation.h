@@ -1,5 +1,5 @@
-// Sets figures of a device beside what they can be at most: its datasheet, the best that was measured here, the CPU's own
-// measured limit where OpenCL runs on it, and what its PCIe link can carry. Pure.
+// Compares a device's figures with their references: its datasheet, the best measured here, the CPU's own measured limit where
+// OpenCL runs on it, and the rate of its PCIe link. Pure.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct References {
   std::string link;                        // "PCIe 4.0 x16", or why it is not known
 };
 
-// The device of the catalogue that `facts` speaks of: by its name; where that leaves none or several, by its model's word ("H100"),
-// compute capability, multiprocessors, memory (within 12 %: what is usable of what is on the box) and clock (within 2 %).
+// The catalogue's device for `facts`: by its name; where that leaves none or several, by its model's word ("H100"), compute
+// capability, multiprocessors, memory (within 12 %: usable against nominal) and clock (within 2 %).
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
                                                 const gpu::DeviceFacts& facts);
 
-// What the datasheet says of a peak that was reached in this way; absent where it speaks of other units: it lists the plain lanes for
+// The datasheet's figure for a peak reached in this way; absent where it refers to other units: it lists the plain lanes for
 // FP64 and FP32, and for narrower types the tensor cores, if the device has any.
 std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::CatalogueDevice& device, Precision precision,
                                                        std::string_view way);

@@ -22,7 +22,7 @@ gpu::DeviceFacts named(const std::string& name, const std::string& capability, i
   return facts;
 }
 
-// Names as the driver tells them, with the memory that it lets programs see.
+// Names from the driver, with the memory visible to programs.
 TEST(Datasheet, IsFoundByWhatTheDriverTells) {
   auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices) << devices.error().message;
@@ -91,7 +91,7 @@ TEST(PcieLink, CarriesWhatItsGenerationAndLanesAllow) {
   EXPECT_FALSE(pcie_bytes_per_s(9, 16));
 }
 
-// OpenCL on this machine's CPU stands beside what the CPU can do.
+// OpenCL on this machine's CPU is compared with the CPU's limits.
 TEST(Utilisation, OfACpuAreOfItsOwnMeasuredLimit) {
   machine::Machine machine;
   machine.cpu.model = "EPYC";

@@ -1,5 +1,5 @@
-// Looks at a GPU while it is being measured: clocks, power, temperature, and why it is slower than it can be. In a thread of its
-// own, every 20 ms, which ends with the watch.
+// Watches a GPU during a measurement: clocks, power, temperature, and the reasons for slowdowns. Samples every 20 ms in its own
+// thread, which ends with the watch.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@ struct GpuSample {
   gpu::Gpu gpu;
 };
 
-// What fell into the visits. Idle and what was set on purpose are no slowdowns; power limits are.
+// Samples within the visits. Idle and deliberate settings are no slowdowns; power limits are.
 GpuConditions conditions_during(std::span<const GpuSample> samples, std::span<const TimeSpan> visits);
 
-// Of the management library's GPUs the one that `facts` speaks of: by UUID, else by PCI address. The error says why there is none.
+// The management library's GPU for `facts`: by UUID, else by PCI address. The error says why there is none.
 Result<int> matching_gpu(std::span<const gpu::Gpu> gpus, const gpu::DeviceFacts& facts);
 
 // Thread-safe.
@@ -49,13 +49,13 @@ class Watch {
   std::atomic<bool> done_ = false;
   mutable Mutex mutex_;
   std::vector<GpuSample> samples_ RIDGE_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: starts when the rest is there
+  std::jthread thread_;  // last: starts after all other members
 };
 
 struct WatchedGpu {
   std::unique_ptr<Watch> watch;  // null: unwatched
   std::string by;                // the library and the GPU, or why there is none
-  std::optional<gpu::Gpu> gpu;   // as it was before
+  std::optional<gpu::Gpu> gpu;   // the previous one
 };
 // By NVML, where the device is an NVIDIA GPU.
 WatchedGpu watch_gpu(const gpu::DeviceFacts& facts, Clock& clock);

@@ -13,7 +13,7 @@ namespace {
 using gpu::nccl::Collective;
 
 constexpr int64_t kPeriod = 1'000'003;       // values; a prime, so that no shift by a power of two goes unseen
-constexpr int64_t kLook = int64_t{1} << 18;  // values of one look
+constexpr int64_t kLook = int64_t{1} << 18;  // values of one check
 
 std::vector<int64_t> places_to_look(int64_t count) {
   if (count <= 4 * kLook) {

@@ -1,5 +1,5 @@
-// What pages share: numbers as people read them, elements, charts. Text from outside reaches a page by textContent only.
-// A page calls ridge.translate(dictionary) first and ridge.show(parts) last.
+// Shared by all pages: readable numbers, elements, charts. Text from outside reaches a page by textContent only. A page calls
+// ridge.translate(dictionary) first and ridge.show(parts) last.
 'use strict';
 const ridge = (() => {
 const chinese = document.documentElement.lang.startsWith('zh');
@@ -7,7 +7,7 @@ let dictionary = {};
 const translate = words => { dictionary = words; };
 const say = text => (chinese && dictionary[text]) || text;
 
-// ---------------------------------------------------------------- numbers as people read them (base/units.h)
+// ---------------------------------------------------------------- readable numbers (base/units.h)
 const digits = value => {
   if (value === 0) return '0';
   const size = Math.floor(Math.log10(Math.abs(value)));
@@ -41,7 +41,7 @@ const make = (tag, text, attributes = {}, ...children) => {
 const page = document.getElementById('page');
 const section = (id, title, ...children) => make('section', null, {id}, make('h2', say(title)), ...children);
 const quiet = text => make('p', say(text), {class: 'quiet'});
-// The JSON that the page shows, and its member 'curve.3.bound_ms'; undefined or null: not there.
+// The page's JSON, and its member 'curve.3.bound_ms'; undefined or null: missing.
 const data = JSON.parse(document.getElementById('data').textContent);
 const valueOf = member => member.split('.').reduce((value, part) => value === null || value === undefined ? value : value[part], data);
 // A member's number, which keeps its value and its member.
@@ -52,7 +52,7 @@ const number = (tag, show, member, attributes = {}) => {
 };
 const cell = (show, member) => number('td', show, member, {class: 'number'});
 const noCell = () => make('td', '-', {class: 'number'});
-// A GPU with one number.
+// A tile with one number.
 const figure = (name, show, member, note = '') =>
   make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', show, member),
        ...(note ? [make('span', note, {class: 'quiet'})] : []));
@@ -70,7 +70,7 @@ const table = (head, rows) => {
 };
 const originCell = origin => make('td', say(origin), {class: 'origin'});
 
-// Rows of [name, how it is shown, member, origin, source], without those that have no value.
+// Rows of [name, formatter, member, origin, source], without those that have no value.
 function properties(id, title, rows, ...more) {
   const body = rows.filter(([, , member]) => valueOf(member) !== null && valueOf(member) !== undefined)
     .map(([name, show, member, origin, source]) => [say(name), cell(show, member), originCell(origin), source || '']);
@@ -85,7 +85,7 @@ const colours = () => {
           other: of('other'), accent: of('accent'), warn: of('warn'), panel: of('panel')};
 };
 const faded = colour => colour + 'b0';
-const drawings = [];  // functions that make a Chart from the colours of the moment
+const drawings = [];  // functions that create a Chart in the current colours
 const canvas = (id, low) => {
   const element = make('canvas', null, {id, role: 'img'});
   return [element, make('div', null, {class: low ? 'chart low' : 'chart'}, element)];
@@ -100,7 +100,7 @@ const plain = (c, scales, tooltip, legend = true) => ({
   responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, scales,
   plugins: {legend: {display: legend, labels: {color: c.text, boxWidth: 14}}, tooltip},
 });
-// Of a logarithmic axis only the powers of ten.
+// Only the powers of ten of a logarithmic axis.
 const decades = show => ({callback: value => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? show(value) : ''});
 
 let charts = [];
@@ -110,7 +110,7 @@ const redraw = () => {
   charts = drawings.map(drawing => drawing(c));
 };
 
-// The parts that are there, in order; then the charts.
+// The existing parts, in order; then the charts.
 function show(parts) {
   page.append(...parts.filter(part => part));
   redraw();

@@ -1,4 +1,4 @@
-// Draws the ledger that lies in the element "data". Numbers keep their value in data-value beside what is shown.
+// Draws the ledger in the element "data". Numbers keep their value in data-value.
 (() => {
 
 ridge.translate({
@@ -37,7 +37,7 @@ function header() {
 
 const short = text => text.length > 40 ? text.slice(0, 19) + '…' + text.slice(-20) : text;
 const narrow = () => matchMedia('(max-width: 800px)').matches;
-// A chart with a line of its own for each of `lines` bars.
+// A chart with its own line for each of `lines` bars.
 const tall = (id, lines) => {
   const [element, box] = canvas(id, true);
   box.style.height = `${90 + 26 * lines}px`;
@@ -80,7 +80,7 @@ function claims() {
     quiet('The broad bar is what the guides claim, open to the right where they name no upper end; dot and thin bar are what was measured here, with its 95 % interval.'));
 }
 
-// Registers per thread and occupancy of both ways, where the device tells them.
+// Registers per thread and occupancy of both variants, if the device reports them.
 const resident = row => row.variant_registers === undefined || row.baseline_registers === undefined ? []
   : [make('p', null, {class: 'quiet'}, ...['variant', 'baseline'].flatMap((way, i) => [
       i ? ` ${say('against')} ` : '', number('span', String, `${row.member}.${way}_registers`), ` ${say('registers')}, `,
@@ -109,7 +109,7 @@ function rows() {
 const ofBytes = one => one.variants.every(way => way.bytes_per_s !== null);
 const rateOf = way => way.bytes_per_s === null ? way.flops_per_s : way.bytes_per_s;
 
-// One case: bars by name, or a line over what is varied.
+// One case: bars by name, or a line over the parameter.
 function plotted(one, index) {
   const swept = one.parameter && one.variants.every(way => way.at !== null);
   const format = ofBytes(one) ? bandwidth : rate;

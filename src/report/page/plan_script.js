@@ -1,5 +1,5 @@
-// Draws the plan that lies in the element "data". Numbers keep their value in data-value beside what is shown; nothing is
-// computed but shares for the size of a dot.
+// Draws the plan in the element "data". Numbers keep their value in data-value; the only computed values are shares for the
+// size of a dot.
 'use strict';
 (() => {
 
@@ -76,7 +76,7 @@ function summary() {
   return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
 }
 
-// Of a GPU in this machine: where each of its limits comes from.
+// The origin of each limit of a GPU in this machine.
 function limits() {
   const known = plan.device.limits || [];
   if (known.length === 0) return null;
@@ -187,7 +187,7 @@ function curve() {
                  table(['#batch', '#bound', '#at most', '#memory', 'limiter'], rows));
 }
 
-// What the engine is expected to reach, kernel by kernel as it will run them, with the error that is expected of each.
+// The engine's expected performance, kernel by kernel, with the expected error of each.
 function estimate() {
   const answer = plan.estimate;
   if (!answer) return null;
@@ -207,7 +207,8 @@ function estimate() {
   return whole;
 }
 
-// What was predicted and measured on this machine so far, one dot per comparison; on the line is right, between the dashes within 10 %.
+// Predictions and measurements on this machine so far, one dot per comparison; on the line is exact, between the dashes within
+// 10 %.
 function predictions() {
   const ledger = plan.ledger;
   if (!Array.isArray(ledger) || ledger.length === 0) return null;
@@ -236,7 +237,7 @@ function predictions() {
                  make('details', null, {}, make('summary', String(ledger.length)), table(['', '#batch', '#predicted', '#measured', ''], rows)));
 }
 
-// Parts of an object that are bytes, by their names.
+// Members of an object in bytes, by their names.
 const parts = (object, prefix, names) => names.filter(name => typeof object[name] === 'number').map(name =>
   [name.replaceAll('_', ' '), bytes, `${prefix}.${name}`, 'derived']);
 

@@ -1,4 +1,4 @@
-// Draws the sweep over power limits that lies in the element "data". Numbers keep their value in data-value beside what is shown.
+// Draws the sweep over power limits in the element "data". Numbers keep their value in data-value.
 (() => {
 
 ridge.translate({
@@ -25,7 +25,7 @@ const work = value => sweep.unit === 'FLOP' ? rate(value) : `${Number(value.toPr
 const perJoule = value => sweep.unit === 'FLOP' ? `${flops(value)}/J` : `${digits(value)} ${sweep.unit}/J`;
 const celsius = value => `${value} °C`;
 const megahertz = value => `${value} MHz`;
-const told = value => value > 0 ? value : null;  // a device that tells no power
+const told = value => value > 0 ? value : null;  // a device that reports no power
 const pays = point => [sweep.best_per_watt_w, sweep.within_5_percent_of_peak_w].includes(point.limit_w);
 const reference = points.find(point => point.limit_w === sweep.reference_limit_w);
 
@@ -44,7 +44,7 @@ function header() {
   ];
 }
 
-// A line over the limits; the limits that pay are larger dots.
+// A line over the limits; the best limits are larger dots.
 const curve = (c, label, colour, value, more = {}) => ({
   type: 'line', label: say(label), borderColor: colour, backgroundColor: colour, borderWidth: 2,
   data: rising.map(point => ({x: point.limit_w, y: value(point)})).filter(point => point.y !== null),

@@ -1,4 +1,4 @@
-// Draws the tuning result that lies in the element "data". Numbers keep their value in data-value beside what is shown.
+// Draws the tuning result in the element "data". Numbers keep their value in data-value.
 (() => {
 
 ridge.translate({
@@ -27,7 +27,7 @@ const joules = value => digits(value) + ' J';
 const {baseline, best} = tuning;
 const title = tuning.choice === 'none' ? 'closest' : 'tuned';
 const groupOf = point => `${point.engine || baseline.engine} ${point.variant || ''}`.trim();
-// Of a logarithmic axis 1, 3, 10, 30, …
+// 1, 3, 10, 30, … of a logarithmic axis.
 const thirds = show => ({callback: value => [1, 3].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? show(value) : ''});
 
 function header() {
@@ -183,7 +183,7 @@ function layers() {
   return whole;
 }
 
-// What was judged: the guard's verdict per implementation and output, or the drift of the winner alone.
+// The judged outputs: the guard's verdict per implementation and output, or the winner's deviation alone.
 function judged() {
   const implementations = (tuning.accuracy && tuning.accuracy.implementations) || [];
   const rows = implementations.flatMap((one, i) => ((one.accuracy && one.accuracy.outputs) || []).map((output, j) => (
@@ -199,7 +199,7 @@ function drift() {
   const rows = outputs.length > 0 ? outputs
     : tuning.drift ? [{...tuning.drift, of: tuning.candidate.variant || '', name: '', holds: true, member: 'drift'}] : [];
   if (rows.length === 0) return null;
-  const one = new Set(rows.map(row => row.name)).size === 1;  // all of one output: its name says nothing
+  const one = new Set(rows.map(row => row.name)).size === 1;  // all of one output: its name adds nothing
   const label = row => one ? row.of || row.name : `${row.of} ${row.name}`.trim();
   const least = 1e-9;
   const differ = rows.some(row => row.relative_l2 > least || 1 - row.cosine > least);
@@ -226,7 +226,7 @@ function drift() {
     ...(tuning.accuracy ? [make('p', tuning.accuracy.samples, {class: 'quiet'})] : []));
 }
 
-// Which layers cost accuracy, and which stayed in FP32 for it.
+// The accuracy loss per layer, and the layers kept in FP32.
 function sensitivity() {
   const rows = ((tuning.accuracy && tuning.accuracy.variants) || []).flatMap((variant, i) => (variant.sensitivity || []).map((layer, j) => [
     make('td', layer.node, {class: 'name'}), variant.name,

@@ -34,7 +34,7 @@ void judge_load(const ModelGoal& goal, const Candidate& candidate, const Figures
   const sizing::Capacity busy = under_load(goal, candidate, figures);
   const double most = sizing::Load{}.most_utilisation;
   fulfilment.utilisation = busy.utilisation;
-  // The capacity counts every run at its mean; the tail of the runs comes on top, on the safe side.
+  // The capacity counts every run at its mean; the tail of the runs is added, on the safe side.
   fulfilment.request_p99_ms = busy.p99_ms - busy.service.ms + std::max(busy.service.ms, figures.p99_ms);
   lower(fulfilment, most / busy.utilisation,
         fmt::format("{:.4g} rows/s keep it {} busy, more than {}", *goal.rows_per_s,

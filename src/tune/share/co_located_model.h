@@ -1,5 +1,5 @@
-// CoLocatedModel: one of several models that share a machine: what is asked of it, and the ways to run it as measured alone. And what
-// a set of figures, one per member, is worth: the score that partitions are compared by (docs/decisions/0007). Pure.
+// CoLocatedModel: one of several models that share a machine: its goals, and the ways to run it as measured alone. And the
+// score of a set of figures, one per member, for comparing partitions (docs/decisions/0007). Pure.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace ridge::tune::share {
 
 struct ModelGoal {
   std::optional<double> rows_per_s;  // the load that it must carry
-  std::optional<double> p99_ms;      // with a load: of a request, its waiting included; without: of one run
+  std::optional<double> p99_ms;      // with a load: of a request, including its wait; without: of one run
 };
 
 // One way to run it, alone on the machine.
@@ -26,7 +26,7 @@ struct SoloPoint {
   double memory_bytes = 0;
 };
 
-// That the candidate keeps busy.
+// CPUs that the candidate keeps busy.
 int cpus_of(const Candidate& candidate);
 
 struct CoLocatedModel {
@@ -36,9 +36,9 @@ struct CoLocatedModel {
   std::vector<SoloPoint> points;  // that may be part of a partition; never empty
 };
 
-// What one member's figures mean for its goal.
+// One member's figures against its goal.
 struct Fulfilment {
-  double ratio = 1;           // of the goal: 1 or more = met, 0.5 = half of what is asked; infinite without a goal
+  double ratio = 1;           // of the goal: 1 or more = met, 0.5 = half of the goal; infinite without a goal
   double utilisation = 0;     // of its instances by the load; 0 = no load given
   double request_p99_ms = 0;  // with a load: of a request, waiting included (derived, sizing/capacity); else 0
   std::string miss;           // why it is not met, in words; empty = it is
@@ -47,9 +47,8 @@ struct Fulfilment {
 // `candidate` tells instances and batch.
 Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, const Figures& figures);
 
-// What the members do together. `value` is the figure to be maximised: with a load for every member, how many times all
-// loads together are carried, that is, the least rows/s ÷ load; else, of the members without a load, the least share of
-// what it does alone.
+// The members' combined result. `value` is the figure to maximise: with a load for every member, the multiple of all loads that
+// is carried, that is, the least rows/s ÷ load; else, of the members without a load, the least share of its solo throughput.
 struct Score {
   bool met = true;       // all goals
   double closeness = 1;  // least ratio of a goal, at most 1
@@ -77,7 +76,7 @@ std::vector<Figures> untuned_figures(const CoLocatedTrial& trial);
 struct ResourceBudget {
   int cpus = 1;
   double memory_bytes = 0;   // of the process; 0 = not known
-  double process_bytes = 0;  // that it takes without any model
+  double process_bytes = 0;  // memory of the process without any model
 };
 
 }  // namespace ridge::tune::share

@@ -21,7 +21,7 @@ TEST(Fulfilment, WithoutAGoalEverythingIsMet) {
   EXPECT_TRUE(std::isinf(none.ratio));
 }
 
-// 50 rows/s on one instance that does 100: busy half of the time, 0.8 allowed, so 1.6 times what is needed.
+// 50 rows/s on one instance that does 100: half busy, 0.8 allowed, so 1.6 times the load.
 TEST(Fulfilment, ALoadMayKeepTheInstancesBusyToFourFifths) {
   const Fulfilment half = fulfilment_of({50.0, std::nullopt}, laid_out(1, 1, 1), {100, 10, 11});
   EXPECT_NEAR(half.utilisation, 0.5, 1e-12);
@@ -33,7 +33,7 @@ TEST(Fulfilment, ALoadMayKeepTheInstancesBusyToFourFifths) {
 }
 
 TEST(Fulfilment, TheP99UnderALoadCountsTheWaiting) {
-  // A run of 10 ms always, 79 % busy: a request waits several runs at the 99th percentile.
+  // Constant runs of 10 ms, 79 % busy: a request waits several runs at the 99th percentile.
   const Fulfilment busy = fulfilment_of({79.0, 20.0}, laid_out(1, 1, 1), {100, 10, 10});
   EXPECT_GT(busy.request_p99_ms, 30);
   EXPECT_FALSE(busy.met());

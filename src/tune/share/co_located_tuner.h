@@ -14,7 +14,7 @@ namespace ridge::tune::share {
 using CoLocatedExploration = ExplorationOf<Partition, CoLocatedTrial>;
 using CoLocatedDecision = DecisionOf<Partition, CoLocatedTrial>;
 
-// Of `options` the goal is not read: the members have theirs.
+// The goal in `options` is ignored: the members have theirs.
 Result<CoLocatedExploration> explore(PartitionSearch& search, InterleavedBenchmark& benchmark, Store& store,
                                      const TuneOptions& options);
 // `untuned` is the untuned models against themselves.
@@ -22,7 +22,7 @@ Result<CoLocatedDecision> confirm(PartitionSearch& search, InterleavedBenchmark&
                                   const CoLocatedExploration& explored, const CoLocatedTrial& untuned,
                                   const TuneOptions& options);
 
-// What the untuned models' figures mean for the goals.
+// The untuned models' figures against the goals.
 Score untuned_score(std::span<const CoLocatedModel> members, const CoLocatedTrial& trial);
 
 // Every model with its engine's defaults.

@@ -39,7 +39,7 @@ std::vector<ModelSlice> run_together(const std::vector<ModelToOpen>& models, dou
   return *slices;
 }
 
-// 8 ms each on a thread of its own. Two threads each would take 6 ms alone; of the two CPUs there are then half as many as wanted.
+// 8 ms each on its own thread. Two threads each would take 6 ms alone, but need twice the two CPUs.
 TEST(CoLocatedModels, ModelsThatShareCpusSlowEachOtherDown) {
   for (const ModelSlice& slice : run_together({on_threads(1), on_threads(1)}, 500))
     EXPECT_DOUBLE_EQ(slice.rows_per_s, 125);
@@ -109,7 +109,7 @@ class CoLocatedTunerTest : public ::testing::Test {
   TuneOptions options_;
 };
 
-// Side by side 125 rows/s each; in turns 83; untuned (one thread each in this engine) as side by side.
+// Side by side 125 rows/s each; time-shared 83; untuned (one thread each in this engine) as side by side.
 TEST_F(CoLocatedTunerTest, OneThreadEachWinsAndTheDefaultsThatDoTheSameStand) {
   const std::vector<CoLocatedModel> members = {scripted_model("a"), scripted_model("b")};
   PartitionSearch search(members, make_partitions(members, {2, 0, 0}));
@@ -184,7 +184,7 @@ TEST_F(CoLocatedTunerTest, TheProofRunsEveryModelAtItsLoad) {
   one.threads = 1;
   BenchmarkOptions how;
   how.seconds = 40;
-  // 8 ms of every 33: a request waits for one before it at times. The other is kept busy.
+  // 8 ms of every 33: a request sometimes waits for the previous one. The other is kept busy.
   std::vector<CoLocatedModel> members = {scripted_model("a", {30.0, 10000.0}), scripted_model("b")};
   const Result<Proof> proof = prove(models, members, {one, one}, how, clock_);
   ASSERT_TRUE(proof) << proof.error().message;

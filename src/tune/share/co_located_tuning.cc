@@ -25,7 +25,7 @@ void visit_fields(auto& visit, const MemberOfPartition& member) {
   visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
 }
 
-// A partition beside the models that it is of.
+// A partition with its models.
 struct NamedPartition {
   const PartitionStanding& standing;
   const std::vector<CoLocatedModel>& members;
@@ -48,7 +48,7 @@ void visit_fields(auto& visit, const NamedPartition& named) {
   visit("trials", standing.trials);
 }
 
-// The model whose part decides the value, or the goal that is missed by most.
+// The model whose part decides the value, or the most missed goal.
 const TunedModel& tightest(const CoLocatedTuning& sharing) {
   const bool loads = all_have_loads(sharing.members());
   auto slack = [&](const TunedModel& model) {

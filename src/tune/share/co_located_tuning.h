@@ -1,5 +1,5 @@
-// CoLocatedTuning: what `ridge tune A B --share` found: every model beside the others, as untuned and as tuned, beside what it does
-// alone, its goal and its limit. The JSON contract of a shared tuning (docs/contracts.md).
+// CoLocatedTuning: the result of `ridge tune A B --share`: every model beside the others, as untuned and as tuned, with its
+// solo result, goal and limit. The JSON contract of a shared tuning (docs/contracts.md).
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct MemoryUse {
   double budget_bytes = 0;
   std::string budget_source;             // "--memory", "available"
   double predicted_bytes = 0;            // of the process with the partition's models
-  std::optional<double> measured_bytes;  // resident memory of this process with them alone open, after they ran
+  std::optional<double> measured_bytes;  // resident memory of this process with only them open, after they ran
 };
 void visit_fields(auto& visit, Is<MemoryUse> auto& memory) {
   visit.or_null("budget", memory.budget_bytes);
@@ -48,7 +48,7 @@ struct CoLocatedTuning {
   size_t candidates = 0;
   int trials = 0, reused = 0;  // of partitions
   std::vector<SkipCount> skipped;
-  std::string refuted;  // of kNone: what the proof at the loads, or of the memory, said against it; empty = not that
+  std::string refuted;  // of kNone: the objection of the proof at the loads, or of the memory; empty = none
   bool interrupted = false;
   double seconds = 0;
   std::string repository;  // empty = nothing written
@@ -61,11 +61,11 @@ CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLoca
                                      const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
                                      const ResourceBudget& budget);
 
-// One plain sentence: what changed, what it gained, what limits it now; or why the goals cannot be met.
+// One plain sentence: what changed, the gain, the current limit; or why the goals cannot be met.
 std::string conclusion(const CoLocatedTuning& sharing);
 
 Json to_json(const CoLocatedTuning& sharing);
-// What the tuning.json of one of the models says of the others: member `shared`.
+// One model's tuning.json about the others: member `shared`.
 Json shared_json(const CoLocatedTuning& sharing, size_t model);
 
 }  // namespace ridge::tune::share

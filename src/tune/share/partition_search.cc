@@ -12,13 +12,12 @@ namespace {
 constexpr double kContendFrom = 0.6;  // share of the budget after which nothing new is tried
 constexpr size_t kMostContenders = 3;
 constexpr int kMostLongTrials = 3;  // of each contender at most, beyond the first
-// A partition that is expected to have this much less value than the best measured may still turn out better: what models do to
-// each other differs by partition.
+// A partition expected to have this much less value than the best measured may still win: mutual slowdown differs by partition.
 constexpr double kExpectationSlack = 1.15;
-// Figures measured alone are off by noise; a limit made of them is trusted beyond this.
+// Solo figures are noisy; a limit derived from them is trusted beyond this.
 constexpr double kLimitSlack = 1.10;
 
-// All trials weigh alike: their numbers of runs hardly differ, and short ones show the same machine.
+// All trials have equal weight: their numbers of runs hardly differ, and short ones show the same machine.
 double running_mean(double mean, int count, double next) { return mean + (next - mean) / (count + 1); }
 
 void add_figures(PartitionStanding& standing, const CoLocatedTrial& trial) {
@@ -51,7 +50,7 @@ std::optional<PartitionProbe> PartitionSearch::next(double spent) {
   return refine();
 }
 
-// What the partition's value will be: its expectation, less what partitions of its kind fell short of theirs.
+// The predicted value: the partition's expectation, less the shortfall of similar partitions.
 double PartitionSearch::believed(const PartitionOption& entry) const {
   std::vector<double> shortfalls;
   for (const PartitionStanding& other : measured_)
@@ -66,7 +65,7 @@ std::optional<PartitionProbe> PartitionSearch::explore() const {
   for (size_t i = 0; i < space_.entries.size(); ++i) {
     const PartitionOption& entry = space_.entries[i];
     if (state_[i] != State::kUntried || cannot_win(entry)) continue;
-    // Sorted by promise already; of equal ones the first. One that should meet the goals goes before one that should not.
+    // Already sorted by promise; the first of equal ones. One that should meet the goals precedes one that should not.
     if (chosen != nullptr && chosen->expectation.met && !entry.expectation.met) continue;
     const double value = believed(entry);
     if (chosen != nullptr && value <= most) continue;
@@ -77,7 +76,7 @@ std::optional<PartitionProbe> PartitionSearch::explore() const {
   return PartitionProbe{chosen->partition, Effort::kShort, 0};
 }
 
-// The leader and those that may still be better again, the least measured first.
+// The leader and its contenders, the least measured first.
 std::optional<PartitionProbe> PartitionSearch::refine() const {
   const std::vector<const PartitionStanding*> ranked = ranking();
   if (ranked.empty()) return std::nullopt;

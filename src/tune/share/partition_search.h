@@ -1,10 +1,10 @@
-// PartitionSearch: which partition to measure together next, when to stop, and which is best. Fed with numbers; it sees no clock, no
-// engine.
+// PartitionSearch: chooses the next partition to measure, when to stop, and the best. Fed with numbers; it reads no clock and
+// knows no engine.
 //
-// The most promising first, by what each model did alone corrected by how far the partitions measured so far fell short of that,
-// until none that is left can be expected to win; then the contenders again, for longer, until they can be told apart. A
-// partition is judged by its gain over the untuned models measured in turn with it. Anytime: best() may be asked after any
-// report(). The same reports give the same choices. One thread.
+// The most promising first, by each model's solo result corrected by the shortfall of the partitions measured so far, until no
+// remaining one can be expected to win; then the contenders again, for longer, until they can be told apart. A partition is
+// judged by its gain over the interleaved untuned models. Anytime: best() may be called after any report(). The same reports
+// give the same choices. One thread.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct PartitionStanding {
   Score score;
   std::vector<double> gains;  // ln(value ÷ untuned value), per round
   Gain gain;
-  double memory_bytes = 0;  // by how much the process grew for it, the largest of the trials
+  double memory_bytes = 0;  // growth of the process, the largest of the trials
   int trials = 0;
 };
 
@@ -46,7 +46,7 @@ class PartitionSearch {
   const std::vector<PartitionStanding>& measured() const { return measured_; }
   const std::vector<CoLocatedModel>& members() const { return members_; }
   std::vector<SkipCount> skipped() const;
-  size_t candidates() const;  // that the space held, left out ones too
+  size_t candidates() const;  // in the space, including skipped ones
   int trials() const { return trials_; }
 
  private:

@@ -21,7 +21,7 @@ std::vector<CoLocatedModel> alike(ModelGoal goal = {}) {
   return {CoLocatedModel{"a", goal, points.back(), points}, CoLocatedModel{"b", goal, points.back(), points}};
 }
 
-// Both sides of pairs that hardly differ from one another.
+// Both sides of nearly identical pairs.
 CoLocatedTrial trial_of(const std::vector<double>& rates, const std::vector<double>& untuned) {
   CoLocatedTrial trial;
   for (size_t i = 0; i < rates.size(); ++i) {
@@ -40,7 +40,7 @@ CoLocatedTrial trial_of(const std::vector<double>& rates, const std::vector<doub
   return trial;
 }
 
-// A made-up machine: what a partition does there.
+// A synthetic machine: the result of a partition.
 using World = std::function<std::vector<double>(const Partition&)>;
 
 int play(PartitionSearch& search, const World& world, int most = 50) {
@@ -74,7 +74,7 @@ TEST(PartitionSearch, FindsTheEvenSplitAndMeasuresFewOthers) {
   EXPECT_EQ(skipped + static_cast<int>(search.measured().size()), static_cast<int>(search.candidates()));
 }
 
-// Side by side the caches suffer, in turns they do not: nothing measured alone says so, only measuring together does.
+// Side by side the caches suffer, time-shared they do not: only measuring together shows it.
 TEST(PartitionSearch, InterferenceThatOnlyShowsTogetherDecides) {
   auto world = [](const Partition& partition) {
     std::vector<double> rates = undisturbed(partition);
@@ -89,7 +89,7 @@ TEST(PartitionSearch, InterferenceThatOnlyShowsTogetherDecides) {
 }
 
 TEST(PartitionSearch, WhatMeetsTheGoalsGoesBeforeWhatIsFaster) {
-  // 40 rows/s of the first are asked (50 needed at 80 %): 3 + 1.
+  // The first needs 40 rows/s (50 at 80 %): 3 + 1.
   std::vector<CoLocatedModel> members = alike();
   members[0].goal.rows_per_s = 40;
   PartitionSearch search(members, make_partitions(members, {4, 0, 0}));

@@ -10,7 +10,7 @@
 namespace ridge::tune::share {
 namespace {
 
-// Combinations that are looked at; beyond it each model brings fewer points per number of CPUs.
+// Combinations to consider; beyond it each model brings fewer points per number of CPUs.
 constexpr size_t kMostCombinations = 50000;
 
 bool no_worse(const SoloPoint& a, const SoloPoint& b) {
@@ -30,7 +30,7 @@ std::vector<SoloPoint> fewer(const std::vector<SoloPoint>& points, size_t most) 
 
 using Chosen = std::vector<const SoloPoint*>;
 
-// How much longer everything takes where more threads want to run than there are CPUs.
+// Slowdown where more threads want to run than there are CPUs.
 double crowding(const Chosen& choice, int cpus) {
   int wanted = 0;
   for (const SoloPoint* point : choice) wanted += point->cpus;
@@ -71,7 +71,7 @@ PartitionOption entry_of(std::span<const CoLocatedModel> members, const Chosen& 
   return entry;
 }
 
-// Every choice of one point per member, each handed to `use`.
+// Every choice of one point per member, passed to `use`.
 template <typename Use>
 void for_each_choice(const std::vector<std::vector<SoloPoint>>& points, Chosen& choice, Use& use) {
   if (choice.size() == points.size()) return use(choice);

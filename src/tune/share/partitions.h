@@ -1,8 +1,8 @@
-// Partitions: every way to divide the machine's threads and memory among models that is worth considering, from what each did
-// alone, with what is expected of it and what it cannot exceed.
+// Partitions: every sensible division of the machine's threads and memory among models, from each one's solo results, with its
+// expected value and upper limit.
 //
-// Two kinds. Side by side: each model has CPUs of its own, together no more than there are. In turns: each may use all
-// of them, and the system divides the time. Pure: no measurement. What cannot pay is left out with a reason and a count.
+// Two kinds. Side by side: each model has its own CPUs, together no more than there are. Time-shared: each may use all of them,
+// and the system divides the time. Pure: no measurement. Rejected ones have a reason and a count.
 #pragma once
 
 #include <span>
@@ -18,10 +18,10 @@ using Partition = std::vector<Candidate>;  // one per member, in their order
 
 struct PartitionOption {
   Partition partition;
-  std::vector<Figures> expected;  // of each member, if they disturb each other only by taking CPUs
+  std::vector<Figures> expected;  // of each member, if they disturb each other only by using CPUs
   Score expectation;
-  // No measurement of it can have a higher value: no model is faster beside others than alone, and no more CPU time is
-  // used than there is. Of figures that were themselves measured, so true up to their noise.
+  // No measurement can exceed this value: no model is faster beside others than alone, and no more CPU time is used than there
+  // is. Derived from measured figures, so true up to their noise.
   double most_value = 0;
   double memory_bytes = 0;  // predicted, of the process
   int cpus = 0;             // that all of them may keep busy
@@ -33,8 +33,8 @@ struct PartitionSpace {
   std::vector<SkipCount> skipped;
 };
 
-// The points of a model measured alone that may be part of a partition: for each number of CPUs those that no other beats
-// in rows/s, p99 and memory at once.
+// The points of a model measured alone that may be part of a partition: per number of CPUs the Pareto front in rows/s, p99 and
+// memory.
 std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points);
 
 PartitionSpace make_partitions(std::span<const CoLocatedModel> members, const ResourceBudget& budget);

@@ -43,7 +43,7 @@ TEST(Partitions, ThreadsGoWhereTheyHelp) {
 
 TEST(Partitions, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
   const PartitionSpace space = make_partitions(scaling_and_not(), {4, 0, 0});
-  // Of 16 combinations 6 fit side by side (1+1, 1+2, 1+3, 2+1, 2+2, 3+1), and 4+4 may run in turns.
+  // Of 16 combinations 6 fit side by side (1+1, 1+2, 1+3, 2+1, 2+2, 3+1), and 4+4 may be time-shared.
   EXPECT_EQ(space.entries.size(), 7);
   ASSERT_EQ(space.skipped.size(), 1);
   EXPECT_EQ(space.skipped[0].count, 9);
@@ -53,7 +53,7 @@ TEST(Partitions, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
       1);
 }
 
-// In turns on two CPUs each model has half of the time: λ · (a/100 · 2 + b/10 · 2) ≤ 2 gives λ ≤ 1/2.
+// Time-shared on two CPUs each model has half of the time: λ · (a/100 · 2 + b/10 · 2) ≤ 2 gives λ ≤ 1/2.
 TEST(Partitions, InTurnsNoMoreCpuTimeIsUsedThanThereIs) {
   const std::vector<CoLocatedModel> two = {member("a", {point(2, 100, 10)}), member("b", {point(2, 10, 100)})};
   const PartitionSpace space = make_partitions(two, {2, 0, 0});
@@ -64,7 +64,7 @@ TEST(Partitions, InTurnsNoMoreCpuTimeIsUsedThanThereIs) {
   EXPECT_NEAR(space.entries[0].expected[1].p99_ms, 200, 1e-12);
 }
 
-// Uneven loads in turns: 10 of 100 rows/s and 5 of 10: 0.1 + 0.5 of the time for one such load, so at most 1/0.6 of them.
+// Uneven loads, time-shared: 10 of 100 rows/s and 5 of 10: 0.1 + 0.5 of the time for one such load, so at most 1/0.6 of them.
 TEST(Partitions, TheLimitOfALoadIsTheTimeItNeeds) {
   const std::vector<CoLocatedModel> two = {member("a", {point(2, 100, 10)}, {10.0, {}}),
                                            member("b", {point(2, 10, 100)}, {5.0, {}})};

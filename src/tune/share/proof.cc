@@ -11,9 +11,9 @@
 namespace ridge::tune::share {
 namespace {
 
-constexpr double kProvingRuns = 200;  // a 99th percentile of fewer is the luck of one run
+constexpr double kProvingRuns = 200;  // a 99th percentile of fewer runs depends on a single run
 constexpr double kFewestRuns = 10;
-// Of the rows asked for: random arrivals of 200 runs differ from their mean by 7 % (1/√200), most of it in both alike.
+// Of the requested rows: random arrivals of 200 runs differ from their mean by 7 % (1/√200), most of it in both alike.
 constexpr double kDone = 0.8;
 
 // Of each member with a load.

@@ -1,4 +1,4 @@
-// Proof: a partition by itself, at the end: every model at its load while the others are at theirs.
+// Proof: the final measurement of a partition alone: every model at its load while the others are at theirs.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace ridge::tune::share {
 
-// What one model did at its load while the others were at theirs.
+// One model's results at its load while the others were at theirs.
 struct AtLoad {
   double asked_per_s = 0, done_per_s = 0;  // rows
   double request_p99_ms =
-      0;  // from the intended moment; where rows are merged, the first one's wait for the others (derived) too
+      0;  // from the intended start; where rows are merged, includes the first one's wait for the others (derived)
   int64_t runs = 0;
 };
 void visit_fields(auto& visit, Is<AtLoad> auto& seen) {
@@ -32,14 +32,13 @@ void visit_fields(auto& visit, Is<AtLoad> auto& seen) {
 
 struct Proof {
   int64_t resident_bytes = 0;                  // of this process, after all of it
-  std::vector<std::optional<AtLoad>> at_load;  // per member; absent where none is asked for
+  std::vector<std::optional<AtLoad>> at_load;  // per member; absent without a load
 };
-// All other sessions are closed before. Models without a load are kept busy meanwhile. At least a second, and as long as the rarest
-// load needs for 200 runs, but at most `options.seconds` / 4; a load of which that time would see less than ten runs is raised to
-// ten.
+// All other sessions are closed first. Models without a load are kept busy. At least a second, and as long as the rarest load
+// needs for 200 runs, but at most `options.seconds` / 4; a load with fewer than ten runs in that time is raised to ten.
 Result<Proof> prove(std::span<const BenchmarkedModel> models, std::span<const CoLocatedModel> members,
                     const Partition& partition, const BenchmarkOptions& options, Clock& clock = system_clock());
-// Why it does not bear out the goals: less than four fifths of a load is done (random arrivals alone make a few per cent), or a
+// Why it does not confirm the goals: less than four fifths of a load is done (random arrivals alone make a few per cent), or a
 // request's p99 is above its goal; empty = it does.
 std::string refuted(const Proof& proof, std::span<const CoLocatedModel> members);
 

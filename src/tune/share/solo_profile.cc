@@ -7,10 +7,10 @@
 namespace ridge::tune::share {
 namespace {
 
-// A goal that is missed alone by more than this is missed beside others, too: further than two measurements differ.
+// A goal missed alone by more than this, the difference between two measurements, is missed beside others, too.
 constexpr double kMissedAnyway = 1 / 1.15;
 
-// A candidate that several searches measured stays with the first, which was given the most time.
+// A candidate measured by several searches stays with the first, which had the most time.
 void take_over_measured(SoloProfile& solo, const Search& search, const Exploration& explored) {
   for (const Standing& standing : search.measured()) {
     const bool there = std::any_of(solo.measured.begin(), solo.measured.end(),
@@ -25,12 +25,12 @@ SoloPoint solo_point_of(const Standing& standing, const Trial& trial) {
   point.candidate = standing.candidate;
   point.cpus = cpus_of(standing.candidate);
   point.figures = standing.outcome.candidate;
-  // The derived figure leaves out what the engine needs for itself, the measured one what an earlier session left behind.
+  // The derived figure omits the engine's own memory, the measured one the leftovers of an earlier session.
   point.memory_bytes = std::max(standing.entry.memory_bytes, static_cast<double>(trial.candidate.rss_delta_bytes));
   return point;
 }
 
-// Of those whose runs are in time, if any are.
+// Of those whose runs meet the goal, if any do.
 SoloPoint fastest(const std::vector<SoloPoint>& points, const std::optional<double>& p99_ms) {
   const SoloPoint* best = nullptr;
   auto in_time = [&](const SoloPoint& point) { return !p99_ms || point.figures.p99_ms <= *p99_ms; };

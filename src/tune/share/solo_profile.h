@@ -1,5 +1,5 @@
-// SoloProfile: a model measured alone at every number of CPUs that a partition may give it: one search each, of which a later one
-// finds in the store what an earlier one measured. What partitions are made of.
+// SoloProfile: a model measured alone at every number of CPUs that a partition may give it: one search each; later searches
+// reuse earlier measurements from the store. The input of partitions.
 #pragma once
 
 #include <string>
@@ -30,15 +30,15 @@ struct SoloRequest {
   int trials = 0;  // of each search at most; 0 = no limit
 };
 
-// The numbers of CPUs at which models are measured alone: all, three quarters, and halves down to one; falling.
+// The numbers of CPUs for measuring models alone: all, three quarters, and halves down to one; falling.
 std::vector<int> cpu_levels(int cpus);
 
 // `options.seconds`: half of it for all CPUs, the rest for the other numbers alike. Ends early when interrupted.
 Result<SoloProfile> explore_alone(const SoloRequest& subject, InterleavedBenchmark& benchmark, Store& store,
                                   const TuneOptions& options);
 
-// The model's part in a partition. Points that miss the goal alone by more than noise are left out (counted in `skipped`), unless
-// none would be left. What it does alone comes from those that meet a p99 goal, if any do. `solo` holds at least one.
+// The model's part in a partition. Points that miss the goal alone by more than noise are left out (counted in `skipped`),
+// unless none would be left. Its solo result comes from those that meet a p99 goal, if any do. `solo` holds at least one.
 CoLocatedModel co_located_model_of(const std::string& name, const ModelGoal& goal, const SoloProfile& solo,
                                    std::vector<SkipCount>& skipped);
 

@@ -22,7 +22,7 @@ Result<std::string> device_of(const std::string& device) {
     return {};
   }));
   const std::string name = "GPU." + std::to_string(wanted.index);
-  // A GPU that is alone has no number.
+  // A single GPU has no number.
   if (std::find(found.begin(), found.end(), name) != found.end()) return name;
   if (wanted.index == 0 && std::find(found.begin(), found.end(), "GPU") != found.end()) return name;
   std::string has;

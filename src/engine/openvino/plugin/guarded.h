@@ -13,7 +13,7 @@ namespace ridge::engine::openvino::plugin {
 // OpenVINO's text without its stack of "Exception from src/…" lines, as one line.
 std::string plain_message(const std::string& what);
 
-// What `work` returns, a Result or Status; what it throws as an Error that says what was being done.
+// The result of `work`, a Result or Status; its exception as an Error that says what was being done.
 template <typename Work>
 auto guarded(const std::string& doing, Work&& work) -> decltype(work()) {
   try {

@@ -15,7 +15,7 @@ namespace ridge::engine::openvino::plugin {
 
 class ModelFile {
  public:
-  // kNotFound, kInvalid: it cannot be read; the message says what to do.
+  // kNotFound, kInvalid: unreadable; the message has the remedy.
   static Result<ModelFile> open(const std::string& path);
 
   // The model again; an error if the file was changed since open().

@@ -1,4 +1,4 @@
-// Collects what OpenVINO's counters say after each run. Thread-safe.
+// Collects OpenVINO's counters after each run. Thread-safe.
 #pragma once
 
 #include <openvino/runtime/profiling_info.hpp>
@@ -13,7 +13,7 @@ namespace ridge::engine::openvino::plugin {
 class Profiler {
  public:
   void add(const std::vector<ov::ProfilingInfo>& counters);
-  // `described`: what is known of the layers, by name.
+  // `described`: the known properties of the layers, by name.
   Result<std::vector<NodeTime>> node_times(const std::vector<NodeTime>& described, int skip_runs) const;
 
  private:

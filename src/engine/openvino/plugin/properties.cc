@@ -11,7 +11,7 @@ Error no_counterpart(const std::string& what) {
   return {Code::kUnsupported, "OpenVINO " + what + "; leave it at its default, or use the engine onnxruntime"};
 }
 
-// Spinning, memory arena and memory pattern have no counterpart either, but no effect on what is computed: passed over.
+// Spinning, memory arena and memory pattern have no counterpart either, but no effect on results: ignored.
 Status check(const plan::Plan& plan) {
   if (plan.graph_level != plan::GraphLevel::kAll) return no_counterpart("always optimises the whole graph");
   if (plan.inter_op_threads > 1) return no_counterpart("runs one operator after the other");
@@ -19,7 +19,7 @@ Status check(const plan::Plan& plan) {
   return {};
 }
 
-// INT8 is in the model itself (QuantizeLinear, DequantizeLinear); what is not quantised stays FP32.
+// INT8 is in the model itself (QuantizeLinear, DequantizeLinear); the rest stays FP32.
 ov::element::Type hint_of(Precision precision) {
   switch (precision) {
     case Precision::kBf16: return ov::element::bf16;
@@ -43,9 +43,9 @@ Result<int> streams_of(const plan::Plan& plan) {
 }
 
 void add_cpu_properties(const plan::Plan& plan, int streams, ov::AnyMap& properties) {
-  // Pinned sessions of one process would all lie on the same first cores.
+  // Pinned sessions of one process would all use the same first cores.
   properties.insert(ov::hint::enable_cpu_pinning(false));
-  // The number of threads is the plan's: without this no more than one per physical core would run.
+  // The number of threads is the plan's: without this at most one per physical core would run.
   if (plan.threads > 0)
     properties.insert({ov::inference_num_threads(plan.threads * streams), ov::hint::enable_hyper_threading(true)});
 }

@@ -8,7 +8,7 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// kUnsupported: the plan decides something that OpenVINO has no counterpart for and that would change what is measured.
+// kUnsupported: the plan sets something without a counterpart in OpenVINO that would change the measurement.
 Result<ov::AnyMap> properties_of(const plan::Plan& plan);
 
 // Whether sessions of equal plans run on one compiled model (option ridge.shared_streams).

@@ -15,7 +15,7 @@ namespace {
 std::byte nowhere[64];
 
 ov::Tensor over(DataType type, const Shape& shape, const std::byte* data) {
-  // OpenVINO only reads inputs; the tensor it takes has no const.
+  // OpenVINO only reads inputs, but its tensor has no const.
   void* memory = data == nullptr ? nowhere : const_cast<std::byte*>(data);
   return ov::Tensor(to_element_type(type), from_shape(shape), memory);
 }
@@ -28,7 +28,7 @@ Request::Request(ov::CompiledModel& model)
       inputs_(model.inputs().size()),
       outputs_(model.outputs().size()) {}
 
-// Memory of its own; the engine makes it grow where dimensions are open.
+// Memory of its own; the engine grows it for open dimensions.
 ov::Tensor Request::fresh_output(size_t index) const {
   const ov::Output<const ov::Node> port = model_.output(index);
   Shape shape = to_shape(port.get_partial_shape());

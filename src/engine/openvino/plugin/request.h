@@ -1,9 +1,8 @@
-// One of OpenVINO's infer requests with the memory that its tensors lie in. Tensors over the caller's memory are kept from one
-// run to the next and set again only when address or shape changed.
+// One of OpenVINO's infer requests with its tensors' memory. Tensors over the caller's memory are kept from one run to the next
+// and set again only when address or shape changed.
 //
-// A kept tensor is only a description and may outlive the memory it describes: it is never dereferenced between runs, and
-// an output that a run does not need is moved to the request's own memory first. One thread at a time. Throws what
-// OpenVINO throws.
+// A kept tensor is only a description and may outlive its memory: it is never dereferenced between runs, and an output that a
+// run does not need is moved to the request's own memory first. One thread at a time. Throws OpenVINO's exceptions.
 #pragma once
 
 #include <openvino/runtime/compiled_model.hpp>
@@ -22,7 +21,7 @@ class Request {
   void place_input(size_t index, const TensorView& tensor);
   // In the caller's memory if `output` has some, else in memory that take() hands over.
   void place_output(size_t index, const Output& output);
-  void place_nowhere(size_t index);  // this output is not wanted
+  void place_nowhere(size_t index);  // this output is not requested
   const std::byte* first_input() const { return inputs_.empty() ? nullptr : inputs_.front().data; }
   // Does not use infer(): with one thread per stream it loses errors and returns as if successful (seen in 2026.4.1).
   void run() {

@@ -1,4 +1,4 @@
-// Reads a compiled model's graph: what each layer became.
+// Reads a compiled model's graph: its executed layers.
 #pragma once
 
 #include <openvino/runtime/compiled_model.hpp>
@@ -9,10 +9,10 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// Without constants, inputs and outputs. Throws what OpenVINO throws.
+// Without constants, inputs and outputs. Throws OpenVINO's exceptions.
 std::vector<ExecutedLayer> executed_layers(const ov::CompiledModel& model);
 
-// The same layers with the types and shapes that they take and give, and the model's own nodes that each computes.
+// The same layers with the types and shapes of their inputs and outputs, and the model's own nodes that each computes.
 std::vector<NodeTime> described_layers(const ov::CompiledModel& model);
 
 }  // namespace ridge::engine::openvino::plugin

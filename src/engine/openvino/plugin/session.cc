@@ -36,19 +36,19 @@ struct Recipe {
 
 bool on_cpu(const Recipe& recipe) { return recipe.device == "CPU"; }
 
-// Compiles `model` and verifies that it executes as it was asked to.
+// Compiles `model` and verifies that it executes as requested.
 Result<std::shared_ptr<Executable>> compile(const Recipe& recipe, const std::shared_ptr<ov::Model>& model) {
   using Made = Result<std::shared_ptr<Executable>>;
   return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Made {
     ov::CompiledModel compiled = core().compile_model(model, recipe.device, recipe.properties);
     const std::vector<ExecutedLayer> layers = executed_layers(compiled);
-    // Of a GPU's layers only what they say of themselves is known: the rules are the CPU's kernels'.
+    // For a GPU's layers only their own report is known: the rules are the CPU's kernels'.
     if (on_cpu(recipe)) RIDGE_TRY(verify(recipe.precision, layers));
     return std::make_shared<Executable>(std::move(compiled), precisions_text(layers));
   });
 }
 
-// Equal for what compiles to the same.
+// Equal for plans that compile to the same.
 std::string key_of(const Recipe& recipe, const std::map<std::string, Shape>& fixed) {
   std::string key = recipe.file.identity() + recipe.device + " ";
   for (const auto& [name, value] : recipe.properties) key += name + "=" + value.as<std::string>() + " ";
@@ -86,7 +86,7 @@ class OpenVinoSession final : public Session {
   const std::shared_ptr<Executable> executable_;
   Mutex mutex_;
   std::shared_ptr<Executable> open_ RIDGE_GUARDED_BY(mutex_);  // for other shapes; made once, never changed
-  std::optional<Profiler> profiler_;                           // there until the profile is taken
+  std::optional<Profiler> profiler_;                           // kept until the profile is taken
 };
 
 Status check_tensor(const char* role, const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes) {
@@ -155,7 +155,7 @@ Result<Executable*> OpenVinoSession::executable_for(std::span<const TensorView> 
   for (size_t i = 0; fits && !fixed_.empty() && i < inputs.size(); ++i)
     fits = fixed_.at(signature_.inputs[i].name) == inputs[i].shape;
   if (fits) return executable_.get();
-  MutexLock lock(mutex_);  // held while it compiles: two threads must not both do it
+  MutexLock lock(mutex_);  // held during compilation: two threads must not both do it
   if (open_ == nullptr) {
     RIDGE_ASSIGN(std::shared_ptr<ov::Model> model, recipe_.file.read());
     RIDGE_ASSIGN(open_, compile(recipe_, model));
@@ -173,7 +173,7 @@ Result<std::vector<NodeTime>> OpenVinoSession::take_profile(int skip_runs) {
   return nodes;
 }
 
-// Threads that one inference runs on, as the compiled model has them.
+// Threads of one inference, from the compiled model.
 int threads_of(const ov::CompiledModel& model) {
   const int threads = model.get_property(ov::inference_num_threads);
   const int streams = static_cast<int>(static_cast<int32_t>(model.get_property(ov::num_streams)));
@@ -202,7 +202,7 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
   std::map<std::string, Shape> fixed = fixed_shapes(*model, plan.shapes);
   RIDGE_TRY(fix_shapes(*model, fixed));
   Info info{"openvino", openvino_version(), library, plan.device, Nanoseconds(0), 1};
-  // It makes new kernels: 35 to 65 ms for each number above 2 of resnet50's rows, measured on two CPUs.
+  // It compiles new kernels: 35 to 65 ms for each number above 2 of resnet50's rows, measured on two CPUs.
   info.prepares_for_rows = true;
   auto make = [&] { return compile(recipe, model); };
   RIDGE_ASSIGN(std::shared_ptr<Executable> executable,

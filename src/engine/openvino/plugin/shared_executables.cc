@@ -22,7 +22,7 @@ Table& table() {
 Result<std::shared_ptr<Executable>> shared_executable(
     const std::string& key, const std::function<Result<std::shared_ptr<Executable>>()>& make) {
   Table& shared = table();
-  MutexLock lock(shared.mutex);  // held while it compiles: two instances must not both do it
+  MutexLock lock(shared.mutex);  // held during compilation: two instances must not both do it
   std::erase_if(shared.by_key, [](const auto& entry) { return entry.second.expired(); });
   if (auto known = shared.by_key.find(key); known != shared.by_key.end())
     if (std::shared_ptr<Executable> living = known->second.lock()) return living;

@@ -1,5 +1,5 @@
-// Compiled models shared by several sessions of the process, keyed by what they were compiled from. One lives as long as a
-// session uses it. Thread-safe.
+// Compiled models shared by several sessions of the process, keyed by their sources. One lives as long as a session uses it.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// The one made for `key`, by `make` if there is none now.
+// The existing one for `key`, else created by `make`.
 Result<std::shared_ptr<Executable>> shared_executable(const std::string& key,
                                                       const std::function<Result<std::shared_ptr<Executable>>()>& make);
 

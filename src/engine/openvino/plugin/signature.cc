@@ -10,10 +10,10 @@
 namespace ridge::engine::openvino::plugin {
 namespace {
 
-// A tensor may bear several names, of which one is the model's for this input or output: the operator is called after it.
+// A tensor may have several names, one of them the model's for this input or output: the operator has the same name.
 std::string name_of(const std::unordered_set<std::string>& names, std::string friendly) {
   if (names.contains(friendly)) return friendly;
-  friendly = friendly.substr(0, friendly.rfind("/sink_port_"));  // as the ONNX reader calls its results
+  friendly = friendly.substr(0, friendly.rfind("/sink_port_"));  // the ONNX reader's names of results
   if (names.contains(friendly) || names.empty()) return friendly;
   return *names.begin();
 }

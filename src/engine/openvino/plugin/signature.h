@@ -7,7 +7,7 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// Before it is given fixed shapes. kUnsupported: a tensor's type is not known to both sides, or is a string.
+// Before it is given fixed shapes. kUnsupported: a tensor's type is unknown to one side, or is a string.
 Result<Signature> read_signature(const ov::Model& model);
 
 }  // namespace ridge::engine::openvino::plugin

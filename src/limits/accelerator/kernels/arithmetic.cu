@@ -1,12 +1,12 @@
-// The types whose multiply-adds are measured, each under the same words:
-//   VALUE               what one multiply-add works on: a number, or as many as the hardware takes at once (LANES, packed halves)
+// The types whose multiply-adds are measured, with the same macros:
+//   VALUE               operand of one multiply-add: a number, or a whole hardware vector (LANES, packed halves)
 //   SPREAD(f)           a VALUE that is f throughout
-//   STEP(x, a, b)       the multiply-add; with a = b = 1 it counts: x + 1, until the type is full (8-bit products: see below)
+//   STEP(x, a, b)       the multiply-add; with a = b = 1 it counts: x + 1, until the type's limit (8-bit products: see below)
 //   PLUS, MINUS         sum and difference
 //   RESULT, TO_RESULT   the same as floats
 // Defined before this text: one of FP64, FP32, FP16, BF16, INT8; in OpenCL also LANES (default 1; 2, 4, 8, 16).
-// INT8: four products of 8-bit integers and a sum. The chain goes through the lowest byte of a factor, so that nothing can be
-// computed ahead: x + 1, where x is first taken as a signed byte.
+// INT8: four products of 8-bit integers and a sum. The chain goes through the lowest byte of a factor, which prevents
+// precomputation: x + 1, where x is first read as a signed byte.
 #define JOINED(a, b) a##b
 #define VECTOR(type, lanes) JOINED(type, lanes)
 
@@ -41,7 +41,7 @@
 #ifdef INT8
 #define STEP(x, a, b) (dot_4x8packed_ss_int((uint)(x), (uint)(a)) + (b))
 #else
-// Contracted, which OpenCL C allows unless told otherwise (6.12.2 of its 1.2 specification); fma() of pocl splits vectors of 16.
+// Contracted, OpenCL C's default (6.12.2 of its 1.2 specification); fma() of pocl splits vectors of 16.
 #define STEP(x, a, b) ((x) * (a) + (b))
 #endif
 #define PLUS(x, y) ((x) + (y))
@@ -49,7 +49,7 @@
 
 #elif defined FP16 || defined BF16
 
-// Two in one register. In assembly, so that no header of CUDA is needed.
+// Two in one register. In assembly, to avoid CUDA headers.
 #define VALUE unsigned
 #define RESULT float2
 #ifdef FP16

@@ -1,2 +1,2 @@
-// A kernel that does nothing: what is left is the launch.
+// An empty kernel: only the launch remains.
 KERNEL nothing(GLOBAL int* untouched) {}

@@ -1,8 +1,7 @@
-// Multiply-adds on tensor cores and nothing else: eight tiles per warp that do not wait for each other, four steps per round. CUDA
-// only. All factors are one, so that every step adds the depth of the product to each number of a tile: what comes out says how
-// many steps there were. Tile k of thread t begins at k + t mod 8.
-// Source of shapes and registers: PTX ISA 8.5, 9.7.14.5 "Matrix multiply-accumulate operation using mma instruction".
-// Defined before this text: one of the shapes below.
+// Only multiply-adds on tensor cores: eight independent tiles per warp, four steps per round. CUDA only. All factors are one,
+// so that every step adds the depth of the product to each number of a tile: the output shows the number of steps. Tile k of
+// thread t begins at k + t mod 8. Source of shapes and registers: PTX ISA 8.5, 9.7.14.5 "Matrix multiply-accumulate operation
+// using mma instruction". Defined before this text: one of the shapes below.
 #define FOUR "{%0, %1, %2, %3}"
 #define TWO "{%0, %1}"
 #if defined FP16_16x8x16
@@ -72,7 +71,7 @@ KERNEL multiply_tiles(float* RESTRICT out, long* RESTRICT cycles, int rounds) {
       for (int tile = 0; tile < TILES; ++tile) MULTIPLY(tiles[tile]);
   }
   if (BLOCK_X == 0 && THREAD_X == 0) cycles[0] = clock64() - before;
-  // The count of tile 0, and what others differ by: the sum of the tiles' beginnings, if all took the same steps.
+  // The count of tile 0, and the others' difference: the sum of the tiles' initial values, if all took the same steps.
   Number total = tiles[0][0];
 #pragma unroll
   for (int tile = 0; tile < TILES; ++tile)

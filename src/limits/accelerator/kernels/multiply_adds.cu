@@ -1,7 +1,7 @@
-// Multiply-adds in registers and nothing else: twelve chains per thread that do not wait for each other, eight steps per round.
-// With factor = addend = 1 every chain counts its steps, so what comes out says how many there were. Thread t starts chain k at
-// k + t mod 8: no two neighbours compute the same, which a compiler could notice.
-// Needs arithmetic.cu. `cycles` gets the CPU cycles that the first thread took for its chains; OpenCL knows none: 0.
+// Only multiply-adds in registers: twelve independent chains per thread, eight steps per round. With factor = addend = 1 every
+// chain counts its steps, so the output shows their number. Thread t starts chain k at k + t mod 8: neighbours never compute
+// the same, which a compiler could merge. Needs arithmetic.cu. `cycles` receives the clock cycles of the first thread's chains;
+// OpenCL has none: 0.
 #ifdef __OPENCL_VERSION__
 #define CYCLES() 0L
 #else
