@@ -66,12 +66,6 @@ predict::Forecast first_forecast(const PlannedModel& model) {
   return forecast;
 }
 
-template <typename Value>
-void add_members(Json& json, const Value& value) {
-  const Json more = to_json(value);
-  for (auto member = more.begin(); member != more.end(); ++member) json[member.key()] = member.value();
-}
-
 }  // namespace
 
 Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
@@ -107,28 +101,25 @@ bool is_no(const ModelPlan& plan) {
 }
 
 Json to_json(const ModelPlan& plan) {
-  Json json = to_json(plan.forecast);
-  if (!plan.curve.empty()) json["curve"] = Json::array();
-  for (const predict::CurvePoint& point : plan.curve) json["curve"].push_back(to_json(point));
+  Json json;
+  FieldWriter visit(json);
+  visit_fields(visit, plan.forecast);
+  visit.unless_empty("curve", plan.curve);
   if (plan.estimate)
-    add_members(json, *plan.estimate);
+    visit_fields(visit, *plan.estimate);
   else if (plan.carried)
-    add_members(json, *plan.carried);
-  if (plan.verified) json["verified"] = to_json(plan.verified->verification);
-  if (plan.load) {
-    json["load"] = to_json(plan.load->capacity);
-    json["load"]["goal"] = to_json(plan.load->goal);
-  }
-  if (plan.cost) json["cost"] = to_json(*plan.cost);
+    visit_fields(visit, *plan.carried);
+  if (plan.verified) visit("verified", plan.verified->verification);
+  visit.unless_empty("load", plan.load);
+  visit.unless_empty("cost", plan.cost);
+  visit.unless_empty("memory", plan.memory);
   if (plan.memory) {
-    json["memory"] = to_json(*plan.memory);
-    json["memory_bytes"]["inference_peak"] = plan.memory->peak;
-    json["max_batch"] = plan.memory->max_batch ? Json(*plan.memory->max_batch) : Json();
+    visit.object("memory_bytes", [&](auto& bytes) { bytes("inference_peak", plan.memory->peak); });
+    visit("max_batch", plan.memory->max_batch);
   }
-  if (plan.training) {
-    json["training"] = to_json(*plan.training);
-    json["memory_bytes"]["training"] = plan.training->point.memory.total();
-  }
+  visit.unless_empty("training", plan.training);
+  if (plan.training)
+    visit.object("memory_bytes", [&](auto& bytes) { bytes("training", plan.training->point.memory.total()); });
   return json;
 }
 

@@ -58,18 +58,37 @@ struct LoadPlan {
   sizing::Capacity capacity;
   std::string instances_reason;  // why so many per machine
 };
+void visit_fields(auto& visit, Is<LoadPlan> auto& plan) {
+  visit_fields(visit, plan.capacity);
+  visit("goal", plan.goal);
+}
 
 struct CostPlan {
   sizing::Economics economics;
   sizing::Service service;  // what was priced: of several ways to run the one with the most rows per second
   std::string unit;         // what a row is called
 };
+void visit_fields(auto& visit, Is<CostPlan> auto& plan) {
+  visit_fields(visit, plan.economics);
+  visit("row", plan.unit);
+  visit_fields(visit, plan.service);
+}
 
 // What a process needed that ran the model, or where it was stopped.
 struct MeasuredMemory {
   std::optional<predict::EngineReport> report;
   double stopped_at = 0;  // [bytes]; 0: it was not stopped
 };
+void visit_fields(auto& visit, Is<MeasuredMemory> auto& measured) {
+  if (!measured.report) return visit("stopped_at", measured.stopped_at);
+  visit.derived("engine", measured.report->engine + " " + measured.report->version);
+  visit("program", measured.report->start.resident);
+  visit("loading_peak", measured.report->loaded.peak);
+  visit("loaded", measured.report->loaded.resident);
+  visit("resident", measured.report->steady.resident);
+  visit("peak", measured.report->steady.peak);
+  visit("runs", measured.report->runs);
+}
 
 // [bytes]
 struct MemoryPlan {
@@ -84,6 +103,21 @@ struct MemoryPlan {
   int64_t instances = 0;
   bool fits() const { return limit <= 0 || needed <= limit; }
 };
+void visit_fields(auto& visit, Is<MemoryPlan> auto& plan) {
+  if (plan.process) {
+    visit_fields(visit, *plan.process);
+  } else {
+    visit("weights", plan.weights);
+    visit("activations", plan.activations);
+    visit.derived("context", predict::kAssumedContextBytes);
+    visit("peak", plan.peak);
+  }
+  visit.unless_empty("measured", plan.measured);
+  visit("limit", plan.limit);
+  visit("limit_origin", plan.limit_origin);
+  visit("instances", plan.instances);
+  visit.derived("fits", plan.fits());
+}
 
 struct ModelPlan {
   predict::Forecast forecast;  // at the first batch

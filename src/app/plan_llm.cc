@@ -109,7 +109,7 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, si
 }
 
 Json to_json(const LlmPlan& plan) {
-  Json json = to_json(plan.forecast);
+  Json json = json_of(plan.forecast);
   Json forms = Json::array();
   for (const sizing::LlmForecast& f : plan.by_weights)
     forms.push_back({{"weights", f.wishes.weights.name},
@@ -117,7 +117,7 @@ Json to_json(const LlmPlan& plan) {
                      {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
                      {"decode_bound_ms", f.decode.front().bound.ms}});
   json["by_weights"] = forms;
-  if (plan.cost) json["cost"] = to_json(*plan.cost);
+  if (plan.cost) json["cost"] = json_of(*plan.cost);
   return json;
 }
 

@@ -133,6 +133,12 @@ struct Bound {
   double memory_ms = 0;
   Limiter limiter = Limiter::kUnknown;
 };
+void visit_fields(auto& visit, Is<Bound> auto& bound) {
+  visit("bound_ms", bound.ms);
+  visit("compute_bound_ms", bound.compute_ms);
+  visit("memory_bound_ms", bound.memory_ms);
+  visit("limiter", bound.limiter);
+}
 Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits);
 // `bytes` is the larger of read and written.
 Bound bound(const NodeCost& node, const DeviceLimits& limits);

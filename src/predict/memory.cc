@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -193,23 +192,6 @@ int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes) {
   double each = one.resident - one.runtime;
   if (each <= 0) return 1;
   return 1 + static_cast<int64_t>((limit_bytes - one.peak) / each);
-}
-
-Json to_json(const InferenceMemory& memory) {
-  return Json{{"runtime", memory.runtime},
-              {"weights", memory.weights},
-              {"activations", memory.activations},
-              {"workspace", memory.workspace},
-              {"inputs", memory.inputs},
-              {"arena_slack", memory.arena_slack},
-              {"retained", memory.retained},
-              {"resident", memory.resident},
-              {"loading_peak", memory.loading_peak},
-              {"peak", memory.peak},
-              {"peak_low", memory.peak_low},
-              {"peak_high", memory.peak_high},
-              {"known", memory.known},
-              {"graph", memory.of_engine_graph ? "engine" : "file"}};
 }
 
 }  // namespace ridge::predict

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "model/graph.h"
 
 namespace ridge::predict {
@@ -37,6 +37,22 @@ struct InferenceMemory {
   bool known = true;                   // false: some shapes are unknown; the figures are a lower bound
   bool of_engine_graph = false;        // false: of the graph as the file has it
 };
+void visit_fields(auto& visit, Is<InferenceMemory> auto& memory) {
+  visit("runtime", memory.runtime);
+  visit("weights", memory.weights);
+  visit("activations", memory.activations);
+  visit("workspace", memory.workspace);
+  visit("inputs", memory.inputs);
+  visit("arena_slack", memory.arena_slack);
+  visit("retained", memory.retained);
+  visit("resident", memory.resident);
+  visit("loading_peak", memory.loading_peak);
+  visit("peak", memory.peak);
+  visit("peak_low", memory.peak_low);
+  visit("peak_high", memory.peak_high);
+  visit("known", memory.known);
+  visit.derived("graph", memory.of_engine_graph ? "engine" : "file");
+}
 
 // `graph`: as read; `optimised`: what the engine makes of it, or null.
 InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised);
@@ -54,7 +70,5 @@ int64_t largest_batch(const std::function<double(int64_t batch)>& peak_bytes, do
 // How many instances (sessions of one process, opened one after the other) fit: the first brings the runtime along, each
 // further one adds its weights, its arena and what loading leaves behind; while the last one loads, the others are there.
 int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes);
-
-Json to_json(const InferenceMemory& memory);
 
 }  // namespace ridge::predict

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "cost/operators.h"
@@ -113,17 +112,6 @@ HandbookComparison compare_with_handbook(const model::Graph& graph, const Traini
   if (memory.host > 0 || setup.devices > 1 || setup.lora_rank > 0 || setup.checkpoint)
     result.notes.push_back("the formula covers one device without sharding, offload, adapters or checkpoints");
   return result;
-}
-
-Json to_json(const HandbookComparison& comparison) {
-  const HandbookMemory& memory = comparison.memory;
-  Json json{{"parameters", memory.parameters},
-            {"gradients", memory.gradients},
-            {"optimiser", memory.optimiser},
-            {"total", memory.total()},
-            {"notes", comparison.notes}};
-  json["activations"] = memory.activations ? Json(*memory.activations) : Json(nullptr);
-  return json;
 }
 
 }  // namespace ridge::sizing

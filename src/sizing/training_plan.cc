@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cost/costs.h"
 #include "cost/operators.h"
@@ -76,12 +75,6 @@ void add_notes(const TrainingProfile& profile, const TrainingQuestion& question,
   if (setup.offload) note("offload: the time to move gradients and weights over the bus is not counted");
 }
 
-Json to_json(const TrainingPoint& point) {
-  Json json{{"batch", point.batch}, {"memory_bytes", to_json(point.memory)}, {"fits", point.fits}};
-  if (point.speed) json["speed"] = to_json(*point.speed);
-  return json;
-}
-
 }  // namespace
 
 TrainingPlan plan_training(const TrainingQuestion& question) {
@@ -101,34 +94,6 @@ TrainingPlan plan_training(const TrainingQuestion& question) {
   else
     plan.notes.push_back("the file fixes the batch: no curve over batches");
   return plan;
-}
-
-Json to_json(const TrainingPlan& plan) {
-  Json curve = Json::array();
-  for (const TrainingPoint& point : plan.curve) curve.push_back(to_json(point));
-  Json kept = Json::object();
-  for (const auto& [op, bytes] : plan.kept_by_operator) kept[op] = bytes;
-  Json json = to_json(plan.point);
-  json["setup"] = to_json(plan.setup);
-  json["device"] = {{"name", plan.device.name},
-                    {"memory_bytes", plan.device.memory_bytes},
-                    {"reserved_bytes", plan.device.reserved_bytes},
-                    {"flops_per_s", plan.device.flops_per_s},
-                    {"origin", origin_name(plan.device.origin)}};
-  json["assumptions"] = {{"efficiency", plan.assumptions.efficiency},
-                         {"seconds_per_kernel", plan.assumptions.seconds_per_kernel},
-                         {"overlap", plan.assumptions.overlap},
-                         {"source", plan.assumptions.efficiency_source},
-                         {"link", plan.link.name},
-                         {"link_bytes_per_s", plan.link.bytes_per_s},
-                         {"link_share", plan.link.share},
-                         {"link_share_why", plan.link.why}};
-  json["max_batch"] = plan.max_batch ? Json(*plan.max_batch) : Json(nullptr);
-  json["kept_by_operator"] = kept;
-  json["handbook"] = to_json(plan.handbook);
-  json["curve"] = curve;
-  json["notes"] = plan.notes;
-  return json;
 }
 
 }  // namespace ridge::sizing
