@@ -108,7 +108,7 @@ void render(const power::Sweep& sweep) {
 Status write_sweep_page(const PowerSweepOptions& options, const power::Sweep& sweep) {
   if (options.html.empty()) return {};
   RIDGE_ASSIGN(const report::Language language, report::language_from_name(options.language));
-  RIDGE_TRY(write_file_atomically(options.html, report::page(report::PageKind::kPowerSweep, to_json(sweep), language)));
+  RIDGE_TRY(write_file_atomically(options.html, report::page(report::PageKind::kPowerSweep, json_of(sweep), language)));
   say("ridge power sweep: wrote " + options.html);
   return {};
 }
@@ -118,7 +118,7 @@ int run_sweep(const PowerSweepOptions& options) {
   if (!request) return power_failed(kSweepVerb, request.error());
   const Result<app::PowerSweepResult> result = app::sweep_power(*request, [] { return interruptible(kSweepVerb); });
   if (!result) return power_failed(kSweepVerb, result.error());
-  options.json ? print_json(to_json(result->sweep)) : render(result->sweep);
+  options.json ? print_json(json_of(result->sweep)) : render(result->sweep);
   if (Status written = write_sweep_page(options, result->sweep); !written)
     return power_failed(kSweepVerb, written.error());
   return result->restored ? kDone : power_failed(kSweepVerb, result->restored.error());

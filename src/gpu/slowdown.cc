@@ -7,6 +7,11 @@
 namespace ridge::gpu {
 namespace {
 
+constexpr std::pair<SlowdownKind, std::string_view> kSlowdownKinds[] = {{SlowdownKind::kHarmless, "harmless"},
+                                                                        {SlowdownKind::kPower, "power"},
+                                                                        {SlowdownKind::kThermal, "thermal"},
+                                                                        {SlowdownKind::kHardware, "hardware"}};
+
 struct Row {
   uint64_t bit;
   Slowdown slowdown;
@@ -70,6 +75,8 @@ constexpr Translation kAmd[] = {
 }  // namespace
 
 bool clocks_are_set(uint64_t bits) { return (bits & nvml::kApplicationClocks) != 0; }
+
+NameTable<SlowdownKind> names_of(SlowdownKind) { return kSlowdownKinds; }
 
 std::vector<Slowdown> decode_slowdown(uint64_t bits) {
   std::vector<Slowdown> result;
