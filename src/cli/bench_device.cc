@@ -43,7 +43,6 @@ void bind(CLI::App& app, DeviceOptions& options) {
 
 // The members of the machine as they are, with the contract's names for what was measured.
 Json report_json(const machine::Machine& machine) {
-  Json facts = to_json(machine);
   Json ridge_points = Json::array();
   for (const machine::Peak& peak : machine.peaks)
     if (auto point = ridge_point(machine, peak.precision, peak.threads))
@@ -51,18 +50,20 @@ Json report_json(const machine::Machine& machine) {
                               {"threads", peak.threads},
                               {"flops_per_byte", *point},
                               {"origin", origin_name(Origin::kDerived)}});
-  Json json = {{"device", machine.cpu.model},
-               {"kind", "cpu"},
-               {"machine", facts["id"]},
-               {"system", facts["system"]},
-               {"cpu", facts["cpu"]},
-               {"memory", facts["memory"]},
-               {"usable_threads", usable_threads(machine)},
-               {"measured_at", facts["measured_at"]},
-               {"peaks", facts["peaks"]},
-               {"bandwidth", facts["bandwidths"]},
-               {"ridge_points", ridge_points},
-               {"links", Json::array()}};
+  Json json;
+  FieldWriter visit(json);
+  visit("device", machine.cpu.model);
+  visit("kind", "cpu");
+  visit("machine", machine.id);
+  visit("system", machine.system);
+  visit("cpu", machine.cpu);
+  visit("memory", machine.memory);
+  visit("usable_threads", usable_threads(machine));
+  visit("measured_at", machine.measured_at);
+  visit("peaks", machine.peaks);
+  visit("bandwidth", machine.bandwidths);
+  visit("ridge_points", ridge_points);
+  visit("links", Json::array());
   return json;
 }
 

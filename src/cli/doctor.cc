@@ -173,7 +173,7 @@ int examine(const DoctorOptions& options, int64_t file_bytes) {
   if (wants(options, "gpu")) inventory = doctor::inventory_of(facts->tree);
   if (options.json) {
     Json json = to_json(diagnosis);
-    json.update(to_json(inventory));
+    json.update(json_of(inventory));
     print_json(json);
   } else {
     render(diagnosis, inventory, options.verbose);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/clock.h"
@@ -196,17 +195,6 @@ std::string describe(const GuardLimits& limits) {
   return fmt::format(
       "cosine ≥ {:g} for every output and the same top-1 in ≥ {:g} % of the rows of classifier-shaped ones",
       limits.cosine, 100 * limits.top1_agreement);
-}
-
-Json to_json(const GuardLimits& limits) {
-  Json json;
-  if (limits.max_drift) {
-    json["max_drift"] = *limits.max_drift;
-    return json;
-  }
-  json["cosine"] = limits.cosine;
-  json["top1_agreement"] = limits.top1_agreement;
-  return json;
 }
 
 }  // namespace ridge::precision

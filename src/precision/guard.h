@@ -32,6 +32,11 @@ struct GuardLimits {
   std::optional<double> max_drift;  // relative L2 at most, instead of both
   std::set<std::string> vectors;    // outputs never judged by top-1, however shaped
 };
+void visit_fields(auto& visit, Is<GuardLimits> auto& limits) {
+  if (limits.max_drift) return visit("max_drift", limits.max_drift);
+  visit("cosine", limits.cosine);
+  visit("top1_agreement", limits.top1_agreement);
+}
 
 // Outputs of the graph that come from Tanh or from a normalisation to length or variance (through operators that only move
 // values): their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
@@ -97,6 +102,5 @@ bool within(const Deviation& drift, const GuardLimits& limits);
 
 bool is_classifier_shaped(const TensorView& output);
 std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"
-Json to_json(const GuardLimits& limits);
 
 }  // namespace ridge::precision
