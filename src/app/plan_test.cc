@@ -376,8 +376,8 @@ TEST(PlanCost, PricesTheFastestWayToRun) {
   EXPECT_EQ(plan->economics.inputs.kwh_usd.source, "given, --kwh-usd");
   EXPECT_EQ(plan->economics.inputs.pue.value, 1.56);
   EXPECT_FALSE(plan->economics.inputs.hour_usd);
-  EXPECT_EQ(to_json(*plan)["row"], "row");
-  EXPECT_EQ(to_json(*plan)["service_ms"], 5);
+  EXPECT_EQ(json_of(*plan)["row"], "row");
+  EXPECT_EQ(json_of(*plan)["service_ms"], 5);
 }
 
 TEST(PlanCost, AGpuHasThePowerOfItsDatasheetAndAPriceOfTheList) {
