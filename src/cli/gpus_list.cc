@@ -96,6 +96,16 @@ struct Family {
   int first_year = 0, last_year = 0;
   double least_memory = 0, most_memory = 0;
 };
+void visit_fields(auto& visit, Is<Family> auto& family) {
+  visit("family", family.name);
+  visit("vendor", family.vendor);
+  visit("architectures", family.architectures);
+  visit("first_year", family.first_year);
+  visit("last_year", family.last_year);
+  visit("devices", family.devices);
+  visit("least_memory_bytes", family.least_memory);
+  visit("most_memory_bytes", family.most_memory);
+}
 
 std::vector<Family> families_of(std::span<const catalogue::CatalogueDevice> devices) {
   std::vector<Family> families;
@@ -206,17 +216,7 @@ std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
 }
 
 Json families_json(std::span<const catalogue::CatalogueDevice> devices) {
-  Json families = Json::array();
-  for (const Family& family : families_of(devices))
-    families.push_back({{"family", family.name},
-                        {"vendor", family.vendor},
-                        {"architectures", family.architectures},
-                        {"first_year", family.first_year},
-                        {"last_year", family.last_year},
-                        {"devices", family.devices},
-                        {"least_memory_bytes", family.least_memory},
-                        {"most_memory_bytes", family.most_memory}});
-  return Json{{"families", families}};
+  return Json{{"families", json_of(families_of(devices))}};
 }
 
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/tensor.h"
 
@@ -35,6 +36,11 @@ struct ZooPort {
   DataType type = DataType::kInvalid;
   std::string shape;  // "[batch,3,224,224]"
 };
+void visit_fields(auto& visit, Is<ZooPort> auto& port) {
+  visit("name", port.name);
+  visit.derived("datatype", data_type_name(port.type));
+  visit("shape", port.shape);
+}
 
 // A model's facts, known without writing it.
 struct ZooDescription {
