@@ -1,7 +1,6 @@
 // What running or training the model needs of the device's memory, and what fits into it.
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "app/plan_model.h"
 
