@@ -33,6 +33,7 @@ struct Slowdown {
   SlowdownKind kind = SlowdownKind::kHarmless;
   std::string_view name;     // "power brake"
   std::string_view meaning;  // a sentence
+  bool slows = true;         // false: there is nothing to slow down
 };
 
 // One entry per bit that is set, in the order of the bits; unknown bits give one entry.
