@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/parameter.h"
+
 namespace ridge::predict {
 
 namespace {
@@ -35,9 +37,7 @@ Result<cost::DeviceLimits> limits_of(const limits::NvidiaGpu& gpu,
                                      const std::map<std::string, std::string>& engine_options,
                                      cost::Accumulate accumulate) {
   RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(gpu, accumulate));
-  const auto tf32 = engine_options.find("cuda.use_tf32");
-  if (tf32 == engine_options.end() || (tf32->second != "0" && tf32->second != "false" && tf32->second != "False"))
-    allow_tf32(limits);
+  if (engine::is_on(engine_options, "cuda.use_tf32", true)) allow_tf32(limits);
   return limits;
 }
 
