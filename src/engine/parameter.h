@@ -20,6 +20,8 @@ struct Parameter {
 // Null if the table does not have it.
 const Parameter* find_parameter(std::span<const Parameter> table, std::string_view key);
 
+// Option of the CUDA provider, on by default: FP32 is multiplied as TF32.
+constexpr const char* kUseTf32 = "cuda.use_tf32";
 // Whether a provider's flag is on, as ONNX Runtime reads it; absent: `otherwise`.
 bool is_on(const std::map<std::string, std::string>& options, const std::string& key, bool otherwise = false);
 
