@@ -189,11 +189,6 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   return measured->failure.empty() ? static_cast<int>(kDone) : fail(kDeviceVerb, {Code::kFailed, measured->failure});
 }
 
-bool asks_for_help(std::span<const std::string> arguments) {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) { return argument == "--help" || argument == "-h"; });
-}
-
 }  // namespace
 
 int bench_device(std::span<const std::string> arguments) {

@@ -70,6 +70,11 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
   }
 }
 
+bool asks_for_help(std::span<const std::string> arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(arguments.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
 int fail(std::string_view verb, const Error& error) {
   say("ridge " + std::string(verb) + ": " + error.message);
   return kFailed;

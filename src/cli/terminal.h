@@ -25,6 +25,8 @@ struct ParseResult {
   int exit = kDone;
 };
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
+// Whether they hold --help or -h before a "--": what follows that belongs to a command.
+bool asks_for_help(std::span<const std::string> arguments);
 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);

@@ -12,6 +12,7 @@
 #include "base/fields.h"
 #include "base/units.h"
 #include "catalogue/catalogue.h"
+#include "cost/operators.h"
 #include "machine/machine.h"
 #include "model/graph.h"
 
@@ -35,6 +36,7 @@ struct NodeCost {
   Precision precision = Precision::kFp32;  // of the arithmetic
   bool has_rule = true;                    // false: no rule for this operator; bytes counted, FLOPs unknown (0)
   bool shapes_known = true;                // false: an input or output shape is unknown; the figures are a lower bound
+  KernelFamily kernel = KernelFamily::kOtherKernel;
   bool runs = true;  // false: computed once when the model is loaded, or its result is not used; all figures 0
   double intensity() const { return bytes_read + bytes_written > 0 ? flops / (bytes_read + bytes_written) : 0; }
 };

@@ -18,7 +18,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {nvml::kGpuIdle, {SlowdownKind::kHarmless, "idle", "nothing runs on the GPU"}},
+    {nvml::kGpuIdle, {SlowdownKind::kHarmless, "idle", "nothing runs on the GPU", false}},
     {nvml::kApplicationClocks, {SlowdownKind::kHarmless, "set clocks", "the clocks are locked"}},
     {nvml::kSoftwarePowerCap, {SlowdownKind::kPower, "power limit", "the load reaches the GPU's power limit"}},
     {nvml::kHardwareSlowdown,

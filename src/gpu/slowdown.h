@@ -36,6 +36,7 @@ struct Slowdown {
   SlowdownKind kind = SlowdownKind::kHarmless;
   std::string_view name;     // "power brake"
   std::string_view meaning;  // a sentence
+  bool slows = true;         // false: there is nothing to slow down
 };
 void visit_fields(auto& visit, Is<Slowdown> auto& slowdown) {
   visit("name", slowdown.name);

@@ -96,9 +96,9 @@ double stored_bytes(const model::Graph& graph) {
 // The windows of one image and group, for a convolution in plain layout (im2col): whole where there are more filters than
 // positions, else in pieces that do not count (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
 double windows_bytes(const model::Graph& graph, const model::Node& node) {
-  const bool transposed = node.op == "ConvTranspose";
-  const bool convolves = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
-  if ((!convolves && !transposed) || node.domain == model::kBlocked) return 0;
+  const cost::KernelFamily kernel = cost::operator_of(node.domain, node.op).kernel;
+  const bool transposed = kernel == cost::KernelFamily::kTransposedConvolution;
+  if ((kernel != cost::KernelFamily::kConvolution && !transposed) || node.domain == model::kBlocked) return 0;
   const model::TensorInfo *x = tensor_at(graph, node, 0), *w = tensor_at(graph, node, 1);
   if (x == nullptr || w == nullptr || !w->shape || node.outputs.empty() || node.outputs[0] < 0) return 0;
   const std::optional<Shape>& places =

@@ -66,7 +66,7 @@ void note_activations(const TrainingProfile& profile, double per_row, std::vecto
 std::optional<TransformerSizes> transformer_sizes(const model::Graph& graph) {
   TransformerSizes sizes;
   for (const model::Node& node : graph.nodes) {
-    if (node.op != "Softmax" || node.inputs.empty()) continue;
+    if (!cost::operator_of(node.domain, node.op).is(cost::Trait::kSumsToOne) || node.inputs.empty()) continue;
     const Shape* shape = shape_of(graph, node.inputs[0]);
     if (!shape || shape->size() != 4) continue;
     ++sizes.layers;

@@ -50,11 +50,12 @@ std::string checkpoint_note(const TrainingProfile& profile, const TrainingSetup&
 void add_notes(const TrainingProfile& profile, const TrainingQuestion& question, TrainingPlan& plan) {
   auto note = [&](std::string text) { plan.notes.push_back(std::move(text)); };
   const TrainingSetup& setup = question.setup;
-  bool normalises = std::any_of(question.one->nodes.begin(), question.one->nodes.end(),
-                                [](const model::Node& node) { return node.op.ends_with("Normalization"); });
-  bool convolves = std::any_of(question.one->nodes.begin(), question.one->nodes.end(), [](const model::Node& node) {
-    return cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
-  });
+  bool normalises = false, convolves = false;
+  for (const model::Node& node : question.one->nodes) {
+    const cost::Operator& row = cost::operator_of(node.domain, node.op);
+    normalises = normalises || row.is(cost::Trait::kNormalises);
+    convolves = convolves || row.kernel == cost::KernelFamily::kConvolution;
+  }
   if (convolves && !normalises)
     note(
         "the file has convolutions without normalisation: if they were folded in for inference, training keeps up to "

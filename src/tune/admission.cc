@@ -31,7 +31,7 @@ bool contains(const std::optional<std::vector<std::string>>& wanted, std::string
 double product_share(const cost::Costs& costs) {
   double products = 0;
   for (const cost::NodeCost& node : costs.nodes)
-    if (node.op == "MatMul" || node.op == "Gemm") products += node.macs;
+    if (node.kernel == cost::KernelFamily::kProduct) products += node.macs;
   return costs.macs > 0 ? products / costs.macs : 0;
 }
 

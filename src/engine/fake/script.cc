@@ -5,6 +5,7 @@
 
 #include "base/fields.h"
 #include "base/file.h"
+#include "base/random.h"
 
 namespace ridge::engine::fake {
 namespace {
@@ -94,13 +95,8 @@ Result<Script> script_of(const Json& json) {
   return script;
 }
 
-// splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014), one step from seed and run.
 double uniform(uint64_t seed, int64_t run) {
-  uint64_t z = seed + 0x9e3779b97f4a7c15ULL * static_cast<uint64_t>(run);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1.0p-53;
+  return static_cast<double>(split_mix(seed + kGoldenGamma * static_cast<uint64_t>(run)) >> 11) * 0x1.0p-53;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
 #include "engine/onnxruntime/string_tensor.h"
+#include "engine/parameter.h"
 #include "plan/device.h"
 
 namespace ridge::engine::onnxruntime {
@@ -266,11 +267,6 @@ Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& 
                                        ", all would fall back to " + plan::device_name(instead) + ": " + text +
                                        "\nUse --device " + plan::device_name(instead) +
                                        ", or a model with operators and types that it has kernels for"};
-}
-
-bool is_on(const ProviderOptions& options, const std::string& key) {
-  const auto found = options.find(key);
-  return found != options.end() && found->second != "0" && found->second != "false" && found->second != "False";
 }
 
 // Opens the GPU of the plan and gives its providers to the session's options; null for the CPU.
