@@ -167,16 +167,7 @@ TEST_F(PlanTest, WithoutTheEnginesGraphThereIsNoEstimateAndAReason) {
 }
 
 TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
-  // Every look at this clock is a second later; the process ends once the estimate was given.
-  class FastClock : public Clock {
-   public:
-    TimePoint now() const override { return now_ += std::chrono::seconds(1); }
-    void sleep_until(TimePoint due) override { now_ = due; }
-    void wait_until(ConditionVariable&, MutexLock&, TimePoint due) override { now_ = due; }
-
-   private:
-    mutable TimePoint now_{};
-  } clock;
+  FakeClock clock{std::chrono::seconds(1)};  // the process ends once the estimate was given
   keep_calibration();
   answer("while [ ! -e " + path("given") + " ]; do sleep 0.01; done; cp " + request_.model + " \"$to\"");
   plan_control_.clock = &clock;
