@@ -67,11 +67,8 @@ class PlanTest : public TuningTest {
   }
 
   Result<ModelPlan> run() {
-    Result<model::UnboundModel> unbound = model::UnboundModel::read(request_.model);
-    if (!unbound) return unbound.error();
-    Result<model::Graph> graph = unbound->bind(request_.binding);
-    if (!graph) return graph.error();
-    return plan(request_, *unbound, *graph, plan_control_);
+    RIDGE_ASSIGN(const BoundModel model, read_model(request_));
+    return plan(request_, model, plan_control_);
   }
 
   // As if this machine had been calibrated with one thread: a product of 512 columns takes 2 ms.

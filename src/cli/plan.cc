@@ -76,12 +76,10 @@ int show(const PlanOptions& options, const app::ModelPlan& plan) {
 }
 
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
-  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
-  if (!unbound) return fail("plan", unbound.error());
-  Result<model::Graph> graph = unbound->bind(request.binding);
-  if (!graph) return fail("plan", graph.error());
-  if (Status known = check_open_dimensions(request.model, *graph); !known) return ask_back(known.error());
-  Result<app::ModelPlan> plan = app::plan(request, *unbound, *graph, control_of(options));
+  const Result<app::BoundModel> model = app::read_model(request);
+  if (!model) return fail("plan", model.error());
+  if (Status known = check_open_dimensions(request.model, model->graph); !known) return ask_back(known.error());
+  Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
   if (!plan) return fail("plan", plan.error());
   if (Status written = write_page(options, *plan); !written) return fail("plan", written.error());
   return show(options, *plan);
