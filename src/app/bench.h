@@ -27,12 +27,13 @@ struct BenchRequest {
   measure::BenchOptions how;  // energy, device, interrupted and progress are set here
 };
 
-// Whether the model is a script of its engine: it has no graph, so there is neither cost nor limit.
-bool is_script(const BenchRequest& request);
+// The model, bound; none if it is a script of its engine, which has neither cost nor limit.
+Result<std::optional<model::Graph>> read_model(const BenchRequest& request);
 // What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
-Status check(const BenchRequest& request, const model::Graph& graph);
+Status check(const BenchRequest& request, const std::optional<model::Graph>& graph);
 
-// `graph`: bound; null for a script. Interrupted, the measurement until then.
-Result<measure::Measurement> bench(const BenchRequest& request, const model::Graph* graph, const RunControl& control);
+// Interrupted, the measurement until then.
+Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,
+                                   const RunControl& control);
 
 }  // namespace ridge::app

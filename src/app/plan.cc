@@ -32,9 +32,8 @@ void add_engine_graph(PlannedModel& model) {
     model.no_engine_graph = graph.error().message;
 }
 
-Result<PlannedModel> planned(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
-                             const PlanControl& control) {
-  PlannedModel model{request, unbound, graph, control, cost::count(graph, request.precision)};
+Result<PlannedModel> planned(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
+  PlannedModel model{request, bound.unbound, bound.graph, control, cost::count(bound.graph, request.precision)};
   RIDGE_ASSIGN(model.device, know_device(request, control));
   model.plan = bounded_plan(model);
   RIDGE_ASSIGN(model.limits, limits_of(model.device, model.plan.threads));
@@ -68,9 +67,14 @@ predict::Forecast first_forecast(const PlannedModel& model) {
 
 }  // namespace
 
-Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
-                       const PlanControl& control) {
-  RIDGE_ASSIGN(const PlannedModel model, planned(request, unbound, graph, control));
+Result<BoundModel> read_model(const PlanRequest& request) {
+  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+  RIDGE_ASSIGN(model::Graph graph, unbound.bind(request.binding));
+  return BoundModel{std::move(unbound), std::move(graph)};
+}
+
+Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
+  RIDGE_ASSIGN(const PlannedModel model, planned(request, bound, control));
   ModelPlan plan;
   plan.forecast = first_forecast(model);
   plan.device = model.device;
@@ -80,7 +84,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& un
   if (model.engine_graph) {
     RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph));
   }
-  plan.carried = carried_of(model, model.costs, rows_of(graph));
+  plan.carried = carried_of(model, model.costs, rows_of(model.graph));
   RIDGE_ASSIGN(plan.curve, curve_of(model, plan.estimate.has_value()));
   if (request.verify) {
     RIDGE_ASSIGN(plan.verified, verify(model, plan.estimate));

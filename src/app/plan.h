@@ -135,9 +135,14 @@ struct ModelPlan {
   std::optional<sizing::TrainingPlan> training;
 };
 
-// `graph`: of `unbound`, as `request` binds it; it has no open symbols.
-Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
-                       const PlanControl& control);
+// A model as its file has it, and as a request binds it.
+struct BoundModel {
+  model::UnboundModel unbound;
+  model::Graph graph;
+};
+Result<BoundModel> read_model(const PlanRequest& request);
+// `model`: without open symbols (check_open_dimensions()).
+Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);

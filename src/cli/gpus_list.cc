@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/csv.h"
+#include "catalogue/family.h"
 #include "cli/gpus_text.h"
 #include "cli/terminal.h"
 
@@ -89,45 +88,6 @@ std::string span_text(double first, double last) {
   return first == last ? fmt::format("{:g}", first) : fmt::format("{:g}–{:g}", first, last);
 }
 
-struct Family {
-  std::string vendor, name;
-  std::set<std::string> architectures;
-  int devices = 0;
-  int first_year = 0, last_year = 0;
-  double least_memory = 0, most_memory = 0;
-};
-void visit_fields(auto& visit, Is<Family> auto& family) {
-  visit("family", family.name);
-  visit("vendor", family.vendor);
-  visit("architectures", family.architectures);
-  visit("first_year", family.first_year);
-  visit("last_year", family.last_year);
-  visit("devices", family.devices);
-  visit("least_memory_bytes", family.least_memory);
-  visit("most_memory_bytes", family.most_memory);
-}
-
-std::vector<Family> families_of(std::span<const catalogue::CatalogueDevice> devices) {
-  std::vector<Family> families;
-  for (const catalogue::CatalogueDevice& device : devices) {
-    auto same = [&](const Family& family) { return family.vendor == device.vendor && family.name == device.family; };
-    auto found = std::find_if(families.begin(), families.end(), same);
-    if (found == families.end()) found = families.insert(families.end(), {device.vendor, device.family, {}});
-    found->architectures.insert(device.architecture);
-    ++found->devices;
-    if (device.year) {
-      found->first_year = found->first_year == 0 ? *device.year : std::min(found->first_year, *device.year);
-      found->last_year = std::max(found->last_year, *device.year);
-    }
-    if (device.memory_bytes) {
-      found->least_memory =
-          found->least_memory == 0 ? *device.memory_bytes : std::min(found->least_memory, *device.memory_bytes);
-      found->most_memory = std::max(found->most_memory, *device.memory_bytes);
-    }
-  }
-  return families;
-}
-
 }  // namespace
 
 std::string list_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
@@ -208,15 +168,15 @@ std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::
 
 std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
   Rows rows;
-  for (const Family& family : families_of(devices))
+  for (const catalogue::Family& family : catalogue::families_of(devices))
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
                     span_text(family.first_year, family.last_year), std::to_string(family.devices),
-                    span_text(family.least_memory / kGibibyte, family.most_memory / kGibibyte)});
+                    span_text(family.least_memory_bytes / kGibibyte, family.most_memory_bytes / kGibibyte)});
   return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
 }
 
 Json families_json(std::span<const catalogue::CatalogueDevice> devices) {
-  return Json{{"families", json_of(families_of(devices))}};
+  return Json{{"families", json_of(catalogue::families_of(devices))}};
 }
 
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities) {

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/verb.h"
+#include "report/page.h"
 
 namespace CLI {
 class App;
@@ -63,6 +64,10 @@ class Progress {
 // Show progress on stderr until the last copy is gone; of the second, Ctrl-C asks for an early end with what there is.
 app::RunControl shown_progress(std::string_view what);
 app::RunControl interruptible(std::string_view what);
+
+// Writes a verb's page, unless `path` is empty, and says so. Error: it cannot be written, or there is no such language.
+Status write_page(std::string_view verb, const std::string& path, report::PageKind kind, const Json& json,
+                  const std::string& language);
 
 // The values of an option KEY=VALUE.
 Result<std::map<std::string, std::string>> parse_assignments(const char* option,

@@ -25,8 +25,7 @@ struct Workload {
 };
 
 // Runs `once`, which does so much `work`, again and again for about `slice`: what is done per second.
-Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once,
-                       Clock& clock = system_clock());
+Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once, Clock& clock);
 
 struct SweepOptions {
   std::vector<int64_t> limits_mw;  // highest first; at least one

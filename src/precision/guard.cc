@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/clock.h"
 #include "cost/operators.h"
 #include "precision/element.h"
 #include "precision/samples.h"
@@ -135,12 +134,12 @@ std::set<std::string> vector_outputs(const model::Graph& graph) {
 }
 
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples, const AnswerOptions& options) {
-  const TimePoint begin = SteadyClock::now();
+  const TimePoint begin = options.clock->now();
   Answers answers;
   answers.outputs = session.signature().outputs;
   for (const Sample& sample : samples) {
     if (options.interrupted && options.interrupted()) return cancelled();
-    const bool late = options.seconds > 0 && to_seconds(SteadyClock::now() - begin) > options.seconds;
+    const bool late = options.seconds > 0 && to_seconds(options.clock->now() - begin) > options.seconds;
     if (late && answers.per_sample.size() >= kLeastSamples) break;
     RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run(session, sample));
     std::vector<Tensor> copies;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fields.h"
 #include "base/result.h"
 #include "engine/engine.h"
@@ -83,6 +84,7 @@ struct Answers {
 struct AnswerOptions {
   double seconds = 0;                 // stop when this much time has passed, two samples at least; 0 = no limit
   std::function<bool()> interrupted;  // polled between samples; may be empty
+  const Clock* clock = &system_clock();
 };
 
 // Runs `session` on the samples. Error: a run that fails; kCancelled.

@@ -32,7 +32,6 @@ class Predictor {
   KernelTime time_of(const Kernel& kernel, double footprint_bytes, const KernelDevice& device) const;
 
   const KernelDevice& device() const { return device_; }
-  double profile_us() const { return profile_us_; }    // what looking at the clock adds to a kernel in a profile
   double dispatch_us() const { return dispatch_us_; }  // what a run takes per kernel beside the kernels
 
  private:
@@ -61,8 +60,8 @@ class Predictor {
 
   KernelDevice device_;
   std::map<std::string, Fit> fits_;
-  Fit general_;  // for kinds without examples
-  double profile_us_ = 0;
+  Fit general_;            // for kinds without examples
+  double profile_us_ = 0;  // what looking at the clock adds to a kernel in a profile
   double dispatch_us_ = 0;
 };
 

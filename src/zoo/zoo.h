@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +23,6 @@ struct ZooOptions {
   DataType type = DataType::kFp32;  // identity: of its tensors
   int64_t opset = 17;
 };
-
-struct ZooEntry {
-  std::string_view name;
-  std::string_view summary;
-};
-std::span<const ZooEntry> zoo_entries();  // in the order in which they are listed to people
 
 struct ZooPort {
   std::string name;
