@@ -1,4 +1,4 @@
-# ridge_folder(NAME [ONCE] LINK target... [EXCEPT subfolder...])
+# ridge_folder(NAME [ONCE] LINK target... [TEST_LINK target...] [EXCEPT subfolder...])
 #   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
@@ -27,7 +27,7 @@ function(ridge_several_at_a_time target)
 endfunction()
 
 function(ridge_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ONCE" "" "LINK;EXCEPT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ONCE" "" "LINK;TEST_LINK;EXCEPT")
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
@@ -85,7 +85,7 @@ function(ridge_folder name)
   if(tests AND NOT RIDGE_FUZZ)
     add_executable(${name}_test ${tests})
     ridge_several_at_a_time(${name}_test)
-    target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} ${arg_TEST_LINK} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # What a test checks is in the library; of its own code only the time to compile it counts (-40 %).
     target_compile_options(${name}_test PRIVATE -O0)

@@ -1,12 +1,14 @@
 """check_layers.py: refuses includes that the architecture does not have.
 
 1. src/<folder>/ includes only the folders that docs/architecture.md's table gives it; every folder is in the table, and the
-   table grants nothing that no file uses and nothing that stands below.
+   table grants nothing that the product does not use and nothing that stands below. Tests may also include what their folder's
+   TEST_LINK in CMakeLists.txt names, which grants nothing unused either.
 2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but for the
    few in OPEN that interfaces are written in.
-3. Each folder's library links what the table allows and nothing else of ours (CMakeLists.txt).
+3. Each folder's library links what the table allows and nothing else of ours (LINK in CMakeLists.txt).
 4. A file's namespace is its folder.
-5. No string literal outside src/engine is an engine's name: what depends on the engine is a column of engine/engines.h.
+5. No string literal outside src/engine is an engine's name or begins an option of its providers: what depends on the engine
+   is a column of engine/engines.h.
 """
 
 import functools
@@ -19,22 +21,34 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "arpa/inet.h", "netinet/in.h", "poll.h", "gtest/gtest.h"}
 # plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
 NAMES_ENGINES = ("src/engine/", "src/plan/plan.h", "src/doctor/installed.cc", "src/doctor/versions.cc")
+FOLDER = re.compile(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*?)(?:TEST_LINK\s+([^)]*?))?(?:EXCEPT\s[^)]*)?\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def table():
-    """{folder: set of folders, or None for any} from the table in docs/architecture.md."""
+    """{folder: set of folders} from the table in docs/architecture.md."""
     rows = {}
     text = (ROOT / "docs/architecture.md").read_text()
     for line in text[text.index("| folder |") :].split("\n\n")[0].splitlines()[2:]:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) < 2 or not re.fullmatch(r"[a-z]+", cells[0]):
             continue
-        if cells[1] == "any":
-            rows[cells[0]] = None
-        elif cells[1] == "—" or re.fullmatch(r"[a-z]+(, [a-z]+)*", cells[1]):
+        if cells[1] == "—" or re.fullmatch(r"[a-z]+(, [a-z]+)*", cells[1]):
             rows[cells[0]] = set() if cells[1] == "—" else set(cells[1].split(", "))
     return rows
+
+
+def links():
+    """{folder: (what its library links, what its tests link besides)}, folders of ours only, from CMakeLists.txt."""
+    ours = lambda libraries: {name.removeprefix("ridge_") for name in libraries.split() if name.startswith("ridge_")}
+    rows = {folder: (ours(product), ours(tests)) for folder, product, tests in FOLDER.findall((ROOT / "CMakeLists.txt").read_text())}
+    return {folder: (product & set(rows), tests & set(rows)) for folder, (product, tests) in rows.items()}
+
+
+def is_test(path):
+    """Whether a file belongs to the tests: a test, a fuzz target, or a header that they share."""
+    shared = path.suffix == ".h" and path.name.startswith(("test_", "fake_"))
+    return shared or path.name.endswith(("_test.cc", "_fuzz.cc"))
 
 
 def ours(kind, name):
@@ -60,9 +74,10 @@ def shown_by(name):
     return shown
 
 
-def check_file(path, allowed, used, complain):
+def check_file(path, allowed, for_tests, used, complain):
     folder = path.relative_to(ROOT / "src").parts[0]
-    may = allowed[folder]
+    test = is_test(path)
+    may = allowed[folder] | for_tests if test else allowed[folder]
     own = "::".join(["ridge", *path.relative_to(ROOT / "src").parent.parts]).replace("ridge::base", "ridge")
     text = path.read_text()
     named = re.findall(r"^namespace (ridge[\w:]*) \{", text, re.MULTILINE)
@@ -73,8 +88,8 @@ def check_file(path, allowed, used, complain):
         target = name.split("/")[0]
         if not ours(kind, name) or target == folder:
             continue
-        used.add((folder, target))
-        if may is not None and target not in may:
+        used.add((folder, target, test))
+        if target not in may:
             complain(path, f'includes "{name}", but {folder} may include only: {", ".join(sorted(may)) or "nothing"}')
         elif shown_by(name):
             complain(path, f'includes "{name}", which shows {", ".join(sorted(shown_by(name)))}; keep that inside {target}')
@@ -87,15 +102,19 @@ def check_engine_names(path, engines, complain):
     code = re.sub(r"^\s*#.*|//.*", "", path.read_text(), flags=re.MULTILINE)
     for literal in re.findall(r'"(' + "|".join(engines) + ')"', code):
         complain(path, f'names the engine "{literal}"; compare a column of engine/engines.h')
+    for literal in re.findall(r'"((?:cuda|tensorrt)\.[a-z_]*)', code):
+        complain(path, f'names the option "{literal}…" of an engine; that belongs to a column of engine/engines.h')
 
 
-def check_links(allowed, complain):
+def check_links(allowed, linked, used, complain):
     path = ROOT / "CMakeLists.txt"
-    for folder, libraries in re.findall(r"^ridge_folder\((\w+)\s+(?:ONCE\s+)?LINK\s+([^)]*)\)", path.read_text(), re.MULTILINE):
-        may = allowed.get(folder)
-        links = {name.removeprefix("ridge_") for name in libraries.split()} & set(allowed)
-        if may is not None and links != may:
-            complain(path, f"{folder} links {', '.join(sorted(links))}; the table says {', '.join(sorted(may))}")
+    for folder, (product, tests) in linked.items():
+        may = allowed.get(folder, product)
+        if product != may:
+            complain(path, f"{folder} links {', '.join(sorted(product))}; the table says {', '.join(sorted(may))}")
+        for target in sorted(tests):
+            if target in product or (folder, target, True) not in used:
+                complain(path, f"{folder}: TEST_LINK names {target}, which no test of it needs")
 
 
 def main():
@@ -104,23 +123,23 @@ def main():
     def complain(path, text):
         complaints.append(f"{path.relative_to(ROOT)}: {text}")
 
-    allowed, used = table(), set()
+    allowed, linked, used = table(), links(), set()
     engines = sorted(path.name for path in (ROOT / "src/engine").iterdir() if path.is_dir())
     for folder in sorted(path for path in (ROOT / "src").iterdir() if path.is_dir()):
         if folder.name not in allowed:
             complain(folder, "is not in the table of docs/architecture.md")
             continue
         for path in sorted([*folder.rglob("*.h"), *folder.rglob("*.cc")]):
-            check_file(path, allowed, used, complain)
+            check_file(path, allowed, linked.get(folder.name, (set(), set()))[1], used, complain)
             check_engine_names(path, engines, complain)
     order = list(allowed)
     for folder, may in allowed.items():
-        for target in sorted(may or ()):
-            if (folder, target) not in used:
-                complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which no file of it does")
+        for target in sorted(may):
+            if (folder, target, False) not in used:
+                complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which its product files do not")
             elif target not in order[: order.index(folder)]:
                 complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which does not stand above it")
-    check_links(allowed, complain)
+    check_links(allowed, linked, used, complain)
     if complaints:
         sys.exit("layers:\n  " + "\n  ".join(complaints))
 

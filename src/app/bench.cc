@@ -95,23 +95,27 @@ Result<measure::Measurement> bench_on_device(const BenchRequest& request, const 
 
 }  // namespace
 
-bool is_script(const BenchRequest& request) {
+Result<std::optional<model::Graph>> read_model(const BenchRequest& request) {
   const std::string_view suffix = engine::named(request.engine).script_suffix;
-  return !suffix.empty() && request.model.ends_with(suffix);
+  if (!suffix.empty() && request.model.ends_with(suffix)) return std::optional<model::Graph>();
+  RIDGE_ASSIGN(model::Graph graph, model::read(request.model, request.binding));
+  return std::optional(std::move(graph));
 }
 
-Status check(const BenchRequest& request, const model::Graph& graph) {
-  RIDGE_TRY(check_open_dimensions(request.model, graph));
-  RIDGE_TRY(check_batch(request, graph));
-  return check_precision(request, graph);
+Status check(const BenchRequest& request, const std::optional<model::Graph>& graph) {
+  if (!graph) return {};
+  RIDGE_TRY(check_open_dimensions(request.model, *graph));
+  RIDGE_TRY(check_batch(request, *graph));
+  return check_precision(request, *graph);
 }
 
 // probe → plan → measure
-Result<measure::Measurement> bench(const BenchRequest& request, const model::Graph* graph, const RunControl& control) {
+Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,
+                                   const RunControl& control) {
   measure::BenchOptions how = request.how;
   how.interrupted = control.interrupted;
   how.progress = control.progress;
-  if (graph == nullptr) {
+  if (!graph) {
     plan::Plan plan = plan_script(request);
     add_request(request, plan);
     how.energy_reason = "a script computes nothing";
@@ -124,7 +128,7 @@ Result<measure::Measurement> bench(const BenchRequest& request, const model::Gra
   RIDGE_ASSIGN(const machine::Machine machine, here ? know_cpu(request.fresh, control) : machine::probe());
   plan::Plan plan = plan_model(request, *graph, machine);
   add_request(request, plan);
-  return here ? measure::bench(plan, graph, &machine, how, *control.clock)
+  return here ? measure::bench(plan, &*graph, &machine, how, *control.clock)
               : bench_on_device(request, plan, *graph, how, *control.clock);
 }
 

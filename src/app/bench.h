@@ -28,12 +28,13 @@ struct BenchRequest {
   measure::BenchOptions how;  // energy, device, interrupted and progress are set here
 };
 
-// Whether the model is a script of the fake engine: no graph, so neither cost nor limit.
-bool is_script(const BenchRequest& request);
-// Why `graph` cannot be measured as requested: open dimensions, another batch, a precision that neither file nor engine has.
-Status check(const BenchRequest& request, const model::Graph& graph);
+// The model, bound; none if it is a script of its engine, which has neither cost nor limit.
+Result<std::optional<model::Graph>> read_model(const BenchRequest& request);
+// What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
+Status check(const BenchRequest& request, const std::optional<model::Graph>& graph);
 
-// `graph`: bound; null for a script. Interrupted, the measurement until then.
-Result<measure::Measurement> bench(const BenchRequest& request, const model::Graph* graph, const RunControl& control);
+// Interrupted, the measurement until then.
+Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,
+                                   const RunControl& control);
 
 }  // namespace ridge::app

@@ -21,16 +21,15 @@ class BenchTest : public TuningTest {
     request_.binding.batch = batch;
     request_.binding.insist_on_batch = true;
   }
-  Result<model::Graph> graph() const { return model::read(request_.model, request_.binding); }
 
   BenchRequest request_;
 };
 
 TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
-  const Result<model::Graph> graph = this->graph();
+  const auto graph = read_model(request_);
   ASSERT_TRUE(graph);
   ASSERT_TRUE(check(request_, *graph));
-  const Result<measure::Measurement> measured = bench(request_, &*graph, control_);
+  const Result<measure::Measurement> measured = bench(request_, *graph, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_NEAR(measured->latency_ms.p50, 4.8, 1e-6);
   EXPECT_NEAR(measured->throughput_per_s, 4 / 4.8e-3, 1);
@@ -40,29 +39,31 @@ TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
 }
 
 TEST_F(BenchTest, InstancesShareTheThreadsUnlessTheirNumberIsGiven) {
-  const Result<model::Graph> graph = this->graph();
+  const auto graph = read_model(request_);
   ASSERT_TRUE(graph);
   request_.instances = 1000;  // more than any machine has threads
   request_.how.concurrency = 1;
-  Result<measure::Measurement> measured = bench(request_, &*graph, control_);
+  Result<measure::Measurement> measured = bench(request_, *graph, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_EQ(measured->instances, 1000);
   EXPECT_EQ(measured->threads, 1);
   request_.instances = 2;
   request_.threads = 3;
-  measured = bench(request_, &*graph, control_);
+  measured = bench(request_, *graph, control_);
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->threads, 3);
 }
 
 TEST_F(BenchTest, AScriptIsMeasuredWithoutALimit) {
-  EXPECT_FALSE(is_script(request_));
   request_.model = path("slow.fake.json");
   ASSERT_TRUE(write_file_atomically(
       request_.model, R"({"inputs": [{"name": "x", "type": "FP32", "shape": [4, 16]}], "latency_ms": 5})"));
   request_.engine_options.clear();
-  ASSERT_TRUE(is_script(request_));
-  const Result<measure::Measurement> measured = bench(request_, nullptr, control_);
+  const auto none = read_model(request_);
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_FALSE(*none);
+  EXPECT_TRUE(check(request_, *none));
+  const Result<measure::Measurement> measured = bench(request_, *none, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_NEAR(measured->latency_ms.p50, 5, 1e-6);
   EXPECT_EQ(measured->threads, 1);
@@ -78,7 +79,7 @@ TEST_F(BenchTest, WhatTheFileCannotGiveIsRefusedBeforeItIsMeasured) {
                                                 onnx::block(11, onnx::value_info("x", onnx::kFloat, {2, 16})),
                                                 onnx::block(12, onnx::value_info("y", onnx::kFloat, {2, 16})))));
   request_.binding.insist_on_batch = false;
-  const Result<model::Graph> fixed = graph();
+  const auto fixed = read_model(request_);
   ASSERT_TRUE(fixed) << fixed.error().message;
   EXPECT_TRUE(check(request_, *fixed));
   request_.binding.insist_on_batch = true;

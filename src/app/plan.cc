@@ -32,9 +32,8 @@ void add_engine_graph(PlannedModel& model) {
     model.no_engine_graph = graph.error().message;
 }
 
-Result<PlannedModel> planned(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
-                             const PlanControl& control) {
-  PlannedModel model{request, unbound, graph, control, cost::count(graph, request.precision)};
+Result<PlannedModel> planned(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
+  PlannedModel model{request, bound.unbound, bound.graph, control, cost::count(bound.graph, request.precision)};
   RIDGE_ASSIGN(model.device, know_device(request, control));
   model.plan = bounded_plan(model);
   RIDGE_ASSIGN(model.limits, limits_of(model.device, model.plan.threads));
@@ -66,17 +65,16 @@ predict::Forecast first_forecast(const PlannedModel& model) {
   return forecast;
 }
 
-template <typename Value>
-void add_members(Json& json, const Value& value) {
-  const Json more = to_json(value);
-  for (auto member = more.begin(); member != more.end(); ++member) json[member.key()] = member.value();
-}
-
 }  // namespace
 
-Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
-                       const PlanControl& control) {
-  RIDGE_ASSIGN(const PlannedModel model, planned(request, unbound, graph, control));
+Result<BoundModel> read_model(const PlanRequest& request) {
+  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+  RIDGE_ASSIGN(model::Graph graph, unbound.bind(request.binding));
+  return BoundModel{std::move(unbound), std::move(graph)};
+}
+
+Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
+  RIDGE_ASSIGN(const PlannedModel model, planned(request, bound, control));
   ModelPlan plan;
   plan.forecast = first_forecast(model);
   plan.device = model.device;
@@ -86,7 +84,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& un
   if (model.engine_graph) {
     RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph));
   }
-  plan.carried = carried_of(model, model.costs, rows_of(graph));
+  plan.carried = carried_of(model, model.costs, rows_of(model.graph));
   RIDGE_ASSIGN(plan.curve, curve_of(model, plan.estimate.has_value()));
   if (request.verify) {
     RIDGE_ASSIGN(plan.verified, verify(model, plan.estimate));
@@ -107,28 +105,25 @@ bool is_no(const ModelPlan& plan) {
 }
 
 Json to_json(const ModelPlan& plan) {
-  Json json = to_json(plan.forecast);
-  if (!plan.curve.empty()) json["curve"] = Json::array();
-  for (const predict::CurvePoint& point : plan.curve) json["curve"].push_back(to_json(point));
+  Json json;
+  FieldWriter visit(json);
+  visit_fields(visit, plan.forecast);
+  visit.unless_empty("curve", plan.curve);
   if (plan.estimate)
-    add_members(json, *plan.estimate);
+    visit_fields(visit, *plan.estimate);
   else if (plan.carried)
-    add_members(json, *plan.carried);
-  if (plan.verified) json["verified"] = to_json(plan.verified->verification);
-  if (plan.load) {
-    json["load"] = to_json(plan.load->capacity);
-    json["load"]["goal"] = to_json(plan.load->goal);
-  }
-  if (plan.cost) json["cost"] = to_json(*plan.cost);
+    visit_fields(visit, *plan.carried);
+  if (plan.verified) visit("verified", plan.verified->verification);
+  visit.unless_empty("load", plan.load);
+  visit.unless_empty("cost", plan.cost);
+  visit.unless_empty("memory", plan.memory);
   if (plan.memory) {
-    json["memory"] = to_json(*plan.memory);
-    json["memory_bytes"]["inference_peak"] = plan.memory->peak;
-    json["max_batch"] = plan.memory->max_batch ? Json(*plan.memory->max_batch) : Json();
+    visit.object("memory_bytes", [&](auto& bytes) { bytes("inference_peak", plan.memory->peak); });
+    visit("max_batch", plan.memory->max_batch);
   }
-  if (plan.training) {
-    json["training"] = to_json(*plan.training);
-    json["memory_bytes"]["training"] = plan.training->point.memory.total();
-  }
+  visit.unless_empty("training", plan.training);
+  if (plan.training)
+    visit.object("memory_bytes", [&](auto& bytes) { bytes("training", plan.training->point.memory.total()); });
   return json;
 }
 

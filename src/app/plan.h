@@ -58,18 +58,37 @@ struct LoadPlan {
   sizing::Capacity capacity;
   std::string instances_reason;  // reason for the number per machine
 };
+void visit_fields(auto& visit, Is<LoadPlan> auto& plan) {
+  visit_fields(visit, plan.capacity);
+  visit("goal", plan.goal);
+}
 
 struct CostPlan {
   sizing::Economics economics;
   sizing::Service service;  // the priced way to run: the one with the most rows per second
   std::string unit;         // name of a row
 };
+void visit_fields(auto& visit, Is<CostPlan> auto& plan) {
+  visit_fields(visit, plan.economics);
+  visit("row", plan.unit);
+  visit_fields(visit, plan.service);
+}
 
 // Memory needed by a process that ran the model, or the limit that stopped it.
 struct MeasuredMemory {
   std::optional<predict::EngineReport> report;
   double stopped_at = 0;  // [bytes]; 0: not stopped
 };
+void visit_fields(auto& visit, Is<MeasuredMemory> auto& measured) {
+  if (!measured.report) return visit("stopped_at", measured.stopped_at);
+  visit.derived("engine", measured.report->engine + " " + measured.report->version);
+  visit("program", measured.report->start.resident);
+  visit("loading_peak", measured.report->loaded.peak);
+  visit("loaded", measured.report->loaded.resident);
+  visit("resident", measured.report->steady.resident);
+  visit("peak", measured.report->steady.peak);
+  visit("runs", measured.report->runs);
+}
 
 // [bytes]
 struct MemoryPlan {
@@ -84,6 +103,21 @@ struct MemoryPlan {
   int64_t instances = 0;
   bool fits() const { return limit <= 0 || needed <= limit; }
 };
+void visit_fields(auto& visit, Is<MemoryPlan> auto& plan) {
+  if (plan.process) {
+    visit_fields(visit, *plan.process);
+  } else {
+    visit("weights", plan.weights);
+    visit("activations", plan.activations);
+    visit.derived("context", predict::kAssumedContextBytes);
+    visit("peak", plan.peak);
+  }
+  visit.unless_empty("measured", plan.measured);
+  visit("limit", plan.limit);
+  visit("limit_origin", plan.limit_origin);
+  visit("instances", plan.instances);
+  visit.derived("fits", plan.fits());
+}
 
 struct ModelPlan {
   predict::Forecast forecast;  // at the first batch
@@ -101,10 +135,15 @@ struct ModelPlan {
   std::optional<sizing::TrainingPlan> training;
 };
 
-// `graph`: of `unbound`, as `request` binds it; it has no open symbols.
-Result<ModelPlan> plan(const PlanRequest& request, const model::UnboundModel& unbound, const model::Graph& graph,
-                       const PlanControl& control);
-// Whether the answer is no: the load is too high, or the memory too small.
+// A model as its file has it, and as a request binds it.
+struct BoundModel {
+  model::UnboundModel unbound;
+  model::Graph graph;
+};
+Result<BoundModel> read_model(const PlanRequest& request);
+// `model`: without open symbols (check_open_dimensions()).
+Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
+// Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);
 // Predictions and measurements on the calibrated machine so far.

@@ -22,14 +22,10 @@ Result<LlmSource> source_of(const Result<sizing::LlmConfig>& config) {
   return source;
 }
 
-std::string_view weights_of(Precision precision) {
-  switch (precision) {
-    case Precision::kFp8: return "fp8";
-    case Precision::kInt8: return "int8";
-    case Precision::kBf16: return "bf16";
-    case Precision::kFp16: return "fp16";
-    default: return "fp32";
-  }
+// TF32 and FP64 are computed from weights in FP32.
+Result<sizing::WeightFormat> weights_of(Precision precision) {
+  Result<sizing::WeightFormat> format = sizing::weight_format(precision_name(precision));
+  return format ? format : sizing::weight_format(precision_name(Precision::kFp32));
 }
 
 Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const sizing::LlmForecast& forecast,
@@ -71,8 +67,8 @@ Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource&
   if (llm.weights.empty() && source.stored) {
     wishes.weights = *source.stored;
   } else {
-    const std::string_view name = llm.weights.empty() ? weights_of(request.precision) : std::string_view(llm.weights);
-    RIDGE_ASSIGN(wishes.weights, sizing::weight_format(name));
+    RIDGE_ASSIGN(wishes.weights,
+                 llm.weights.empty() ? weights_of(request.precision) : sizing::weight_format(llm.weights));
   }
   wishes.kv_bits = source.kv_bits.value_or(16);
   if (!llm.kv.empty()) {
@@ -109,7 +105,7 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, si
 }
 
 Json to_json(const LlmPlan& plan) {
-  Json json = to_json(plan.forecast);
+  Json json = json_of(plan.forecast);
   Json forms = Json::array();
   for (const sizing::LlmForecast& f : plan.by_weights)
     forms.push_back({{"weights", f.wishes.weights.name},
@@ -117,7 +113,7 @@ Json to_json(const LlmPlan& plan) {
                      {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
                      {"decode_bound_ms", f.decode.front().bound.ms}});
   json["by_weights"] = forms;
-  if (plan.cost) json["cost"] = to_json(*plan.cost);
+  if (plan.cost) json["cost"] = json_of(*plan.cost);
   return json;
 }
 

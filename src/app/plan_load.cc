@@ -151,13 +151,4 @@ Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subjec
   return CostPlan{sizing::economics(inputs), best, subject.unit};
 }
 
-Json to_json(const CostPlan& plan) {
-  Json json = to_json(plan.economics);
-  json["row"] = plan.unit;
-  json["batch"] = plan.service.batch;
-  json["service_ms"] = plan.service.ms;
-  json["basis"] = plan.service.basis;
-  return json;
-}
-
 }  // namespace ridge::app

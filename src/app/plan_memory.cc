@@ -1,7 +1,6 @@
 // The device memory needed to run or train the model, and what fits into it.
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "app/plan_model.h"
 
@@ -78,18 +77,6 @@ Status add_gpu(const PlannedModel& model, MemoryPlan& plan) {
   return {};
 }
 
-Json to_json(const MeasuredMemory& measured) {
-  if (!measured.report) return Json{{"stopped_at", measured.stopped_at}};
-  const predict::EngineReport& report = *measured.report;
-  return Json{{"engine", report.engine + " " + report.version},
-              {"program", report.start.resident},
-              {"loading_peak", report.loaded.peak},
-              {"loaded", report.loaded.resident},
-              {"resident", report.steady.resident},
-              {"peak", report.steady.peak},
-              {"runs", report.runs}};
-}
-
 Precision arithmetic_of(sizing::TrainingPrecision precision) {
   switch (precision) {
     case sizing::TrainingPrecision::kFp32: return Precision::kFp32;
@@ -121,20 +108,6 @@ Result<MemoryPlan> plan_memory(const MemoryRequest& request, const PlannedModel&
   set_limit(request, model.device, plan);
   RIDGE_TRY(model.device.gpu ? add_gpu(model, plan) : add_process(request, model, plan));
   return plan;
-}
-
-Json to_json(const MemoryPlan& plan) {
-  Json json = plan.process ? predict::to_json(*plan.process)
-                           : Json{{"weights", plan.weights},
-                                  {"activations", plan.activations},
-                                  {"context", predict::kAssumedContextBytes},
-                                  {"peak", plan.peak}};
-  if (plan.measured) json["measured"] = to_json(*plan.measured);
-  json["limit"] = plan.limit;
-  json["limit_origin"] = plan.limit_origin;
-  json["instances"] = plan.instances;
-  json["fits"] = plan.fits();
-  return json;
 }
 
 Result<sizing::TrainingPlan> plan_training(const TrainingRequest& request, const PlannedModel& model) {

@@ -70,10 +70,8 @@ struct CostSubject {
   std::string unit = "row";
 };
 Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subject);
-Json to_json(const CostPlan& plan);
 
 Result<MemoryPlan> plan_memory(const MemoryRequest& request, const PlannedModel& model);
-Json to_json(const MemoryPlan& plan);
 
 Result<sizing::TrainingPlan> plan_training(const TrainingRequest& request, const PlannedModel& model);
 

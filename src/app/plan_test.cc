@@ -67,11 +67,8 @@ class PlanTest : public TuningTest {
   }
 
   Result<ModelPlan> run() {
-    Result<model::UnboundModel> unbound = model::UnboundModel::read(request_.model);
-    if (!unbound) return unbound.error();
-    Result<model::Graph> graph = unbound->bind(request_.binding);
-    if (!graph) return graph.error();
-    return plan(request_, *unbound, *graph, plan_control_);
+    RIDGE_ASSIGN(const BoundModel model, read_model(request_));
+    return plan(request_, model, plan_control_);
   }
 
   // As if this machine had been calibrated with one thread: a product of 512 columns takes 2 ms.
@@ -167,16 +164,7 @@ TEST_F(PlanTest, WithoutTheEnginesGraphThereIsNoEstimateAndAReason) {
 }
 
 TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
-  // Each read of this clock is a second later; the process ends after the estimate.
-  class FastClock : public Clock {
-   public:
-    TimePoint now() const override { return now_ += std::chrono::seconds(1); }
-    void sleep_until(TimePoint due) override { now_ = due; }
-    void wait_until(ConditionVariable&, MutexLock&, TimePoint due) override { now_ = due; }
-
-   private:
-    mutable TimePoint now_{};
-  } clock;
+  FakeClock clock{std::chrono::seconds(1)};  // the process ends once the estimate was given
   keep_calibration();
   answer("while [ ! -e " + path("given") + " ]; do sleep 0.01; done; cp " + request_.model + " \"$to\"");
   plan_control_.clock = &clock;
@@ -376,8 +364,8 @@ TEST(PlanCost, PricesTheFastestWayToRun) {
   EXPECT_EQ(plan->economics.inputs.kwh_usd.source, "given, --kwh-usd");
   EXPECT_EQ(plan->economics.inputs.pue.value, 1.56);
   EXPECT_FALSE(plan->economics.inputs.hour_usd);
-  EXPECT_EQ(to_json(*plan)["row"], "row");
-  EXPECT_EQ(to_json(*plan)["service_ms"], 5);
+  EXPECT_EQ(json_of(*plan)["row"], "row");
+  EXPECT_EQ(json_of(*plan)["service_ms"], 5);
 }
 
 TEST(PlanCost, AGpuHasThePowerOfItsDatasheetAndAPriceOfTheList) {

@@ -19,7 +19,7 @@
 namespace ridge::app {
 namespace {
 
-Result<power::Workload> model_on(const WorkloadRequest& request, const std::string& device) {
+Result<power::Workload> model_on(const WorkloadRequest& request, const std::string& device, Clock& clock) {
   model::Binding binding;
   binding.batch = request.batch;
   binding.insist_on_batch = request.batch != 1;
@@ -32,21 +32,22 @@ Result<power::Workload> model_on(const WorkloadRequest& request, const std::stri
   plan::Plan plan = plan::first_plan(machine, cost::count(*graph, Precision::kFp32), wishes);
   plan.engine = request.engine;
   plan.engine_library = request.engine_library;
-  RIDGE_ASSIGN(measure::Runner opened, measure::Runner::open(plan, graph.get(), 1));
+  RIDGE_ASSIGN(measure::Runner opened, measure::Runner::open(plan, graph.get(), 1, 1, clock));
   auto runner = std::make_shared<measure::Runner>(std::move(opened));
   const std::string name = fmt::format("{}, batch {}, {} on {}", request.model, runner->rows(), request.engine, device);
-  return power::Workload{name, "items", [runner, graph](Nanoseconds slice) {
+  return power::Workload{name, "items", [runner, graph, &clock](Nanoseconds slice) {
                            const auto once = [&] {
                              engine::RunTimes times;
                              return runner->run(0, &times);
                            };
-                           return power::rate_of(slice, static_cast<double>(runner->rows()), once);
+                           return power::rate_of(slice, static_cast<double>(runner->rows()), once, clock);
                          }};
 }
 
-power::Workload command_workload(const std::vector<std::string>& command) {
-  return {fmt::format("{}", fmt::join(command, " ")), "runs",
-          [command](Nanoseconds slice) { return power::rate_of(slice, 1, [&] { return power::run_once(command); }); }};
+power::Workload command_workload(const std::vector<std::string>& command, Clock& clock) {
+  return {fmt::format("{}", fmt::join(command, " ")), "runs", [command, &clock](Nanoseconds slice) {
+            return power::rate_of(slice, 1, [&] { return power::run_once(command); }, clock);
+          }};
 }
 
 // A device alone: its own, or the only GPU.
@@ -58,20 +59,21 @@ Result<power::Knobs> open_device(const std::string& name) {
 
 }  // namespace
 
-Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob) {
+Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob, Clock& clock) {
   const int asked = (request.gemm ? 1 : 0) + (request.model.empty() ? 0 : 1) + (request.command.empty() ? 0 : 1);
   if (asked != 1) return invalid("no workload: give one of --gemm, --model FILE, or -- COMMAND");
-  if (!request.command.empty()) return command_workload(request.command);
+  if (!request.command.empty()) return command_workload(request.command, clock);
   const bool cpu = knob.id() == power::kCpuId;
-  if (request.gemm && cpu) return power::gemm_on_cpu(request.size.value_or(power::kCpuSquare));
-  if (request.gemm) return power::gemm_on_gpu(knob.id(), request.size.value_or(power::kGpuSquare));
-  if (cpu) return model_on(request, "cpu");
+  if (request.gemm && cpu) return power::gemm_on_cpu(request.size.value_or(power::kCpuSquare), clock);
+  if (request.gemm) return power::gemm_on_gpu(knob.id(), request.size.value_or(power::kGpuSquare), clock);
+  if (cpu) return model_on(request, "cpu", clock);
   RIDGE_ASSIGN(const std::string device, power::cuda_name_of(knob.id()));
-  return model_on(request, device);
+  return model_on(request, device, clock);
 }
 
 // guard → open → hold → sweep → restore
-Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin) {
+Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin,
+                                     Clock& clock) {
   const std::string folder = power::record_folder();
   RIDGE_ASSIGN(power::Guard guard,
                power::Guard::start([folder](const std::string& order) { power::undo(folder, order); }));
@@ -81,13 +83,13 @@ Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std
   RIDGE_ASSIGN(power::SweepOptions options,
                power::sweep_options(state, knob.name(), request.from_mw, request.to_mw, request.steps));
   options.most_time = from_seconds(request.seconds);
-  RIDGE_ASSIGN(const power::Workload workload, open_workload(request.workload, knob));
+  RIDGE_ASSIGN(const power::Workload workload, open_workload(request.workload, knob, clock));
   std::optional<RunControl> control = begin();
   RIDGE_ASSIGN(power::ScopedSetting held,
                power::ScopedSetting::take(knobs, {options.limits_mw.front(), {}, {}}, guard, folder));
   options.interrupted = control->interrupted;
   options.progress = control->progress;
-  Result<power::Sweep> swept = power::sweep(knob, workload, options, *control->clock);
+  Result<power::Sweep> swept = power::sweep(knob, workload, options, clock);
   control.reset();
   Status restored = held.restore();
   if (!swept) return swept.error();

@@ -39,12 +39,13 @@ struct PowerSweepResult {
   Status restored;
 };
 
-// Starts a guard process first, so call it while there is one thread. `begin` is called when everything is ready; its value
-// lives as long as the sweep. Errors: as of power::sweep(); the request names no workload or several (kInvalid), or the
-// workload cannot be opened.
-Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin);
+// Starts a guard process first, so call it while there is one thread. `begin` is called when everything is ready; its value lives as long
+// as the sweep. Errors: as of power::sweep(); what is asked for is nothing or several things (kInvalid), or cannot be opened.
+// `clock` is everything's, so that of the RunControl does not matter.
+Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin,
+                                     Clock& clock = system_clock());
 
-// Ready to run on the device that `knob` limits.
-Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob);
+// Ready to run on the device that `knob` limits. `clock` must outlive it.
+Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob, Clock& clock);
 
 }  // namespace ridge::app

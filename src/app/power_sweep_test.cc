@@ -6,13 +6,14 @@
 namespace ridge::app {
 namespace {
 
-constexpr std::chrono::milliseconds kSlice(1);
+constexpr std::chrono::seconds kSlice(3);
 
 class WorkloadTest : public TuningTest {
  protected:
-  Result<power::Workload> open() { return open_workload(request_, cpu_); }
+  Result<power::Workload> open() { return open_workload(request_, cpu_, second_a_look_); }
   power::PlayedGpu::Values values_;
   power::PlayedGpu cpu_{values_, "cpu"};
+  FakeClock second_a_look_{std::chrono::seconds(1)};
   WorkloadRequest request_;
 };
 
@@ -29,7 +30,7 @@ TEST_F(WorkloadTest, IsOneOfTheThree) {
 
 TEST_F(WorkloadTest, OfACommandIsARunAndFailsWithIt) {
   request_.command = {"true"};
-  EXPECT_GT(open()->rate(kSlice).value(), 0);
+  EXPECT_DOUBLE_EQ(open()->rate(kSlice).value(), 3.0 / 4);  // the last look ends it
   request_.command = {"false"};
   EXPECT_FALSE(open()->rate(kSlice));
 }

@@ -43,6 +43,7 @@ precision::VariantOptions making(const AdmissionSubject& subject, const RunContr
   options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
   options.interrupted = control.interrupted;
   options.progress = [&control](const std::string& step, double share) { control.report(step, share); };
+  options.clock = control.clock;
   return options;
 }
 

@@ -6,7 +6,7 @@ namespace ridge {
 
 TimePoint FakeClock::now() const {
   MutexLock lock(mutex_);
-  return now_;
+  return now_ += look_takes_;
 }
 
 void FakeClock::sleep_until(TimePoint due) {
@@ -90,8 +90,8 @@ void FakeClock::pass_on(MutexLock& lock) {
   if (waiting_.empty()) return;
   const auto [due, ticket] = *waiting_.begin();
   waiting_.erase(waiting_.begin());
-  now_ = due;
-  // While its mutex is held, no wait is between reading the time and its sleep.
+  now_ = std::max(now_, due);
+  // With its mutex held no wait is between its look at the time and its sleep.
   for (Wait& wait : waits_) wait.notifying = wait.due <= now_;
   for (auto wait = waits_.begin(); wait != waits_.end(); ++wait) {
     if (!wait->notifying) continue;

@@ -6,8 +6,10 @@
 // runs in the same order. They must wait for each other by the clock alone: a thread that holds a mutex while it sleeps, or
 // waits on a condition variable, stops the clock for good.
 //
-// Any other thread runs freely. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes at its
-// time: a test waits until it waits, and moves the time on with advance().
+// Code that only looks at the time goes on, too, if every look takes some.
+//
+// Any other thread takes no turn. It may sleep, and wait on a condition variable by this clock (wait_until), and wakes when the
+// time has come: a test awaits that it waits, and moves the time on with advance().
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@ namespace ridge {
 
 class FakeClock final : public Clock {
  public:
-  FakeClock() : turn_of_(std::this_thread::get_id()) {}
+  explicit FakeClock(Nanoseconds look_takes = {}) : look_takes_(look_takes), turn_of_(std::this_thread::get_id()) {}
   TimePoint now() const override;
   using Clock::sleep_until;
   void sleep_until(TimePoint due) override;
@@ -47,10 +49,11 @@ class FakeClock final : public Clock {
   void pass_on(MutexLock& lock) RIDGE_REQUIRES(mutex_);
   void wait_for_turn(MutexLock& lock, uint64_t ticket) RIDGE_REQUIRES(mutex_);
 
+  const Nanoseconds look_takes_;
   mutable Mutex mutex_;
   std::list<Wait> waits_ RIDGE_GUARDED_BY(mutex_);  // of threads without a turn
   ConditionVariable moved_on_;
-  TimePoint now_ RIDGE_GUARDED_BY(mutex_){std::chrono::hours(1)};
+  mutable TimePoint now_ RIDGE_GUARDED_BY(mutex_){std::chrono::hours(1)};
   std::set<std::pair<TimePoint, uint64_t>> waiting_ RIDGE_GUARDED_BY(mutex_);  // moment and ticket
   uint64_t last_ticket_ RIDGE_GUARDED_BY(mutex_) = 0;
   uint64_t called_ RIDGE_GUARDED_BY(mutex_) = 0;      // the ticket whose thread has the turn, or is about to take it

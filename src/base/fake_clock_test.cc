@@ -21,6 +21,15 @@ TEST(FakeClock, ASleepTakesItsTimeAndNoneOfTheTests) {
   EXPECT_EQ(clock.now() - begin, hours(1000)) << "what is past is no reason to wait";
 }
 
+TEST(FakeClock, ALookCanTakeTime) {
+  FakeClock clock{milliseconds(3)};
+  const TimePoint begin = clock.now();
+  std::jthread sleeper = clock.start([&] { clock.sleep_until(begin + milliseconds(1)); });
+  EXPECT_EQ(clock.now() - begin, milliseconds(3));
+  clock.join(sleeper);
+  EXPECT_EQ(clock.now() - begin, milliseconds(6)) << "whoever slept too long does not turn it back";
+}
+
 TEST(FakeClock, ThreadsRunInTheOrderOfTheMomentsTheyWaitFor) {
   std::string first;
   for (int repeat = 0; repeat < 20; ++repeat) {

@@ -49,7 +49,6 @@ constexpr std::array<std::string_view, 6> kBinary = {"", "Ki", "Mi", "Gi", "Ti",
 
 NameTable<Origin> names_of(Origin) { return kOrigins; }
 std::string_view origin_name(Origin origin) { return name_of(kOrigins, origin); }
-Result<Origin> origin_from_name(std::string_view name) { return from_name<Origin>(kOrigins, name, "origin"); }
 NameTable<Precision> names_of(Precision) { return kPrecisions; }
 std::string_view precision_name(Precision precision) { return name_of(kPrecisions, precision); }
 Result<Precision> precision_from_name(std::string_view name) {

@@ -17,7 +17,6 @@ namespace ridge {
 enum class Origin { kMeasured, kDatasheet, kDerived, kAssumed };
 NameTable<Origin> names_of(Origin);
 std::string_view origin_name(Origin origin);  // "measured", …
-Result<Origin> origin_from_name(std::string_view name);
 
 // Arithmetic precision of a computation (what a peak is quoted for), not a storage type.
 enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };

@@ -44,7 +44,7 @@ TEST(ParseBytes, RefusesWhatIsNotASizeAndSaysWhatToWrite) {
 
 TEST(Names, PrecisionAndOriginRoundTripAndUnknownListsTheKnown) {
   EXPECT_EQ(*precision_from_name(precision_name(Precision::kBf16)), Precision::kBf16);
-  EXPECT_EQ(*origin_from_name(origin_name(Origin::kDerived)), Origin::kDerived);
+  EXPECT_EQ(*from_name<Origin>(names_of(Origin{}), origin_name(Origin::kDerived), "origin"), Origin::kDerived);
   auto unknown = precision_from_name("fp31");
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.error().message.find("bf16"), std::string::npos);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/proc_text.h"
 #include "catalogue/data.h"
@@ -93,33 +92,6 @@ Result<Capability> find_capability(std::span<const Capability> all, std::string_
   for (const Capability& capability : all)
     if (!dotted && !version.empty() && digits(capability.version) == digits(version)) return capability;
   return Error{Code::kInvalid, fmt::format("unknown compute capability '{}'; known: {}", version, known)};
-}
-
-Json to_json(const Capability& capability) {
-  auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
-  return Json{{"version", capability.version},
-              {"architecture", capability.architecture},
-              {"chips", capability.chips},
-              {"first_cuda", text(capability.first_cuda)},
-              {"last_cuda", text(capability.last_cuda)},
-              {"threads", or_null(capability.threads)},
-              {"blocks", or_null(capability.blocks)},
-              {"warps", or_null(capability.warps)},
-              {"registers", or_null(capability.registers)},
-              {"registers_per_thread", or_null(capability.registers_per_thread)},
-              {"shared_bytes", or_null(capability.shared_bytes)},
-              {"shared_bytes_per_block", or_null(capability.shared_bytes_per_block)},
-              {"fp32_lanes", or_null(capability.fp32_lanes)},
-              {"fp64_lanes", or_null(capability.fp64_lanes)},
-              {"registers_per_block", or_null(capability.registers_per_block)},
-              {"register_unit", or_null(capability.register_unit)},
-              {"sub_partitions", or_null(capability.sub_partitions)},
-              {"shared_unit_bytes", or_null(capability.shared_unit_bytes)},
-              {"shared_reserved_bytes", or_null(capability.shared_reserved_bytes)},
-              {"tensor_precisions", capability.tensor_precisions},
-              {"notes", text(capability.notes)},
-              {"source", capability.source}};
 }
 
 }  // namespace ridge::catalogue

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace ridge::catalogue {
@@ -36,13 +36,35 @@ struct Capability {
   std::string notes;
   std::string source;
 };
+void visit_fields(auto& visit, Is<Capability> auto& capability) {
+  visit("version", capability.version);
+  visit("architecture", capability.architecture);
+  visit("chips", capability.chips);
+  visit.or_null("first_cuda", capability.first_cuda);
+  visit.or_null("last_cuda", capability.last_cuda);
+  visit("threads", capability.threads);
+  visit("blocks", capability.blocks);
+  visit("warps", capability.warps);
+  visit("registers", capability.registers);
+  visit("registers_per_thread", capability.registers_per_thread);
+  visit("shared_bytes", capability.shared_bytes);
+  visit("shared_bytes_per_block", capability.shared_bytes_per_block);
+  visit("fp32_lanes", capability.fp32_lanes);
+  visit("fp64_lanes", capability.fp64_lanes);
+  visit("registers_per_block", capability.registers_per_block);
+  visit("register_unit", capability.register_unit);
+  visit("sub_partitions", capability.sub_partitions);
+  visit("shared_unit_bytes", capability.shared_unit_bytes);
+  visit("shared_reserved_bytes", capability.shared_reserved_bytes);
+  visit("tensor_precisions", capability.tensor_precisions);
+  visit.or_null("notes", capability.notes);
+  visit("source", capability.source);
+}
 
 // The embedded table, oldest first.
 Result<std::vector<Capability>> capabilities();
 
 // The row of "8.9", also written "89" or "sm_89". Errors name the nearest ones.
 Result<Capability> find_capability(std::span<const Capability> all, std::string_view version);
-
-Json to_json(const Capability& capability);
 
 }  // namespace ridge::catalogue

@@ -29,6 +29,12 @@ constexpr std::array<Column, 9> kRates = {{{Arithmetic::kFp64, "fp64", "fp64_tfl
                                            {Arithmetic::kFp8, "fp8", "fp8_tflops_dense"},
                                            {Arithmetic::kInt8, "int8", "int8_tops_dense"},
                                            {Arithmetic::kFp4, "fp4", "fp4_tflops_dense"}}};
+constexpr auto kArithmeticNames = [] {
+  std::array<std::pair<Arithmetic, std::string_view>, kRates.size()> names;
+  std::transform(kRates.begin(), kRates.end(), names.begin(),
+                 [](const Column& rate) { return std::pair(rate.arithmetic, rate.name); });
+  return names;
+}();
 
 bool names_word(std::string_view words, std::string_view wanted) {
   while (!words.empty()) {
@@ -39,13 +45,13 @@ bool names_word(std::string_view words, std::string_view wanted) {
   return false;
 }
 
-std::vector<CataloguePeak> peaks_of(const TableRow& row) {
+std::vector<CataloguePeak> peaks_of(const TableRow& row, const std::optional<double>& bytes_per_s) {
   std::vector<CataloguePeak> peaks;
   const std::string& derived = row.text("derived_fields");
   for (const Column& rate : kRates)
     if (auto value = row.number(rate.column, kTera))
-      peaks.push_back(
-          {rate.arithmetic, *value, names_word(derived, rate.name) ? Origin::kDerived : Origin::kDatasheet});
+      peaks.push_back({rate.arithmetic, *value, names_word(derived, rate.name) ? Origin::kDerived : Origin::kDatasheet,
+                       bytes_per_s ? std::optional(*value / *bytes_per_s) : std::nullopt});
   return peaks;
 }
 
@@ -66,7 +72,7 @@ CatalogueDevice device_of(const TableRow& row) {
   device.memory_type = row.text("mem_type");
   device.bytes_per_s = row.number("mem_bw_gbs", kGiga);
   device.l2_bytes = row.number("l2_mib", kMebibyte);
-  device.peaks = peaks_of(row);
+  device.peaks = peaks_of(row, device.bytes_per_s);
   device.power_w = row.number("tdp_w");
   device.gpus_on_board = row.whole("gpus_per_board").value_or(1);
   device.interconnect = row.text("interconnect");
@@ -109,19 +115,10 @@ Status check(const CatalogueDevice& device) {
 
 }  // namespace
 
-std::string_view arithmetic_name(Arithmetic arithmetic) {
-  for (const Column& rate : kRates)
-    if (rate.arithmetic == arithmetic) return rate.name;
-  return {};
-}
-
+NameTable<Arithmetic> names_of(Arithmetic) { return kArithmeticNames; }
+std::string_view arithmetic_name(Arithmetic arithmetic) { return name_of(kArithmeticNames, arithmetic); }
 Result<Arithmetic> arithmetic_from_name(std::string_view name) {
-  std::string known;
-  for (const Column& rate : kRates) {
-    if (rate.name == name) return rate.arithmetic;
-    known += (known.empty() ? "" : ", ") + std::string(rate.name);
-  }
-  return Error{Code::kInvalid, fmt::format("unknown arithmetic '{}'; known: {}", name, known)};
+  return from_name<Arithmetic>(kArithmeticNames, name, "arithmetic");
 }
 
 Result<std::vector<CatalogueDevice>> catalogue() { return catalogue_from(data("gpus")); }
@@ -145,9 +142,8 @@ std::optional<CataloguePeak> peak(const CatalogueDevice& device, Arithmetic arit
 }
 
 std::optional<double> ridge_point(const CatalogueDevice& device, Arithmetic arithmetic) {
-  auto rate = peak(device, arithmetic);
-  if (!rate || !device.bytes_per_s) return {};
-  return rate->flops_per_s / *device.bytes_per_s;
+  const std::optional<CataloguePeak> rate = peak(device, arithmetic);
+  return rate ? rate->ridge_point : std::nullopt;
 }
 
 std::optional<double> power_per_gpu_w(const CatalogueDevice& device) {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -20,6 +20,7 @@ namespace ridge::catalogue {
 // when they also accumulate in FP16; elsewhere both rates are equal. kFp16 and kFp8 are the rates with any accumulator,
 // kFp16Fp32 the one with FP32 accumulators, the default of ONNX Runtime, cuBLAS and PyTorch.
 enum class Arithmetic { kFp64, kFp32, kTf32, kFp16, kFp16Fp32, kBf16, kFp8, kInt8, kFp4 };
+NameTable<Arithmetic> names_of(Arithmetic);
 std::string_view arithmetic_name(Arithmetic arithmetic);  // "fp64", …, "fp16_fp32acc"
 Result<Arithmetic> arithmetic_from_name(std::string_view name);
 
@@ -28,7 +29,14 @@ struct CataloguePeak {
   Arithmetic arithmetic = Arithmetic::kFp32;
   double flops_per_s = 0;              // 1 multiply-add = 2, also for integers
   Origin origin = Origin::kDatasheet;  // kDerived: computed in the table as units × clock × operations (peak_formula.h)
+  std::optional<double> ridge_point = {};  // [FLOP/byte] from which on the device is compute-bound
 };
+void visit_fields(auto& visit, Is<CataloguePeak> auto& peak) {
+  visit("arithmetic", peak.arithmetic);
+  visit("flops_per_s", peak.flops_per_s);
+  visit("origin", peak.origin);
+  visit("ridge_point", peak.ridge_point);
+}
 
 struct CatalogueDevice {
   std::string vendor;                          // "NVIDIA"
@@ -57,6 +65,33 @@ struct CatalogueDevice {
   std::string notes;                 // conflicts between sources, and corrections
   std::string source;
 };
+void visit_fields(auto& visit, Is<CatalogueDevice> auto& device) {
+  visit("vendor", device.vendor);
+  visit("name", device.name);
+  visit("family", device.family);
+  visit("architecture", device.architecture);
+  visit.or_null("compute_capability", device.compute_capability);
+  visit("year", device.year);
+  visit("multiprocessors", device.multiprocessors);
+  visit("cores", device.cores);
+  visit("flops_per_core_clock", device.flops_per_core_clock);
+  visit("tensor_cores", device.tensor_cores);
+  visit("boost_hz", device.boost_hz);
+  visit("memory_bytes", device.memory_bytes);
+  visit.or_null("memory_type", device.memory_type);
+  visit("bytes_per_s", device.bytes_per_s);
+  visit("l2_bytes", device.l2_bytes);
+  visit("peaks", device.peaks);
+  visit("power_w", device.power_w);
+  visit("gpus_on_board", device.gpus_on_board);
+  visit.or_null("interconnect", device.interconnect);
+  visit("interconnect_bytes_per_s", device.interconnect_bytes_per_s);
+  visit.or_null("pcie", device.pcie);
+  visit.or_null("form_factor", device.form_factor);
+  visit("mig_instances", device.mig_instances);
+  visit.or_null("notes", device.notes);
+  visit("source", device.source);
+}
 
 // The embedded table; and the same from a text, for tests.
 Result<std::vector<CatalogueDevice>> catalogue();
@@ -86,7 +121,5 @@ struct DeviceFilter {
   std::optional<int> year = {};             // or later
 };
 bool accepts(const DeviceFilter& filter, const CatalogueDevice& device);
-
-Json to_json(const CatalogueDevice& device);
 
 }  // namespace ridge::catalogue

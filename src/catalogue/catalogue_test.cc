@@ -53,7 +53,7 @@ TEST(Catalogue, KeepsABlankFieldAbsent) {
   EXPECT_FALSE(device.tensor_cores);
   EXPECT_FALSE(peak(device, Arithmetic::kFp16));
   EXPECT_FALSE(device.mig_instances);
-  EXPECT_TRUE(to_json(device)["tensor_cores"].is_null());
+  EXPECT_TRUE(json_of(device)["tensor_cores"].is_null());
   for (const CatalogueDevice& each : all_devices())
     for (const CataloguePeak& peak : each.peaks) EXPECT_GT(peak.flops_per_s, 0) << each.name;
 }

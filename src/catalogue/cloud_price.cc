@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "catalogue/data.h"
@@ -69,22 +68,6 @@ std::optional<CloudPrice> price_of(std::span<const CloudPrice> prices, const Cat
   return *std::min_element(rows.begin(), rows.end(), [](const CloudPrice& a, const CloudPrice& b) {
     return year_of(a) != year_of(b) ? year_of(a) > year_of(b) : a.usd_per_gpu_hour < b.usd_per_gpu_hour;
   });
-}
-
-Json to_json(const CloudPrice& price) {
-  auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  return Json{{"provider", price.provider},
-              {"instance", price.instance},
-              {"region", price.region},
-              {"device", price.device},
-              {"gpus", price.gpus},
-              {"vcpus", or_null(price.vcpus)},
-              {"memory_bytes", or_null(price.memory_bytes)},
-              {"usd_per_hour", price.usd_per_hour},
-              {"usd_per_gpu_hour", price.usd_per_gpu_hour},
-              {"date", price.date},
-              {"notes", price.notes},
-              {"source", price.source}};
 }
 
 }  // namespace ridge::catalogue

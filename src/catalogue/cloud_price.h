@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 
@@ -29,6 +29,20 @@ struct CloudPrice {
   std::string notes;
   std::string source;
 };
+void visit_fields(auto& visit, Is<CloudPrice> auto& price) {
+  visit("provider", price.provider);
+  visit("instance", price.instance);
+  visit("region", price.region);
+  visit("device", price.device);
+  visit("gpus", price.gpus);
+  visit("vcpus", price.vcpus);
+  visit("memory_bytes", price.memory_bytes);
+  visit("usd_per_hour", price.usd_per_hour);
+  visit("usd_per_gpu_hour", price.usd_per_gpu_hour);
+  visit("date", price.date);
+  visit("notes", price.notes);
+  visit("source", price.source);
+}
 
 // The embedded table; every row's device is one of `devices`. Errors: a row names none of them, or several.
 Result<std::vector<CloudPrice>> cloud_prices(std::span<const CatalogueDevice> devices);
@@ -38,7 +52,5 @@ std::vector<CloudPrice> prices_of(std::span<const CloudPrice> prices, const Cata
 
 // The row with the lowest price per GPU among the newest lists (2026 before older ones); absent: no price is known.
 std::optional<CloudPrice> price_of(std::span<const CloudPrice> prices, const CatalogueDevice& device);
-
-Json to_json(const CloudPrice& price);
 
 }  // namespace ridge::catalogue

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "catalogue/data.h"
 #include "catalogue/table.h"
@@ -137,35 +136,6 @@ std::vector<Correction> corrections_of(const CatalogueDevice& device, const Peak
   for (const Correction& correction : tables.corrections)
     if (correction.device == device.name) found.push_back(correction);
   return found;
-}
-
-Json to_json(const PeakRow& row) {
-  auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  Json json{{"arithmetic", arithmetic_name(row.arithmetic)},
-            {"flops_per_s", row.listed ? Json(row.listed->flops_per_s) : Json(nullptr)},
-            {"origin", row.listed ? Json(origin_name(row.listed->origin)) : Json(nullptr)},
-            {"formula", nullptr},
-            {"formula_percent", or_null(row.formula_percent)},
-            {"published", Json::array()},
-            {"published_percent", or_null(row.published_percent)}};
-  if (const auto& f = row.formula)
-    json["formula"] = {{"units", f->units},
-                       {"unit", f->unit},
-                       {"flops_per_unit_clock", f->flops_per_unit_clock},
-                       {"clock_hz", f->clock_hz},
-                       {"flops_per_s", f->flops_per_s},
-                       {"source", f->source}};
-  for (const PublishedPeak& published : row.published)
-    json["published"].push_back({{"flops_per_s", published.flops_per_s}, {"source", published.source}});
-  return json;
-}
-
-Json to_json(const Correction& correction) {
-  return Json{{"quantity", correction.quantity},
-              {"claim", correction.claim},
-              {"right", correction.right},
-              {"reason", correction.reason},
-              {"source", correction.source}};
 }
 
 }  // namespace ridge::catalogue

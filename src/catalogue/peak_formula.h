@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 
@@ -32,11 +32,22 @@ struct PublishedPeak {
   double flops_per_s = 0;
   std::string source;
 };
+void visit_fields(auto& visit, Is<PublishedPeak> auto& peak) {
+  visit("flops_per_s", peak.flops_per_s);
+  visit("source", peak.source);
+}
 
 // A wrong figure that guides repeat, and the right one.
 struct Correction {
   std::string device, quantity, claim, right, reason, source;
 };
+void visit_fields(auto& visit, Is<Correction> auto& correction) {
+  visit("quantity", correction.quantity);
+  visit("claim", correction.claim);
+  visit("right", correction.right);
+  visit("reason", correction.reason);
+  visit("source", correction.source);
+}
 
 // The data that explain peaks: the tables tensor_rates, published_peaks (independent figures, not those of gpus) and
 // corrections.
@@ -56,6 +67,14 @@ struct PeakFormula {
   double flops_per_s = 0;           // the product
   std::string source;               // of flops_per_unit_clock
 };
+void visit_fields(auto& visit, Is<PeakFormula> auto& formula) {
+  visit("units", formula.units);
+  visit("unit", formula.unit);
+  visit("flops_per_unit_clock", formula.flops_per_unit_clock);
+  visit("clock_hz", formula.clock_hz);
+  visit("flops_per_s", formula.flops_per_s);
+  visit("source", formula.source);
+}
 
 // Absent if a factor has no source or the device has no such units.
 std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
@@ -69,6 +88,16 @@ struct PeakRow {
   std::optional<double> formula_percent;    // listed against formula: + is above
   std::optional<double> published_percent;  // listed against the published figure that is farthest from it
 };
+void visit_fields(auto& visit, Is<PeakRow> auto& row) {
+  visit("arithmetic", row.arithmetic);
+  visit.derived("flops_per_s", row.listed ? std::optional(row.listed->flops_per_s) : std::nullopt);
+  visit.derived("origin", row.listed ? std::optional(row.listed->origin) : std::nullopt);
+  visit("formula", row.formula);
+  visit("formula_percent", row.formula_percent);
+  visit("published", row.published);
+  visit("published_percent", row.published_percent);
+  visit.derived("ridge_point", row.listed ? row.listed->ridge_point : std::nullopt);
+}
 
 // One row per arithmetic with any known figure.
 std::vector<PeakRow> peak_rows(const CatalogueDevice& device, const PeakTables& tables);
@@ -77,8 +106,5 @@ std::vector<PeakRow> peak_rows(const CatalogueDevice& device, const PeakTables& 
 double difference_percent(double value, double reference);
 
 std::vector<Correction> corrections_of(const CatalogueDevice& device, const PeakTables& tables);
-
-Json to_json(const PeakRow& row);
-Json to_json(const Correction& correction);
 
 }  // namespace ridge::catalogue

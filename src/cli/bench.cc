@@ -193,14 +193,10 @@ int bench(std::span<const std::string> arguments) {
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
   listen_for_interruption();
-  std::optional<model::Graph> graph;
-  if (!app::is_script(*request)) {
-    Result<model::Graph> read = model::read(request->model, request->binding);
-    if (!read) return fail("bench", read.error());
-    if (Status fits = app::check(*request, *read); !fits) return usage(fits.error());
-    graph = std::move(*read);
-  }
-  Result<measure::Measurement> measured = app::bench(*request, graph ? &*graph : nullptr, interruptible("bench"));
+  const Result<std::optional<model::Graph>> graph = app::read_model(*request);
+  if (!graph) return fail("bench", graph.error());
+  if (Status fits = app::check(*request, *graph); !fits) return usage(fits.error());
+  Result<measure::Measurement> measured = app::bench(*request, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   options.json ? print_json(measure::to_json(*measured)) : render(*measured);
   return kDone;

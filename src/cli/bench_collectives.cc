@@ -26,7 +26,7 @@ std::string head_text(const CollectivesMeasurement& measured) {
 
 std::vector<std::string> row_text(const CollectiveRow& row, size_t gpus) {
   const limits::MetricResult& result = row.result;
-  std::vector<std::string> cells = {gpu::nccl::collective_name(row.collective),
+  std::vector<std::string> cells = {std::string(gpu::nccl::collective_name(row.collective)),
                                     format_bytes(static_cast<double>(row.bytes))};
   if (!result.best || !result.typical) {
     cells.insert(cells.end(), 6, "-");

@@ -43,7 +43,6 @@ void bind(CLI::App& app, DeviceOptions& options) {
 
 // The machine's members unchanged, with the contract's names for measured limits.
 Json report_json(const machine::Machine& machine) {
-  Json facts = to_json(machine);
   Json ridge_points = Json::array();
   for (const machine::Peak& peak : machine.peaks)
     if (auto point = ridge_point(machine, peak.precision, peak.threads))
@@ -51,18 +50,20 @@ Json report_json(const machine::Machine& machine) {
                               {"threads", peak.threads},
                               {"flops_per_byte", *point},
                               {"origin", origin_name(Origin::kDerived)}});
-  Json json = {{"device", machine.cpu.model},
-               {"kind", "cpu"},
-               {"machine", facts["id"]},
-               {"system", facts["system"]},
-               {"cpu", facts["cpu"]},
-               {"memory", facts["memory"]},
-               {"usable_threads", usable_threads(machine)},
-               {"measured_at", facts["measured_at"]},
-               {"peaks", facts["peaks"]},
-               {"bandwidth", facts["bandwidths"]},
-               {"ridge_points", ridge_points},
-               {"links", Json::array()}};
+  Json json;
+  FieldWriter visit(json);
+  visit("device", machine.cpu.model);
+  visit("kind", "cpu");
+  visit("machine", machine.id);
+  visit("system", machine.system);
+  visit("cpu", machine.cpu);
+  visit("memory", machine.memory);
+  visit("usable_threads", usable_threads(machine));
+  visit("measured_at", machine.measured_at);
+  visit("peaks", machine.peaks);
+  visit("bandwidth", machine.bandwidths);
+  visit("ridge_points", ridge_points);
+  visit("links", Json::array());
   return json;
 }
 
@@ -186,11 +187,6 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
     print(collectives_text(*measured));
   if (!measured->alone.empty()) return kNo;
   return measured->failure.empty() ? static_cast<int>(kDone) : fail(kDeviceVerb, {Code::kFailed, measured->failure});
-}
-
-bool asks_for_help(std::span<const std::string> arguments) {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) { return argument == "--help" || argument == "-h"; });
 }
 
 }  // namespace

@@ -23,80 +23,62 @@ namespace {
 constexpr const char* kDoctorVerb = "doctor";
 
 struct DoctorOptions {
-  std::vector<std::string> areas;
-  std::string path;
+  doctor::GatherOptions gather;
   std::string size = "256MiB";
-  std::string peer;
-  int listen = -1;  // port; -1: not requested
-  std::string root;
+  int listen = -1;   // port; -1: not asked
+  std::string root;  // file of a recorded machine; empty: this one is looked at
   std::string record;
-  std::vector<std::string> providers;
-  std::string engine_library;
   double time_limit_s = 5;
-  bool no_measure = false;
-  bool fresh = false;
   bool verbose = false;
   bool json = false;
 };
 
 void declare(CLI::App& app, DoctorOptions& options) {
-  app.add_option("--area,-a", options.areas)->delimiter(',');
-  app.add_option("--path", options.path);
+  app.add_option("--area,-a", options.gather.areas)->delimiter(',');
+  app.add_option("--path", options.gather.path);
   app.add_option("--size", options.size);
-  app.add_option("--peer", options.peer);
+  app.add_option("--peer", options.gather.peer);
   app.add_option("--listen", options.listen)
       ->expected(0, 1)
       ->default_str(std::to_string(doctor::kLinkPort))
       ->check(CLI::Range(0, 65535));
   app.add_option("--root", options.root);
   app.add_option("--record", options.record);
-  app.add_option("--provider", options.providers)->delimiter(',');
-  app.add_option("--engine-library", options.engine_library);
+  app.add_option("--provider", options.gather.providers)->delimiter(',');
+  app.add_option("--engine-library", options.gather.engine_library);
   app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
-  app.add_flag("--no-measure", options.no_measure);
-  app.add_flag("--fresh", options.fresh);
+  app.add_flag("--no-measure{false}", options.gather.measure);
+  app.add_flag("--fresh", options.gather.fresh);
   app.add_flag("--verbose,-v", options.verbose);
   app.add_flag("--json", options.json);
 }
 
-// Conflicts between options.
-Result<int64_t> check(const DoctorOptions& options) {
-  RIDGE_TRY(doctor::check_areas(options.areas));
-  if (!options.root.empty() && (!options.path.empty() || !options.peer.empty() || !options.record.empty()))
-    return Error{Code::kInvalid, "--root judges a recorded machine, on which nothing can be measured or recorded"};
-  if (!options.peer.empty()) {
-    Result<doctor::LinkOptions> peer = doctor::parse_peer(options.peer);
-    if (!peer) return peer.error();
-  }
+// A test that was asked for is in its area, whatever other areas were named.
+void add_tested_areas(doctor::GatherOptions& how) {
+  if (how.areas.empty()) return;
+  if (!how.path.empty()) how.areas.emplace_back("storage");
+  if (!how.peer.empty()) how.areas.emplace_back("network");
+  if (!how.providers.empty()) how.areas.emplace_back("engines");
+}
+
+// What the options mean; an error here is wrong usage.
+Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
+  doctor::GatherOptions how = options.gather;
+  RIDGE_TRY(doctor::check_areas(how.areas));
+  if (!options.root.empty() && (!how.path.empty() || !how.peer.empty() || !options.record.empty()))
+    return invalid("--root judges a recorded machine, on which nothing can be measured or recorded");
+  if (!how.peer.empty()) RIDGE_TRY(doctor::parse_peer(how.peer));
   Result<int64_t> size = parse_bytes(options.size);
   if (!size) return wrap(size.error(), "--size");
-  return *size;
-}
-
-// A requested test runs in its area, whatever other areas were named.
-void add_tested_areas(DoctorOptions& options) {
-  if (options.areas.empty()) return;
-  if (!options.path.empty()) options.areas.emplace_back("storage");
-  if (!options.peer.empty()) options.areas.emplace_back("network");
-  if (!options.providers.empty()) options.areas.emplace_back("engines");
-}
-
-bool wants(const DoctorOptions& options, std::string_view area) {
-  return options.areas.empty() || std::find(options.areas.begin(), options.areas.end(), area) != options.areas.end();
-}
-
-doctor::Facts gather(const DoctorOptions& options, int64_t file_bytes) {
-  Progress progress("look at this machine");
-  doctor::GatherOptions how;
-  how.areas = options.areas;
+  how.file_bytes = *size;
   how.limit = from_seconds(options.time_limit_s);
-  how.measure = !options.no_measure;
-  how.fresh = options.fresh;
-  if (!options.path.empty()) how.path = std::filesystem::absolute(options.path).lexically_normal().string();
-  how.file_bytes = file_bytes;
-  how.peer = options.peer;
-  how.engine_library = options.engine_library;
-  how.providers = options.providers;
+  if (!how.path.empty()) how.path = std::filesystem::absolute(how.path).lexically_normal().string();
+  add_tested_areas(how);
+  return how;
+}
+
+doctor::Facts look(doctor::GatherOptions how) {
+  Progress progress("look at this machine");
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   return doctor::gather(how);
 }
@@ -159,21 +141,21 @@ int listen(int port) {
 }
 
 // gather or recall → judge → record → render
-int examine(const DoctorOptions& options, int64_t file_bytes) {
-  Result<doctor::Facts> facts =
-      options.root.empty() ? Result<doctor::Facts>(gather(options, file_bytes)) : doctor::recall(options.root);
+int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
+  Result<doctor::Facts> facts = options.root.empty() ? Result(look(how)) : doctor::recall(options.root);
   if (!facts) return fail(kDoctorVerb, facts.error());
-  doctor::Diagnosis diagnosis = doctor::judge(*facts, options.areas);
+  doctor::Diagnosis diagnosis = doctor::judge(*facts, how.areas);
   if (!options.record.empty()) {
     Status written = write_file_atomically(options.record, machine::format_tree(facts->tree));
     if (!written) return fail(kDoctorVerb, written.error());
     say("recorded in " + options.record + "; review it before you send it");
   }
   doctor::Inventory inventory;
-  if (wants(options, "gpu")) inventory = doctor::inventory_of(facts->tree);
+  if (how.areas.empty() || std::ranges::find(how.areas, "gpu") != how.areas.end())
+    inventory = doctor::inventory_of(facts->tree);
   if (options.json) {
     Json json = to_json(diagnosis);
-    json.update(to_json(inventory));
+    json.update(json_of(inventory));
     print_json(json);
   } else {
     render(diagnosis, inventory, options.verbose);
@@ -188,14 +170,12 @@ int doctor(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, kDoctorVerb, arguments); !parsed.go_on) return parsed.exit;
-  Result<int64_t> file_bytes = check(options);
-  if (!file_bytes) {
-    fail(kDoctorVerb, file_bytes.error());
+  const Result<doctor::GatherOptions> how = request_of(options);
+  if (!how) {
+    fail(kDoctorVerb, how.error());
     return kUsage;
   }
-  if (options.listen >= 0) return listen(options.listen);
-  add_tested_areas(options);
-  return examine(options, *file_bytes);
+  return options.listen >= 0 ? listen(options.listen) : examine(options, *how);
 }
 
 }  // namespace ridge::cli

@@ -26,10 +26,11 @@ std::string memory_of(const gpu::Gpu& gpu) {
 std::string chip_text(const InventoryGpu& entry) {
   std::string text;
   if (entry.multiprocessors)
-    text = fmt::format("{}{} SM", entry.multiprocessors_origin == Origin::kMeasured ? "" : "~", *entry.multiprocessors);
+    text = fmt::format("{}{} SM", entry.multiprocessors->origin == Origin::kMeasured ? "" : "~",
+                       entry.multiprocessors->value);
   if (entry.l2_bytes)
-    text += fmt::format("{}{}{} L2", text.empty() ? "" : ", ", entry.l2_origin == Origin::kMeasured ? "" : "~",
-                        format_bytes(static_cast<double>(*entry.l2_bytes)));
+    text += fmt::format("{}{}{} L2", text.empty() ? "" : ", ", entry.l2_bytes->origin == Origin::kMeasured ? "" : "~",
+                        format_bytes(static_cast<double>(entry.l2_bytes->value)));
   return text.empty() ? "-" : text;
 }
 

@@ -102,9 +102,7 @@ int wrong_usage(const Error& error) {
 int show_devices(const Catalogue& catalogue, const GpusOptions& options,
                  std::span<const catalogue::CatalogueDevice> devices) {
   if (options.json) {
-    Json list = Json::array();
-    for (const catalogue::CatalogueDevice& device : devices) list.push_back(catalogue::to_json(device));
-    print_json(Json{{"devices", list}});
+    print_json(Json{{"devices", json_of(devices)}});
   } else if (options.csv) {
     print(list_csv(catalogue, devices));
   } else if (devices.empty()) {
@@ -122,13 +120,10 @@ int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
     if (!one) return wrong_usage(one.error());
     shown = {*one};
   }
-  if (options.json) {
-    Json list = Json::array();
-    for (const catalogue::Capability& capability : shown) list.push_back(catalogue::to_json(capability));
-    print_json(Json{{"capabilities", list}});
-  } else {
+  if (options.json)
+    print_json(Json{{"capabilities", json_of(shown)}});
+  else
     print(options.csv ? capabilities_csv(shown) : capabilities_text(catalogue, shown));
-  }
   return kDone;
 }
 
@@ -171,7 +166,7 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   sizing::Recommendation result =
       sizing::recommend(accepted(catalogue, options), catalogue.prices, *workload, options.goal);
   if (options.json) {
-    print_json(to_json(result));
+    print_json(json_of(result));
   } else if (options.csv) {
     print(recommendation_csv(result));
   } else {

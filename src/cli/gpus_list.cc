@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/csv.h"
+#include "catalogue/family.h"
 #include "cli/gpus_text.h"
 #include "cli/terminal.h"
 
@@ -42,15 +41,25 @@ std::string price_text(const Catalogue& catalogue, const catalogue::CatalogueDev
 
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
-template <typename T>
-std::string raw(const std::optional<T>& value) {
-  return value ? fmt::format("{:.10g}", static_cast<double>(*value)) : "";
-}
-
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_field(cells[i]);
   return line + "\n";
+}
+
+// The members of these names, in this order; a list as its words.
+std::vector<std::string> cells_of(const Json& json, std::span<const char* const> names) {
+  std::vector<std::string> cells;
+  for (const char* name : names) {
+    const Json& value = json[name];
+    if (value.is_number())
+      cells.push_back(fmt::format("{:.10g}", value.get<double>()));
+    else if (value.is_array())
+      cells.push_back(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), " ")));
+    else
+      cells.push_back(value.is_null() ? "" : value.get<std::string>());
+  }
+  return cells;
 }
 
 // "82.6 TFLOP/s (1.32 ×)": against the first device's.
@@ -79,35 +88,6 @@ std::string span_text(double first, double last) {
   return first == last ? fmt::format("{:g}", first) : fmt::format("{:g}–{:g}", first, last);
 }
 
-struct Family {
-  std::string vendor, name;
-  std::set<std::string> architectures;
-  int devices = 0;
-  int first_year = 0, last_year = 0;
-  double least_memory = 0, most_memory = 0;
-};
-
-std::vector<Family> families_of(std::span<const catalogue::CatalogueDevice> devices) {
-  std::vector<Family> families;
-  for (const catalogue::CatalogueDevice& device : devices) {
-    auto same = [&](const Family& family) { return family.vendor == device.vendor && family.name == device.family; };
-    auto found = std::find_if(families.begin(), families.end(), same);
-    if (found == families.end()) found = families.insert(families.end(), {device.vendor, device.family, {}});
-    found->architectures.insert(device.architecture);
-    ++found->devices;
-    if (device.year) {
-      found->first_year = found->first_year == 0 ? *device.year : std::min(found->first_year, *device.year);
-      found->last_year = std::max(found->last_year, *device.year);
-    }
-    if (device.memory_bytes) {
-      found->least_memory =
-          found->least_memory == 0 ? *device.memory_bytes : std::min(found->least_memory, *device.memory_bytes);
-      found->most_memory = std::max(found->most_memory, *device.memory_bytes);
-    }
-  }
-  return families;
-}
-
 }  // namespace
 
 std::string list_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
@@ -125,33 +105,22 @@ std::string list_text(const Catalogue& catalogue, std::span<const catalogue::Cat
 }
 
 std::string list_csv(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
-  std::vector<std::string> header = {
-      "vendor",          "device",  "family",        "architecture",    "compute_capability", "year",
-      "multiprocessors", "cores",   "tensor_cores",  "boost_hz",        "memory_bytes",       "bytes_per_s",
-      "l2_bytes",        "power_w", "gpus_on_board", "usd_per_gpu_hour"};
+  constexpr const char* kMembers[] = {
+      "vendor",          "name",    "family",       "architecture", "compute_capability", "year",
+      "multiprocessors", "cores",   "tensor_cores", "boost_hz",     "memory_bytes",       "bytes_per_s",
+      "l2_bytes",        "power_w", "gpus_on_board"};
+  std::vector<std::string> header(std::begin(kMembers), std::end(kMembers));
+  header[1] = "device";
+  header.emplace_back("usd_per_gpu_hour");
   for (Arithmetic arithmetic : kAll) {
     header.push_back(std::string(catalogue::arithmetic_name(arithmetic)) + "_flops_per_s");
     header.push_back(std::string(catalogue::arithmetic_name(arithmetic)) + "_origin");
   }
   std::string text = csv_line(header);
   for (const catalogue::CatalogueDevice& device : devices) {
+    std::vector<std::string> cells = cells_of(json_of(device), kMembers);
     auto price = catalogue::price_of(catalogue.prices, device);
-    std::vector<std::string> cells = {device.vendor,
-                                      device.name,
-                                      device.family,
-                                      device.architecture,
-                                      device.compute_capability,
-                                      raw(device.year),
-                                      raw(device.multiprocessors),
-                                      raw(device.cores),
-                                      raw(device.tensor_cores),
-                                      raw(device.boost_hz),
-                                      raw(device.memory_bytes),
-                                      raw(device.bytes_per_s),
-                                      raw(device.l2_bytes),
-                                      raw(device.power_w),
-                                      std::to_string(device.gpus_on_board),
-                                      price ? fmt::format("{:g}", price->usd_per_gpu_hour) : ""};
+    cells.push_back(price ? fmt::format("{:g}", price->usd_per_gpu_hour) : "");
     for (Arithmetic arithmetic : kAll) {
       auto peak = catalogue::peak(device, arithmetic);
       cells.push_back(peak ? fmt::format("{:.10g}", peak->flops_per_s) : "");
@@ -199,25 +168,15 @@ std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::
 
 std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
   Rows rows;
-  for (const Family& family : families_of(devices))
+  for (const catalogue::Family& family : catalogue::families_of(devices))
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
                     span_text(family.first_year, family.last_year), std::to_string(family.devices),
-                    span_text(family.least_memory / kGibibyte, family.most_memory / kGibibyte)});
+                    span_text(family.least_memory_bytes / kGibibyte, family.most_memory_bytes / kGibibyte)});
   return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
 }
 
 Json families_json(std::span<const catalogue::CatalogueDevice> devices) {
-  Json families = Json::array();
-  for (const Family& family : families_of(devices))
-    families.push_back({{"family", family.name},
-                        {"vendor", family.vendor},
-                        {"architectures", family.architectures},
-                        {"first_year", family.first_year},
-                        {"last_year", family.last_year},
-                        {"devices", family.devices},
-                        {"least_memory_bytes", family.least_memory},
-                        {"most_memory_bytes", family.most_memory}});
-  return Json{{"families", families}};
+  return Json{{"families", json_of(catalogue::families_of(devices))}};
 }
 
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities) {
@@ -241,15 +200,25 @@ std::string capabilities_text(const Catalogue& catalogue, std::span<const catalo
 }
 
 std::string capabilities_csv(std::span<const catalogue::Capability> capabilities) {
-  std::string text = csv_line({"version", "architecture", "chips", "first_cuda", "last_cuda", "threads", "blocks",
-                               "warps", "registers", "registers_per_thread", "shared_bytes", "shared_bytes_per_block",
-                               "fp32_lanes", "fp64_lanes", "tensor_precisions", "notes", "source"});
-  for (const catalogue::Capability& each : capabilities)
-    text += csv_line({each.version, each.architecture, fmt::format("{}", fmt::join(each.chips, " ")), each.first_cuda,
-                      each.last_cuda, raw(each.threads), raw(each.blocks), raw(each.warps), raw(each.registers),
-                      raw(each.registers_per_thread), raw(each.shared_bytes), raw(each.shared_bytes_per_block),
-                      raw(each.fp32_lanes), raw(each.fp64_lanes),
-                      fmt::format("{}", fmt::join(each.tensor_precisions, " ")), each.notes, each.source});
+  constexpr const char* kMembers[] = {"version",
+                                      "architecture",
+                                      "chips",
+                                      "first_cuda",
+                                      "last_cuda",
+                                      "threads",
+                                      "blocks",
+                                      "warps",
+                                      "registers",
+                                      "registers_per_thread",
+                                      "shared_bytes",
+                                      "shared_bytes_per_block",
+                                      "fp32_lanes",
+                                      "fp64_lanes",
+                                      "tensor_precisions",
+                                      "notes",
+                                      "source"};
+  std::string text = csv_line({std::begin(kMembers), std::end(kMembers)});
+  for (const catalogue::Capability& each : capabilities) text += csv_line(cells_of(json_of(each), kMembers));
   return text;
 }
 

@@ -189,23 +189,15 @@ std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDev
 }
 
 Json sheet_json(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
-  Json json = catalogue::to_json(device);
-  json["peaks"] = Json::array();
-  for (const catalogue::PeakRow& row : catalogue::peak_rows(device, catalogue.peaks)) {
-    Json peak = catalogue::to_json(row);
-    auto ridge = catalogue::ridge_point(device, row.arithmetic);
-    peak["ridge_point"] = ridge ? Json(*ridge) : Json(nullptr);
-    json["peaks"].push_back(std::move(peak));
-  }
-  json["corrections"] = Json::array();
-  for (const auto& correction : catalogue::corrections_of(device, catalogue.peaks))
-    json["corrections"].push_back(catalogue::to_json(correction));
-  json["prices"] = Json::array();
-  for (const auto& price : catalogue::prices_of(catalogue.prices, device))
-    json["prices"].push_back(catalogue::to_json(price));
-  json["capability"] = nullptr;
+  std::optional<catalogue::Capability> capability;
   for (const catalogue::Capability& each : catalogue.capabilities)
-    if (each.version == device.compute_capability) json["capability"] = catalogue::to_json(each);
+    if (each.version == device.compute_capability) capability = each;
+  Json json = json_of(device);
+  FieldWriter visit(json);
+  visit("peaks", catalogue::peak_rows(device, catalogue.peaks));
+  visit("corrections", catalogue::corrections_of(device, catalogue.peaks));
+  visit("prices", catalogue::prices_of(catalogue.prices, device));
+  visit("capability", capability);
   return json;
 }
 

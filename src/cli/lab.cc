@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/lab_text.h"
@@ -75,18 +74,10 @@ int show_occupancy(OccupancyOptions& options) {
   return kDone;
 }
 
-Status write_page(const std::string& path, report::Language language, const Json& ledger) {
-  if (path.empty()) return {};
-  RIDGE_TRY(write_file_atomically(path, report::page(report::PageKind::kLab, ledger, language)));
-  say("ridge lab: wrote " + path);
-  return {};
-}
-
 // open → test and judge → page → show
 int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
   if (Status known = lab::check_selection(options.selection, claims); !known) return wrong_lab_usage(known.error());
-  auto language = report::language_from_name(options.language);
-  if (!language) return wrong_lab_usage(language.error());
+  if (auto known = report::language_from_name(options.language); !known) return wrong_lab_usage(known.error());
   auto device = lab::open_device(options.device);
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
@@ -100,7 +91,8 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
   const Json json = lab::to_json(*ledger, *device);
-  if (Status written = write_page(options.html, *language, json); !written) return fail("lab", written.error());
+  if (Status written = write_page("lab", options.html, report::PageKind::kLab, json, options.language); !written)
+    return fail("lab", written.error());
   if (options.json)
     print_json(json);
   else

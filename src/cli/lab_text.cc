@@ -59,8 +59,6 @@ std::string measured_text(const LedgerRow& row, size_t width) {
                    width);
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 }  // namespace
 
 std::string claims_text(std::span<const lab::Claim> claims) {
@@ -77,18 +75,14 @@ std::string claims_text(std::span<const lab::Claim> claims) {
 Json claims_json(std::span<const lab::Claim> claims) {
   Json list = Json::array();
   for (const lab::Claim& claim : claims) {
-    Json figure = nullptr;
-    if (claim.figure)
-      figure = Json{{"low", claim.figure->low},
-                    {"high", claim.figure->high ? Json(*claim.figure->high) : Json(nullptr)},
-                    {"text", lab::figure_text(*claim.figure)}};
-    list.push_back({{"id", claim.id},
-                    {"statement", claim.statement},
-                    {"figure", figure},
-                    {"experiments", experiments_of(claim)},
-                    {"on", claim.on},
-                    {"elsewhere", text_or_null(claim.elsewhere)},
-                    {"source", claim.source}});
+    FieldWriter visit(list.emplace_back());
+    visit("id", claim.id);
+    visit("statement", claim.statement);
+    visit("figure", claim.figure);
+    visit("experiments", experiments_of(claim));
+    visit("on", claim.on);
+    visit.or_null("elsewhere", claim.elsewhere);
+    visit("source", claim.source);
   }
   return Json{{"claims", list}};
 }
@@ -131,18 +125,16 @@ std::string occupancy_text(std::span<const catalogue::Capability> capabilities,
 
 Json occupancy_json(const lab::KernelUse& use, std::span<const catalogue::Capability> capabilities,
                     std::span<const lab::Occupancy> results) {
-  Json list = Json::array();
+  Json json = json_of(use), list = Json::array();
   for (size_t i = 0; i < results.size(); ++i) {
-    Json one = lab::to_json(results[i]);
-    one["compute_capability"] = capabilities[i].version;
-    one["architecture"] = capabilities[i].architecture;
-    list.push_back(std::move(one));
+    FieldWriter visit(list.emplace_back());
+    visit_fields(visit, results[i]);
+    visit("compute_capability", capabilities[i].version);
+    visit("architecture", capabilities[i].architecture);
   }
-  return Json{{"threads", use.threads},
-              {"registers", use.registers},
-              {"shared_bytes", use.shared_bytes},
-              {"origin", origin_name(Origin::kDerived)},
-              {"occupancy", list}};
+  json["origin"] = origin_name(Origin::kDerived);
+  json["occupancy"] = list;
+  return json;
 }
 
 }  // namespace ridge::cli

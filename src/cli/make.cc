@@ -64,13 +64,6 @@ std::string ports_text(const std::vector<zoo::ZooPort>& ports) {
   return text;
 }
 
-Json ports_json(const std::vector<zoo::ZooPort>& ports) {
-  Json list = Json::array();
-  for (const zoo::ZooPort& port : ports)
-    list.push_back({{"name", port.name}, {"datatype", data_type_name(port.type)}, {"shape", port.shape}});
-  return list;
-}
-
 void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
   if (options.json) {
     Json json = {{"model", made.name},
@@ -81,8 +74,8 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
                  {"weight_bytes", made.weight_bytes},
                  {"nodes", made.nodes},
                  {"external_data", made.external_data},
-                 {"inputs", ports_json(made.inputs)},
-                 {"outputs", ports_json(made.outputs)}};
+                 {"inputs", json_of(made.inputs)},
+                 {"outputs", json_of(made.outputs)}};
     return print_json(json);
   }
   std::string where =

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "cli/plan_options.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
@@ -55,14 +54,11 @@ app::PlanControl control_of(const PlanOptions& options) {
   return control;
 }
 
-Status write_page(const PlanOptions& options, const app::ModelPlan& plan) {
-  if (options.html.empty()) return ok_status();
+Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
+  if (options.html.empty()) return {};
   Json json = to_json(plan);
   if (plan.efficiency) json["ledger"] = app::ledger_json(*plan.efficiency);
-  RIDGE_ASSIGN(const report::Language language, report::language_from_name(options.language));
-  RIDGE_TRY(write_file_atomically(options.html, report::page(report::PageKind::kPlan, json, language)));
-  say("ridge plan: wrote " + options.html);
-  return ok_status();
+  return write_page("plan", options.html, report::PageKind::kPlan, json, options.language);
 }
 
 int show(const PlanOptions& options, const app::ModelPlan& plan) {
@@ -76,14 +72,12 @@ int show(const PlanOptions& options, const app::ModelPlan& plan) {
 }
 
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
-  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
-  if (!unbound) return fail("plan", unbound.error());
-  Result<model::Graph> graph = unbound->bind(request.binding);
-  if (!graph) return fail("plan", graph.error());
-  if (Status known = check_open_dimensions(request.model, *graph); !known) return ask_back(known.error());
-  Result<app::ModelPlan> plan = app::plan(request, *unbound, *graph, control_of(options));
+  const Result<app::BoundModel> model = app::read_model(request);
+  if (!model) return fail("plan", model.error());
+  if (Status known = check_open_dimensions(request.model, model->graph); !known) return ask_back(known.error());
+  Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
   if (!plan) return fail("plan", plan.error());
-  if (Status written = write_page(options, *plan); !written) return fail("plan", written.error());
+  if (Status written = write_plan_page(options, *plan); !written) return fail("plan", written.error());
   return show(options, *plan);
 }
 

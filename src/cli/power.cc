@@ -20,12 +20,6 @@ struct PowerOptions {
   bool json = false;
 };
 
-// Before a "--": the rest belongs to a command.
-bool help_is_asked(std::span<const std::string> arguments) {
-  auto end = std::find(arguments.begin(), arguments.end(), "--");
-  return std::any_of(arguments.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });
-}
-
 int show_power(std::span<const std::string> arguments) {
   PowerOptions options;
   CLI::App app;
@@ -50,7 +44,7 @@ int power_failed(std::string_view verb, const Error& error) {
 }
 
 int power(std::span<const std::string> arguments) {
-  if (help_is_asked(arguments)) return print(cli_help("power")), kDone;
+  if (asks_for_help(arguments)) return print(cli_help("power")), kDone;
   if (!arguments.empty() && arguments.front() == "set") return power_set(arguments.subspan(1));
   if (!arguments.empty() && arguments.front() == "unpersist") return power_unpersist(arguments.subspan(1));
   if (!arguments.empty() && arguments.front() == "sweep") return power_sweep(arguments.subspan(1));

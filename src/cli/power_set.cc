@@ -4,16 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/power_set.h"
 #include "cli/power.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "power/ready.h"
-#include "power/scoped_setting.h"
-#include "power/unit.h"
-#include "power/watch.h"
 
 namespace ridge::cli {
 namespace {
@@ -92,31 +88,18 @@ void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
   if (json) print_json({{"process", getpid()}, {"devices", list}});
 }
 
-// Skips a device that another process holds.
-Status reset_one(power::PowerControl& knob) {
-  Result<power::Claim> claim = power::Claim::take(power::record_folder(), knob.id());
-  if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
-  RIDGE_TRY(power::reset(knob));
-  if (claim) claim->clear();
-  return {};
-}
-
-// Sets the vendor's defaults on all, even if some fail.
 int reset_all(const PowerSetOptions& options) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
   int exit = kDone;
-  for (const std::unique_ptr<power::PowerControl>& knob : *knobs)
-    if (Status done = reset_one(*knob); !done) exit = power_failed(kPowerSetVerb, done.error());
+  for (const Error& failure : app::reset_power(*knobs)) exit = power_failed(kPowerSetVerb, failure);
   if (exit == kDone) tell_states(*knobs, "the vendor's defaults are set", options.json);
   return exit;
 }
 
-// The options again, with stable device names.
-std::vector<std::string> service_arguments(const PowerSetOptions& options, const power::Knobs& knobs) {
-  std::vector<std::string> arguments = {"power", "set"}, ids;
-  for (const std::unique_ptr<power::PowerControl>& knob : knobs) ids.push_back(knob->id());
-  arguments.insert(arguments.end(), {"--device", fmt::format("{}", fmt::join(ids, ","))});
+// The settings as they were written.
+std::vector<std::string> setting_arguments(const PowerSetOptions& options) {
+  std::vector<std::string> arguments;
   for (const auto& [name, value] : {std::pair("--limit", options.limit), std::pair("--lock-clocks", options.clocks),
                                     std::pair("--lock-memory-clocks", options.memory_clocks)})
     if (!value.empty()) arguments.insert(arguments.end(), {name, value});
@@ -126,54 +109,32 @@ std::vector<std::string> service_arguments(const PowerSetOptions& options, const
 int persist(const PowerSetOptions& options, const power::Settings& settings) {
   Result<power::Knobs> knobs = power::open_knobs(options.devices);
   if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
-  for (const std::unique_ptr<power::PowerControl>& knob : *knobs) {
-    Result<power::State> state = knob->state();
-    Status fits = state ? power::check(settings, *state, knob->name()) : Status(state.error());
-    if (!fits) return power_failed(kPowerSetVerb, fits.error());
-  }
-  std::error_code ignored;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  const std::string text = power::unit_text(program, service_arguments(options, *knobs),
-                                            "ridge holds the " + power::settings_text(settings));
-  if (Status done = power::install_unit(text, {options.unit_folder, !options.no_start}); !done)
-    return power_failed(kPowerSetVerb, done.error());
-  const std::string path = options.unit_folder + "/" + power::kUnitName;
+  const power::UnitOptions unit{options.unit_folder, !options.no_start};
+  const Result<std::string> text = app::persist_power(*knobs, {settings, setting_arguments(options), unit});
+  if (!text) return power_failed(kPowerSetVerb, text.error());
+  const std::string path = unit.folder + "/" + power::kUnitName;
   if (options.json)
-    print_json({{"unit", path}, {"text", text}, {"started", !options.no_start}});
+    print_json({{"unit", path}, {"text", *text}, {"started", unit.start}});
   else
-    print(path + ":\n\n" + text);
+    print(path + ":\n\n" + *text);
   say(options.no_start
           ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
           : "started now and at every boot; `ridge power unpersist` stops it and restores the previous setting");
   return kDone;
 }
 
-// guard → open → hold → wait → restore
 int hold(const PowerSetOptions& options, const power::Settings& settings) {
-  const std::string folder = power::record_folder();
-  Result<power::Guard> guard = power::Guard::start([folder](const std::string& order) { power::undo(folder, order); });
-  if (!guard) return power_failed(kPowerSetVerb, guard.error());
-  Result<power::Knobs> knobs = power::open_knobs(options.devices);
-  if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
-  power::hold_signals();
-  Result<power::ScopedSetting> held = power::ScopedSetting::take(*knobs, settings, *guard, folder);
+  const auto tell_held = [&](power::Knobs& knobs) {
+    tell_states(knobs, power::settings_text(settings), options.json);
+    if (options.command.empty())
+      say(fmt::format("held by process {} until it ends (Ctrl-C); then the previous setting is restored", getpid()));
+  };
+  const Result<app::PowerHold> held = app::hold_power(
+      {[&] { return power::open_knobs(options.devices); }, settings, options.command}, {tell_held, say});
   if (!held) return power_failed(kPowerSetVerb, held.error());
-  if (!held->warning().empty()) say(held->warning());
-  tell_states(*knobs, power::settings_text(settings), options.json);
-  if (Status told = power::tell_ready(); !told) say(told.error().message);
-  if (options.command.empty())
-    say(fmt::format("held by process {} until it ends (Ctrl-C); then the previous setting is restored", getpid()));
-  bool guarded = true;
-  Result<int> ended = power::watch(options.command, [&] {
-    if (!guarded || guard->alive()) return;
-    guarded = false;
-    say("the guard process was ended: if this process is killed now, the setting stays");
-  });
-  Status restored = held->restore();
-  if (!restored) return power_failed(kPowerSetVerb, restored.error());
+  if (!held->restored) return power_failed(kPowerSetVerb, held->restored.error());
   say("restored");
-  if (!ended) return power_failed(kPowerSetVerb, ended.error());
-  return *ended;
+  return held->ended ? *held->ended : power_failed(kPowerSetVerb, held->ended.error());
 }
 
 }  // namespace

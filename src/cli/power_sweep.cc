@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/power_sweep.h"
-#include "base/file.h"
 #include "base/units.h"
 #include "cli/power.h"
 #include "cli/terminal.h"
@@ -105,22 +104,15 @@ void render(const power::Sweep& sweep) {
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
 
-Status write_sweep_page(const PowerSweepOptions& options, const power::Sweep& sweep) {
-  if (options.html.empty()) return {};
-  RIDGE_ASSIGN(const report::Language language, report::language_from_name(options.language));
-  RIDGE_TRY(write_file_atomically(options.html, report::page(report::PageKind::kPowerSweep, to_json(sweep), language)));
-  say("ridge power sweep: wrote " + options.html);
-  return {};
-}
-
 int run_sweep(const PowerSweepOptions& options) {
   const Result<app::PowerSweepRequest> request = request_of(options);
   if (!request) return power_failed(kSweepVerb, request.error());
   const Result<app::PowerSweepResult> result = app::sweep_power(*request, [] { return interruptible(kSweepVerb); });
   if (!result) return power_failed(kSweepVerb, result.error());
-  options.json ? print_json(to_json(result->sweep)) : render(result->sweep);
-  if (Status written = write_sweep_page(options, result->sweep); !written)
-    return power_failed(kSweepVerb, written.error());
+  const Json json = json_of(result->sweep);
+  options.json ? print_json(json) : render(result->sweep);
+  const Status written = write_page(kSweepVerb, options.html, report::PageKind::kPowerSweep, json, options.language);
+  if (!written) return power_failed(kSweepVerb, written.error());
   return result->restored ? kDone : power_failed(kSweepVerb, result->restored.error());
 }
 

@@ -79,7 +79,7 @@ std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu, const po
   if (!gpu.failure.empty()) note(gpu.failure);
   if (gpu.slowdown_bits)
     for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
-      if (slowdown.name != "idle") note(fmt::format("slowed by {}: {}", slowdown.name, slowdown.meaning));
+      if (slowdown.slows) note(fmt::format("slowed by {}: {}", slowdown.name, slowdown.meaning));
   if (gpu.power_limit_mw && gpu.power_limit_set_mw && *gpu.power_limit_mw < *gpu.power_limit_set_mw)
     note(fmt::format("{} was set; something else limits it to {}", watts(gpu.power_limit_set_mw),
                      watts(gpu.power_limit_mw)));

@@ -130,7 +130,7 @@ void draw_roofs(const predict::Forecast& forecast, const Window& window, Canvas&
     bool outermost = roof + 1 == forecast.roofs.size();
     for (int step = 0; step < steps; ++step) {
       double x = (step + 0.5) / steps;
-      double slope = window.intensity(x) * forecast.roofs[roof].second;
+      double slope = window.intensity(x) * forecast.roofs[roof].bytes_per_s;
       bool flat = slope >= forecast.peak_flops_per_s;
       if (!outermost && (flat || step / 4 % 3 != 0)) continue;
       canvas.line(x, window.y(std::min(slope, forecast.peak_flops_per_s)), flat ? '-' : outermost ? '/' : '\'');

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/file.h"
 #include "base/lower_case.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
@@ -68,6 +69,11 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   }
+}
+
+bool asks_for_help(std::span<const std::string> arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(arguments.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
 int fail(std::string_view verb, const Error& error) {
@@ -148,6 +154,15 @@ app::RunControl interruptible(std::string_view what) {
   app::RunControl control = shown_progress(what);
   control.interrupted = interrupted;
   return control;
+}
+
+Status write_page(std::string_view verb, const std::string& path, report::PageKind kind, const Json& json,
+                  const std::string& language) {
+  if (path.empty()) return {};
+  RIDGE_ASSIGN(const report::Language known, report::language_from_name(language));
+  RIDGE_TRY(write_file_atomically(path, report::page(kind, json, known)));
+  say("ridge " + std::string(verb) + ": wrote " + path);
+  return {};
 }
 
 Result<std::map<std::string, std::string>> parse_assignments(const char* option,

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/verb.h"
+#include "report/page.h"
 
 namespace CLI {
 class App;
@@ -25,6 +26,8 @@ struct ParseResult {
   int exit = kDone;
 };
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
+// Whether they hold --help or -h before a "--": what follows that belongs to a command.
+bool asks_for_help(std::span<const std::string> arguments);
 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);
@@ -61,6 +64,10 @@ class Progress {
 // Show progress on stderr until the last copy is destroyed; the second ends early on Ctrl-C, with partial results.
 app::RunControl shown_progress(std::string_view what);
 app::RunControl interruptible(std::string_view what);
+
+// Writes a verb's page, unless `path` is empty, and says so. Error: it cannot be written, or there is no such language.
+Status write_page(std::string_view verb, const std::string& path, report::PageKind kind, const Json& json,
+                  const std::string& language);
 
 // The values of an option KEY=VALUE.
 Result<std::map<std::string, std::string>> parse_assignments(const char* option,

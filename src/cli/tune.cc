@@ -7,7 +7,6 @@
 
 #include "app/tune_share.h"
 #include "base/fake_clock.h"
-#include "base/file.h"
 #include "cli/share_options.h"
 #include "cli/share_text.h"
 #include "cli/terminal.h"
@@ -38,18 +37,14 @@ int wrong(const Error& error) {
 int tune_one(const TuneOptions& options) {
   const Result<app::TuneRequest> request = request_of(options);
   if (!request) return wrong(request.error());
-  const Result<report::Language> language = report::language_from_name(options.language);
-  if (!language) return wrong(language.error());
+  if (auto known = report::language_from_name(options.language); !known) return wrong(known.error());
   const Result<app::TuneResult> result = with_progress(*request, app::tune);
   if (!result) return fail(kTuneVerb, result.error());
-  if (!options.html.empty()) {
-    const Status written =
-        write_file_atomically(options.html, report::page(report::PageKind::kTune, app::to_json(*result), *language));
-    if (!written) return fail(kTuneVerb, written.error());
-    say("ridge tune: wrote " + options.html);
-  }
+  const Json json = app::to_json(*result);
+  const Status written = write_page(kTuneVerb, options.html, report::PageKind::kTune, json, options.language);
+  if (!written) return fail(kTuneVerb, written.error());
   if (options.json)
-    print_json(app::to_json(*result));
+    print_json(json);
   else
     print(request->recorded ? comparison_text(result->compared, options.strictness) : tuning_text(result->tuning));
   return app::is_no(*result) ? kNo : kDone;

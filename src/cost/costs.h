@@ -12,6 +12,7 @@
 #include "base/fields.h"
 #include "base/units.h"
 #include "catalogue/catalogue.h"
+#include "cost/operators.h"
 #include "machine/machine.h"
 #include "model/graph.h"
 
@@ -35,6 +36,7 @@ struct NodeCost {
   Precision precision = Precision::kFp32;  // of the arithmetic
   bool has_rule = true;                    // false: no rule for this operator; bytes counted, FLOPs unknown (0)
   bool shapes_known = true;                // false: an input or output shape is unknown; the figures are a lower bound
+  KernelFamily kernel = KernelFamily::kOtherKernel;
   bool runs = true;  // false: computed once when the model is loaded, or its result is not used; all figures 0
   double intensity() const { return bytes_read + bytes_written > 0 ? flops / (bytes_read + bytes_written) : 0; }
 };
@@ -133,6 +135,12 @@ struct Bound {
   double memory_ms = 0;
   Limiter limiter = Limiter::kUnknown;
 };
+void visit_fields(auto& visit, Is<Bound> auto& bound) {
+  visit("bound_ms", bound.ms);
+  visit("compute_bound_ms", bound.compute_ms);
+  visit("memory_bound_ms", bound.memory_ms);
+  visit("limiter", bound.limiter);
+}
 Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits);
 // `bytes` is the larger of read and written.
 Bound bound(const NodeCost& node, const DeviceLimits& limits);

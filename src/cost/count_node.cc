@@ -76,7 +76,7 @@ void sum_up(Context& context) {
 }  // namespace
 
 int64_t parameters_of(const model::Node& node, size_t i, DataType type, const std::optional<Shape>& shape) {
-  bool statistics = node.op == "BatchNormalization" && i >= 3;  // mean and variance
+  const bool statistics = i >= 3 && operator_of(node.domain, node.op).is(Trait::kRunningStatistics);
   if (!shape || !is_parameter(type) || statistics) return 0;
   constexpr int64_t kMost = 1'000'000'000'000'000;  // prevents overflow on a hostile file
   int64_t elements = element_count(*shape).value_or(0);
@@ -95,10 +95,12 @@ NodeWork work_of(const model::Node& node, std::span<const Operand> inputs, std::
   cost.op = node.op;
   DataType type = inputs.empty() ? (outputs.empty() ? DataType::kInvalid : outputs[0].type) : inputs[0].type;
   cost.precision = precision_of(type, precision);
-  if (const Rule* rule = find_rule(node.domain, node.op))
+  if (const Rule* rule = find_rule(node.domain, node.op)) {
+    cost.kernel = rule->facts.kernel;
     rule->function(context, rule->factor);
-  else
+  } else {
     cost.has_rule = false;
+  }
   if (!context.work.view && !(sizes_known(inputs) && sizes_known(outputs))) context.mark_unknown();
   sum_up(context);
   return std::move(context.work);

@@ -58,15 +58,28 @@ enum class Integers : uint8_t {
   kCombinesInts,  // of several inputs, all of them quantised
 };
 
-// Its kernel in ONNX Runtime on CPUs, if weights or time depend on it.
-enum class KernelFamily : uint8_t { kOtherKernel, kConvolution, kProduct, kGatedRecurrence };
+// What computes it in ONNX Runtime on CPUs, where weights or time depend on it.
+enum class KernelFamily : uint8_t {
+  kOtherKernel,
+  kConvolution,
+  kTransposedConvolution,
+  kProduct,
+  kGatedRecurrence,
+  kPooling,
+};
 
-enum class Trait : uint8_t {
+enum class Trait : uint16_t {
   kDataSized = 1,       // only the data decide how much it returns
   kKeepsFirstSize = 2,  // the output has the size of the first input, whatever is written into it
   kRandom = 4,
-  kVectors = 8,  // its outputs are vectors, whose direction counts
-  kFuses = 16,   // every GPU engine computes it inside the kernel before or after it
+  kVectors = 8,             // its outputs are vectors, whose direction counts
+  kFuses = 16,              // every GPU engine computes it inside the kernel before or after it
+  kNormalises = 32,         // by means and deviations of its input
+  kRunningStatistics = 64,  // from the fourth on, its inputs were collected during training, not trained
+  kSumsToOne = 128,         // over an axis: of rank 4, what attention weighs values by
+  kLooksUp = 256,           // values of the second input are places along an axis of the first
+  kClips = 512,             // to the range that its further inputs give, or to what is above 0
+  kDequantises = 1024,
 };
 
 struct Operator {
@@ -75,7 +88,7 @@ struct Operator {
   Backward backward = Backward::kUnknownGradient;
   Integers integers = Integers::kNotInIntegers;
   KernelFamily kernel = KernelFamily::kOtherKernel;
-  uint8_t traits = 0;
+  uint16_t traits = 0;
 
   // {kOverwrites, kKeepsOutput}: any columns in any order.
   template <typename... Columns>
@@ -83,7 +96,7 @@ struct Operator {
     (set(columns), ...);
   }
 
-  constexpr bool is(Trait trait) const { return (traits & static_cast<uint8_t>(trait)) != 0; }
+  constexpr bool is(Trait trait) const { return (traits & static_cast<uint16_t>(trait)) != 0; }
   // The same values in another shape or order.
   constexpr bool rearranges() const { return values == Values::kSameValues || values == Values::kReordered; }
 
@@ -93,7 +106,7 @@ struct Operator {
   constexpr void set(Backward b) { backward = b; }
   constexpr void set(Integers i) { integers = i; }
   constexpr void set(KernelFamily k) { kernel = k; }
-  constexpr void set(Trait t) { traits |= static_cast<uint8_t>(t); }
+  constexpr void set(Trait t) { traits |= static_cast<uint16_t>(t); }
 };
 
 // Of an operator without a row: all columns as above. Domain "" is ai.onnx.

@@ -65,7 +65,7 @@ void find_constants(const model::Graph& graph, Residency& residency) {
       if (index < 0) continue;
       size_t t = static_cast<size_t>(index);
       if (folded) residency.constant[t] = true;
-      if (node.op == "DequantizeLinear") residency.dequantised[t] = true;
+      if (row.is(Trait::kDequantises)) residency.dequantised[t] = true;
       if (source >= 0 && row.rearranges())
         residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
       if (folded && source >= 0 && (row.rearranges() || row.values == Values::kConverted))

@@ -91,11 +91,11 @@ constexpr Rule kConvolutionRules[] = {
     {kOnnx, "Conv", conv, 0, {kKeepsInputForWeight, kConvolution}},
     {kOnnx, "ConvInteger", conv_integer},
     {kOnnx, "QLinearConv", qlinear_conv},
-    {kOnnx, "ConvTranspose", conv_transpose, 0, {kKeepsInputForWeight}},
+    {kOnnx, "ConvTranspose", conv_transpose, 0, {kKeepsInputForWeight, kTransposedConvolution}},
     {kOnnx, "DeformConv", deform_conv, 0, {kKeepsInputForWeight}},
     {kOnnx, "CausalConvWithState", causal_conv},
     {kMicrosoft, "FusedConv", conv_and_sum, 0, {kOverwritesSum, kConvolution}},
-    {kMicrosoft, "ConvTransposeWithDynamicPads", conv_transpose},
+    {kMicrosoft, "ConvTransposeWithDynamicPads", conv_transpose, 0, {kTransposedConvolution}},
     {kBlocked, "Conv", conv_and_sum, 0, {kOverwritesSum, kKeepsInputForWeight, kConvolution}},
 };
 

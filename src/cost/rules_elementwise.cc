@@ -90,7 +90,7 @@ constexpr Rule kElementwiseRules[] = {
     {kOnnx, "BitwiseXor", per_output_element, 1},
     {kOnnx, "BitwiseNot", per_output_element, 1},
     {kOnnx, "Where", per_output_element, 1, {kKeepsInput, kFuses}},
-    {kOnnx, "Clip", clip, 0, {kOverwrites, kKeepsInput, kComputesInts, kFuses}},
+    {kOnnx, "Clip", clip, 0, {kOverwrites, kKeepsInput, kComputesInts, kFuses, kClips}},
     // Elementary functions
     {kOnnx, "Exp", per_output_element, 1, {kKeepsOutput, kFuses}},
     {kOnnx, "Log", per_output_element, 1, {kKeepsInput, kFuses}},
@@ -109,7 +109,7 @@ constexpr Rule kElementwiseRules[] = {
     {kOnnx, "Acosh", per_output_element, 1},
     {kOnnx, "Atanh", per_output_element, 1},
     // Activations
-    {kOnnx, "Relu", per_output_element, 1, {kOverwrites, kKeepsOutput, kComputesInts, kFuses}},      // max(x, 0)
+    {kOnnx, "Relu", per_output_element, 1, {kOverwrites, kKeepsOutput, kComputesInts, kFuses, kClips}},  // max(x, 0)
     {kOnnx, "LeakyRelu", per_output_element, 2, {kOverwrites, kKeepsInput, kComputesInts, kFuses}},  // x < 0 ? α·x : x
     {kOnnx, "PRelu", per_output_element, 2, {kKeepsInput, kFuses}},                                  // likewise
     {kOnnx, "ThresholdedRelu", per_output_element, 1, {kOverwrites, kKeepsInput}},                   // x > α ? x : 0

@@ -38,6 +38,11 @@ void gathers(Context& context, double) {
   context.work.sparse = true;
 }
 
+void gathers_quantised(Context& context, double per_element) {
+  gathers(context, 0);
+  per_output_element(context, per_element);
+}
+
 void concatenates(Context& context, double) {
   auto present =
       std::count_if(context.inputs.begin(), context.inputs.end(), [](const Operand& o) { return o.present; });
@@ -122,9 +127,10 @@ constexpr Rule kMovementRules[] = {
     {kOnnx, "SplitToSequence", moves},
     {kOnnx, "ConcatFromSequence", moves},
     // By index
-    {kOnnx, "Gather", gathers, 0, {kKeepsIndices}},
-    {kOnnx, "GatherElements", gathers, 0, {kKeepsIndices}},
+    {kOnnx, "Gather", gathers, 0, {kKeepsIndices, kLooksUp}},
+    {kOnnx, "GatherElements", gathers, 0, {kKeepsIndices, kLooksUp}},
     {kOnnx, "GatherND", gathers, 0, {kKeepsIndices}},
+    {kMicrosoft, "GatherBlockQuantized", gathers_quantised, 2, {kLooksUp}},  // zero point, scale
     {kOnnx, "Compress", gathers, 0, {kDataSized}},
     {kOnnx, "Scatter", scatters, 0, {kOverwrites, kKeepsIndices, kKeepsFirstSize}},
     {kOnnx, "ScatterElements", scatters, 0, {kOverwrites, kKeepsIndices, kKeepsFirstSize}},

@@ -17,10 +17,10 @@ void batch_normalisation(Context& context, double per_element) {
 
 void lrn(Context& context, double) { per_output_element(context, static_cast<double>(context.integer("size", 1)) + 4); }
 
-// x + skip (+ bias), then the normalisation.
+// x + skip (+ the bias, an input of its own), then the normalisation.
+template <size_t kBias>
 void skip_normalisation(Context& context, double per_element) {
-  size_t bias = context.node.op == "SkipSimplifiedLayerNormalization" ? 3 : 4;
-  per_output_element(context, per_element + 1 + (context.has_input(bias) ? 1 : 0));
+  per_output_element(context, per_element + 1 + (context.has_input(kBias) ? 1 : 0));
 }
 
 // Attribute activation 1: swish.
@@ -37,27 +37,35 @@ void embedding(Context& context, double per_element) {
 }
 
 constexpr Rule kNormalisationRules[] = {
-    {kOnnx, "BatchNormalization", batch_normalisation, 2, {kKeepsWholeBatchNorm, kFuses}},
-    {kOnnx, "InstanceNormalization", per_output_element, 7, {kKeepsChannelNorm}},
-    {kOnnx, "LayerNormalization", per_output_element, 7, {kKeepsRowNorm, kVectors}},
-    {kOnnx, "GroupNormalization", per_output_element, 7, {kKeepsChannelNorm}},
-    {kOnnx, "RMSNormalization", per_output_element, 4, {kKeepsRowNorm, kVectors}},
+    {kOnnx,
+     "BatchNormalization",
+     batch_normalisation,
+     2,
+     {kKeepsWholeBatchNorm, kFuses, kNormalises, kRunningStatistics}},
+    {kOnnx, "InstanceNormalization", per_output_element, 7, {kKeepsChannelNorm, kNormalises}},
+    {kOnnx, "LayerNormalization", per_output_element, 7, {kKeepsRowNorm, kVectors, kNormalises}},
+    {kOnnx, "GroupNormalization", per_output_element, 7, {kKeepsChannelNorm, kNormalises}},
+    {kOnnx, "RMSNormalization", per_output_element, 4, {kKeepsRowNorm, kVectors, kNormalises}},
     {kOnnx, "LRN", lrn, 0, {kKeepsInputAndOutput}},
-    {kOnnx, "LpNormalization", per_output_element, 3, {kKeepsInputAndOutput, kVectors}},  // |x|^p, sum, division
-    {kOnnx, "MeanVarianceNormalization", per_output_element, 5},  // as Instance without scale and bias
-    {kOnnx, "SimplifiedLayerNormalization", per_output_element, 4, {kKeepsRowNorm, kVectors}},
-    {kOnnx, "Softmax", per_output_element, 5, {kOverwrites, kKeepsOutput}},
+    {kOnnx,
+     "LpNormalization",
+     per_output_element,
+     3,
+     {kKeepsInputAndOutput, kVectors, kNormalises}},                             // |x|^p, sum, division
+    {kOnnx, "MeanVarianceNormalization", per_output_element, 5, {kNormalises}},  // as Instance without scale and bias
+    {kOnnx, "SimplifiedLayerNormalization", per_output_element, 4, {kKeepsRowNorm, kVectors, kNormalises}},
+    {kOnnx, "Softmax", per_output_element, 5, {kOverwrites, kKeepsOutput, kSumsToOne}},
     {kOnnx, "LogSoftmax", per_output_element, 5, {kOverwrites, kKeepsOutput}},
     {kOnnx, "Hardmax", per_output_element, 1},
     {kOnnx, "NegativeLogLikelihoodLoss", per_input_element, 1},
     {kOnnx, "SoftmaxCrossEntropyLoss", per_input_element, 6},
-    {kMicrosoft, "SkipLayerNormalization", skip_normalisation, 7, {kVectors}},
-    {kMicrosoft, "SkipSimplifiedLayerNormalization", skip_normalisation, 4},
-    {kMicrosoft, "EmbedLayerNormalization", embedding, 7},
-    {kMicrosoft, "GroupNorm", group_normalisation, 7},
-    {kMicrosoft, "SkipGroupNorm", group_normalisation, 8},
-    {kMicrosoft, "BiasSoftmax", per_output_element, 6},
-    {kMicrosoft, "QOrderedLayerNormalization", per_output_element, 7},
+    {kMicrosoft, "SkipLayerNormalization", skip_normalisation<4>, 7, {kVectors, kNormalises}},
+    {kMicrosoft, "SkipSimplifiedLayerNormalization", skip_normalisation<3>, 4, {kNormalises}},
+    {kMicrosoft, "EmbedLayerNormalization", embedding, 7, {kNormalises}},
+    {kMicrosoft, "GroupNorm", group_normalisation, 7, {kNormalises}},
+    {kMicrosoft, "SkipGroupNorm", group_normalisation, 8, {kNormalises}},
+    {kMicrosoft, "BiasSoftmax", per_output_element, 6, {kSumsToOne}},
+    {kMicrosoft, "QOrderedLayerNormalization", per_output_element, 7, {kNormalises}},
 };
 
 }  // namespace

@@ -19,10 +19,10 @@ void quantised_reduce(Context& context, double per_input) {
 
 constexpr Rule kQuantisationRules[] = {
     {kOnnx, "QuantizeLinear", per_output_element, 3, {kKeepsNothing, kFuses}},
-    {kOnnx, "DequantizeLinear", per_output_element, 2, {kConverted, kKeepsNothing, kFuses}},
+    {kOnnx, "DequantizeLinear", per_output_element, 2, {kConverted, kKeepsNothing, kFuses, kDequantises}},
     {kOnnx, "DynamicQuantizeLinear", per_input_element, 5},  // minimum, maximum, then quantise
     {kMicrosoft, "QuantizeLinear", per_output_element, 3, {kKeepsNothing, kFuses}},
-    {kMicrosoft, "DequantizeLinear", per_output_element, 2, {kConverted, kKeepsNothing, kFuses}},
+    {kMicrosoft, "DequantizeLinear", per_output_element, 2, {kConverted, kKeepsNothing, kFuses, kDequantises}},
     {kMicrosoft, "QLinearAdd", quantised, 8},
     {kMicrosoft, "QLinearMul", quantised, 8},
     {kMicrosoft, "QLinearSigmoid", quantised, 9},

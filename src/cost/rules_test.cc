@@ -80,7 +80,8 @@ TEST(Normalisation, CountsPerElement) {
          {"Softmax", {x}, x, {}, 500},
          {"LogSoftmax", {x}, x, {}, 500}});
   check({{"SkipLayerNormalization", {x, x, scale, scale}, x, {}, 800},
-         {"SkipLayerNormalization", {x, x, scale, scale, scale}, x, {}, 900}},
+         {"SkipLayerNormalization", {x, x, scale, scale, scale}, x, {}, 900},
+         {"GatherBlockQuantized", {x, scale, scale}, x, {}, 200}},
         "com.microsoft");
 }
 
@@ -252,6 +253,11 @@ TEST(Operators, ColumnsAreFoundByDomainAndName) {
   EXPECT_TRUE(operator_of("", "NonZero").is(Trait::kDataSized));
   EXPECT_FALSE(operator_of("", "NonZero").is(Trait::kRandom));
   EXPECT_TRUE(operator_of("", "Transpose").rearranges());
+  EXPECT_TRUE(operator_of("", "BatchNormalization").is(Trait::kRunningStatistics));
+  EXPECT_FALSE(operator_of("", "LayerNormalization").is(Trait::kRunningStatistics));
+  EXPECT_TRUE(operator_of(model::kMicrosoft, "DequantizeLinear").is(Trait::kDequantises));
+  EXPECT_TRUE(operator_of("", "GatherElements").is(Trait::kLooksUp));
+  EXPECT_FALSE(operator_of("", "GatherND").is(Trait::kLooksUp)) << "its indices are places in several axes";
 }
 
 TEST(Operators, OneWithoutARowHasTheDefaults) {

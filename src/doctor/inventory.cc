@@ -10,43 +10,41 @@
 #include "catalogue/catalogue.h"
 #include "doctor/facts.h"
 #include "doctor/gather_gpus.h"
+#include "gpu/cuda/cuda.h"
 
 namespace ridge::doctor {
 namespace {
 
-// The NVIDIA driver library's report on the GPU at this address.
-std::optional<int64_t> driver_figure(const Json& devices, const std::string& address, const char* member) {
-  if (!devices.is_array()) return std::nullopt;
-  for (const Json& device : devices) {
-    Result<std::string> its = json_member_or<std::string>(device, "pci_address", "");
-    Result<int64_t> figure = json_member_or<int64_t>(device, member, 0);
-    auto slice = device.find("mig_uuid");  // a slice has the address of its GPU
-    if (slice != device.end() && !slice->is_null()) continue;
-    if (its && *its == address && figure && *figure > 0) return *figure;
-  }
-  return std::nullopt;
+using gpu::cuda::CudaDevice;
+
+// What NVIDIA's driver library said of the GPU at this address; a slice has the address of its GPU.
+const CudaDevice* driver_device(const std::vector<CudaDevice>& devices, const std::string& address) {
+  const auto is_it = [&](const CudaDevice& device) {
+    return device.mig_uuid.empty() && !address.empty() && device.pci_address == address;
+  };
+  const auto found = std::find_if(devices.begin(), devices.end(), is_it);
+  return found == devices.end() ? nullptr : &*found;
 }
 
 void set_multiprocessors(InventoryGpu& entry) {
-  entry.multiprocessors_origin = Origin::kDerived;
   if (!entry.gpu.cores || !entry.gpu.compute_capability) return;
   Result<std::vector<catalogue::Capability>> all = catalogue::capabilities();
   if (!all) return;
   Result<catalogue::Capability> capability = catalogue::find_capability(*all, *entry.gpu.compute_capability);
   if (capability && capability->fp32_lanes.value_or(0) > 0)
-    entry.multiprocessors = *entry.gpu.cores / *capability->fp32_lanes;
+    entry.multiprocessors = {*entry.gpu.cores / *capability->fp32_lanes, Origin::kDerived};
 }
 
 void set_cache(InventoryGpu& entry) {
-  entry.l2_origin = Origin::kDatasheet;
   if (!entry.gpu.name) return;
   Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
   if (!devices) return;
   Result<catalogue::CatalogueDevice> device = catalogue::find_device(*devices, *entry.gpu.name);
-  if (device && device->l2_bytes) entry.l2_bytes = static_cast<int64_t>(*device->l2_bytes);
+  if (device && device->l2_bytes) entry.l2_bytes = {static_cast<int64_t>(*device->l2_bytes), Origin::kDatasheet};
 }
 
-InventoryGpu entry_for(const machine::Tree& tree, const Json& driver, std::string_view vendor, const gpu::Gpu& gpu) {
+InventoryGpu entry_for(const machine::Tree& tree, const std::vector<CudaDevice>& driver, std::string_view vendor,
+                       const gpu::Gpu& gpu) {
   InventoryGpu entry;
   entry.vendor = vendor;
   entry.gpu = gpu;
@@ -56,8 +54,10 @@ InventoryGpu entry_for(const machine::Tree& tree, const Json& driver, std::strin
     entry.numa_node = machine::number_at(tree, folder + "numa_node");
     if (entry.numa_node && *entry.numa_node < 0) entry.numa_node.reset();
     entry.cpus = machine::text_at(tree, folder + "local_cpulist").value_or("");
-    entry.multiprocessors = driver_figure(driver, address, "multiprocessors");
-    entry.l2_bytes = driver_figure(driver, address, "l2_bytes");
+  }
+  if (const CudaDevice* device = driver_device(driver, address)) {
+    if (device->multiprocessors > 0) entry.multiprocessors = {device->multiprocessors, Origin::kMeasured};
+    if (device->l2_bytes > 0) entry.l2_bytes = {device->l2_bytes, Origin::kMeasured};
   }
   if (!entry.multiprocessors) set_multiprocessors(entry);
   if (!entry.l2_bytes) set_cache(entry);
@@ -100,11 +100,6 @@ void fill_matrix(Inventory& inventory, const std::vector<gpu::GpuPair>& pairs) {
     }
 }
 
-template <typename T>
-Json figure_json(const std::optional<T>& value, Origin origin) {
-  return value ? Json{{"value", *value}, {"origin", origin_name(origin)}} : Json();
-}
-
 }  // namespace
 
 int64_t links_between(const gpu::Gpu& gpu, const gpu::Gpu& other, const std::vector<InventoryGpu>& all) {
@@ -120,30 +115,18 @@ int64_t links_between(const gpu::Gpu& gpu, const gpu::Gpu& other, const std::vec
 
 Inventory inventory_of(const machine::Tree& tree) {
   Inventory inventory;
-  Result<Json> driver = machine::json_at(tree, entry::kCuda);
+  const Result<Json> recorded = machine::json_at(tree, entry::kCuda);
+  const auto driver = recorded ? from_json<std::vector<CudaDevice>>(*recorded) : recorded.error();
   std::vector<gpu::GpuPair> pairs;
   for (const VendorsSystem& vendor : gpus_in(tree)) {
     if (!vendor.system) continue;
     for (const gpu::Gpu& gpu : vendor.system->gpus)
-      inventory.gpus.push_back(entry_for(tree, driver ? *driver : Json(), machine::vendor_name(vendor.vendor), gpu));
+      inventory.gpus.push_back(
+          entry_for(tree, driver ? *driver : std::vector<CudaDevice>(), machine::vendor_name(vendor.vendor), gpu));
     if (vendor.vendor == machine::GpuVendor::kNvidia) pairs = vendor.system->pairs;
   }
   fill_matrix(inventory, pairs);
   return inventory;
-}
-
-Json to_json(const Inventory& inventory) {
-  Json gpus = Json::array();
-  for (const InventoryGpu& entry : inventory.gpus) {
-    Json gpu = {{"maker", entry.vendor},
-                {"numa_node", entry.numa_node ? Json(*entry.numa_node) : Json()},
-                {"processors", entry.cpus},
-                {"multiprocessors", figure_json(entry.multiprocessors, entry.multiprocessors_origin)},
-                {"l2_bytes", figure_json(entry.l2_bytes, entry.l2_origin)}};
-    gpu.update(json_of(entry.gpu));
-    gpus.push_back(std::move(gpu));
-  }
-  return {{"cards", gpus}, {"topology", inventory.matrix}};
 }
 
 }  // namespace ridge::doctor

@@ -5,12 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 #include "gpu/gpu.h"
 #include "machine/tree.h"
 
 namespace ridge::doctor {
+
+struct InventoryFigure {
+  int64_t value = 0;
+  Origin origin = Origin::kMeasured;
+};
+void visit_fields(auto& visit, Is<InventoryFigure> auto& figure) {
+  visit("value", figure.value);
+  visit("origin", figure.origin);
+}
 
 struct InventoryGpu {
   std::string vendor;  // "NVIDIA"
@@ -19,9 +28,16 @@ struct InventoryGpu {
   std::string cpus;                  // near the GPU, by /sys: "0-31"; empty: unknown
   // From NVIDIA's driver library if it runs (measured); else the multiprocessors from the cores and the cores of one
   // (derived) and the cache from the catalogue by name (datasheet).
-  std::optional<int64_t> multiprocessors, l2_bytes;
-  Origin multiprocessors_origin = Origin::kMeasured, l2_origin = Origin::kMeasured;
+  std::optional<InventoryFigure> multiprocessors, l2_bytes;
 };
+void visit_fields(auto& visit, Is<InventoryGpu> auto& entry) {
+  visit("maker", entry.vendor);
+  visit("numa_node", entry.numa_node);
+  visit("processors", entry.cpus);
+  visit("multiprocessors", entry.multiprocessors);
+  visit("l2_bytes", entry.l2_bytes);
+  visit_fields(visit, entry.gpu);
+}
 
 struct Inventory {
   std::vector<InventoryGpu> gpus;
@@ -29,9 +45,12 @@ struct Inventory {
   // (gpu/gpu.h); "X" itself; "-" unknown.
   std::vector<std::vector<std::string>> matrix;
 };
+void visit_fields(auto& visit, Is<Inventory> auto& inventory) {
+  visit("cards", inventory.gpus);
+  visit("topology", inventory.matrix);
+}
 
 Inventory inventory_of(const machine::Tree& tree);
-Json to_json(const Inventory& inventory);  // {cards[…], topology[[…]]}
 
 // NVLinks between `gpu` and `other`: those that lead to it, else those of both that lead to the same switch.
 int64_t links_between(const gpu::Gpu& gpu, const gpu::Gpu& other, const std::vector<InventoryGpu>& all);

@@ -63,12 +63,12 @@ TEST(GpuInventory, WithoutLinksTheBusDecides) {
 // H100 SXM: 16896 cores, 128 per multiprocessor: 132 (NVIDIA H100 Tensor Core GPU Architecture, table 1); 50 MB of L2.
 TEST(GpuInventory, MultiprocessorsAreDerivedUnlessTheDriverTellsThem) {
   machine::Tree tree = tree_with({inventory_gpu(0, "0000:01:00.0", {})});
-  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors, 132);
-  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors_origin, Origin::kDerived);
+  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors->value, 132);
+  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors->origin, Origin::kDerived);
   tree.files[entry::kCuda] = R"([{"pci_address": "0000:01:00.0", "multiprocessors": 114, "l2_bytes": 52428800}])";
-  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors, 114);
-  EXPECT_EQ(inventory_of(tree).gpus[0].l2_bytes, 52428800);
-  EXPECT_EQ(inventory_of(tree).gpus[0].l2_origin, Origin::kMeasured);
+  EXPECT_EQ(inventory_of(tree).gpus[0].multiprocessors->value, 114);
+  EXPECT_EQ(inventory_of(tree).gpus[0].l2_bytes->value, 52428800);
+  EXPECT_EQ(inventory_of(tree).gpus[0].l2_bytes->origin, Origin::kMeasured);
 }
 
 TEST(GpuInventory, AMachineWithoutGpusHasAnEmptyOne) {

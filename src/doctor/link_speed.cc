@@ -65,31 +65,31 @@ Result<Request> receive_request(const LinkSocket& peer) {
   return request;
 }
 
-// Zeros for `milliseconds`, a final 1, and then the received amount.
-Status stream_out(const LinkSocket& peer, uint32_t milliseconds) {
+// Zeros for `milliseconds`, a final 1, and then how much of it arrived.
+Status stream_out(const LinkSocket& peer, uint32_t milliseconds, const Clock& clock) {
   Bytes block(kBlockBytes);
-  const TimePoint end = SteadyClock::now() + std::chrono::milliseconds(milliseconds);
-  while (SteadyClock::now() < end) RIDGE_TRY(peer.send(block, kPatience));
+  const TimePoint end = clock.now() + std::chrono::milliseconds(milliseconds);
+  while (clock.now() < end) RIDGE_TRY(peer.send(block, kPatience));
   RIDGE_TRY(peer.send(std::span(&kLast, 1), kPatience));
   std::array<std::byte, 8> received;
   return peer.receive(received, kPatience);
 }
 
 // The rates of slices of 100 ms, until the final 1.
-Result<std::vector<double>> stream_in(const LinkSocket& peer) {
+Result<std::vector<double>> stream_in(const LinkSocket& peer, const Clock& clock) {
   Bytes block(kBlockBytes);
   std::vector<double> rates;
   uint64_t total = 0, in_slice = 0;
-  const TimePoint most = SteadyClock::now() + std::chrono::milliseconds(2 * kMostMilliseconds);
-  for (TimePoint begin = SteadyClock::now(); SteadyClock::now() < most;) {
+  const TimePoint most = clock.now() + std::chrono::milliseconds(2 * kMostMilliseconds);
+  for (TimePoint begin = clock.now(); clock.now() < most;) {
     RIDGE_ASSIGN(size_t got, peer.receive_some(block, kPatience));
     if (got == 0) return Error{Code::kUnavailable, "the peer closed the connection"};
     total += got;
     in_slice += got;
-    if (Nanoseconds passed = SteadyClock::now() - begin; passed >= kSlice) {
+    if (Nanoseconds passed = clock.now() - begin; passed >= kSlice) {
       rates.push_back(static_cast<double>(in_slice) / to_seconds(passed));
       in_slice = 0;
-      begin = SteadyClock::now();
+      begin = clock.now();
     }
     if (block[got - 1] == kLast) break;
   }
@@ -108,9 +108,9 @@ Status echo(const LinkSocket& peer, uint32_t messages) {
   return {};
 }
 
-// The server measures the received stream and reports: median rate and spread as two numbers after the stream.
-Status answer_send(const LinkSocket& peer) {
-  RIDGE_ASSIGN(std::vector<double> rates, stream_in(peer));
+// The server measures what arrives and tells it: median rate and spread as two numbers after the stream.
+Status answer_send(const LinkSocket& peer, const Clock& clock) {
+  RIDGE_ASSIGN(std::vector<double> rates, stream_in(peer, clock));
   std::array<std::byte, 8> count;
   put(count, rates.size());
   RIDGE_TRY(peer.send(count, kPatience));
@@ -119,18 +119,18 @@ Status answer_send(const LinkSocket& peer) {
   return peer.send(list, kPatience);
 }
 
-Status serve_requests(const LinkSocket& peer) {
+Status serve_requests(const LinkSocket& peer, const Clock& clock) {
   for (;;) {
     RIDGE_ASSIGN(Request request, receive_request(peer));
     if (request.kind == kEcho) RIDGE_TRY(echo(peer, request.amount));
-    if (request.kind == kSend) RIDGE_TRY(answer_send(peer));
-    if (request.kind == kReceive) RIDGE_TRY(stream_out(peer, request.amount));
+    if (request.kind == kSend) RIDGE_TRY(answer_send(peer, clock));
+    if (request.kind == kReceive) RIDGE_TRY(stream_out(peer, request.amount, clock));
   }
 }
 
-Result<std::vector<double>> measure_send(const LinkSocket& peer, uint32_t milliseconds) {
+Result<std::vector<double>> measure_send(const LinkSocket& peer, uint32_t milliseconds, const Clock& clock) {
   RIDGE_TRY(send_request(peer, kSend, milliseconds));
-  RIDGE_TRY(stream_out(peer, milliseconds));
+  RIDGE_TRY(stream_out(peer, milliseconds, clock));
   std::array<std::byte, 8> count;
   RIDGE_TRY(peer.receive(count, kPatience));
   if (take(count) > kMostMilliseconds) return Error{Code::kInvalid, "the peer's answer is invalid"};
@@ -142,20 +142,20 @@ Result<std::vector<double>> measure_send(const LinkSocket& peer, uint32_t millis
   return rates;
 }
 
-Result<std::vector<double>> measure_receive(const LinkSocket& peer, uint32_t milliseconds) {
+Result<std::vector<double>> measure_receive(const LinkSocket& peer, uint32_t milliseconds, const Clock& clock) {
   RIDGE_TRY(send_request(peer, kReceive, milliseconds));
-  return stream_in(peer);
+  return stream_in(peer, clock);
 }
 
-Result<std::vector<double>> measure_round_trips(const LinkSocket& peer, uint32_t messages) {
+Result<std::vector<double>> measure_round_trips(const LinkSocket& peer, uint32_t messages, const Clock& clock) {
   RIDGE_TRY(send_request(peer, kEcho, messages));
   std::array<std::byte, kMessageBytes> message{};
   std::vector<double> times_us;
   for (uint32_t i = 0; i < messages; ++i) {
-    TimePoint begin = SteadyClock::now();
+    TimePoint begin = clock.now();
     RIDGE_TRY(peer.send(message, kPatience));
     RIDGE_TRY(peer.receive(message, kPatience));
-    times_us.push_back(1e3 * to_ms(SteadyClock::now() - begin));
+    times_us.push_back(1e3 * to_ms(clock.now() - begin));
   }
   return times_us;
 }
@@ -200,26 +200,28 @@ Result<LinkSpeed> measure_link(const LinkOptions& options) {
   LinkSpeed speed;
   speed.peer = options.host + ":" + std::to_string(options.port);
   speed.interface = peer.interface();
-  RIDGE_ASSIGN(std::vector<double> times, measure_round_trips(peer, static_cast<uint32_t>(options.round_trips)));
+  RIDGE_ASSIGN(std::vector<double> times,
+               measure_round_trips(peer, static_cast<uint32_t>(options.round_trips), *options.clock));
   std::sort(times.begin(), times.end());
   speed.round_trips = static_cast<int64_t>(times.size());
   speed.round_trip_us = at_share(times, 0.5);
   speed.round_trip_p99_us = at_share(times, 0.99);
   auto milliseconds = static_cast<uint32_t>(to_ms(options.time_per_direction));
-  RIDGE_ASSIGN(std::vector<double> sent, measure_send(peer, milliseconds));
+  RIDGE_ASSIGN(std::vector<double> sent, measure_send(peer, milliseconds, *options.clock));
   RIDGE_ASSIGN(speed.send_bytes_per_s, median_rate(std::move(sent), speed));
-  RIDGE_ASSIGN(std::vector<double> received, measure_receive(peer, milliseconds));
+  RIDGE_ASSIGN(std::vector<double> received, measure_receive(peer, milliseconds, *options.clock));
   RIDGE_ASSIGN(speed.receive_bytes_per_s, median_rate(std::move(received), speed));
   return speed;
 }
 
-Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop) {
+Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop,
+                  const Clock& clock) {
   RIDGE_ASSIGN(LinkSocket listener, LinkSocket::listen(port));
   ready(listener.local_port());
   while (!stop()) {
     Result<LinkSocket> peer = listener.accept(kSlice);
-    // After any client error, serves the next one.
-    if (peer) (void)serve_requests(*peer).ok();
+    // However a client ends, the next one is welcome.
+    if (peer) (void)serve_requests(*peer, clock).ok();
   }
   return {};
 }

@@ -48,6 +48,7 @@ struct LinkOptions {
   uint16_t port = kLinkPort;
   Nanoseconds time_per_direction = std::chrono::seconds(2);
   int round_trips = 2000;
+  const Clock* clock = &system_clock();
 };
 
 // "host", "host:port", "[::1]:port".
@@ -58,6 +59,7 @@ Result<LinkSpeed> measure_link(const LinkOptions& options);
 
 // Serves requests until `stop` returns true (polled about ten times a second). `port` 0: a free one; `ready` gets the
 // port.
-Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop);
+Status serve_link(uint16_t port, const std::function<void(uint16_t)>& ready, const std::function<bool()>& stop,
+                  const Clock& clock = system_clock());
 
 }  // namespace ridge::doctor

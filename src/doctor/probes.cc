@@ -99,9 +99,7 @@ Result<std::string> nvml() {
 
 Result<std::string> cuda_devices() {
   RIDGE_ASSIGN(gpu::cuda::Cuda library, gpu::cuda::Cuda::open());
-  Json devices = Json::array();
-  for (const gpu::cuda::CudaDevice& device : library.devices()) devices.push_back(to_json(device));
-  return dump_json(devices);
+  return dump_json(json_of(library.devices()));
 }
 
 Result<std::string> compute_libraries() {

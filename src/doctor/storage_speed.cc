@@ -71,36 +71,38 @@ Result<int64_t> size_that_fits(const StorageOptions& options) {
   return size;
 }
 
-Result<double> write_file(int file, int64_t size, Block& block, Nanoseconds limit, int64_t& written) {
-  TimePoint begin = SteadyClock::now();
-  for (written = 0; written < size && SteadyClock::now() - begin < 3 * limit; written += kLargeBlock)
+Result<double> write_file(int file, int64_t size, Block& block, Nanoseconds limit, const Clock& clock,
+                          int64_t& written) {
+  TimePoint begin = clock.now();
+  for (written = 0; written < size && clock.now() - begin < 3 * limit; written += kLargeBlock)
     if (pwrite(file, block.data(), static_cast<size_t>(kLargeBlock), written) != kLargeBlock)
       return Error{Code::kFailed, std::string("write the temporary file: ") + std::strerror(errno)};
   if (fsync(file) != 0)
     return Error{Code::kFailed, std::string("write the temporary file: fsync: ") + std::strerror(errno)};
-  return static_cast<double>(written) / to_seconds(SteadyClock::now() - begin);
+  return static_cast<double>(written) / to_seconds(clock.now() - begin);
 }
 
-Result<double> read_sequentially(int file, int64_t size, Block& block, Nanoseconds limit) {
-  TimePoint begin = SteadyClock::now();
+Result<double> read_sequentially(int file, int64_t size, Block& block, Nanoseconds limit, const Clock& clock) {
+  TimePoint begin = clock.now();
   int64_t total = 0;
   do {
-    for (int64_t at = 0; at < size && SteadyClock::now() - begin < limit; at += kLargeBlock, total += kLargeBlock)
+    for (int64_t at = 0; at < size && clock.now() - begin < limit; at += kLargeBlock, total += kLargeBlock)
       if (pread(file, block.data(), static_cast<size_t>(kLargeBlock), at) != kLargeBlock)
         return Error{Code::kFailed, std::string("read the temporary file: ") + std::strerror(errno)};
-  } while (SteadyClock::now() - begin < limit);
-  return static_cast<double>(total) / to_seconds(SteadyClock::now() - begin);
+  } while (clock.now() - begin < limit);
+  return static_cast<double>(total) / to_seconds(clock.now() - begin);
 }
 
-Result<std::vector<double>> read_at_random(int file, int64_t size, Block& block, Nanoseconds limit) {
+Result<std::vector<double>> read_at_random(int file, int64_t size, Block& block, Nanoseconds limit,
+                                           const Clock& clock) {
   std::mt19937_64 random(2);
   std::vector<double> times_us;
-  TimePoint begin = SteadyClock::now(), before = begin;
+  TimePoint begin = clock.now(), before = begin;
   while (before - begin < limit && times_us.size() < 200000) {
     auto at = static_cast<int64_t>(random() % static_cast<uint64_t>(size / kSmallBlock)) * kSmallBlock;
     if (pread(file, block.data(), static_cast<size_t>(kSmallBlock), at) != kSmallBlock)
       return Error{Code::kFailed, std::string("read the temporary file: ") + std::strerror(errno)};
-    TimePoint after = SteadyClock::now();
+    TimePoint after = clock.now();
     times_us.push_back(1e3 * to_ms(after - before));
     before = after;
   }
@@ -131,6 +133,7 @@ int open_for_reading(int file, StorageSpeed& speed) {
 }  // namespace
 
 Result<StorageSpeed> measure_storage(const StorageOptions& options) {
+  const Clock& clock = *options.clock;
   StorageSpeed speed;
   speed.folder = options.folder;
   RIDGE_ASSIGN(int64_t size, size_that_fits(options));
@@ -138,15 +141,17 @@ Result<StorageSpeed> measure_storage(const StorageOptions& options) {
   File file(mkostemp(path.data(), O_CLOEXEC));
   if (file.get() < 0) return system_error("make a temporary file in", options.folder);
   Block block;
-  Result<double> written = write_file(file.get(), size, block, options.time_per_test, speed.file_bytes);
-  // The name is no longer needed: /proc/self/fd opens the file without it on every local file system.
+  Result<double> written = write_file(file.get(), size, block, options.time_per_test, clock, speed.file_bytes);
+  // The name is needed no longer than this: /proc/self/fd opens the file without it on every local file system.
   File reader(open_for_reading(file.get(), speed));
   unlink(path.c_str());
   if (!written) return written.error();
   speed.write_bytes_per_s = *written;
   if (reader.get() < 0) return system_error("read the temporary file in", options.folder);
-  RIDGE_ASSIGN(speed.read_bytes_per_s, read_sequentially(reader.get(), speed.file_bytes, block, options.time_per_test));
-  RIDGE_ASSIGN(std::vector<double> times, read_at_random(reader.get(), speed.file_bytes, block, options.time_per_test));
+  RIDGE_ASSIGN(speed.read_bytes_per_s,
+               read_sequentially(reader.get(), speed.file_bytes, block, options.time_per_test, clock));
+  RIDGE_ASSIGN(std::vector<double> times,
+               read_at_random(reader.get(), speed.file_bytes, block, options.time_per_test, clock));
   summarise(std::move(times), speed);
   return speed;
 }

@@ -18,6 +18,7 @@ struct StorageOptions {
   std::string folder;
   int64_t file_bytes = int64_t{256} << 20;  // less where less than twice of it is free
   Nanoseconds time_per_test = std::chrono::seconds(2);
+  const Clock* clock = &system_clock();
 };
 
 struct StorageSpeed {

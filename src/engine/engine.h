@@ -48,6 +48,7 @@ struct NodeTime {
   std::vector<std::pair<DataType, Shape>> inputs;  // as executed; types unknown to us: kInvalid
   std::vector<std::pair<DataType, Shape>> outputs;
   std::vector<std::string> sources = {};  // the model's own nodes that it computes, if reported
+  bool multiplies = false;                // it computes sums of products; of fused layers only
 };
 
 // One output of one run.

@@ -6,6 +6,7 @@
 
 #include "engine/fake/fake_session.h"
 #include "engine/fake/script.h"
+#include "engine/onnxruntime/accelerators.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/parameters.h"
 #include "engine/onnxruntime/session.h"
@@ -31,6 +32,12 @@ constexpr std::array<Ability, 10> kOnnxRuntimeAbilities = {
      {"fp16", Source::kGiven, DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
      {"int8", Source::kFile, DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"}}};
 
+// A graph replays a whole run, which shortens runs of many small kernels; NHWC spares convolutions on tensor cores their transposes. The
+// exhaustive search for algorithms of convolutions is the provider's default.
+constexpr std::array<Switch, 3> kOnnxRuntimeSwitches = {{{DeviceKind::kCuda, "cuda.enable_cuda_graph"},
+                                                         {DeviceKind::kCuda, "cuda.prefer_nhwc"},
+                                                         {DeviceKind::kTensorRt, "tensorrt.trt_cuda_graph_enable"}}};
+
 constexpr std::array kOpenVinoDevices = {DeviceKind::kCpu, DeviceKind::kGpu};
 constexpr std::array<Ability, 4> kOpenVinoAbilities = {{{"fp32"}, {"bf16"}, {"fp16"}, {"int8", Source::kFile}}};
 
@@ -49,10 +56,14 @@ constexpr std::array<Engine, 3> kEngines = {{
         .writes_graph = true,
         .gives_any_tensor = true,
         .pools_threads = true,
+        .switches = kOnnxRuntimeSwitches,
         .block_base_option = "session.dynamic_block_base",
         .backend = "onnxruntime",
         .platform = "onnxruntime_onnx",
         .parameters = onnxruntime::parameters,
+        .read_parameter = onnxruntime::read_parameter,
+        .accelerators = onnxruntime::accelerators,
+        .read_accelerators = onnxruntime::read_accelerators,
     },
     {
         .name = "openvino",
@@ -77,9 +88,13 @@ constexpr std::array<Engine, 3> kEngines = {{
         .for_tests = true,
         .takes_precision = true,
         .pools_threads = true,
+        .switches = kOnnxRuntimeSwitches,
         .script_suffix = fake::kScriptSuffix,
         .backend = "onnxruntime",  // its meaning while the model was tuned
         .parameters = onnxruntime::parameters,
+        .read_parameter = onnxruntime::read_parameter,
+        .accelerators = onnxruntime::accelerators,
+        .read_accelerators = onnxruntime::read_accelerators,
     },
 }};
 

@@ -33,6 +33,23 @@ struct Ability {
 // A parameter of a configuration, as Triton's backend of the engine names it, and its value.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
+// optimization.execution_accelerators.gpu_execution_accelerator of a configuration.
+struct Accelerator {
+  std::string name;
+  Parameters parameters;
+};
+// What a configuration says of the inputs, without the batch, and of the rows of a run; 0: nothing.
+struct ServedShapes {
+  std::vector<TensorSpec> inputs;
+  int64_t most_rows = 0, usual_rows = 0;
+};
+
+// An option that may make the engine faster on such devices if it is set to 1.
+struct Switch {
+  plan::DeviceKind device;
+  std::string_view option;
+};
+
 struct Engine {
   std::string_view name = {};   // Plan::engine, --engine, and the backend of a served configuration
   std::string_view label = {};  // for messages
@@ -48,6 +65,7 @@ struct Engine {
   bool writes_graph = false;      // Plan::optimised_model
   bool gives_any_tensor = false;  // as an output of the model, whatever the graph declares
   bool pools_threads = false;     // Plan::spin and inter_op_threads change how it runs
+  std::span<const Switch> switches = {};
   std::string_view block_base_option =
       {};                               // into how many blocks per thread a loop is cut; empty: it has no such option
   std::string_view script_suffix = {};  // of files that it runs and that hold no graph; empty: none
@@ -57,9 +75,12 @@ struct Engine {
   std::string_view platform = {};                // empty: none
   std::string_view default_file = "model.onnx";  // that the backend looks for where the configuration names none
   Parameters (*parameters)(const plan::Plan&) = nullptr;  // that make the backend open the plan
-  // Reads a parameter that only this backend has, false: it is not one. Null: there are none.
+  // Reads a parameter of this backend, false: it is not one. Null: there are none.
   Result<bool> (*read_parameter)(const std::string& key, const std::string& value, plan::Plan&) = nullptr;
-  // The file from which the vendor's own server serves the plan under that name. Null: no such server.
+  // The same of a plan for NVIDIA's GPU: its device and its options that are not among the parameters. Null: there are none.
+  std::vector<Accelerator> (*accelerators)(const plan::Plan&) = nullptr;
+  Status (*read_accelerators)(std::span<const Accelerator>, const ServedShapes&, plan::Plan&) = nullptr;
+  // The file from which the vendor's own server serves the plan under that name. Null: there is no such server.
   std::string (*model_server_text)(const std::string& name, const plan::Plan&) = nullptr;
 };
 

@@ -63,5 +63,21 @@ TEST(Engines, ReadTheParametersThatTheyWrite) {
   EXPECT_FALSE(openvino.read_parameter("intra_op_thread_count", "2", read).value()) << "of another backend";
 }
 
+TEST(Engines, ReadTheAcceleratorsThatTheyWrite) {
+  plan::Plan measured;
+  measured.device = "tensorrt:1";
+  measured.options = {{"cuda.prefer_nhwc", "1"}, {"session.disable_prepacking", "1"}, {"tensorrt.trt_x", "2"}};
+  for (const Engine& engine : known()) {
+    if (!runs_on(engine, plan::DeviceKind::kTensorRt)) continue;
+    plan::Plan read;
+    read.device = "cuda:1";  // as instance_group says it
+    ASSERT_TRUE(engine.read_accelerators(engine.accelerators(measured), {}, read)) << engine.name;
+    for (const auto& [key, value] : engine.parameters(measured))
+      EXPECT_TRUE(engine.read_parameter(key, value, read).value()) << key;
+    EXPECT_EQ(read.device, measured.device) << engine.name;
+    EXPECT_EQ(read.options, measured.options) << engine.name;
+  }
+}
+
 }  // namespace
 }  // namespace ridge::engine

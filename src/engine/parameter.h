@@ -1,6 +1,8 @@
-// Rows of the parameter tables of a served model's configuration (serve/engine_parameters.cc, openvino/parameters.cc).
+// Rows of the tables of parameters that a served model's configuration gives (serve/engine_parameters.cc, */parameters.cc), and what
+// reads their values.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +20,14 @@ struct Parameter {
 // Null if the table does not have it.
 const Parameter* find_parameter(std::span<const Parameter> table, std::string_view key);
 
+// Option of the CUDA provider, on by default: FP32 is multiplied as TF32.
+constexpr const char* kUseTf32 = "cuda.use_tf32";
+// Whether a provider's flag is on, as ONNX Runtime reads it; absent: `otherwise`.
+bool is_on(const std::map<std::string, std::string>& options, const std::string& key, bool otherwise = false);
+
 Status wrong_value(const std::string& value, std::string_view expected);  // "'x' is not one of …"
 Status read_threads(const std::string& value, int& threads);              // 0 … 4096; 0: the engine's default
+Status read_flag(const std::string& value, bool& flag);
+Status read_spin(const std::string& value, plan::Spin& spin);
 
 }  // namespace ridge::engine

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -33,22 +32,6 @@ int architecture_of(const DeviceFacts& facts) {
   for (char digit : facts.capability)
     if (digit != '.') number = number * 10 + (digit - '0');
   return number;
-}
-
-Json to_json(const DeviceFacts& facts) {
-  return {{"device", facts.device},
-          {"name", facts.name},
-          {"kind", facts.kind},
-          {"software", facts.software},
-          {"compute_capability", facts.capability},
-          {"pci_address", facts.pci_address},
-          {"uuid", facts.uuid},
-          {"compute_units", facts.compute_units},
-          {"threads_per_block", facts.threads_per_block},
-          {"memory_bytes", facts.memory_bytes},
-          {"largest_buffer_bytes", facts.largest_buffer_bytes},
-          {"last_cache_bytes", facts.last_cache_bytes},
-          {"clock_hz", facts.clock_hz}};
 }
 
 Result<BufferNumber> Workspace::add(std::span<const float> content, MemoryKind kind) {

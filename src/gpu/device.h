@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/launch.h"
 #include "gpu/step.h"
@@ -41,7 +41,21 @@ struct DeviceFacts {
   int64_t fp64_lanes = 0, fp32_lanes = 0, fp16_lanes = 0;
   bool bf16 = false, integer_dot = false;  // packed BF16 multiply-adds; sums of four products of 8-bit integers
 };
-Json to_json(const DeviceFacts& facts);
+void visit_fields(auto& visit, Is<DeviceFacts> auto& facts) {
+  visit("device", facts.device);
+  visit("name", facts.name);
+  visit("kind", facts.kind);
+  visit("software", facts.software);
+  visit("compute_capability", facts.capability);
+  visit("pci_address", facts.pci_address);
+  visit("uuid", facts.uuid);
+  visit("compute_units", facts.compute_units);
+  visit("threads_per_block", facts.threads_per_block);
+  visit("memory_bytes", facts.memory_bytes);
+  visit("largest_buffer_bytes", facts.largest_buffer_bytes);
+  visit("last_cache_bytes", facts.last_cache_bytes);
+  visit("clock_hz", facts.clock_hz);
+}
 bool runs_on_cpu(const DeviceFacts& facts);
 int architecture_of(const DeviceFacts& facts);  // 89 of capability "8.9"; 0: not of CUDA
 

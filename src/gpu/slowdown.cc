@@ -7,13 +7,18 @@
 namespace ridge::gpu {
 namespace {
 
+constexpr std::pair<SlowdownKind, std::string_view> kSlowdownKinds[] = {{SlowdownKind::kHarmless, "harmless"},
+                                                                        {SlowdownKind::kPower, "power"},
+                                                                        {SlowdownKind::kThermal, "thermal"},
+                                                                        {SlowdownKind::kHardware, "hardware"}};
+
 struct Row {
   uint64_t bit;
   Slowdown slowdown;
 };
 
 constexpr Row kRows[] = {
-    {nvml::kGpuIdle, {SlowdownKind::kHarmless, "idle", "nothing runs on the GPU"}},
+    {nvml::kGpuIdle, {SlowdownKind::kHarmless, "idle", "nothing runs on the GPU", false}},
     {nvml::kApplicationClocks, {SlowdownKind::kHarmless, "set clocks", "the clocks are locked"}},
     {nvml::kSoftwarePowerCap, {SlowdownKind::kPower, "power limit", "the load reaches the GPU's power limit"}},
     {nvml::kHardwareSlowdown,
@@ -70,6 +75,8 @@ constexpr Translation kAmd[] = {
 }  // namespace
 
 bool clocks_are_set(uint64_t bits) { return (bits & nvml::kApplicationClocks) != 0; }
+
+NameTable<SlowdownKind> names_of(SlowdownKind) { return kSlowdownKinds; }
 
 std::vector<Slowdown> decode_slowdown(uint64_t bits) {
   std::vector<Slowdown> result;

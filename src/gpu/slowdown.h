@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace ridge::gpu {
 
 enum class SlowdownKind {
@@ -15,6 +17,7 @@ enum class SlowdownKind {
   kThermal,   // too hot, the driver lowers the clock
   kHardware,  // the board itself pulls the clock down: heat, power supply, or a brake signal
 };
+NameTable<SlowdownKind> names_of(SlowdownKind);
 
 // Bits of other vendors: some equal NVML's, which begin at bit 0, others are unknown to NVML.
 enum SlowdownBit : uint64_t {
@@ -33,7 +36,13 @@ struct Slowdown {
   SlowdownKind kind = SlowdownKind::kHarmless;
   std::string_view name;     // "power brake"
   std::string_view meaning;  // a sentence
+  bool slows = true;         // false: there is nothing to slow down
 };
+void visit_fields(auto& visit, Is<Slowdown> auto& slowdown) {
+  visit("name", slowdown.name);
+  visit("kind", slowdown.kind);
+  visit("meaning", slowdown.meaning);
+}
 
 // One entry per set bit, in the order of the bits; unknown bits give one entry.
 std::vector<Slowdown> decode_slowdown(uint64_t bits);

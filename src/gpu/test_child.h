@@ -2,20 +2,19 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <functional>
 #include <string>
 
+#include "base/child_process.h"
 #include "gpu/test_gpus.h"
 
 namespace ridge::gpu {
 
-// Runs the test's body in a child, since fakes read their script once per process; prints its failures there. The child is this
-// program started again with this test alone: a fork would lack the threads of OpenCL, started by other tests. `name`
-// distinguishes the bodies of one test.
+// Runs the test's body in a child, for fakes read their script once per process; its failures are printed here. The child is this
+// program begun again with this test alone: one that goes on from here would lack the threads of OpenCL, which other tests started.
+// `name` tells the bodies of one test apart.
 inline void in_child(const std::string& name, const std::function<void()>& body) {
   constexpr const char* kName = "RIDGE_TEST_CHILD";
   if (const char* meant = getenv(kName)) {
@@ -24,15 +23,11 @@ inline void in_child(const std::string& name, const std::function<void()>& body)
   }
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
   const std::string filter = std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name();
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv(kName, name.c_str(), 1);
-    execl("/proc/self/exe", "child", filter.c_str(), nullptr);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child on " << name << " failed";
+  Result<ChildRun> run = run_program({{"/proc/self/exe", filter}, {std::string(kName) + "=" + name}, true},
+                                     {.time = std::chrono::minutes(5)});
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_TRUE(run->end == ChildEnd::kExited && run->exit_status == 0) << "the child on " << name << ":\n"
+                                                                      << run->output;
 }
 
 // The same on the GPUs of a script.

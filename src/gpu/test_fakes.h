@@ -2,14 +2,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/child_process.h"
 #include "gpu/gpu.h"
 
 namespace ridge::gpu {
@@ -19,24 +18,13 @@ namespace ridge::gpu {
 template <typename Library>
 std::string answer_of(const std::string& library, const std::string& folder, const char* variable,
                       const std::string& script, const std::function<std::string(const Library&)>& ask) {
-  int channel[2];
-  if (pipe(channel) != 0) return "no pipe";
-  pid_t child = fork();
-  if (child == 0) {
+  const auto work = [&]() -> Result<std::string> {
     setenv(variable, (std::string(RIDGE_SOURCE_DIR) + "/tests/support/" + folder + "/" + script + ".txt").c_str(), 1);
     Result<Library> opened = Library::open(std::string(RIDGE_TEST_SUPPORT) + "/" + library);
-    std::string answer = opened ? ask(*opened) : "error: " + opened.error().message;
-    bool whole = write(channel[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
-    _exit(whole ? 0 : 1);
-  }
-  close(channel[1]);
-  std::string answer;
-  char block[4096];
-  for (ssize_t got = 0; (got = read(channel[0], block, sizeof block)) > 0;)
-    answer.append(block, static_cast<size_t>(got));
-  close(channel[0]);
-  waitpid(child, nullptr, 0);
-  return answer;
+    return opened ? ask(*opened) : "error: " + opened.error().message;
+  };
+  Result<std::string> answer = result_of_function(library, {.time = std::chrono::minutes(5)}, work);
+  return answer ? *answer : answer.error().message;
 }
 
 // The whole system as JSON.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/child_process.h"
 #include "gpu/cuda/cuda.h"
 #include "gpu/cuda/memory.h"
 #include "gpu/test_gpus.h"
@@ -19,8 +20,9 @@ class SharingProcess {
  public:
   SharingProcess(const char* script, const std::vector<float>& values) : values_(values) {
     EXPECT_TRUE(pipe(up_) == 0 && pipe(down_) == 0);
-    child_ = fork();
-    if (child_ == 0) _exit(serve(script) ? 0 : 1);
+    const Result<pid_t> child = fork_child({}, [&] { return serve(script) ? 0 : 1; });
+    EXPECT_TRUE(child.ok());
+    child_ = child ? *child : -1;
     close(up_[1]);
     close(down_[0]);
     EXPECT_EQ(::read(up_[0], handle_.data(), handle_.size()), static_cast<ssize_t>(handle_.size()));

@@ -40,6 +40,7 @@ Result<Claim> claim_of(const catalogue::TableRow& row) {
 
 }  // namespace
 
+NameTable<Verdict> names_of(Verdict) { return kVerdictNames; }
 std::string_view verdict_name(Verdict verdict) { return name_of(kVerdictNames, verdict); }
 
 Result<std::vector<Claim>> claims() {
@@ -80,7 +81,7 @@ Verdict judge(const Figure& figure, const Interval& measured) {
   return figure.high ? Verdict::kNotTestable : Verdict::kSmaller;  // "more than 1": no gain to be seen
 }
 
-std::string_view figure_kind_name(Figure::Kind kind) { return name_of(kKinds, kind); }
+NameTable<Figure::Kind> names_of(Figure::Kind) { return kKinds; }
 
 std::string figure_text(const Figure& figure) {
   if (figure.kind == Figure::kShare)

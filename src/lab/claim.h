@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "measure/interleave.h"
 
@@ -26,6 +27,13 @@ struct Figure {
   double low = 1;
   std::optional<double> high;  // absent: anything above `low`
 };
+NameTable<Figure::Kind> names_of(Figure::Kind);  // "gain", "cost", "share"
+std::string figure_text(const Figure& figure);   // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
+void visit_fields(auto& visit, Is<Figure> auto& figure) {
+  visit("low", figure.low);
+  visit("high", figure.high);
+  visit.derived("text", figure_text(figure));
+}
 
 struct Claim {
   std::string id;         // "L04"
@@ -43,6 +51,7 @@ Result<Claim> find_claim(std::span<const Claim> all, std::string_view id);
 enum class Verdict { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable };
 inline constexpr std::array kVerdicts = {Verdict::kConfirmed, Verdict::kLarger, Verdict::kSmaller,
                                          Verdict::kContradicted, Verdict::kNotTestable};
+NameTable<Verdict> names_of(Verdict);
 std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here"
 
 // The measured ratio or share with its confidence interval.
@@ -57,8 +66,5 @@ Interval effect_of(const Figure& figure, const Interval& measured);
 constexpr double kTooWide = 1.5;  // high / low
 constexpr double kAround = 0.05;
 Verdict judge(const Figure& figure, const Interval& measured);
-
-std::string_view figure_kind_name(Figure::Kind kind);  // "gain", "cost", "share"
-std::string figure_text(const Figure& figure);         // "1.10 to 1.30 ×", "more than 1 ×", "60 to 70 %"
 
 }  // namespace ridge::lab

@@ -182,32 +182,22 @@ class LedgerBuilder {
   double share_ = 0;
 };
 
-Json json_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-// Both units are present; the unused one is null.
-void add_rates(Json& json, const std::string& whose, bool of_bytes, double per_second) {
-  json[whose + "bytes_per_s"] = of_bytes ? Json(per_second) : Json(nullptr);
-  json[whose + "flops_per_s"] = of_bytes ? Json(nullptr) : Json(per_second);
-}
-
-void add_residency(Json& json, const std::string& whose, const std::optional<gpu::Residency>& residency) {
-  if (!residency) return;
-  json[whose + "registers"] = residency->registers;
-  json[whose + "occupancy_percent"] = residency->occupancy_percent;
-}
-
 Json case_json(const MeasuredCase& one) {
-  Json ways = Json::array();
+  Json json, ways = Json::array();
   for (const MeasuredCase::Way& way : one.ways) {
-    Json json{{"name", way.name}, {"at", json_or_null(way.at)}, {"seconds", way.seconds}};
-    add_rates(json, "", one.of_bytes, way.work / way.seconds);
-    ways.push_back(std::move(json));
+    FieldWriter visit(ways.emplace_back());
+    visit("name", way.name);
+    visit("at", way.at);
+    visit("seconds", way.seconds);
+    visit_rates(visit, "", one.of_bytes, way.work / way.seconds);
   }
-  return Json{{"experiment", one.experiment},
-              {"work", one.title},
-              {"parameter", one.parameter},
-              {"origin", "measured"},
-              {"variants", ways}};
+  FieldWriter visit(json);
+  visit("experiment", one.experiment);
+  visit("work", one.title);
+  visit("parameter", one.parameter);
+  visit("origin", Origin::kMeasured);
+  visit("variants", ways);
+  return json;
 }
 
 }  // namespace
@@ -229,41 +219,10 @@ Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std
   return LedgerBuilder(device, selection, claims, options, clock).keep();
 }
 
-Json to_json(const LedgerRow& row) {
-  Json json{{"claim", row.claim.id},
-            {"statement", row.claim.statement},
-            {"source", row.claim.source},
-            {"verdict", verdict_name(row.verdict)},
-            {"explanation", row.explanation}};
-  if (row.experiment.empty()) return json;
-  json["experiment"] = row.experiment;
-  json["work"] = row.title;
-  json["variant"] = row.variant;
-  json["baseline"] = row.baseline;
-  json["claimed"] = {{"kind", figure_kind_name(row.figure.kind)},
-                     {"low", row.figure.low},
-                     {"high", json_or_null(row.figure.high)},
-                     {"text", figure_text(row.figure)}};
-  json["ratio"] = {{"value", row.ratio.value}, {"low", row.ratio.low}, {"high", row.ratio.high}, {"confidence", 0.95}};
-  Interval effect = effect_of(row.figure, row.ratio);
-  json["effect"] = {{"value", effect.value}, {"low", effect.low}, {"high", effect.high}};  // the quantity of the claim
-  json["variant_seconds"] = row.variant_seconds;
-  json["baseline_seconds"] = row.baseline_seconds;
-  add_rates(json, "variant_", row.of_bytes, row.variant_work / row.variant_seconds);
-  add_rates(json, "baseline_", row.of_bytes, row.baseline_work / row.baseline_seconds);
-  add_residency(json, "variant_", row.variant_residency);
-  add_residency(json, "baseline_", row.baseline_residency);
-  json["origin"] = "measured";
-  json["rounds"] = row.rounds;
-  json["converged"] = row.converged;
-  return json;
-}
-
 Json to_json(const Ledger& ledger, const Device& device) {
-  Json verdicts = Json::object(), rows = Json::array(), cases = Json::array();
+  Json verdicts = Json::object(), cases = Json::array();
   for (Verdict verdict : kVerdicts) verdicts[std::string(verdict_name(verdict))] = 0;
   for (const LedgerRow& row : ledger.rows) {
-    rows.push_back(to_json(row));
     Json& count = verdicts[std::string(verdict_name(row.verdict))];
     count = count.get<int>() + 1;
   }
@@ -271,7 +230,7 @@ Json to_json(const Ledger& ledger, const Device& device) {
   return Json{{"conditions", device.conditions()},
               {"interrupted", ledger.interrupted},
               {"verdicts", verdicts},
-              {"ledger", rows},
+              {"ledger", json_of(ledger.rows)},
               {"cases", cases}};
 }
 

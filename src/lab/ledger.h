@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "lab/claim.h"
 #include "lab/device.h"
@@ -18,7 +18,13 @@
 
 namespace ridge::lab {
 
-// One comparison and its verdict; or an untestable claim, with the reason.
+// Both units are there; the one in which the work is not counted is null.
+void visit_rates(auto& visit, const std::string& whose, bool of_bytes, double per_s) {
+  visit.derived((whose + "bytes_per_s").c_str(), of_bytes ? std::optional(per_s) : std::nullopt);
+  visit.derived((whose + "flops_per_s").c_str(), of_bytes ? std::nullopt : std::optional(per_s));
+}
+
+// One comparison and its verdict; or a claim that could not be put to the test, with the reason.
 struct LedgerRow {
   Claim claim;
   Verdict verdict = Verdict::kNotTestable;
@@ -34,6 +40,41 @@ struct LedgerRow {
   int rounds = 0;
   bool converged = false;  // the interval became narrow enough
 };
+void visit_fields(auto& visit, Is<LedgerRow> auto& row) {
+  const auto residency = [&](const std::string& whose, auto& of_one) {
+    if (!of_one) return;
+    visit((whose + "registers").c_str(), of_one->registers);
+    visit((whose + "occupancy_percent").c_str(), of_one->occupancy_percent);
+  };
+  visit("claim", row.claim.id);
+  visit("statement", row.claim.statement);
+  visit("source", row.claim.source);
+  visit("verdict", row.verdict);
+  visit("explanation", row.explanation);
+  if (row.experiment.empty()) return;
+  visit("experiment", row.experiment);
+  visit("work", row.title);
+  visit("variant", row.variant);
+  visit("baseline", row.baseline);
+  visit.object("claimed", [&](auto& claimed) {
+    claimed("kind", row.figure.kind);
+    visit_fields(claimed, row.figure);
+  });
+  visit.object("ratio", [&](auto& ratio) {
+    visit_fields(ratio, row.ratio);
+    ratio.derived("confidence", 0.95);
+  });
+  visit.derived("effect", effect_of(row.figure, row.ratio));  // what the claim speaks of
+  visit("variant_seconds", row.variant_seconds);
+  visit("baseline_seconds", row.baseline_seconds);
+  visit_rates(visit, "variant_", row.of_bytes, row.variant_work / row.variant_seconds);
+  visit_rates(visit, "baseline_", row.of_bytes, row.baseline_work / row.baseline_seconds);
+  residency("variant_", row.variant_residency);
+  residency("baseline_", row.baseline_residency);
+  visit.derived("origin", Origin::kMeasured);
+  visit("rounds", row.rounds);
+  visit("converged", row.converged);
+}
 
 // A case with every measured variant, for a chart.
 struct MeasuredCase {
@@ -73,8 +114,7 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
 Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                            const LedgerOptions& options, const Clock& clock = system_clock());
 
-Json to_json(const LedgerRow& row);
-// Rows, cases and the number of rows per verdict, with the device's conditions.
+// Rows, cases and how many rows have which verdict, with the device's conditions.
 Json to_json(const Ledger& ledger, const Device& device);
 
 }  // namespace ridge::lab

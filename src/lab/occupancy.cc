@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/rounding.h"
 
@@ -93,20 +92,6 @@ Result<Occupancy> occupancy(const catalogue::Capability& capability, const Kerne
   result.percent = 100.0 * result.warps / (*capability.threads / kWarp);
   name_limiters(capability, use, result);
   return result;
-}
-
-Json to_json(const Occupancy& occupancy) {
-  auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
-  return Json{{"blocks", occupancy.blocks},
-              {"warps", occupancy.warps},
-              {"percent", occupancy.percent},
-              {"blocks_by_warps", occupancy.by_warps},
-              {"blocks_by_blocks", occupancy.by_blocks},
-              {"blocks_by_registers", or_null(occupancy.by_registers)},
-              {"blocks_by_shared_memory", or_null(occupancy.by_shared)},
-              {"limiters", occupancy.limiters},
-              {"registers_for_more", or_null(occupancy.registers_for_more)},
-              {"shared_bytes_for_more", or_null(occupancy.shared_for_more)}};
 }
 
 }  // namespace ridge::lab

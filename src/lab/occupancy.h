@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "catalogue/capability.h"
 
@@ -22,6 +22,11 @@ struct KernelUse {
   int registers = 32;       // per thread, from the compiler
   double shared_bytes = 0;  // per block, static and dynamic
 };
+void visit_fields(auto& visit, Is<KernelUse> auto& use) {
+  visit("threads", use.threads);
+  visit("registers", use.registers);
+  visit("shared_bytes", use.shared_bytes);
+}
 
 struct Occupancy {
   int blocks = 0;      // resident per multiprocessor; 0: the kernel cannot be launched
@@ -36,10 +41,20 @@ struct Occupancy {
   std::optional<int> registers_for_more;  // registers per thread with which one more block fits, if they are the limit
   std::optional<double> shared_for_more;  // [bytes per block] likewise
 };
+void visit_fields(auto& visit, Is<Occupancy> auto& occupancy) {
+  visit("blocks", occupancy.blocks);
+  visit("warps", occupancy.warps);
+  visit("percent", occupancy.percent);
+  visit("blocks_by_warps", occupancy.by_warps);
+  visit("blocks_by_blocks", occupancy.by_blocks);
+  visit("blocks_by_registers", occupancy.by_registers);
+  visit("blocks_by_shared_memory", occupancy.by_shared);
+  visit("limiters", occupancy.limiters);
+  visit("registers_for_more", occupancy.registers_for_more);
+  visit("shared_bytes_for_more", occupancy.shared_for_more);
+}
 
 // Errors: an invalid request (threads < 1), or a capability without sourced limits.
 Result<Occupancy> occupancy(const catalogue::Capability& capability, const KernelUse& use);
-
-Json to_json(const Occupancy& occupancy);
 
 }  // namespace ridge::lab

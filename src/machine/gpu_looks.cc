@@ -70,26 +70,18 @@ bool look(const std::string& root, std::map<std::string, std::string>& texts) {
 }  // namespace
 
 Result<std::string> take_gpu_looks(const std::string& root, Clock& clock) {
-  std::map<std::string, std::string> before, after;
-  look(root, before);
+  GpuLooks looks;
+  look(root, looks.before);
   const TimePoint first = clock.now();
   clock.sleep_for(kBetweenLooks);
-  const double elapsed_ns = static_cast<double>(Nanoseconds(clock.now() - first).count());
-  const bool complete = look(root, after);
-  return dump_json({{"elapsed_ns", elapsed_ns}, {"complete", complete}, {"before", before}, {"after", after}});
+  looks.elapsed_ns = static_cast<double>(Nanoseconds(clock.now() - first).count());
+  looks.complete = look(root, looks.after);
+  return dump_json(json_of(looks));
 }
 
 Result<GpuLooks> parse_gpu_looks(std::string_view text) {
   RIDGE_ASSIGN(const Json json, parse_json(text, "the looks at the GPUs"));
-  GpuLooks looks;
-  RIDGE_ASSIGN(looks.elapsed_ns, json_member<double>(json, "elapsed_ns"));
-  RIDGE_ASSIGN(looks.complete, json_member_or<bool>(json, "complete", false));
-  for (auto [name, texts] : {std::pair("before", &looks.before), std::pair("after", &looks.after)}) {
-    auto list = json.find(name);
-    if (list == json.end() || !list->is_object()) continue;
-    for (const auto& [path, value] : list->items())
-      if (value.is_string()) (*texts)[path] = value.get<std::string>();
-  }
+  RIDGE_ASSIGN(GpuLooks looks, from_json<GpuLooks>(json));
   looks.clients_before = drm_clients(looks.before);
   looks.clients_after = drm_clients(looks.after);
   return looks;

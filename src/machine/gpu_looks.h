@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "machine/drm_clients.h"
 
@@ -19,6 +20,12 @@ struct GpuLooks {
   std::map<std::string, std::string> before, after;  // path → text; binary files as hexadecimal digits
   std::vector<DrmClient> clients_before, clients_after;
 };
+void visit_fields(auto& visit, Is<GpuLooks> auto& looks) {
+  visit("elapsed_ns", looks.elapsed_ns);
+  visit.optional("complete", looks.complete);
+  visit.optional("before", looks.before);
+  visit.optional("after", looks.after);
+}
 
 // JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a driver
 // may hang without harm.

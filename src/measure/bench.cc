@@ -52,22 +52,6 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
   return m;
 }
 
-// The share compares rates: runs per second reached, against the upper limit of all threads together; `duty` as machine::duty.
-void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
-                      const cost::DeviceLimits& all, double duty, double runs_per_s) {
-  cost::Bound bound = cost::bound(costs, one);
-  m.bound_ms = bound.ms;
-  m.limiter = bound.limiter;
-  m.flops = costs.flops;
-  m.without_rule = costs.without_rule;
-  m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3 / duty;
-  if (m.percent_of_limit > 100)
-    log::warning(
-        "{:.1f} % of the limit is impossible: the stored limits are too low for this machine now; "
-        "measure them again with {}",
-        m.percent_of_limit, one.bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
-}
-
 }  // namespace
 
 Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const machine::Machine* machine,
@@ -91,20 +75,28 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   }  // frees the sessions' memory before the profiled one opens
 
   std::optional<cost::DeviceLimits> limits = options.device;
-  const double runs_per_s = m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1));
-  if (graph != nullptr && limits) {
+  if (graph != nullptr && (limits || machine != nullptr)) {
     const cost::Costs costs = cost::count(*graph, plan.precision);
-    set_beside_limit(m, costs, *limits, *limits, 1, runs_per_s);
-    m.limits = limits->bases;
-    m.limit_notes = cost::notes(costs, *limits);
-  } else if (graph != nullptr && machine != nullptr) {
-    const int usable = machine::usable_threads(*machine);
-    RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
-    // Each caller computes itself, beside the other threads of its session.
-    const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
-    RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-    set_beside_limit(m, cost::count(*graph, plan.precision), *limits, all, machine::duty(*machine, busy), runs_per_s);
+    m.flops = costs.flops;
+    m.without_rule = costs.without_rule;
+    if (limits) {
+      set_beside_limit(m, costs, *limits, *limits, 1);
+      m.limits = limits->bases;
+      m.limit_notes = cost::notes(costs, *limits);
+    } else {
+      const int usable = machine::usable_threads(*machine);
+      RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
+      // Each caller computes itself, beside the other threads of its session.
+      const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
+      RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
+      set_beside_limit(m, costs, *limits, all, machine::duty(*machine, busy));
+    }
   }
+  if (m.percent_of_limit > 100)
+    log::warning(
+        "{:.1f} % of the limit is impossible: the stored limits are too low for this machine now; "
+        "measure them again with {}",
+        m.percent_of_limit, limits->bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
     if (options.progress) options.progress("profile", 0);

@@ -19,16 +19,6 @@ Precision arithmetic_of(const engine::NodeTime& time) {
   }
 }
 
-bool multiplies(const std::string& layer) {
-  return layer == "Convolution" || layer == "Deconvolution" || layer == "FullyConnected" || layer == "MatMul";
-}
-
-// OpenVINO's ONNX reader splits a convolution from its bias under this name.
-std::string without_suffix(const std::string& name) {
-  constexpr std::string_view kSuffix = "/WithoutBiases";
-  return name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
-}
-
 }  // namespace
 
 SourceNodes::SourceNodes(const model::Graph& graph)
@@ -47,10 +37,10 @@ SourceNodes::SourceNodes(const model::Graph& graph)
 std::set<size_t> SourceNodes::nodes_of(const engine::NodeTime& time) {
   std::set<size_t> nodes;
   for (const std::string& source : time.sources) {
-    const auto found = by_name_.find(without_suffix(source));
+    const auto found = by_name_.find(source);
     if (found != by_name_.end() && taken_.insert(found->second).second) nodes.insert(found->second);
   }
-  if (!multiplies(time.op)) return nodes;
+  if (!time.multiplies) return nodes;
   auto product = [&](size_t node) { return is_product(node); };
   if (std::none_of(nodes.begin(), nodes.end(), product)) add_folded_product(nodes);
   return std::any_of(nodes.begin(), nodes.end(), product) ? nodes : std::set<size_t>();

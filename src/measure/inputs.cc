@@ -1,10 +1,12 @@
 #include "measure/inputs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <random>
 #include <set>
 
+#include "base/half.h"
 #include "cost/operators.h"
 
 namespace ridge::measure {
@@ -18,18 +20,9 @@ int tensor_named(const model::Graph& graph, const std::string& name) {
 
 bool is_mask(const std::string& name) { return name.find("mask") != std::string::npos; }
 
-// IEEE 754 half and bfloat16 of u in [0, 1): enough digits for test data, rounded towards zero.
-uint16_t to_bf16(float value) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return static_cast<uint16_t>(bits >> 16);
-}
-uint16_t to_fp16(float value) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  int exponent = static_cast<int>(bits >> 23 & 0xff) - 127 + 15;
-  if (exponent <= 0) return 0;
-  return static_cast<uint16_t>(exponent << 10 | (bits >> 13 & 0x3ff));
+// Towards zero: rounding to fewer bits then leaves what lies below 1 below 1.
+float without_low_bits(float value, int bits) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) >> bits << bits);
 }
 
 class Filler {
@@ -67,8 +60,8 @@ class Filler {
     switch (type) {
       case DataType::kFp32: return put(at, real);
       case DataType::kFp64: return put(at, static_cast<double>(real));
-      case DataType::kFp16: return put(at, mask ? uint16_t{0x3c00} : to_fp16(real));
-      case DataType::kBf16: return put(at, to_bf16(real));
+      case DataType::kFp16: return put(at, to_fp16(without_low_bits(real, 23 - 10)));
+      case DataType::kBf16: return put(at, to_bf16(without_low_bits(real, 23 - 7)));
       case DataType::kBool: return put(at, uint8_t{1});
       case DataType::kUint8: return put(at, static_cast<uint8_t>(below > 0 || mask ? whole : integer(256)));
       case DataType::kInt8: return put(at, static_cast<int8_t>(whole));
@@ -105,10 +98,11 @@ int64_t table_rows(const model::Graph& graph, const std::string& input) {
   if (same.contains(-1)) return 0;
   int64_t rows = 0;
   for (const model::Node& node : graph.nodes) {  // topological order: one pass is enough
-    const bool keeps_values = cost::operator_of(node.domain, node.op).values != cost::Values::kNewValues;
-    if (!node.inputs.empty() && keeps_values && same.contains(node.inputs[0]))
+    const cost::Operator& row = cost::operator_of(node.domain, node.op);
+    if (!node.inputs.empty() && row.values != cost::Values::kNewValues && same.contains(node.inputs[0]))
       same.insert(node.outputs.begin(), node.outputs.end());
-    if (node.op != "Gather" || node.inputs.size() < 2 || !same.contains(node.inputs[1]) || node.inputs[0] < 0) continue;
+    const bool looks_up = row.is(cost::Trait::kLooksUp) && node.inputs.size() > 1 && same.contains(node.inputs[1]);
+    if (!looks_up || node.inputs[0] < 0) continue;
     const model::TensorInfo& table = graph.tensors[static_cast<size_t>(node.inputs[0])];
     auto axis = model::attribute_or<int64_t>(node, "axis", 0);
     if (!table.shape || table.shape->empty()) continue;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "measure/stop_rule.h"
 
@@ -57,6 +58,11 @@ std::vector<double> log_ratios(std::span<const Round> rounds, size_t arm, size_t
 struct Ratio {
   double value = 1, low = 1, high = 1;
 };
+void visit_fields(auto& visit, Is<Ratio> auto& ratio) {
+  visit("value", ratio.value);
+  visit("low", ratio.low);
+  visit("high", ratio.high);
+}
 Ratio ratio_of(std::span<const double> log_ratios, double confidence);
 
 struct Standing {

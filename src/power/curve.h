@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
+#include "gpu/slowdown.h"
 #include "lab/claim.h"
 
 namespace ridge::power {
@@ -23,6 +25,23 @@ struct CurvePoint {
   uint64_t slowdown_bits = 0;            // all that were seen
   double per_joule() const { return power_w > 0 ? rate / power_w : 0; }  // work per joule: rate per watt
 };
+inline double watts_of(int64_t milliwatts) { return static_cast<double>(milliwatts) / 1000; }
+void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
+  std::vector<std::string_view> slowed_by;
+  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(point.slowdown_bits)) slowed_by.push_back(slowdown.name);
+  visit.derived("limit_w", watts_of(point.limit_mw));
+  visit("rounds", point.rounds);
+  visit("rate_per_s", point.rate);
+  visit("relative", point.relative.value);
+  visit("relative_low", point.relative.low);
+  visit("relative_high", point.relative.high);
+  visit("power_w", point.power_w);
+  visit("power_spread_percent", point.power_spread_percent);
+  visit.derived("per_joule", point.per_joule());
+  visit("temperature_c", point.temperature_c);
+  visit("clock_mhz", point.clock_mhz);
+  visit.derived("slowed_by", slowed_by);
+}
 
 struct SweetSpots {
   std::optional<size_t> best_per_watt;  // index of the point with the most work per joule
@@ -46,6 +65,19 @@ struct ClaimVerdict {
   std::optional<lab::Interval> measured;  // rate relative to that at the default limit
   std::string reason;                     // why it could not be judged
 };
+void visit_fields(auto& visit, Is<ClaimVerdict> auto& claim) {
+  const auto measured = [&](double lab::Interval::*bound) {
+    return claim.measured ? std::optional((*claim.measured).*bound) : std::nullopt;
+  };
+  visit.derived("id", "L18");
+  visit("statement", claim.statement);
+  visit("share_of_default_limit", claim.share);
+  visit("verdict", claim.verdict);
+  visit.derived("relative", measured(&lab::Interval::value));
+  visit.derived("relative_low", measured(&lab::Interval::low));
+  visit.derived("relative_high", measured(&lab::Interval::high));
+  visit("reason", claim.reason);
+}
 
 // Claim L18 of data/claims.csv, about a GPU of 450 W, as shares of the default limit: 320 to 350 W are 71 to 78 % and cost 3 to
 // 5 % of the time (judged at 335 W, 74.4 %); 270 W are 60 % and keep 85 % of the speed.

@@ -56,7 +56,7 @@ Result<size_t> cuda_index_of(const gpu::cuda::Cuda& cuda, const std::string& uui
 
 }  // namespace
 
-Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
+Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size, Clock& clock) {
   RIDGE_ASSIGN(gpu::cuda::Cuda cuda, gpu::cuda::Cuda::open());
   RIDGE_ASSIGN(size_t index, cuda_index_of(cuda, uuid));
   const bool halves = cuda.devices()[index].capability >= 70;
@@ -74,8 +74,8 @@ Result<Workload> gemm_on_gpu(const std::string& uuid, int64_t size) {
                                                 std::move(product), gpu::flops(problem)});
   return Workload{fmt::format("{0} matrix multiplications of {1} x {1} by cuBLASLt {2}", halves ? "FP16" : "FP32", size,
                               library.version()),
-                  "FLOP", [gemm](Nanoseconds slice) {
-                    return rate_of(slice, kQueuedProducts * gemm->flops, [&] { return gemm->queue_and_wait(); });
+                  "FLOP", [gemm, &clock](Nanoseconds slice) {
+                    return rate_of(slice, kQueuedProducts * gemm->flops, [&] { return gemm->queue_and_wait(); }, clock);
                   }};
 }
 

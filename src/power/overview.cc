@@ -20,16 +20,6 @@ bool speaks_of_power(std::string_view name) {
                      [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
-const char* kind_name(gpu::SlowdownKind kind) {
-  switch (kind) {
-    case gpu::SlowdownKind::kHarmless: return "harmless";
-    case gpu::SlowdownKind::kPower: return "power";
-    case gpu::SlowdownKind::kThermal: return "thermal";
-    case gpu::SlowdownKind::kHardware: return "hardware";
-  }
-  return "";
-}
-
 Json record_json(const Record* record) {
   if (record == nullptr) return Json();
   Json json = json_of(*record);
@@ -38,28 +28,29 @@ Json record_json(const Record* record) {
 }
 
 Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu, const Record* record) {
-  Json all = json_of(gpu), json = {{"maker", vendor.vendor}, {"library", vendor.library}, {"index", gpu.index}};
-  if (!gpu.failure.empty()) json["failure"] = gpu.failure;
-  gpu::visit_readings(gpu, [&](const char* name, const auto&) {
-    if (speaks_of_power(name)) json[name] = all[name];
+  Json json;
+  FieldWriter visit(json);
+  visit("maker", vendor.vendor);
+  visit("library", vendor.library);
+  visit("index", gpu.index);
+  visit.unless_empty("failure", gpu.failure);
+  gpu::visit_readings(gpu, [&](const char* name, const auto& reading) {
+    if (speaks_of_power(name)) visit(name, reading);
   });
-  if (gpu.slowdown_bits) {
-    json["slowdown"] = Json::array();
-    for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
-      json["slowdown"].push_back(
-          {{"name", slowdown.name}, {"kind", kind_name(slowdown.kind)}, {"meaning", slowdown.meaning}});
-  }
-  json["set_by_ridge"] = record_json(record);
+  if (gpu.slowdown_bits) visit("slowdown", gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)));
+  visit("set_by_ridge", record_json(record));
   return json;
 }
 
 Json cpu_json(const gpu::Reading<State>& cpu, const Record* record) {
-  Json json = {{"set_by_ridge", record_json(record)}};
-  if (!cpu) return json["reason"] = cpu.reason, json;
-  json["power_mw"] = to_json(cpu->power_mw);
-  json["power_limit_mw"] = to_json(cpu->limit_mw);
-  json["power_limit_max_mw"] = to_json(cpu->limit_max_mw);
-  json["energy_mj"] = to_json(cpu->energy_mj);
+  Json json;
+  FieldWriter visit(json);
+  visit("set_by_ridge", record_json(record));
+  if (!cpu) return visit("reason", cpu.reason), json;
+  visit("power_mw", cpu->power_mw);
+  visit("power_limit_mw", cpu->limit_mw);
+  visit("power_limit_max_mw", cpu->limit_max_mw);
+  visit("energy_mj", cpu->energy_mj);
   return json;
 }
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gpu/slowdown.h"
 #include "lab/claim.h"
 #include "measure/interleave.h"
 #include "measure/statistics.h"
@@ -136,23 +134,6 @@ void fill(Sweep& result, Journal& journal, const std::vector<int64_t>& limits,
   result.power_origin = counted ? "energy counter" : "samples of the power";
 }
 
-Json point_json(const CurvePoint& point) {
-  Json slowed = Json::array();
-  for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(point.slowdown_bits)) slowed.push_back(slowdown.name);
-  return {{"limit_w", static_cast<double>(point.limit_mw) / 1000},
-          {"rounds", point.rounds},
-          {"rate_per_s", point.rate},
-          {"relative", point.relative.value},
-          {"relative_low", point.relative.low},
-          {"relative_high", point.relative.high},
-          {"power_w", point.power_w},
-          {"power_spread_percent", point.power_spread_percent},
-          {"per_joule", point.per_joule()},
-          {"temperature_c", point.temperature_c ? Json(*point.temperature_c) : Json()},
-          {"clock_mhz", point.clock_mhz ? Json(*point.clock_mhz) : Json()},
-          {"slowed_by", slowed}};
-}
-
 }  // namespace
 
 Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once, Clock& clock) {
@@ -218,35 +199,6 @@ Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOpt
   if (limits.front() == options.default_limit_mw)
     result.claims = judge_power_claim(claim, result.points, options.default_limit_mw);
   return result;
-}
-
-Json to_json(const Sweep& sweep) {
-  Json points = Json::array(), claims = Json::array();
-  for (const CurvePoint& point : sweep.points) points.push_back(point_json(point));
-  for (const ClaimVerdict& claim : sweep.claims)
-    claims.push_back({{"id", "L18"},
-                      {"statement", claim.statement},
-                      {"share_of_default_limit", claim.share},
-                      {"verdict", lab::verdict_name(claim.verdict)},
-                      {"relative", claim.measured ? Json(claim.measured->value) : Json()},
-                      {"relative_low", claim.measured ? Json(claim.measured->low) : Json()},
-                      {"relative_high", claim.measured ? Json(claim.measured->high) : Json()},
-                      {"reason", claim.reason}});
-  auto limit_at = [&](const std::optional<size_t>& index) {
-    return index ? Json(static_cast<double>(sweep.points[*index].limit_mw) / 1000) : Json();
-  };
-  return {{"device", sweep.device},
-          {"workload", sweep.workload},
-          {"unit", sweep.unit},
-          {"reference_limit_w", static_cast<double>(sweep.reference_limit_mw) / 1000},
-          {"power_origin", sweep.power_origin},
-          {"rounds", sweep.rounds},
-          {"converged", sweep.converged},
-          {"interrupted", sweep.interrupted},
-          {"points", points},
-          {"best_per_watt_w", limit_at(sweep.spots.best_per_watt)},
-          {"within_5_percent_of_peak_w", limit_at(sweep.spots.within)},
-          {"claims", claims}};
 }
 
 }  // namespace ridge::power

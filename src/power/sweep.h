@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/result.h"
 #include "power/curve.h"
 #include "power/power_control.h"
@@ -25,9 +24,8 @@ struct Workload {
   std::function<Result<double>(Nanoseconds slice)> rate;
 };
 
-// Runs `once`, which does `work`, repeatedly for about `slice`: work per second.
-Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once,
-                       Clock& clock = system_clock());
+// Runs `once`, which does so much `work`, again and again for about `slice`: what is done per second.
+Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once, Clock& clock);
 
 struct SweepOptions {
   std::vector<int64_t> limits_mw;  // highest first; at least one
@@ -50,6 +48,23 @@ struct Sweep {
   bool converged = false;  // all relative rates known to 2 %
   bool interrupted = false;
 };
+void visit_fields(auto& visit, Is<Sweep> auto& sweep) {
+  const auto limit_w = [&](const std::optional<size_t>& index) {
+    return index ? std::optional(watts_of(sweep.points[*index].limit_mw)) : std::nullopt;
+  };
+  visit("device", sweep.device);
+  visit("workload", sweep.workload);
+  visit("unit", sweep.unit);
+  visit.derived("reference_limit_w", watts_of(sweep.reference_limit_mw));
+  visit("power_origin", sweep.power_origin);
+  visit("rounds", sweep.rounds);
+  visit("converged", sweep.converged);
+  visit("interrupted", sweep.interrupted);
+  visit("points", sweep.points);
+  visit.derived("best_per_watt_w", limit_w(sweep.spots.best_per_watt));
+  visit.derived("within_5_percent_of_peak_w", limit_w(sweep.spots.within));
+  visit("claims", sweep.claims);
+}
 
 // `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, the reference.
 // Errors: it has no settable limit; one is outside its range.
@@ -59,7 +74,5 @@ Result<SweepOptions> sweep_options(const State& state, const std::string& name, 
 // Error: a limit is refused, the workload fails, the device is lost; interrupted before the first full round.
 Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options,
                     Clock& clock = system_clock());
-
-Json to_json(const Sweep& sweep);
 
 }  // namespace ridge::power

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/half.h"
+
 namespace ridge::precision {
 namespace {
 
@@ -33,29 +35,6 @@ double from_bf16(uint16_t bits) {  // the upper half of an FP32
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-// Rounded to the nearest, ties to even (nearbyint in the default rounding mode).
-uint16_t to_fp16(double value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double size = std::abs(value);
-  if (std::isnan(value)) return 0x7e00;
-  if (size >= 65520) return sign | 0x7c00;  // halfway between the largest value and the next step, and above
-  if (size == 0) return sign;
-  int exponent = std::max(std::ilogb(size), -14);
-  double fraction = std::nearbyint(std::ldexp(size, 10 - exponent));  // 1024 … 2048; less when subnormal
-  if (fraction == 2048) {
-    fraction = 1024;
-    ++exponent;
-  }
-  const int field = fraction < 1024 ? 0 : exponent + 15;
-  return static_cast<uint16_t>(sign | field << 10 | (static_cast<int>(fraction) & 1023));
-}
-
-uint16_t to_bf16(double value) {
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 template <typename T>
 void write_at(std::byte* data, size_t index, T value) {
   std::memcpy(data + index * sizeof(T), &value, sizeof(T));
@@ -65,7 +44,7 @@ void write_floating(DataType type, std::byte* data, size_t index, double value) 
   switch (type) {
     case DataType::kFp64: return write_at(data, index, value);
     case DataType::kFp16: return write_at(data, index, to_fp16(value));
-    case DataType::kBf16: return write_at(data, index, to_bf16(value));
+    case DataType::kBf16: return write_at(data, index, to_bf16(static_cast<float>(value)));
     default: return write_at(data, index, static_cast<float>(value));
   }
 }

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/clock.h"
 #include "cost/operators.h"
 #include "precision/element.h"
 #include "precision/samples.h"
@@ -136,12 +134,12 @@ std::set<std::string> vector_outputs(const model::Graph& graph) {
 }
 
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples, const AnswerOptions& options) {
-  const TimePoint begin = SteadyClock::now();
+  const TimePoint begin = options.clock->now();
   Answers answers;
   answers.outputs = session.signature().outputs;
   for (const Sample& sample : samples) {
     if (options.interrupted && options.interrupted()) return cancelled();
-    const bool late = options.seconds > 0 && to_seconds(SteadyClock::now() - begin) > options.seconds;
+    const bool late = options.seconds > 0 && to_seconds(options.clock->now() - begin) > options.seconds;
     if (late && answers.per_sample.size() >= kLeastSamples) break;
     RIDGE_ASSIGN(const std::vector<engine::Output> outputs, run(session, sample));
     std::vector<Tensor> copies;
@@ -196,17 +194,6 @@ std::string describe(const GuardLimits& limits) {
   return fmt::format(
       "cosine ≥ {:g} for every output and the same top-1 in ≥ {:g} % of the rows of classifier-shaped ones",
       limits.cosine, 100 * limits.top1_agreement);
-}
-
-Json to_json(const GuardLimits& limits) {
-  Json json;
-  if (limits.max_drift) {
-    json["max_drift"] = *limits.max_drift;
-    return json;
-  }
-  json["cosine"] = limits.cosine;
-  json["top1_agreement"] = limits.top1_agreement;
-  return json;
 }
 
 }  // namespace ridge::precision

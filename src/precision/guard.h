@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fields.h"
 #include "base/result.h"
 #include "engine/engine.h"
@@ -32,6 +33,11 @@ struct GuardLimits {
   std::optional<double> max_drift;  // upper limit of the relative L2, instead of both
   std::set<std::string> vectors;    // outputs never judged by top-1, of any shape
 };
+void visit_fields(auto& visit, Is<GuardLimits> auto& limits) {
+  if (limits.max_drift) return visit("max_drift", limits.max_drift);
+  visit("cosine", limits.cosine);
+  visit("top1_agreement", limits.top1_agreement);
+}
 
 // Outputs of the graph produced by Tanh or a normalisation to length or variance (through operators that only move values):
 // their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
@@ -78,6 +84,7 @@ struct Answers {
 struct AnswerOptions {
   double seconds = 0;                 // stop when this much time has passed, two samples at least; 0 = no limit
   std::function<bool()> interrupted;  // polled between samples; may be empty
+  const Clock* clock = &system_clock();
 };
 
 // Runs `session` on the samples. Error: a run that fails; kCancelled.
@@ -97,6 +104,5 @@ bool within(const Deviation& drift, const GuardLimits& limits);
 
 bool is_classifier_shaped(const TensorView& output);
 std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"
-Json to_json(const GuardLimits& limits);
 
 }  // namespace ridge::precision

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/fake_clock.h"
 #include "precision/test_model.h"
 
 namespace ridge::precision {
@@ -133,9 +134,14 @@ TEST(Guard, VectorsAreNotJudgedByTopOne) {
 
 TEST(Guard, TimeEndsTheReferenceAfterTwoSamples) {
   const std::vector<Sample> samples = samples_of(kRows);
-  Function slow([](float x) { return x; });
+  FakeClock clock;
+  Function slow([&clock](float x) {
+    clock.advance(std::chrono::milliseconds(1));
+    return x;
+  });
   AnswerOptions options;
-  options.seconds = 1e-9;
+  options.seconds = 1e-3;
+  options.clock = &clock;
   Result<Answers> answers = answers_of(slow, samples, options);
   ASSERT_TRUE(answers);
   EXPECT_EQ(answers->per_sample.size(), 2u);

@@ -1,16 +1,15 @@
 #include "precision/half.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "base/half.h"
 
 namespace ridge::precision {
 namespace {
 
 constexpr float kStandIn = 0.9F * std::numeric_limits<float>::max();
-constexpr uint32_t kInfinity32 = 0x7F800000;
-constexpr uint32_t kInfinity16 = 0x7C00;
 constexpr float kLargestFp16 = 65504;
 constexpr float kLargestBf16 = 0x1.FEp127F;
 
@@ -21,32 +20,10 @@ uint16_t to_half(float value, Precision precision) {
 bool is_stand_in(float value) { return std::isfinite(value) && std::abs(value) >= kStandIn; }
 
 bool is_infinite(uint16_t half, Precision precision) {
-  return (half & 0x7FFFU) == (precision == Precision::kFp16 ? kInfinity16 : kInfinity32 >> 16);
+  return (half & 0x7FFFU) == (precision == Precision::kFp16 ? 0x7C00U : 0x7F80U);
 }
 
 }  // namespace
-
-uint16_t to_fp16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = bits >> 16 & 0x8000U;
-  const uint32_t magnitude = bits & 0x7FFFFFFFU;
-  if (magnitude > kInfinity32) return static_cast<uint16_t>(sign | 0x7E00U);  // NaN
-  // Below 2^-14 the result is subnormal: a multiple of 2^-24, which nearbyint rounds to.
-  if (magnitude < 0x38800000U) {
-    const float steps = std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24F);
-    return static_cast<uint16_t>(sign | static_cast<uint32_t>(steps));
-  }
-  // The exponent's bias falls from 127 to 15; half of the 13 dropped bits is added, and the last kept bit breaks ties.
-  const uint32_t rounded = magnitude - (112U << 23) + 0x0FFFU + (magnitude >> 13 & 1U);
-  const uint32_t half = std::min(rounded >> 13, kInfinity16);
-  return static_cast<uint16_t>(sign | (magnitude >= kInfinity32 ? kInfinity16 : half));
-}
-
-uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFFU) > kInfinity32) return static_cast<uint16_t>(bits >> 16 | 0x40U);  // NaN stays NaN
-  return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
 
 float largest_half(Precision precision) { return precision == Precision::kFp16 ? kLargestFp16 : kLargestBf16; }
 

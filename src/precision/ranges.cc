@@ -9,7 +9,6 @@
 #include <limits>
 #include <optional>
 
-#include "base/clock.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "precision/element.h"
@@ -229,7 +228,7 @@ std::optional<TensorRange> range_of(const Histogram& histogram, const RangeOptio
 Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec>& inputs,
                             const std::vector<std::string>& tensors, std::span<const Sample> samples,
                             const ObserveOptions& options) {
-  const TimePoint begin = SteadyClock::now();
+  const TimePoint begin = options.clock->now();
   RIDGE_ASSIGN(const Place place, place_for(options));
   const ExposedFile file{fmt::format("{}/exposed-{}.onnx", place.folder, getpid())};
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, open_exposed(plan, inputs, tensors, file.path));
@@ -237,7 +236,7 @@ Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec
   Activations result;
   for (const Sample& sample : samples) {
     if (options.interrupted && options.interrupted()) return Error{Code::kCancelled, "interrupted while calibrating"};
-    if (options.seconds > 0 && result.samples > 0 && to_seconds(SteadyClock::now() - begin) > options.seconds) break;
+    if (options.seconds > 0 && result.samples > 0 && to_seconds(options.clock->now() - begin) > options.seconds) break;
     if (Status ran = run_sample(*session, sample, exposed); !ran) return wrap(ran.error(), "calibrate");
     ++result.samples;
     if (options.progress) options.progress(static_cast<double>(result.samples) / static_cast<double>(samples.size()));

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "plan/plan.h"
 #include "precision/calibration.h"
@@ -49,6 +50,7 @@ struct ObserveOptions {
   std::string folder;                 // for the model with exposed activations; empty: the system's temporary one
   std::function<bool()> interrupted;  // polled between samples; may be empty
   std::function<void(double share)> progress;  // may be empty
+  const Clock* clock = &system_clock();
 };
 
 // Runs `plan` (whose model is FP32 and takes `inputs`) on the samples with `tensors` exposed (precision::calibration_tensors).

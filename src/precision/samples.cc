@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/random.h"
 #include "measure/inputs.h"
 #include "precision/element.h"
 
@@ -70,8 +71,7 @@ Result<Samples> synthetic_samples(const engine::Signature& signature, const std:
   samples.origin = fmt::format("synthetic, seed {}", options.seed);
   const size_t count = options.calibration + options.held_out;
   for (size_t i = 0; i < count; ++i) {
-    // Distant seeds for neighbouring `options.seed`: the multiplier is 2^64 / golden ratio (Knuth, TAOCP 3, 6.4).
-    const uint64_t seed = options.seed * 0x9E3779B97F4A7C15 + i;
+    const uint64_t seed = options.seed * kGoldenGamma + i;  // far apart for neighbouring `options.seed`
     RIDGE_ASSIGN(Sample sample, measure::make_inputs(signature, shapes, graph, seed));
     (i < options.calibration ? samples.calibration : samples.held_out).push_back(std::move(sample));
   }

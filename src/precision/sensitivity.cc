@@ -5,14 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/clock.h"
-
 namespace ridge::precision {
 namespace {
-
-double now_of(const SensitivityOptions& options) {
-  return options.now ? options.now() : to_seconds(SteadyClock::now().time_since_epoch());
-}
 
 Status check_interruption(const SensitivityOptions& options) {
   if (!options.interrupted || !options.interrupted()) return {};
@@ -66,9 +60,9 @@ std::vector<LayerSensitivity> table_of(const std::vector<std::string>& nodes, co
 
 struct Budget {
   const SensitivityOptions& options;
-  double begin;
-  double spent() const { return now_of(options) - begin; }
-  // Whether another `count` attempts fit, each as long as the last.
+  TimePoint begin = options.clock->now();
+  double spent() const { return to_seconds(options.clock->now() - begin); }
+  // Whether another `count` attempts fit, when each takes as long as the last did.
   bool fits(double each, size_t count) const { return spent() + each * static_cast<double>(count) <= options.seconds; }
 };
 
@@ -77,8 +71,8 @@ struct Budget {
 Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std::string>& nodes, const Attempt& attempt,
                                                           const SensitivityOptions& options) {
   if (nodes.empty()) return std::vector<LayerSensitivity>{};
-  const Budget budget{options, now_of(options)};
-  Group first{0, 1, {}};  // shows the time of one attempt
+  const Budget budget{options};
+  Group first{0, 1, {}};  // shows how long one attempt takes
   RIDGE_ASSIGN(first.drift, cost_of(nodes, first, attempt));
   const double each = std::max(budget.spent(), 1e-9);
   const auto affordable = static_cast<size_t>(std::clamp(options.seconds / each - 1, 1.0, 1e6));
@@ -108,7 +102,7 @@ Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std:
 
 Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const Attempt& attempt,
                                 const SensitivityOptions& options) {
-  const Budget budget{options, now_of(options)};
+  const Budget budget{options};
   KeepList best;
   if (table.size() < 2) return best;
   double each = 0;

@@ -39,9 +39,9 @@ void visit_fields(auto& visit, Is<LayerSensitivity> auto& row) {
 
 struct SensitivityOptions {
   double seconds = 60;                // for the table
-  std::function<double()> now;        // [s], monotonic; empty: the system's clock
   std::function<bool()> interrupted;  // may be empty
   std::function<void(double share)> progress;
+  const Clock* clock = &system_clock();
 };
 
 // The table, the most costly layer first. `nodes`: the quantisable ones in topological order. A failed attempt counts as a

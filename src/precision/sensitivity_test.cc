@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/fake_clock.h"
+
 namespace ridge::precision {
 namespace {
 
@@ -13,7 +15,8 @@ struct Layers {
   std::vector<std::string> nodes;
   std::map<std::string, double> error;
   double limit = 0.1;
-  double clock = 0;  // [s]; an attempt takes one
+  FakeClock clock;  // an attempt takes a second
+  const TimePoint begin = clock.now();
   int attempts = 0;
 
   explicit Layers(int count) {
@@ -25,7 +28,7 @@ struct Layers {
   Attempt attempt() {
     return [this](const std::set<std::string>& kept) -> Result<Verdict> {
       ++attempts;
-      clock += 1;
+      clock.advance(std::chrono::seconds(1));
       double sum = 0;
       for (const auto& [node, lost] : error)
         if (!kept.contains(node)) sum += lost * lost;
@@ -38,9 +41,10 @@ struct Layers {
   SensitivityOptions within(double seconds) {
     SensitivityOptions options;
     options.seconds = seconds;
-    options.now = [this] { return clock; };
+    options.clock = &clock;
     return options;
   }
+  double spent() const { return to_seconds(clock.now() - begin); }
 };
 
 TEST(Sensitivity, EveryLayerIsMeasuredAloneWhenThereIsTime) {
@@ -63,7 +67,7 @@ TEST(Sensitivity, CostlyLayerIsFoundInManyByHalving) {
   auto table = measure_sensitivity(layers.nodes, layers.attempt(), layers.within(40));
   ASSERT_TRUE(table);
   ASSERT_EQ(table->size(), 1000u);
-  EXPECT_LE(layers.clock, 41);
+  EXPECT_LE(layers.spent(), 41);
   EXPECT_EQ((*table)[0].node, "n777");
   EXPECT_EQ((*table)[0].together, 1u);
 }
@@ -109,7 +113,7 @@ TEST(Sensitivity, TimeEndsTheSearchWithAListThatHolds) {
   for (int i = 0; i < 60; ++i) layers.error["n" + std::to_string(i)] = 0.2;
   auto table = measure_sensitivity(layers.nodes, layers.attempt(), layers.within(1000));
   ASSERT_TRUE(table);
-  auto list = find_keep_list(*table, layers.attempt(), layers.within(layers.clock - 200 + 8));
+  auto list = find_keep_list(*table, layers.attempt(), layers.within(layers.spent() - 200 + 8));
   ASSERT_TRUE(list);
   EXPECT_TRUE(list->verdict.holds);
   EXPECT_EQ(list->kept.size(), 64u);

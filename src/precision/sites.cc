@@ -52,7 +52,7 @@ class Finder {
     if (wiring.uses_of(tensor) != 1 || wiring.is_fixed(tensor)) return -1;
     const Use use = wiring.uses.at(tensor)[0];
     const onnx::NodeProto& node = model_.node(use.node);
-    const bool clips = node.op_type() == "Relu" || (node.op_type() == "Clip" && bounds_are_constant(node));
+    const bool clips = cost::operator_of("", node.op_type()).is(cost::Trait::kClips) && bounds_are_constant(node);
     return use.slot == 0 && node.domain().empty() && clips ? use.node : -1;
   }
 

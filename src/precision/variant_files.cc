@@ -24,7 +24,7 @@ std::string settings_text(const std::string& name, const VariantOptions& options
       "limits={} sensitivity={} eval={} {} {}",
       RIDGE_VERSION, name, q.per_channel, q.symmetric_activations, q.reduce_range, q.activation_products,
       static_cast<int>(q.weight_form), fmt::join(q.keep_nodes, "|"), fmt::join(q.operators, "|"),
-      dump_json(to_json(options.limits)), static_cast<int>(options.sensitivity),
+      dump_json(json_of(options.limits)), static_cast<int>(options.sensitivity),
       options.evaluation ? options.evaluation->command : "",
       options.evaluation ? options.evaluation->least.value_or(-1) : 0,
       options.evaluation ? options.evaluation->drop.value_or(-1) : 0);

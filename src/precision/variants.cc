@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "precision/convert.h"
@@ -71,9 +70,9 @@ struct VariantBuild {
   const VariantOptions& options;
   const VariantFiles& files;
   Variant& variant;
-  TimePoint begin = SteadyClock::now();
+  TimePoint begin = options.clock->now();
 
-  double left() const { return std::max(0.0, options.seconds - to_seconds(SteadyClock::now() - begin)); }
+  double left() const { return std::max(0.0, options.seconds - to_seconds(options.clock->now() - begin)); }
   void say(const std::string& step, double share) const {
     if (options.progress) options.progress(variant.name + ": " + step, share);
   }
@@ -122,6 +121,7 @@ SensitivityOptions how_long(const VariantBuild& making, double seconds) {
   how.seconds = seconds;
   how.interrupted = making.options.interrupted;
   how.progress = [&making](double share) { making.say("sensitivity of layers", share); };
+  how.clock = making.options.clock;
   return how;
 }
 
@@ -182,6 +182,7 @@ Result<Activations> calibrate(const VariantBuild& making) {
   how.folder = making.options.folder;
   how.interrupted = making.options.interrupted;
   how.progress = [&making](double share) { making.say("calibration", share); };
+  how.clock = making.options.clock;
   plan::Plan plan = basis.plan;
   // The ranges are the model's, independent of the engine.
   plan.engine = engine::first_that(&engine::Engine::gives_any_tensor).name;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -70,6 +71,7 @@ struct VariantOptions {
   double evaluation_reference = 0;              // the command's number for the FP32 model
   std::function<bool()> interrupted;            // polled; may be empty
   std::function<void(const std::string& step, double share)> progress;  // may be empty
+  const Clock* clock = &system_clock();
 };
 
 struct Variant {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 namespace ridge::predict {
 namespace {
@@ -51,17 +50,6 @@ CurvePoint curve_point(const Forecast& forecast) {
   point.memory_bytes = forecast.inference_bytes;
   if (forecast.device_memory_bytes > 0) point.fits = forecast.inference_bytes <= forecast.device_memory_bytes;
   return point;
-}
-
-Json to_json(const CurvePoint& point) {
-  Json json{{"batch", point.batch},
-            {"bound_ms", point.bound_ms},
-            {"limiter", cost::limiter_name(point.limiter)},
-            {"throughput_per_s", point.throughput_per_s},
-            {"memory_bytes", point.memory_bytes}};
-  if (point.fits) json["fits"] = *point.fits;
-  if (point.estimate_ms) json["estimate_ms"] = *point.estimate_ms;
-  return json;
 }
 
 }  // namespace ridge::predict

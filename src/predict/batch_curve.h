@@ -31,9 +31,16 @@ struct CurvePoint {
   std::optional<double> estimate_ms;
   std::optional<double> estimate_slow_ms = {};  // of a device of the catalogue: the far end of the range
 };
+void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
+  visit("batch", point.batch);
+  visit("bound_ms", point.bound_ms);
+  visit("limiter", point.limiter);
+  visit("throughput_per_s", point.throughput_per_s);
+  visit("memory_bytes", point.memory_bytes);
+  visit.unless_empty("fits", point.fits);
+  visit.unless_empty("estimate_ms", point.estimate_ms);
+}
 
 CurvePoint curve_point(const Forecast& forecast);
-
-Json to_json(const CurvePoint& point);
 
 }  // namespace ridge::predict

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
+#include "base/random.h"
+
 namespace ridge::predict {
 
 using zoo::Value;
 
-// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 int64_t Dice::below(int64_t end) {
-  state_ += 0x9E3779B97F4A7C15ULL;
-  uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return static_cast<int64_t>((z ^ (z >> 31)) % static_cast<uint64_t>(std::max<int64_t>(end, 1)));
+  state_ += kGoldenGamma;
+  return static_cast<int64_t>(split_mix(state_) % static_cast<uint64_t>(std::max<int64_t>(end, 1)));
 }
 
 int64_t Dice::between(int64_t low, int64_t high) { return low + below(std::max<int64_t>(high - low + 1, 1)); }

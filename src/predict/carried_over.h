@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "catalogue/catalogue.h"
 #include "cost/costs.h"
 
@@ -14,6 +15,11 @@ namespace ridge::predict {
 struct Range {
   double slow = 0, likely = 0, fast = 0;
 };
+void visit_fields(auto& visit, Is<Range> auto& range) {
+  visit("slow", range.slow);
+  visit("likely", range.likely);
+  visit("fast", range.fast);
+}
 
 struct CarriedOver {
   Range share = {};                        // of the layer-by-layer roofline
@@ -41,6 +47,11 @@ Range predicted_training_ms(const std::vector<cost::Bound>& layers, double nodes
 struct BottleneckShares {
   double compute = 0, memory = 0, start = 0;
 };
+void visit_fields(auto& visit, Is<BottleneckShares> auto& shares) {
+  visit("compute", shares.compute);
+  visit("memory", shares.memory);
+  visit("start", shares.start);
+}
 BottleneckShares held_by(const std::vector<cost::Bound>& layers, const CarriedOver& efficiency);
 
 }  // namespace ridge::predict

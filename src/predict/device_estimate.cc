@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace ridge::predict {
 
@@ -30,20 +29,6 @@ Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, con
         100 * std::max(estimate.ms.slow / estimate.ms.likely - 1, 1 - estimate.ms.fast / estimate.ms.likely);
   }
   return estimate;
-}
-
-Json to_json(const DeviceEstimate& estimate) {
-  const BottleneckShares& held = estimate.held;
-  Json answer{
-      {"basis", "carried over"},
-      {"range_ms", {{"slow", estimate.ms.slow}, {"fast", estimate.ms.fast}}},
-      {"held_percent", {{"compute", 100 * held.compute}, {"memory", 100 * held.memory}, {"start", 100 * held.start}}},
-      {"notes", estimate.evidence},
-      {"kernels", Json::array()}};
-  return Json{{"estimate_ms", estimate.ms.likely},
-              {"estimate_per_s", estimate.throughput_per_s},
-              {"estimate_error_percent", estimate.error_percent},
-              {"estimate", std::move(answer)}};
 }
 
 }  // namespace ridge::predict

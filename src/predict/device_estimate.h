@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 #include "cost/costs.h"
@@ -22,6 +22,25 @@ struct DeviceEstimate {
   BottleneckShares held = {};   // breakdown of the likely time
   std::vector<std::string> evidence = {};
 };
+void visit_fields(auto& visit, Is<DeviceEstimate> auto& estimate) {
+  visit("estimate_ms", estimate.ms.likely);
+  visit("estimate_per_s", estimate.throughput_per_s);
+  visit("estimate_error_percent", estimate.error_percent);
+  visit.object("estimate", [&](auto& how) {
+    how.derived("basis", "carried over");
+    how.object("range_ms", [&](auto& range) {
+      range("slow", estimate.ms.slow);
+      range("fast", estimate.ms.fast);
+    });
+    how.object("held_percent", [&](auto& held) {
+      held.derived("compute", 100 * estimate.held.compute);
+      held.derived("memory", 100 * estimate.held.memory);
+      held.derived("start", 100 * estimate.held.start);
+    });
+    how("notes", estimate.evidence);
+    how.derived("kernels", std::vector<std::string>());
+  });
+}
 
 // `costs` are counted at `precision`, for a run of `rows`. Error (kInvalid): the device has no source for its bandwidth or for
 // a rate at that precision.
@@ -30,8 +49,5 @@ Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, con
 // The same for a GPU in this machine with these limits, some possibly measured; FP32 accumulators.
 Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, const cost::DeviceLimits& limits,
                                    const cost::Costs& costs, Precision precision, int64_t rows);
-
-// {"estimate_ms", "estimate_per_s", "estimate_error_percent", "estimate": {basis, range_ms, held_percent, notes, kernels: []}}
-Json to_json(const DeviceEstimate& estimate);
 
 }  // namespace ridge::predict

@@ -54,7 +54,7 @@ TEST(DeviceEstimate, NeedsARateThatHasASource) {
 }
 
 TEST(DeviceEstimate, JsonHasTheMembersOfACalibratedOneAndItsRange) {
-  Json json = to_json(*estimate_on(one_device(), costs(), Precision::kInt8, 8));
+  Json json = json_of(*estimate_on(one_device(), costs(), Precision::kInt8, 8));
   EXPECT_NEAR(json["estimate_ms"].get<double>(), 0.108, 1e-9);
   EXPECT_EQ(json["estimate"]["basis"], "carried over");
   EXPECT_LT(json["estimate"]["range_ms"]["fast"].get<double>(), json["estimate_ms"].get<double>());

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "engine/parameter.h"
+
 namespace ridge::predict {
 
 namespace {
 
-constexpr const char* kUseTf32 = "which the engine may use without --engine-option cuda.use_tf32=0";
+std::string tf32_condition() {
+  return fmt::format("which the engine may use without --engine-option {}=0", engine::kUseTf32);
+}
 
 // FP32 has the limit of TF32, with its basis.
 void take_tf32(cost::DeviceLimits& limits) {
@@ -35,9 +39,7 @@ Result<cost::DeviceLimits> limits_of(const limits::NvidiaGpu& gpu,
                                      const std::map<std::string, std::string>& engine_options,
                                      cost::Accumulate accumulate) {
   RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(gpu, accumulate));
-  const auto tf32 = engine_options.find("cuda.use_tf32");
-  if (tf32 == engine_options.end() || (tf32->second != "0" && tf32->second != "false" && tf32->second != "False"))
-    allow_tf32(limits);
+  if (engine::is_on(engine_options, engine::kUseTf32, true)) allow_tf32(limits);
   return limits;
 }
 
@@ -46,15 +48,16 @@ void allow_tf32(cost::DeviceLimits& limits) {
   if (std::ranges::find(limits.unknown, Precision::kTf32) != limits.unknown.end()) {
     limits.remarks.push_back({Precision::kFp32, fmt::format("{} has units for TF32 of unknown rate, {}: so FP32 is not "
                                                             "bounded",
-                                                            limits.device, kUseTf32)});
+                                                            limits.device, tf32_condition())});
     std::erase_if(limits.flops_per_s, [](const auto& peak) { return peak.first == Precision::kFp32; });
     limits.unknown.push_back(Precision::kFp32);
     return;
   }
   if (fp32 <= 0 || tf32 <= fp32) return;
   limits.remarks.push_back(
-      {Precision::kFp32, fmt::format("{} multiplies FP32 at {}, and at {} as TF32, {}; the bound takes the second",
-                                     limits.device, format_flops_rate(fp32), format_flops_rate(tf32), kUseTf32)});
+      {Precision::kFp32,
+       fmt::format("{} multiplies FP32 at {}, and at {} as TF32, {}; the bound takes the second", limits.device,
+                   format_flops_rate(fp32), format_flops_rate(tf32), tf32_condition())});
   for (auto& [precision, rate] : limits.flops_per_s)
     if (precision == Precision::kFp32) rate = tf32;
   take_tf32(limits);

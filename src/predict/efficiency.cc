@@ -6,18 +6,14 @@ namespace ridge::predict {
 
 Json to_json(const TimedKernel& timed) {
   Json json = to_json(timed.kernel);
-  json["us"] = timed.us;
-  json["sample"] = timed.sample;
+  FieldWriter visit(json);
+  visit_timing(visit, timed);
   return json;
 }
 
 Status read_json(const Json& json, TimedKernel& timed) {
   RIDGE_TRY(read_json(json, timed.kernel));
-  RIDGE_ASSIGN(timed.us, json_member<double>(json, "us"));
-  RIDGE_ASSIGN(const int64_t sample, json_member<int64_t>(json, "sample"));
-  if (timed.us < 0) return invalid("a calibrated kernel with a negative time");
-  timed.sample = static_cast<int>(sample);
-  return {};
+  return read_fields(json, [&](auto& visit) { visit_timing(visit, timed); });
 }
 
 Json to_json(const Efficiency& efficiency) { return json_of(efficiency); }

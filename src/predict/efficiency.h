@@ -17,6 +17,10 @@ struct TimedKernel {
   int sample = 0;  // index into Calibration::samples
 };
 // A kernel's members and these two.
+void visit_timing(auto& visit, Is<TimedKernel> auto& timed) {
+  visit("us", timed.us, at_least(0));
+  visit("sample", timed.sample);
+}
 Json to_json(const TimedKernel& timed);
 Status read_json(const Json& json, TimedKernel& timed);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cost/costs.h"
@@ -244,26 +243,6 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   estimate.notes = executed.notes;
   add_notes(sources, options, sum, turns, estimate);
   return estimate;
-}
-
-Json to_json(const Estimate& estimate) {
-  Json kernels = Json::array();
-  for (const Estimate::Layer& layer : estimate.layers) {
-    Json kernel{{"name", layer.name}, {"op", layer.op}, {"ms", layer.ms}, {"error_percent", layer.error_percent}};
-    if (!layer.known) kernel["known"] = false;
-    kernels.push_back(std::move(kernel));
-  }
-  return Json{{"estimate_ms", estimate.ms},
-              {"estimate_per_s", estimate.throughput_per_s},
-              {"estimate_error_percent", estimate.error_percent},
-              {"estimate",
-               {{"engine", estimate.engine},
-                {"calibrated_at", estimate.measured_at},
-                {"threads", estimate.threads},
-                {"instances", estimate.instances},
-                {"between_ms", estimate.between_ms},
-                {"notes", estimate.notes},
-                {"kernels", std::move(kernels)}}}};
 }
 
 }  // namespace ridge::predict

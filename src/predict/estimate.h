@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "machine/machine.h"
 #include "model/graph.h"
 #include "predict/efficiency.h"
@@ -43,13 +43,31 @@ struct Estimate {
   std::vector<Layer> layers;       // as executed
   std::vector<std::string> notes;  // sentences on what was extrapolated or guessed
 };
+void visit_fields(auto& visit, Is<Estimate::Layer> auto& layer) {
+  visit("name", layer.name);
+  visit("op", layer.op);
+  visit("ms", layer.ms);
+  visit("error_percent", layer.error_percent);
+  if (!layer.known) visit("known", layer.known);
+}
+void visit_fields(auto& visit, Is<Estimate> auto& estimate) {
+  visit("estimate_ms", estimate.ms);
+  visit("estimate_per_s", estimate.throughput_per_s);
+  visit("estimate_error_percent", estimate.error_percent);
+  visit.object("estimate", [&](auto& how) {
+    how("engine", estimate.engine);
+    how("calibrated_at", estimate.measured_at);
+    how("threads", estimate.threads);
+    how("instances", estimate.instances);
+    how("between_ms", estimate.between_ms);
+    how("notes", estimate.notes);
+    how("kernels", estimate.layers);
+  });
+}
 
 // `graph`: the engine's own (predict/optimised_graph.h); with the model's own graph the figure is rough. `machine` with its
 // limits. Error (kNotFound) if `efficiency` holds no calibration.
 Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficiency, const machine::Machine& machine,
                           const EstimateOptions& options);
-
-// {"estimate_ms", "estimate_per_s", "estimate_error_percent", "estimate": {engine, …, kernels[…]}}
-Json to_json(const Estimate& estimate);
 
 }  // namespace ridge::predict

@@ -147,7 +147,7 @@ TEST(Estimate, WithoutAMeasurementThereIsNone) {
 TEST(Estimate, JsonHasTheContractsFields) {
   Result<Estimate> result = estimate(two_products(), efficiency(), two_threads(), {.threads = 1});
   ASSERT_TRUE(result.ok());
-  const Json json = to_json(*result);
+  const Json json = json_of(*result);
   for (const char* field : {"estimate_ms", "estimate_per_s", "estimate_error_percent"})
     EXPECT_GT(json[field].get<double>(), 0) << field;
   EXPECT_EQ(json["estimate"]["kernels"].size(), 2U);

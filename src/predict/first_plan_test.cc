@@ -91,7 +91,7 @@ TEST(FirstPlan, WithoutMeasuredLimitsHasNoBound) {
 
 TEST(Forecast, HasTheContractsFieldsAndOnlyThoseThatAreKnown) {
   cost::Costs costs = costs_of(8e9);
-  Json json = to_json(predict::forecast("m.onnx", 2, Precision::kFp32, costs, *cost::limits_of(machine(), 4)));
+  Json json = json_of(predict::forecast("m.onnx", 2, Precision::kFp32, costs, *cost::limits_of(machine(), 4)));
   for (const char* field : {"model", "device", "precision", "batch", "flops", "macs", "params", "weight_bytes",
                             "peak_activation_bytes", "memory_bytes", "bound_ms", "limiter", "layers"})
     EXPECT_TRUE(json.contains(field)) << field;

@@ -4,10 +4,9 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "cost/costs.h"
 
 namespace ridge::predict {
@@ -24,6 +23,10 @@ struct Forecast {
     std::optional<double> live_bytes;  // of activations while it runs
     bool has_rule = true;
     bool runs = true;  // false: computed when the model is loaded, or unused
+  };
+  struct Roof {
+    std::string level;  // of memory
+    double bytes_per_s = 0;
   };
   std::string model;
   std::string device, device_kind = "cpu";
@@ -43,15 +46,57 @@ struct Forecast {
   cost::Bound bound;
   double ridge_point = 0;  // [FLOP/byte] of the device at this precision, against DRAM
   double peak_flops_per_s = 0;
-  std::vector<std::pair<std::string, double>> roofs;  // level of memory, [bytes/s]; nearest first, as far as measured
+  std::vector<Roof> roofs;  // nearest first, as far as measured
   std::vector<Layer> layers;
   std::vector<std::string> without_rule;
   std::vector<std::string> notes;
 };
+void visit_fields(auto& visit, Is<Forecast::Layer> auto& layer) {
+  visit("name", layer.name);
+  visit("op", layer.op);
+  visit("flops", layer.flops);
+  visit("bytes", layer.bytes);
+  visit("intensity", layer.intensity);
+  visit("bound_ms", layer.bound_ms);
+  visit("limiter", layer.limiter);
+  visit.unless_empty("live_bytes", layer.live_bytes);
+  if (!layer.has_rule) visit("has_rule", layer.has_rule);
+  if (!layer.runs) visit("runs", layer.runs);
+}
+void visit_fields(auto& visit, Is<Forecast::Roof> auto& roof) {
+  visit("level", roof.level);
+  visit("bytes_per_s", roof.bytes_per_s);
+}
+void visit_fields(auto& visit, Is<Forecast> auto& forecast) {
+  visit("model", forecast.model);
+  visit.object("device", [&](auto& device) {
+    device("name", forecast.device);
+    device("kind", forecast.device_kind);
+    device("origin", forecast.origin);
+    device.or_null("memory_bytes", forecast.device_memory_bytes);
+    device("limits", forecast.limits);
+  });
+  visit("precision", forecast.precision);
+  visit("batch", forecast.batch);
+  visit("threads", forecast.threads);
+  visit("flops", forecast.flops);
+  visit("macs", forecast.macs);
+  visit("bytes", forecast.bytes);
+  visit("compulsory_bytes", forecast.compulsory_bytes);
+  visit("params", forecast.parameters);
+  visit("weight_bytes", forecast.weight_bytes);
+  visit("peak_activation_bytes", forecast.peak_activation_bytes);
+  visit.object("memory_bytes", [&](auto& bytes) { bytes("inference", forecast.inference_bytes); });
+  visit_fields(visit, forecast.bound);
+  visit("ridge_point", forecast.ridge_point);
+  visit("peak_flops_per_s", forecast.peak_flops_per_s);
+  visit("roofs", forecast.roofs);
+  visit("without_rule", forecast.without_rule);
+  visit("notes", forecast.notes);
+  visit("layers", forecast.layers);
+}
 
 Forecast forecast(const std::string& model, int64_t batch, Precision precision, const cost::Costs& costs,
                   const cost::DeviceLimits& limits);
-
-Json to_json(const Forecast& forecast);
 
 }  // namespace ridge::predict

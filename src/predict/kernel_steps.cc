@@ -108,11 +108,10 @@ std::vector<ExecutedKernel> attention(const Kernel& kernel) {
                {batch, heads, queries, value_size}, 1)};
 }
 
-// mlas/lib/qgemm.cpp, qlinearconv.cc: matrix multiplications of the same sizes as in FP32, channels last; depthwise ones walk
-// the image as in FP32.
-std::vector<ExecutedKernel> integer_convolution(const Kernel& kernel, double integer_share) {
+// mlas/lib/qgemm.cpp, qlinearconv.cc: products of the same sizes as in FP32, channels last; depthwise ones walk the image as
+// those in FP32 do.
+std::vector<ExecutedKernel> integer_convolution(const Kernel& kernel, size_t weight, double integer_share) {
   const size_t rank = kernel.inputs.empty() || !kernel.inputs[0].shape ? 0 : kernel.inputs[0].shape->size();
-  const size_t weight = kernel.op == "QLinearConv" && kernel.inputs.size() > 3 ? 3 : 1;
   const Shape *x = whole_shape(kernel.inputs, 0, rank), *y = whole_shape(kernel.outputs, 0, rank);
   const Shape* w = whole_shape(kernel.inputs, weight, rank);
   if (rank < 3 || x == nullptr || y == nullptr || w == nullptr) return {};
@@ -142,6 +141,32 @@ std::vector<ExecutedKernel> integer_product(const Kernel& kernel, size_t right, 
   return {whole};
 }
 
+// Operators that ONNX Runtime computes by the kernels of others.
+struct Composition {
+  std::string_view op;
+  std::vector<ExecutedKernel> (*steps)(const Kernel& kernel);
+};
+constexpr Composition kCompositions[] = {
+    // of ai.onnx
+    {"LSTM", [](const Kernel& kernel) { return recurrent(kernel, 4); }},
+    {"GRU", [](const Kernel& kernel) { return recurrent(kernel, 3); }},
+    {"RNN", [](const Kernel& kernel) { return recurrent(kernel, 1); }},
+    {"ConvTranspose", transposed_convolution},
+    {"Attention", attention},
+};
+
+struct IntegerComposition {
+  std::string_view op;
+  std::vector<ExecutedKernel> (*steps)(const Kernel& kernel, size_t weight, double integer_share);
+  size_t weight = 1;  // its input, where the scales and zero points are inputs too
+};
+constexpr IntegerComposition kIntegerCompositions[] = {
+    // of every domain
+    {"QLinearConv", integer_convolution, 3}, {"ConvInteger", integer_convolution},
+    {"QLinearMatMul", integer_product, 3},   {"QGemm", integer_product, 3},
+    {"MatMulInteger", integer_product},      {"MatMulIntegerToFloat", integer_product},
+};
+
 }  // namespace
 
 double integer_share_of(double fp32_per_s, double int8_per_s) {
@@ -150,17 +175,10 @@ double integer_share_of(double fp32_per_s, double int8_per_s) {
 }
 
 std::vector<ExecutedKernel> steps_of(const Kernel& kernel, double integer_share) {
-  const std::string& op = kernel.op;
-  if (op == "QLinearConv" || op == "ConvInteger") return integer_convolution(kernel, integer_share);
-  if (op == "QLinearMatMul") return integer_product(kernel, kernel.inputs.size() > 3 ? 3 : 1, integer_share);
-  if (op == "MatMulInteger" || op == "MatMulIntegerToFloat" || op == "QGemm")
-    return integer_product(kernel, 1, integer_share);
-  if (!kernel.domain.empty()) return {};
-  if (kernel.op == "LSTM") return recurrent(kernel, 4);
-  if (kernel.op == "GRU") return recurrent(kernel, 3);
-  if (kernel.op == "RNN") return recurrent(kernel, 1);
-  if (kernel.op == "ConvTranspose") return transposed_convolution(kernel);
-  if (kernel.op == "Attention") return attention(kernel);
+  for (const auto& [op, steps, weight] : kIntegerCompositions)
+    if (op == kernel.op) return steps(kernel, kernel.inputs.size() > 3 ? weight : 1, integer_share);
+  for (const auto& [op, steps] : kCompositions)
+    if (op == kernel.op && kernel.domain.empty()) return steps(kernel);
   return {};
 }
 

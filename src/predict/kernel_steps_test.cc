@@ -81,6 +81,10 @@ TEST(KernelSteps, ProductsOfIntegersTakeTheirShareOfTheSameInFp32) {
                                   0.5);
   ASSERT_EQ(depthwise.size(), 1U);
   EXPECT_EQ(depthwise[0].kernel.op, "Conv");
+  const auto gemm = steps_of(
+      kernel("QGemm", {tensor({8, 16}), tensor({}), tensor({}), tensor({16, 4}, true), tensor({}), tensor({})}, {8, 4}),
+      0.5);
+  EXPECT_DOUBLE_EQ(multiply_adds(gemm), 0.5 * 8 * 16 * 4) << "the weights follow the scale and zero point";
 }
 
 }  // namespace

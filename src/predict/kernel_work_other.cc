@@ -1,4 +1,5 @@
-// Every other kernel: its elements, contiguous stretches without a lookup, bytes per level.
+// Every other kernel: elements that it goes through, stretches in which it can go on without looking up, bytes per level.
+#include "cost/operators.h"
 #include "model/domains.h"
 #include "predict/kernel_work_parts.h"
 
@@ -53,42 +54,36 @@ double along_axis(const Kernel& kernel, const Shape& shape, int64_t otherwise) {
   return product(shape, static_cast<size_t>(std::clamp<int64_t>(axis, 0, static_cast<int64_t>(shape.size()))));
 }
 
-// The stretch between two lookups of an index.
-double span_of(const Kernel& kernel) {
-  const Shape *in = known_shape(kernel.inputs, 0), *out = known_shape(kernel.outputs, 0);
-  if (in == nullptr || out == nullptr) return 1;
-  if (kernel.op == "Transpose") return kept_span(*in, attribute_or(kernel, "perm", Shape()));
-  if (kernel.op == "Concat") return along_axis(kernel, *in, 0);
-  if (kernel.op == "Split") return along_axis(kernel, *out, 0);
-  if (kernel.op == "Softmax" || kernel.op == "LogSoftmax") return along_axis(kernel, *in, -1);
-  if (kernel.op == "Gather") return in->empty() ? 1 : product(*in, 1);
-  if (kernel.op.ends_with("Normalization") || kernel.op == "Slice")
-    return out->empty() ? 1 : static_cast<double>(out->back());
-  if (kernel.op.find("Pool") != std::string::npos || kernel.op.starts_with("Reorder"))
-    return out->size() == 4 ? static_cast<double>(std::max<int64_t>((*out)[3], 1)) : 1;
-  double span = product(*out, 0);
+// Elements between two looks at an index, by operator.
+double permuted_span(const Kernel& kernel, const Shape& in, const Shape&) {
+  return kept_span(in, attribute_or(kernel, "perm", Shape()));
+}
+double joined_span(const Kernel& kernel, const Shape& in, const Shape&) { return along_axis(kernel, in, 0); }
+double split_span(const Kernel& kernel, const Shape&, const Shape& out) { return along_axis(kernel, out, 0); }
+double softmax_span(const Kernel& kernel, const Shape& in, const Shape&) { return along_axis(kernel, in, -1); }
+double looked_up_span(const Kernel&, const Shape& in, const Shape&) { return in.empty() ? 1 : product(in, 1); }
+double innermost_span(const Kernel&, const Shape&, const Shape& out) {
+  return out.empty() ? 1 : static_cast<double>(out.back());
+}
+double image_row_span(const Kernel&, const Shape&, const Shape& out) {
+  return out.size() == 4 ? static_cast<double>(std::max<int64_t>(out[3], 1)) : 1;
+}
+double elementwise_span(const Kernel& kernel, const Shape&, const Shape& out) {
+  double span = product(out, 0);
   for (const cost::Operand& operand : kernel.inputs)
-    if (operand.present && operand.shape) span = std::min(span, broadcast_span(*out, *operand.shape));
+    if (operand.present && operand.shape) span = std::min(span, broadcast_span(out, *operand.shape));
   return std::max(span, 1.0);
 }
 
-bool is_arithmetic(const Kernel& kernel) {
-  return !kernel.outputs.empty() &&
-         (kernel.op == "Add" || kernel.op == "Sub" || kernel.op == "Mul" || kernel.op == "Div");
+// Loops of one operator that differ: what its kind is called then.
+std::string_view moves_last(const Kernel&, double span) { return span <= 1 ? " last" : ""; }
+// One operand is broadcast in stretches.
+std::string_view spreads(const Kernel& kernel, double span) {
+  return !kernel.outputs.empty() && span < operand_elements(kernel.outputs[0]) ? " spread" : "";
 }
-
-// Kernels of one operator with different loops: " spread" where one operand is broadcast in stretches.
-std::string kind_of(const Kernel& kernel, double span) {
-  std::string kind = kernel.domain == model::kBlocked ? "blocked " + kernel.op : kernel.op;
-  // Without mean and offset, otherwise the same loop.
-  if (kernel.op == "SimplifiedLayerNormalization" || kernel.op == "RMSNormalization") kind = "LayerNormalization";
-  if (kernel.op == "Transpose" && span <= 1) kind += " last";
-  if (is_arithmetic(kernel) && span < operand_elements(kernel.outputs[0])) kind += " spread";
-  if (kernel.op == "MaxPool" || kernel.op == "AveragePool") {
-    const Shape strides = attribute_or(kernel, "strides", Shape());
-    if (!strides.empty() && strides.back() == 1) kind += " dense";
-  }
-  return kind;
+std::string_view is_dense(const Kernel& kernel, double) {
+  const Shape strides = attribute_or(kernel, "strides", Shape());
+  return !strides.empty() && strides.back() == 1 ? " dense" : "";
 }
 
 double window(const Kernel& kernel) {
@@ -97,20 +92,20 @@ double window(const Kernel& kernel) {
   return taps;
 }
 
-// Operations of scalar loops with branches and address computations, which vectors do not speed up. Per pair of boxes 14, per
-// bilinear sample 8 (docs/methods.md); for indices from profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns per element that
-// NonZero visits, 6 per element scattered, 8 per slice gathered).
-double scalar_operations(const Kernel& kernel) {
-  const double out = kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0]);
-  auto in = [&](size_t i) { return i < kernel.inputs.size() ? operand_elements(kernel.inputs[i]) : 0; };
-  if (kernel.op == "RoiAlign") {
-    const auto ratio = static_cast<double>(std::max<int64_t>(attribute_or<int64_t>(kernel, "sampling_ratio", 0), 0));
-    return 8 * out * (ratio > 0 ? ratio * ratio : 4);
-  }
-  if (kernel.op == "NonZero") return 24 * in(0);
-  if (kernel.op == "ScatterElements") return 12 * in(2);
-  if (kernel.op == "GatherND") return 16 * in(1);
-  if (kernel.op != "NonMaxSuppression") return 0;
+// Operations of loops that look at one value at a time, with branches and addresses between: what no vector helps. Per pair of
+// boxes 14, per bilinear sample 8 (docs/methods.md); for indices as seen in profiles of an AMD EPYC (ONNX Runtime 1.31.1: 12 ns
+// per element that NonZero looks at, 6 per element scattered, 8 per slice gathered).
+double elements_of_input(const Kernel& kernel, size_t i) {
+  return i < kernel.inputs.size() ? operand_elements(kernel.inputs[i]) : 0;
+}
+double samples(const Kernel& kernel) {
+  const auto ratio = static_cast<double>(std::max<int64_t>(attribute_or<int64_t>(kernel, "sampling_ratio", 0), 0));
+  return 8 * (kernel.outputs.empty() ? 0 : operand_elements(kernel.outputs[0])) * (ratio > 0 ? ratio * ratio : 4);
+}
+double looks(const Kernel& kernel) { return 24 * elements_of_input(kernel, 0); }
+double scattered(const Kernel& kernel) { return 12 * elements_of_input(kernel, 2); }
+double gathered(const Kernel& kernel) { return 16 * elements_of_input(kernel, 1); }
+double pairs_of_boxes(const Kernel& kernel) {
   const Shape* scores = known_shape(kernel.inputs, 1);
   if (scores == nullptr || scores->size() != 3 || (*scores)[2] < 1) return 0;
   // Each box meets those kept so far. Without a limit in the file, a tenth is assumed to be kept.
@@ -118,24 +113,83 @@ double scalar_operations(const Kernel& kernel) {
   double kept = 0.1 * boxes;
   if (kernel.inputs.size() > 2 && kernel.inputs[2].values && !kernel.inputs[2].values->empty())
     if (const auto limit = static_cast<double>(kernel.inputs[2].values->front()); limit < boxes) kept = limit;
-  return 14 * in(1) * kept / 2;
+  return 14 * elements_of_input(kernel, 1) * kept / 2;
+}
+
+struct Loop {
+  std::string_view op;
+  double (*span)(const Kernel&, const Shape& in, const Shape& out) = elementwise_span;
+  std::string_view (*variant)(const Kernel&, double span) = nullptr;
+  std::string_view same_as = {};  // operator that runs the same loop
+  bool reads_all = true;          // false: as much as it writes
+  double (*scalar_operations)(const Kernel&) = nullptr;
+  bool scalar_threads = false;  // the scalar operations are shared by all threads
+};
+
+constexpr Loop kLoops[] = {
+    {.op = "Transpose", .span = permuted_span, .variant = moves_last},
+    {.op = "Concat", .span = joined_span},
+    {.op = "Split", .span = split_span},
+    {.op = "Slice", .span = innermost_span, .reads_all = false},
+    {.op = "Gather", .span = looked_up_span, .reads_all = false},
+    {.op = "GatherElements", .reads_all = false},
+    {.op = "GatherBlockQuantized", .reads_all = false},
+    {.op = "GatherND", .reads_all = false, .scalar_operations = gathered},
+    {.op = "ScatterElements", .scalar_operations = scattered},
+    {.op = "NonZero", .scalar_operations = looks},
+    {.op = "NonMaxSuppression", .scalar_operations = pairs_of_boxes},
+    {.op = "RoiAlign", .scalar_operations = samples, .scalar_threads = true},
+    {.op = "Softmax", .span = softmax_span},
+    {.op = "LogSoftmax", .span = softmax_span},
+    // Without mean and offset, otherwise the same loop.
+    {.op = "SimplifiedLayerNormalization", .span = innermost_span, .same_as = "LayerNormalization"},
+    {.op = "RMSNormalization", .span = innermost_span, .same_as = "LayerNormalization"},
+    {.op = "MaxPool", .span = image_row_span, .variant = is_dense},
+    {.op = "AveragePool", .span = image_row_span, .variant = is_dense},
+    {.op = "ReorderInput", .span = image_row_span},
+    {.op = "ReorderOutput", .span = image_row_span},
+    {.op = "Add", .variant = spreads},
+    {.op = "Sub", .variant = spreads},
+    {.op = "Mul", .variant = spreads},
+    {.op = "Div", .variant = spreads},
+};
+
+// Of an operator without a row: as its traits say.
+Loop loop_of(const Kernel& kernel) {
+  for (const Loop& loop : kLoops)
+    if (loop.op == kernel.op) return loop;
+  const cost::Operator& row = cost::operator_of(kernel.domain, kernel.op);
+  if (row.is(cost::Trait::kNormalises)) return {.op = kernel.op, .span = innermost_span};
+  return {.op = kernel.op, .span = row.kernel == cost::KernelFamily::kPooling ? image_row_span : elementwise_span};
+}
+
+double span_of(const Kernel& kernel, const Loop& loop) {
+  const Shape *in = known_shape(kernel.inputs, 0), *out = known_shape(kernel.outputs, 0);
+  return in == nullptr || out == nullptr ? 1 : loop.span(kernel, *in, *out);
+}
+
+std::string kind_of(const Kernel& kernel, const Loop& loop, double span) {
+  std::string kind = kernel.domain == model::kBlocked ? "blocked " : "";
+  kind += loop.same_as.empty() ? loop.op : loop.same_as;
+  if (loop.variant != nullptr) kind += loop.variant(kernel, span);
+  return kind;
 }
 
 }  // namespace
 
 KernelWork other_work(const Kernel& kernel, const KernelDevice& device) {
-  const bool reads_all = !kernel.op.starts_with("Gather") && kernel.op != "Slice";
+  const Loop loop = loop_of(kernel);
   const double written = most_elements(kernel.outputs);
-  const double elements = reads_all ? std::max(written, most_elements(kernel.inputs)) : written;
+  const double elements = loop.reads_all ? std::max(written, most_elements(kernel.inputs)) : written;
   double moved = 0;
   for (const cost::Operand& operand : kernel.outputs) moved += operand_bytes(operand);
-  if (reads_all)
+  if (loop.reads_all)
     for (const cost::Operand& operand : kernel.inputs) moved += operand_bytes(operand);
   else
     moved *= 2;
-  const double span = span_of(kernel), threads = device.threads;
+  const double span = span_of(kernel, loop), threads = device.threads;
   KernelWork work;
-  work.kind = kind_of(kernel, span);
+  work.kind = kind_of(kernel, loop, span);
   if (is_view(kernel)) return work;
   work.terms.push_back({"elements", elements * 1e-3 / threads});
   work.terms.push_back({"spans", elements / std::max(span, 1.0) * 1e-2 / threads});
@@ -145,11 +199,12 @@ KernelWork other_work(const Kernel& kernel, const KernelDevice& device) {
                                      device.far_shared_bytes_per_s)});
   work.terms.push_back(
       {"memory", us_of(moved * share_beyond(moved, device.far_capacity_bytes * kUsableFar), device.dram_bytes_per_s)});
-  // Two a cycle; flops_per_s assumes two multiply-adds of whole vectors a cycle.
-  if (const double operations = scalar_operations(kernel); operations > 0) {
+  // Two a cycle, of the flops_per_s that two multiply-adds of whole vectors a cycle make.
+  if (const double operations = loop.scalar_operations != nullptr ? loop.scalar_operations(kernel) : 0;
+      operations > 0) {
     const double lanes = static_cast<double>(std::max<int64_t>(device.block, 4));
-    const bool alone = kernel.op != "RoiAlign";  // the others use one thread
-    work.terms.push_back({"scalar", operations * 2 * lanes / device.flops_per_s * 1e6 / (alone ? 1 : threads)});
+    work.terms.push_back(
+        {"scalar", operations * 2 * lanes / device.flops_per_s * 1e6 / (loop.scalar_threads ? threads : 1)});
   }
   work.place = {log_of(elements), log_of(span)};
   return work;

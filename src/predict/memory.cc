@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -97,9 +96,9 @@ double stored_bytes(const model::Graph& graph) {
 // The windows of one image and group, for a convolution in plain layout (im2col): whole if there are more filters than
 // positions, else in negligible pieces (mlas/lib/convolve.cpp, MlasConvPrepare; conv_transpose.cc).
 double windows_bytes(const model::Graph& graph, const model::Node& node) {
-  const bool transposed = node.op == "ConvTranspose";
-  const bool convolves = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
-  if ((!convolves && !transposed) || node.domain == model::kBlocked) return 0;
+  const cost::KernelFamily kernel = cost::operator_of(node.domain, node.op).kernel;
+  const bool transposed = kernel == cost::KernelFamily::kTransposedConvolution;
+  if ((kernel != cost::KernelFamily::kConvolution && !transposed) || node.domain == model::kBlocked) return 0;
   const model::TensorInfo *x = tensor_at(graph, node, 0), *w = tensor_at(graph, node, 1);
   if (x == nullptr || w == nullptr || !w->shape || node.outputs.empty() || node.outputs[0] < 0) return 0;
   const std::optional<Shape>& places =
@@ -193,23 +192,6 @@ int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes) {
   double each = one.resident - one.runtime;
   if (each <= 0) return 1;
   return 1 + static_cast<int64_t>((limit_bytes - one.peak) / each);
-}
-
-Json to_json(const InferenceMemory& memory) {
-  return Json{{"runtime", memory.runtime},
-              {"weights", memory.weights},
-              {"activations", memory.activations},
-              {"workspace", memory.workspace},
-              {"inputs", memory.inputs},
-              {"arena_slack", memory.arena_slack},
-              {"retained", memory.retained},
-              {"resident", memory.resident},
-              {"loading_peak", memory.loading_peak},
-              {"peak", memory.peak},
-              {"peak_low", memory.peak_low},
-              {"peak_high", memory.peak_high},
-              {"known", memory.known},
-              {"graph", memory.of_engine_graph ? "engine" : "file"}};
 }
 
 }  // namespace ridge::predict

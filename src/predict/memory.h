@@ -9,7 +9,7 @@
 #include <functional>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "model/graph.h"
 
 namespace ridge::predict {
@@ -36,6 +36,22 @@ struct InferenceMemory {
   bool known = true;                   // false: some shapes are unknown; the figures are a lower bound
   bool of_engine_graph = false;        // false: from the file's own graph
 };
+void visit_fields(auto& visit, Is<InferenceMemory> auto& memory) {
+  visit("runtime", memory.runtime);
+  visit("weights", memory.weights);
+  visit("activations", memory.activations);
+  visit("workspace", memory.workspace);
+  visit("inputs", memory.inputs);
+  visit("arena_slack", memory.arena_slack);
+  visit("retained", memory.retained);
+  visit("resident", memory.resident);
+  visit("loading_peak", memory.loading_peak);
+  visit("peak", memory.peak);
+  visit("peak_low", memory.peak_low);
+  visit("peak_high", memory.peak_high);
+  visit("known", memory.known);
+  visit.derived("graph", memory.of_engine_graph ? "engine" : "file");
+}
 
 // `graph`: as read; `optimised`: the engine's version, or null.
 InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised);
@@ -53,7 +69,5 @@ int64_t largest_batch(const std::function<double(int64_t batch)>& peak_bytes, do
 // The number of instances that fit (sessions of one process, opened in sequence): the first brings the runtime, each further
 // one adds its weights, its arena and the leftovers of loading; while the last one loads, the others exist.
 int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes);
-
-Json to_json(const InferenceMemory& memory);
 
 }  // namespace ridge::predict

@@ -31,8 +31,7 @@ class Predictor {
   KernelTime time_of(const Kernel& kernel, double footprint_bytes, const KernelDevice& device) const;
 
   const KernelDevice& device() const { return device_; }
-  double profile_us() const { return profile_us_; }    // the profile's clock cost per kernel
-  double dispatch_us() const { return dispatch_us_; }  // a run's time per kernel beside the kernels
+  double dispatch_us() const { return dispatch_us_; }  // what a run takes per kernel beside the kernels
 
  private:
   struct Neighbour {
@@ -60,8 +59,8 @@ class Predictor {
 
   KernelDevice device_;
   std::map<std::string, Fit> fits_;
-  Fit general_;  // for kinds without examples
-  double profile_us_ = 0;
+  Fit general_;            // for kinds without examples
+  double profile_us_ = 0;  // what looking at the clock adds to a kernel in a profile
   double dispatch_us_ = 0;
 };
 

@@ -40,7 +40,7 @@ const Calibration* nearest(const Efficiency& efficiency, int threads) {
 }
 
 Result<std::vector<Reference>> open_references(const Calibration& calibration, const std::string& library,
-                                               const std::string& folder) {
+                                               const std::string& folder, Clock& clock) {
   std::vector<CalibrationSample> samples = calibration.samples;
   std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) {
     return std::abs(std::log(a.run_us / kReferenceUs)) < std::abs(std::log(b.run_us / kReferenceUs));
@@ -56,7 +56,7 @@ Result<std::vector<Reference>> open_references(const Calibration& calibration, c
     RIDGE_ASSIGN(ReadyModel ready, prepare(*found->second, folder + "/" + std::to_string(references.size())));
     plan::Plan plan = calibration_plan(library, ready.path, calibration.threads);
     plan.shapes = ready.shapes;
-    RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1));
+    RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &ready.graph, 1, 1, clock));
     references.push_back({sample.run_us, std::move(runner)});
   }
   return references;
@@ -83,8 +83,9 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
   if (calibration == nullptr)
     return Error{Code::kNotFound, "the machine is not calibrated, so there is no estimate to verify"};
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
-  RIDGE_ASSIGN(std::vector<Reference> references, open_references(*calibration, plan.engine_library, folder.path()));
-  RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &graph, 1));
+  RIDGE_ASSIGN(std::vector<Reference> references,
+               open_references(*calibration, plan.engine_library, folder.path(), *options.clock));
+  RIDGE_ASSIGN(measure::Runner runner, measure::Runner::open(plan, &graph, 1, 1, *options.clock));
   std::vector<double> us;
   const Nanoseconds slice = options.max_time / kRounds;
   std::vector<measure::Arm> arms = {arm_of("the model", runner, slice * 7 / 10, *options.clock, us)};

@@ -10,7 +10,6 @@
 #include "engine/engines.h"
 #include "engine/parameter.h"
 #include "model_config.pb.h"
-#include "serve/gpu_accelerators.h"
 #include "serve/instance_groups.h"
 #include "serve/settings_from_config.h"
 
@@ -18,26 +17,12 @@ namespace ridge::serve {
 namespace {
 
 using engine::Parameter;
+using engine::read_flag;
+using engine::read_spin;
 using engine::read_threads;
 using engine::wrong_value;
 using plan::GraphLevel;
 using plan::Plan;
-using plan::Spin;
-
-Status read_flag(const std::string& value, bool& flag) {
-  if (value != "0" && value != "1" && value != "true" && value != "false" && value != "on" && value != "off")
-    return wrong_value(value, "one of 0, 1, true, false, on, off");
-  flag = value == "1" || value == "true" || value == "on";
-  return {};
-}
-
-Status read_spin(const std::string& value, Spin& spin) {
-  if (value == "default") return spin = Spin::kDefault, ok_status();
-  bool on = false;
-  RIDGE_TRY(read_flag(value, on));
-  spin = on ? Spin::kOn : Spin::kOff;
-  return {};
-}
 
 Status read_graph_level(const std::string& value, GraphLevel& level) {
   constexpr std::array<std::pair<std::string_view, GraphLevel>, 4> kLevels = {{{"off", GraphLevel::kOff},
@@ -49,13 +34,6 @@ Status read_graph_level(const std::string& value, GraphLevel& level) {
   return wrong_value(value, "one of off, basic, extended, all");
 }
 
-// ONNX Runtime runs independent operators in parallel only in parallel mode; the Plan expresses it by more than one thread.
-Status read_execution_mode(const std::string& value, Plan& plan) {
-  if (value != "0" && value != "1") return wrong_value(value, "0 (one operator after the other) or 1 (parallel)");
-  if (value == "1") plan.inter_op_threads = std::max(2, plan.inter_op_threads);
-  return {};
-}
-
 Status read_precision(const std::string& value, Plan& plan) {
   RIDGE_ASSIGN(plan.precision, precision_from_name(value));
   return {};
@@ -65,16 +43,8 @@ Status check_on_or_off(const std::string& value, Plan&) {
   return value == "on" || value == "off" ? ok_status() : wrong_value(value, "on or off");
 }
 
-// Triton's ONNX Runtime backend's names first; ridge's own begin with "ridge_".
+// Of every engine.
 const std::array kEngineParameters = {
-    Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
-    Parameter{"inter_op_thread_count",
-              [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
-    Parameter{"execution_mode", read_execution_mode},
-    Parameter{"enable_mem_arena", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_arena); }},
-    Parameter{"enable_mem_pattern", [](const std::string& v, Plan& p) { return read_flag(v, p.memory_pattern); }},
-    Parameter{"intra_op_allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
-    Parameter{"session.intra_op.allow_spinning", [](const std::string& v, Plan& p) { return read_spin(v, p.spin); }},
     Parameter{"ridge_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
     Parameter{"ridge_inter_op_threads",
               [](const std::string& v, Plan& p) { return read_threads(v, p.inter_op_threads); }},
@@ -88,38 +58,46 @@ const std::array kEngineParameters = {
     Parameter{"ridge_spread", check_on_or_off},
 };
 
-// Session options of the engine, passed on unchanged.
-constexpr std::string_view kOption = "ridge_option_";  // the same with any name
-constexpr std::array<std::string_view, 5> kEngineOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
+constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is
 
-bool is_engine_option(std::string_view key) {
-  return std::any_of(kEngineOptions.begin(), kEngineOptions.end(),
-                     [&](std::string_view start) { return key.starts_with(start); });
-}
-
-// Of the engine's backend, or of all; false: neither.
+// Of every engine, of the engine's backend, or of the usual engine's, whose names every backend here understands; false: none of these.
 Result<bool> read_known_parameter(const std::string& key, const std::string& value, Plan& plan) {
-  if (const engine::Engine& engine = engine::named(plan.engine); engine.read_parameter != nullptr) {
-    RIDGE_ASSIGN(const bool own, engine.read_parameter(key, value, plan));
+  if (const Parameter* parameter = engine::find_parameter(kEngineParameters, key)) {
+    RIDGE_TRY(parameter->read(value, plan));
+    return true;
+  }
+  for (const engine::Engine* engine : {&engine::named(plan.engine), &engine::known().front()}) {
+    if (engine->read_parameter == nullptr) continue;
+    RIDGE_ASSIGN(const bool own, engine->read_parameter(key, value, plan));
     if (own) return true;
   }
-  const Parameter* parameter = engine::find_parameter(kEngineParameters, key);
-  if (parameter != nullptr) RIDGE_TRY(parameter->read(value, plan));
-  return parameter != nullptr;
+  return false;
 }
 
 Status read_parameter(const std::string& key, const std::string& value, Plan& plan) {
   Result<bool> done = read_known_parameter(key, value, plan);
   if (!done) return wrap(std::move(done).error(), fmt::format("parameter '{}'", key));
   if (*done) return {};
-  if (is_cuda_parameter(key)) return plan.device == "cpu" ? ok_status() : read_cuda_parameter(key, value, plan);
   if (key.starts_with(kOption))
     plan.options[key.substr(kOption.size())] = value;
-  else if (is_engine_option(key))
-    plan.options[key] = value;
   else if (key.starts_with("ridge_"))
     log::warning("{}: parameter '{}' is not known to ridge and has no effect", plan.model, key);
   return {};
+}
+
+// The accelerators of the GPUs, as far as the engine has any.
+Status read_accelerators(const inference::ModelConfig& config, Plan& plan) {
+  const engine::Engine& engine = engine::named(plan.engine);
+  if (engine.read_accelerators == nullptr) return {};
+  std::vector<engine::Accelerator> accelerators;
+  for (const auto& one : config.optimization().execution_accelerators().gpu_execution_accelerator())
+    accelerators.push_back({one.name(), {one.parameters().begin(), one.parameters().end()}});
+  const auto& preferred = config.dynamic_batching().preferred_batch_size();
+  engine::ServedShapes shapes{{}, config.max_batch_size(), config.max_batch_size()};
+  if (!preferred.empty()) shapes.usual_rows = *std::max_element(preferred.begin(), preferred.end());
+  for (const auto& input : config.input())
+    shapes.inputs.push_back({input.name(), DataType::kInvalid, {input.dims().begin(), input.dims().end()}});
+  return engine.read_accelerators(accelerators, shapes, plan);
 }
 
 // Levels of Triton's ONNX Runtime backend: -1 basic, 1 extended, 2 off; 0 = not set = all.
@@ -159,7 +137,7 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   plan.device = plan::device_name(device);
   if (plan::is_nvidia(device)) {
     plan.threads = 1;
-    RIDGE_TRY(read_gpu_accelerators(config, plan));
+    RIDGE_TRY(read_accelerators(config, plan));
   }
   RIDGE_TRY(read_graph_optimisation(config, plan));
   for (const auto& [key, parameter] : config.parameters())

@@ -343,6 +343,7 @@ TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
   EXPECT_EQ(plan->options,
             (std::map<std::string, std::string>{{"PERFORMANCE_HINT", "THROUGHPUT"}, {"CACHE_DIR", "/c"}}));
   EXPECT_EQ(plan_from(parameter("HINT_BF16", "YES"))->precision, Precision::kFp32) << "another backend's parameter";
+  EXPECT_EQ(plan_from(openvino + parameter("intra_op_thread_count", "2"))->threads, 2) << "known to every backend";
   EXPECT_EQ(plan_from(openvino + parameter("TARGET_DEVICE", "GPU"))->device, "gpu:0");
   EXPECT_EQ(plan_from(openvino + parameter("TARGET_DEVICE", "GPU.1"))->device, "gpu:1");
   for (const auto& [key, value] : std::map<std::string, std::string>{{"INFERENCE_NUM_THREADS", "many"},

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/units.h"
@@ -97,33 +96,6 @@ Capacity best_capacity(const Load& load, const std::vector<Service>& services, i
   for (size_t i = 1; i < services.size(); ++i)
     if (Capacity next = capacity(load, services[i], instances_per_machine); rank(next) < rank(best)) best = next;
   return best;
-}
-
-Json to_json(const Load& load) {
-  return {{"rows_per_s", load.rows_per_s},
-          {"p99_ms", load.p99_ms ? Json(*load.p99_ms) : Json()},
-          {"most_utilisation", load.most_utilisation}};
-}
-
-Json to_json(const Capacity& c) {
-  Json json{{"met", c.met},
-            {"batch", c.service.batch},
-            {"service_ms", c.service.ms},
-            {"basis", c.service.basis},
-            {"idle_ms", c.idle_ms}};
-  if (!c.met) {
-    json["reason"] = c.reason;
-    return json;
-  }
-  json.update({{"instances", c.instances},
-               {"instances_per_machine", c.instances_per_machine},
-               {"machines", c.machines},
-               {"utilisation", c.utilisation},
-               {"fill_ms", c.fill_ms},
-               {"mean_wait_ms", c.mean_wait_ms},
-               {"p99_wait_ms", c.p99_wait_ms},
-               {"p99_ms", c.p99_ms}});
-  return json;
 }
 
 }  // namespace ridge::sizing

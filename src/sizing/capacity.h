@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 
 namespace ridge::sizing {
 
@@ -20,6 +20,11 @@ struct Load {
   std::optional<double> p99_ms;   // goal on the time in the system; absent: only sufficient throughput
   double most_utilisation = 0.8;  // of the instances, whatever the goal: headroom for bursts
 };
+void visit_fields(auto& visit, Is<Load> auto& load) {
+  visit("rows_per_s", load.rows_per_s);
+  visit("p99_ms", load.p99_ms);
+  visit("most_utilisation", load.most_utilisation);
+}
 
 // One way to run: the time of so many rows on one instance.
 struct Service {
@@ -27,6 +32,11 @@ struct Service {
   double ms = 0;
   std::string basis;  // "bound", "estimate", "measured", "given"
 };
+void visit_fields(auto& visit, Is<Service> auto& service) {
+  visit("batch", service.batch);
+  visit("service_ms", service.ms);
+  visit("basis", service.basis);
+}
 
 struct Capacity {
   Service service;
@@ -42,6 +52,20 @@ struct Capacity {
   int64_t machines = 0;
   std::string reason;  // why it is not met
 };
+void visit_fields(auto& visit, Is<Capacity> auto& capacity) {
+  visit("met", capacity.met);
+  visit_fields(visit, capacity.service);
+  visit("idle_ms", capacity.idle_ms);
+  if (!capacity.met) return visit("reason", capacity.reason);
+  visit("instances", capacity.instances);
+  visit("instances_per_machine", capacity.instances_per_machine);
+  visit("machines", capacity.machines);
+  visit("utilisation", capacity.utilisation);
+  visit("fill_ms", capacity.fill_ms);
+  visit("mean_wait_ms", capacity.mean_wait_ms);
+  visit("p99_wait_ms", capacity.p99_wait_ms);
+  visit("p99_ms", capacity.p99_ms);
+}
 
 // The result of exactly that many instances under the load; `reason` stays empty.
 Capacity with_instances(const Load& load, const Service& service, int64_t instances);
@@ -52,8 +76,5 @@ Capacity capacity(const Load& load, const Service& service, int64_t instances_pe
 // Of several ways to run, the one that meets the load with the fewest machines, then instances, then the lowest p99; if none
 // does, the one with the lowest idle time. `services` is not empty.
 Capacity best_capacity(const Load& load, const std::vector<Service>& services, int64_t instances_per_machine);
-
-Json to_json(const Load& load);
-Json to_json(const Capacity& capacity);
 
 }  // namespace ridge::sizing

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace ridge::sizing {
 namespace {
@@ -81,6 +82,16 @@ TEST(BestCapacity, ChoosesTheBatchThatNeedsTheFewestMachines) {
   Capacity none = best_capacity(load_of(1000, 5.0), services, 1);
   EXPECT_FALSE(none.met);
   EXPECT_EQ(none.service.batch, 1);
+}
+
+TEST(Capacity, OfALoadThatCannotBeMetTheJsonHasTheReasonAndNoInstances) {
+  const Json met = json_of(capacity(load_of(100), {1, 20, "given"}, 2));
+  EXPECT_EQ(met["instances"], 3);
+  EXPECT_FALSE(met.contains("reason"));
+  const Json not_met = json_of(capacity(load_of(100, 15), {1, 20, "given"}, 2));
+  EXPECT_EQ(not_met["service_ms"], 20);
+  EXPECT_TRUE(not_met.contains("reason"));
+  EXPECT_FALSE(not_met.contains("instances"));
 }
 
 }  // namespace

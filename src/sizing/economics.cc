@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace ridge::sizing {
 namespace {
@@ -52,25 +51,6 @@ void compare(Economics& e) {
                         std::ceil(months), years);
 }
 
-Json to_json(const Assumption& assumption) {
-  return {{"value", assumption.value},
-          {"unit", assumption.unit},
-          {"origin", origin_name(assumption.origin)},
-          {"source", assumption.source}};
-}
-
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-Json inputs_json(const EconomicInputs& in) {
-  Json json = Json::object();
-  for (const Assumption* assumption : {&in.power_w, &in.load_factor, &in.idle_factor, &in.pue, &in.kwh_usd, &in.years,
-                                       &in.utilisation, &in.staff_share, &in.rented_share})
-    json[assumption->name] = to_json(*assumption);
-  if (in.price_usd) json[in.price_usd->name] = to_json(*in.price_usd);
-  if (in.hour_usd) json[in.hour_usd->name] = to_json(*in.hour_usd);
-  return json;
-}
-
 }  // namespace
 
 Economics economics(const EconomicInputs& inputs) {
@@ -85,22 +65,6 @@ Economics economics(const EconomicInputs& inputs) {
   if (inputs.hour_usd) rent(inputs.hour_usd->value, e);
   if (inputs.price_usd && inputs.hour_usd) compare(e);
   return e;
-}
-
-Json to_json(const Economics& e) {
-  return Json{{"rows_per_s", e.rows_per_s},
-              {"joules_per_row", e.joules_per_row},
-              {"kwh_per_million", e.kwh_per_million},
-              {"electricity_usd_per_hour", e.electricity_usd_per_hour},
-              {"depreciation_usd_per_hour", e.depreciation_usd_per_hour},
-              {"staff_usd_per_hour", e.staff_usd_per_hour},
-              {"owning_usd_per_hour", optional_json(e.owning_usd_per_hour)},
-              {"owning_usd_per_million", optional_json(e.owning_usd_per_million)},
-              {"renting_usd_per_hour", optional_json(e.renting_usd_per_hour)},
-              {"renting_usd_per_million", optional_json(e.renting_usd_per_million)},
-              {"break_even_months", optional_json(e.break_even_months)},
-              {"verdict", e.verdict},
-              {"inputs", inputs_json(e.inputs)}};
 }
 
 }  // namespace ridge::sizing

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 
 namespace ridge::sizing {
@@ -28,6 +28,12 @@ struct Assumption {
   Origin origin = Origin::kAssumed;
   std::string source;  // "datasheet of …", "--kwh-usd"
 };
+void visit_fields(auto& visit, Is<Assumption> auto& assumption) {
+  visit("value", assumption.value);
+  visit("unit", assumption.unit);
+  visit("origin", assumption.origin);
+  visit("source", assumption.source);
+}
 
 struct EconomicInputs {
   Assumption power_w;      // of the device under full load
@@ -44,6 +50,14 @@ struct EconomicInputs {
   double batch_ms = 0;                  // time of one run
   double batch = 1;                     // rows of it
 };
+// By their own names.
+void visit_fields(auto& visit, Is<EconomicInputs> auto& in) {
+  for (auto* each : {&in.power_w, &in.load_factor, &in.idle_factor, &in.pue, &in.kwh_usd, &in.years, &in.utilisation,
+                     &in.staff_share, &in.rented_share})
+    visit(each->name.c_str(), *each);
+  for (auto* each : {&in.price_usd, &in.hour_usd})
+    if (*each) visit((*each)->name.c_str(), **each);
+}
 
 struct Economics {
   EconomicInputs inputs;
@@ -58,10 +72,23 @@ struct Economics {
   std::optional<double> break_even_months;  // absent: not both prices, or never
   std::string verdict;                      // one sentence; empty if only one of the two is known
 };
+void visit_fields(auto& visit, Is<Economics> auto& e) {
+  visit("rows_per_s", e.rows_per_s);
+  visit("joules_per_row", e.joules_per_row);
+  visit("kwh_per_million", e.kwh_per_million);
+  visit("electricity_usd_per_hour", e.electricity_usd_per_hour);
+  visit("depreciation_usd_per_hour", e.depreciation_usd_per_hour);
+  visit("staff_usd_per_hour", e.staff_usd_per_hour);
+  visit("owning_usd_per_hour", e.owning_usd_per_hour);
+  visit("owning_usd_per_million", e.owning_usd_per_million);
+  visit("renting_usd_per_hour", e.renting_usd_per_hour);
+  visit("renting_usd_per_million", e.renting_usd_per_million);
+  visit("break_even_months", e.break_even_months);
+  visit("verdict", e.verdict);
+  visit("inputs", e.inputs);
+}
 
 // Times and shares are above 0.
 Economics economics(const EconomicInputs& inputs);
-
-Json to_json(const Economics& economics);
 
 }  // namespace ridge::sizing

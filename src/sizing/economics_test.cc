@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace ridge::sizing {
 namespace {
@@ -77,6 +78,17 @@ TEST(Economics, APriceThatIsNotKnownIsNotZero) {
   EXPECT_TRUE(e.renting_usd_per_hour.has_value());
   EXPECT_FALSE(e.break_even_months.has_value());
   EXPECT_EQ(e.verdict, "");
+}
+
+TEST(Economics, TheJsonHasInputsByTheirNamesAndNullForWhatIsNotKnown) {
+  EconomicInputs in = t4();
+  in.price_usd.reset();
+  const Json json = json_of(economics(in));
+  EXPECT_EQ(json["inputs"]["kwh"]["value"], 0.2);
+  EXPECT_EQ(json["inputs"]["hour"]["origin"], "assumed");
+  EXPECT_FALSE(json["inputs"].contains("price"));
+  EXPECT_TRUE(json["owning_usd_per_hour"].is_null());
+  EXPECT_EQ(json["renting_usd_per_hour"], 0.5);
 }
 
 }  // namespace

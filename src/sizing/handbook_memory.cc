@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/units.h"
 #include "cost/operators.h"
@@ -67,7 +66,7 @@ void note_activations(const TrainingProfile& profile, double per_row, std::vecto
 std::optional<TransformerSizes> transformer_sizes(const model::Graph& graph) {
   TransformerSizes sizes;
   for (const model::Node& node : graph.nodes) {
-    if (node.op != "Softmax" || node.inputs.empty()) continue;
+    if (!cost::operator_of(node.domain, node.op).is(cost::Trait::kSumsToOne) || node.inputs.empty()) continue;
     const Shape* shape = shape_of(graph, node.inputs[0]);
     if (!shape || shape->size() != 4) continue;
     ++sizes.layers;
@@ -113,17 +112,6 @@ HandbookComparison compare_with_handbook(const model::Graph& graph, const Traini
   if (memory.host > 0 || setup.devices > 1 || setup.lora_rank > 0 || setup.checkpoint)
     result.notes.push_back("the formula covers one device without sharding, offload, adapters or checkpoints");
   return result;
-}
-
-Json to_json(const HandbookComparison& comparison) {
-  const HandbookMemory& memory = comparison.memory;
-  Json json{{"parameters", memory.parameters},
-            {"gradients", memory.gradients},
-            {"optimiser", memory.optimiser},
-            {"total", memory.total()},
-            {"notes", comparison.notes}};
-  json["activations"] = memory.activations ? Json(*memory.activations) : Json(nullptr);
-  return json;
 }
 
 }  // namespace ridge::sizing

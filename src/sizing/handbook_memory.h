@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "model/graph.h"
 #include "sizing/training.h"
 
@@ -38,9 +38,15 @@ struct HandbookComparison {
   HandbookMemory memory;
   std::vector<std::string> notes;
 };
+void visit_fields(auto& visit, Is<HandbookComparison> auto& comparison) {
+  visit("parameters", comparison.memory.parameters);
+  visit("gradients", comparison.memory.gradients);
+  visit("optimiser", comparison.memory.optimiser);
+  visit.derived("total", comparison.memory.total());
+  visit("notes", comparison.notes);
+  visit("activations", comparison.memory.activations);
+}
 HandbookComparison compare_with_handbook(const model::Graph& graph, const TrainingProfile& profile,
                                          const TrainingSetup& setup, const TrainingMemory& memory);
-
-Json to_json(const HandbookComparison& comparison);
 
 }  // namespace ridge::sizing

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace ridge::sizing {
 namespace {
@@ -112,20 +111,6 @@ void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForec
     f.notes.push_back(fmt::format("a context of {} tokens is above the model's {}", f.wishes.context, model.context));
 }
 
-Json to_json(const cost::Bound& bound) {
-  return {{"bound_ms", bound.ms},
-          {"compute_bound_ms", bound.compute_ms},
-          {"memory_bound_ms", bound.memory_ms},
-          {"limiter", cost::limiter_name(bound.limiter)}};
-}
-
-Json to_json(const LlmDecode& step) {
-  Json json{{"batch", step.batch}, {"flops", step.flops}, {"bytes", step.bytes}};
-  json.update(to_json(step.bound));
-  json.update({{"tokens_per_s", step.tokens_per_s}, {"fits", step.fits}});
-  return json;
-}
-
 }  // namespace
 
 LlmParameters parameters_of(const LlmShape& s) {
@@ -198,36 +183,6 @@ LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::
   for (int64_t batch : wishes.batches) f.decode.push_back(decode_step(model, f, batch, limits));
   add_notes(model, limits, f);
   return f;
-}
-
-Json to_json(const LlmForecast& f) {
-  Json decode = Json::array();
-  for (const LlmDecode& step : f.decode) decode.push_back(to_json(step));
-  Json prefill{{"tokens", f.wishes.prompt}, {"flops", f.prefill_flops}, {"tokens_per_s", f.prefill_tokens_per_s}};
-  prefill.update(to_json(f.prefill));
-  return Json{{"model", f.model},
-              {"device",
-               {{"name", f.device},
-                {"origin", origin_name(f.origin)},
-                {"memory_bytes", f.wishes.memory_bytes > 0 ? Json(f.wishes.memory_bytes) : Json()}}},
-              {"precision", precision_name(f.wishes.precision)},
-              {"weights", f.wishes.weights.name},
-              {"kv_bits", f.wishes.kv_bits},
-              {"context", f.wishes.context},
-              {"reserve", f.wishes.reserve},
-              {"params", f.parameters.total},
-              {"active_params", f.parameters.active},
-              {"weight_bytes", f.weight_bytes},
-              {"kv_bytes_per_token", f.kv_bytes_per_token},
-              {"kv_bytes_per_sequence", f.kv_bytes_per_sequence},
-              {"usable_bytes", f.usable_bytes},
-              {"fits", f.fits},
-              {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
-              {"devices_for_weights", f.usable_bytes > 0 ? Json(f.devices_for_weights) : Json()},
-              {"time_to_first_token_bound_ms", f.prefill.ms},
-              {"prefill", prefill},
-              {"decode", decode},
-              {"notes", f.notes}};
 }
 
 }  // namespace ridge::sizing

@@ -99,6 +99,14 @@ struct LlmDecode {
   double tokens_per_s = 0;  // of all sequences together: upper limit
   bool fits = true;         // weights and the caches of `batch` full sequences
 };
+void visit_fields(auto& visit, Is<LlmDecode> auto& step) {
+  visit("batch", step.batch);
+  visit("flops", step.flops);
+  visit("bytes", step.bytes);
+  visit_fields(visit, step.bound);
+  visit("tokens_per_s", step.tokens_per_s);
+  visit("fits", step.fits);
+}
 
 struct LlmForecast {
   std::string model, device;
@@ -118,10 +126,39 @@ struct LlmForecast {
   std::vector<LlmDecode> decode;
   std::vector<std::string> notes;
 };
-// Numbers of sequences to show where `most` fit: 1, 4, 16 … and `most`.
+void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
+  visit("model", f.model);
+  visit.object("device", [&](auto& device) {
+    device("name", f.device);
+    device("origin", f.origin);
+    device.or_null("memory_bytes", f.wishes.memory_bytes);
+  });
+  visit("precision", f.wishes.precision);
+  visit("weights", f.wishes.weights.name);
+  visit("kv_bits", f.wishes.kv_bits);
+  visit("context", f.wishes.context);
+  visit("reserve", f.wishes.reserve);
+  visit("params", f.parameters.total);
+  visit("active_params", f.parameters.active);
+  visit("weight_bytes", f.weight_bytes);
+  visit("kv_bytes_per_token", f.kv_bytes_per_token);
+  visit("kv_bytes_per_sequence", f.kv_bytes_per_sequence);
+  visit("usable_bytes", f.usable_bytes);
+  visit("fits", f.fits);
+  visit.derived("sequences", f.usable_bytes > 0 ? std::optional(f.sequences) : std::nullopt);
+  visit.derived("devices_for_weights", f.usable_bytes > 0 ? std::optional(f.devices_for_weights) : std::nullopt);
+  visit.derived("time_to_first_token_bound_ms", f.prefill.ms);
+  visit.object("prefill", [&](auto& prefill) {
+    prefill("tokens", f.wishes.prompt);
+    prefill("flops", f.prefill_flops);
+    prefill("tokens_per_s", f.prefill_tokens_per_s);
+    visit_fields(prefill, f.prefill);
+  });
+  visit("decode", f.decode);
+  visit("notes", f.notes);
+}
+// Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.
 std::vector<int64_t> decode_batches(int64_t most);
 LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::DeviceLimits& limits);
-
-Json to_json(const LlmForecast& forecast);
 
 }  // namespace ridge::sizing

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cost/operators.h"
+
 namespace ridge::sizing {
 namespace {
 
@@ -51,11 +53,12 @@ double elements(const model::TensorInfo& tensor) {
   return static_cast<double>(element_count(*tensor.shape).value_or(0));
 }
 
-// The largest table read by a Gather.
+// The largest table that rows are looked up in.
 double embedding_of(const model::Graph& graph) {
   double largest = 0;
   for (const model::Node& node : graph.nodes) {
-    if (!contains(node.op, "Gather") || node.inputs.empty() || node.inputs[0] < 0) continue;
+    const bool looks_up = cost::operator_of(node.domain, node.op).is(cost::Trait::kLooksUp);
+    if (!looks_up || node.inputs.empty() || node.inputs[0] < 0) continue;
     const model::TensorInfo& table = graph.tensors[static_cast<size_t>(node.inputs[0])];
     if (table.role == model::TensorRole::kWeight && table.shape && table.shape->size() == 2)
       largest = std::max(largest, elements(table));
@@ -75,7 +78,7 @@ double heads_per_kv_head(const model::Graph& graph) {
   for (const model::Node& node : graph.nodes) {
     double heads = static_cast<double>(model::attribute_or<int64_t>(node, "num_heads", 0));
     double kv_heads = static_cast<double>(model::attribute_or<int64_t>(node, "kv_num_heads", 0));
-    if (node.op == "GroupQueryAttention" && heads > 0 && kv_heads > 0) return heads / kv_heads;
+    if (heads > 0 && kv_heads > 0) return heads / kv_heads;
   }
   return 1;
 }

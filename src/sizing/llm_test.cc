@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace ridge::sizing {
 namespace {
@@ -186,6 +187,17 @@ TEST(LlmForecast, SaysWhenTheContextIsTooLong) {
   LlmSetup wish = llm_wishes();
   wish.context = 100000;
   EXPECT_THAT(forecast(model_of(llama2_7b()), wish, device_limits()).notes, Contains(HasSubstr("4096")));
+}
+
+TEST(LlmForecast, WhereTheMemoryIsNotKnownTheJsonSaysNullAndNotNoSequences) {
+  LlmSetup wish = llm_wishes();
+  const Json unknown = json_of(forecast(model_of(llama2_7b()), wish, device_limits()));
+  EXPECT_TRUE(unknown["sequences"].is_null());
+  EXPECT_TRUE(unknown["device"]["memory_bytes"].is_null());
+  wish.memory_bytes = 8 * kGib;
+  const Json small = json_of(forecast(model_of(llama2_7b()), wish, device_limits()));
+  EXPECT_EQ(small["sequences"], 0);
+  EXPECT_EQ(small["devices_for_weights"], 3);
 }
 
 }  // namespace

@@ -220,10 +220,11 @@ std::vector<std::string> assumptions_of(const Goal& goal, const Recommendation& 
 
 }  // namespace
 
+NameTable<Use> names_of(Use) { return kUses; }
 std::string_view use_name(Use use) { return name_of(kUses, use); }
 Result<Use> use_from_name(std::string_view name) { return from_name<Use>(kUses, name, "use"); }
 
-std::string_view rank_by_name(RankBy by) { return name_of(kRankings, by); }
+NameTable<RankBy> names_of(RankBy) { return kRankings; }
 Result<RankBy> rank_by_from_name(std::string_view name) { return from_name<RankBy>(kRankings, name, "ranking"); }
 
 Result<Workload> workload_of(const model::Graph& graph, const Goal& goal) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/cloud_price.h"
 #include "cost/costs.h"
@@ -20,11 +20,12 @@
 namespace ridge::sizing {
 
 enum class Use { kInference, kTraining, kMixed };  // mixed: must fit for training, ranked by inference
+NameTable<Use> names_of(Use);
 std::string_view use_name(Use use);
 Result<Use> use_from_name(std::string_view name);
 
 enum class RankBy { kPerformance, kWatt, kDollar };
-std::string_view rank_by_name(RankBy by);
+NameTable<RankBy> names_of(RankBy);
 Result<RankBy> rank_by_from_name(std::string_view name);
 
 struct Goal {
@@ -36,6 +37,15 @@ struct Goal {
   std::optional<double> usd_per_hour = {};  // budget for all of them
   RankBy rank_by = RankBy::kPerformance;
 };
+void visit_fields(auto& visit, Is<Goal> auto& goal) {
+  visit("for", goal.use);
+  visit("precision", goal.precision);
+  visit("batch", goal.batch);
+  visit("p99_ms", goal.p99_ms);
+  visit("rps", goal.rows_per_s);
+  visit("budget_usd_per_hour", goal.usd_per_hour);
+  visit("by", goal.rank_by);
+}
 
 struct Candidate {
   catalogue::CatalogueDevice device = {};
@@ -55,6 +65,27 @@ struct Candidate {
       {};  // reason if not: "memory", "too-slow", "too-dear", "no-price", "no-source"; empty if it meets
   std::string reason = {};  // one sentence
 };
+void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
+  visit("device", candidate.device.name);
+  visit("vendor", candidate.device.vendor);
+  visit("meets", candidate.meets);
+  visit.or_null("refusal", candidate.refusal);
+  visit("reason", candidate.reason);
+  visit("bound_ms", candidate.bound_ms);
+  visit("held_by", candidate.held);
+  visit("run_ms", candidate.run_ms);
+  visit("throughput_per_s", candidate.rows_per_s);
+  visit.object("memory_bytes", [&](auto& bytes) {
+    bytes("needed", candidate.needed_bytes);
+    bytes("available", candidate.available_bytes);
+  });
+  visit("devices", candidate.devices);
+  visit("p99_ms", candidate.p99_ms);
+  visit("per_joule", candidate.rows_per_joule);
+  visit("per_usd", candidate.rows_per_usd);
+  visit("usd_per_hour", candidate.usd_per_hour);
+  visit("price", candidate.price);
+}
 
 struct Recommendation {
   Goal goal = {};
@@ -62,6 +93,12 @@ struct Recommendation {
   std::vector<Candidate> refused = {};  // the others, in catalogue order
   std::vector<std::string> assumptions = {};
 };
+void visit_fields(auto& visit, Is<Recommendation> auto& recommendation) {
+  visit("goal", recommendation.goal);
+  visit("ranked", recommendation.ranked);
+  visit("refused", recommendation.refused);
+  visit("assumptions", recommendation.assumptions);
+}
 
 // The model's demand on a device, at the goal's batch and precision.
 struct Workload {
@@ -75,7 +112,5 @@ Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
 
 Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,
                          std::span<const catalogue::CloudPrice> prices, const Workload& workload, const Goal& goal);
-
-Json to_json(const Recommendation& recommendation);
 
 }  // namespace ridge::sizing

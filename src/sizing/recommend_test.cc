@@ -152,7 +152,7 @@ TEST(Recommend, DoesNotJudgeWithoutASource) {
 }
 
 TEST(Recommend, WritesWhatTheTableShows) {
-  Json json = to_json(recommend(kDevices, {}, workload(), {}));
+  Json json = json_of(recommend(kDevices, {}, workload(), {}));
   EXPECT_EQ(json["ranked"].size(), 3u);
   EXPECT_EQ(json["ranked"][0]["device"], "fast");
   EXPECT_TRUE(json["ranked"][0]["usd_per_hour"].is_null());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/name_table.h"
@@ -116,10 +115,12 @@ void add_activations(const TrainingProfile& profile, const TrainingSetup& setup,
 
 }  // namespace
 
+NameTable<Optimiser> names_of(Optimiser) { return kOptimisers; }
 std::string_view optimiser_name(Optimiser optimiser) { return name_of(kOptimisers, optimiser); }
 Result<Optimiser> optimiser_from_name(const std::string& name) {
   return from_name<Optimiser>(kOptimisers, name, "optimiser");
 }
+NameTable<TrainingPrecision> names_of(TrainingPrecision) { return kPrecisions; }
 std::string_view training_precision_name(TrainingPrecision precision) { return name_of(kPrecisions, precision); }
 Result<TrainingPrecision> training_precision_from_name(const std::string& name) {
   return from_name<TrainingPrecision>(kPrecisions, name, "training precision");
@@ -217,32 +218,6 @@ int64_t largest_fitting_batch(const TrainingProfile& one, const TrainingProfile&
     (fits(middle) ? low : high) = middle;
   }
   return low;
-}
-
-Json to_json(const TrainingSetup& setup) {
-  return Json{{"optimiser", optimiser_name(setup.optimiser)},
-              {"precision", training_precision_name(setup.precision)},
-              {"checkpoint", setup.checkpoint},
-              {"accumulate", setup.accumulate},
-              {"zero", setup.zero_stage},
-              {"devices", setup.devices},
-              {"tensor", setup.tensor},
-              {"pipeline", setup.pipeline},
-              {"data", replicas_of(setup)},
-              {"offload", setup.offload},
-              {"lora_rank", setup.lora_rank},
-              {"qlora", setup.qlora}};
-}
-
-Json to_json(const TrainingMemory& memory) {
-  return Json{{"parameters", memory.parameters},
-              {"gradients", memory.gradients},
-              {"optimiser", memory.optimiser},
-              {"activations", memory.activations},
-              {"working", memory.working},
-              {"total", memory.total()},
-              {"host", memory.host},
-              {"trained_parameters", memory.trained_parameters}};
 }
 
 }  // namespace ridge::sizing

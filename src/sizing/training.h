@@ -11,18 +11,20 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "model/graph.h"
 
 namespace ridge::sizing {
 
 enum class Optimiser { kSgd, kMomentum, kAdam, kAdamw };
+NameTable<Optimiser> names_of(Optimiser);
 std::string_view optimiser_name(Optimiser optimiser);
 Result<Optimiser> optimiser_from_name(const std::string& name);
 
 // kMixed: FP16 weights and gradients, FP32 master weights and moments. kBf16: everything in BF16.
 enum class TrainingPrecision { kFp32, kMixed, kBf16 };
+NameTable<TrainingPrecision> names_of(TrainingPrecision);
 std::string_view training_precision_name(TrainingPrecision precision);  // "fp32", "mixed", "bf16"
 Result<TrainingPrecision> training_precision_from_name(const std::string& name);
 
@@ -42,6 +44,20 @@ struct TrainingSetup {
 // Errors: numbers below 1, devices that are not a multiple of tensor × pipeline, qlora without a rank, …
 Status check(const TrainingSetup& setup);
 int64_t replicas_of(const TrainingSetup& setup);
+void visit_fields(auto& visit, Is<TrainingSetup> auto& setup) {
+  visit("optimiser", setup.optimiser);
+  visit("precision", setup.precision);
+  visit("checkpoint", setup.checkpoint);
+  visit("accumulate", setup.accumulate);
+  visit("zero", setup.zero_stage);
+  visit("devices", setup.devices);
+  visit("tensor", setup.tensor);
+  visit("pipeline", setup.pipeline);
+  visit.derived("data", replicas_of(setup));
+  visit("offload", setup.offload);
+  visit("lora_rank", setup.lora_rank);
+  visit("qlora", setup.qlora);
+}
 
 // The parts of a graph at one batch that count for training.
 struct TrainingProfile {
@@ -72,6 +88,16 @@ struct TrainingMemory {
   double trained_parameters = 0;
   double total() const { return parameters + gradients + optimiser + activations + working; }
 };
+void visit_fields(auto& visit, Is<TrainingMemory> auto& memory) {
+  visit("parameters", memory.parameters);
+  visit("gradients", memory.gradients);
+  visit("optimiser", memory.optimiser);
+  visit("activations", memory.activations);
+  visit("working", memory.working);
+  visit.derived("total", memory.total());
+  visit("host", memory.host);
+  visit("trained_parameters", memory.trained_parameters);
+}
 TrainingMemory training_memory(const TrainingProfile& profile, const TrainingSetup& setup);
 
 // Bytes per parameter.
@@ -85,8 +111,5 @@ StateBytes share_by_zero(const StateBytes& bytes, int stage, int64_t replicas);
 // The largest batch whose memory is at most `limit_bytes`; 0 if not even one row fits. `memory` must not decrease.
 int64_t largest_fitting_batch(const TrainingProfile& one, const TrainingProfile& two, const TrainingSetup& setup,
                               double limit_bytes);
-
-Json to_json(const TrainingSetup& setup);
-Json to_json(const TrainingMemory& memory);
 
 }  // namespace ridge::sizing

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cost/costs.h"
 #include "cost/operators.h"
@@ -51,11 +50,12 @@ std::string checkpoint_note(const TrainingProfile& profile, const TrainingSetup&
 void add_notes(const TrainingProfile& profile, const TrainingQuestion& question, TrainingPlan& plan) {
   auto note = [&](std::string text) { plan.notes.push_back(std::move(text)); };
   const TrainingSetup& setup = question.setup;
-  bool normalises = std::any_of(question.one->nodes.begin(), question.one->nodes.end(),
-                                [](const model::Node& node) { return node.op.ends_with("Normalization"); });
-  bool convolves = std::any_of(question.one->nodes.begin(), question.one->nodes.end(), [](const model::Node& node) {
-    return cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kConvolution;
-  });
+  bool normalises = false, convolves = false;
+  for (const model::Node& node : question.one->nodes) {
+    const cost::Operator& row = cost::operator_of(node.domain, node.op);
+    normalises = normalises || row.is(cost::Trait::kNormalises);
+    convolves = convolves || row.kernel == cost::KernelFamily::kConvolution;
+  }
   if (convolves && !normalises)
     note(
         "the file has convolutions without normalisation: if they were folded in for inference, training keeps up to "
@@ -74,12 +74,6 @@ void add_notes(const TrainingProfile& profile, const TrainingQuestion& question,
         "mixed precision as in the ZeRO paper: FP16 weights and gradients, FP32 master weights and moments; autocast "
         "instead keeps FP32 weights and gradients, the same sum, and some operators in FP32");
   if (setup.offload) note("offload: the time to move gradients and weights over the bus is not counted");
-}
-
-Json to_json(const TrainingPoint& point) {
-  Json json{{"batch", point.batch}, {"memory_bytes", to_json(point.memory)}, {"fits", point.fits}};
-  if (point.speed) json["speed"] = to_json(*point.speed);
-  return json;
 }
 
 }  // namespace
@@ -101,34 +95,6 @@ TrainingPlan plan_training(const TrainingQuestion& question) {
   else
     plan.notes.push_back("the file fixes the batch: no curve over batches");
   return plan;
-}
-
-Json to_json(const TrainingPlan& plan) {
-  Json curve = Json::array();
-  for (const TrainingPoint& point : plan.curve) curve.push_back(to_json(point));
-  Json kept = Json::object();
-  for (const auto& [op, bytes] : plan.kept_by_operator) kept[op] = bytes;
-  Json json = to_json(plan.point);
-  json["setup"] = to_json(plan.setup);
-  json["device"] = {{"name", plan.device.name},
-                    {"memory_bytes", plan.device.memory_bytes},
-                    {"reserved_bytes", plan.device.reserved_bytes},
-                    {"flops_per_s", plan.device.flops_per_s},
-                    {"origin", origin_name(plan.device.origin)}};
-  json["assumptions"] = {{"efficiency", plan.assumptions.efficiency},
-                         {"seconds_per_kernel", plan.assumptions.seconds_per_kernel},
-                         {"overlap", plan.assumptions.overlap},
-                         {"source", plan.assumptions.efficiency_source},
-                         {"link", plan.link.name},
-                         {"link_bytes_per_s", plan.link.bytes_per_s},
-                         {"link_share", plan.link.share},
-                         {"link_share_why", plan.link.why}};
-  json["max_batch"] = plan.max_batch ? Json(*plan.max_batch) : Json(nullptr);
-  json["kept_by_operator"] = kept;
-  json["handbook"] = to_json(plan.handbook);
-  json["curve"] = curve;
-  json["notes"] = plan.notes;
-  return json;
 }
 
 }  // namespace ridge::sizing

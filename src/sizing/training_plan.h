@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/units.h"
 #include "model/graph.h"
 #include "sizing/handbook_memory.h"
@@ -23,8 +23,15 @@ struct TrainingDevice {
   double flops_per_s = 0;     // peak at the setup's precision; 0: not known, then no speed is predicted
   Origin origin = Origin::kMeasured;
 };
-// Memory of CUDA's context, cuDNN's and cuBLAS's handles and their workspaces on a GPU: assumed, 0.5 GiB (300 to 600 MiB in
-// practice, more with more loaded kernels).
+void visit_fields(auto& visit, Is<TrainingDevice> auto& device) {
+  visit("name", device.name);
+  visit("memory_bytes", device.memory_bytes);
+  visit("reserved_bytes", device.reserved_bytes);
+  visit("flops_per_s", device.flops_per_s);
+  visit("origin", device.origin);
+}
+// What CUDA's context, cuDNN's and cuBLAS's handles and their workspaces take on a GPU: assumed, 0.5 GiB (300 to 600 MiB
+// are seen in practice, more with more loaded kernels).
 inline constexpr double kAssumedReservedBytes = 512.0 * 1024 * 1024;
 
 struct TrainingPoint {
@@ -33,6 +40,12 @@ struct TrainingPoint {
   std::optional<TrainingSpeed> speed;
   bool fits = true;
 };
+void visit_fields(auto& visit, Is<TrainingPoint> auto& point) {
+  visit("batch", point.batch);
+  visit("memory_bytes", point.memory);
+  visit("fits", point.fits);
+  visit.unless_empty("speed", point.speed);
+}
 
 struct TrainingPlan {
   TrainingSetup setup;
@@ -47,6 +60,22 @@ struct TrainingPlan {
   std::vector<std::pair<std::string, double>> kept_by_operator;  // [bytes] at the batch, largest first
   std::vector<std::string> notes;
 };
+void visit_fields(auto& visit, Is<TrainingPlan> auto& plan) {
+  visit_fields(visit, plan.point);
+  visit("setup", plan.setup);
+  visit("device", plan.device);
+  visit.object("assumptions", [&](auto& assumptions) {
+    visit_fields(assumptions, plan.assumptions);
+    visit_fields(assumptions, plan.link);
+  });
+  visit("max_batch", plan.max_batch);
+  visit.object("kept_by_operator", [&](auto& kept) {
+    for (auto& [op, bytes] : plan.kept_by_operator) kept(op.c_str(), bytes);
+  });
+  visit("handbook", plan.handbook);
+  visit("curve", plan.curve);
+  visit("notes", plan.notes);
+}
 
 // `one` is the graph at `batch`; `two` the same at another batch (`batch_of_two`), or null if the model's batch is fixed.
 struct TrainingQuestion {
@@ -59,7 +88,5 @@ struct TrainingQuestion {
   TrainingAssumptions assumptions;
 };
 TrainingPlan plan_training(const TrainingQuestion& question);
-
-Json to_json(const TrainingPlan& plan);
 
 }  // namespace ridge::sizing

@@ -81,7 +81,7 @@ TEST_F(TrainingPlanTest, AFixedBatchHasNoCurveAndAnUnknownPeakNoSpeed) {
 }
 
 TEST_F(TrainingPlanTest, JsonHasTheTotalAndTheHandbooksSide) {
-  Json json = to_json(plan_training(question()));
+  Json json = json_of(plan_training(question()));
   EXPECT_EQ(json["memory_bytes"]["parameters"], 4 * 8192);
   EXPECT_EQ(json["handbook"]["optimiser"], 8 * 8192);
   EXPECT_TRUE(json["handbook"]["activations"].is_null());

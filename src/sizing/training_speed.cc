@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 namespace ridge::sizing {
 namespace {
@@ -94,18 +93,6 @@ TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup
   speed.rows_per_s = speed.rows_per_step / speed.step_seconds;
   speed.scaling = static_cast<double>(replicas) * alone / speed.step_seconds;
   return speed;
-}
-
-Json to_json(const TrainingSpeed& speed) {
-  return Json{{"compute_ms", 1e3 * speed.compute_seconds},
-              {"kernel_ms", 1e3 * speed.kernel_seconds},
-              {"bubble_ms", 1e3 * speed.bubble_seconds},
-              {"communication_ms", 1e3 * speed.communication_seconds},
-              {"exposed_ms", 1e3 * speed.exposed_seconds},
-              {"step_ms", 1e3 * speed.step_seconds},
-              {"rows_per_step", speed.rows_per_step},
-              {"throughput_per_s", speed.rows_per_s},
-              {"scaling", speed.scaling}};
 }
 
 }  // namespace ridge::sizing

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "sizing/training.h"
@@ -22,7 +22,13 @@ struct Link {
   Origin share_origin = Origin::kAssumed;
   std::string why;  // of the share
 };
-// "pcie3", "pcie4", "pcie5" (x16), "nvlink3", "nvlink4" (all links of one device), "eth100", or a number: achieved GB/s.
+void visit_fields(auto& visit, Is<Link> auto& link) {
+  visit("link", link.name);
+  visit("link_bytes_per_s", link.bytes_per_s);
+  visit("link_share", link.share);
+  visit("link_share_why", link.why);
+}
+// "pcie3", "pcie4", "pcie5" (x16), "nvlink3", "nvlink4" (all links of one device), "eth100", or a number: GB/s as reached.
 Result<Link> link_from_name(const std::string& name);
 
 // Ring all-reduce: each device sends and receives 2 (n − 1) / n of the bytes (NCCL tests, doc/PERFORMANCE.md; handbook,
@@ -35,6 +41,12 @@ struct TrainingAssumptions {
   double overlap = 0;             // share of the communication overlapped with the backward pass
   std::string efficiency_source;
 };
+void visit_fields(auto& visit, Is<TrainingAssumptions> auto& assumptions) {
+  visit("efficiency", assumptions.efficiency);
+  visit("seconds_per_kernel", assumptions.seconds_per_kernel);
+  visit("overlap", assumptions.overlap);
+  visit("source", assumptions.efficiency_source);
+}
 // Fitted to the handbook's figures of ResNet-50 on an RTX 4090 (L24, L25); for other models and devices an assumption.
 TrainingAssumptions assumed_for(TrainingPrecision precision);
 
@@ -49,6 +61,17 @@ struct TrainingSpeed {
   double rows_per_step = 0;
   double scaling = 1;  // rows/s over those of a single replica
 };
+void visit_fields(auto& visit, Is<TrainingSpeed> auto& speed) {
+  visit.derived("compute_ms", 1e3 * speed.compute_seconds);
+  visit.derived("kernel_ms", 1e3 * speed.kernel_seconds);
+  visit.derived("bubble_ms", 1e3 * speed.bubble_seconds);
+  visit.derived("communication_ms", 1e3 * speed.communication_seconds);
+  visit.derived("exposed_ms", 1e3 * speed.exposed_seconds);
+  visit.derived("step_ms", 1e3 * speed.step_seconds);
+  visit("rows_per_step", speed.rows_per_step);
+  visit("throughput_per_s", speed.rows_per_s);
+  visit("scaling", speed.scaling);
+}
 // `flops_per_s`: the peak of one device at the setup's precision.
 TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup& setup, double flops_per_s,
                              const Link& link, const TrainingAssumptions& assumptions);
@@ -56,7 +79,5 @@ TrainingSpeed training_speed(const TrainingProfile& profile, const TrainingSetup
 // FLOPs of a step over those of forward: 3, with checkpointing 4 (forward again); with frozen weights one less, because a
 // frozen weight's gradient is not computed.
 double passes_of(const TrainingSetup& setup);
-
-Json to_json(const TrainingSpeed& speed);
 
 }  // namespace ridge::sizing

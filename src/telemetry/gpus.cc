@@ -93,7 +93,7 @@ GpuSample sample_of(const gpu::Gpu& gpu, std::optional<int64_t> first_energy_mj)
   sample.clock_hz = scaled(gpu.sm_clock_mhz, 1e-6);
   if (gpu.slowdown_bits)
     for (const gpu::Slowdown& slowdown : gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)))
-      if (slowdown.name != "idle") sample.slowed_by.emplace_back(slowdown.name);
+      if (slowdown.slows) sample.slowed_by.emplace_back(slowdown.name);
   return sample;
 }
 

@@ -31,7 +31,7 @@ bool contains(const std::optional<std::vector<std::string>>& wanted, std::string
 double product_share(const cost::Costs& costs) {
   double products = 0;
   for (const cost::NodeCost& node : costs.nodes)
-    if (node.op == "MatMul" || node.op == "Gemm") products += node.macs;
+    if (node.kernel == cost::KernelFamily::kProduct) products += node.macs;
   return costs.macs > 0 ? products / costs.macs : 0;
 }
 
@@ -233,7 +233,8 @@ Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const Vari
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(basis.plan));
   RIDGE_ASSIGN(precision::Answers reference, precision::answers_of(*session, basis.samples.held_out,
                                                                    {.seconds = kReferenceShare * options.seconds,
-                                                                    .interrupted = options.interrupted}));
+                                                                    .interrupted = options.interrupted,
+                                                                    .clock = options.clock}));
   VariantSelector admitting{basis, options, std::move(reference), std::move(only_baseline)};
   for (const VariantRequest& wish : wishes.subspan(1)) {
     if (options.progress) options.progress(wish.engine + " " + wish.variant, 0);

@@ -31,6 +31,7 @@ cost::Costs costs_of_op(const std::string& op, double bytes) {
   cost::Costs costs_of_op;
   cost::NodeCost node;
   node.op = op;
+  node.kernel = cost::operator_of("", op).kernel;
   node.macs = 5e8;
   node.flops = node.needed_flops = 1e9;
   node.bytes_read = bytes;

@@ -40,32 +40,14 @@ void describe_tensor(Message& message, const TensorSpec& spec) {
   message.mutable_reshape();
 }
 
-bool is_gpu_option(const std::string& key) { return key.starts_with("cuda.") || key.starts_with("tensorrt."); }
-
-// Format of Triton's backend: accelerators of the instances on GPUs. TensorRT is one also without parameters.
-void add_accelerators(const ServingConfig& config, inference::ModelConfig& message) {
-  if (!plan::is_nvidia(config.device)) return;
-  const bool tensorrt = config.device.kind == plan::DeviceKind::kTensorRt;
-  for (const std::string name : {"tensorrt", "cuda"}) {
-    inference::ModelOptimizationPolicy::ExecutionAccelerators::Accelerator accelerator;
-    accelerator.set_name(name);
-    for (const auto& [key, value] : config.gpu_options)
-      if (key.starts_with(name + ".")) (*accelerator.mutable_parameters())[key.substr(name.size() + 1)] = value;
-    if (accelerator.parameters().empty() && !(tensorrt && name == "tensorrt")) continue;
-    *message.mutable_optimization()->mutable_execution_accelerators()->add_gpu_execution_accelerator() = accelerator;
-  }
-}
-
-// The plan of one instance set, as measured, without the settings of instance groups.
+// The plan of one instance set, as it was measured, without what instance groups say.
 plan::Plan plan_of(const ServingFacts& facts) {
   plan::Plan base;
   base.engine = facts.engine;
   base.options = facts.engine_options;
   base.device = plan::device_name(facts.device);
   base.precision = facts.precision;
-  plan::Plan plan = to_plan(facts.best, base);
-  std::erase_if(plan.options, [](const auto& option) { return is_gpu_option(option.first); });
-  return plan;
+  return to_plan(facts.best, base);
 }
 
 // The engine's most frequent batches: single rows, the queue's preferred ones, and the largest.
@@ -104,17 +86,15 @@ ServingConfig serving_config(const ServingFacts& facts) {
   config.name = facts.name;
   config.instances = best.instances;
   config.device = facts.device;
-  for (const auto* options : {&facts.engine_options, &best.options})
-    for (const auto& [key, value] : *options)
-      if (is_gpu_option(key)) config.gpu_options[key] = value;
   config.inputs = facts.batches ? without_batch(facts.signature.inputs) : facts.signature.inputs;
   config.outputs = facts.batches ? without_batch(facts.signature.outputs) : facts.signature.outputs;
   const BatchingAdvice& advice = facts.batching;
   if (facts.batches) config.max_batch_size = std::max(advice.max_batch, std::min(facts.verified_batch, kUsualBatch));
   if (facts.batches) config.batching = batching_of(best, advice);
   config.backend = facts.engine;
-  if (const engine::Engine& engine = engine::named(facts.engine); engine.parameters != nullptr)
-    config.parameters = engine.parameters(plan_of(facts));
+  const engine::Engine& engine = engine::named(facts.engine);
+  if (engine.parameters != nullptr) config.parameters = engine.parameters(plan_of(facts));
+  if (engine.accelerators != nullptr) config.accelerators = engine.accelerators(plan_of(facts));
   config.warmup = facts.warmup;
   if (!config.warmup.empty()) config.warmup_batches = warmup_batches(config);
   return config;
@@ -134,7 +114,11 @@ std::string config_text(const ServingConfig& config) {
   if (plan::is_nvidia(config.device)) {
     group.set_kind(inference::ModelInstanceGroup::KIND_GPU);
     group.add_gpus(config.device.index);
-    add_accelerators(config, message);
+    for (const auto& [name, parameters] : config.accelerators) {
+      auto& one = *message.mutable_optimization()->mutable_execution_accelerators()->add_gpu_execution_accelerator();
+      one.set_name(name);
+      one.mutable_parameters()->insert(parameters.begin(), parameters.end());
+    }
   }
   if (config.batching) {
     inference::ModelDynamicBatching& batching = *message.mutable_dynamic_batching();

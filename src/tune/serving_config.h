@@ -11,11 +11,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/tensor.h"
 #include "engine/engine.h"
+#include "engine/engines.h"
 #include "plan/device.h"
 #include "plan/plan.h"
 #include "tune/batching.h"
@@ -37,11 +37,10 @@ struct ServingConfig {
   int instances = 1;
   plan::Device device = {};
   std::optional<DynamicBatching> batching;
-  std::vector<std::pair<std::string, std::string>> parameters;
-  std::map<std::string, std::string>
-      gpu_options;                      // of ONNX Runtime's providers: "cuda.use_tf32", "tensorrt.trt_fp16_enable"
-  std::vector<WarmupInput> warmup;      // of one row; empty: only the batch is open
-  std::vector<int64_t> warmup_batches;  // rows of each warm-up run
+  engine::Parameters parameters;
+  std::vector<engine::Accelerator> accelerators;  // of the GPU
+  std::vector<WarmupInput> warmup;                // of one row; empty: nothing but the batch is open
+  std::vector<int64_t> warmup_batches;            // rows of each warm-up run
 };
 
 // The inputs of the decision.

@@ -52,17 +52,12 @@ std::vector<Candidate> with_options(const Candidate& layout, const engine::Engin
   return result;
 }
 
-// The options of ONNX Runtime's CUDA provider worth trying; the first is none. A graph replays a whole run, which shortens runs
-// of many small kernels; NHWC avoids transposes for convolutions on tensor cores. The exhaustive search for convolution
-// algorithms is the provider's default.
-std::vector<Candidate> with_gpu_options(const Candidate& layout, plan::DeviceKind kind) {
+std::vector<Candidate> with_switches(const Candidate& layout, const engine::Engine& engine, plan::DeviceKind kind) {
   std::vector<Candidate> result{layout};
-  std::vector<std::string> flags;  // of OpenVINO's GPUs: none
-  if (kind == plan::DeviceKind::kCuda) flags = {"cuda.enable_cuda_graph", "cuda.prefer_nhwc"};
-  if (kind == plan::DeviceKind::kTensorRt) flags = {"tensorrt.trt_cuda_graph_enable"};
-  for (const std::string& flag : flags) {
+  for (const engine::Switch& one : engine.switches) {
+    if (one.device != kind) continue;
     result.push_back(layout);
-    result.back().options[flag] = "1";
+    result.back().options[std::string(one.option)] = "1";
   }
   return result;
 }
@@ -77,7 +72,8 @@ std::vector<Candidate> candidates_on_gpu(const Implementation& implementation, c
       layout.threads = 1;
       layout.instances = instances;
       layout.batch = batch;
-      for (const Candidate& candidate : with_gpu_options(layout, options.target.device.kind))
+      for (const Candidate& candidate :
+           with_switches(layout, engine::named(implementation.engine), options.target.device.kind))
         result.push_back(candidate);
     }
   return result;

@@ -92,13 +92,9 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   Result<cost::DeviceLimits> all = limits_for(subject, std::min(busy, usable));
   const double duty = subject.target.on_cpu() ? machine::duty(machine, busy) : 1;
   if (own && all) {
-    cost::Bound bound = cost::bound(costs, *own);
-    m.bound_ms = bound.ms;
-    m.limiter = bound.limiter;
+    measure::set_beside_limit(m, costs, *own, *all, duty);
     m.limits = own->bases;
     if (!own->bases.empty()) m.limit_notes = cost::notes(costs, *own);
-    double runs_per_s = side.rows_per_s / static_cast<double>(std::max<int64_t>(plan.batch, 1));
-    m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, *all).ms / 1e3 / duty;
   }
   m.advice = measure::advise(m, own ? &*own : nullptr);
   return m;

@@ -2,17 +2,10 @@
 
 #include <cassert>
 
+#include "base/random.h"
+
 namespace ridge::zoo {
 namespace {
-
-constexpr uint64_t kGoldenGamma = 0x9E3779B97F4A7C15;
-
-// Finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
-uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
 
 // 24 bits, exactly representable as float, to [-1, 1).
 float to_unit(uint64_t bits) {
@@ -22,7 +15,7 @@ float to_unit(uint64_t bits) {
 }  // namespace
 
 uint64_t stream_key(uint64_t seed, uint64_t index) {
-  return mix(mix(seed + kGoldenGamma) + (index + 1) * kGoldenGamma);
+  return split_mix(split_mix(seed + kGoldenGamma) + (index + 1) * kGoldenGamma);
 }
 
 void fill_uniform(std::span<float> out, uint64_t key, uint64_t first, float mean, float deviation) {
@@ -32,11 +25,11 @@ void fill_uniform(std::span<float> out, uint64_t key, uint64_t first, float mean
   uint64_t counter = key + first / 2 * kGoldenGamma;
   size_t i = 0;
   for (; i + 1 < out.size(); i += 2, counter += kGoldenGamma) {
-    uint64_t bits = mix(counter);
+    uint64_t bits = split_mix(counter);
     out[i] = mean + half_width * to_unit(bits);
     out[i + 1] = mean + half_width * to_unit(bits >> 32);
   }
-  if (i < out.size()) out[i] = mean + half_width * to_unit(mix(counter));
+  if (i < out.size()) out[i] = mean + half_width * to_unit(split_mix(counter));
 }
 
 }  // namespace ridge::zoo

@@ -1,6 +1,5 @@
 #include "zoo/zoo.h"
 
-#include <algorithm>
 #include <array>
 
 #include "zoo/models.h"
@@ -10,7 +9,7 @@ namespace ridge::zoo {
 namespace {
 
 struct ModelRow {
-  ZooEntry entry;
+  std::string_view name;
   Blueprint (*build)(const ZooOptions&);
   int64_t image_multiple;  // images are squares whose side is a multiple of this; 0: the model takes no images
   bool has_sequence;
@@ -18,18 +17,14 @@ struct ModelRow {
   bool has_channels;
 };
 
-const std::array<ModelRow, 6> kModels = {{
-    {{"resnet50", "image classification, convolutional; 25.6 M parameters"}, resnet50, 32, false, false, false},
-    {{"bert-base", "text encoder, transformer; 109.5 M parameters"}, bert_base, 0, true, false, false},
-    {{"yolov8x", "object detection, convolutional; 68.2 M parameters"}, yolov8x, 32, false, false, false},
-    {{"sd-unet", "Stable Diffusion 1.5's U-Net; 859.5 M parameters, weights in FILE.data"},
-     sd_unet,
-     64,
-     false,
-     false,
-     true},
-    {{"mlp", "three dense layers 1024-4096-4096-1000; 25.1 M parameters"}, mlp, 0, false, false, false},
-    {{"identity", "copies x [batch,16] to y; any tensor type"}, identity, 0, false, true, false},
+// In the order in which an error lists them.
+constexpr std::array<ModelRow, 6> kModels = {{
+    {"resnet50", resnet50, 32, false, false, false},
+    {"bert-base", bert_base, 0, true, false, false},
+    {"yolov8x", yolov8x, 32, false, false, false},
+    {"sd-unet", sd_unet, 64, false, false, true},
+    {"mlp", mlp, 0, false, false, false},
+    {"identity", identity, 0, false, true, false},
 }};
 
 constexpr int64_t kOldestZooOpset = 17;  // the first with LayerNormalization
@@ -40,15 +35,15 @@ constexpr int64_t kChannelMultiple = 32;   // groups of the normalisation
 
 Result<const ModelRow*> find_row(std::string_view name) {
   for (const ModelRow& row : kModels)
-    if (row.entry.name == name) return &row;
+    if (row.name == name) return &row;
   std::string known;
-  for (const ModelRow& row : kModels) known += (known.empty() ? "" : ", ") + std::string(row.entry.name);
+  for (const ModelRow& row : kModels) known += (known.empty() ? "" : ", ") + std::string(row.name);
   return Error{Code::kNotFound, "there is no reference model '" + std::string(name) + "'; there are " + known};
 }
 
 Status check_image(const ModelRow& row, int64_t size) {
   if (size == 0) return {};
-  const std::string name(row.entry.name);
+  const std::string name(row.name);
   if (row.image_multiple == 0) return invalid(name + " takes no images, so it has no image size");
   if (size < row.image_multiple || size % row.image_multiple != 0 || size > kLargestImage)
     return invalid("image size " + std::to_string(size) + ": " + name + " needs a multiple of " +
@@ -57,7 +52,7 @@ Status check_image(const ModelRow& row, int64_t size) {
 }
 
 Status check(const ModelRow& row, const ZooOptions& options) {
-  const std::string name(row.entry.name);
+  const std::string name(row.name);
   RIDGE_TRY(check_image(row, options.image_size));
   if (options.batch && *options.batch < 1) return invalid("a batch has at least 1 row");
   if (options.sequence && !row.has_sequence) return invalid(name + " has no sequence length");
@@ -116,15 +111,6 @@ ZooDescription description_of(const Blueprint& blueprint) {
 }
 
 }  // namespace
-
-std::span<const ZooEntry> zoo_entries() {
-  static const std::array<ZooEntry, kModels.size()> entries = [] {
-    std::array<ZooEntry, kModels.size()> made;
-    std::transform(kModels.begin(), kModels.end(), made.begin(), [](const ModelRow& row) { return row.entry; });
-    return made;
-  }();
-  return entries;
-}
 
 Result<ZooDescription> describe(std::string_view name, const ZooOptions& options) {
   RIDGE_ASSIGN(Blueprint blueprint, build(name, options));

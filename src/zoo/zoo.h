@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/tensor.h"
 
@@ -24,17 +24,16 @@ struct ZooOptions {
   int64_t opset = 17;
 };
 
-struct ZooEntry {
-  std::string_view name;
-  std::string_view summary;
-};
-std::span<const ZooEntry> zoo_entries();  // in the order in which they are listed to people
-
 struct ZooPort {
   std::string name;
   DataType type = DataType::kInvalid;
   std::string shape;  // "[batch,3,224,224]"
 };
+void visit_fields(auto& visit, Is<ZooPort> auto& port) {
+  visit("name", port.name);
+  visit.derived("datatype", data_type_name(port.type));
+  visit("shape", port.shape);
+}
 
 // A model's facts, known without writing it.
 struct ZooDescription {

@@ -8,21 +8,13 @@ import re
 import signal
 import socket
 import subprocess
-import time
 
 import models
 import pytest
-from server import RIDGE
+from server import RIDGE, wait_until
 
 SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
 SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen"
-        time.sleep(0.02)
 
 
 class Gpu:
@@ -98,8 +90,11 @@ def test_a_service_manager_hears_when_the_limit_is_set(tmp_path, monkeypatch, ab
 
 def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
     gpu = Gpu(tmp_path, ignores=signal.SIGHUP)  # as nohup does
+    # A signal that is ignored and not blocked is gone when it is sent; a blocked one would be waited for.
+    status = dict(line.split(":\t") for line in pathlib.Path(f"/proc/{gpu.process.pid}/status").read_text().splitlines())
+    hangup = 1 << (signal.SIGHUP - 1)
+    assert int(status["SigIgn"], 16) & hangup and not int(status["SigBlk"], 16) & hangup
     gpu.process.send_signal(signal.SIGHUP)
-    time.sleep(0.5)
     assert gpu.process.poll() is None and gpu.limit_mw() == 400000
     gpu.process.terminate()
     gpu.process.communicate(timeout=60)

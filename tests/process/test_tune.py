@@ -11,13 +11,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import time
 
 import models
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from server import Server, fp32
+from server import Server, fp32, wait_until
 
 RIDGE = os.environ["RIDGE"]
 # A run sleeps 6 ms, and 0.2 ms more per row: batches and instances pay.
@@ -77,13 +76,6 @@ def start(environment, *arguments):
                             env=environment)
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen"
-        time.sleep(0.02)
-
-
 def test_finds_what_the_script_favours_and_writes_a_repository(environment, identity, tmp_path):
     result = tuned(environment, identity, "-o", tmp_path / "repo", *FAKE, "--seconds", "10")
     assert result["choice"] == "tuned"
@@ -110,7 +102,7 @@ def test_last_line_is_a_plain_sentence_on_standard_output(environment, identity)
 
 def test_killed_run_resumes_without_measuring_again_what_it_had(environment, identity):
     process = start(environment, identity, *FAKE, "--seconds", "60")
-    wait_for(lambda: kept(environment) >= 4)
+    wait_until(lambda: kept(environment) >= 4)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     before = kept(environment)
@@ -136,7 +128,7 @@ def test_changed_model_is_another_model(environment, identity):
 
 def test_interrupt_keeps_the_best_so_far_and_writes_the_repository(environment, identity, tmp_path):
     process = start(environment, identity, *FAKE, "--seconds", "600", "-o", tmp_path / "repo", "--json")
-    wait_for(lambda: kept(environment) >= 3)
+    wait_until(lambda: kept(environment) >= 3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err

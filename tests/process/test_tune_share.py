@@ -9,11 +9,10 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 
 import models
 import pytest
-from server import Server, fp32
+from server import Server, fp32, wait_until
 
 RIDGE = os.environ["RIDGE"]
 # A run takes 6 ms, and 0.2 ms more per row; all models share two CPUs.
@@ -56,10 +55,8 @@ def together(store):
 
 
 def wait_for_a_split(store, process):
-    end = time.monotonic() + 120
-    while together(store) < 1:
-        assert time.monotonic() < end and process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
+    wait_until(lambda: together(store) or process.poll() is not None, 120)
+    assert process.poll() is None, process.communicate()[1]
 
 
 def test_both_models_of_the_written_repository_are_served(pair, tmp_path):

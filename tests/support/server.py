@@ -13,6 +13,14 @@ import time
 RIDGE = os.environ.get("RIDGE", str(pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "ridge"))
 
 
+def wait_until(condition, seconds=60):
+    """Returns once that is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen"
+        time.sleep(0.02)
+
+
 class Answer:
     def __init__(self, status, headers, body, reason=""):
         self.status, self.headers, self.body, self.reason = status, headers, body, reason

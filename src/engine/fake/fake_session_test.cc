@@ -123,9 +123,19 @@ TEST(FakeScript, IsReadFromAFileAndOptionsWin) {
   EXPECT_DOUBLE_EQ(script->load_ms, 1);
 }
 
+TEST(FakeScript, OneValueStandsForAListOfOne) {
+  const Result<Script> script = read_script(scripted({{"stall_runs", "3"}, {"devices", "cuda:1"}}));
+  ASSERT_TRUE(script.ok()) << script.error().message;
+  EXPECT_EQ(script->stall_runs, std::set<int64_t>{3});
+  EXPECT_EQ(script->devices, std::set<std::string>{"cuda:1"});
+  EXPECT_EQ(read_script(scripted({}))->devices, std::set<std::string>{"cpu"});
+}
+
 TEST(FakeScript, AnUnknownMemberOrTypeIsAnError) {
   EXPECT_FALSE(read_script(scripted({{"latency", "4"}})).ok());
   EXPECT_FALSE(read_script(scripted({{"latency_ms", "soon"}})).ok());
+  EXPECT_FALSE(read_script(scripted({{"answer", "silence"}})).ok());
+  EXPECT_FALSE(read_script(scripted({{"fail_runs", "\"all\""}})).ok());
   EXPECT_FALSE(read_script(scripted({{"inputs", R"([{"name":"x","type":"FP31","shape":[1]}])"}})).ok());
 }
 

@@ -3,112 +3,100 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/fields.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/random.h"
 
 namespace ridge::engine::fake {
 namespace {
 
-constexpr std::string_view kMembers[] = {
-    "inputs",     "outputs",  "load_ms",      "fail_load", "latency_ms", "latency_ms_per_row", "jitter_ms",
-    "seed",       "spin",     "serial_share", "parallel",  "processors", "interference",       "fail_runs",
-    "stall_runs", "stall_ms", "answer",       "value",     "devices"};
-
-Result<std::vector<TensorSpec>> read_specs(const Json& script, const char* key) {
-  std::vector<TensorSpec> specs;
-  if (!script.at(key).is_array())
-    return Error{Code::kInvalid, std::string("'") + key + "' should be an array of tensors"};
-  for (const Json& json : script.at(key)) {
-    RIDGE_ASSIGN(std::string name, json_member<std::string>(json, "name"));
-    RIDGE_ASSIGN(std::string type, json_member<std::string>(json, "type"));
-    TensorSpec spec{name, data_type_from_name(type), {}};
-    if (spec.type == DataType::kInvalid)
-      return Error{Code::kInvalid, "tensor '" + name + "' has unknown type '" + type + "'"};
-    auto shape = json.find("shape");
-    if (shape == json.end() || !shape->is_array() ||
-        !std::all_of(shape->begin(), shape->end(), [](const Json& d) { return d.is_number_integer(); }))
-      return Error{Code::kInvalid, "tensor '" + name + "' needs a 'shape', an array of integers"};
-    spec.shape = shape->get<Shape>();
-    specs.push_back(std::move(spec));
-  }
-  return specs;
+struct ScriptTensor {
+  std::string name, type;
+  Shape shape;
+};
+void visit_fields(auto& visit, Is<ScriptTensor> auto& tensor) {
+  visit("name", tensor.name);
+  visit("type", tensor.type);
+  visit("shape", tensor.shape);
 }
 
-// A run number, or an array of them.
-Result<std::set<int64_t>> read_runs(const Json& script, const char* key) {
-  std::set<int64_t> runs;
-  auto found = script.find(key);
-  if (found == script.end()) return runs;
-  for (const Json& run : found->is_array() ? *found : Json::array({*found})) {
-    if (!run.is_number_integer()) return Error{Code::kInvalid, std::string("'") + key + "' should hold run numbers"};
-    runs.insert(run.get<int64_t>());
+struct ScriptTensors {
+  std::vector<TensorSpec>& specs;
+};
+Status read_json(const Json& json, ScriptTensors& tensors) {
+  RIDGE_ASSIGN(const std::vector<ScriptTensor> list, from_json<std::vector<ScriptTensor>>(json));
+  tensors.specs.clear();
+  for (const ScriptTensor& tensor : list) {
+    tensors.specs.push_back({tensor.name, data_type_from_name(tensor.type), tensor.shape});
+    if (tensors.specs.back().type == DataType::kInvalid)
+      return invalid("tensor '" + tensor.name + "' has unknown type '" + tensor.type + "'");
   }
-  return runs;
-}
-
-Result<std::set<std::string>> read_devices(const Json& script) {
-  const auto found = script.find("devices");
-  if (found == script.end()) return std::set<std::string>{"cpu"};
-  std::set<std::string> devices;
-  for (const Json& device : found->is_array() ? *found : Json::array({*found})) {
-    if (!device.is_string()) return Error{Code::kInvalid, "'devices' should hold names: \"cuda:0\""};
-    devices.insert(device.get<std::string>());
-  }
-  return devices;
-}
-
-Status check_members(const Json& json) {
-  if (!json.is_object()) return Error{Code::kInvalid, "expected a JSON object"};
-  for (const auto& [key, value] : json.items())
-    if (std::find(std::begin(kMembers), std::end(kMembers), key) == std::end(kMembers))
-      return Error{Code::kInvalid, "unknown member '" + key + "'; docs/contracts.md lists them"};
   return {};
 }
 
-Result<Script> from_json(const Json& json) {
-  RIDGE_TRY(check_members(json));
+// A value, or an array of them.
+template <typename T>
+struct OneOrMore {
+  std::set<T>& values;
+};
+template <typename T>
+Status read_json(const Json& json, OneOrMore<T>& list) {
+  RIDGE_ASSIGN(const std::vector<T> values, from_json<std::vector<T>>(json.is_array() ? json : Json::array({json})));
+  list.values = {values.begin(), values.end()};
+  return {};
+}
+
+// `answer`: "echo" or "constant".
+void visit_script(auto& visit, Script& script, std::string& answer) {
+  ScriptTensors inputs{script.signature.inputs}, outputs{script.signature.outputs};
+  OneOrMore<int64_t> fail_runs{script.fail_runs}, stall_runs{script.stall_runs};
+  OneOrMore<std::string> devices{script.devices};
+  auto seed = static_cast<int64_t>(script.seed);
+  visit.optional("inputs", inputs);
+  visit.optional("outputs", outputs);
+  visit.optional("load_ms", script.load_ms);
+  visit.optional("fail_load", script.fail_load);
+  visit.optional("devices", devices);
+  visit.optional("latency_ms", script.latency_ms);
+  visit.optional("latency_ms_per_row", script.latency_ms_per_row);
+  visit.optional("serial_share", script.serial_share);
+  visit.optional("jitter_ms", script.jitter_ms);
+  visit.optional("seed", seed);
+  visit.optional("spin", script.spin);
+  visit.optional("parallel", script.parallel);
+  visit.optional("processors", script.cpus);
+  visit.optional("interference", script.interference);
+  visit.optional("fail_runs", fail_runs);
+  visit.optional("stall_runs", stall_runs);
+  visit.optional("stall_ms", script.stall_ms);
+  visit.optional("answer", answer);
+  visit.optional("value", script.value);
+  script.seed = static_cast<uint64_t>(seed);
+}
+
+struct ScriptMembers {
+  std::set<std::string> names;
+  void optional(const char* name, const auto&) { names.insert(name); }
+};
+
+Result<Script> script_of(const Json& json) {
   Script script;
   script.signature.inputs = {{"x", DataType::kFp32, {-1, 16}}};
   script.signature.outputs = {{"y", DataType::kFp32, {-1, 16}}};
-  if (json.contains("inputs")) {
-    RIDGE_ASSIGN(script.signature.inputs, read_specs(json, "inputs"));
-  }
-  if (json.contains("outputs")) {
-    RIDGE_ASSIGN(script.signature.outputs, read_specs(json, "outputs"));
-  }
-  RIDGE_ASSIGN(script.load_ms, json_member_or<double>(json, "load_ms", 0));
-  RIDGE_ASSIGN(script.fail_load, json_member_or<std::string>(json, "fail_load", ""));
-  RIDGE_ASSIGN(script.devices, read_devices(json));
-  RIDGE_ASSIGN(script.latency_ms, json_member_or<double>(json, "latency_ms", 0));
-  RIDGE_ASSIGN(script.latency_ms_per_row, json_member_or<double>(json, "latency_ms_per_row", 0));
-  RIDGE_ASSIGN(script.serial_share, json_member_or<double>(json, "serial_share", 1));
-  RIDGE_ASSIGN(script.jitter_ms, json_member_or<double>(json, "jitter_ms", 0));
-  RIDGE_ASSIGN(int64_t seed, json_member_or<int64_t>(json, "seed", 1));
-  script.seed = static_cast<uint64_t>(seed);
-  RIDGE_ASSIGN(script.spin, json_member_or<bool>(json, "spin", false));
-  RIDGE_ASSIGN(int64_t parallel, json_member_or<int64_t>(json, "parallel", 0));
-  script.parallel = static_cast<int>(parallel);
-  RIDGE_ASSIGN(int64_t cpus, json_member_or<int64_t>(json, "processors", 0));
-  script.cpus = static_cast<int>(cpus);
-  RIDGE_ASSIGN(script.interference, json_member_or<double>(json, "interference", 0));
-  RIDGE_ASSIGN(script.fail_runs, read_runs(json, "fail_runs"));
-  RIDGE_ASSIGN(script.stall_runs, read_runs(json, "stall_runs"));
-  RIDGE_ASSIGN(script.stall_ms, json_member_or<double>(json, "stall_ms", 0));
-  RIDGE_ASSIGN(std::string answer, json_member_or<std::string>(json, "answer", "echo"));
-  if (answer != "echo" && answer != "constant")
-    return Error{Code::kInvalid, "'answer' should be \"echo\" or \"constant\""};
+  script.devices = {"cpu"};
+  std::string answer = "echo";
+  ScriptMembers members;
+  visit_script(members, script, answer);
+  for (const auto& [key, value] : json.items())
+    if (!members.names.contains(key)) return invalid("unknown member '" + key + "'; docs/contracts.md lists them");
+  RIDGE_TRY(read_fields(json, [&](auto& visit) { visit_script(visit, script, answer); }));
+  if (answer != "echo" && answer != "constant") return invalid("'answer' should be \"echo\" or \"constant\"");
   script.echo = answer == "echo";
-  RIDGE_ASSIGN(script.value, json_member_or<double>(json, "value", 0));
   return script;
 }
 
-// splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014), one step from seed and run.
 double uniform(uint64_t seed, int64_t run) {
-  uint64_t z = seed + 0x9e3779b97f4a7c15ULL * static_cast<uint64_t>(run);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1.0p-53;
+  return static_cast<double>(split_mix(seed + kGoldenGamma * static_cast<uint64_t>(run)) >> 11) * 0x1.0p-53;
 }
 
 }  // namespace
@@ -124,7 +112,7 @@ Result<Script> read_script(const plan::Plan& plan) {
     Result<Json> parsed = parse_json(value, "fake engine option " + key);
     json[key] = parsed ? *parsed : Json(value);  // a word needs no quotes
   }
-  Result<Script> script = from_json(json);
+  Result<Script> script = script_of(json);
   if (!script) return wrap(script.error(), "fake engine script " + plan.model);
   return script;
 }

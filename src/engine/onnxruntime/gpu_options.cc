@@ -129,8 +129,8 @@ Status check_provider_option(GpuProvider provider, const std::string& key, const
   if (option == known.end()) return {};
   const std::string_view expected = expected_instead_of(value, option->takes);
   if (expected.empty()) return {};
-  return invalid("engine option " + std::string(provider == GpuProvider::kCuda ? "cuda." : "tensorrt.") + key + "=" +
-                 value + ": expected " + std::string(expected));
+  return invalid("engine option " + std::string(provider == GpuProvider::kCuda ? kCudaPrefix : kTensorRtPrefix) + key +
+                 "=" + value + ": expected " + std::string(expected));
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -13,6 +13,8 @@ namespace ridge::engine::onnxruntime {
 
 using ProviderOptions = std::map<std::string, std::string>;  // by ONNX Runtime's keys
 
+constexpr std::string_view kCudaPrefix = "cuda.", kTensorRtPrefix = "tensorrt.";
+
 enum class GpuProvider { kCuda, kTensorRt };
 std::string_view provider_name(GpuProvider provider);  // "CUDAExecutionProvider"
 // The option that selects the NVIDIA GPU.

@@ -15,7 +15,6 @@ constexpr std::string_view kThreads = "ridge.shared_threads";
 constexpr std::string_view kArena = "ridge.arena.";
 constexpr std::string_view kDimension = "ridge.dimension.";
 constexpr std::string_view kRun = "memory.";  // ONNX Runtime reads these with each run
-constexpr std::string_view kCuda = "cuda.", kTensorRt = "tensorrt.";
 
 // Keys of OrtApi::CreateArenaCfgV2, as onnxruntime_c_api.h documents them.
 constexpr std::array<std::string_view, 6> kArenaKeys = {"max_mem",
@@ -58,8 +57,8 @@ Status read_own(const std::string& key, const std::string& value, EngineOptions&
 // Of a provider that runs the model on `device`.
 Status read_provider_option(const std::string& key, const std::string& value, const plan::Device& device,
                             EngineOptions& options) {
-  const bool cuda = key.starts_with(kCuda);
-  const std::string own = key.substr(cuda ? kCuda.size() : kTensorRt.size());
+  const bool cuda = key.starts_with(kCudaPrefix);
+  const std::string own = key.substr(cuda ? kCudaPrefix.size() : kTensorRtPrefix.size());
   const bool used = cuda ? plan::is_nvidia(device) : device.kind == plan::DeviceKind::kTensorRt;
   if (!used)
     return Error{Code::kInvalid, "engine option " + key + " has no effect on " + plan::device_name(device) +
@@ -78,7 +77,7 @@ Result<EngineOptions> engine_options(const plan::Plan& plan) {
   for (const auto& [key, value] : plan.options) {
     if (key.starts_with(kOwn))
       RIDGE_TRY(read_own(key, value, options));
-    else if (key.starts_with(kCuda) || key.starts_with(kTensorRt))
+    else if (key.starts_with(kCudaPrefix) || key.starts_with(kTensorRtPrefix))
       RIDGE_TRY(read_provider_option(key, value, device, options));
     else
       (key.starts_with(kRun) ? options.run : options.session)[key] = value;

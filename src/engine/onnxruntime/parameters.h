@@ -1,12 +1,17 @@
 // The parameters of Triton's ONNX Runtime backend, in configurations with `backend: "onnxruntime"`.
 #pragma once
 
+#include <string>
+
 #include "engine/engines.h"
 #include "plan/plan.h"
 
 namespace ridge::engine::onnxruntime {
 
-// See Engine::parameters. Options of the plan are written under their own names.
+// See Engine::parameters. Options of the plan are written under their own names, but for those of a GPU (accelerators.h).
 Parameters parameters(const plan::Plan& plan);
+
+// See Engine::read_parameter. Keys that begin as session options do become options of the plan.
+Result<bool> read_parameter(const std::string& key, const std::string& value, plan::Plan& plan);
 
 }  // namespace ridge::engine::onnxruntime

@@ -22,6 +22,7 @@
 #include "engine/onnxruntime/session_options.h"
 #include "engine/onnxruntime/signature.h"
 #include "engine/onnxruntime/string_tensor.h"
+#include "engine/parameter.h"
 #include "plan/device.h"
 
 namespace ridge::engine::onnxruntime {
@@ -268,12 +269,7 @@ Result<std::string> check_placement(const plan::Plan& plan, const plan::Device& 
                                        ", or a model with operators and types that it has kernels for"};
 }
 
-bool is_on(const ProviderOptions& options, const std::string& key) {
-  const auto found = options.find(key);
-  return found != options.end() && found->second != "0" && found->second != "false" && found->second != "False";
-}
-
-// Opens the plan's GPU and adds its providers to the session's options; null for the CPU.
+// Opens the GPU of the plan and gives its providers to the session's options; null for the CPU.
 Result<std::unique_ptr<GpuRunner>> use_gpu(const Library& library, const plan::Device& device,
                                            const EngineOptions& engine, OrtSessionOptions* options) {
   if (!plan::is_nvidia(device)) return std::unique_ptr<GpuRunner>();

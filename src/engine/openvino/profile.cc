@@ -1,8 +1,21 @@
 #include "engine/openvino/profile.h"
 
 #include <algorithm>
+#include <sstream>
+#include <string_view>
 
 namespace ridge::engine::openvino {
+
+std::vector<std::string> source_nodes(const std::string& list) {
+  constexpr std::string_view kSuffix = "/WithoutBiases";
+  std::vector<std::string> names;
+  std::istringstream text(list);
+  for (std::string name; std::getline(text, name, ',');) {
+    if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+    names.push_back(std::move(name));
+  }
+  return names;
+}
 
 Result<std::vector<NodeTime>> node_times(const std::vector<ProfiledLayer>& layers,
                                          const std::vector<std::vector<int64_t>>& averages_us, int skip_runs) {

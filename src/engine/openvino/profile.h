@@ -6,11 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/engine.h"
 
 namespace ridge::engine::openvino {
+
+// The model's own nodes, from the names that a layer of the compiled graph lists: "a,b". A convolution that the reader of ONNX files
+// split from its bias has the name of its node and a suffix.
+std::vector<std::string> source_nodes(const std::string& list);
 
 // One layer as the counters list it.
 struct ProfiledLayer {

@@ -24,6 +24,11 @@ TEST(Profile, TakesTheMeanOfTheCountedRunsOutOfTheAverageOverAll) {
   EXPECT_EQ((*nodes)[0].runs, 3);
 }
 
+TEST(Profile, NamesTheModelsOwnNodes) {
+  EXPECT_EQ(source_nodes("conv/WithoutBiases,relu"), (std::vector<std::string>{"conv", "relu"}));
+  EXPECT_TRUE(source_nodes("").empty());
+}
+
 TEST(Profile, WithoutARunLeftIsAnError) {
   EXPECT_FALSE(node_times({layer("conv", true)}, {{5}, {5}}, 2).ok());
   EXPECT_TRUE(node_times({layer("conv", true)}, {{5}, {5}}, 0).ok());

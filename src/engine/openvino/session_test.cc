@@ -185,6 +185,7 @@ TEST_F(OpenVinoSession, ProfilesItsLayersWithTheModelsOwnNodes) {
       std::find_if(nodes->begin(), nodes->end(), [](const NodeTime& n) { return n.op == "Convolution"; });
   ASSERT_NE(layer, nodes->end());
   EXPECT_EQ(layer->sources, (std::vector<std::string>{"conv", "relu"}));
+  EXPECT_TRUE(layer->multiplies);
   EXPECT_EQ(layer->outputs[0], (std::pair<DataType, Shape>{DataType::kFp32, {2, 16, 8, 8}}));
   EXPECT_NE(layer->provider.find("f32"), std::string::npos) << layer->provider;
   EXPECT_EQ(layer->runs, 4);

@@ -1,6 +1,7 @@
 #include "front/http/server.h"
 
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 
 #include <atomic>
 #include <optional>
@@ -86,6 +87,27 @@ TEST(HttpServer, AnswersAndKeepsTheConnection) {
     EXPECT_EQ(response->body, "/a|body");
     EXPECT_EQ(response->fields["content-type"], "application/json");
   }
+}
+
+// The server's end of a connection is a descriptor of this process, too: the one whose peer is the client.
+int server_end_of(const TestClient& client) {
+  for (int descriptor = 0; descriptor < 1024; ++descriptor) {
+    sockaddr_in peer{};
+    socklen_t size = sizeof peer;
+    if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.sin_port == client.own_port())
+      return descriptor;
+  }
+  return -1;
+}
+
+TEST(HttpServer, SendsSmallAnswersAtOnce) {
+  auto server = start();
+  TestClient client(server->port());
+  ASSERT_TRUE(client.ask(get("/a")));
+  int at_once = 0;
+  socklen_t size = sizeof at_once;
+  ASSERT_EQ(getsockopt(server_end_of(client), IPPROTO_TCP, TCP_NODELAY, &at_once, &size), 0);
+  EXPECT_EQ(at_once, 1) << "Nagle's algorithm would hold a small answer back until the last one is acknowledged";
 }
 
 TEST(HttpServer, AnswersPipelinedRequestsInOrderEvenIfTheFirstIsSlow) {

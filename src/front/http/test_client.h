@@ -42,6 +42,12 @@ class TestClient {
   TestClient& operator=(const TestClient&) = delete;
 
   bool connected() const { return connected_; }
+  // As it stands in a socket's address.
+  in_port_t own_port() const {
+    sockaddr_in own{};
+    socklen_t size = sizeof own;
+    return getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &size) == 0 ? own.sin_port : in_port_t{0};
+  }
   void close() {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;

@@ -38,7 +38,7 @@ std::vector<DeviceFacts> Cuda::facts() const {
     facts.name = gpu.name;
     facts.software = "CUDA driver " + driver_version_text();
     facts.dialect = Dialect::kCuda;
-    facts.capability = fmt::format("{}.{}", gpu.capability / 10, gpu.capability % 10);
+    facts.capability = capability_text(gpu);
     facts.pci_address = gpu.pci_address;
     facts.uuid = gpu.uuid;
     facts.compute_units = gpu.multiprocessors;
@@ -78,7 +78,7 @@ Result<gpu::Device> Cuda::device(size_t index) const {
   RIDGE_ASSIGN(const size_t free_bytes, primary.free_bytes());
   device.facts.largest_buffer_bytes = static_cast<int64_t>(free_bytes / 4);
   device.details = [gpu = devices_[index], version = driver_version_text()] {
-    Json json = to_json(gpu);
+    Json json = json_of(gpu);
     json["driver_cuda"] = version;
     return json;
   };

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/cuda/context.h"
 #include "gpu/device.h"
@@ -42,7 +42,38 @@ struct CudaDevice {
   bool ecc = false;
   bool exclusive = false;  // compute mode: one process at a time, or none
 };
-Json to_json(const CudaDevice& device);
+std::string capability_text(const CudaDevice& device);  // "8.9"
+// As far as an older program has recorded them.
+void visit_fields(auto& visit, Is<CudaDevice> auto& device) {
+  visit.or_null("problem", device.problem);
+  visit.optional("name", device.name);
+  visit.optional("pci_address", device.pci_address);
+  visit.optional("uuid", device.uuid);
+  visit.or_null("mig_uuid", device.mig_uuid);
+  visit.derived("compute_capability", capability_text(device));
+  visit.optional("memory_bytes", device.memory_bytes);
+  visit.optional("l2_bytes", device.l2_bytes);
+  visit.optional("multiprocessors", device.multiprocessors);
+  visit.optional("warp", device.warp);
+  visit.optional("threads_per_block", device.threads_per_block);
+  visit.optional("threads_per_multiprocessor", device.threads_per_multiprocessor);
+  visit.optional("registers_per_block", device.registers_per_block);
+  visit.optional("registers_per_multiprocessor", device.registers_per_multiprocessor);
+  visit.optional("shared_bytes_per_block", device.shared_bytes_per_block);
+  visit.optional("shared_bytes_per_block_opt_in", device.shared_bytes_per_block_opt_in);
+  visit.optional("shared_bytes_per_multiprocessor", device.shared_bytes_per_multiprocessor);
+  visit.optional("clock_hz", device.clock_hz);
+  visit.optional("memory_clock_hz", device.memory_clock_hz);
+  visit.optional("memory_bus_bits", device.memory_bus_bits);
+  visit.optional("copy_engines", device.copy_engines);
+  visit.optional("integrated", device.integrated);
+  visit.optional("unified_addressing", device.unified_addressing);
+  visit.optional("managed_memory", device.managed_memory);
+  visit.optional("concurrent_managed_access", device.concurrent_managed_access);
+  visit.optional("memory_pools", device.memory_pools);
+  visit.optional("ecc", device.ecc);
+  visit.optional("exclusive", device.exclusive);
+}
 
 // Handle of the open library; copies share it.
 class Cuda {

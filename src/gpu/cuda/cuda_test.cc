@@ -46,8 +46,8 @@ TEST(Cuda, TellsItsGpus) {
     EXPECT_EQ(gpu.memory_bytes, 25386352640);
     EXPECT_EQ(gpu.memory_clock_hz, 10.501e9);
     EXPECT_EQ(gpu.memory_bus_bits, 384);
-    EXPECT_EQ(to_json(gpu)["compute_capability"], "8.9");
-    EXPECT_TRUE(to_json(gpu)["mig_uuid"].is_null());
+    EXPECT_EQ(json_of(gpu)["compute_capability"], "8.9");
+    EXPECT_TRUE(json_of(gpu)["mig_uuid"].is_null());
     auto missing = cuda->device(2);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().message, "there is no CUDA device 2; there are 2");

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "gpu/cuda/abi.h"
 #include "gpu/cuda/error.h"
@@ -92,6 +91,10 @@ void read_abilities(Questioner& questions, cuda::Device device, CudaDevice& resu
 
 }  // namespace
 
+std::string capability_text(const CudaDevice& device) {
+  return fmt::format("{}.{}", device.capability / 10, device.capability % 10);
+}
+
 CudaDevice describe_device(const cuda::Library& library, int index) {
   CudaDevice result;
   Questioner questions(library, result);
@@ -105,38 +108,6 @@ CudaDevice describe_device(const cuda::Library& library, int index) {
   read_numbers(questions, device, result);
   read_abilities(questions, device, result);
   return result;
-}
-
-Json to_json(const CudaDevice& device) {
-  auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
-  return Json{{"problem", or_null(device.problem)},
-              {"name", device.name},
-              {"pci_address", device.pci_address},
-              {"uuid", device.uuid},
-              {"mig_uuid", or_null(device.mig_uuid)},
-              {"compute_capability", fmt::format("{}.{}", device.capability / 10, device.capability % 10)},
-              {"memory_bytes", device.memory_bytes},
-              {"l2_bytes", device.l2_bytes},
-              {"multiprocessors", device.multiprocessors},
-              {"warp", device.warp},
-              {"threads_per_block", device.threads_per_block},
-              {"threads_per_multiprocessor", device.threads_per_multiprocessor},
-              {"registers_per_block", device.registers_per_block},
-              {"registers_per_multiprocessor", device.registers_per_multiprocessor},
-              {"shared_bytes_per_block", device.shared_bytes_per_block},
-              {"shared_bytes_per_block_opt_in", device.shared_bytes_per_block_opt_in},
-              {"shared_bytes_per_multiprocessor", device.shared_bytes_per_multiprocessor},
-              {"clock_hz", device.clock_hz},
-              {"memory_clock_hz", device.memory_clock_hz},
-              {"memory_bus_bits", device.memory_bus_bits},
-              {"copy_engines", device.copy_engines},
-              {"integrated", device.integrated},
-              {"unified_addressing", device.unified_addressing},
-              {"managed_memory", device.managed_memory},
-              {"concurrent_managed_access", device.concurrent_managed_access},
-              {"memory_pools", device.memory_pools},
-              {"ecc", device.ecc},
-              {"exclusive", device.exclusive}};
 }
 
 }  // namespace ridge::gpu::cuda

@@ -150,7 +150,7 @@ Result<NcclGroup> NcclGroup::create(const Nccl& nccl, const std::vector<cuda::Cu
   return group;
 }
 
-Status NcclGroup::within_patience(const char* doing, std::function<Status()> call) {
+Status NcclGroup::within_patience(std::string_view doing, std::function<Status()> call) {
   if (broken_) return *broken_;
   BoundedThread made([call = std::move(call)](const std::stop_token&) { return call(); });
   std::optional<Status> outcome = made.outcome(state_->patience);

@@ -49,8 +49,8 @@ class NcclGroup {
  private:
   struct State;
   explicit NcclGroup(std::shared_ptr<State> state);
-  // In its own thread, for at most `patience`.
-  Status within_patience(const char* doing, std::function<Status()> call);
+  // In a thread of its own, for at most `patience`.
+  Status within_patience(std::string_view doing, std::function<Status()> call);
   void abort(BoundedThread& call);
 
   std::shared_ptr<State> state_;  // shared with calls that do not return

@@ -20,16 +20,15 @@ const char* nccl_remedy(int code) {
   }
 }
 
+constexpr std::pair<Collective, std::string_view> kCollectiveNames[] = {{Collective::kAllReduce, "all-reduce"},
+                                                                        {Collective::kAllGather, "all-gather"},
+                                                                        {Collective::kReduceScatter, "reduce-scatter"},
+                                                                        {Collective::kBroadcast, "broadcast"}};
+
 }  // namespace
 
-const char* collective_name(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce: return "all-reduce";
-    case Collective::kAllGather: return "all-gather";
-    case Collective::kReduceScatter: return "reduce-scatter";
-    default: return "broadcast";
-  }
-}
+NameTable<Collective> names_of(Collective) { return kCollectiveNames; }
+std::string_view collective_name(Collective collective) { return name_of(kCollectiveNames, collective); }
 
 Result<Nccl> Nccl::open(const std::string& library) {
   RIDGE_ASSIGN(auto table,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/name_table.h"
 #include "base/result.h"
 
 namespace ridge::gpu::nccl {
@@ -16,7 +17,8 @@ struct Library;
 enum class Collective { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
 inline constexpr std::array kCollectives = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
                                             Collective::kBroadcast};
-const char* collective_name(Collective collective);  // "all-reduce", …
+NameTable<Collective> names_of(Collective);
+std::string_view collective_name(Collective collective);  // "all-reduce", …
 
 class Nccl {
  public:

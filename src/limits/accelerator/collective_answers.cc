@@ -25,7 +25,7 @@ std::string judged(const CollectiveAnswer& answer, const GroupLinks& links) {
 }
 
 std::string sentence_for(const CollectiveAnswer& answer, const std::optional<GroupLinks>& links) {
-  const std::string name = gpu::nccl::collective_name(answer.collective);
+  const std::string name(gpu::nccl::collective_name(answer.collective));
   if (!answer.bus_bytes_per_s) return name + ": not measured.";
   const std::string rate =
       fmt::format("{}: {} for the smallest size; {} of bus bandwidth at {}", name, format_ms(1e3 * *answer.latency_s),

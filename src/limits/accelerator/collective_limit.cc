@@ -14,6 +14,9 @@
 namespace ridge::limits::accelerator {
 namespace {
 
+constexpr std::pair<Normality, std::string_view> kNormalities[] = {
+    {Normality::kNormal, "normal"}, {Normality::kLow, "low"}, {Normality::kFarTooLow, "far too low"}};
+
 using gpu::nccl::Collective;
 
 constexpr int kSwitchReducesFrom = 90;  // NVLink SHARP: NVLink 4 and the third NVSwitch (NVIDIA H100 white paper)
@@ -160,13 +163,8 @@ UsualShare usual_bus_bandwidth(const GroupLinks& links, Collective collective) {
   return {0.8 * line, "80 % of NVLink's line rate (NVIDIA/nccl#1054, nccl-tests#149)"};
 }
 
-const char* normality_name(Normality normality) {
-  switch (normality) {
-    case Normality::kNormal: return "normal";
-    case Normality::kLow: return "low";
-    default: return "far too low";
-  }
-}
+NameTable<Normality> names_of(Normality) { return kNormalities; }
+std::string_view normality_name(Normality normality) { return name_of(kNormalities, normality); }
 
 Normality normality_of(double bytes_per_s, double usual_bytes_per_s) {
   if (bytes_per_s >= 0.9 * usual_bytes_per_s) return Normality::kNormal;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/gpu.h"
 #include "gpu/nccl/nccl.h"
@@ -38,7 +39,15 @@ struct GroupLinks {
   bool switch_reduces = false;  // these can also reduce: from compute capability 9.0 on
   std::string text;             // "NVLink by switch, 450 GB/s of each GPU", "PCIe 4.0 x16"
 };
-// `all`: PCI addresses of the machine's GPUs. Any other address is a switch; virtual machines may hide it.
+void visit_fields(auto& visit, Is<GroupLinks> auto& links) {
+  visit("text", links.text);
+  visit("nvlink_bytes_per_s", links.nvlink_bytes_per_s);
+  visit("pcie_bytes_per_s", links.pcie_bytes_per_s);
+  visit("parts", links.parts);
+  visit("by_switch", links.by_switch);
+  visit("switch_reduces", links.switch_reduces);
+}
+// `all`: PCI addresses of the machine's GPUs. What has another address is a switch; virtual machines may hide it.
 GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>& all);
 
 // The highest bus bandwidth that the links allow with any algorithm. kUnavailable: the links are not known. Four A100 joined to
@@ -50,11 +59,16 @@ struct UsualShare {
   double bytes_per_s = 0;  // of bus bandwidth
   std::string said;        // "about 80 % of NVLink's line rate (NVIDIA/nccl#1054)"
 };
+void visit_fields(auto& visit, Is<UsualShare> auto& usual) {
+  visit("bus_bytes_per_s", usual.bytes_per_s);
+  visit("said", usual.said);
+}
 UsualShare usual_bus_bandwidth(const GroupLinks& links, gpu::nccl::Collective collective);
 
 enum class Normality { kNormal, kLow, kFarTooLow };
-const char* normality_name(Normality normality);  // "normal", "low", "far too low"
-// From 90 % of the usual rate on; below 60 % of it.
+NameTable<Normality> names_of(Normality);
+std::string_view normality_name(Normality normality);  // "normal", "low", "far too low"
+// From 90 % of what is usual on; below 60 % of it.
 Normality normality_of(double bytes_per_s, double usual_bytes_per_s);
 
 }  // namespace ridge::limits::accelerator

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/nccl/nccl.h"
 #include "limits/accelerator/collective_limit.h"
@@ -46,6 +46,17 @@ struct CollectiveAnswer {
   std::optional<Normality> normality;  // absent: the links are not known, or no operation was large enough
   std::string sentence;
 };
+void visit_fields(auto& visit, Is<CollectiveAnswer> auto& answer) {
+  visit("collective", answer.collective);
+  visit("limit_bus_bytes_per_s", answer.limit_bytes_per_s);
+  visit.derived("origin", Origin::kDerived);
+  visit("bus_bytes_per_s", answer.bus_bytes_per_s);
+  visit("bytes", answer.bytes);
+  visit("latency_s", answer.latency_s);
+  visit("verdict", answer.normality);
+  visit("sentence", answer.sentence);
+  if (answer.limit_bytes_per_s) visit("usual", answer.usual);
+}
 
 struct CollectivesMeasurement {
   std::vector<gpu::DeviceFacts> gpus;

@@ -64,8 +64,10 @@ TEST_P(EveryGeneration, OfCudaGpusHasItsMultiplyAdds) {
 }
 
 TEST_P(EveryGeneration, OfCudaGpusHasItsTiles) {
-  for (const MmaShape& shape : mma_shapes())
-    if (has_shape(shape, GetParam())) compile("#define " + std::string(shape.name) + "\n", {"mma"}, kOfThousandThreads);
+  for (Precision precision :
+       {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8})
+    if (const MmaShape* shape = shape_of(precision, GetParam()))
+      compile("#define " + std::string(shape->name) + "\n", {"mma"}, kOfThousandThreads);
 }
 
 TEST_P(EveryGeneration, OfCudaGpusReadsAndWrites) {

@@ -39,10 +39,11 @@ CountingKernel tile_counting(const MmaShape& shape, const Layout& layout) {
 
 }  // namespace
 
-std::span<const MmaShape> mma_shapes() { return kShapes; }
-
-bool has_shape(const MmaShape& shape, int capability) {
-  return shape.first_capability <= capability && capability <= shape.last_capability;
+const MmaShape* shape_of(Precision precision, int capability) {
+  const auto* found = std::ranges::find_if(kShapes, [&](const MmaShape& one) {
+    return one.precision == precision && one.first_capability <= capability && capability <= one.last_capability;
+  });
+  return found == std::end(kShapes) ? nullptr : found;
 }
 
 double flops_of_step(const Layout& layout, const MmaShape& shape) {
@@ -62,9 +63,8 @@ std::vector<MetricOf<PeakRow>> mma_metrics(const gpu::Device& device) {
   for (Precision precision :
        {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8}) {
     MetricOf<PeakRow> peak{{precision, "mma", {}}, {}};
-    auto shape = std::ranges::find_if(
-        kShapes, [&](const MmaShape& one) { return one.precision == precision && has_shape(one, capability); });
-    if (shape == std::end(kShapes))
+    const MmaShape* shape = shape_of(precision, capability);
+    if (shape == nullptr)
       peak.metric.reason = fmt::format("the tensor cores of compute capability {} do not multiply {}",
                                        device.facts.capability, precision_name(precision));
     else if (Status added = add_counting_variants(

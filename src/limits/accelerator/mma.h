@@ -4,7 +4,6 @@
 // shared memory (wgmma, tcgen05), which cuBLASLt uses.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "gpu/device.h"
@@ -20,8 +19,8 @@ struct MmaShape {
   int first_capability;  // 80: 8.0
   int last_capability;   // where a larger one replaces it
 };
-std::span<const MmaShape> mma_shapes();
-bool has_shape(const MmaShape& shape, int capability);
+// Null where the tensor cores of that capability do not multiply such numbers.
+const MmaShape* shape_of(Precision precision, int capability);
 
 // FLOPs of one step of every tile of every warp: warps · tiles · 2 · m · n · k.
 double flops_of_step(const Layout& layout, const MmaShape& shape);

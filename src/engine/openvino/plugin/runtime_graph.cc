@@ -3,11 +3,11 @@
 #include <memory>
 #include <openvino/core/model.hpp>
 #include <openvino/core/node.hpp>
-#include <sstream>
 #include <string>
 
 #include "engine/openvino/plugin/element_type.h"
 #include "engine/openvino/plugin/shape.h"
+#include "engine/openvino/profile.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {
@@ -20,13 +20,6 @@ std::string attribute(const ov::Node& node, const char* key) {
 }
 
 bool computes(const std::string& type) { return type != "Const" && type != "Input" && type != "Output"; }
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names;
-  std::istringstream text(list);
-  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
-  return names;
-}
 
 std::pair<DataType, Shape> operand(const ov::element::Type& type, const ov::PartialShape& shape) {
   return {to_data_type(type), to_shape(shape)};
@@ -41,7 +34,8 @@ NodeTime describe(const ov::Node& node, const std::string& type) {
     described.inputs.push_back(operand(node.get_input_element_type(i), node.get_input_partial_shape(i)));
   for (size_t i = 0; i < node.get_output_size(); ++i)
     described.outputs.push_back(operand(node.get_output_element_type(i), node.get_output_partial_shape(i)));
-  described.sources = split(attribute(node, "originalLayersNames"));
+  described.sources = source_nodes(attribute(node, "originalLayersNames"));
+  described.multiplies = multiplies(type);
   return described;
 }
 
