@@ -1,4 +1,4 @@
-#include "cli/bench_accelerator.h"
+#include "cli/bench_device_text.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "cli/bench_accelerator.h"
-#include "cli/bench_collectives.h"
+#include "cli/bench_device_text.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
 #include "cli/terminal.h"

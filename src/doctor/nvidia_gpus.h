@@ -1,4 +1,4 @@
-// Judges what NVIDIA's management library reports on the GPUs. Pure.
+// Judges what NVIDIA's management library reports on the GPUs and their direct links (NVLink). Pure.
 #pragma once
 
 #include "doctor/areas.h"

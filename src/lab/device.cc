@@ -6,9 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "lab/kernel_device.h"
-#include "lab/native_device.h"
-
 namespace ridge::lab {
 namespace {
 

@@ -45,4 +45,10 @@ Result<Device> open_device(std::string_view name);
 // Runs every variant once and compares its results with the reference; the error names the variant and the first wrong value.
 Status check(Place& place, const Case& work);
 
+// The CPU: variants are functions of this program, run on one thread.
+Result<Device> open_native_device();
+
+// A CUDA GPU or OpenCL device by its name (gpu/device.h): variants are launches and steps.
+Result<Device> open_kernel_device(std::string_view name);
+
 }  // namespace ridge::lab

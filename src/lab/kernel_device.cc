@@ -1,4 +1,4 @@
-#include "lab/kernel_device.h"
+#include "lab/device.h"
 
 #include <fmt/format.h>
 

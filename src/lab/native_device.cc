@@ -1,4 +1,4 @@
-#include "lab/native_device.h"
+#include "lab/device.h"
 
 #include <algorithm>
 #include <cassert>

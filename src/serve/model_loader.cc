@@ -14,7 +14,6 @@
 #include "serve/config_json.h"
 #include "serve/engine_parameters.h"
 #include "serve/instance_groups.h"
-#include "serve/override_files.h"
 #include "serve/repository.h"
 #include "serve/settings_from_config.h"
 #include "serve/warmup.h"

@@ -148,4 +148,24 @@ std::string fingerprint(const std::string& path) {
   return text;
 }
 
+Result<std::shared_ptr<const TemporaryFolder>> write_override_files(
+    const std::vector<std::pair<std::string, std::string>>& files) {
+  for (const auto& [name, content] : files) RIDGE_TRY(check_relative_path(name));
+  Result<TemporaryFolder> folder = TemporaryFolder::make();
+  if (!folder) return wrap(std::move(folder).error(), "keep the files sent with the load");
+  for (const auto& [name, content] : files) RIDGE_TRY(write_file_atomically(folder->path() + "/" + name, content));
+  return std::make_shared<const TemporaryFolder>(std::move(*folder));
+}
+
+RepositoryChanges compare_views(const RepositoryView& before, const RepositoryView& now) {
+  RepositoryChanges changes;
+  for (const auto& [name, fingerprint] : now) {
+    auto known = before.find(name);
+    if (known == before.end() || known->second != fingerprint) changes.load.push_back(name);
+  }
+  for (const auto& [name, fingerprint] : before)
+    if (!now.contains(name)) changes.unload.push_back(name);
+  return changes;
+}
+
 }  // namespace ridge::serve

@@ -1,12 +1,16 @@
-// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}. Only reads.
+// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}. Writes nothing into it.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/temporary_folder.h"
 
 namespace ridge::serve {
 
@@ -38,5 +42,20 @@ Result<std::vector<std::string>> read_labels(const std::string& model_directory,
 
 // Names, sizes and times of the files under `path`, as text: equal text = nothing was changed.
 std::string fingerprint(const std::string& path);
+
+// Writes the files of a load request into a private temporary folder, which its owner keeps while the model lives.
+// `files`: "1/model.onnx" → content. kInvalid: a name that would leave the folder; kFailed: they could not be written.
+Result<std::shared_ptr<const TemporaryFolder>> write_override_files(
+    const std::vector<std::pair<std::string, std::string>>& files);
+
+// Model name → fingerprint of its directory, for the control mode poll.
+using RepositoryView = std::map<std::string, std::string>;
+
+struct RepositoryChanges {
+  std::vector<std::string> load;    // new, or different from before
+  std::vector<std::string> unload;  // gone
+};
+
+RepositoryChanges compare_views(const RepositoryView& before, const RepositoryView& now);
 
 }  // namespace ridge::serve

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "serve/override_files.h"
-#include "serve/repository_watch.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {

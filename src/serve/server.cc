@@ -17,7 +17,6 @@
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"
 #include "serve/repository.h"
-#include "serve/repository_watch.h"
 
 namespace ridge::serve {
 namespace {

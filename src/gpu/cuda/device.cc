@@ -8,10 +8,17 @@
 
 #include "gpu/cuda/abi.h"
 #include "gpu/cuda/error.h"
-#include "gpu/uuid.h"
 
 namespace ridge::gpu::cuda {
 namespace {
+
+// RFC 9562, section 4: 32 hexadecimal digits in groups of 8-4-4-4-12.
+std::string uuid_text(const uint8_t (&bytes)[16]) {
+  std::string text;
+  for (uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  for (size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
+  return text;
+}
 
 // Queries one property after another; the first failure is the device's problem.
 class Questioner {

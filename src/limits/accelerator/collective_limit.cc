@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/units.h"
-#include "gpu/nvml/nvlink.h"
 #include "limits/accelerator/utilisation.h"
 
 namespace ridge::limits::accelerator {
@@ -18,6 +17,30 @@ constexpr std::pair<Normality, std::string_view> kNormalities[] = {
     {Normality::kNormal, "normal"}, {Normality::kLow, "low"}, {Normality::kFarTooLow, "far too low"}};
 
 using gpu::nccl::Collective;
+
+// What one NVLink carries, one direction, as the line runs [bytes/s], by the compute capability of its GPU (80 is 8.0). Both
+// directions of all links of a GPU are what data sheets give: A100, 12 links of 25 GB/s: 600 GB/s.
+struct LinkRate {
+  int from, to;  // compute capability
+  double bytes_per_s;
+};
+
+constexpr LinkRate kLinkRates[] = {
+    {60, 62, 20e9},       // Tesla P100 white paper: four links, 160 GB/s both ways
+    {70, 72, 25e9},       // Tesla V100 white paper: six links, 300 GB/s
+    {75, 75, 25e9},       // Turing white paper: two links, 100 GB/s
+    {80, 80, 25e9},       // A100 white paper: twelve links, 600 GB/s
+    {86, 86, 14.0625e9},  // GA102 white paper: four links, 112.5 GB/s
+    {90, 90, 25e9},       // H100 white paper: eighteen links, 900 GB/s
+    {100, 103, 50e9},     // Blackwell architecture brief: eighteen links, 1.8 TB/s
+};
+
+// 0: such GPUs have none, or it is not known.
+double nvlink_bytes_per_s(int capability) {
+  for (const LinkRate& row : kLinkRates)
+    if (row.from <= capability && capability <= row.to) return row.bytes_per_s;
+  return 0;
+}
 
 constexpr int kSwitchReducesFrom = 90;  // NVLink SHARP: NVLink 4 and the third NVSwitch (NVIDIA H100 white paper)
 
@@ -109,7 +132,7 @@ GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>
   bool can_reduce = true;
   for (size_t i = 0; i < gpus.size(); ++i) {
     links.nvlink_bytes_per_s.push_back(static_cast<double>(links_into_group(gpus, i, all)) *
-                                       gpu::nvml::nvlink_bytes_per_s(gpus[i].capability));
+                                       nvlink_bytes_per_s(gpus[i].capability));
     links.pcie_bytes_per_s.push_back(pcie_bytes_per_s(gpus[i].pcie_generation, gpus[i].pcie_lanes).value_or(0));
     can_reduce = can_reduce && gpus[i].capability >= kSwitchReducesFrom;
   }

@@ -1,19 +1,33 @@
 // The measurement of a device: rows, each with the result of a metric. Plain values; JSON and table show the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fields.h"
+#include "base/name_table.h"
 #include "base/units.h"
 #include "gpu/device.h"
+#include "gpu/launch.h"
 #include "limits/accelerator/setting.h"
-#include "limits/accelerator/transfer.h"
 #include "limits/metric_result.h"
 
 namespace ridge::limits::accelerator {
+
+// Directions of copies between host and device.
+enum class Way { kToDevice, kToHost, kBoth };  // kBoth: simultaneous, the same number of bytes each way
+
+constexpr std::array<std::pair<Way, std::string_view>, 3> kWays = {
+    {{Way::kToDevice, "host to device"}, {Way::kToHost, "device to host"}, {Way::kBoth, "both at once"}}};
+inline NameTable<Way> names_of(Way) { return kWays; }
+
+inline std::string_view way_name(Way way) { return ridge::name_of(kWays, way); }
+inline std::string_view host_memory_name(gpu::MemoryKind memory) { return ridge::name_of(names_of(memory), memory); }
 
 struct PeakRow {
   Precision precision = Precision::kFp32;

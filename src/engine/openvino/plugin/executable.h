@@ -1,16 +1,19 @@
-// A compiled model with a pool of infer requests, as many as ever ran at once. Thread-safe.
+// Compiled models and their infer requests. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <openvino/runtime/compiled_model.hpp>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/result.h"
 #include "engine/openvino/plugin/request.h"
 
 namespace ridge::engine::openvino::plugin {
 
+// A compiled model with a pool of infer requests, as many as ever ran at once.
 class Executable {
  public:
   // `executed`: the precisions that were read back from it, for people.
@@ -29,5 +32,10 @@ class Executable {
   Mutex mutex_;
   std::vector<std::unique_ptr<Request>> free_ RIDGE_GUARDED_BY(mutex_);
 };
+
+// The compiled model for `key`, shared by sessions of the process; created by `make` if there is none. It lives as long as a
+// session uses it.
+Result<std::shared_ptr<Executable>> shared_executable(const std::string& key,
+                                                      const std::function<Result<std::shared_ptr<Executable>>()>& make);
 
 }  // namespace ridge::engine::openvino::plugin

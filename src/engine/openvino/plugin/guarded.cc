@@ -15,4 +15,9 @@ std::string plain_message(const std::string& what) {
   return text.empty() ? what : text;
 }
 
+ov::Core& core() {
+  static auto* core = new ov::Core;
+  return *core;
+}
+
 }  // namespace ridge::engine::openvino::plugin

@@ -1,8 +1,9 @@
-// Stops OpenVINO's exceptions.
+// OpenVINO's core, and calls that turn its exceptions into errors.
 #pragma once
 
 #include <exception>
 #include <new>
+#include <openvino/runtime/core.hpp>
 #include <string>
 #include <utility>
 
@@ -26,5 +27,9 @@ auto guarded(const std::string& doing, Work&& work) -> decltype(work()) {
     return Error{Code::kFailed, doing + ": OpenVINO gave no reason"};
   }
 }
+
+// The process's one ov::Core: it holds the devices that sessions run on. Made at first use, never destroyed, because
+// sessions may end after static destruction. Thread-safe as ov::Core is.
+ov::Core& core();
 
 }  // namespace ridge::engine::openvino::plugin

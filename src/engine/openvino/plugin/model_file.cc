@@ -2,9 +2,8 @@
 
 #include <system_error>
 
-#include "engine/openvino/plugin/engine_core.h"
 #include "engine/openvino/plugin/guarded.h"
-#include "engine/openvino/plugin/shape.h"
+#include "engine/openvino/plugin/tensor_type.h"
 
 namespace ridge::engine::openvino::plugin {
 

@@ -1,7 +1,8 @@
-// A Plan's decisions as properties of OpenVINO's device that it names. docs/contracts.md lists them.
+// A Plan's decisions in OpenVINO's words: its device, and properties (docs/contracts.md lists them).
 #pragma once
 
 #include <openvino/core/any.hpp>
+#include <string>
 
 #include "base/result.h"
 #include "plan/plan.h"
@@ -13,5 +14,9 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan);
 
 // Whether sessions of equal plans run on one compiled model (option ridge.shared_streams).
 bool shares(const plan::Plan& plan);
+
+// "cpu" → "CPU", "gpu:1" → "GPU.1". kUnsupported: a device of another engine. kUnavailable: OpenVINO finds no such GPU here; the
+// message says what it finds and what it needs.
+Result<std::string> device_of(const std::string& device);
 
 }  // namespace ridge::engine::openvino::plugin

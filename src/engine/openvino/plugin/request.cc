@@ -5,8 +5,7 @@
 #include <openvino/runtime/tensor.hpp>
 #include <utility>
 
-#include "engine/openvino/plugin/element_type.h"
-#include "engine/openvino/plugin/shape.h"
+#include "engine/openvino/plugin/tensor_type.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {

@@ -5,8 +5,7 @@
 #include <openvino/core/node.hpp>
 #include <string>
 
-#include "engine/openvino/plugin/element_type.h"
-#include "engine/openvino/plugin/shape.h"
+#include "engine/openvino/plugin/tensor_type.h"
 #include "engine/openvino/profile.h"
 
 namespace ridge::engine::openvino::plugin {

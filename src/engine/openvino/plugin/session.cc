@@ -10,17 +10,14 @@
 
 #include "base/mutex.h"
 #include "engine/openvino/executed.h"
-#include "engine/openvino/plugin/device.h"
-#include "engine/openvino/plugin/element_type.h"
-#include "engine/openvino/plugin/engine_core.h"
 #include "engine/openvino/plugin/executable.h"
 #include "engine/openvino/plugin/guarded.h"
 #include "engine/openvino/plugin/model_file.h"
 #include "engine/openvino/plugin/profiler.h"
 #include "engine/openvino/plugin/properties.h"
 #include "engine/openvino/plugin/runtime_graph.h"
-#include "engine/openvino/plugin/shared_executables.h"
 #include "engine/openvino/plugin/signature.h"
+#include "engine/openvino/plugin/tensor_type.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {

@@ -4,8 +4,7 @@
 #include <openvino/op/result.hpp>
 #include <unordered_set>
 
-#include "engine/openvino/plugin/element_type.h"
-#include "engine/openvino/plugin/shape.h"
+#include "engine/openvino/plugin/tensor_type.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/openvino/plugin/element_type.h"
+#include "engine/openvino/plugin/tensor_type.h"
 
 #include <array>
 
@@ -27,6 +27,25 @@ constexpr std::array<Pair, 13> kPairs = {{
 }};
 
 }  // namespace
+
+Shape to_shape(const ov::PartialShape& shape) {
+  Shape ours;
+  if (shape.rank().is_dynamic()) return ours;
+  for (const ov::Dimension& dimension : shape) ours.push_back(dimension.is_static() ? dimension.get_length() : -1);
+  return ours;
+}
+
+Shape to_shape(const ov::Shape& shape) {
+  Shape ours;
+  for (size_t dimension : shape) ours.push_back(static_cast<int64_t>(dimension));
+  return ours;
+}
+
+ov::Shape from_shape(const Shape& shape) {
+  ov::Shape theirs;
+  for (int64_t dimension : shape) theirs.push_back(static_cast<size_t>(dimension));
+  return theirs;
+}
 
 DataType to_data_type(const ov::element::Type& type) {
   for (const Pair& pair : kPairs)
