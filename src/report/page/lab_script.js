@@ -6,7 +6,7 @@ ridge.translate({
   'Claims and measurements': '说法与实测', 'Ledger': '账本', 'Conditions': '条件', 'Not tested here': '此处未检验', 'claim': '说法',
   'verdict': '结论', 'measured': '实测', '95 % interval': '95 % 区间', 'claimed': '所称', 'compared, and why': '比较与原因', 'time': '时间', 'against': '对比',
   'why': '原因', 'condition': '条件', 'value': '值', 'experiment': '实验', 'way': '方式', 'rate': '速率', 'source': '来源', 'registers': '寄存器', 'occupancy': '占用率',
-  'times as fast, or share of the limit': '速度倍数,或占上限的份额', 'Every way of every case': '各实验的各种方式', 'kernels': '核函数',
+  'times as fast, or share of the limit': '速度倍数,或占极限的比例', 'Every way of every case': '各实验的各种方式', 'kernels': '核函数',
   'The broad bar is what the guides claim, open to the right where they name no upper end; dot and thin bar are what was measured here, with its 95 % interval.':
     '宽条为指南所称(未给上限者向右敞开);点与细条为此处实测及其 95 % 区间。',
   'Medians of all rounds. Bytes and FLOPs are those that the work itself needs.': '各轮的中位数。字节与 FLOP 为该工作本身所需。',

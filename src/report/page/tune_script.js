@@ -2,10 +2,10 @@
 (() => {
 
 ridge.translate({
-  'untuned': '未调优', 'tuned': '调优后', 'closest': '最接近者', 'gain': '增益', 'throughput': '吞吐量', 'latency': '延迟', 'of the limit': '占上限',
+  'untuned': '未调优', 'tuned': '调优后', 'closest': '最接近者', 'gain': '增益', 'throughput': '吞吐量', 'latency': '延迟', 'of the limit': '占极限',
   'p99 of one run': '一次运行的 p99', 'p50 of one run': '一次运行的 p50', 'median of one run': '一次运行的中位数', 'rows/s': '行/秒', 'batch': '批量',
   'instances': '实例', 'threads': '线程', 'runs': '运行次数', 'Before and after': '前后对比', 'Measured candidates': '已测候选',
-  'Latency over batch': '延迟随批量的变化', 'Layers': '各层', 'layer': '层', 'operator': '算子', 'before': '之前', 'after': '之后', 'limit': '上限',
+  'Latency over batch': '延迟随批量的变化', 'Layers': '各层', 'layer': '层', 'operator': '算子', 'before': '之前', 'after': '之后', 'limit': '极限',
   'Outputs against FP32': '输出与 FP32 之比', 'output': '输出', 'relative L2': '相对 L2', 'cosine': '余弦', 'largest difference': '最大差值',
   'same top-1': '相同 top-1', 'candidate': '候选', 'front': '前沿', 'memory': '内存', 'energy per row': '每行能耗', 'Not measured': '未测',
   'reason': '原因', 'candidates': '候选数', 'chosen': '选定', 'engine': '引擎', 'precision': '精度', 'verdict': '结论', 'goal': '目标',
@@ -14,7 +14,7 @@ ridge.translate({
     '每个点是一个已测候选。连线为在吞吐量、p99、内存与能耗上无人全面胜出者。',
   'All instances of the chosen layout busy; p50 and p99 of one run.': '所选布局的所有实例均忙;一次运行的 p50 与 p99。',
   'By the engine\'s profile, in which runs are slower; layers of one name are one row of the table. Time per row of the batch; the limit is what this machine needs at least.':
-    '按引擎的剖析(此时运行较慢);同名的层在表中为一行。时间按批量中的每行计;上限为该机器至少所需的时间。',
+    '按引擎的剖析(此时运行较慢);同名的层在表中为一行。时间按批量中的每行计;极限为该机器至少所需的时间。',
 });
 const tuning = ridge.data;
 const {say, digits, bytes, milliseconds, rowsPerSecond, plusMinus, make, section, quiet, cell, noCell, figure, table, faded, canvas, draw, axis,
