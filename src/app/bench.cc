@@ -60,12 +60,12 @@ plan::Plan plan_script(const BenchRequest& request) {
 }
 
 plan::Plan plan_model(const BenchRequest& request, const model::Graph& graph, const machine::Machine& machine) {
-  plan::PlanRequest wishes{request.model,   input_shapes(graph), rows_of(graph),
-                           request.threads, request.precision,   request.device};
+  plan::PlanRequest plan_request{request.model,   input_shapes(graph), rows_of(graph),
+                                 request.threads, request.precision,   request.device};
   const bool here = request.device.kind == plan::DeviceKind::kCpu;
   if (here && !request.threads && request.instances > 1)
-    wishes.threads = std::max(1, machine::usable_threads(machine) / request.instances);
-  return plan::first_plan(machine, cost::count(graph, request.precision), wishes);
+    plan_request.threads = std::max(1, machine::usable_threads(machine) / request.instances);
+  return plan::first_plan(machine, cost::count(graph, request.precision), plan_request);
 }
 
 void add_request(const BenchRequest& request, plan::Plan& plan) {

@@ -160,14 +160,14 @@ struct LlmSource {
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.
-Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource& source);
+Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& source);
 
 struct LlmPlan {
   sizing::LlmForecast forecast;
   std::vector<sizing::LlmForecast> by_weights;  // the same in every weight format
   std::optional<CostPlan> cost;                 // of decoding with as many sequences as fit, one token each per step
 };
-Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup wishes,
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
                          const PlanControl& control);
 Json to_json(const LlmPlan& plan);
 

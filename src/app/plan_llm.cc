@@ -58,47 +58,47 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
   return LlmSource{found->model, found->stored, found->kv_bits};
 }
 
-Result<sizing::LlmSetup> llm_wishes(const PlanRequest& request, const LlmSource& source) {
+Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& source) {
   const LlmRequest& llm = request.llm;
-  sizing::LlmSetup wishes;
-  wishes.precision = request.precision;
+  sizing::LlmSetup setup;
+  setup.precision = request.precision;
   const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed in FP32
-  if (!llm.precision_given && wide) wishes.precision = Precision::kFp32;
+  if (!llm.precision_given && wide) setup.precision = Precision::kFp32;
   if (llm.weights.empty() && source.stored) {
-    wishes.weights = *source.stored;
+    setup.weights = *source.stored;
   } else {
-    RIDGE_ASSIGN(wishes.weights,
+    RIDGE_ASSIGN(setup.weights,
                  llm.weights.empty() ? weights_of(request.precision) : sizing::weight_format(llm.weights));
   }
-  wishes.kv_bits = source.kv_bits.value_or(16);
+  setup.kv_bits = source.kv_bits.value_or(16);
   if (!llm.kv.empty()) {
     RIDGE_ASSIGN(const sizing::WeightFormat kv, sizing::weight_format(llm.kv));
-    wishes.kv_bits = kv.matrix_bits;
+    setup.kv_bits = kv.matrix_bits;
   }
   const int64_t longest = source.model.context > 0 ? source.model.context : kDefaultContext;
-  wishes.context = llm.context.value_or(std::min(longest, kDefaultContext));
-  wishes.prompt = llm.prompt.value_or(std::min(kDefaultPrompt, wishes.context));
-  if (wishes.prompt > wishes.context)
+  setup.context = llm.context.value_or(std::min(longest, kDefaultContext));
+  setup.prompt = llm.prompt.value_or(std::min(kDefaultPrompt, setup.context));
+  if (setup.prompt > setup.context)
     return Error{Code::kInvalid,
-                 fmt::format("--prompt {} does not fit into --context {}", wishes.prompt, wishes.context)};
-  wishes.reserve = llm.reserve_percent.value_or(kDefaultReservePercent) / 100;
-  return wishes;
+                 fmt::format("--prompt {} does not fit into --context {}", setup.prompt, setup.context)};
+  setup.reserve = llm.reserve_percent.value_or(kDefaultReservePercent) / 100;
+  return setup;
 }
 
-Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup wishes,
+Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
                          const PlanControl& control) {
   RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
   const int threads = device.machine ? request.threads.value_or(machine::usable_threads(*device.machine)) : 1;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, limits_of(device, threads));
-  wishes.memory_bytes = device.memory_bytes;
-  const int64_t sequences = sizing::forecast(source.model, wishes, limits).sequences;
-  wishes.batches =
+  setup.memory_bytes = device.memory_bytes;
+  const int64_t sequences = sizing::forecast(source.model, setup, limits).sequences;
+  setup.batches =
       request.binding.insist_on_batch ? predict::batches_of(request.batch) : sizing::decode_batches(sequences);
-  LlmPlan plan{sizing::forecast(source.model, wishes, limits), {}, {}};
-  wishes.batches = {1};
+  LlmPlan plan{sizing::forecast(source.model, setup, limits), {}, {}};
+  setup.batches = {1};
   for (const sizing::WeightFormat& format : sizing::weight_formats()) {
-    wishes.weights = format;
-    plan.by_weights.push_back(sizing::forecast(source.model, wishes, limits));
+    setup.weights = format;
+    plan.by_weights.push_back(sizing::forecast(source.model, setup, limits));
   }
   RIDGE_ASSIGN(plan.cost, decoding_cost(request, plan.forecast, device, threads));
   return plan;
@@ -108,7 +108,7 @@ Json to_json(const LlmPlan& plan) {
   Json json = json_of(plan.forecast);
   Json forms = Json::array();
   for (const sizing::LlmForecast& f : plan.by_weights)
-    forms.push_back({{"weights", f.wishes.weights.name},
+    forms.push_back({{"weights", f.setup.weights.name},
                      {"weight_bytes", f.weight_bytes},
                      {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
                      {"decode_bound_ms", f.decode.front().bound.ms}});

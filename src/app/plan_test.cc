@@ -398,9 +398,9 @@ class PlanLlmTest : public PlanTest {
   Result<LlmPlan> size() {
     Result<LlmSource> source = read_llm(request_);
     if (!source) return source.error();
-    Result<sizing::LlmSetup> wishes = llm_wishes(request_, *source);
-    if (!wishes) return wishes.error();
-    return plan_llm(request_, *source, *wishes, plan_control_);
+    Result<sizing::LlmSetup> setup = llm_setup(request_, *source);
+    if (!setup) return setup.error();
+    return plan_llm(request_, *source, *setup, plan_control_);
   }
 };
 
@@ -409,10 +409,10 @@ TEST_F(PlanLlmTest, FitsInAsManySequencesAsTheMemoryHolds) {
   const Result<LlmPlan> plan = size();
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_TRUE(plan->forecast.fits);
-  EXPECT_EQ(plan->forecast.wishes.context, 4096);
-  EXPECT_EQ(plan->forecast.wishes.prompt, 1024);
-  EXPECT_DOUBLE_EQ(plan->forecast.wishes.reserve, 0.1);
-  EXPECT_EQ(plan->forecast.wishes.weights.name, "fp16");
+  EXPECT_EQ(plan->forecast.setup.context, 4096);
+  EXPECT_EQ(plan->forecast.setup.prompt, 1024);
+  EXPECT_DOUBLE_EQ(plan->forecast.setup.reserve, 0.1);
+  EXPECT_EQ(plan->forecast.setup.weights.name, "fp16");
   EXPECT_EQ(plan->forecast.decode.back().batch, plan->forecast.sequences);
   ASSERT_EQ(plan->by_weights.size(), sizing::weight_formats().size());
   EXPECT_GT(plan->by_weights.front().weight_bytes, plan->by_weights.back().weight_bytes);
@@ -434,9 +434,9 @@ TEST_F(PlanLlmTest, WhatIsAskedForReplacesTheDefaults) {
   set_batch(1, 4);
   Result<LlmPlan> plan = size();
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(plan->forecast.wishes.weights.name, "int4");
-  EXPECT_EQ(plan->forecast.wishes.kv_bits, 8);
-  EXPECT_DOUBLE_EQ(plan->forecast.wishes.reserve, 0.2);
+  EXPECT_EQ(plan->forecast.setup.weights.name, "int4");
+  EXPECT_EQ(plan->forecast.setup.kv_bits, 8);
+  EXPECT_DOUBLE_EQ(plan->forecast.setup.reserve, 0.2);
   ASSERT_EQ(plan->forecast.decode.size(), 3U);  // 1, 2, 4
   EXPECT_FALSE(plan->cost);
   request_.llm.prompt = 2001;
@@ -447,13 +447,13 @@ TEST_F(PlanLlmTest, AFileOfFp32IsComputedAsItIsStoredUnlessAPrecisionIsGiven) {
   LlmSource source;
   source.stored = *sizing::weight_format("fp32");
   source.kv_bits = 32;
-  const Result<sizing::LlmSetup> stored = llm_wishes(request_, source);
+  const Result<sizing::LlmSetup> stored = llm_setup(request_, source);
   ASSERT_TRUE(stored);
   EXPECT_EQ(stored->precision, Precision::kFp32);
   EXPECT_EQ(stored->weights.name, "fp32");
   EXPECT_EQ(stored->kv_bits, 32);
   request_.llm.precision_given = true;
-  EXPECT_EQ(llm_wishes(request_, source)->precision, Precision::kFp16);
+  EXPECT_EQ(llm_setup(request_, source)->precision, Precision::kFp16);
 }
 
 }  // namespace

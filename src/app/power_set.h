@@ -15,7 +15,8 @@ namespace ridge::app {
 
 // Sets the vendor's defaults on every device, whichever fails; the errors of those that do. A device that another process holds is left
 // to it. `folder`: see power/record.h.
-std::vector<Error> reset_power(power::Knobs& knobs, const std::string& folder = power::record_folder());
+std::vector<Error> reset_power(power::PowerControls& power_controls,
+                               const std::string& folder = power::record_folder());
 
 struct PowerServiceRequest {
   power::Settings settings;
@@ -23,16 +24,16 @@ struct PowerServiceRequest {
   power::UnitOptions unit;
 };
 // Installs the service that holds the settings; the text of its file. Errors: a device cannot have them (kInvalid); as of install_unit().
-Result<std::string> persist_power(power::Knobs& knobs, const PowerServiceRequest& request);
+Result<std::string> persist_power(power::PowerControls& power_controls, const PowerServiceRequest& request);
 
 struct PowerHoldRequest {
-  std::function<Result<power::Knobs>()> open;  // called once the guard process runs
+  std::function<Result<power::PowerControls>()> open;  // called once the guard process runs
   power::Settings settings;
   std::vector<std::string> command;  // empty: until a signal asks for the end
   std::string folder = power::record_folder();
 };
 struct PowerHoldControl {
-  std::function<void(power::Knobs& knobs)> held;
+  std::function<void(power::PowerControls& power_controls)> held;
   std::function<void(const std::string& what)> warn;
 };
 struct PowerHold {

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "power/test_knob.h"
+#include "power/test_power_control.h"
 
 namespace ridge::app {
 namespace {
@@ -16,16 +16,17 @@ using testing::IsEmpty;
 
 class PowerSetTest : public ::testing::Test {
  protected:
-  power::Knobs gpus() {
-    power::Knobs knobs;
-    knobs.push_back(std::make_unique<power::PlayedGpu>(first_, "GPU-first"));
-    knobs.push_back(std::make_unique<power::PlayedGpu>(second_, "GPU-second"));
-    return knobs;
+  power::PowerControls gpus() {
+    power::PowerControls power_controls;
+    power_controls.push_back(std::make_unique<power::PlayedGpu>(first_, "GPU-first"));
+    power_controls.push_back(std::make_unique<power::PlayedGpu>(second_, "GPU-second"));
+    return power_controls;
   }
   Result<PowerHold> hold(const power::Settings& settings, const std::string& command) {
-    return hold_power({[this] { return Result(gpus()); }, settings, {"sh", "-c", command}, folder_.path()},
-                      {[this](power::Knobs& knobs) { held_mw_ = *knobs.front()->state()->limit_mw; },
-                       [this](const std::string& what) { warnings_.push_back(what); }});
+    return hold_power(
+        {[this] { return Result(gpus()); }, settings, {"sh", "-c", command}, folder_.path()},
+        {[this](power::PowerControls& power_controls) { held_mw_ = *power_controls.front()->state()->limit_mw; },
+         [this](const std::string& what) { warnings_.push_back(what); }});
   }
 
   TemporaryFolder folder_ = TemporaryFolder::make().value();
@@ -67,7 +68,7 @@ TEST_F(PowerSetTest, AFolderThatCannotBeWrittenIsAWarning) {
   ASSERT_TRUE(write_file_atomically(folder_.path() + "/file", ""));
   const Result<PowerHold> held =
       hold_power({[this] { return Result(gpus()); }, {300000, {}, {}}, {"true"}, folder_.path() + "/file/records"},
-                 {[](power::Knobs&) {}, [this](const std::string& what) { warnings_.push_back(what); }});
+                 {[](power::PowerControls&) {}, [this](const std::string& what) { warnings_.push_back(what); }});
   ASSERT_TRUE(held) << held.error().message;
   EXPECT_TRUE(held->restored);
   EXPECT_EQ(warnings_.size(), 1U);
@@ -76,8 +77,8 @@ TEST_F(PowerSetTest, AFolderThatCannotBeWrittenIsAWarning) {
 TEST_F(PowerSetTest, ResetLeavesADeviceToTheProcessThatHoldsIt) {
   const Result<power::Claim> other = power::Claim::take(folder_.path(), "GPU-first");
   ASSERT_TRUE(other) << other.error().message;
-  power::Knobs knobs = gpus();
-  const std::vector<Error> failures = reset_power(knobs, folder_.path());
+  power::PowerControls power_controls = gpus();
+  const std::vector<Error> failures = reset_power(power_controls, folder_.path());
   ASSERT_EQ(failures.size(), 1U);
   EXPECT_EQ(failures[0].code, Code::kUnavailable);
   EXPECT_THAT(first_.changes, IsEmpty());
@@ -92,16 +93,16 @@ TEST_F(PowerSetTest, ResetGoesOnAfterAFailureAndForgetsWhatWasLeftBehind) {
   }
   ASSERT_EQ(power::read_records(folder_.path()).size(), 1U);
   first_.changes_left = 0;
-  power::Knobs knobs = gpus();
-  EXPECT_EQ(reset_power(knobs, folder_.path()).size(), 1U);
+  power::PowerControls power_controls = gpus();
+  EXPECT_EQ(reset_power(power_controls, folder_.path()).size(), 1U);
   EXPECT_EQ(second_.changes.front(), "limit 450");
   EXPECT_THAT(power::read_records(folder_.path()), IsEmpty());
 }
 
 TEST_F(PowerSetTest, AServiceSetsTheSameOnDevicesByTheirIds) {
-  power::Knobs knobs = gpus();
+  power::PowerControls power_controls = gpus();
   const PowerServiceRequest request{{300000, {}, {}}, {"--limit", "300W"}, {folder_.path(), false}};
-  const Result<std::string> text = persist_power(knobs, request);
+  const Result<std::string> text = persist_power(power_controls, request);
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_THAT(*text, HasSubstr(R"("power" "set" "--device" "GPU-first,GPU-second" "--limit" "300W")"));
   EXPECT_THAT(*text, HasSubstr("Description=ridge holds the power limit 300 W"));
@@ -110,8 +111,9 @@ TEST_F(PowerSetTest, AServiceSetsTheSameOnDevicesByTheirIds) {
 }
 
 TEST_F(PowerSetTest, AServiceThatCouldNotSetItIsNotInstalled) {
-  power::Knobs knobs = gpus();
-  EXPECT_EQ(persist_power(knobs, {{700000, {}, {}}, {}, {folder_.path(), false}}).error().code, Code::kInvalid);
+  power::PowerControls power_controls = gpus();
+  EXPECT_EQ(persist_power(power_controls, {{700000, {}, {}}, {}, {folder_.path(), false}}).error().code,
+            Code::kInvalid);
   EXPECT_FALSE(read_file(folder_.path() + "/" + power::kUnitName));
 }
 

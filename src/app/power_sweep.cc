@@ -28,8 +28,9 @@ Result<power::Workload> model_on(const WorkloadRequest& request, const std::stri
   RIDGE_TRY(check_open_dimensions(request.model, *graph));
   RIDGE_ASSIGN(machine::Machine machine, machine::probe());
   RIDGE_ASSIGN(plan::Device on, plan::device_from_name(device));
-  plan::PlanRequest wishes{request.model, input_shapes(*graph), rows_of(*graph), std::nullopt, Precision::kFp32, on};
-  plan::Plan plan = plan::first_plan(machine, cost::count(*graph, Precision::kFp32), wishes);
+  plan::PlanRequest plan_request{request.model, input_shapes(*graph), rows_of(*graph),
+                                 std::nullopt,  Precision::kFp32,     on};
+  plan::Plan plan = plan::first_plan(machine, cost::count(*graph, Precision::kFp32), plan_request);
   plan.engine = request.engine;
   plan.engine_library = request.engine_library;
   RIDGE_ASSIGN(measure::Runner opened, measure::Runner::open(plan, graph.get(), 1, 1, clock));
@@ -51,23 +52,25 @@ power::Workload command_workload(const std::vector<std::string>& command, Clock&
 }
 
 // A device alone: its own, or the only GPU.
-Result<power::Knobs> open_device(const std::string& name) {
-  RIDGE_ASSIGN(power::Knobs knobs, power::open_knobs(name.empty() ? std::vector<std::string>{} : std::vector{name}));
-  if (knobs.size() == 1) return knobs;
-  return invalid(fmt::format("there are {} GPUs: choose one with --device", knobs.size()));
+Result<power::PowerControls> open_device(const std::string& name) {
+  RIDGE_ASSIGN(power::PowerControls power_controls,
+               power::open_power_controls(name.empty() ? std::vector<std::string>{} : std::vector{name}));
+  if (power_controls.size() == 1) return power_controls;
+  return invalid(fmt::format("there are {} GPUs: choose one with --device", power_controls.size()));
 }
 
 }  // namespace
 
-Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob, Clock& clock) {
+Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& power_control,
+                                      Clock& clock) {
   const int asked = (request.gemm ? 1 : 0) + (request.model.empty() ? 0 : 1) + (request.command.empty() ? 0 : 1);
   if (asked != 1) return invalid("no workload: give one of --gemm, --model FILE, or -- COMMAND");
   if (!request.command.empty()) return command_workload(request.command, clock);
-  const bool cpu = knob.id() == power::kCpuId;
+  const bool cpu = power_control.id() == power::kCpuId;
   if (request.gemm && cpu) return power::gemm_on_cpu(request.size.value_or(power::kCpuSquare), clock);
-  if (request.gemm) return power::gemm_on_gpu(knob.id(), request.size.value_or(power::kGpuSquare), clock);
+  if (request.gemm) return power::gemm_on_gpu(power_control.id(), request.size.value_or(power::kGpuSquare), clock);
   if (cpu) return model_on(request, "cpu", clock);
-  RIDGE_ASSIGN(const std::string device, power::cuda_name_of(knob.id()));
+  RIDGE_ASSIGN(const std::string device, power::cuda_name_of(power_control.id()));
   return model_on(request, device, clock);
 }
 
@@ -77,19 +80,19 @@ Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std
   const std::string folder = power::record_folder();
   RIDGE_ASSIGN(power::Guard guard,
                power::Guard::start([folder](const std::string& order) { power::undo(folder, order); }));
-  RIDGE_ASSIGN(power::Knobs knobs, open_device(request.device));
-  power::PowerControl& knob = *knobs.front();
-  RIDGE_ASSIGN(const power::State state, knob.state());
+  RIDGE_ASSIGN(power::PowerControls power_controls, open_device(request.device));
+  power::PowerControl& power_control = *power_controls.front();
+  RIDGE_ASSIGN(const power::State state, power_control.state());
   RIDGE_ASSIGN(power::SweepOptions options,
-               power::sweep_options(state, knob.name(), request.from_mw, request.to_mw, request.steps));
+               power::sweep_options(state, power_control.name(), request.from_mw, request.to_mw, request.steps));
   options.most_time = from_seconds(request.seconds);
-  RIDGE_ASSIGN(const power::Workload workload, open_workload(request.workload, knob, clock));
+  RIDGE_ASSIGN(const power::Workload workload, open_workload(request.workload, power_control, clock));
   std::optional<RunControl> control = begin();
   RIDGE_ASSIGN(power::ScopedSetting held,
-               power::ScopedSetting::take(knobs, {options.limits_mw.front(), {}, {}}, guard, folder));
+               power::ScopedSetting::take(power_controls, {options.limits_mw.front(), {}, {}}, guard, folder));
   options.interrupted = control->interrupted;
   options.progress = control->progress;
-  Result<power::Sweep> swept = power::sweep(knob, workload, options, clock);
+  Result<power::Sweep> swept = power::sweep(power_control, workload, options, clock);
   control.reset();
   Status restored = held.restore();
   if (!swept) return swept.error();

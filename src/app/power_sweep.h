@@ -45,7 +45,8 @@ struct PowerSweepResult {
 Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin,
                                      Clock& clock = system_clock());
 
-// Ready to run on the device that `knob` limits. `clock` must outlive it.
-Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& knob, Clock& clock);
+// Ready to run on the device that `power_control` limits. `clock` must outlive it.
+Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& power_control,
+                                      Clock& clock);
 
 }  // namespace ridge::app

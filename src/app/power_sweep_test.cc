@@ -1,7 +1,7 @@
 #include "app/power_sweep.h"
 
 #include "app/test_tuning.h"
-#include "power/test_knob.h"
+#include "power/test_power_control.h"
 
 namespace ridge::app {
 namespace {

@@ -38,8 +38,8 @@ Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelec
   if (candidate == tune::baseline_candidate() || tune::admitted_as(candidate, admission) != nullptr) return {};
   std::string why;
   for (const tune::Rejection& rejection : admission.rejections)
-    if (rejection.wish.variant == candidate.variant)
-      why += fmt::format("; {} {}: {}", rejection.wish.engine, rejection.wish.variant, rejection.reason);
+    if (rejection.request.variant == candidate.variant)
+      why += fmt::format("; {} {}: {}", rejection.request.engine, rejection.request.variant, rejection.reason);
   return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " is not available now" + why};
 }
 
@@ -92,7 +92,7 @@ Status add_consequences(const TuneModel& model, const tune::Search& search, cons
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, decision.candidate.batch, request.goal.p99_ms);
   if (request.strategy == tune::Strategy::kFull) tuning.replay = tune::replay(tune::grid_of(search.measured()));
-  RIDGE_ASSIGN(tuning.drift, drift_of(decision.candidate, model));
+  RIDGE_ASSIGN(tuning.deviation, deviation_of(decision.candidate, model));
   return {};
 }
 

@@ -66,14 +66,14 @@ Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunC
                tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
   choices.rejections.insert(choices.rejections.begin(), absent.begin(), absent.end());
   precision::Samples samples;
-  if (choices.wishes.size() > 1) {
+  if (choices.requests.size() > 1) {
     RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
                                                     subject.request.samples));
   }
   precision::VariantOptions options = making(subject, control);
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::VariantSelection admission,
-               tune::admit({subject.plan, subject.signature, samples}, choices.wishes, options));
+               tune::admit({subject.plan, subject.signature, samples}, choices.requests, options));
   admission.rejections.insert(admission.rejections.begin(), choices.rejections.begin(), choices.rejections.end());
   return admission;
 }

@@ -155,17 +155,17 @@ std::vector<tune::Implementation> implementations_of(const tune::VariantSelectio
   return result;
 }
 
-Result<precision::Deviation> drift_of(const tune::Candidate& candidate, const TuneModel& model) {
+Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate == tune::baseline_candidate()) return precision::Deviation{};
   const tune::SelectedVariant* admitted = tune::admitted_as(candidate, model.admission);
   if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
-  return tune::drift(*model.benchmark, candidate);
+  return tune::deviation(*model.benchmark, candidate);
 }
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate.batch == 1 || model.request.evaluation) return true;
-  RIDGE_ASSIGN(const precision::Deviation drift, tune::drift(*model.benchmark, candidate));
-  return precision::within(drift, model.request.guard);
+  RIDGE_ASSIGN(const precision::Deviation deviation, tune::deviation(*model.benchmark, candidate));
+  return precision::within(deviation, model.request.guard);
 }
 
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,

@@ -64,7 +64,7 @@ tune::SpaceOptions space_options(const TuneModel& model);
 std::vector<tune::Implementation> implementations_of(const tune::VariantSelection& admission);
 
 // By the guard's verdict if engine or precision differs; else measured.
-Result<precision::Deviation> drift_of(const tune::Candidate& candidate, const TuneModel& model);
+Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, const TuneModel& model);
 // The guard judged rows that ran alone. With ranges found at run time, the rows of a batch share them.
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
 

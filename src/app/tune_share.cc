@@ -254,7 +254,7 @@ Result<tune::Tuning> tuning_of(const SoloModel& alone, const tune::share::CoLoca
     RIDGE_ASSIGN(tuning.curve, shared_curve(alone, decision, control));
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, candidate.batch, model.request.goal.p99_ms);
-  RIDGE_ASSIGN(tuning.drift, drift_of(candidate, model));
+  RIDGE_ASSIGN(tuning.deviation, deviation_of(candidate, model));
   model.benchmark.reset();
   tuning.admission = model.admission;
   tuning.energy = "not measured for models that share";

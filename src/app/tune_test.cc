@@ -30,7 +30,7 @@ TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
   // At least 4 rows in 4.8 ms against 1 row in 4.2 ms.
   EXPECT_GE(tuning.gain.ratio, (4 / 4.8) / (1 / 4.2) - 1e-6);
   EXPECT_DOUBLE_EQ(tuning.baseline.latency_ms.p50, 4.2);
-  EXPECT_EQ(tuning.drift.max_abs, 0);
+  EXPECT_EQ(tuning.deviation.max_abs, 0);
   EXPECT_GT(tuning.seconds, 0);
   EXPECT_FALSE(is_no(*result));
   EXPECT_FALSE(steps_.empty());
@@ -57,7 +57,7 @@ TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
 
 TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
   TuneRequest request = request_for("copy");
-  request.guard.max_drift = -1;  // not even identical outputs are that close
+  request.guard.max_deviation = -1;  // not even identical outputs are that close
   Result<TuneResult> result = tune(request, control_);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_NE(result->tuning.choice, tune::Choice::kNone);

@@ -21,7 +21,7 @@ void declare_accuracy(CLI::App& app, AccuracyOptions& options) {
   app.add_option("--image-std", options.image_std);
   app.add_option("--image-layout", options.image_layout)->check(CLI::IsMember({"nchw", "nhwc"}));
   app.add_option("--image-fit", options.image_fit)->check(CLI::IsMember({"crop", "stretch"}));
-  app.add_option("--max-drift", options.max_drift)->check(CLI::PositiveNumber);
+  app.add_option("--max-drift", options.max_deviation)->check(CLI::PositiveNumber);
   app.add_option("--min-cosine", options.min_cosine)->check(CLI::Range(-1.0, 1.0));
   app.add_option("--min-top1", options.min_top1)->check(CLI::Range(0.0, 1.0));
   app.add_option("--eval", options.eval);
@@ -52,9 +52,9 @@ Result<precision::SampleOptions> sample_options(const AccuracyOptions& options) 
 
 Result<precision::GuardLimits> guard_limits(const AccuracyOptions& options) {
   precision::GuardLimits limits;
-  if (options.max_drift && (options.min_cosine || options.min_top1))
+  if (options.max_deviation && (options.min_cosine || options.min_top1))
     return Error{Code::kInvalid, "--max-drift replaces --min-cosine and --min-top1: give one or the others"};
-  limits.max_drift = options.max_drift;
+  limits.max_deviation = options.max_deviation;
   limits.cosine = options.min_cosine.value_or(limits.cosine);
   limits.top1_agreement = options.min_top1.value_or(limits.top1_agreement);
   return limits;

@@ -22,7 +22,7 @@ struct AccuracyOptions {
   int samples = 64, held_out = 100;
   uint64_t seed = 1;
   std::string image_size, image_mean, image_std, image_layout, image_fit = "crop";
-  std::optional<double> max_drift, min_cosine, min_top1;
+  std::optional<double> max_deviation, min_cosine, min_top1;
   std::string eval;
   std::optional<double> eval_min, eval_drop;
   double eval_seconds = 600;

@@ -87,7 +87,7 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   how.most_time = from_seconds(options.seconds);
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
-  auto ledger = lab::keep_ledger(*device, options.selection, claims, how);
+  auto ledger = lab::build_ledger(*device, options.selection, claims, how);
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
   const Json json = lab::to_json(*ledger, *device);

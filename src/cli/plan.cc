@@ -84,9 +84,9 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmSource> source = app::read_llm(request);
   if (!source) return request.llm.flags.empty() ? fail("plan", source.error()) : ask_back(source.error());
-  Result<sizing::LlmSetup> wishes = app::llm_wishes(request, *source);
-  if (!wishes) return ask_back(wishes.error());
-  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *wishes, control_of(options));
+  Result<sizing::LlmSetup> setup = app::llm_setup(request, *source);
+  if (!setup) return ask_back(setup.error());
+  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, control_of(options));
   if (!plan) return fail("plan", plan.error());
   if (options.csv)
     print(llm_csv(*plan));

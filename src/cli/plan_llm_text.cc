@@ -16,9 +16,9 @@ std::string llm_limit_text(const cost::Bound& bound) {
 
 std::string sequences_text(const sizing::LlmForecast& f) {
   if (f.usable_bytes <= 0) return "the device's memory is not known";
-  if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.wishes.context);
+  if (f.fits) return fmt::format("of {} tokens each fit at once (derived)", f.setup.context);
   return fmt::format("does not fit: weights and one sequence of {} tokens need at least {} such devices (derived)",
-                     f.wishes.context, f.devices_for_weights);
+                     f.setup.context, f.devices_for_weights);
 }
 
 std::string llm_summary(const sizing::LlmForecast& f, bool reserve_given) {
@@ -27,18 +27,18 @@ std::string llm_summary(const sizing::LlmForecast& f, bool reserve_given) {
   std::vector<std::vector<std::string>> rows = {
       {"parameters", format_count(f.parameters.total), active},
       {"weights", format_bytes(f.weight_bytes),
-       fmt::format("{}{} (derived)", f.wishes.weights.name == "as stored" ? "" : "as ", f.wishes.weights.name)},
+       fmt::format("{}{} (derived)", f.setup.weights.name == "as stored" ? "" : "as ", f.setup.weights.name)},
       {"cache", format_bytes(f.kv_bytes_per_token),
-       fmt::format("per token at {:g} bits; {} per sequence of {} tokens (derived)", f.wishes.kv_bits,
-                   format_bytes(f.kv_bytes_per_sequence), f.wishes.context)}};
+       fmt::format("per token at {:g} bits; {} per sequence of {} tokens (derived)", f.setup.kv_bits,
+                   format_bytes(f.kv_bytes_per_sequence), f.setup.context)}};
   if (f.usable_bytes > 0)
     rows.push_back(
         {"usable", format_bytes(f.usable_bytes),
-         fmt::format("of {}; {:g} % kept for activations and the engine ({})", format_bytes(f.wishes.memory_bytes),
-                     100 * f.wishes.reserve, reserve_given ? "--reserve" : "assumed, --reserve")});
+         fmt::format("of {}; {:g} % kept for activations and the engine ({})", format_bytes(f.setup.memory_bytes),
+                     100 * f.setup.reserve, reserve_given ? "--reserve" : "assumed, --reserve")});
   rows.push_back({"sequences", f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", sequences_text(f)});
   rows.push_back({"first token", format_ms(f.prefill.ms),
-                  fmt::format("at least, for a prompt of {} tokens; {}", f.wishes.prompt, llm_limit_text(f.prefill))});
+                  fmt::format("at least, for a prompt of {} tokens; {}", f.setup.prompt, llm_limit_text(f.prefill))});
   rows.push_back({"prefill", tokens_rate(f.prefill_tokens_per_s), "at most"});
   return table({}, rows, "lrl");
 }
@@ -55,7 +55,7 @@ std::string decode_table(const sizing::LlmForecast& f) {
 std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
   std::vector<std::vector<std::string>> rows;
   for (const sizing::LlmForecast& f : forecasts)
-    rows.push_back({std::string(f.wishes.weights.name), format_bytes(f.weight_bytes),
+    rows.push_back({std::string(f.setup.weights.name), format_bytes(f.weight_bytes),
                     f.usable_bytes > 0 ? std::to_string(f.sequences) : "-", format_ms(f.decode.front().bound.ms),
                     tokens_rate(f.decode.front().tokens_per_s)});
   return table({"weights as", "bytes", "sequences", "step of one", "at most"}, rows, "lrrrr");
@@ -65,11 +65,11 @@ std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
 
 std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
   const sizing::LlmForecast& f = plan.forecast;
-  std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.wishes.weights.name,
-                                 precision_name(f.wishes.precision), f.device, origin_name(f.origin));
+  std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.setup.weights.name,
+                                 precision_name(f.setup.precision), f.device, origin_name(f.origin));
   text += llm_summary(f, reserve_given);
   for (const std::string& note : f.notes) text += "note: " + note + "\n";
-  text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.wishes.context) + decode_table(f);
+  text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.setup.context) + decode_table(f);
   return text + "\n" + weights_table(plan.by_weights) + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
 }
 

@@ -72,15 +72,15 @@ std::string state_text(const power::State& state) {
 }
 
 // The current state reported by a device.
-void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
+void tell_states(power::PowerControls& controls, std::string_view what, bool json) {
   Json list = Json::array();
-  for (const std::unique_ptr<power::PowerControl>& knob : knobs) {
-    Result<power::State> state = knob->state();
+  for (const std::unique_ptr<power::PowerControl>& control : controls) {
+    Result<power::State> state = control->state();
     if (!json) {
-      print(fmt::format("{}: {}; {}", knob->name(), what, state ? state_text(*state) : state.error().message));
+      print(fmt::format("{}: {}; {}", control->name(), what, state ? state_text(*state) : state.error().message));
       continue;
     }
-    Json entry = {{"id", knob->id()}, {"name", knob->name()}, {"done", what}};
+    Json entry = {{"id", control->id()}, {"name", control->name()}, {"done", what}};
     if (state && state->limit_mw) entry["power_limit_mw"] = *state->limit_mw;
     if (state && state->clock_mhz) entry["sm_clock_mhz"] = *state->clock_mhz;
     list.push_back(std::move(entry));
@@ -89,11 +89,11 @@ void tell_states(power::Knobs& knobs, std::string_view what, bool json) {
 }
 
 int reset_all(const PowerSetOptions& options) {
-  Result<power::Knobs> knobs = power::open_knobs(options.devices);
-  if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
+  Result<power::PowerControls> controls = power::open_power_controls(options.devices);
+  if (!controls) return power_failed(kPowerSetVerb, controls.error());
   int exit = kDone;
-  for (const Error& failure : app::reset_power(*knobs)) exit = power_failed(kPowerSetVerb, failure);
-  if (exit == kDone) tell_states(*knobs, "the vendor's defaults are set", options.json);
+  for (const Error& failure : app::reset_power(*controls)) exit = power_failed(kPowerSetVerb, failure);
+  if (exit == kDone) tell_states(*controls, "the vendor's defaults are set", options.json);
   return exit;
 }
 
@@ -107,10 +107,10 @@ std::vector<std::string> setting_arguments(const PowerSetOptions& options) {
 }
 
 int persist(const PowerSetOptions& options, const power::Settings& settings) {
-  Result<power::Knobs> knobs = power::open_knobs(options.devices);
-  if (!knobs) return power_failed(kPowerSetVerb, knobs.error());
+  Result<power::PowerControls> controls = power::open_power_controls(options.devices);
+  if (!controls) return power_failed(kPowerSetVerb, controls.error());
   const power::UnitOptions unit{options.unit_folder, !options.no_start};
-  const Result<std::string> text = app::persist_power(*knobs, {settings, setting_arguments(options), unit});
+  const Result<std::string> text = app::persist_power(*controls, {settings, setting_arguments(options), unit});
   if (!text) return power_failed(kPowerSetVerb, text.error());
   const std::string path = unit.folder + "/" + power::kUnitName;
   if (options.json)
@@ -124,13 +124,13 @@ int persist(const PowerSetOptions& options, const power::Settings& settings) {
 }
 
 int hold(const PowerSetOptions& options, const power::Settings& settings) {
-  const auto tell_held = [&](power::Knobs& knobs) {
-    tell_states(knobs, power::settings_text(settings), options.json);
+  const auto tell_held = [&](power::PowerControls& controls) {
+    tell_states(controls, power::settings_text(settings), options.json);
     if (options.command.empty())
       say(fmt::format("held by process {} until it ends (Ctrl-C); then the previous setting is restored", getpid()));
   };
   const Result<app::PowerHold> held = app::hold_power(
-      {[&] { return power::open_knobs(options.devices); }, settings, options.command}, {tell_held, say});
+      {[&] { return power::open_power_controls(options.devices); }, settings, options.command}, {tell_held, say});
   if (!held) return power_failed(kPowerSetVerb, held.error());
   if (!held->restored) return power_failed(kPowerSetVerb, held->restored.error());
   say("restored");

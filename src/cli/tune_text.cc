@@ -64,10 +64,10 @@ std::string accuracy_text(const tune::VariantSelection& admission) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::SelectedVariant& admitted : admission.admitted) {
     if (admitted.verdict.outputs.empty()) continue;
-    const precision::Deviation& drift = admitted.verdict.worst;
+    const precision::Deviation& deviation = admitted.verdict.worst;
     rows.push_back({admitted.implementation.engine, admitted.implementation.variant,
-                    fmt::format("{:.6f}", drift.cosine), fmt::format("{:.2g}", drift.relative_l2),
-                    fmt::format("{:.2g}", drift.max_abs), admitted.verdict.sentence});
+                    fmt::format("{:.6f}", deviation.cosine), fmt::format("{:.2g}", deviation.relative_l2),
+                    fmt::format("{:.2g}", deviation.max_abs), admitted.verdict.sentence});
   }
   std::string text;
   if (!rows.empty())
@@ -75,7 +75,8 @@ std::string accuracy_text(const tune::VariantSelection& admission) {
             "\n" + admission.samples + "\n";
   for (const precision::Variant& variant : admission.variants) text += made_text(variant);
   for (const tune::Rejection& rejection : admission.rejections)
-    text += fmt::format("not searched: {} {}: {}\n", rejection.wish.engine, rejection.wish.variant, rejection.reason);
+    text +=
+        fmt::format("not searched: {} {}: {}\n", rejection.request.engine, rejection.request.variant, rejection.reason);
   return text;
 }
 
@@ -108,9 +109,9 @@ std::string tuning_text(const tune::Tuning& tuning) {
   for (const tune::SkipCount& skipped : tuning.skipped)
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += batching_text(tuning);
-  text +=
-      fmt::format("deviation from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
-                  tuning.drift.max_abs, tuning.drift.relative_l2, format_percent(100 * tuning.drift.top1_agreement));
+  text += fmt::format("deviation from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
+                      tuning.deviation.max_abs, tuning.deviation.relative_l2,
+                      format_percent(100 * tuning.deviation.top1_agreement));
   const auto device = plan::device_from_name(tuning.baseline.device);
   if (tuning.best_joules_per_row > 0)
     text += fmt::format("energy per row, whole {}, measured ({}): {:.3g} J untuned, {:.3g} J tuned\n",

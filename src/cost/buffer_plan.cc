@@ -17,7 +17,7 @@ class Block {
   void add(int buffer, double size) {
     double offset = 0, waste = std::numeric_limits<double>::infinity();
     std::optional<double> best;
-    auto at = places_.begin(), end = places_.end();
+    auto at = allocations_.begin(), end = allocations_.end();
     auto try_gap = [&](double gap) {
       if (gap < size || gap - size >= waste) return;
       waste = gap - size;
@@ -28,23 +28,23 @@ class Block {
       offset = std::max(offset, at->offset + at->size);
     }
     try_gap(size_ - offset);
-    const Place place{best.value_or(offset), size, buffer};
-    size_ = std::max(size_, place.offset + size);
-    places_.insert(std::upper_bound(places_.begin(), end, place,
-                                    [](const Place& a, const Place& b) { return a.offset < b.offset; }),
-                   place);
+    const Allocation allocation{best.value_or(offset), size, buffer};
+    size_ = std::max(size_, allocation.offset + size);
+    allocations_.insert(std::upper_bound(allocations_.begin(), end, allocation,
+                                         [](const Allocation& a, const Allocation& b) { return a.offset < b.offset; }),
+                        allocation);
   }
   void remove(int buffer) {
-    std::erase_if(places_, [&](const Place& place) { return place.buffer == buffer; });
+    std::erase_if(allocations_, [&](const Allocation& allocation) { return allocation.buffer == buffer; });
   }
   double size() const { return size_; }
 
  private:
-  struct Place {
+  struct Allocation {
     double offset = 0, size = 0;
     int buffer = -1;
   };
-  std::vector<Place> places_;  // by offset
+  std::vector<Allocation> allocations_;  // by offset
   double size_ = 0;
 };
 

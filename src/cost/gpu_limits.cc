@@ -15,7 +15,7 @@ using limits::accelerator::BandwidthRow;
 using limits::accelerator::PeakRow;
 
 // Below this something limits the GPU. Libraries reach 80 to 95 % of a datasheet's tensor core rate, 90 to 95 % of its memory
-// bandwidth (H100: 0.93, shares_test.cc).
+// bandwidth (H100: 0.93, utilisation_test.cc).
 constexpr double kWellBelow = 0.75;
 constexpr Precision kPrecisions[] = {Precision::kFp64, Precision::kFp32, Precision::kTf32, Precision::kFp16,
                                      Precision::kBf16, Precision::kFp8,  Precision::kInt8};

@@ -63,7 +63,7 @@ enum class KernelFamily : uint8_t {
   kOtherKernel,
   kConvolution,
   kTransposedConvolution,
-  kProduct,
+  kMatMul,
   kGatedRecurrence,
   kPooling,
 };

@@ -101,16 +101,16 @@ void linear_model(Context& context, double) {
 }
 
 constexpr Rule kMatmulRules[] = {
-    {kOnnx, "MatMul", matmul, 0, {kKeepsFactors, kProduct}},
-    {kOnnx, "Gemm", gemm, 0, {kKeepsInputForWeight, kProduct}},
+    {kOnnx, "MatMul", matmul, 0, {kKeepsFactors, kMatMul}},
+    {kOnnx, "Gemm", gemm, 0, {kKeepsInputForWeight, kMatMul}},
     {kOnnx, "Einsum", einsum, 0, {kKeepsFactors}},
     {kOnnx, "Det", determinant},
     {kOnnx, "MatMulInteger", integer_matmul, 0},
     {kOnnx, "QLinearMatMul", integer_matmul, 3},  // scale, round, zero point
-    {kMicrosoft, "FusedMatMul", fused_matmul, 0, {kKeepsFactors, kProduct}},
+    {kMicrosoft, "FusedMatMul", fused_matmul, 0, {kKeepsFactors, kMatMul}},
     {kMicrosoft, "FusedMatMulActivation", fused_matmul},
     {kMicrosoft, "TransposeMatMul", fused_matmul},
-    {kMicrosoft, "FusedGemm", gemm, 0, {kProduct}},
+    {kMicrosoft, "FusedGemm", gemm, 0, {kMatMul}},
     {kMicrosoft, "GemmFloat8", gemm},
     {kMicrosoft, "GemmFastGelu", fused_matmul},
     {kMicrosoft, "QGemm", qgemm},

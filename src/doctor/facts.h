@@ -20,15 +20,15 @@ inline constexpr const char* kMemoryModules = "tools/memory_modules";  // of SMB
 inline constexpr const char* kStorage = "tools/storage";               // see storage_speed.h
 inline constexpr const char* kPeer = "tools/peer";                     // see link_speed.h
 inline constexpr const char* kNvml = "tools/nvml";                     // gpu::GpuSystem
-inline constexpr const char* kCuda = "tools/cuda";             // list of gpu::CudaDevice, by the driver's library
-inline constexpr const char* kGpuLooks = machine::kGpuLooks;   // see gpu_looks.h
-inline constexpr const char* kPciNames = machine::kPciNames;   // see pci_names.h
-inline constexpr const char* kNvidiaSmi = "tools/nvidia-smi";  // output of nvidia-smi -L
-inline constexpr const char* kLibraries = "tools/libraries";   // lines: name, "loaded" or the reason
-inline constexpr const char* kKernelLog = "tools/kernel_log";  // lines: "[seconds] message"
-inline constexpr const char* kInstalled = "tools/installed";   // lines: paths of GPU libraries and python packages
-inline constexpr const char* kEngines = "tools/engines";       // see engines.h
-inline constexpr const char* kTime = "tools/time";             // see clocks.h
+inline constexpr const char* kCuda = "tools/cuda";                  // list of gpu::CudaDevice, by the driver's library
+inline constexpr const char* kGpuCounters = machine::kGpuCounters;  // see gpu_counters.h
+inline constexpr const char* kPciNames = machine::kPciNames;        // see pci_names.h
+inline constexpr const char* kNvidiaSmi = "tools/nvidia-smi";       // output of nvidia-smi -L
+inline constexpr const char* kLibraries = "tools/libraries";        // lines: name, "loaded" or the reason
+inline constexpr const char* kKernelLog = "tools/kernel_log";       // lines: "[seconds] message"
+inline constexpr const char* kInstalled = "tools/installed";        // lines: paths of GPU libraries and python packages
+inline constexpr const char* kEngines = "tools/engines";            // see engines.h
+inline constexpr const char* kTime = "tools/time";                  // see clocks.h
 }  // namespace entry
 
 struct Facts {

@@ -46,7 +46,7 @@ machine::Tree gather_gpus(Nanoseconds limit, const std::string& root) {
   options.limit = limit;
   options.root = root;
   for (const Probe& probe : probes_of(options, {}))
-    for (std::string_view path : {entry::kNvml, entry::kGpuLooks, entry::kPciNames})
+    for (std::string_view path : {entry::kNvml, entry::kGpuCounters, entry::kPciNames})
       if (probe.entry == path) machine::save_answer(tree, probe.entry, probe.ask(tree));
   return tree;
 }

@@ -24,7 +24,7 @@
 #include "doctor/storage_speed.h"
 #include "gpu/cuda/cuda.h"
 #include "gpu/nvml/nvml.h"
-#include "machine/gpu_looks.h"
+#include "machine/gpu_counters.h"
 #include "machine/pci_gpus.h"
 #include "machine/pci_names.h"
 
@@ -250,10 +250,10 @@ std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std
        in_child("NVIDIA's management library", limit, nvml)},
       {{"gpu"}, entry::kCuda, "NVIDIA's driver", in_child("NVIDIA's driver library", limit, cuda_devices)},
       {{"gpu"},
-       entry::kGpuLooks,
+       entry::kGpuCounters,
        "counters of GPUs",
        if_not_nvidia_only(in_child("reading the counters of GPUs", limit,
-                                   [options] { return machine::take_gpu_looks(options.root); }))},
+                                   [options] { return machine::take_gpu_counters(options.root); }))},
       {{"gpu"}, entry::kPciNames, "names of GPUs", if_not_nvidia_only(pci_names(options))},
       {{"gpu"},
        entry::kNvidiaSmi,

@@ -8,13 +8,13 @@
 namespace ridge::explain {
 namespace {
 
-struct Place {
+struct ErrorClass {
   std::string_view kind;
   std::array<std::string_view, kLanguages> text;
 };
 
 // The classes of data/error_codes.csv.
-constexpr Place kPlaces[] = {
+constexpr ErrorClass kErrorClasses[] = {
     {"app",
      {"the program: its calls, sizes or indices; the machine is most likely well",
       "程序本身：调用、尺寸或下标有误，机器多半没有问题"}},
@@ -101,8 +101,8 @@ Answer answer_for(const Book& book, const ErrorCode& code, Language language) {
   answer.kind = "code";
   answer.id = id_of(code);
   answer.title = title_of(code);
-  for (const Place& place : kPlaces)
-    if (place.kind == code.kind) answer.where = place.text[static_cast<size_t>(language)];
+  for (const ErrorClass& error_class : kErrorClasses)
+    if (error_class.kind == code.kind) answer.where = error_class.text[static_cast<size_t>(language)];
   answer.why = cause_of(code, language);
   answer.first = sentence(code.in(language).action, language);
   answer.source = code.source;

@@ -27,16 +27,16 @@ Result<Device> open_device(std::string_view name) {
   return name == "cpu" ? open_native_device() : open_kernel_device(name);
 }
 
-Status check(Place& place, const Case& work) {
+Status check(PreparedCase& prepared, const Case& work) {
   for (const Variant& variant : work.variants) {
     if (variant.limit) continue;
     size_t output = variant.output.value_or(work.output);
     // A variant's missing output must not pass because another variant wrote it.
     std::vector<float> got(work.buffers[output].size(), std::numeric_limits<float>::quiet_NaN());
-    RIDGE_TRY(place.put(output, got));
-    Result<double> ran = place.seconds(variant, 1);
+    RIDGE_TRY(prepared.put(output, got));
+    Result<double> ran = prepared.seconds(variant, 1);
     if (!ran) return wrap(ran.error(), work.title + ", " + variant.name);
-    RIDGE_TRY(place.get(output, got));
+    RIDGE_TRY(prepared.get(output, got));
     RIDGE_TRY(compare_with_expected(work, variant, got));
   }
   return {};

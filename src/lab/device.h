@@ -19,9 +19,9 @@
 namespace ridge::lab {
 
 // A case prepared on a device: kernels compiled, buffers filled.
-class Place {
+class PreparedCase {
  public:
-  virtual ~Place() = default;
+  virtual ~PreparedCase() = default;
   // Time that counts for the case [s], of `repeats` runs of the variant together.
   virtual Result<double> seconds(const Variant& variant, int repeats) = 0;
   // Of the variant's first kernel. Absent: not reported by the device.
@@ -36,14 +36,14 @@ struct Device {
   std::string note;                  // context for the explanations; may be empty
   std::function<Json()> conditions;  // name, software and note for the ledger
   Target target;                     // setup of the experiments
-  std::function<Result<std::unique_ptr<Place>>(const Case& work)> prepare;
+  std::function<Result<std::unique_ptr<PreparedCase>>(const Case& work)> prepare;
 };
 
 // "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
 Result<Device> open_device(std::string_view name);
 
 // Runs every variant once and compares its results with the reference; the error names the variant and the first wrong value.
-Status check(Place& place, const Case& work);
+Status check(PreparedCase& prepared, const Case& work);
 
 // The CPU: variants are functions of this program, run on one thread.
 Result<Device> open_native_device();

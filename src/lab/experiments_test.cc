@@ -40,9 +40,9 @@ Target cpu() {
 
 void check_on(const Device& device, const Experiment& experiment) {
   for (const Case& work : small_cases(experiment, device.target)) {
-    auto place = device.prepare(work);
-    ASSERT_TRUE(place) << place.error().message;
-    Status right = check(**place, work);
+    auto prepared = device.prepare(work);
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    Status right = check(**prepared, work);
     EXPECT_TRUE(right) << right.error().message;
   }
 }
@@ -140,9 +140,9 @@ TEST(Check, FindsAVariantThatComputesSomethingElse) {
                                       [](const Experiment& one) { return one.name == "alignment"; });
   Case work = small_cases(*alignment, device->target).front();
   work.expected[0][17] += 1;
-  auto place = device->prepare(work);
-  ASSERT_TRUE(place) << place.error().message;
-  Status wrong = check(**place, work);
+  auto prepared = device->prepare(work);
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  Status wrong = check(**prepared, work);
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message.find("value 17 is"), std::string::npos) << wrong.error().message;
 }

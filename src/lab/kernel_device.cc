@@ -11,9 +11,9 @@
 namespace ridge::lab {
 namespace {
 
-class KernelPlace : public Place {
+class KernelCase : public PreparedCase {
  public:
-  KernelPlace(std::unique_ptr<gpu::Workspace> workspace, TimeScope time_scope)
+  KernelCase(std::unique_ptr<gpu::Workspace> workspace, TimeScope time_scope)
       : workspace_(std::move(workspace)), time_scope_(time_scope) {}
 
   Status make(const Case& work) {
@@ -89,11 +89,11 @@ Result<Device> open_kernel_device(std::string_view name) {
     json["note"] = note;
     return json;
   };
-  device.prepare = [open = opened.open_workspace](const Case& work) -> Result<std::unique_ptr<Place>> {
+  device.prepare = [open = opened.open_workspace](const Case& work) -> Result<std::unique_ptr<PreparedCase>> {
     RIDGE_ASSIGN(std::unique_ptr<gpu::Workspace> workspace, open(gpu::Timing::kByDevice));
-    auto place = std::make_unique<KernelPlace>(std::move(workspace), work.time_scope);
-    RIDGE_TRY(place->make(work));
-    return std::unique_ptr<Place>(std::move(place));
+    auto prepared = std::make_unique<KernelCase>(std::move(workspace), work.time_scope);
+    RIDGE_TRY(prepared->make(work));
+    return std::unique_ptr<PreparedCase>(std::move(prepared));
   };
   return device;
 }

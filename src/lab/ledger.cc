@@ -31,30 +31,30 @@ double work_of(const Case& work, const Variant& variant) {
 }
 
 // The variant's work per second, from as many consecutive runs as fill the slice; the run time is known from the last slice.
-measure::Arm arm_of(Place& place, const Case& work, const Variant& variant) {
+measure::Arm arm_of(PreparedCase& prepared, const Case& work, const Variant& variant) {
   auto seconds_per_run = std::make_shared<double>(0);
-  return {variant.name, [&place, &work, &variant, seconds_per_run]() -> Result<std::vector<measure::Slice>> {
+  return {variant.name, [&prepared, &work, &variant, seconds_per_run]() -> Result<std::vector<measure::Slice>> {
             int repeats = 1;
             if (*seconds_per_run > 0)
               repeats = static_cast<int>(std::clamp(to_seconds(kSlice) / *seconds_per_run, 1.0, 1e6));
-            RIDGE_ASSIGN(double seconds, place.seconds(variant, repeats));
+            RIDGE_ASSIGN(double seconds, prepared.seconds(variant, repeats));
             *seconds_per_run = seconds / repeats;
             return std::vector{measure::Slice{.rate = work_of(work, variant) * repeats / seconds}};
           }};
 }
 
-Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment, const Case& work,
+Result<LedgerRow> measure_comparison(PreparedCase& prepared, const Experiment& experiment, const Case& work,
                                      const Comparison& comparison, const Claim& claim, const LedgerOptions& options,
                                      const Clock& clock) {
   const Variant &baseline = work.variants.at(comparison.baseline), &variant = work.variants.at(comparison.variant);
-  const std::vector<measure::Arm> arms = {arm_of(place, work, baseline), arm_of(place, work, variant)};
+  const std::vector<measure::Arm> arms = {arm_of(prepared, work, baseline), arm_of(prepared, work, variant)};
   for (const measure::Arm& arm : arms) RIDGE_TRY(arm.run());  // warms up, and times a run
   measure::InterleaveOptions how;
   how.stop.max_time = options.most_time;
   how.stop.half_width_percent = options.half_width_percent;
   how.interrupted = options.interrupted;
   RIDGE_ASSIGN(measure::Comparison measured, measure::compare(arms, how, clock));
-  const measure::Standing& standing = measured.standings[1];
+  const measure::ArmResult& arm_result = measured.arm_results[1];
   LedgerRow row;
   row.claim = claim;
   row.figure = comparison.figure ? *comparison.figure : *claim.figure;
@@ -62,16 +62,16 @@ Result<LedgerRow> measure_comparison(Place& place, const Experiment& experiment,
   row.title = work.title;
   row.variant = variant.name;
   row.baseline = baseline.name;
-  row.ratio = standing.ratio;
+  row.ratio = arm_result.ratio;
   row.verdict = judge(row.figure, row.ratio);
   row.explanation = comparison.because;
   row.of_bytes = work.bytes > 0;
   row.variant_work = work_of(work, variant);
   row.baseline_work = work_of(work, baseline);
-  row.variant_seconds = row.variant_work / standing.rate;
-  row.baseline_seconds = row.baseline_work / measured.standings[0].rate;
-  row.variant_residency = place.residency(variant);
-  row.baseline_residency = place.residency(baseline);
+  row.variant_seconds = row.variant_work / arm_result.rate;
+  row.baseline_seconds = row.baseline_work / measured.arm_results[0].rate;
+  row.variant_residency = prepared.residency(variant);
+  row.baseline_residency = prepared.residency(baseline);
   row.rounds = measured.rounds;
   row.converged = measured.converged;
   return row;
@@ -140,15 +140,15 @@ class LedgerBuilder {
 
   Status test(const Experiment& experiment, const Case& work) {
     report(fmt::format("{}: check {}", experiment.name, work.title));
-    RIDGE_ASSIGN(std::unique_ptr<Place> place, device_.prepare(work));
-    RIDGE_TRY(check(*place, work));
+    RIDGE_ASSIGN(std::unique_ptr<PreparedCase> prepared, device_.prepare(work));
+    RIDGE_TRY(check(*prepared, work));
     size_t first = ledger_.rows.size();
     for (const Comparison& comparison : work.comparisons) {
       if (!asks_for(selection_, experiment, comparison) || stop()) continue;
       report(fmt::format("{}: {} against {}", experiment.name, work.variants[comparison.variant].name,
                          work.variants[comparison.baseline].name));
       RIDGE_ASSIGN(Claim claim, find_claim(claims_, comparison.claim));
-      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*place, experiment, work, comparison, claim, options_, clock_));
+      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*prepared, experiment, work, comparison, claim, options_, clock_));
       ledger_.rows.push_back(std::move(row));
     }
     if (ledger_.rows.size() > first)
@@ -214,8 +214,8 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
   return {};
 }
 
-Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
-                           const LedgerOptions& options, const Clock& clock) {
+Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
+                            const LedgerOptions& options, const Clock& clock) {
   return LedgerBuilder(device, selection, claims, options, clock).keep();
 }
 

@@ -111,8 +111,8 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
 
 // Tests the selected claims: checks the results of every variant, measures every comparison, and gives a reason for what this
 // device cannot test. A wrong result is an error.
-Result<Ledger> keep_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
-                           const LedgerOptions& options, const Clock& clock = system_clock());
+Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
+                            const LedgerOptions& options, const Clock& clock = system_clock());
 
 // Rows, cases and how many rows have which verdict, with the device's conditions.
 Json to_json(const Ledger& ledger, const Device& device);

@@ -17,9 +17,9 @@ struct FreeMemory {
   void operator()(float* memory) const { std::free(memory); }
 };
 
-class NativePlace : public Place {
+class NativeCase : public PreparedCase {
  public:
-  explicit NativePlace(const Case& work) {
+  explicit NativeCase(const Case& work) {
     for (const std::vector<float>& content : work.buffers) {
       size_t bytes = (content.size() * sizeof(float) + kCacheLine - 1) / kCacheLine * kCacheLine;
       memory_.emplace_back(static_cast<float*>(std::aligned_alloc(kCacheLine, bytes)));
@@ -68,10 +68,10 @@ Result<Device> open_native_device() {
   device.target.cpus = machine::usable_threads(machine);
   for (const machine::Cache& cache : machine.cpu.caches)
     device.target.last_cache_bytes = std::max(device.target.last_cache_bytes, cache.size_bytes);
-  device.prepare = [](const Case& work) -> Result<std::unique_ptr<Place>> {
-    auto place = std::make_unique<NativePlace>(work);
-    if (!place->enough_memory()) return Error{Code::kExhausted, work.title + ": not enough memory for its arrays"};
-    return std::unique_ptr<Place>(std::move(place));
+  device.prepare = [](const Case& work) -> Result<std::unique_ptr<PreparedCase>> {
+    auto prepared = std::make_unique<NativeCase>(work);
+    if (!prepared->enough_memory()) return Error{Code::kExhausted, work.title + ": not enough memory for its arrays"};
+    return std::unique_ptr<PreparedCase>(std::move(prepared));
   };
   return device;
 }

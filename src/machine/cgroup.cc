@@ -13,7 +13,7 @@ namespace ridge::machine {
 namespace {
 
 // Location of a controller's files: `mount` is the folder that shows the group `mounted_group`.
-struct Place {
+struct ControllerMount {
   std::string mount;
   std::string mounted_group;
   std::string group;  // of this process
@@ -44,7 +44,7 @@ std::optional<std::string> own_group(const std::string& cgroup_file, std::string
 }
 
 // The mount of the v2 hierarchy for "", else of the v1 hierarchy with that controller.
-bool find_mount(const std::string& mountinfo, std::string_view controller, Place& place) {
+bool find_mount(const std::string& mountinfo, std::string_view controller, ControllerMount& place) {
   std::istringstream lines(mountinfo);
   for (std::string line; std::getline(lines, line);) {
     size_t dash = line.find(" - ");
@@ -63,7 +63,7 @@ bool find_mount(const std::string& mountinfo, std::string_view controller, Place
 }
 
 // Folders of this process's group and its ancestors visible in the mount, innermost first.
-std::vector<std::string> folders(const std::string& root, const Place& place) {
+std::vector<std::string> folders(const std::string& root, const ControllerMount& place) {
   std::string below = place.group;
   // A container often mounts its own group as the top: "/docker/1f" at /sys/fs/cgroup shows "/docker/1f/x" as "/x".
   if (place.mounted_group != "/" && below.starts_with(place.mounted_group)) below.erase(0, place.mounted_group.size());
@@ -86,10 +86,11 @@ void keep_smallest(std::optional<T>& smallest, std::optional<T> candidate) {
 }
 
 // A controller's location: its own v1 hierarchy, or the common v2 one.
-std::vector<Place> places(const std::string& cgroup_file, const std::string& mountinfo, std::string_view controller) {
-  std::vector<Place> found;
+std::vector<ControllerMount> places(const std::string& cgroup_file, const std::string& mountinfo,
+                                    std::string_view controller) {
+  std::vector<ControllerMount> found;
   for (std::string_view wanted : {controller, std::string_view()}) {
-    Place place;
+    ControllerMount place;
     place.v2 = wanted.empty();
     std::optional<std::string> group = own_group(cgroup_file, wanted);
     if (!group || !find_mount(mountinfo, wanted, place)) continue;
@@ -136,9 +137,9 @@ CgroupLimits cgroup_limits(const std::string& root) {
   Result<std::string> groups = read_file(root + "/proc/self/cgroup");
   Result<std::string> mounts = read_file(root + "/proc/self/mountinfo");
   if (!groups || !mounts) return limits;
-  for (const Place& place : places(*groups, *mounts, "cpu"))
+  for (const ControllerMount& place : places(*groups, *mounts, "cpu"))
     for (const std::string& folder : folders(root, place)) keep_smallest(limits.cpus, cpus_of(folder, place.v2));
-  for (const Place& place : places(*groups, *mounts, "memory"))
+  for (const ControllerMount& place : places(*groups, *mounts, "memory"))
     for (const std::string& folder : folders(root, place))
       keep_smallest(limits.memory_bytes, memory_of(folder, place.v2));
   return limits;
@@ -149,7 +150,7 @@ std::vector<std::string> cgroup_folders(const std::string& root, const std::stri
   Result<std::string> mounts = read_file(root + "/proc/self/mountinfo");
   std::vector<std::string> result;
   if (!groups || !mounts) return result;
-  for (const Place& place : places(*groups, *mounts, controller))
+  for (const ControllerMount& place : places(*groups, *mounts, controller))
     for (std::string& folder : folders(root, place)) result.push_back(folder.substr(root.size()));
   return result;
 }

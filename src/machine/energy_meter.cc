@@ -80,7 +80,7 @@ Result<EnergyMeter> EnergyMeter::of_counters(std::vector<EnergyCounter> counters
 }
 
 Result<double> EnergyMeter::joules() {
-  for (Standing& standing : counters_) {
+  for (CounterState& standing : counters_) {
     const EnergyCounter& counter = standing.counter;
     RIDGE_ASSIGN(const int64_t now, counter.read_uj());
     if (counter.range_uj == 0 && now < standing.last_uj)
@@ -94,7 +94,7 @@ Result<double> EnergyMeter::joules() {
 
 std::string EnergyMeter::source() const {
   std::string names;
-  for (const Standing& standing : counters_) names += (names.empty() ? "" : ", ") + standing.counter.name;
+  for (const CounterState& standing : counters_) names += (names.empty() ? "" : ", ") + standing.counter.name;
   return names;
 }
 

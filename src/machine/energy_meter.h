@@ -38,11 +38,11 @@ class EnergyMeter {
   double step_seconds() const { return step_seconds_; }
 
  private:
-  struct Standing {
+  struct CounterState {
     EnergyCounter counter;
     int64_t last_uj = 0;
   };
-  std::vector<Standing> counters_;
+  std::vector<CounterState> counters_;
   double step_seconds_ = 0;
   double joules_ = 0;
 };

@@ -13,7 +13,7 @@
 #include "gpu/pcie.h"
 #include "gpu/slowdown.h"
 #include "machine/amd_metrics.h"
-#include "machine/gpu_looks.h"
+#include "machine/gpu_counters.h"
 
 namespace ridge::machine {
 namespace {
@@ -137,9 +137,9 @@ constexpr Driver kDrivers[] = {
     {"xe", GpuVendor::kIntel, kXe, {}, "tile*/gt*/freq0/throttle/reason_"},
 };
 
-Result<GpuLooks> looks_in(const Tree& tree) {
-  if (std::optional<std::string> text = text_at(tree, kGpuLooks)) return parse_gpu_looks(*text);
-  return Error{Code::kNotFound, reason_at(tree, kGpuLooks)};
+Result<GpuCounterSamples> gpu_counters_in(const Tree& tree) {
+  if (std::optional<std::string> text = text_at(tree, kGpuCounters)) return parse_gpu_counters(*text);
+  return Error{Code::kNotFound, reason_at(tree, kGpuCounters)};
 }
 
 // The files of one GPU.
@@ -246,25 +246,25 @@ void read_amd_pages(const Files& files, Gpu& gpu) {
   gpu.row_remap_failed = count("F") > 0;
 }
 
-void read_amd_metrics(const Files& files, const Result<GpuLooks>& looks, Gpu& gpu) {
+void read_amd_metrics(const Files& files, const Result<GpuCounterSamples>& samples, Gpu& gpu) {
   const std::string path = files.folder() + kAmdMetricsTable;
-  if (!looks || !looks->after.contains(path)) {
-    const Error missing = looks ? files.missing(kAmdMetricsTable) : looks.error();
+  if (!samples || !samples->after.contains(path)) {
+    const Error missing = samples ? files.missing(kAmdMetricsTable) : samples.error();
     gpu.energy_mj = gpu.slowdown_bits = missing;
     return;
   }
-  auto before = looks->before.find(path);
-  AmdMetrics metrics = amd_metrics(before == looks->before.end() ? "" : before->second, looks->after.at(path));
+  auto before = samples->before.find(path);
+  AmdMetrics metrics = amd_metrics(before == samples->before.end() ? "" : before->second, samples->after.at(path));
   gpu.energy_mj = std::move(metrics.energy_mj);
   gpu.slowdown_bits = std::move(metrics.slowdown_bits);
 }
 
-void read_amd(const Files& files, const Result<GpuLooks>& looks, Gpu& gpu) {
+void read_amd(const Files& files, const Result<GpuCounterSamples>& samples, Gpu& gpu) {
   gpu.sm_clock_max_mhz = highest_state(files, kAmdClockStates);
   gpu.memory_clock_max_mhz = highest_state(files, kAmdMemoryClockStates);
   read_amd_errors(files, gpu);
   read_amd_pages(files, gpu);
-  read_amd_metrics(files, looks, gpu);
+  read_amd_metrics(files, samples, gpu);
 }
 
 void read_intel_slowdown(const Files& files, const char* begin, Gpu& gpu) {
@@ -282,16 +282,16 @@ void read_intel_slowdown(const Files& files, const char* begin, Gpu& gpu) {
 }
 
 // Power, from the energy counter that the tables name for this GPU.
-void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& looks, Gpu& gpu) {
+void read_intel_power(const Files& files, const Driver& driver, const GpuCounterSamples& samples, Gpu& gpu) {
   for (const NumberRow& row : driver.numbers) {
     if (row.reading != &Gpu::energy_mj) continue;
     for (const std::string& path : files.matching(row.file)) {
-      auto before = looks.before.find(path), after = looks.after.find(path);
-      if (before == looks.before.end() || after == looks.after.end()) continue;
+      auto before = samples.before.find(path), after = samples.after.find(path);
+      if (before == samples.before.end() || after == samples.after.end()) continue;
       const double microjoules =
           std::strtod(after->second.c_str(), nullptr) - std::strtod(before->second.c_str(), nullptr);
-      if (microjoules < 0 || looks.elapsed_ns <= 0) continue;  // it was reset in between
-      gpu.power_mw = std::llround(microjoules / looks.elapsed_ns * 1e6);
+      if (microjoules < 0 || samples.elapsed_ns <= 0) continue;  // it was reset in between
+      gpu.power_mw = std::llround(microjoules / samples.elapsed_ns * 1e6);
       return;
     }
   }
@@ -299,8 +299,8 @@ void read_intel_power(const Files& files, const Driver& driver, const GpuLooks& 
 }
 
 // Values missing from the driver: the sum over the visible processes.
-void read_intel_use(const GpuLooks& looks, const std::string& address, Gpu& gpu) {
-  if (gpu.processes.empty() && !looks.complete) {
+void read_intel_use(const GpuCounterSamples& samples, const std::string& address, Gpu& gpu) {
+  if (gpu.processes.empty() && !samples.complete) {
     gpu.memory_used_bytes = gpu.utilization_percent =
         Error{Code::kUnavailable, "no process is visible; those of other users need root"};
     return;
@@ -309,11 +309,11 @@ void read_intel_use(const GpuLooks& looks, const std::string& address, Gpu& gpu)
   for (const gpu::GpuProcess& process : gpu.processes) used += process.memory_bytes;
   gpu.memory_used_bytes = used;
   gpu.utilization_percent =
-      engine_percent(looks.clients_before, looks.clients_after, address, static_cast<uint64_t>(looks.elapsed_ns));
+      engine_percent(samples.clients_before, samples.clients_after, address, static_cast<uint64_t>(samples.elapsed_ns));
 }
 
-void read_intel(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const std::string& address,
-                Gpu& gpu) {
+void read_intel(const Files& files, const Driver& driver, const Result<GpuCounterSamples>& samples,
+                const std::string& address, Gpu& gpu) {
   const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
   gpu.memory_total_bytes = untold;
   gpu.memory_clock_mhz = gpu.memory_clock_max_mhz = gpu.pcie_replays = untold;
@@ -323,12 +323,12 @@ void read_intel(const Files& files, const Driver& driver, const Result<GpuLooks>
   gpu.uuid = gpu.performance_level = gpu.partition = untold;
   gpu.slowdown_temperature_c = untold;
   read_intel_slowdown(files, driver.slowdown_files, gpu);
-  if (!looks) {
-    gpu.power_mw = gpu.memory_used_bytes = gpu.utilization_percent = looks.error();
+  if (!samples) {
+    gpu.power_mw = gpu.memory_used_bytes = gpu.utilization_percent = samples.error();
     return;
   }
-  read_intel_power(files, driver, *looks, gpu);
-  read_intel_use(*looks, address, gpu);
+  read_intel_power(files, driver, *samples, gpu);
+  read_intel_use(*samples, address, gpu);
 }
 
 // The marketing name from the board's vendor, else from the system's list of PCI devices, else the numbers.
@@ -367,30 +367,31 @@ void settle_power_limit(Gpu& gpu) {
 }
 
 // A GPU that has fallen off the bus keeps its folder; its changing files cannot be read.
-std::string failure_of(const Files& files, const Driver& driver, const Result<GpuLooks>& looks, const Gpu& gpu) {
+std::string failure_of(const Files& files, const Driver& driver, const Result<GpuCounterSamples>& samples,
+                       const Gpu& gpu) {
   if (std::string hang = files.hang(); !hang.empty()) return hang;
-  if (!looks && looks.error().message.find("did not end") != std::string::npos) return looks.error().message;
+  if (!samples && samples.error().message.find("did not end") != std::string::npos) return samples.error().message;
   const bool alive = gpu.temperature_c || gpu.power_mw || gpu.sm_clock_mhz || gpu.energy_mj ||
                      (driver.vendor == GpuVendor::kAmd && (gpu.memory_used_bytes || gpu.utilization_percent));
   if (alive) return "";
   return fmt::format("bound to {}, but neither temperature nor power nor clock can be read", driver.name);
 }
 
-Gpu read_gpu(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuLooks>& looks) {
+Gpu read_gpu(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuCounterSamples>& samples) {
   Gpu gpu;
   const Files files(tree, pci, driver);
   mark_untold(driver, gpu);
   read_tables(files, driver, gpu);
-  if (looks) gpu.processes = processes_of(looks->clients_after, pci.address);
+  if (samples) gpu.processes = processes_of(samples->clients_after, pci.address);
   if (driver.vendor == GpuVendor::kAmd)
-    read_amd(files, looks, gpu);
+    read_amd(files, samples, gpu);
   else
-    read_intel(files, driver, looks, pci.address, gpu);
+    read_intel(files, driver, samples, pci.address, gpu);
   read_name(tree, pci, gpu);
   read_link(pci, gpu);
   settle_power_limit(gpu);
   gpu.pci_address = pci.address;
-  gpu.failure = failure_of(files, driver, looks, gpu);
+  gpu.failure = failure_of(files, driver, samples, gpu);
   return gpu;
 }
 
@@ -413,12 +414,12 @@ std::vector<std::string> kernel_gpu_files() {
 
 std::vector<Gpu> kernel_gpus(const Tree& tree, GpuVendor vendor) {
   std::vector<Gpu> gpus;
-  const Result<GpuLooks> looks = looks_in(tree);
+  const Result<GpuCounterSamples> samples = gpu_counters_in(tree);
   for (const PciGpu& pci : pci_gpus(tree)) {
     if (pci.vendor != vendor || pci.display_only) continue;
     for (const Driver& driver : kDrivers) {
       if (pci.driver != driver.name || driver.vendor != vendor) continue;
-      Gpu gpu = read_gpu(tree, pci, driver, looks);
+      Gpu gpu = read_gpu(tree, pci, driver, samples);
       gpu.index = static_cast<int>(gpus.size());
       gpus.push_back(std::move(gpu));
     }

@@ -19,8 +19,8 @@ namespace ridge::machine {
 // The files that kernel_gpus() needs in a Tree: patterns below the root.
 std::vector<std::string> kernel_gpu_files();
 
-// Entries of a Tree, filled by machine/gpu_looks.h and machine/pci_names.h.
-inline constexpr const char* kGpuLooks = "tools/gpu_looks";
+// Entries of a Tree, filled by machine/gpu_counters.h and machine/pci_names.h.
+inline constexpr const char* kGpuCounters = "tools/gpu_looks";
 inline constexpr const char* kPciNames = "tools/pci_names";
 
 // The GPUs of one vendor that a kernel driver is bound to, by PCI address, without integrated graphics. If a driver hung while its

@@ -12,7 +12,7 @@
 #include "base/temporary_folder.h"
 #include "gpu/slowdown.h"
 #include "machine/amd_metrics.h"
-#include "machine/gpu_looks.h"
+#include "machine/gpu_counters.h"
 #include "machine/pci_names.h"
 
 namespace ridge::machine {
@@ -177,11 +177,11 @@ TEST(KernelGpus, OfOldKernelsOnlySomeReadingsAreMissing) {
 
 TEST(KernelGpus, WithoutRootsRightsAnUnseenUseIsNotCalledNone) {
   Tree tree = machine("doctor-intel");
-  tree.files[kGpuLooks] = R"({"elapsed_ns": 1e8, "complete": false, "before": {}, "after": {}})";
+  tree.files[kGpuCounters] = R"({"elapsed_ns": 1e8, "complete": false, "before": {}, "after": {}})";
   EXPECT_THAT(kernel_gpus(tree, GpuVendor::kIntel)[0].utilization_percent.reason, HasSubstr("root"));
-  tree.files[kGpuLooks] = R"({"elapsed_ns": 1e8, "complete": true, "before": {}, "after": {}})";
+  tree.files[kGpuCounters] = R"({"elapsed_ns": 1e8, "complete": true, "before": {}, "after": {}})";
   EXPECT_EQ(*kernel_gpus(tree, GpuVendor::kIntel)[0].utilization_percent, 0);
-  tree.files[kGpuLooks] = "not JSON";
+  tree.files[kGpuCounters] = "not JSON";
   EXPECT_FALSE(kernel_gpus(tree, GpuVendor::kIntel)[0].utilization_percent);
   EXPECT_EQ(kernel_gpus(tree, GpuVendor::kIntel)[0].failure, "");
 }
@@ -193,15 +193,15 @@ TEST(KernelGpus, LostOrHangingGpuIsAFailure) {
            (file.first.find("hwmon") != std::string::npos || file.first.find("mem_info") != std::string::npos ||
             file.first.ends_with("busy_percent"));
   });
-  lost.files.erase(kGpuLooks);
+  lost.files.erase(kGpuCounters);
   EXPECT_NE(only(lost, GpuVendor::kAmd).failure, "");
   Tree hangs = machine("doctor-amd");
   hangs.missing[kAmd + "gpu_busy_percent"] = "reading it did not end within 5 s";
   EXPECT_THAT(only(hangs, GpuVendor::kAmd).failure, HasSubstr("did not end"));
-  Tree looks = machine("doctor-amd");
-  looks.files.erase(kGpuLooks);
-  looks.missing[kGpuLooks] = "reading the counters of GPUs did not end within 5 s";
-  EXPECT_THAT(only(looks, GpuVendor::kAmd).failure, HasSubstr("did not end"));
+  Tree samples = machine("doctor-amd");
+  samples.files.erase(kGpuCounters);
+  samples.missing[kGpuCounters] = "reading the counters of GPUs did not end within 5 s";
+  EXPECT_THAT(only(samples, GpuVendor::kAmd).failure, HasSubstr("did not end"));
 }
 
 TEST(KernelGpus, GpusOfOtherDriversAndIntegratedGraphicsAreLeftOut) {
@@ -303,7 +303,7 @@ TEST(AmdMetrics, UnknownVersionsAndDamagedTablesAreNotRead) {
   EXPECT_FALSE(amd_metrics("zz", table(120, 3, {{112, {1, 8}}}).substr(0, 60)).slowdown_bits);
 }
 
-TEST(GpuLooks, ReadsCountersTablesAndClientsTwice) {
+TEST(GpuCounterSamples, ReadsCountersTablesAndClientsTwice) {
   Result<TemporaryFolder> folder = TemporaryFolder::make();
   ASSERT_TRUE(folder.ok());
   const std::string root = folder->path();
@@ -319,18 +319,18 @@ TEST(GpuLooks, ReadsCountersTablesAndClientsTwice) {
   std::filesystem::create_symlink("/dev/dri/renderD128", root + "/proc/42/fd/3");
   std::filesystem::create_symlink("/tmp/file", root + "/proc/42/fd/4");
   FakeClock clock;
-  Result<std::string> text = take_gpu_looks(root, clock);
+  Result<std::string> text = take_gpu_counters(root, clock);
   ASSERT_TRUE(text.ok());
-  Result<GpuLooks> looks = parse_gpu_looks(*text);
-  ASSERT_TRUE(looks.ok());
-  EXPECT_EQ(looks->elapsed_ns, 1e8);
-  EXPECT_TRUE(looks->complete);
-  EXPECT_EQ(looks->before, looks->after);
-  EXPECT_EQ(looks->after.size(), 3u);
-  EXPECT_EQ(looks->after[kAmd + "gpu_metrics"], "002aff");
-  EXPECT_EQ(looks->after["proc/42/fdinfo/3"], "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t7\n");
-  ASSERT_EQ(looks->clients_after.size(), 1u);
-  EXPECT_EQ(looks->clients_after[0].process, 42);
+  Result<GpuCounterSamples> samples = parse_gpu_counters(*text);
+  ASSERT_TRUE(samples.ok());
+  EXPECT_EQ(samples->elapsed_ns, 1e8);
+  EXPECT_TRUE(samples->complete);
+  EXPECT_EQ(samples->before, samples->after);
+  EXPECT_EQ(samples->after.size(), 3u);
+  EXPECT_EQ(samples->after[kAmd + "gpu_metrics"], "002aff");
+  EXPECT_EQ(samples->after["proc/42/fdinfo/3"], "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t7\n");
+  ASSERT_EQ(samples->clients_after.size(), 1u);
+  EXPECT_EQ(samples->clients_after[0].process, 42);
 }
 
 }  // namespace

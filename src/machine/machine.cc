@@ -46,7 +46,7 @@ int usable_threads(const Machine& machine) {
   return threads;
 }
 
-double duty(const Machine& machine, int busy) {
+double quota_factor(const Machine& machine, int busy) {
   if (!machine.cpu.quota) return 1;
   const double threads = std::min(busy, std::max(1, machine.cpu.allowed_cores));
   const double whole = std::min(busy, usable_threads(machine));

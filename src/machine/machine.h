@@ -146,7 +146,7 @@ void visit_fields(auto& visit, Is<Machine> auto& machine) {
 int usable_threads(const Machine& machine);
 // Factor by which a quota stretches the work of `busy` threads: 1 without a quota or with a whole one. Limits are measured on whole
 // CPUs; with a quota of 1.5 two threads do 1.5 times the work of one, with 0.5 half of it.
-double duty(const Machine& machine, int busy);
+double quota_factor(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
 // kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not interpolated:

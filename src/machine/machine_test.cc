@@ -48,16 +48,16 @@ TEST(UsableThreads, AreAllowedCoresCappedByWholeQuota) {
 TEST(Duty, IsWhatAFractionOfACpuAddsOrTakes) {
   Machine machine = example();
   machine.cpu.quota = 1.5;
-  EXPECT_EQ(duty(machine, 1), 1);
-  EXPECT_EQ(duty(machine, 2), 1.5);
+  EXPECT_EQ(quota_factor(machine, 1), 1);
+  EXPECT_EQ(quota_factor(machine, 2), 1.5);
   machine.cpu.quota = 0.5;
-  EXPECT_EQ(duty(machine, 1), 0.5);
-  EXPECT_EQ(duty(machine, 4), 0.5);
+  EXPECT_EQ(quota_factor(machine, 1), 0.5);
+  EXPECT_EQ(quota_factor(machine, 4), 0.5);
   machine.cpu.quota = 64;
-  EXPECT_EQ(duty(machine, 4), 1);
-  EXPECT_EQ(duty(machine, 16), 1) << "there are 8 cores";
+  EXPECT_EQ(quota_factor(machine, 4), 1);
+  EXPECT_EQ(quota_factor(machine, 16), 1) << "there are 8 cores";
   machine.cpu.quota.reset();
-  EXPECT_EQ(duty(machine, 4), 1);
+  EXPECT_EQ(quota_factor(machine, 4), 1);
 }
 
 TEST(Peak, MeasuredThreadCountIsReturnedAsMeasured) {

@@ -89,7 +89,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
       // Each caller computes itself, beside the other threads of its session.
       const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
       RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-      set_beside_limit(m, costs, *limits, all, machine::duty(*machine, busy));
+      set_beside_limit(m, costs, *limits, all, machine::quota_factor(*machine, busy));
     }
   }
   if (m.percent_of_limit > 100)

@@ -88,14 +88,14 @@ Ratio ratio_of(std::span<const double> log_ratios, double confidence) {
   return {std::exp(centre), std::exp(centre - half), std::exp(centre + half)};
 }
 
-Comparison standings_of(std::span<const Arm> arms, std::span<const Round> rounds, double confidence) {
+Comparison comparison_of(std::span<const Arm> arms, std::span<const Round> rounds, double confidence) {
   Comparison comparison;
   comparison.rounds = static_cast<int>(rounds.size());
   for (size_t arm = 0; arm < arms.size(); ++arm) {
     std::vector<double> rates;
     for (const Round& round : rounds) rates.push_back(round[arm].front().rate);
     const Ratio ratio = arm == 0 ? Ratio{} : ratio_of(log_ratios(rounds, arm), confidence);
-    comparison.standings.push_back({arms[arm].name, median(rates), ratio});
+    comparison.arm_results.push_back({arms[arm].name, median(rates), ratio});
   }
   return comparison;
 }
@@ -104,7 +104,7 @@ Result<Comparison> compare(std::span<const Arm> arms, const InterleaveOptions& o
   const InterleavedResult interleaved = interleave(arms, options, clock);
   if (interleaved.failed_arm) return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);
   if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was complete"};
-  Comparison comparison = standings_of(arms, interleaved.rounds, options.stop.confidence);
+  Comparison comparison = comparison_of(arms, interleaved.rounds, options.stop.confidence);
   comparison.converged = interleaved.verdict == Verdict::kConverged;
   return comparison;
 }

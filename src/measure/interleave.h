@@ -65,18 +65,18 @@ void visit_fields(auto& visit, Is<Ratio> auto& ratio) {
 }
 Ratio ratio_of(std::span<const double> log_ratios, double confidence);
 
-struct Standing {
+struct ArmResult {
   std::string name;
   double rate = 0;  // median over the rounds
   Ratio ratio;      // to the first arm
 };
 
 struct Comparison {
-  std::vector<Standing> standings;  // in the order of the arms
+  std::vector<ArmResult> arm_results;  // in the order of the arms
   int rounds = 0;
   bool converged = false;  // all intervals narrow enough before the time was up
 };
-Comparison standings_of(std::span<const Arm> arms, std::span<const Round> rounds, double confidence);
+Comparison comparison_of(std::span<const Arm> arms, std::span<const Round> rounds, double confidence);
 
 // interleave() and its comparison. Errors: an arm's, prefixed by its name; kCancelled before the first round was whole.
 Result<Comparison> compare(std::span<const Arm> arms, const InterleaveOptions& options, const Clock& clock);

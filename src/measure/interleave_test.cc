@@ -28,14 +28,14 @@ InterleaveOptions rounds(int64_t count) {
 TEST(Interleave, RatioAndIntervalOfAWorkedExample) {
   // Ratios 2 and 8: logarithms ln 2 and ln 8, mean ln 4, deviation ln 4 / √2, t(0.975, 1) = 12.706.
   const std::vector<Round> seen = {{{{.rate = 1}}, {{.rate = 2}}}, {{{.rate = 10}}, {{.rate = 80}}}};
-  const Comparison comparison = standings_of(std::vector<Arm>{{"a", {}}, {"b", {}}}, seen, 0.95);
-  ASSERT_EQ(comparison.standings.size(), 2u);
-  EXPECT_DOUBLE_EQ(comparison.standings[0].ratio.value, 1);
-  EXPECT_DOUBLE_EQ(comparison.standings[0].ratio.high, 1);
-  EXPECT_NEAR(comparison.standings[1].ratio.value, 4, 1e-12);
+  const Comparison comparison = comparison_of(std::vector<Arm>{{"a", {}}, {"b", {}}}, seen, 0.95);
+  ASSERT_EQ(comparison.arm_results.size(), 2u);
+  EXPECT_DOUBLE_EQ(comparison.arm_results[0].ratio.value, 1);
+  EXPECT_DOUBLE_EQ(comparison.arm_results[0].ratio.high, 1);
+  EXPECT_NEAR(comparison.arm_results[1].ratio.value, 4, 1e-12);
   const double half = 12.7062 * std::log(4) / std::sqrt(2) / std::sqrt(2);
-  EXPECT_NEAR(std::log(comparison.standings[1].ratio.high / 4), half, 1e-3);
-  EXPECT_DOUBLE_EQ(comparison.standings[1].rate, 41);
+  EXPECT_NEAR(std::log(comparison.arm_results[1].ratio.high / 4), half, 1e-3);
+  EXPECT_DOUBLE_EQ(comparison.arm_results[1].rate, 41);
 }
 
 // A machine that becomes three times slower half way through would reverse a comparison in blocks.
@@ -53,8 +53,8 @@ TEST(Interleave, WhatDisturbsEveryoneCancels) {
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->converged);
   EXPECT_GE(result->rounds, 10);
-  EXPECT_NEAR(result->standings[1].ratio.value, 1.1, 0.02);
-  EXPECT_LT(result->standings[1].ratio.low, result->standings[1].ratio.value);
+  EXPECT_NEAR(result->arm_results[1].ratio.value, 1.1, 0.02);
+  EXPECT_LT(result->arm_results[1].ratio.low, result->arm_results[1].ratio.value);
 }
 
 // Every slice is 1 % slower than the previous one: of two equal arms, the second of each round would lose 1 %.

@@ -8,12 +8,12 @@ namespace ridge::measure {
 Json to_json(const Measurement& measurement) { return json_of(measurement); }
 
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
-                      const cost::DeviceLimits& all, double duty) {
+                      const cost::DeviceLimits& all, double quota_factor) {
   const cost::Bound bound = cost::bound(costs, one);
   m.bound_ms = bound.ms;
   m.limiter = bound.limiter;
   const double runs_per_s = m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1));
-  m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3 / duty;
+  m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3 / quota_factor;
 }
 
 }  // namespace ridge::measure

@@ -141,6 +141,6 @@ Json to_json(const Measurement& measurement);
 // Bound, limiter and share of the limit of what was measured. The share compares rates: runs per second reached, against runs per
 // second that all threads together could do at best. `one`: limits of one session; `all`: of all at once; `duty` as machine::duty.
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,
-                      const cost::DeviceLimits& all, double duty);
+                      const cost::DeviceLimits& all, double quota_factor);
 
 }  // namespace ridge::measure

@@ -11,15 +11,15 @@ namespace {
 // thread is below this gains nothing from a second. Assumed (a thread wake-up on Linux takes 5 to 50 µs), checked by tuning.
 constexpr double kTooSmallToShareMs = 0.05;
 
-void choose_threads(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& wishes, Plan& plan) {
+void choose_threads(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& request, Plan& plan) {
   int usable = machine::usable_threads(machine);
-  if (wishes.threads) {
-    plan.threads = *wishes.threads;
+  if (request.threads) {
+    plan.threads = *request.threads;
     if (plan.threads > usable)
       plan.reasons.push_back(fmt::format("{} threads requested, more than the {} usable ones", plan.threads, usable));
     return;
   }
-  if (wishes.device.kind != DeviceKind::kCpu) {
+  if (request.device.kind != DeviceKind::kCpu) {
     plan.threads = 1;
     plan.reasons.push_back("1 thread: the CPU only launches work on " + plan.device);
     return;
@@ -51,16 +51,16 @@ void choose_spin(const machine::Machine& machine, Plan& plan) {
 
 }  // namespace
 
-Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& wishes) {
+Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& request) {
   Plan plan;
-  plan.model = wishes.model;
-  plan.shapes = wishes.shapes;
-  plan.batch = wishes.batch;
-  plan.precision = wishes.precision;
-  plan.device = device_name(wishes.device);
-  choose_threads(machine, costs, wishes, plan);
+  plan.model = request.model;
+  plan.shapes = request.shapes;
+  plan.batch = request.batch;
+  plan.precision = request.precision;
+  plan.device = device_name(request.device);
+  choose_threads(machine, costs, request, plan);
   choose_spin(machine, plan);
-  if (wishes.device.kind != DeviceKind::kCpu) return plan;
+  if (request.device.kind != DeviceKind::kCpu) return plan;
   if (auto limits = cost::limits_of(machine, plan.threads)) plan.bound_ms = cost::bound(costs, *limits).ms;
   return plan;
 }

@@ -26,6 +26,6 @@ struct PlanRequest {
 // One instance with a thread per usable core (one if the model is too small to parallelise, and on another device, where
 // the thread only launches work), bound_ms from the machine's limits if they were measured and the CPU is the device, and a
 // reason for each decision.
-Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& wishes);
+Plan first_plan(const machine::Machine& machine, const cost::Costs& costs, const PlanRequest& request);
 
 }  // namespace ridge::plan

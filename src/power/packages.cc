@@ -47,9 +47,9 @@ Status write_number(const fs::path& path, int64_t value) {
   return Error{Code::kUnavailable, message};
 }
 
-class PackagesKnob : public PowerControl {
+class PackagesPowerControl : public PowerControl {
  public:
-  PackagesKnob(std::vector<fs::path> zones, const std::string& root, const Clock& clock)
+  PackagesPowerControl(std::vector<fs::path> zones, const std::string& root, const Clock& clock)
       : clock_(clock), zones_(std::move(zones)), last_time_(clock.now()) {
     // The domain of the limit: memory is not limited with its package.
     Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
@@ -95,7 +95,7 @@ class PackagesKnob : public PowerControl {
 
 // In the current proportion, so that the old values return where packages differ. All or none: if one refuses, those before it
 // get their old values back.
-Status PackagesKnob::set_limit(int64_t limit_mw) {
+Status PackagesPowerControl::set_limit(int64_t limit_mw) {
   const std::string what = fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw));
   std::vector<int64_t> before_uw;
   for (const fs::path& zone : zones_) {
@@ -114,7 +114,7 @@ Status PackagesKnob::set_limit(int64_t limit_mw) {
   return {};
 }
 
-Result<State> PackagesKnob::state() {
+Result<State> PackagesPowerControl::state() {
   State state;
   const Error untold{Code::kUnsupported, "not reported by RAPL"};
   state.temperature_c = state.clock_mhz = state.clock_max_mhz = state.memory_clock_mhz = state.memory_clock_max_mhz =
@@ -172,7 +172,7 @@ Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root, con
                              "(usual in virtual machines and containers)",
                              folder.string())};
   std::sort(zones.begin(), zones.end());
-  return std::unique_ptr<PowerControl>(std::make_unique<PackagesKnob>(std::move(zones), root, clock));
+  return std::unique_ptr<PowerControl>(std::make_unique<PackagesPowerControl>(std::move(zones), root, clock));
 }
 
 }  // namespace ridge::power

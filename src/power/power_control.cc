@@ -12,9 +12,9 @@ namespace ridge::power {
 namespace {
 
 // An NVIDIA GPU.
-class NvidiaKnob : public PowerControl {
+class NvidiaPowerControl : public PowerControl {
  public:
-  NvidiaKnob(std::shared_ptr<const gpu::nvml::Nvml> library, const gpu::Gpu& gpu)
+  NvidiaPowerControl(std::shared_ptr<const gpu::nvml::Nvml> library, const gpu::Gpu& gpu)
       : library_(std::move(library)), index_(gpu.index), id_(gpu.uuid ? *gpu.uuid : fmt::format("{}", gpu.index)) {
     name_ = fmt::format("GPU {} ({})", index_, gpu.name ? *gpu.name : "unknown GPU");
   }
@@ -42,7 +42,7 @@ class NvidiaKnob : public PowerControl {
 };
 
 // The GPUs with these names; empty: all.
-Result<Knobs> open_gpus(const std::vector<std::string>& names) {
+Result<PowerControls> open_gpus(const std::vector<std::string>& names) {
   Result<gpu::nvml::Nvml> opened = gpu::nvml::Nvml::open();
   if (!opened)
     return Error{
@@ -64,10 +64,11 @@ Result<Knobs> open_gpus(const std::vector<std::string>& names) {
       return invalid(fmt::format("--device {}: there is no such GPU; there are {}", name, known));
     chosen.insert(found->index);
   }
-  Knobs knobs;
+  PowerControls controls;
   for (const gpu::Gpu& gpu : gpus)
-    if (names.empty() || chosen.contains(gpu.index)) knobs.push_back(std::make_unique<NvidiaKnob>(library, gpu));
-  return knobs;
+    if (names.empty() || chosen.contains(gpu.index))
+      controls.push_back(std::make_unique<NvidiaPowerControl>(library, gpu));
+  return controls;
 }
 
 }  // namespace
@@ -77,59 +78,60 @@ bool is_named(const gpu::Gpu& gpu, const std::string& name) {
          (gpu.pci_address && name == *gpu.pci_address);
 }
 
-Result<Knobs> open_knobs(const std::vector<std::string>& names) {
+Result<PowerControls> open_power_controls(const std::vector<std::string>& names) {
   if (names == std::vector<std::string>{"cpu"}) {
-    Knobs knobs;
+    PowerControls controls;
     RIDGE_ASSIGN(std::unique_ptr<PowerControl> packages, open_packages());
-    knobs.push_back(std::move(packages));
-    return knobs;
+    controls.push_back(std::move(packages));
+    return controls;
   }
   if (std::find(names.begin(), names.end(), "cpu") != names.end())
     return invalid("--device cpu cannot be combined: set GPUs and the CPU one after the other");
   return open_gpus(names);
 }
 
-Result<PreviousSetting> before_of(PowerControl& knob, const Settings& settings) {
-  PreviousSetting before{knob.id(), knob.name(), {}, settings.clocks.has_value(), settings.memory_clocks.has_value()};
+Result<PreviousSetting> before_of(PowerControl& control, const Settings& settings) {
+  PreviousSetting before{
+      control.id(), control.name(), {}, settings.clocks.has_value(), settings.memory_clocks.has_value()};
   if (!settings.limit_mw) return before;
-  RIDGE_ASSIGN(State state, knob.state());
+  RIDGE_ASSIGN(State state, control.state());
   if (!state.limit_set_mw)
     return Error{Code::kUnavailable,
-                 fmt::format("{}: its power limit is not changed, because it could not be restored: {}", knob.name(),
+                 fmt::format("{}: its power limit is not changed, because it could not be restored: {}", control.name(),
                              state.limit_set_mw.reason)};
   before.limit_mw = *state.limit_set_mw;
   return before;
 }
 
-Status apply(PowerControl& knob, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied) {
+Status apply(PowerControl& control, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied) {
   applied = {before.id, before.name, {}, false, false};
-  if (settings.limit_mw) RIDGE_TRY(knob.set_limit(*settings.limit_mw));
+  if (settings.limit_mw) RIDGE_TRY(control.set_limit(*settings.limit_mw));
   applied.limit_mw = before.limit_mw;
-  if (settings.clocks) RIDGE_TRY(knob.lock_clocks(*settings.clocks));
+  if (settings.clocks) RIDGE_TRY(control.lock_clocks(*settings.clocks));
   applied.unlock_clocks = before.unlock_clocks;
-  if (settings.memory_clocks) RIDGE_TRY(knob.lock_memory_clocks(*settings.memory_clocks));
+  if (settings.memory_clocks) RIDGE_TRY(control.lock_memory_clocks(*settings.memory_clocks));
   applied.unlock_memory_clocks = before.unlock_memory_clocks;
   return {};
 }
 
 // Tries everything, even after failures.
-Status restore(PowerControl& knob, const PreviousSetting& before) {
+Status restore(PowerControl& control, const PreviousSetting& before) {
   Status result;
   auto keep_first = [&](Status status) {
     if (!status && result) result = std::move(status);
   };
-  if (before.limit_mw) keep_first(knob.set_limit(*before.limit_mw));
-  if (before.unlock_clocks) keep_first(knob.unlock_clocks());
-  if (before.unlock_memory_clocks) keep_first(knob.unlock_memory_clocks());
+  if (before.limit_mw) keep_first(control.set_limit(*before.limit_mw));
+  if (before.unlock_clocks) keep_first(control.unlock_clocks());
+  if (before.unlock_memory_clocks) keep_first(control.unlock_memory_clocks());
   return result;
 }
 
-Status reset(PowerControl& knob) {
-  RIDGE_ASSIGN(State state, knob.state());
-  PreviousSetting defaults{knob.id(), knob.name(), {}, false, false};
+Status reset(PowerControl& control) {
+  RIDGE_ASSIGN(State state, control.state());
+  PreviousSetting defaults{control.id(), control.name(), {}, false, false};
   if (state.limit_default_mw && state.limit_set_mw) defaults.limit_mw = *state.limit_default_mw;
-  RIDGE_TRY(restore(knob, defaults));
-  for (Status status : {knob.unlock_clocks(), knob.unlock_memory_clocks()})
+  RIDGE_TRY(restore(control, defaults));
+  for (Status status : {control.unlock_clocks(), control.unlock_memory_clocks()})
     if (!status && status.error().code != Code::kUnsupported) return status;
   return {};
 }

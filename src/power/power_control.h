@@ -25,23 +25,23 @@ class PowerControl {
   virtual Status unlock_memory_clocks() = 0;
 };
 
-using Knobs = std::vector<std::unique_ptr<PowerControl>>;
+using PowerControls = std::vector<std::unique_ptr<PowerControl>>;
 
 // Whether the name is this GPU's index in the library, UUID or PCI address.
 bool is_named(const gpu::Gpu& gpu, const std::string& name);
 
 // The devices with these names: a GPU by its NVML index, UUID or PCI address; "cpu". Empty: every NVIDIA GPU. Errors list the
 // devices present, or why there are none.
-Result<Knobs> open_knobs(const std::vector<std::string>& names);
+Result<PowerControls> open_power_controls(const std::vector<std::string>& names);
 
 // The current state of what `settings` changes, for undoing. Stores the requested limit, not the enforced one, which may be
 // temporarily lower.
-Result<PreviousSetting> before_of(PowerControl& knob, const Settings& settings);
+Result<PreviousSetting> before_of(PowerControl& control, const Settings& settings);
 // All of the settings, in order; the first refusal ends it. `applied` receives the part of `before` that undoes the changes
 // made.
-Status apply(PowerControl& knob, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied);
-Status restore(PowerControl& knob, const PreviousSetting& before);
+Status apply(PowerControl& control, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied);
+Status restore(PowerControl& control, const PreviousSetting& before);
 // The vendor's default limit and unlocked clocks.
-Status reset(PowerControl& knob);
+Status reset(PowerControl& control);
 
 }  // namespace ridge::power

@@ -31,8 +31,8 @@ void undo_one(const std::string& folder, int64_t process, const PreviousSetting&
   Result<Claim> claim = Claim::take(folder, before.id, true);
   if (claim && !claim->left_behind()) return;
   if (!still_ours(claim, process)) return;
-  Result<Knobs> knobs = open_knobs({before.id});
-  Status restored = knobs ? restore(*knobs->front(), before) : Status(knobs.error());
+  Result<PowerControls> controls = open_power_controls({before.id});
+  Status restored = controls ? restore(*controls->front(), before) : Status(controls.error());
   if (!restored)
     return say_on_stderr(
         fmt::format("process {} ended and {} could not be restored: {}; `ridge power set --reset --device {}` does it",
@@ -53,17 +53,17 @@ void undo(const std::string& folder, const std::string& order) {
     if (Result<PreviousSetting> before = from_json<PreviousSetting>(entry)) undo_one(folder, *process, *before);
 }
 
-Result<ScopedSetting> ScopedSetting::take(Knobs& knobs, const Settings& settings, Guard& guard,
+Result<ScopedSetting> ScopedSetting::take(PowerControls& controls, const Settings& settings, Guard& guard,
                                           const std::string& folder) {
-  for (const std::unique_ptr<PowerControl>& knob : knobs) {
-    RIDGE_ASSIGN(State state, knob->state());
-    RIDGE_TRY(check(settings, state, knob->name()));
+  for (const std::unique_ptr<PowerControl>& control : controls) {
+    RIDGE_ASSIGN(State state, control->state());
+    RIDGE_TRY(check(settings, state, control->name()));
   }
   ScopedSetting hold(guard);
-  for (const std::unique_ptr<PowerControl>& knob : knobs) RIDGE_TRY(hold.add(*knob, settings, folder));
+  for (const std::unique_ptr<PowerControl>& control : controls) RIDGE_TRY(hold.add(*control, settings, folder));
   RIDGE_TRY(hold.note(settings));
   for (Device& device : hold.devices_)
-    if (Status set = apply(*device.knob, settings, device.before, device.applied); !set) {
+    if (Status set = apply(*device.control, settings, device.before, device.applied); !set) {
       Status undone = hold.restore();
       if (undone) return set.error();
       return Error{set.error().code, set.error().message + "; and " + undone.error().message};
@@ -71,11 +71,11 @@ Result<ScopedSetting> ScopedSetting::take(Knobs& knobs, const Settings& settings
   return hold;
 }
 
-Status ScopedSetting::add(PowerControl& knob, const Settings& settings, const std::string& folder) {
-  Device device{&knob, {}, {}, std::nullopt, false};
-  Result<Claim> claim = Claim::take(folder, knob.id());
+Status ScopedSetting::add(PowerControl& control, const Settings& settings, const std::string& folder) {
+  Device device{&control, {}, {}, std::nullopt, false};
+  Result<Claim> claim = Claim::take(folder, control.id());
   if (!claim && claim.error().code == Code::kUnavailable) return claim.error();
-  RIDGE_ASSIGN(device.before, before_of(knob, settings));
+  RIDGE_ASSIGN(device.before, before_of(control, settings));
   if (claim && claim->left_behind()) {
     const PreviousSetting& older = claim->left_behind()->before;
     device.left = true;
@@ -107,7 +107,7 @@ Status ScopedSetting::restore() {
   if (devices_.empty()) return {};
   std::string left;
   for (Device& device : devices_) {
-    Status restored = power::restore(*device.knob, device.applied);
+    Status restored = power::restore(*device.control, device.applied);
     // An earlier process's settings remain if nothing was changed here.
     const bool undone = restored && (!device.left || before_text(device.applied) != "");
     if (undone && device.claim) device.claim->clear();

@@ -21,7 +21,8 @@ class ScopedSetting {
   // Claims the devices, sends the guard its order, then sets each; if one refuses, those already set are restored. An earlier
   // process's leftovers count as not set: the state before that process is restored. `folder`: see record.h; if it cannot be
   // written, the settings are still held and warning() says so.
-  static Result<ScopedSetting> take(Knobs& knobs, const Settings& settings, Guard& guard, const std::string& folder);
+  static Result<ScopedSetting> take(PowerControls& controls, const Settings& settings, Guard& guard,
+                                    const std::string& folder);
   ScopedSetting(ScopedSetting&& other) noexcept = default;
   ScopedSetting& operator=(ScopedSetting&& other) noexcept = delete;
   ~ScopedSetting();
@@ -32,14 +33,14 @@ class ScopedSetting {
 
  private:
   struct Device {
-    PowerControl* knob;
+    PowerControl* control;
     PreviousSetting before;   // the previous state
     PreviousSetting applied;  // the part to restore
     std::optional<Claim> claim;
     bool left;  // set by an earlier process that did not restore it
   };
   explicit ScopedSetting(Guard& guard) : guard_(&guard) {}
-  Status add(PowerControl& knob, const Settings& settings, const std::string& folder);
+  Status add(PowerControl& control, const Settings& settings, const std::string& folder);
   Status note(const Settings& settings);
 
   Guard* guard_;

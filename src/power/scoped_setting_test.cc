@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "power/packages.h"
-#include "power/test_knob.h"
+#include "power/test_power_control.h"
 
 namespace ridge::power {
 namespace {
@@ -22,10 +22,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Knobs one_gpu(PlayedGpu::Values& values) {
-  Knobs knobs;
-  knobs.push_back(std::make_unique<PlayedGpu>(values));
-  return knobs;
+PowerControls one_gpu(PlayedGpu::Values& values) {
+  PowerControls controls;
+  controls.push_back(std::make_unique<PlayedGpu>(values));
+  return controls;
 }
 
 class HoldTest : public ::testing::Test {
@@ -33,9 +33,9 @@ class HoldTest : public ::testing::Test {
   TemporaryFolder folder_ = TemporaryFolder::make().value();
   Guard guard_ = Guard::start([](const std::string&) {}).value();
   PlayedGpu::Values values_;
-  Knobs knobs_ = one_gpu(values_);
+  PowerControls controls_ = one_gpu(values_);
   Result<ScopedSetting> take(const Settings& settings) {
-    return ScopedSetting::take(knobs_, settings, guard_, folder_.path());
+    return ScopedSetting::take(controls_, settings, guard_, folder_.path());
   }
 };
 
@@ -75,7 +75,7 @@ TEST_F(HoldTest, ADeviceIsHeldOnlyOnce) {
   Result<ScopedSetting> first = take({300000, {}, {}});
   ASSERT_TRUE(first);
   Guard other = Guard::start([](const std::string&) {}).value();
-  Result<ScopedSetting> second = ScopedSetting::take(knobs_, {200000, {}, {}}, other, folder_.path());
+  Result<ScopedSetting> second = ScopedSetting::take(controls_, {200000, {}, {}}, other, folder_.path());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kUnavailable);
   EXPECT_THAT(second.error().message, HasSubstr("power limit 300 W"));
@@ -93,7 +93,7 @@ TEST_F(HoldTest, WhatAnEarlierProcessLeftIsNotTakenForWhatWas) {
 }
 
 TEST_F(HoldTest, WithoutAFolderForRecordsItHoldsAndWarns) {
-  Result<ScopedSetting> hold = ScopedSetting::take(knobs_, {300000, {}, {}}, guard_, "/proc/nowhere");
+  Result<ScopedSetting> hold = ScopedSetting::take(controls_, {300000, {}, {}}, guard_, "/proc/nowhere");
   ASSERT_TRUE(hold) << hold.error().message;
   EXPECT_THAT(hold->warning(), HasSubstr("/proc/nowhere"));
 }
@@ -201,11 +201,11 @@ TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
 TEST_F(PackagesTest, PackagesThatDifferGetBackWhatEachHad) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:1", "package-1", 100000000);
-  Knobs knobs;
-  knobs.push_back(open_packages(folder_.path()).value());
+  PowerControls controls;
+  controls.push_back(open_packages(folder_.path()).value());
   Guard guard = Guard::start([](const std::string&) {}).value();
   {
-    Result<ScopedSetting> hold = ScopedSetting::take(knobs, {200000, {}, {}}, guard, folder_.path() + "/records");
+    Result<ScopedSetting> hold = ScopedSetting::take(controls, {200000, {}, {}}, guard, folder_.path() + "/records");
     ASSERT_TRUE(hold) << hold.error().message;
     EXPECT_EQ(limit_of("intel-rapl:0"), "120000000");
   }

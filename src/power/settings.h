@@ -47,7 +47,7 @@ State state_of(const gpu::Gpu& gpu);
 
 // The state to restore on a device.
 struct PreviousSetting {
-  std::string id;    // of the device, see knob.h
+  std::string id;    // of the device, see power_control.h
   std::string name;  // for people
   std::optional<int64_t> limit_mw;
   bool unlock_clocks = false, unlock_memory_clocks = false;  // no library reports earlier locks

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "power/test_knob.h"
+#include "power/test_power_control.h"
 #include "power/unit.h"
 
 namespace ridge::power {

@@ -28,7 +28,8 @@ struct Visit {
 // Samples the device until it is stopped.
 class Watcher {
  public:
-  Watcher(PowerControl& knob, Clock& clock) : clock_(clock), thread_(clock.start([this, &knob] { run(knob); })) {}
+  Watcher(PowerControl& control, Clock& clock)
+      : clock_(clock), thread_(clock.start([this, &control] { run(control); })) {}
   std::vector<State> finish() {
     done_ = true;
     clock_.join(thread_);
@@ -36,9 +37,9 @@ class Watcher {
   }
 
  private:
-  void run(PowerControl& knob) {
+  void run(PowerControl& control) {
     while (clock_.sleep_until(clock_.now() + kBetweenStates, [this] { return done_.load(); }))
-      if (Result<State> state = knob.state()) states_.push_back(*state);
+      if (Result<State> state = control.state()) states_.push_back(*state);
   }
   Clock& clock_;
   std::atomic<bool> done_ = false;
@@ -63,15 +64,15 @@ void set_power(Visit& visit, const State& before, const State& after, double sec
     visit.power_w = static_cast<double>(*mean) / 1000;
 }
 
-Result<Visit> visit_limit(PowerControl& knob, const Workload& workload, int64_t limit_mw, Nanoseconds slice,
+Result<Visit> visit_limit(PowerControl& control, const Workload& workload, int64_t limit_mw, Nanoseconds slice,
                           Clock& clock) {
-  RIDGE_TRY(knob.set_limit(limit_mw));
+  RIDGE_TRY(control.set_limit(limit_mw));
   RIDGE_ASSIGN([[maybe_unused]] double settling, workload.rate(from_seconds(kSettle * to_seconds(slice))));
-  RIDGE_ASSIGN(State before, knob.state());
+  RIDGE_ASSIGN(State before, control.state());
   const TimePoint begin = clock.now();
-  Watcher watcher(knob, clock);
+  Watcher watcher(control, clock);
   Result<double> rate = workload.rate(slice);
-  Result<State> looked = knob.state();
+  Result<State> looked = control.state();
   const double seconds = to_seconds(clock.now() - begin);  // between samples, by the counter
   std::vector<State> states = watcher.finish();
   if (!rate) return rate.error();
@@ -88,12 +89,12 @@ Result<Visit> visit_limit(PowerControl& knob, const Workload& workload, int64_t 
   return visit;
 }
 
-CurvePoint point_of(int64_t limit_mw, const std::vector<Visit>& visits, const measure::Standing& standing) {
+CurvePoint point_of(int64_t limit_mw, const std::vector<Visit>& visits, const measure::ArmResult& arm_result) {
   CurvePoint point;
   point.limit_mw = limit_mw;
   point.rounds = static_cast<int>(visits.size());
-  point.rate = standing.rate;
-  point.relative = standing.ratio;
+  point.rate = arm_result.rate;
+  point.relative = arm_result.ratio;
   std::vector<double> powers;
   int64_t clocks = 0, clock_count = 0;
   for (const Visit& visit : visits) {
@@ -120,10 +121,10 @@ std::vector<int64_t> with_reference_first(const SweepOptions& options) {
 }
 
 void fill(Sweep& result, Journal& journal, const std::vector<int64_t>& limits,
-          const std::vector<measure::Standing>& standings, size_t rounds) {
+          const std::vector<measure::ArmResult>& arm_results, size_t rounds) {
   for (size_t i = 0; i < limits.size(); ++i) {
     journal[i].resize(rounds);
-    result.points.push_back(point_of(limits[i], journal[i], standings[i]));
+    result.points.push_back(point_of(limits[i], journal[i], arm_results[i]));
   }
   result.rounds = static_cast<int>(rounds);
   std::sort(result.points.begin(), result.points.end(),
@@ -162,9 +163,9 @@ Result<SweepOptions> sweep_options(const State& state, const std::string& name, 
   return options;
 }
 
-Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options, Clock& clock) {
+Result<Sweep> sweep(PowerControl& control, const Workload& workload, const SweepOptions& options, Clock& clock) {
   const std::vector<int64_t> limits = with_reference_first(options);
-  Sweep result{knob.name(), workload.name, workload.unit, limits.front(), {}, {}, {}, "", 0, false, false};
+  Sweep result{control.name(), workload.name, workload.unit, limits.front(), {}, {}, {}, "", 0, false, false};
   const double visits = static_cast<double>(limits.size() * static_cast<size_t>(options.min_rounds));
   const Nanoseconds slice = from_seconds(kFirstRounds * to_seconds(options.most_time) / visits / (1 + kSettle));
   Journal journal(limits.size());
@@ -175,7 +176,7 @@ Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOpt
                       if (options.interrupted && options.interrupted()) return Error{Code::kCancelled, "interrupted"};
                       if (options.progress)
                         options.progress("limit " + watts_text(limits[i]), kFirstRounds * done / visits);
-                      RIDGE_ASSIGN(Visit visit, visit_limit(knob, workload, limits[i], slice, clock));
+                      RIDGE_ASSIGN(Visit visit, visit_limit(control, workload, limits[i], slice, clock));
                       done += 1;
                       journal[i].push_back(visit);
                       return std::vector{measure::Slice{.rate = visit.rate}};
@@ -191,8 +192,8 @@ Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOpt
     return wrap(interleaved.failure, arms[*interleaved.failed_arm].name);
   if (interleaved.rounds.empty()) return Error{Code::kCancelled, "interrupted before the first round was complete"};
   result.converged = interleaved.verdict == measure::Verdict::kConverged;
-  const measure::Comparison comparison = measure::standings_of(arms, interleaved.rounds, how.stop.confidence);
-  fill(result, journal, limits, comparison.standings, interleaved.rounds.size());
+  const measure::Comparison comparison = measure::comparison_of(arms, interleaved.rounds, how.stop.confidence);
+  fill(result, journal, limits, comparison.arm_results, interleaved.rounds.size());
   result.spots = sweet_spots(result.points);
   RIDGE_ASSIGN(std::vector<lab::Claim> claims, lab::claims());
   RIDGE_ASSIGN(lab::Claim claim, lab::find_claim(claims, "L18"));

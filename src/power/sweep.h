@@ -72,7 +72,7 @@ Result<SweepOptions> sweep_options(const State& state, const std::string& name, 
                                    std::optional<int64_t> to_mw, int steps);
 
 // Error: a limit is refused, the workload fails, the device is lost; interrupted before the first full round.
-Result<Sweep> sweep(PowerControl& knob, const Workload& workload, const SweepOptions& options,
+Result<Sweep> sweep(PowerControl& control, const Workload& workload, const SweepOptions& options,
                     Clock& clock = system_clock());
 
 }  // namespace ridge::power

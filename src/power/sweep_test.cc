@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/fake_clock.h"
-#include "power/test_knob.h"
+#include "power/test_power_control.h"
 
 namespace ridge::power {
 namespace {

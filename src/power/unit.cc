@@ -46,7 +46,7 @@ std::string unit_text(const std::string& program, const std::vector<std::string>
                       const std::string& description) {
   std::string command = quoted(program);
   for (const std::string& argument : arguments) command += " " + quoted(argument);
-  // Type, TimeoutStartSec: the starter learns whether the setting was applied (power/ready.h), before kTimeForSystemd ends.
+  // Type, TimeoutStartSec: the starter learns whether the setting was applied (power/notify.h), before kTimeForSystemd ends.
   // KillMode: the guard must outlive a crashing main process, and not end with it (systemd.kill(5)).
   return fmt::format(
       "# Written by `ridge power set --persist`; `ridge power unpersist` removes it.\n"

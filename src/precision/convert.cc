@@ -45,7 +45,7 @@ class Conversion {
 
  private:
   // Producer and readers of an FP32 activation.
-  struct Wishes {
+  struct TensorUses {
     bool made_half = false;
     bool wanted_fp32 = false;
     std::vector<Use> half_uses;
@@ -117,8 +117,8 @@ class Conversion {
     return node.domain().empty() && (node.op_type() == "Shape" || node.op_type() == "Size");
   }
 
-  Wishes& wishes_of(const std::string& tensor) {
-    auto [entry, is_new] = wishes_.try_emplace(tensor);
+  TensorUses& uses_of(const std::string& tensor) {
+    auto [entry, is_new] = uses_.try_emplace(tensor);
     if (is_new) {
       ordered_.push_back(tensor);
       const Wiring& wiring = model_.wiring();
@@ -131,7 +131,7 @@ class Conversion {
   void find_wishes() {
     if (!options_.keep_io_types)
       for (const auto& input : model_.graph().input())
-        if (is_fp32(input.name())) wishes_of(input.name()).made_half = true;
+        if (is_fp32(input.name())) uses_of(input.name()).made_half = true;
     for (int i = 0; i < model_.graph().node_size(); ++i) note_wishes(i);
   }
 
@@ -143,45 +143,45 @@ class Conversion {
       if (!is_fp32(input) || model_.wiring().is_constant(input)) continue;
       const bool half = form != forms_.end() && form->second.inputs[static_cast<size_t>(slot)] == Slot::kHalf;
       if (half) {
-        wishes_of(input).half_uses.push_back({index, slot});
+        uses_of(input).half_uses.push_back({index, slot});
       } else if (!reads_any_type(node)) {
-        wishes_of(input).wanted_fp32 = true;
+        uses_of(input).wanted_fp32 = true;
       }
     }
     if (form == forms_.end()) return;
     for (int slot = 0; slot < node.output_size(); ++slot)
-      if (form->second.outputs[static_cast<size_t>(slot)] == Slot::kHalf) wishes_of(node.output(slot)).made_half = true;
+      if (form->second.outputs[static_cast<size_t>(slot)] == Slot::kHalf) uses_of(node.output(slot)).made_half = true;
   }
 
   // Adds Casts where a tensor's producer and reader differ in type; the FP32 form keeps the name if there is one.
   void settle(const std::string& tensor) {
-    const Wishes& wishes = wishes_.at(tensor);
-    if (wishes.made_half && !wishes.wanted_fp32) {
+    const TensorUses& uses = uses_.at(tensor);
+    if (uses.made_half && !uses.wanted_fp32) {
       halved_.insert(tensor);
       return;
     }
-    if (!wishes.made_half && wishes.half_uses.empty()) return;
+    if (!uses.made_half && uses.half_uses.empty()) return;
     const bool is_input = model_.wiring().producer.count(tensor) == 0;
     std::string half = half_name(tensor);
-    if (wishes.made_half && is_input) {
+    if (uses.made_half && is_input) {
       // The 16-bit model input keeps its name; the FP32 form gets another.
       cast_input(tensor);
       return;
     }
     half = model_.unused_name(half);
-    if (wishes.made_half) {
+    if (uses.made_half) {
       rename_output(model_.wiring().producer.at(tensor), tensor, half);
       add_cast(half, tensor, onnx::TensorProto::FLOAT);
     } else {
       add_cast(tensor, half, half_type());
     }
-    for (const Use& use : wishes.half_uses) model_.node(use.node).set_input(use.slot, half);
+    for (const Use& use : uses.half_uses) model_.node(use.node).set_input(use.slot, half);
   }
 
   void cast_input(const std::string& tensor) {
     halved_.insert(tensor);
     const std::string real = model_.unused_name(tensor + "_fp32");
-    const std::vector<Use>& half_uses = wishes_.at(tensor).half_uses;
+    const std::vector<Use>& half_uses = uses_.at(tensor).half_uses;
     for (const Use& use : model_.wiring().uses.at(tensor)) {
       const bool half = std::any_of(half_uses.begin(), half_uses.end(),
                                     [&](const Use& each) { return each.node == use.node && each.slot == use.slot; });
@@ -248,8 +248,8 @@ class Conversion {
   std::map<int, HalfForm> forms_;        // of the nodes that are converted
   std::map<std::string, int> formless_;  // count per operator
   std::map<std::string, HalfFit> fits_;
-  std::map<std::string, Wishes> wishes_;
-  std::vector<std::string> ordered_;  // keys of wishes_, in order
+  std::map<std::string, TensorUses> uses_;
+  std::vector<std::string> ordered_;  // keys of uses_, in order
   std::set<std::string> halved_;      // tensors whose name now denotes 16 bits
 };
 

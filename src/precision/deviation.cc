@@ -11,7 +11,7 @@
 
 namespace ridge::precision {
 
-Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
+Status DeviationMeter::add(const TensorView& reference, const TensorView& other) {
   const bool comparable = reference.type == other.type || (is_floating(reference.type) && is_floating(other.type));
   const std::vector<double> a = elements(reference);
   const std::vector<double> b = elements(other);
@@ -47,16 +47,16 @@ Status DriftMeter::add(const TensorView& reference, const TensorView& other) {
   return {};
 }
 
-Deviation DriftMeter::result() const {
-  Deviation drift;
-  drift.max_abs = max_abs_;
-  drift.relative_l2 = std::isinf(difference_) ? HUGE_VAL
-                      : reference_ > 0        ? std::sqrt(difference_ / reference_)
-                                              : (difference_ > 0 ? HUGE_VAL : 0);
+Deviation DeviationMeter::result() const {
+  Deviation deviation;
+  deviation.max_abs = max_abs_;
+  deviation.relative_l2 = std::isinf(difference_) ? HUGE_VAL
+                          : reference_ > 0        ? std::sqrt(difference_ / reference_)
+                                                  : (difference_ > 0 ? HUGE_VAL : 0);
   double norms = std::sqrt(reference_) * std::sqrt(other_);
-  drift.cosine = norms > 0 ? std::clamp(product_ / norms, -1.0, 1.0) : (difference_ > 0 ? 0 : 1);
-  drift.top1_agreement = rows_ > 0 ? static_cast<double>(agreeing_rows_) / static_cast<double>(rows_) : 1;
-  return drift;
+  deviation.cosine = norms > 0 ? std::clamp(product_ / norms, -1.0, 1.0) : (difference_ > 0 ? 0 : 1);
+  deviation.top1_agreement = rows_ > 0 ? static_cast<double>(agreeing_rows_) / static_cast<double>(rows_) : 1;
+  return deviation;
 }
 
 }  // namespace ridge::precision

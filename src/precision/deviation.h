@@ -24,7 +24,7 @@ void visit_fields(auto& visit, Is<Deviation> auto& deviation) {
 }
 
 // Adds up pairs of tensors. Immutable inputs; one thread.
-class DriftMeter {
+class DeviationMeter {
  public:
   // Error when shapes differ, or types that are not both floating point (an FP16 and an FP32 output are compared by value). Two
   // NaNs at one position count as equal; a single NaN makes max_abs infinite.

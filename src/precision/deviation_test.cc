@@ -17,7 +17,7 @@ TensorView view(DataType type, const Shape& shape, const std::vector<T>& values)
 TEST(Deviation, OfEqualOutputsIsZero) {
   std::vector<float> values{1, -2, 3, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                             0};
-  DriftMeter meter;
+  DeviationMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp32, {2, 3}, values), view(DataType::kFp32, {2, 3}, values)));
   EXPECT_EQ(meter.result().max_abs, 0);
   EXPECT_EQ(meter.result().top1_agreement, 1);
@@ -26,22 +26,22 @@ TEST(Deviation, OfEqualOutputsIsZero) {
 TEST(Deviation, MatchesAWorkedExample) {
   std::vector<float> reference{3, 4, 0, 0};
   std::vector<float> other{4, 3, 0, 1};
-  DriftMeter meter;
+  DeviationMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp32, {2, 2}, reference), view(DataType::kFp32, {2, 2}, other)));
-  Deviation drift = meter.result();
-  EXPECT_DOUBLE_EQ(drift.max_abs, 1);
-  EXPECT_DOUBLE_EQ(drift.relative_l2, std::sqrt(3.0) / 5);
-  EXPECT_DOUBLE_EQ(drift.cosine, 24 / (5 * std::sqrt(26.0)));
-  EXPECT_DOUBLE_EQ(drift.top1_agreement, 0);
+  Deviation deviation = meter.result();
+  EXPECT_DOUBLE_EQ(deviation.max_abs, 1);
+  EXPECT_DOUBLE_EQ(deviation.relative_l2, std::sqrt(3.0) / 5);
+  EXPECT_DOUBLE_EQ(deviation.cosine, 24 / (5 * std::sqrt(26.0)));
+  EXPECT_DOUBLE_EQ(deviation.top1_agreement, 0);
 }
 
 TEST(Deviation, ReadsHalfPrecision) {
   std::vector<uint16_t> half{0x3C00, 0xC000, 0x0001, 0x7BFF};  // 1, -2, 2^-24, 65504 (IEEE 754 binary16)
   std::vector<uint16_t> zero(4, 0);
-  DriftMeter meter;
+  DeviationMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp16, {1, 4}, zero), view(DataType::kFp16, {1, 4}, half)));
   EXPECT_EQ(meter.result().max_abs, 65504);
-  DriftMeter brain;
+  DeviationMeter brain;
   std::vector<uint16_t> bf16{0x3F80, 0xC040};  // 1, -3
   ASSERT_TRUE(brain.add(view(DataType::kBf16, {2}, std::vector<uint16_t>{0, 0}), view(DataType::kBf16, {2}, bf16)));
   EXPECT_EQ(brain.result().max_abs, 3);
@@ -50,14 +50,14 @@ TEST(Deviation, ReadsHalfPrecision) {
 TEST(Deviation, OneSidedNanIsInfinite) {
   std::vector<float> bad{std::nanf("")};
   std::vector<float> good{1};
-  DriftMeter meter;
+  DeviationMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp32, {1}, good), view(DataType::kFp32, {1}, bad)));
   EXPECT_TRUE(std::isinf(meter.result().max_abs));
 }
 
 TEST(Deviation, DifferentShapesCannotBeCompared) {
   std::vector<float> values{1, 2};
-  DriftMeter meter;
+  DeviationMeter meter;
   Status added = meter.add(view(DataType::kFp32, {1, 2}, values), view(DataType::kFp32, {2, 1}, values));
   ASSERT_FALSE(added);
   EXPECT_NE(added.error().message.find("[1,2]"), std::string::npos) << added.error().message;

@@ -66,44 +66,45 @@ Result<std::vector<engine::Output>> run_as_taken(engine::Session& session, const
 }
 
 // The violated limit of an output, with figures; empty: none.
-std::string failure_of(const OutputDrift& output, const GuardLimits& limits) {
-  const Deviation& drift = output.drift;
-  if (!std::isfinite(drift.max_abs) || std::isnan(drift.cosine))
+std::string failure_of(const OutputDeviation& output, const GuardLimits& limits) {
+  const Deviation& deviation = output.deviation;
+  if (!std::isfinite(deviation.max_abs) || std::isnan(deviation.cosine))
     return "non-finite values where the FP32 model's are finite";
-  if (limits.max_drift) {
-    if (drift.relative_l2 <= *limits.max_drift) return "";
-    return fmt::format("relative L2 {:.3g}, at most {:g}", drift.relative_l2, *limits.max_drift);
+  if (limits.max_deviation) {
+    if (deviation.relative_l2 <= *limits.max_deviation) return "";
+    return fmt::format("relative L2 {:.3g}, at most {:g}", deviation.relative_l2, *limits.max_deviation);
   }
-  if (!(drift.cosine >= limits.cosine)) return fmt::format("cosine {:.6f}, at least {:g}", drift.cosine, limits.cosine);
-  if (output.classifier && drift.top1_agreement < limits.top1_agreement)
+  if (!(deviation.cosine >= limits.cosine))
+    return fmt::format("cosine {:.6f}, at least {:g}", deviation.cosine, limits.cosine);
+  if (output.classifier && deviation.top1_agreement < limits.top1_agreement)
     return fmt::format("same top-1 in {:.0f} of {} rows, at least {:g} %",
-                       drift.top1_agreement * static_cast<double>(output.rows), output.rows,
+                       deviation.top1_agreement * static_cast<double>(output.rows), output.rows,
                        100 * limits.top1_agreement);
   return "";
 }
 
-Deviation worst_of(const std::vector<OutputDrift>& outputs) {
+Deviation worst_of(const std::vector<OutputDeviation>& outputs) {
   Deviation worst;
-  for (const OutputDrift& output : outputs) {
-    worst.max_abs = std::max(worst.max_abs, output.drift.max_abs);
-    worst.relative_l2 = std::max(worst.relative_l2, output.drift.relative_l2);
-    worst.cosine = std::min(worst.cosine, output.drift.cosine);
-    if (output.classifier) worst.top1_agreement = std::min(worst.top1_agreement, output.drift.top1_agreement);
+  for (const OutputDeviation& output : outputs) {
+    worst.max_abs = std::max(worst.max_abs, output.deviation.max_abs);
+    worst.relative_l2 = std::max(worst.relative_l2, output.deviation.relative_l2);
+    worst.cosine = std::min(worst.cosine, output.deviation.cosine);
+    if (output.classifier) worst.top1_agreement = std::min(worst.top1_agreement, output.deviation.top1_agreement);
   }
   return worst;
 }
 
 std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
   std::string failures;
-  for (const OutputDrift& output : verdict.outputs)
+  for (const OutputDeviation& output : verdict.outputs)
     if (!output.holds) failures += fmt::format("{}'{}': {}", failures.empty() ? "" : "; ", output.name, output.failure);
   if (!failures.empty()) return fmt::format("Accuracy is lost over {} samples: {}.", verdict.samples, failures);
   if (verdict.outputs.empty()) return "The model has no comparable outputs.";
-  if (limits.max_drift)
+  if (limits.max_deviation)
     return fmt::format("Accuracy holds over {} samples: relative L2 at most {:.3g}, allowed {:g}.", verdict.samples,
-                       verdict.worst.relative_l2, *limits.max_drift);
+                       verdict.worst.relative_l2, *limits.max_deviation);
   const bool classifies = std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
-                                      [](const OutputDrift& output) { return output.classifier; });
+                                      [](const OutputDeviation& output) { return output.classifier; });
   return fmt::format(
       "Accuracy holds over {} samples: cosine at least {:.6f}{}.", verdict.samples, verdict.worst.cosine,
       classifies ? fmt::format(", same top-1 in {:.4g} % of rows", 100 * verdict.worst.top1_agreement) : "");
@@ -111,8 +112,8 @@ std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
 
 }  // namespace
 
-bool within(const Deviation& drift, const GuardLimits& limits) {
-  return limits.max_drift ? drift.relative_l2 <= *limits.max_drift : drift.cosine >= limits.cosine;
+bool within(const Deviation& deviation, const GuardLimits& limits) {
+  return limits.max_deviation ? deviation.relative_l2 <= *limits.max_deviation : deviation.cosine >= limits.cosine;
 }
 
 bool is_classifier_shaped(const TensorView& output) {
@@ -152,8 +153,8 @@ Result<Answers> answers_of(engine::Session& session, std::span<const Sample> sam
 Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
                       const GuardLimits& limits, const std::function<bool()>& interrupted) {
   RIDGE_ASSIGN(const std::vector<size_t> places, match(reference, candidate.signature()));
-  std::vector<DriftMeter> meters(places.size());
-  std::vector<OutputDrift> drifts(places.size());
+  std::vector<DeviationMeter> meters(places.size());
+  std::vector<OutputDeviation> deviations(places.size());
   const size_t count = std::min(reference.per_sample.size(), samples.size());
   for (size_t s = 0; s < count; ++s) {
     if (interrupted && interrupted()) return cancelled();
@@ -163,23 +164,23 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
       const TensorView expected = reference.per_sample[s][i].view();
       if (Status added = meters[i].add(expected, {output.type, output.shape, output.data}); !added)
         return wrap(added.error(), fmt::format("output '{}'", reference.outputs[i].name));
-      drifts[i].classifier = is_classifier_shaped(expected) && !limits.vectors.contains(reference.outputs[i].name);
-      if (drifts[i].classifier) drifts[i].rows += expected.shape[0];
+      deviations[i].classifier = is_classifier_shaped(expected) && !limits.vectors.contains(reference.outputs[i].name);
+      if (deviations[i].classifier) deviations[i].rows += expected.shape[0];
     }
   }
-  for (size_t i = 0; i < drifts.size(); ++i) {
-    drifts[i].name = reference.outputs[i].name;
-    drifts[i].drift = meters[i].result();
+  for (size_t i = 0; i < deviations.size(); ++i) {
+    deviations[i].name = reference.outputs[i].name;
+    deviations[i].deviation = meters[i].result();
   }
-  return judged(std::move(drifts), count, limits);
+  return judged(std::move(deviations), count, limits);
 }
 
-Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits) {
+Verdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits) {
   Verdict verdict;
   verdict.outputs = std::move(outputs);
   verdict.samples = samples;
   verdict.holds = !verdict.outputs.empty() && samples > 0;
-  for (OutputDrift& output : verdict.outputs) {
+  for (OutputDeviation& output : verdict.outputs) {
     output.failure = failure_of(output, limits);
     output.holds = output.failure.empty();
     verdict.holds = verdict.holds && output.holds;
@@ -190,7 +191,7 @@ Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimi
 }
 
 std::string describe(const GuardLimits& limits) {
-  if (limits.max_drift) return fmt::format("relative L2 ≤ {:g} for every output", *limits.max_drift);
+  if (limits.max_deviation) return fmt::format("relative L2 ≤ {:g} for every output", *limits.max_deviation);
   return fmt::format(
       "cosine ≥ {:g} for every output and the same top-1 in ≥ {:g} % of the rows of classifier-shaped ones",
       limits.cosine, 100 * limits.top1_agreement);

@@ -2,7 +2,7 @@
 //
 // Both run on the same held-out samples; each output is judged by itself, over all samples together. It fails if
 //   - a value is not a number or infinite where the reference is finite, or
-//   - with `max_drift`: its relative L2 distance from the reference is above that, or
+//   - with `max_deviation`: its relative L2 distance from the reference is above that, or
 //   - without: its cosine with the reference is below `cosine`, or it is classifier-shaped and the row's largest element
 //     has the same index in fewer than `top1_agreement` of the rows.
 // Classifier-shaped: floating point, rank 2, [rows, classes] with at least two classes; but not a vector that describes its row
@@ -28,13 +28,13 @@
 namespace ridge::precision {
 
 struct GuardLimits {
-  double cosine = 0.999;            // minimum, for every output
-  double top1_agreement = 0.99;     // minimum, for every classifier-shaped one; share of rows
-  std::optional<double> max_drift;  // upper limit of the relative L2, instead of both
-  std::set<std::string> vectors;    // outputs never judged by top-1, of any shape
+  double cosine = 0.999;                // minimum, for every output
+  double top1_agreement = 0.99;         // minimum, for every classifier-shaped one; share of rows
+  std::optional<double> max_deviation;  // upper limit of the relative L2, instead of both
+  std::set<std::string> vectors;        // outputs never judged by top-1, of any shape
 };
 void visit_fields(auto& visit, Is<GuardLimits> auto& limits) {
-  if (limits.max_drift) return visit("max_drift", limits.max_drift);
+  if (limits.max_deviation) return visit("max_drift", limits.max_deviation);
   visit("cosine", limits.cosine);
   visit("top1_agreement", limits.top1_agreement);
 }
@@ -43,16 +43,16 @@ void visit_fields(auto& visit, Is<GuardLimits> auto& limits) {
 // their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
 std::set<std::string> vector_outputs(const model::Graph& graph);
 
-struct OutputDrift {
+struct OutputDeviation {
   std::string name;
-  Deviation drift;
+  Deviation deviation;
   bool classifier = false;
   int64_t rows = 0;  // rows compared by top-1; 0: none
   bool holds = true;
   std::string failure;  // the violated limit, with figures: "cosine 0.9971, at least 0.999"; empty: none
 };
-void visit_fields(auto& visit, Is<OutputDrift> auto& output) {
-  visit_fields(visit, output.drift);
+void visit_fields(auto& visit, Is<OutputDeviation> auto& output) {
+  visit_fields(visit, output.deviation);
   visit("name", output.name);
   visit("classifier", output.classifier);
   visit("rows", output.rows);
@@ -63,7 +63,7 @@ void visit_fields(auto& visit, Is<OutputDrift> auto& output) {
 struct Verdict {
   bool holds = false;
   std::string sentence;  // why, in full sentences
-  std::vector<OutputDrift> outputs;
+  std::vector<OutputDeviation> outputs;
   Deviation worst;     // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
   size_t samples = 0;  // judged samples
 };
@@ -97,10 +97,10 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
                       const GuardLimits& limits, const std::function<bool()>& interrupted = {});
 
 // The decision alone: each output's deviation against the limits.
-Verdict judged(std::vector<OutputDrift> outputs, size_t samples, const GuardLimits& limits);
+Verdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits);
 
 // Whether outputs with that deviation meet the limits, without top-1: for the few rows of one batch.
-bool within(const Deviation& drift, const GuardLimits& limits);
+bool within(const Deviation& deviation, const GuardLimits& limits);
 
 bool is_classifier_shaped(const TensorView& output);
 std::string describe(const GuardLimits& limits);  // "cosine ≥ 0.999 for every output and …"

@@ -88,9 +88,9 @@ TEST(Guard, FailsWhenTheLargestElementMoves) {
   EXPECT_TRUE(verdict_of([](float x) { return x == 5 ? 0.5f : x; }, limits).holds);
 }
 
-TEST(Guard, MaxDriftReplacesTheOtherLimits) {
+TEST(Guard, MaxDeviationReplacesTheOtherLimits) {
   GuardLimits limits;
-  limits.max_drift = 0.05;
+  limits.max_deviation = 0.05;
   EXPECT_TRUE(verdict_of([](float x) { return x * 1.04f; }, limits).holds);
   const Verdict verdict = verdict_of([](float x) { return x * 1.06f; }, limits);
   EXPECT_FALSE(verdict.holds);
@@ -99,7 +99,7 @@ TEST(Guard, MaxDriftReplacesTheOtherLimits) {
 
 TEST(Guard, ValuesThatAreNotFiniteFailWhateverTheLimits) {
   GuardLimits limits;
-  limits.max_drift = 1e9;
+  limits.max_deviation = 1e9;
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const Verdict verdict = verdict_of([bad](float x) { return x == 5 ? bad : x; }, limits);
     EXPECT_FALSE(verdict.holds);
@@ -160,7 +160,7 @@ TEST(Guard, InterruptionIsNoVerdict) {
   EXPECT_EQ(verdict.error().code, Code::kCancelled);
 }
 
-TEST(Guard, JsonHasTheFieldsOfDrift) {
+TEST(Guard, JsonHasTheFieldsOfDeviation) {
   const Json json = json_of(verdict_of([](float x) { return x; }));
   EXPECT_EQ(json["holds"], true);
   for (const char* field : {"max_abs", "relative_l2", "cosine", "top1_agreement"}) {

@@ -4,7 +4,7 @@
 #include "precision/affine.h"
 #include "precision/attributes.h"
 #include "precision/guarded.h"
-#include "precision/matrix_products.h"
+#include "precision/matmuls.h"
 #include "precision/pass_model.h"
 #include "precision/quantise.h"
 #include "precision/sites.h"
@@ -22,9 +22,8 @@ class DynamicPass {
   DynamicPass(PassModel& model, const QuantiseOptions& options) : model_(model), options_(options) {}
 
   Result<PassReport> run() {
-    const ProductPass pass{fits_matrix_product,
-                           [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
-    RIDGE_ASSIGN(PassReport report, quantise_products(model_, options_, pass));
+    const MatMulPass pass{fits_matmul, [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
+    RIDGE_ASSIGN(PassReport report, quantise_matmuls(model_, options_, pass));
     model_.remove_nodes(replaced_);
     return report;
   }
@@ -42,7 +41,7 @@ class DynamicPass {
     std::string zero_point;
   };
 
-  static bool fits_matrix_product(const onnx::NodeProto& node) {
+  static bool fits_matmul(const onnx::NodeProto& node) {
     if (node.op_type() == "MatMul") return true;
     return node.op_type() == "Gemm" && integer_attribute(node, "transA", 0) == 0;
   }

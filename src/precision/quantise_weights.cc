@@ -7,7 +7,7 @@
 #include "precision/affine.h"
 #include "precision/attributes.h"
 #include "precision/guarded.h"
-#include "precision/matrix_products.h"
+#include "precision/matmuls.h"
 #include "precision/opset.h"
 #include "precision/pass_model.h"
 #include "precision/quantise.h"
@@ -34,9 +34,8 @@ class WeightPass {
       : model_(model), bits_(bits), block_size_(block_size), options_(options) {}
 
   Result<PassReport> run() {
-    const ProductPass pass{is_matrix_product,
-                           [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
-    RIDGE_ASSIGN(PassReport report, quantise_products(model_, options_, pass));
+    const MatMulPass pass{is_matmul, [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
+    RIDGE_ASSIGN(PassReport report, quantise_matmuls(model_, options_, pass));
     model_.remove_nodes(replaced_);
     if (options_.weight_form == WeightForm::kMatMulNBits) model_.import(std::string(model::kMicrosoft), 1);
     return report;
@@ -52,7 +51,7 @@ class WeightPass {
     bool usable = true;
   };
 
-  static bool is_matrix_product(const onnx::NodeProto& node) {
+  static bool is_matmul(const onnx::NodeProto& node) {
     if (node.op_type() == "MatMul") return true;
     return node.op_type() == "Gemm" && integer_attribute(node, "transA", 0) == 0 &&
            float_attribute(node, "alpha", 1) == 1 && float_attribute(node, "beta", 1) == 1;

@@ -155,18 +155,18 @@ Result<std::unique_ptr<engine::Session>> open_exposed(const plan::Plan& plan, co
 }
 
 // Path of the exposed model.
-struct Place {
+struct OutputFolder {
   std::optional<TemporaryFolder> own;
   std::string folder;
 };
-Result<Place> place_for(const ObserveOptions& options) {
-  Place place;
-  place.folder = options.folder;
-  if (!place.folder.empty()) return place;
+Result<OutputFolder> output_folder_for(const ObserveOptions& options) {
+  OutputFolder output;
+  output.folder = options.folder;
+  if (!output.folder.empty()) return output;
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
-  place.folder = folder.path();
-  place.own.emplace(std::move(folder));
-  return place;
+  output.folder = folder.path();
+  output.own.emplace(std::move(folder));
+  return output;
 }
 
 // Removed at the end even if the folder stays.
@@ -229,8 +229,8 @@ Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec
                             const std::vector<std::string>& tensors, std::span<const Sample> samples,
                             const ObserveOptions& options) {
   const TimePoint begin = options.clock->now();
-  RIDGE_ASSIGN(const Place place, place_for(options));
-  const ExposedFile file{fmt::format("{}/exposed-{}.onnx", place.folder, getpid())};
+  RIDGE_ASSIGN(const OutputFolder output, output_folder_for(options));
+  const ExposedFile file{fmt::format("{}/exposed-{}.onnx", output.folder, getpid())};
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, open_exposed(plan, inputs, tensors, file.path));
   RIDGE_ASSIGN(std::vector<TensorTap> exposed, find_tensors(session->signature(), tensors));
   Activations result;

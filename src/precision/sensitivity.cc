@@ -16,7 +16,7 @@ Status check_interruption(const SensitivityOptions& options) {
 // Neighbouring nodes [first, last), and their joint cost.
 struct Group {
   size_t first = 0, last = 0;
-  Deviation drift;
+  Deviation deviation;
   size_t size() const { return last - first; }
 };
 
@@ -44,16 +44,17 @@ std::vector<Group> parts(size_t count, size_t groups) {
 std::optional<size_t> worst_of(const std::vector<Group>& groups) {
   std::optional<size_t> worst;
   for (size_t i = 0; i < groups.size(); ++i)
-    if (groups[i].size() > 1 && (!worst || groups[i].drift.relative_l2 > groups[*worst].drift.relative_l2)) worst = i;
+    if (groups[i].size() > 1 && (!worst || groups[i].deviation.relative_l2 > groups[*worst].deviation.relative_l2))
+      worst = i;
   return worst;
 }
 
 std::vector<LayerSensitivity> table_of(const std::vector<std::string>& nodes, const std::vector<Group>& groups) {
   std::vector<LayerSensitivity> table;
   for (const Group& group : groups)
-    for (size_t i = group.first; i < group.last; ++i) table.push_back({nodes[i], group.drift, group.size(), false});
+    for (size_t i = group.first; i < group.last; ++i) table.push_back({nodes[i], group.deviation, group.size(), false});
   std::stable_sort(table.begin(), table.end(), [](const LayerSensitivity& a, const LayerSensitivity& b) {
-    return a.drift.relative_l2 > b.drift.relative_l2;
+    return a.deviation.relative_l2 > b.deviation.relative_l2;
   });
   return table;
 }
@@ -73,7 +74,7 @@ Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std:
   if (nodes.empty()) return std::vector<LayerSensitivity>{};
   const Budget budget{options};
   Group first{0, 1, {}};  // shows how long one attempt takes
-  RIDGE_ASSIGN(first.drift, cost_of(nodes, first, attempt));
+  RIDGE_ASSIGN(first.deviation, cost_of(nodes, first, attempt));
   const double each = std::max(budget.spent(), 1e-9);
   const auto affordable = static_cast<size_t>(std::clamp(options.seconds / each - 1, 1.0, 1e6));
   // Half of the attempts find the costly groups, the other half splits them.
@@ -84,7 +85,7 @@ Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std:
     RIDGE_TRY(check_interruption(options));
     ++group.first;
     ++group.last;
-    RIDGE_ASSIGN(group.drift, cost_of(nodes, group, attempt));
+    RIDGE_ASSIGN(group.deviation, cost_of(nodes, group, attempt));
     groups.push_back(group);
     if (options.progress) options.progress(std::min(1.0, budget.spent() / std::max(options.seconds, 1e-9)));
   }
@@ -93,8 +94,8 @@ Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std:
     Group& left = groups[*worst];
     Group right{left.first + left.size() / 2, left.last, {}};
     left.last = right.first;
-    RIDGE_ASSIGN(left.drift, cost_of(nodes, left, attempt));
-    RIDGE_ASSIGN(right.drift, cost_of(nodes, right, attempt));
+    RIDGE_ASSIGN(left.deviation, cost_of(nodes, left, attempt));
+    RIDGE_ASSIGN(right.deviation, cost_of(nodes, right, attempt));
     groups.push_back(right);
   }
   return table_of(nodes, groups);

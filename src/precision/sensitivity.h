@@ -24,15 +24,15 @@ using Attempt = std::function<Result<Verdict>(const std::set<std::string>& kept)
 struct LayerSensitivity {
   std::string node;
   // Worst over the outputs, with only this layer, or its group, in lower precision. Infinite, in JSON null: not possible.
-  Deviation drift = {HUGE_VAL, HUGE_VAL};
+  Deviation deviation = {HUGE_VAL, HUGE_VAL};
   size_t together = 1;  // layers measured together
   bool kept = false;    // in FP32, in the result
 };
 void visit_fields(auto& visit, Is<LayerSensitivity> auto& row) {
   visit("node", row.node);
-  visit.optional("relative_l2", row.drift.relative_l2);
-  visit.optional("cosine", row.drift.cosine);
-  visit.optional("max_abs", row.drift.max_abs);
+  visit.optional("relative_l2", row.deviation.relative_l2);
+  visit.optional("cosine", row.deviation.cosine);
+  visit.optional("max_abs", row.deviation.max_abs);
   visit("together", row.together);
   visit("kept", row.kept);
 }

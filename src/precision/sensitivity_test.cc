@@ -55,7 +55,7 @@ TEST(Sensitivity, EveryLayerIsMeasuredAloneWhenThereIsTime) {
   ASSERT_TRUE(table);
   ASSERT_EQ(table->size(), 20u);
   EXPECT_EQ((*table)[0].node, "n7");
-  EXPECT_DOUBLE_EQ((*table)[0].drift.relative_l2, 0.5);
+  EXPECT_DOUBLE_EQ((*table)[0].deviation.relative_l2, 0.5);
   EXPECT_EQ((*table)[1].node, "n13");
   EXPECT_EQ((*table)[2].together, 1u);
   EXPECT_EQ(layers.attempts, 20);
@@ -82,7 +82,7 @@ TEST(Sensitivity, LayerThatCannotRunInLowerPrecisionComesFirst) {
   auto table = measure_sensitivity(layers.nodes, attempt, layers.within(100));
   ASSERT_TRUE(table);
   EXPECT_EQ((*table)[0].node, "n2");
-  EXPECT_TRUE(std::isinf((*table)[0].drift.relative_l2));
+  EXPECT_TRUE(std::isinf((*table)[0].deviation.relative_l2));
 }
 
 TEST(Sensitivity, ShortestKeepListIsFound) {

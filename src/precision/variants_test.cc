@@ -30,7 +30,7 @@ class VariantsTest : public testing::Test {
     ASSERT_TRUE(answers) << answers.error().message;
     reference_ = std::move(*answers);
     options_.folder = folder_ + "/variants";
-    options_.limits.max_drift = 0.2;
+    options_.limits.max_deviation = 0.2;
     options_.seconds = 20;
     options_.few = 20;  // all: the layers' deviations are compared with the whole model's
   }
@@ -107,10 +107,10 @@ TEST_F(VariantsTest, LayerThatCostsTooMuchStaysInFp32) {
   options_.sensitivity = SensitivityTable::kAlways;
   const Variant whole = make("int8");
   ASSERT_EQ(whole.sensitivity.size(), 2u);
-  const double mild = whole.sensitivity[1].drift.relative_l2;
+  const double mild = whole.sensitivity[1].deviation.relative_l2;
   ASSERT_LT(mild, whole.verdict.worst.relative_l2);
   EXPECT_TRUE(whole.kept.empty());
-  options_.limits.max_drift = (mild + whole.verdict.worst.relative_l2) / 2;
+  options_.limits.max_deviation = (mild + whole.verdict.worst.relative_l2) / 2;
   options_.sensitivity = SensitivityTable::kIfLost;
   const Variant mixed = make("int8");
   EXPECT_TRUE(mixed.holds) << dump_json(json_of(mixed), true);
@@ -122,7 +122,7 @@ TEST_F(VariantsTest, LayerThatCostsTooMuchStaysInFp32) {
 }
 
 TEST_F(VariantsTest, AccuracyThatCannotBeKeptIsAVerdictNotAnError) {
-  options_.limits.max_drift = 1e-9;
+  options_.limits.max_deviation = 1e-9;
   const Variant variant = make("int8");
   EXPECT_FALSE(variant.holds);
   EXPECT_NE(variant.verdict.sentence.find("Accuracy is lost"), std::string::npos);
@@ -143,7 +143,7 @@ TEST_F(VariantsTest, TheUsersMetricDecidesInsteadOfTheLimits) {
   options_.evaluation = EvaluationOptions{};
   options_.evaluation->command = "sh -c 'test -s \"$1\" && echo 0.5' name";
   options_.evaluation_reference = 0.5;
-  options_.limits.max_drift = 1e-9;
+  options_.limits.max_deviation = 1e-9;
   const Variant good = make("int8-dynamic");
   EXPECT_TRUE(good.holds);
   EXPECT_FALSE(good.verdict.holds);

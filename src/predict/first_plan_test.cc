@@ -40,7 +40,7 @@ cost::Costs costs_of(double flops) {
   return costs;
 }
 
-plan::PlanRequest wishes(int64_t batch = 1, std::optional<int> threads = {}) {
+plan::PlanRequest plan_request(int64_t batch = 1, std::optional<int> threads = {}) {
   plan::PlanRequest result;
   result.model = "m.onnx";
   result.batch = batch;
@@ -49,7 +49,7 @@ plan::PlanRequest wishes(int64_t batch = 1, std::optional<int> threads = {}) {
 }
 
 TEST(FirstPlan, UsesEveryCoreAndSaysWhy) {
-  plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), wishes(2));
+  plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), plan_request(2));
   EXPECT_EQ(plan.threads, 4);
   EXPECT_EQ(plan.instances, 1);
   EXPECT_EQ(plan.batch, 2);
@@ -62,22 +62,22 @@ TEST(FirstPlan, UsesEveryCoreAndSaysWhy) {
 TEST(FirstPlan, FollowsTheQuotaAndStopsSpinningUnderIt) {
   machine::Machine limited = machine();
   limited.cpu.quota = 2.5;
-  plan::Plan plan = plan::first_plan(limited, costs_of(8e9), wishes());
+  plan::Plan plan = plan::first_plan(limited, costs_of(8e9), plan_request());
   EXPECT_EQ(plan.threads, 2);
   EXPECT_EQ(plan.spin, plan::Spin::kOff);
   EXPECT_NE(plan.reasons[0].find("quota of 2.5"), std::string::npos);
 }
 
 TEST(FirstPlan, KeepsATinyModelOnOneThread) {
-  plan::Plan plan = plan::first_plan(machine(), costs_of(1e3), wishes());
+  plan::Plan plan = plan::first_plan(machine(), costs_of(1e3), plan_request());
   EXPECT_EQ(plan.threads, 4);  // 2 MB from DRAM take 100 µs
   cost::Costs tiny = costs_of(1e3);
   tiny.compulsory_read = 1e3;
-  EXPECT_EQ(plan::first_plan(machine(), tiny, wishes()).threads, 1);
+  EXPECT_EQ(plan::first_plan(machine(), tiny, plan_request()).threads, 1);
 }
 
 TEST(FirstPlan, ObeysTheUserAndWarnsOfTooManyThreads) {
-  plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), wishes(1, 9));
+  plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), plan_request(1, 9));
   EXPECT_EQ(plan.threads, 9);
   EXPECT_EQ(plan.spin, plan::Spin::kOff);
   EXPECT_NE(plan.reasons[0].find("more than the 4"), std::string::npos);
@@ -86,7 +86,7 @@ TEST(FirstPlan, ObeysTheUserAndWarnsOfTooManyThreads) {
 TEST(FirstPlan, WithoutMeasuredLimitsHasNoBound) {
   machine::Machine unmeasured = machine();
   unmeasured.peaks.clear();
-  EXPECT_DOUBLE_EQ(plan::first_plan(unmeasured, costs_of(8e9), wishes()).bound_ms, 0);
+  EXPECT_DOUBLE_EQ(plan::first_plan(unmeasured, costs_of(8e9), plan_request()).bound_ms, 0);
 }
 
 TEST(Forecast, HasTheContractsFieldsAndOnlyThoseThatAreKnown) {
@@ -105,7 +105,7 @@ TEST(Forecast, HasTheContractsFieldsAndOnlyThoseThatAreKnown) {
 }
 
 TEST(FirstPlan, OnAGpuOneThreadHandsOverTheWorkAndTheCpuIsNoLimit) {
-  plan::PlanRequest on_gpu = wishes(2);
+  plan::PlanRequest on_gpu = plan_request(2);
   on_gpu.device = {plan::DeviceKind::kCuda, 1};
   const plan::Plan plan = plan::first_plan(machine(), costs_of(8e9), on_gpu);
   EXPECT_EQ(plan.device, "cuda:1");

@@ -21,7 +21,7 @@ ExecutedKernel step(std::string op, std::vector<cost::Operand> inputs, Shape out
 
 // The state of every step meets the same weights, just read by the previous step: a near operand, not a distant weight as in
 // other multiplications of few rows.
-ExecutedKernel state_product(int64_t rows, int64_t depth, int64_t columns, double times) {
+ExecutedKernel state_matmul(int64_t rows, int64_t depth, int64_t columns, double times) {
   return step("MatMul", {tensor({rows, depth}), tensor({depth, columns})}, {rows, columns}, times);
 }
 
@@ -53,10 +53,10 @@ std::vector<ExecutedKernel> recurrent(const Kernel& kernel, int64_t gates) {
   const auto directions = static_cast<double>((*w)[0]), turns = directions * static_cast<double>(length);
   std::vector<ExecutedKernel> steps = {product(length * batch, depth, gates * units, directions)};
   if (gates == 3) {
-    steps.push_back(state_product(batch, units, 2 * units, turns));
-    steps.push_back(state_product(batch, units, units, turns));
+    steps.push_back(state_matmul(batch, units, 2 * units, turns));
+    steps.push_back(state_matmul(batch, units, units, turns));
   } else {
-    steps.push_back(state_product(batch, units, gates * units, turns));
+    steps.push_back(state_matmul(batch, units, gates * units, turns));
   }
   // Sigmoid for all gates, tanh for input and output.
   if (gates > 1) steps.push_back(elementwise("Sigmoid", batch * (gates == 4 ? 3 : 2) * units, turns));

@@ -113,7 +113,7 @@ double footprint_of(const std::vector<Kernel>& kernels) {
 
 KernelWork work_of(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
   if (is_image_convolution(kernel)) return convolution_work(as_image(kernel), device, footprint_bytes);
-  if (family_of(kernel) == cost::KernelFamily::kProduct && kernel.inputs.size() >= 2 && kernel.inputs[0].shape &&
+  if (family_of(kernel) == cost::KernelFamily::kMatMul && kernel.inputs.size() >= 2 && kernel.inputs[0].shape &&
       !kernel.outputs.empty() && kernel.outputs[0].shape && !kernel.outputs[0].shape->empty())
     return product_work(kernel, device, footprint_bytes);
   return other_work(kernel, device);

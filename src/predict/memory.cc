@@ -70,7 +70,7 @@ Weights weights_of(const model::Graph& graph, bool blocked) {
     const cost::KernelFamily kernel = cost::operator_of(node.domain, node.op).kernel;
     if (fresh && kernel == cost::KernelFamily::kConvolution && (!blocked || node.domain == model::kBlocked))
       weights.convolutions += bytes_of(*weight);
-    if (fresh && kernel == cost::KernelFamily::kProduct && weight->shape && weight->shape->size() == 2)
+    if (fresh && kernel == cost::KernelFamily::kMatMul && weight->shape && weight->shape->size() == 2)
       add_matrix(weight, weights);
     if (fresh && kernel == cost::KernelFamily::kGatedRecurrence) {
       add_matrix(weight, weights);

@@ -48,7 +48,7 @@ TEST(Page, NeedsNothingElse) {
   std::string page = report::page(PageKind::kPlan, Json::object(), Language::kEnglish);
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {" src=", "<link", "@import", "url("}) {
-    size_t library = page.find("/*!"), script = page.find("// What pages share");
+    size_t library = page.find("/*!"), script = page.find("// Shared by all pages");
     std::string own = page.substr(0, library) + page.substr(script);
     EXPECT_EQ(times(own, part), 0u) << part;
   }

@@ -24,7 +24,7 @@ const Shape* shape_of(const model::Graph& graph, int index) {
 double usual_width(const model::Graph& graph) {
   std::map<int64_t, int> times;
   for (const model::Node& node : graph.nodes) {
-    const bool product = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kProduct;
+    const bool product = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kMatMul;
     if (!product || node.inputs.size() < 2) continue;
     const Shape* weight = shape_of(graph, node.inputs[1]);
     const bool constant =

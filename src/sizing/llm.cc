@@ -67,21 +67,21 @@ double active_in_layers(const LlmParameters& p) { return p.dense + p.experts_per
 LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch, const cost::DeviceLimits& limits) {
   LlmDecode step;
   step.batch = batch;
-  double sequences = real(batch), context = real(f.wishes.context);
+  double sequences = real(batch), context = real(f.setup.context);
   const LlmParameters& p = model.parameters;
-  step.bytes = step_weight_bytes(p, f.wishes.weights, sequences) + sequences * f.kv_bytes_per_sequence;
+  step.bytes = step_weight_bytes(p, f.setup.weights, sequences) + sequences * f.kv_bytes_per_sequence;
   step.flops = sequences * (2 * (active_in_layers(p) + p.head) + 4 * model.attention_width * context);
-  step.bound = cost::bound(step.flops, step.bytes, f.wishes.precision, limits);
+  step.bound = cost::bound(step.flops, step.bytes, f.setup.precision, limits);
   if (step.bound.ms > 0) step.tokens_per_s = 1e3 * sequences / step.bound.ms;
   step.fits = f.usable_bytes <= 0 || f.weight_bytes + sequences * f.kv_bytes_per_sequence <= f.usable_bytes;
   return step;
 }
 
 void size_memory(const LlmModel& model, LlmForecast& f) {
-  f.weight_bytes = weight_bytes(model.parameters, f.wishes.weights);
-  f.kv_bytes_per_token = model.kv_values_per_token * f.wishes.kv_bits / 8;
-  f.kv_bytes_per_sequence = f.kv_bytes_per_token * real(f.wishes.context);
-  f.usable_bytes = f.wishes.memory_bytes * (1 - f.wishes.reserve);
+  f.weight_bytes = weight_bytes(model.parameters, f.setup.weights);
+  f.kv_bytes_per_token = model.kv_values_per_token * f.setup.kv_bits / 8;
+  f.kv_bytes_per_sequence = f.kv_bytes_per_token * real(f.setup.context);
+  f.usable_bytes = f.setup.memory_bytes * (1 - f.setup.reserve);
   if (f.usable_bytes <= 0) return;
   double left = f.usable_bytes - f.weight_bytes;
   if (left > 0 && f.kv_bytes_per_sequence > 0) f.sequences = static_cast<int64_t>(left / f.kv_bytes_per_sequence);
@@ -91,24 +91,24 @@ void size_memory(const LlmModel& model, LlmForecast& f) {
 
 // The head is needed for the last token only; a causal mask leaves n · (n + 1) / 2 pairs.
 void bound_prefill(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
-  double tokens = real(f.wishes.prompt);
+  double tokens = real(f.setup.prompt);
   const LlmParameters& p = model.parameters;
   f.prefill_flops =
       2 * active_in_layers(p) * tokens + 2 * p.head + 4 * model.attention_width * tokens * (tokens + 1) / 2;
-  double read = step_weight_bytes(p, f.wishes.weights, tokens), written = tokens * f.kv_bytes_per_token;
-  f.prefill = cost::bound(f.prefill_flops, std::max(read, written), f.wishes.precision, limits);
+  double read = step_weight_bytes(p, f.setup.weights, tokens), written = tokens * f.kv_bytes_per_token;
+  f.prefill = cost::bound(f.prefill_flops, std::max(read, written), f.setup.precision, limits);
   if (f.prefill.ms > 0) f.prefill_tokens_per_s = 1e3 * tokens / f.prefill.ms;
 }
 
 void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
   f.notes = model.notes;
-  if (!f.wishes.weights.note.empty()) f.notes.emplace_back(f.wishes.weights.note);
-  for (std::string& note : cost::notes(limits, {f.wishes.precision})) f.notes.push_back(std::move(note));
+  if (!f.setup.weights.note.empty()) f.notes.emplace_back(f.setup.weights.note);
+  for (std::string& note : cost::notes(limits, {f.setup.precision})) f.notes.push_back(std::move(note));
   if (model.parameters.experts > 0)
     f.notes.push_back(
         "experts: each token chooses uniformly and independently (assumed), so a step reads E·(1 − (1 − k/E)^n)");
-  if (model.context > 0 && f.wishes.context > model.context)
-    f.notes.push_back(fmt::format("a context of {} tokens is above the model's {}", f.wishes.context, model.context));
+  if (model.context > 0 && f.setup.context > model.context)
+    f.notes.push_back(fmt::format("a context of {} tokens is above the model's {}", f.setup.context, model.context));
 }
 
 }  // namespace
@@ -171,16 +171,16 @@ std::vector<int64_t> decode_batches(int64_t most) {
   return batches;
 }
 
-LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::DeviceLimits& limits) {
+LlmForecast forecast(const LlmModel& model, const LlmSetup& setup, const cost::DeviceLimits& limits) {
   LlmForecast f;
   f.model = model.name;
   f.device = limits.device;
-  f.origin = cost::origin_at(limits, wishes.precision);
+  f.origin = cost::origin_at(limits, setup.precision);
   f.parameters = model.parameters;
-  f.wishes = wishes;
+  f.setup = setup;
   size_memory(model, f);
   bound_prefill(model, limits, f);
-  for (int64_t batch : wishes.batches) f.decode.push_back(decode_step(model, f, batch, limits));
+  for (int64_t batch : setup.batches) f.decode.push_back(decode_step(model, f, batch, limits));
   add_notes(model, limits, f);
   return f;
 }

@@ -112,7 +112,7 @@ struct LlmForecast {
   std::string model, device;
   Origin origin = Origin::kMeasured;  // of the device's limits
   LlmParameters parameters;
-  LlmSetup wishes;
+  LlmSetup setup;
   double weight_bytes = 0;
   double kv_bytes_per_token = 0;
   double kv_bytes_per_sequence = 0;
@@ -131,13 +131,13 @@ void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
   visit.object("device", [&](auto& device) {
     device("name", f.device);
     device("origin", f.origin);
-    device.or_null("memory_bytes", f.wishes.memory_bytes);
+    device.or_null("memory_bytes", f.setup.memory_bytes);
   });
-  visit("precision", f.wishes.precision);
-  visit("weights", f.wishes.weights.name);
-  visit("kv_bits", f.wishes.kv_bits);
-  visit("context", f.wishes.context);
-  visit("reserve", f.wishes.reserve);
+  visit("precision", f.setup.precision);
+  visit("weights", f.setup.weights.name);
+  visit("kv_bits", f.setup.kv_bits);
+  visit("context", f.setup.context);
+  visit("reserve", f.setup.reserve);
   visit("params", f.parameters.total);
   visit("active_params", f.parameters.active);
   visit("weight_bytes", f.weight_bytes);
@@ -149,7 +149,7 @@ void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
   visit.derived("devices_for_weights", f.usable_bytes > 0 ? std::optional(f.devices_for_weights) : std::nullopt);
   visit.derived("time_to_first_token_bound_ms", f.prefill.ms);
   visit.object("prefill", [&](auto& prefill) {
-    prefill("tokens", f.wishes.prompt);
+    prefill("tokens", f.setup.prompt);
     prefill("flops", f.prefill_flops);
     prefill("tokens_per_s", f.prefill_tokens_per_s);
     visit_fields(prefill, f.prefill);
@@ -159,6 +159,6 @@ void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
 }
 // Numbers of sequences worth showing where `most` fit: 1, 4, 16 … and `most`.
 std::vector<int64_t> decode_batches(int64_t most);
-LlmForecast forecast(const LlmModel& model, const LlmSetup& wishes, const cost::DeviceLimits& limits);
+LlmForecast forecast(const LlmModel& model, const LlmSetup& setup, const cost::DeviceLimits& limits);
 
 }  // namespace ridge::sizing

@@ -62,10 +62,10 @@ cost::DeviceLimits device_limits() {
   return limits;
 }
 
-LlmSetup llm_wishes(const char* weights = "fp16") {
-  LlmSetup llm_wishes;
-  llm_wishes.weights = *weight_format(weights);
-  return llm_wishes;
+LlmSetup llm_setup(const char* weights = "fp16") {
+  LlmSetup llm_setup;
+  llm_setup.weights = *weight_format(weights);
+  return llm_setup;
 }
 
 TEST(LlmParameters, Llama2Has6738Million) {
@@ -109,8 +109,8 @@ TEST(LlmParameters, Gpt2TiesItsHeadAndHasBiases) {
 TEST(LlmCache, IsTwiceLayersTimesHeadsTimesBytes) {
   // 2 · 32 · 32 · 128 · 2 bytes = 512 KiB; with 8 heads of keys and values a quarter (Ainslie et al., 2023, arXiv:2305.13245).
   // vLLM's 5691 blocks of 16 tokens in 11.12 GiB for Llama-3-8B (vllm issue 12330) give 131.1 kB per token.
-  EXPECT_DOUBLE_EQ(forecast(model_of(llama2_7b()), llm_wishes(), device_limits()).kv_bytes_per_token, 512 * kKib);
-  double llama3 = forecast(model_of(llama3_8b()), llm_wishes(), device_limits()).kv_bytes_per_token;
+  EXPECT_DOUBLE_EQ(forecast(model_of(llama2_7b()), llm_setup(), device_limits()).kv_bytes_per_token, 512 * kKib);
+  double llama3 = forecast(model_of(llama3_8b()), llm_setup(), device_limits()).kv_bytes_per_token;
   EXPECT_DOUBLE_EQ(llama3, 128 * kKib);
   EXPECT_NEAR(llama3, 11.12 * kGib / (5691 * 16), 0.001 * llama3);
 }
@@ -130,26 +130,26 @@ TEST(LlmWeights, FollowTheirFormat) {
 }
 
 TEST(LlmMemory, SequencesFillWhatTheWeightsAndTheReserveLeave) {
-  LlmSetup wish = llm_wishes();
-  wish.memory_bytes = 24 * kGib;
-  wish.context = 4096;
+  LlmSetup setup = llm_setup();
+  setup.memory_bytes = 24 * kGib;
+  setup.context = 4096;
   // 24 · 0.9 − 12.55 GiB of weights = 9.05 GiB; 2 GiB per sequence.
-  LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
+  LlmForecast f = forecast(model_of(llama2_7b()), setup, device_limits());
   EXPECT_DOUBLE_EQ(f.kv_bytes_per_sequence, 2 * kGib);
   EXPECT_EQ(f.sequences, 4);
   EXPECT_TRUE(f.fits);
-  wish.memory_bytes = 8 * kGib;
-  f = forecast(model_of(llama2_7b()), wish, device_limits());
+  setup.memory_bytes = 8 * kGib;
+  f = forecast(model_of(llama2_7b()), setup, device_limits());
   EXPECT_FALSE(f.fits);
   EXPECT_EQ(f.sequences, 0);
   EXPECT_EQ(f.devices_for_weights, 3);  // (12.55 + 2) / 7.2
 }
 
 TEST(LlmDecode, ReadsWeightsAndCacheOncePerStep) {
-  LlmSetup wish = llm_wishes();
-  wish.context = 1024;
-  wish.batches = {1, 8};
-  LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
+  LlmSetup setup = llm_setup();
+  setup.context = 1024;
+  setup.batches = {1, 8};
+  LlmForecast f = forecast(model_of(llama2_7b()), setup, device_limits());
   // All but the embedding table, 2 bytes each, and 1024 tokens of 512 KiB; at 1 TB/s.
   double weights = 2 * (6738415616.0 - 32000 * 4096.0);
   EXPECT_DOUBLE_EQ(f.decode[0].bytes, weights + 1024 * 512 * kKib);
@@ -160,10 +160,10 @@ TEST(LlmDecode, ReadsWeightsAndCacheOncePerStep) {
 }
 
 TEST(LlmDecode, TouchesMoreExpertsWithMoreSequences) {
-  LlmSetup wish = llm_wishes();
-  wish.context = 1;
-  wish.batches = {1, 4, 1000};
-  LlmForecast f = forecast(model_of(mixtral_8x7b()), wish, device_limits());
+  LlmSetup setup = llm_setup();
+  setup.context = 1;
+  setup.batches = {1, 4, 1000};
+  LlmForecast f = forecast(model_of(mixtral_8x7b()), setup, device_limits());
   double expert = 2.0 * 32 * 3 * 4096.0 * 14336, token = f.kv_bytes_per_token;
   double without = f.decode[0].bytes - token - 2 * expert;  // one token: two of eight experts
   EXPECT_GT(without, 0);
@@ -173,9 +173,9 @@ TEST(LlmDecode, TouchesMoreExpertsWithMoreSequences) {
 }
 
 TEST(LlmPrefill, IsBoundByArithmetic) {
-  LlmSetup wish = llm_wishes();
-  wish.prompt = 2048;
-  LlmForecast f = forecast(model_of(llama2_7b()), wish, device_limits());
+  LlmSetup setup = llm_setup();
+  setup.prompt = 2048;
+  LlmForecast f = forecast(model_of(llama2_7b()), setup, device_limits());
   // By hand: 2 · 6 476 271 616 per token, the head once, and 4 · 32 · 4096 per pair of 2048 · 2049 / 2.
   double by_hand = 2 * 6476271616.0 * 2048 + 2 * 32000 * 4096.0 + 4.0 * 32 * 4096 * 2048 * 2049 / 2;
   EXPECT_DOUBLE_EQ(f.prefill_flops, by_hand);
@@ -184,18 +184,18 @@ TEST(LlmPrefill, IsBoundByArithmetic) {
 }
 
 TEST(LlmForecast, SaysWhenTheContextIsTooLong) {
-  LlmSetup wish = llm_wishes();
-  wish.context = 100000;
-  EXPECT_THAT(forecast(model_of(llama2_7b()), wish, device_limits()).notes, Contains(HasSubstr("4096")));
+  LlmSetup setup = llm_setup();
+  setup.context = 100000;
+  EXPECT_THAT(forecast(model_of(llama2_7b()), setup, device_limits()).notes, Contains(HasSubstr("4096")));
 }
 
 TEST(LlmForecast, WhereTheMemoryIsNotKnownTheJsonSaysNullAndNotNoSequences) {
-  LlmSetup wish = llm_wishes();
-  const Json unknown = json_of(forecast(model_of(llama2_7b()), wish, device_limits()));
+  LlmSetup setup = llm_setup();
+  const Json unknown = json_of(forecast(model_of(llama2_7b()), setup, device_limits()));
   EXPECT_TRUE(unknown["sequences"].is_null());
   EXPECT_TRUE(unknown["device"]["memory_bytes"].is_null());
-  wish.memory_bytes = 8 * kGib;
-  const Json small = json_of(forecast(model_of(llama2_7b()), wish, device_limits()));
+  setup.memory_bytes = 8 * kGib;
+  const Json small = json_of(forecast(model_of(llama2_7b()), setup, device_limits()));
   EXPECT_EQ(small["sequences"], 0);
   EXPECT_EQ(small["devices_for_weights"], 3);
 }

@@ -62,7 +62,7 @@ class Walk {
     const model::TensorInfo& info = graph_.tensors[tensor];
     if (!is_float(info.type)) return false;
     if (options_.adapters_only)
-      return cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kProduct && i == 1 && info.shape &&
+      return cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kMatMul && i == 1 && info.shape &&
              info.shape->size() == 2;
     return cost::parameters_of(node, i, info.type, info.shape) > 0;
   }

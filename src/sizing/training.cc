@@ -30,7 +30,7 @@ double float_bytes(TrainingPrecision precision) { return precision == TrainingPr
 
 // The matrix of a linear layer: a constant second operand of rank 2.
 const Shape* linear_weight(const model::Graph& graph, const cost::Residency& residency, const model::Node& node) {
-  const bool product = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kProduct;
+  const bool product = cost::operator_of(node.domain, node.op).kernel == cost::KernelFamily::kMatMul;
   if (!product || node.inputs.size() < 2 || node.inputs[1] < 0) return nullptr;
   size_t t = static_cast<size_t>(node.inputs[1]);
   const model::TensorInfo& info = graph.tensors[t];

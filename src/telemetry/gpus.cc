@@ -47,9 +47,9 @@ Series& add_series(MetricFamily& family, const std::string& uuid, double value) 
 constexpr std::chrono::seconds kPatience(1);  // with the driver, at the end
 
 // Samples all GPUs, and keeps the last values of a lost GPU.
-class GpuEyes {
+class GpuReader {
  public:
-  explicit GpuEyes(gpu::nvml::Nvml library) : library_(std::move(library)) {}
+  explicit GpuReader(gpu::nvml::Nvml library) : library_(std::move(library)) {}
   // `before`: the last sample. If the library no longer answers, neither do its GPUs.
   std::vector<GpuSample> look(const std::vector<GpuSample>& before) {
     std::vector<GpuSample> samples;
@@ -135,10 +135,10 @@ struct GpuSampler::Shared {
   // The library is opened and queried without the lock.
   Status run(const std::stop_token& stop) {
     RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
-    GpuEyes eyes(std::move(library));
+    GpuReader reader(std::move(library));
     std::vector<GpuSample> samples;
     while (!stop.stop_requested()) {
-      samples = eyes.look(samples);
+      samples = reader.look(samples);
       {
         MutexLock lock(mutex);
         last = samples;

@@ -31,7 +31,7 @@ bool contains(const std::optional<std::vector<std::string>>& wanted, std::string
 double product_share(const cost::Costs& costs) {
   double products = 0;
   for (const cost::NodeCost& node : costs.nodes)
-    if (node.kernel == cost::KernelFamily::kProduct) products += node.macs;
+    if (node.kernel == cost::KernelFamily::kMatMul) products += node.macs;
   return costs.macs > 0 ? products / costs.macs : 0;
 }
 
@@ -77,9 +77,9 @@ std::optional<Rejection> cannot_pay(const machine::Machine& machine, const cost:
   return std::nullopt;
 }
 
-Status check_names(const VariantRequests& wishes) {
-  if (!wishes.variants) return {};
-  for (const std::string& name : *wishes.variants) RIDGE_TRY(precision::variant_kind(name));
+Status check_names(const VariantRequests& requests) {
+  if (!requests.variants) return {};
+  for (const std::string& name : *requests.variants) RIDGE_TRY(precision::variant_kind(name));
   return {};
 }
 
@@ -99,29 +99,29 @@ struct VariantSelector {
   VariantSelection admission;
   std::map<std::string, std::string> not_made = {};  // variant → why; not tried again for another engine
 
-  void reject(const VariantRequest& wish, std::string id, std::string reason) {
-    admission.rejections.push_back({std::move(id), std::move(reason), wish});
+  void reject(const VariantRequest& request, std::string id, std::string reason) {
+    admission.rejections.push_back({std::move(id), std::move(reason), request});
   }
 
-  Status judge_and_admit(const VariantRequest& wish, Implementation implementation) {
+  Status judge_and_admit(const VariantRequest& request, Implementation implementation) {
     const plan::Plan plan = plan_for(basis.plan, implementation);
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
-    if (!session) return rejected(wish, "not-opened", session.error());
+    if (!session) return rejected(request, "not-opened", session.error());
     Result<precision::Verdict> verdict =
         precision::judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
-    if (!verdict) return rejected(wish, "not-run", verdict.error());
+    if (!verdict) return rejected(request, "not-run", verdict.error());
     bool holds = verdict->holds;
     std::string why = verdict->sentence;
     if (options.evaluation) {
-      Result<double> score = precision::evaluate(*options.evaluation, plan, wish.variant);
-      if (!score) return rejected(wish, "evaluation-failed", score.error());
+      Result<double> score = precision::evaluate(*options.evaluation, plan, request.variant);
+      if (!score) return rejected(request, "evaluation-failed", score.error());
       const precision::EvaluationVerdict own =
           precision::judge_score(options.evaluation_reference, *score, *options.evaluation);
       holds = own.holds;
       why = own.sentence;
     }
     if (!holds) {
-      reject(wish, kAccuracyLost, why);
+      reject(request, kAccuracyLost, why);
       return {};
     }
     const engine::Info& info = (*session)->info();
@@ -135,58 +135,58 @@ struct VariantSelector {
   }
 
   // An interruption ends everything, another failure only this request.
-  Status rejected(const VariantRequest& wish, const char* id, const Error& error) {
+  Status rejected(const VariantRequest& request, const char* id, const Error& error) {
     if (error.code == Code::kCancelled) return error;
-    reject(wish, id, error.message);
+    reject(request, id, error.message);
     return {};
   }
 
   // The variant's file, judged as `implementation` runs it; null if not written, or too inaccurate.
-  Result<const precision::Variant*> made(const VariantRequest& wish, const Implementation& implementation) {
+  Result<const precision::Variant*> made(const VariantRequest& request, const Implementation& implementation) {
     for (const precision::Variant& variant : admission.variants)
-      if (variant.name == wish.variant) return &variant;
-    if (auto failed = not_made.find(wish.variant); failed != not_made.end()) {
-      reject(wish, kNotMade, failed->second);
+      if (variant.name == request.variant) return &variant;
+    if (auto failed = not_made.find(request.variant); failed != not_made.end()) {
+      reject(request, kNotMade, failed->second);
       return nullptr;
     }
     plan::Plan plan = basis.plan;
     for (const auto& [key, value] : implementation.options) plan.options[key] = value;
     const precision::VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
-    Result<precision::Variant> variant = precision::make_variant(own, wish.variant, options);
+    Result<precision::Variant> variant = precision::make_variant(own, request.variant, options);
     if (!variant) {
-      RIDGE_TRY(rejected(wish, kNotMade, variant.error()));
-      not_made[wish.variant] = variant.error().message;
+      RIDGE_TRY(rejected(request, kNotMade, variant.error()));
+      not_made[request.variant] = variant.error().message;
       return nullptr;
     }
     admission.variants.push_back(std::move(*variant));
     return &admission.variants.back();
   }
 
-  Status consider(const VariantRequest& wish) {
-    RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(wish.variant));
-    Implementation implementation{.engine = wish.engine, .variant = wish.variant, .precision = kind->precision};
+  Status consider(const VariantRequest& request) {
+    RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(request.variant));
+    Implementation implementation{.engine = request.engine, .variant = request.variant, .precision = kind->precision};
     RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(basis.plan.device));
-    const engine::Ability* how = engine::ability_of(engine::named(wish.engine), wish.variant, device.kind);
+    const engine::Ability* how = engine::ability_of(engine::named(request.engine), request.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
     if (how == nullptr || how->source == engine::Source::kGiven)
-      return judge_and_admit(wish, std::move(implementation));
-    RIDGE_ASSIGN(const precision::Variant* variant, made(wish, implementation));
+      return judge_and_admit(request, std::move(implementation));
+    RIDGE_ASSIGN(const precision::Variant* variant, made(request, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
-      reject(wish, kAccuracyLost, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
+      reject(request, kAccuracyLost, variant->evaluation ? variant->evaluation->sentence : variant->verdict.sentence);
       return {};
     }
     implementation.file = variant->model;
     implementation.weight_scale = precision::weight_scale(*kind);
-    return judge_and_admit(wish, std::move(implementation));
+    return judge_and_admit(request, std::move(implementation));
   }
 };
 
 // Reports a variant requested by name that no engine here supports on that device.
-void add_impossible(const VariantRequests& wishes, std::span<const std::string> engines, const Target& target,
+void add_impossible(const VariantRequests& requests, std::span<const std::string> engines, const Target& target,
                     Choices& result) {
-  for (const std::string& variant : wishes.variants.value_or(std::vector<std::string>()))
-    if (variant != result.wishes.front().variant &&
+  for (const std::string& variant : requests.variants.value_or(std::vector<std::string>()))
+    if (variant != result.requests.front().variant &&
         std::none_of(engines.begin(), engines.end(), [&](const std::string& engine) {
           return engine::ability_of(engine::named(engine), variant, target.device.kind) != nullptr;
         }))
@@ -198,30 +198,30 @@ void add_impossible(const VariantRequests& wishes, std::span<const std::string> 
 }  // namespace
 
 Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
-                        const VariantRequests& wishes, const Target& target) {
-  RIDGE_TRY(check_names(wishes));
+                        const VariantRequests& requests, const Target& target) {
+  RIDGE_TRY(check_names(requests));
   Choices result;
-  result.wishes.push_back({engines.front(), std::string(precision::variant_kinds().front().name)});
+  result.requests.push_back({engines.front(), std::string(precision::variant_kinds().front().name)});
   for (const std::string& engine : engines)
     for (const auto& [variant, source, device, option] : engine::named(engine).abilities) {
-      const VariantRequest wish{engine, std::string(variant)};
-      if (device != target.device.kind || wish == result.wishes.front()) continue;
+      const VariantRequest request{engine, std::string(variant)};
+      if (device != target.device.kind || request == result.requests.front()) continue;
       RIDGE_ASSIGN(const precision::VariantKind* kind, precision::variant_kind(variant));
-      const bool named = contains(wishes.variants, variant);
-      if (wishes.variants && !precision::is_given(*kind) && !named) continue;
+      const bool named = contains(requests.variants, variant);
+      if (requests.variants && !precision::is_given(*kind) && !named) continue;
       std::optional<Rejection> rejection = named ? std::nullopt : cannot_pay(machine, costs, *kind, target);
       if (!rejection) {
-        result.wishes.push_back(wish);
+        result.requests.push_back(request);
         continue;
       }
-      rejection->wish = wish;
+      rejection->request = request;
       result.rejections.push_back(std::move(*rejection));
     }
-  add_impossible(wishes, engines, target, result);
+  add_impossible(requests, engines, target, result);
   return result;
 }
 
-Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> wishes,
+Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> requests,
                                const precision::VariantOptions& options) {
   VariantSelection only_baseline;
   only_baseline.samples = precision::provenance(basis.samples);
@@ -229,16 +229,16 @@ Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const Vari
   only_baseline.admitted.emplace_back();
   only_baseline.admitted.front().implementation.engine = basis.plan.engine;
   only_baseline.admitted.front().verdict.holds = true;
-  if (wishes.size() == 1) return only_baseline;
+  if (requests.size() == 1) return only_baseline;
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(basis.plan));
   RIDGE_ASSIGN(precision::Answers reference, precision::answers_of(*session, basis.samples.held_out,
                                                                    {.seconds = kReferenceShare * options.seconds,
                                                                     .interrupted = options.interrupted,
                                                                     .clock = options.clock}));
   VariantSelector admitting{basis, options, std::move(reference), std::move(only_baseline)};
-  for (const VariantRequest& wish : wishes.subspan(1)) {
-    if (options.progress) options.progress(wish.engine + " " + wish.variant, 0);
-    RIDGE_TRY(admitting.consider(wish));
+  for (const VariantRequest& request : requests.subspan(1)) {
+    if (options.progress) options.progress(request.engine + " " + request.variant, 0);
+    RIDGE_TRY(admitting.consider(request));
   }
   return std::move(admitting.admission);
 }

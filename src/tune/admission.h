@@ -39,23 +39,23 @@ struct Rejection {
   // evaluation-failed, accuracy-lost. Stable: docs/contracts.md.
   std::string id;
   std::string reason;
-  VariantRequest wish = {};
+  VariantRequest request = {};
 };
 void visit_fields(auto& visit, Is<Rejection> auto& rejection) {
   visit("id", rejection.id);
-  visit("engine", rejection.wish.engine);
-  visit("variant", rejection.wish.variant);
+  visit("engine", rejection.request.engine);
+  visit("variant", rejection.request.variant);
   visit("reason", rejection.reason);
 }
 
 // The implementations to try, and the rejected ones; pure. `engines`: those that load, the base plan's first. An unknown
 // variant is an error with the names; a variant requested by name is tried whatever the peaks, if an engine can compute it.
 struct Choices {
-  std::vector<VariantRequest> wishes;
+  std::vector<VariantRequest> requests;
   std::vector<Rejection> rejections;
 };
 Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
-                        const VariantRequests& wishes, const Target& target = {});
+                        const VariantRequests& requests, const Target& target = {});
 
 struct SelectedVariant {
   Implementation implementation;
@@ -88,7 +88,7 @@ struct AdmissionBasis {
 
 // Writes, opens and judges; the first request is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
 // implementation that cannot be written, opened or run is a rejection.
-Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> wishes,
+Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> requests,
                                const precision::VariantOptions& options);
 
 // Of the candidate's implementation; null if it was not admitted.

@@ -43,13 +43,13 @@ cost::Costs costs_of_op(const std::string& op, double bytes) {
 }
 
 bool wanted(const Choices& choices, const std::string& engine, const std::string& variant) {
-  return std::find(choices.wishes.begin(), choices.wishes.end(), VariantRequest{engine, variant}) !=
-         choices.wishes.end();
+  return std::find(choices.requests.begin(), choices.requests.end(), VariantRequest{engine, variant}) !=
+         choices.requests.end();
 }
 
 std::string rejection(const Choices& choices, const std::string& engine, const std::string& variant) {
   for (const Rejection& rejection : choices.rejections)
-    if (rejection.wish == VariantRequest{engine, variant}) return rejection.id;
+    if (rejection.request == VariantRequest{engine, variant}) return rejection.id;
   return "none";
 }
 
@@ -57,7 +57,7 @@ const std::vector<std::string> kBoth = {"onnxruntime", "openvino"};
 
 TEST(Choices, AreWhatThePeaksOfTheMachineCanSpeedUp) {
   const Choices found = *choices(machine_with(4, 2), costs_of_op("Conv", 1e6), kBoth, {});
-  EXPECT_EQ(found.wishes.front(), (VariantRequest{"onnxruntime", "fp32"}));
+  EXPECT_EQ(found.requests.front(), (VariantRequest{"onnxruntime", "fp32"}));
   EXPECT_TRUE(wanted(found, "onnxruntime", "int8"));
   EXPECT_TRUE(wanted(found, "openvino", "fp32"));
   EXPECT_TRUE(wanted(found, "openvino", "bf16"));

@@ -13,7 +13,7 @@ namespace {
 // A process's memory differs by this much between runs (an allocator's arenas): recorded for BERT-Base, whose process peaks at
 // one of two values. Outputs in FP32 differ in the last bits with another kernel.
 constexpr double kMemorySlackBytes = 16 << 20;
-constexpr double kDriftSlack = 1e-5;
+constexpr double kDeviationSlack = 1e-5;
 
 // 95 % half-width, in ln units, of a 99th percentile taken from a few hundred runs.
 constexpr double kTailSpread = 0.1;
@@ -56,10 +56,10 @@ void set_aside(FigureChange& row, const char* reason) {
   row.reason = reason;
 }
 
-FigureChange of_drift(double before, double now) {
+FigureChange of_deviation(double before, double now) {
   FigureChange row{"relative-l2", "relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
   if (before > 0) row.change_percent = 100 * (now / before - 1);
-  if (now > 1.5 * before + kDriftSlack) row.verdict = Change::kRegressed;
+  if (now > 1.5 * before + kDeviationSlack) row.verdict = Change::kRegressed;
   return row;
 }
 
@@ -122,7 +122,7 @@ std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord
   if (slower && !strictness.absolute)
     for (size_t i = 1; i < rows.size(); ++i)
       if (rows[i].unit != "B") set_aside(rows[i], "the untuned model is slower too (--absolute counts it)");
-  rows.push_back(of_drift(before.relative_l2, now.relative_l2));
+  rows.push_back(of_deviation(before.relative_l2, now.relative_l2));
   return rows;
 }
 

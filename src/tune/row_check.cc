@@ -71,7 +71,7 @@ Batching check_batching(InterleavedBenchmark& benchmark) {
   if (!fixed.empty()) return {false, fixed};
   Candidate pair = baseline_candidate();
   pair.batch = 2;
-  Result<precision::Deviation> apart = drift(benchmark, pair);
+  Result<precision::Deviation> apart = deviation(benchmark, pair);
   if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
   if (!(apart->relative_l2 <= kSameRows))  // also not a number
     return {false,
@@ -79,7 +79,7 @@ Batching check_batching(InterleavedBenchmark& benchmark) {
   return {true, ""};
 }
 
-Result<precision::Deviation> drift(InterleavedBenchmark& benchmark, const Candidate& candidate) {
+Result<precision::Deviation> deviation(InterleavedBenchmark& benchmark, const Candidate& candidate) {
   const BenchmarkedModel& model = benchmark.model();
   const uint64_t seed = benchmark.options().seed;
   plan::Plan plan = to_plan(candidate, model.base, model.implementations);
@@ -90,7 +90,7 @@ Result<precision::Deviation> drift(InterleavedBenchmark& benchmark, const Candid
   std::vector<TensorView> inputs = precision::views_of(tensors);
   RIDGE_ASSIGN(std::vector<engine::Output> together, run_once(runner, inputs));
   std::vector<TensorView> outputs = output_views(together);
-  precision::DriftMeter meter;
+  precision::DeviationMeter meter;
   auto compare = [&](std::span<const TensorView> row_inputs, std::span<const TensorView> found) -> Status {
     RIDGE_ASSIGN(std::vector<engine::Output> alone, run_once(benchmark.untuned(), row_inputs));
     for (size_t i = 0; i < alone.size(); ++i)

@@ -19,6 +19,6 @@ struct Batching {
 Batching check_batching(InterleavedBenchmark& benchmark);
 
 // Outputs of the candidate's one run against the untuned model's row by row, on the same inputs.
-Result<precision::Deviation> drift(InterleavedBenchmark& benchmark, const Candidate& candidate);
+Result<precision::Deviation> deviation(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
 }  // namespace ridge::tune

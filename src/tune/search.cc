@@ -174,18 +174,18 @@ std::optional<size_t> Search::first_untried() const {
 
 std::optional<size_t> Search::most_promising() {
   learn();
-  const std::optional<double> best = best_believed();
-  const std::optional<double> closest = closest_believed();
+  const std::optional<double> best = best_expected();
+  const std::optional<double> closest = closest_expected();
   std::optional<size_t> chosen;
   const auto usual = static_cast<size_t>(kUsualShare * static_cast<double>(space_.entries.size()));
   double most = measured_.size() < std::max(usual, kUsualLeast) ? kWorthMeasuring : kWorthMore;
   for (size_t i = 0; i < space_.entries.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
-    const double promise = this->promise(i, best, closest);
-    if (promise <= most || cannot_win(space_.entries[i])) continue;
+    const double expected_gain = this->expected_gain(i, best, closest);
+    if (expected_gain <= most || cannot_win(space_.entries[i])) continue;
     // After a failure one row alone shows whether this variant runs at all.
     if (space_.entries[i].candidate.batch > 1 && !only_failures(space_.entries[i]).empty()) continue;
-    most = promise;
+    most = expected_gain;
     chosen = i;
   }
   return chosen;
@@ -211,19 +211,19 @@ void Search::learn() {
 }
 
 // The posterior of the best that meets the goal; before any measurement, the baseline.
-std::optional<double> Search::best_believed() const {
+std::optional<double> Search::best_expected() const {
   std::optional<double> best;
   if (measured_.empty()) best = 0;
   for (const Standing& standing : measured_) {
     if (!standing.feasible) continue;
-    const double mean = gains_.belief(index_of(standing.candidate)).mean;
+    const double mean = gains_.posterior(index_of(standing.candidate)).mean;
     best = std::max(best.value_or(mean), mean);
   }
   return best;
 }
 
 // −ln of the least 99th percentile, in the unit of tails_.
-std::optional<double> Search::closest_believed() const {
+std::optional<double> Search::closest_expected() const {
   std::optional<double> closest;
   if (!goal_.p99_ms) return closest;
   for (const Standing& standing : measured_) {
@@ -235,20 +235,21 @@ std::optional<double> Search::closest_believed() const {
 
 // −ln(99th percentile [s] · the baseline's rows/s).
 Posterior Search::closeness(size_t index) const {
-  Posterior belief = tails_.belief(index);
-  belief.mean -= std::log(rows_in_flight(space_.entries[index].candidate));
-  return belief;
+  Posterior posterior = tails_.posterior(index);
+  posterior.mean -= std::log(rows_in_flight(space_.entries[index].candidate));
+  return posterior;
 }
 
 // Expected improvement from measuring the entry, in ln units. While nothing meets the goal, in the distance to it.
-double Search::promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const {
-  if (!goal_.p99_ms) return expected_improvement(gains_.belief(index), best.value_or(0));
+double Search::expected_gain(size_t index, const std::optional<double>& best,
+                             const std::optional<double>& closest) const {
+  if (!goal_.p99_ms) return expected_improvement(gains_.posterior(index), best.value_or(0));
   if (measured_.empty())  // no times are known yet: the shortest run is the safest
-    return space_.entries[index].candidate.batch == 1 ? expected_improvement(gains_.belief(index), 0) : 0;
+    return space_.entries[index].candidate.batch == 1 ? expected_improvement(gains_.posterior(index), 0) : 0;
   if (!best) return expected_improvement(closeness(index), *closest);
   const double goal = -std::log(*goal_.p99_ms / 1e3 * measured_.front().outcome.baseline.rows_per_s);
   const double likely = probability_above(closeness(index), goal);
-  return likely * expected_improvement(gains_.belief(index), *best);
+  return likely * expected_improvement(gains_.posterior(index), *best);
 }
 
 // Measures the leader and its contenders again, the least measured first, until the leader is clear.

@@ -113,9 +113,9 @@ class Search {
   std::optional<size_t> first_untried() const;
   std::optional<Probe> refine();
   void learn();
-  std::optional<double> best_believed() const;
-  std::optional<double> closest_believed() const;
-  double promise(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
+  std::optional<double> best_expected() const;
+  std::optional<double> closest_expected() const;
+  double expected_gain(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
   Posterior closeness(size_t index) const;
   SkipReason cannot_win(const Entry& entry) const;
   SkipReason misses_goal(const Entry& entry) const;

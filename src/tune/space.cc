@@ -127,7 +127,7 @@ Entry bounded(const Candidate& candidate, int64_t rows, const machine::Machine& 
   entry.bound_ms = std::max(cost::bound(costs, *own).ms, cost::bound(scaled(costs, candidate.instances), *shared).ms);
   if (entry.bound_ms > 0)
     entry.max_rows_per_s = 1e3 * static_cast<double>(rows * candidate.batch * candidate.instances) / entry.bound_ms *
-                           machine::duty(machine, threads * candidate.instances);
+                           machine::quota_factor(machine, threads * candidate.instances);
   return entry;
 }
 

@@ -134,32 +134,32 @@ void Surrogate::learn(std::span<const Observation> observations) {
   }
 }
 
-Posterior Surrogate::belief(size_t point) const {
+Posterior Surrogate::posterior(size_t point) const {
   const Point& p = points_[point];
-  Posterior belief{kExpectedSlope * p.expected, covariance(p, p, true)};
+  Posterior posterior{kExpectedSlope * p.expected, covariance(p, p, true)};
   std::vector<double> solved(learned_.size());  // L⁻¹ of the covariances with the observations
   for (size_t j = 0; j < learned_.size(); ++j) {
     double element = (*learned_[j])[point];
     const size_t row = row_begin(j);
     for (size_t k = 0; k < j; ++k) element -= lower_[row + k] * solved[k];
     solved[j] = element / lower_[row + j];
-    belief.mean += solved[j] * weights_[j];
-    belief.deviation -= solved[j] * solved[j];
+    posterior.mean += solved[j] * weights_[j];
+    posterior.deviation -= solved[j] * solved[j];
   }
-  belief.deviation = std::sqrt(std::max(belief.deviation, 0.0));
-  return belief;
+  posterior.deviation = std::sqrt(std::max(posterior.deviation, 0.0));
+  return posterior;
 }
 
-double expected_improvement(const Posterior& belief, double best) {
-  const double ahead = belief.mean - best;
-  if (belief.deviation <= 0) return std::max(0.0, ahead);
-  const double z = ahead / belief.deviation;
-  return ahead * normal_below(z) + belief.deviation * normal_density(z);
+double expected_improvement(const Posterior& posterior, double best) {
+  const double ahead = posterior.mean - best;
+  if (posterior.deviation <= 0) return std::max(0.0, ahead);
+  const double z = ahead / posterior.deviation;
+  return ahead * normal_below(z) + posterior.deviation * normal_density(z);
 }
 
-double probability_above(const Posterior& belief, double threshold) {
-  if (belief.deviation <= 0) return belief.mean >= threshold ? 1 : 0;
-  return normal_below((belief.mean - threshold) / belief.deviation);
+double probability_above(const Posterior& posterior, double threshold) {
+  if (posterior.deviation <= 0) return posterior.mean >= threshold ? 1 : 0;
+  return normal_below((posterior.mean - threshold) / posterior.deviation);
 }
 
 }  // namespace ridge::tune

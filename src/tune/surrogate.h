@@ -46,7 +46,7 @@ class Surrogate {
   // Replaces all observations. At most one per point.
   void learn(std::span<const Observation> observations);
   // Of the figure itself, without measurement noise.
-  Posterior belief(size_t point) const;
+  Posterior posterior(size_t point) const;
   size_t size() const { return points_.size(); }
 
  private:
@@ -60,8 +60,8 @@ class Surrogate {
 };
 
 // E[max(0, value − best)] of the posterior.
-double expected_improvement(const Posterior& belief, double best);
+double expected_improvement(const Posterior& posterior, double best);
 // P(value ≥ threshold).
-double probability_above(const Posterior& belief, double threshold);
+double probability_above(const Posterior& posterior, double threshold);
 
 }  // namespace ridge::tune

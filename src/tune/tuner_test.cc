@@ -250,10 +250,10 @@ TEST_F(TunerTest, FixedFirstDimensionRulesBatchingOutAndSaysSo) {
 }
 
 TEST_F(TunerTest, TunedOutputsEqualTheUntunedOnes) {
-  Result<precision::Deviation> drift = tune::drift(*benchmark(scripted()), laid_out(1, 2, 4));
-  ASSERT_TRUE(drift) << drift.error().message;
-  EXPECT_EQ(drift->max_abs, 0);
-  EXPECT_EQ(drift->top1_agreement, 1);
+  Result<precision::Deviation> deviation = tune::deviation(*benchmark(scripted()), laid_out(1, 2, 4));
+  ASSERT_TRUE(deviation) << deviation.error().message;
+  EXPECT_EQ(deviation->max_abs, 0);
+  EXPECT_EQ(deviation->top1_agreement, 1);
 }
 
 TEST(Choose, NeverAnythingThatIsNotBetterWithConfidence) {

@@ -90,9 +90,9 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   const int busy = side.threads * plan.instances;
   Result<cost::DeviceLimits> own = limits_for(subject, std::min(side.threads, usable));
   Result<cost::DeviceLimits> all = limits_for(subject, std::min(busy, usable));
-  const double duty = subject.target.on_cpu() ? machine::duty(machine, busy) : 1;
+  const double quota_factor = subject.target.on_cpu() ? machine::quota_factor(machine, busy) : 1;
   if (own && all) {
-    measure::set_beside_limit(m, costs, *own, *all, duty);
+    measure::set_beside_limit(m, costs, *own, *all, quota_factor);
     m.limits = own->bases;
     if (!own->bases.empty()) m.limit_notes = cost::notes(costs, *own);
   }
@@ -185,7 +185,7 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   visit("speedup", tuning.gain.ratio);
   visit("gain", tuning.gain);
   visit("noise_percent", tuning.noise_percent);
-  visit("drift", tuning.drift);
+  visit("drift", tuning.deviation);
   visit("accuracy", tuning.admission);
   visit.object("energy", [&](auto& energy) {
     energy("counters", tuning.energy);

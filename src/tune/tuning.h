@@ -27,7 +27,7 @@ struct Tuning {
   Gain gain;                 // of the objective, best over baseline
   double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
   precision::Deviation
-      drift;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
+      deviation;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
   VariantSelection
       admission;  // the searched variants with their accuracy verdicts, and the rejected ones, with reasons
   double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
@@ -56,7 +56,7 @@ struct Subject {
   const Target& target;
 };
 
-// All but drift, batching, seconds and repository. `untuned` is the baseline against itself.
+// All but deviation, batching, seconds and repository. `untuned` is the baseline against itself.
 Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
 

@@ -23,7 +23,7 @@ Tuning judged_winner() {
   return tuning;
 }
 
-TEST(Conclusion, SaysWhenDriftWasMeasuredOnMadeUpSamplesOnly) {
+TEST(Conclusion, SaysWhenDeviationWasMeasuredOnSyntheticSamplesOnly) {
   Tuning tuning = judged_winner();
   tuning.admission.synthetic = true;
   EXPECT_THAT(conclusion(tuning), HasSubstr("; the deviation was measured on synthetic samples only."));

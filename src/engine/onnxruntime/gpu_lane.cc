@@ -54,12 +54,12 @@ GpuLane::~GpuLane() {
   if (copies_.handle() != nullptr) (void)copies_.synchronize();  // its result no longer matters
 }
 
-Result<GpuLane::Place*> GpuLane::place(size_t slot, DataType type, const Shape& shape, size_t bytes) {
+Result<GpuLane::GpuTensor*> GpuLane::place(size_t slot, DataType type, const Shape& shape, size_t bytes) {
   const OrtApi& api = *basis_.library.api;
-  std::unique_ptr<Place>& kept = places_[slot];
+  std::unique_ptr<GpuTensor>& kept = gpu_tensors_[slot];
   if (kept && kept->type == type && kept->shape == shape) return kept.get();
   const size_t needed = std::max(bytes, kLeastBytes);
-  if (!kept) kept = std::make_unique<Place>(api);
+  if (!kept) kept = std::make_unique<GpuTensor>(api);
   kept->value = ValueHandle(api);
   kept->type = DataType::kInvalid;  // if a later step fails
   if (kept->gpu.size() < needed) {
@@ -86,7 +86,7 @@ Status GpuLane::send_input(const TensorSpec& spec, size_t slot, const TensorView
     return {};
   }
   RIDGE_TRY(check_tensor(spec, tensor.type, tensor.shape, tensor.data.size()));
-  RIDGE_ASSIGN(Place * to, place(slot, tensor.type, tensor.shape, tensor.data.size()));
+  RIDGE_ASSIGN(GpuTensor * to, place(slot, tensor.type, tensor.shape, tensor.data.size()));
   note(*to);
   in_.push_back(to->value.get());
   for (size_t at = 0; at < tensor.data.size(); at += kPiece) {
@@ -135,14 +135,14 @@ Status GpuLane::add_outputs(const GpuRun& run) {
                                            "' holds strings: its size is not known before the run, so it cannot be "
                                            "written into caller memory"};
     RIDGE_TRY(check_tensor(spec, output.type, output.shape, output.data.size()));
-    RIDGE_ASSIGN(Place * from, place(first + index, output.type, output.shape, output.data.size()));
+    RIDGE_ASSIGN(GpuTensor * from, place(first + index, output.type, output.shape, output.data.size()));
     note(*from);
     out_.back() = from->value.get();
   }
   return {};
 }
 
-void GpuLane::note(const Place& place) {
+void GpuLane::note(const GpuTensor& place) {
   if (basis_.graphs) laid_out_ += std::to_string(place.gpu.address()) + shape_text(place.shape);
 }
 
@@ -178,7 +178,7 @@ Status GpuLane::compute(const GpuRun& run, const gpu::cuda::CudaStream& stream) 
 
 Status GpuLane::fetch(const GpuRun& run, const TakeOutput& take_output) {
   const size_t first = run.signature.inputs.size() + run.signature.optional_inputs.size();
-  auto place_of = [&](size_t i) -> Place& { return *places_.at(first + static_cast<size_t>(run.wanted[i])); };
+  auto place_of = [&](size_t i) -> GpuTensor& { return *gpu_tensors_.at(first + static_cast<size_t>(run.wanted[i])); };
   RIDGE_TRY(copies_.wait(computed_));
   for (size_t i = 0; i < run.wanted.size(); ++i)
     if (const size_t bytes = run.outputs[i].data.size(); bytes > 0)

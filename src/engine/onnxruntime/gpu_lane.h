@@ -65,8 +65,8 @@ class GpuLane {
 
  private:
   // A tensor's memory on the GPU, and pinned memory for it.
-  struct Place {
-    explicit Place(const OrtApi& api) : value(api) {}
+  struct GpuTensor {
+    explicit GpuTensor(const OrtApi& api) : value(api) {}
     gpu::cuda::CudaMemory gpu, pinned;
     ValueHandle value;  // over `gpu`
     DataType type = DataType::kInvalid;
@@ -75,18 +75,18 @@ class GpuLane {
   explicit GpuLane(const GpuBasis& basis) : basis_(basis) {}
 
   // The slot's memory, for this type and shape; its addresses stay while it is large enough.
-  Result<Place*> place(size_t slot, DataType type, const Shape& shape, size_t bytes);
+  Result<GpuTensor*> place(size_t slot, DataType type, const Shape& shape, size_t bytes);
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
   Status add_outputs(const GpuRun& run);
-  void note(const Place& place);  // that it is of this run
+  void note(const GpuTensor& place);  // that it is of this run
   Result<OrtRunOptions*> options_of_run();
 
   const GpuBasis& basis_;
   gpu::cuda::CudaStream copies_;
   gpu::cuda::CudaEvent begun_, sent_, started_, computed_, left_;
-  TimePoint left_at_{}, fetched_at_{};               // by the CPU's clock: outputs in pinned memory, in the caller's
-  std::map<size_t, std::unique_ptr<Place>> places_;  // by slot: inputs, optional inputs, outputs
-  std::vector<const char*> in_names_, out_names_;    // of this run, as the values
+  TimePoint left_at_{}, fetched_at_{};  // by the CPU's clock: outputs in pinned memory, in the caller's
+  std::map<size_t, std::unique_ptr<GpuTensor>> gpu_tensors_;  // by slot: inputs, optional inputs, outputs
+  std::vector<const char*> in_names_, out_names_;             // of this run, as the values
   std::vector<OrtValue*> in_, out_;
   std::vector<ValueHandle> strings_, allocated_;     // of this run: inputs, and outputs by the engine
   bool engine_allocates_ = false;                    // some output of this run

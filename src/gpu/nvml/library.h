@@ -1,5 +1,5 @@
-// The table of NVML's functions behind gpu::nvml::Nvml, shared by the files that read (nvml.cc, nvml_system.cc) and change
-// (nvml_control.cc). Private to gpu/. Immutable once made.
+// The table of NVML's functions behind gpu::nvml::Nvml, shared by the files that read (nvml.cc, system.cc) and change
+// (control.cc). Private to gpu/. Immutable once made.
 #pragma once
 
 #include <fmt/format.h>

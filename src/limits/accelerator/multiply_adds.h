@@ -13,7 +13,7 @@ namespace ridge::limits::accelerator {
 // A type whose rate of multiply-adds is measured.
 struct LaneType {
   Precision precision = Precision::kFp32;
-  std::string definitions;    // of kernels/type.cu
+  std::string definitions;    // macros before the kernels
   int64_t lanes = 1;          // values per multiply-add; floats that a thread writes
   double flops_per_step = 2;  // of all lanes
   std::string reason;         // why this device does not support it; empty: it does

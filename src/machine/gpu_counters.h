@@ -14,22 +14,22 @@
 
 namespace ridge::machine {
 
-struct GpuLooks {
+struct GpuCounterSamples {
   double elapsed_ns = 0;
   bool complete = false;                             // the processes of all users were seen
   std::map<std::string, std::string> before, after;  // path → text; binary files as hexadecimal digits
   std::vector<DrmClient> clients_before, clients_after;
 };
-void visit_fields(auto& visit, Is<GpuLooks> auto& looks) {
-  visit("elapsed_ns", looks.elapsed_ns);
-  visit.optional("complete", looks.complete);
-  visit.optional("before", looks.before);
-  visit.optional("after", looks.after);
+void visit_fields(auto& visit, Is<GpuCounterSamples> auto& samples) {
+  visit("elapsed_ns", samples.elapsed_ns);
+  visit.optional("complete", samples.complete);
+  visit.optional("before", samples.before);
+  visit.optional("after", samples.after);
 }
 
 // JSON {elapsed_ns, complete, before{path: text}, after{path: text}}; paths as in a Tree. Reads below `root`; call it where a driver
 // may hang without harm.
-Result<std::string> take_gpu_looks(const std::string& root, Clock& clock = system_clock());
-Result<GpuLooks> parse_gpu_looks(std::string_view json);
+Result<std::string> take_gpu_counters(const std::string& root, Clock& clock = system_clock());
+Result<GpuCounterSamples> parse_gpu_counters(std::string_view json);
 
 }  // namespace ridge::machine

@@ -1,4 +1,4 @@
-#include "power/ready.h"
+#include "power/notify.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 
 namespace ridge::power {
 
-Status tell_ready() {
+Status notify_ready() {
   const char* name = std::getenv("NOTIFY_SOCKET");
   if (name == nullptr || *name == '\0') return {};
   auto failed = [&](int problem) {

@@ -8,14 +8,14 @@ constexpr int64_t kThin = 4;             // rows up to which a multiplication is
 constexpr int64_t kPackedDepth = 256;    // steps between two passes over the result (MLAS_SGEMM_PACKED_STRIDEK)
 constexpr int64_t kColumnsAtOnce = 128;  // MLAS_SGEMM_STRIDEN
 
-struct ProductSizes {
+struct MatMulSizes {
   int64_t count = 1, m = 1, n = 1, k = 1;  // `count` products [m, k] · [k, n]
   bool constant = false;                   // the right side is a weight, packed when the model is loaded
 };
 
-ProductSizes product_sizes(const Kernel& kernel) {
+MatMulSizes matmul_sizes(const Kernel& kernel) {
   const Shape &x = *kernel.inputs[0].shape, &y = *kernel.outputs[0].shape;
-  ProductSizes s;
+  MatMulSizes s;
   s.constant = kernel.inputs[1].weight;
   s.n = y.back();
   s.m = y.size() > 1 ? y[y.size() - 2] : 1;
@@ -32,7 +32,7 @@ ProductSizes product_sizes(const Kernel& kernel) {
 }  // namespace
 
 KernelWork product_work(const Kernel& kernel, const KernelDevice& device, double footprint_bytes) {
-  const ProductSizes s = product_sizes(kernel);
+  const MatMulSizes s = matmul_sizes(kernel);
   const double count = static_cast<double>(s.count), m = static_cast<double>(s.m), n = static_cast<double>(s.n),
                k = static_cast<double>(s.k), threads = device.threads;
   KernelWork work;

@@ -1,4 +1,4 @@
-#include "machine/gpu_looks.h"
+#include "machine/gpu_counters.h"
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -69,22 +69,22 @@ bool look(const std::string& root, std::map<std::string, std::string>& texts) {
 
 }  // namespace
 
-Result<std::string> take_gpu_looks(const std::string& root, Clock& clock) {
-  GpuLooks looks;
-  look(root, looks.before);
+Result<std::string> take_gpu_counters(const std::string& root, Clock& clock) {
+  GpuCounterSamples samples;
+  look(root, samples.before);
   const TimePoint first = clock.now();
   clock.sleep_for(kBetweenLooks);
-  looks.elapsed_ns = static_cast<double>(Nanoseconds(clock.now() - first).count());
-  looks.complete = look(root, looks.after);
-  return dump_json(json_of(looks));
+  samples.elapsed_ns = static_cast<double>(Nanoseconds(clock.now() - first).count());
+  samples.complete = look(root, samples.after);
+  return dump_json(json_of(samples));
 }
 
-Result<GpuLooks> parse_gpu_looks(std::string_view text) {
+Result<GpuCounterSamples> parse_gpu_counters(std::string_view text) {
   RIDGE_ASSIGN(const Json json, parse_json(text, "the looks at the GPUs"));
-  RIDGE_ASSIGN(GpuLooks looks, from_json<GpuLooks>(json));
-  looks.clients_before = drm_clients(looks.before);
-  looks.clients_after = drm_clients(looks.after);
-  return looks;
+  RIDGE_ASSIGN(GpuCounterSamples samples, from_json<GpuCounterSamples>(json));
+  samples.clients_before = drm_clients(samples.before);
+  samples.clients_after = drm_clients(samples.after);
+  return samples;
 }
 
 }  // namespace ridge::machine

@@ -7,6 +7,6 @@ namespace ridge::power {
 
 // Sends READY=1 to the socket named by $NOTIFY_SOCKET (sd_notify(3)); does nothing without one. Error: no listener, or the name
 // is too long for a socket.
-Status tell_ready();
+Status notify_ready();
 
 }  // namespace ridge::power

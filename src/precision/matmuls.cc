@@ -1,10 +1,10 @@
-#include "precision/matrix_products.h"
+#include "precision/matmuls.h"
 
 #include <onnx/onnx_pb.h>
 
 namespace ridge::precision {
 
-Result<PassReport> quantise_products(PassModel& model, const QuantiseOptions& options, const ProductPass& pass) {
+Result<PassReport> quantise_matmuls(PassModel& model, const QuantiseOptions& options, const MatMulPass& pass) {
   PassReport report;
   const int count = model.graph().node_size();
   for (int i = 0; i < count; ++i) {

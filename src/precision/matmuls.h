@@ -12,14 +12,14 @@
 
 namespace ridge::precision {
 
-struct ProductPass {
+struct MatMulPass {
   std::function<bool(const onnx::NodeProto&)> fits;  // whether the pass has a form for this node
   // Writes that form into the model; false, with a note in the report, if the weights do not allow it.
   std::function<Result<bool>(const Site&, PassReport&)> replace;
 };
 
 // Every suitable multiplication that is not excluded. Error: none is left to quantise.
-Result<PassReport> quantise_products(PassModel& model, const QuantiseOptions& options, const ProductPass& pass);
+Result<PassReport> quantise_matmuls(PassModel& model, const QuantiseOptions& options, const MatMulPass& pass);
 
 struct WeightMatrix {
   std::vector<float> values;  // [rows, columns]: rows are summed over
