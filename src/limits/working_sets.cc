@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kMiB = 1024 * 1024;
 constexpr int64_t kDramWithoutCaches = 256 * kMiB;  // when the system does not report its cache sizes
 constexpr int64_t kMostDram = 4096 * kMiB;
+constexpr int64_t kPartOfFree = 16;  // two mappings for one thread and two for all of them: a quarter of what is free at most
 constexpr int kUncertainThreads = 4;
 constexpr auto kStep = static_cast<int64_t>(kWorkingSetStep);
 
@@ -31,7 +32,7 @@ int64_t dram_bytes(const machine::Machine& machine, int threads) {
   int64_t wanted = caches == 0 ? kDramWithoutCaches : std::max(6 * caches, 64 * kMiB);
   int64_t free = machine.memory.available_bytes;
   if (machine.memory.limit_bytes) free = std::min(free, *machine.memory.limit_bytes / 2);
-  return std::min({wanted, kMostDram, std::max(free / 8, kMiB)});
+  return std::min({wanted, kMostDram, std::max(free / kPartOfFree, kMiB)});
 }
 
 }  // namespace
