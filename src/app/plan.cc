@@ -25,11 +25,7 @@ plan::Plan bounded_plan(const PlannedModel& model) {
 void add_engine_graph(PlannedModel& model) {
   const bool asked = can_be_estimated(model) || model.request.memory;
   if (!model.device.machine || !asked) return;
-  Result<model::Graph> graph = ask_for_engine_graph(model, model.graph);
-  if (graph)
-    model.engine_graph = std::move(*graph);
-  else
-    model.no_engine_graph = graph.error().message;
+  ask_for_engine_graph(model);
 }
 
 Result<PlannedModel> planned(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
@@ -39,6 +35,7 @@ Result<PlannedModel> planned(const PlanRequest& request, const BoundModel& bound
   RIDGE_ASSIGN(model.limits, limits_of(model.device, model.plan.threads));
   if (model.device.machine) {
     RIDGE_ASSIGN(model.efficiency, known_efficiency(model));
+    if (model.efficiency) model.ledger = known_ledger(*model.efficiency);
   }
   add_engine_graph(model);
   return model;
@@ -80,6 +77,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, cons
   plan.device = model.device;
   plan.reasons = model.plan.reasons;
   plan.efficiency = model.efficiency;
+  plan.ledger = model.ledger;
   plan.no_engine_graph = model.no_engine_graph;
   if (model.engine_graph) {
     RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph));
@@ -88,6 +86,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, cons
   RIDGE_ASSIGN(plan.curve, curve_of(model, plan.estimate.has_value()));
   if (request.verify) {
     RIDGE_ASSIGN(plan.verified, verify(model, plan.estimate));
+    plan.ledger.push_back(plan.verified->verification);
   }
   RIDGE_TRY(add_load_and_cost(model, plan));
   if (request.memory) {
@@ -125,6 +124,12 @@ Json to_json(const ModelPlan& plan) {
   if (plan.training)
     visit.object("memory_bytes", [&](auto& bytes) { bytes("training", plan.training->point.memory.total()); });
   return json;
+}
+
+Json ledger_json(const ModelPlan& plan) {
+  Json entries = Json::array();
+  for (const predict::Verification& entry : plan.ledger) entries.push_back(predict::to_json(entry));
+  return entries;
 }
 
 }  // namespace ridge::app

@@ -124,6 +124,7 @@ struct ModelPlan {
   PlanDevice device;
   std::vector<std::string> reasons;                // of the bounded plan
   std::optional<predict::Efficiency> efficiency;   // of this machine, if calibrated
+  std::vector<predict::Verification> ledger;       // its predictions and measurements so far
   std::string no_engine_graph;                     // why the engine's graph is missing
   std::optional<predict::Estimate> estimate;       // on a calibrated machine
   std::optional<predict::DeviceEstimate> carried;  // of a GPU with a rate for the precision
@@ -146,8 +147,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, cons
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);
-// Predictions and measurements on the calibrated machine so far.
-Json ledger_json(const predict::Efficiency& efficiency);
+Json ledger_json(const ModelPlan& plan);
 
 // Calibrates this machine, unless it is or `request` asks for a fresh one.
 Status calibrate(const PlanRequest& request, const PlanControl& control);

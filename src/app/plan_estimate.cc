@@ -19,23 +19,18 @@ Result<predict::Efficiency> run_calibration(const machine::Machine& machine, con
   return predict::calibrate(machine, options);
 }
 
-Status calibrate_machine(const machine::Machine& machine, bool fresh, const PlanControl& control) {
+Result<predict::Efficiency> calibrate_machine(const machine::Machine& machine, bool fresh, const PlanControl& control) {
   const std::string folder = predict::default_calibration_folder();
   if (!fresh) {
     if (const auto known = predict::recall_calibration(folder, machine.id)) {
       control.calibrated(*known, "");
-      return {};
+      return *known;
     }
   }
   RIDGE_ASSIGN(const predict::Efficiency efficiency, run_calibration(machine, control));
   RIDGE_ASSIGN(const std::string path, predict::keep_calibration(folder, efficiency));
   control.calibrated(efficiency, path);
-  return {};
-}
-
-// The relative error from the ledger of verified predictions, if it holds enough of them.
-std::optional<double> seen_error(const predict::Efficiency& efficiency) {
-  return predict::ledger_error(predict::read_ledger(ledger_of(efficiency.machine)), efficiency.engine_version);
+  return efficiency;
 }
 
 }  // namespace
@@ -44,13 +39,21 @@ Status calibrate(const PlanRequest& request, const PlanControl& control) {
   RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
   if (!device.machine)
     return Error{Code::kInvalid, "--calibrate measures this machine; a device of the catalogue is not here"};
-  return calibrate_machine(*device.machine, request.fresh, control);
+  RIDGE_TRY(calibrate_machine(*device.machine, request.fresh, control));
+  return {};
 }
 
 Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model) {
   const machine::Machine& machine = *model.device.machine;
-  if (model.request.calibrate) RIDGE_TRY(calibrate_machine(machine, model.request.fresh, model.control));
+  if (model.request.calibrate) {
+    RIDGE_ASSIGN(predict::Efficiency efficiency, calibrate_machine(machine, model.request.fresh, model.control));
+    return std::optional(std::move(efficiency));
+  }
   return predict::recall_calibration(predict::default_calibration_folder(), machine.id);
+}
+
+std::vector<predict::Verification> known_ledger(const predict::Efficiency& efficiency) {
+  return predict::read_ledger(ledger_of(efficiency.machine));
 }
 
 bool can_be_estimated(const PlannedModel& model) {
@@ -59,11 +62,13 @@ bool can_be_estimated(const PlannedModel& model) {
 
 Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph) {
   if (!can_be_estimated(model)) return std::optional<predict::Estimate>();
-  RIDGE_ASSIGN(predict::Estimate estimate, predict::estimate(graph, *model.efficiency, *model.device.machine,
-                                                             {.threads = model.plan.threads,
-                                                              .instances = model.request.instances,
-                                                              .rows = rows_of(graph),
-                                                              .seen_error = seen_error(*model.efficiency)}));
+  RIDGE_ASSIGN(
+      predict::Estimate estimate,
+      predict::estimate(graph, *model.efficiency, *model.device.machine,
+                        {.threads = model.plan.threads,
+                         .instances = model.request.instances,
+                         .rows = rows_of(graph),
+                         .seen_error = predict::ledger_error(model.ledger, model.efficiency->engine_version)}));
   return std::optional(std::move(estimate));
 }
 
@@ -92,13 +97,6 @@ Result<StoredVerification> verify(const PlannedModel& model, const std::optional
   std::string file = ledger_of(verified.machine);
   RIDGE_TRY(predict::append_to_ledger(file, verified));
   return StoredVerification{std::move(verified), std::move(file)};
-}
-
-Json ledger_json(const predict::Efficiency& efficiency) {
-  Json entries = Json::array();
-  for (const predict::Verification& entry : predict::read_ledger(ledger_of(efficiency.machine)))
-    entries.push_back(predict::to_json(entry));
-  return entries;
 }
 
 }  // namespace ridge::app

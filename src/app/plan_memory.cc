@@ -46,7 +46,7 @@ Result<MeasuredMemory> measure_memory(const PlannedModel& model, double limit_by
 // At another batch, from the engine's graph if it was available for the first one.
 Result<double> peak_here(const PlannedModel& model, const model::Graph& graph) {
   if (!model.engine_graph) return predict::inference_memory(graph, nullptr).peak;
-  RIDGE_ASSIGN(const model::Graph executed, ask_for_engine_graph(model, graph));
+  RIDGE_ASSIGN(const model::Graph executed, engine_graph_at(model, graph));
   return predict::inference_memory(graph, &executed).peak;
 }
 

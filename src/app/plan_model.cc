@@ -5,7 +5,6 @@
 #include "limits/limits_store.h"
 #include "model/inputs.h"
 #include "predict/device_limits.h"
-#include "predict/optimised_graph.h"
 
 namespace ridge::app {
 namespace {
@@ -19,6 +18,19 @@ void give_quick_estimate(const PlannedModel& model) {
   const Result<std::optional<predict::Estimate>> quick = estimate_of(model, model.graph);
   const bool known = quick && *quick;
   model.control.waiting(cost::bound(model.costs, model.limits).ms, known ? std::optional((*quick)->ms) : std::nullopt);
+}
+
+// Of questions that begin now: after a second the quick estimate is given.
+ChildLimits patient_limits(const PlannedModel& model) {
+  ChildLimits limits = engine_limits(model.device.machine->memory);
+  limits.interrupted = [&model, given = false, due = model.control.clock->now() + kPatience]() mutable {
+    if (!given && model.control.clock->now() >= due) {
+      given = true;
+      give_quick_estimate(model);
+    }
+    return false;
+  };
+  return limits;
 }
 
 }  // namespace
@@ -67,23 +79,26 @@ ChildLimits engine_limits(const machine::Memory& memory) {
   return limits;
 }
 
-Result<model::Graph> ask_for_engine_graph(const PlannedModel& model, const model::Graph& bound) {
+void ask_for_engine_graph(PlannedModel& model) {
   predict::GraphQuestion question;
   question.plan.model = model.plan.model;
   question.plan.engine = model.plan.engine;
   question.machine = model.device.machine->id;
   question.folder = predict::default_graph_folder();
   question.program = model.control.program;
-  question.limits = engine_limits(model.device.machine->memory);
-  bool given = false;
-  question.limits.interrupted = [&, due = model.control.clock->now() + kPatience] {
-    if (!given && model.control.clock->now() >= due) {
-      given = true;
-      give_quick_estimate(model);
-    }
-    return false;
-  };
-  return predict::optimised_graph(model.unbound, bound, question);
+  const ChildLimits limits = patient_limits(model);
+  Result<predict::EngineGraph> engine = predict::EngineGraph::ask(model.unbound, question, limits);
+  Result<model::Graph> graph = engine ? engine->at(model.graph, limits) : engine.error();
+  if (!graph) {
+    model.no_engine_graph = graph.error().message;
+    return;
+  }
+  model.engine = std::make_unique<predict::EngineGraph>(std::move(*engine));
+  model.engine_graph = std::move(*graph);
+}
+
+Result<model::Graph> engine_graph_at(const PlannedModel& model, const model::Graph& bound) {
+  return model.engine->at(bound, patient_limits(model));
 }
 
 predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs) {
@@ -102,7 +117,7 @@ Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model, boo
     const cost::Costs costs = cost::count(graph, model.request.precision);
     curve.push_back(predict::curve_point(forecast_of(model, batch, costs)));
     if (estimated) {
-      RIDGE_ASSIGN(const model::Graph executed, ask_for_engine_graph(model, graph));
+      RIDGE_ASSIGN(const model::Graph executed, engine_graph_at(model, graph));
       RIDGE_ASSIGN(const std::optional<predict::Estimate> estimate, estimate_of(model, executed));
       curve.back().estimate_ms = estimate->ms;
     }

@@ -2,6 +2,7 @@
 // order.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cost/costs.h"
 #include "model/graph.h"
 #include "plan/plan.h"
+#include "predict/optimised_graph.h"
 
 namespace ridge::app {
 
@@ -30,20 +32,26 @@ struct PlannedModel {
   cost::DeviceLimits limits = {};
   plan::Plan plan = {};  // on the CPU
   std::optional<predict::Efficiency> efficiency = {};
-  std::optional<model::Graph> engine_graph = {};  // the engine's graph; absent: not requested, or refused
+  std::vector<predict::Verification> ledger = {};  // of this machine, if calibrated
+  std::unique_ptr<predict::EngineGraph> engine =
+      {};                                         // the engine's graph for all sizes; null: not requested, or refused
+  std::optional<model::Graph> engine_graph = {};  // at the first batch; absent like it
   std::string no_engine_graph = {};               // reason of the refusal
 };
 
 // The model at another batch: an error where the file fixes the batch or a full shape was given; the second is absent then.
 Result<model::Graph> graph_at(const PlannedModel& model, int64_t batch);
 std::optional<model::Graph> graph_with_rows(const PlannedModel& model, int64_t rows);
-// The engine's graph in place of `bound`. Calls control.waiting if it takes longer than a second.
-Result<model::Graph> ask_for_engine_graph(const PlannedModel& model, const model::Graph& bound);
+// Fills in `engine` and `engine_graph`, or the reason of a refusal. Calls control.waiting if that takes longer than a second.
+void ask_for_engine_graph(PlannedModel& model);
+// The engine's graph in place of `bound`, which is at another batch.
+Result<model::Graph> engine_graph_at(const PlannedModel& model, const model::Graph& bound);
 // Memory for a process that opens a model: nine tenths of this machine's available memory.
 ChildLimits engine_limits(const machine::Memory& memory);
 
 // The calibration of this machine; calibrates first if requested.
 Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model);
+std::vector<predict::Verification> known_ledger(const predict::Efficiency& efficiency);
 bool can_be_estimated(const PlannedModel& model);
 // `graph`: the engine's; with the file's graph the estimate is rough. None where no estimate is possible.
 Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph);

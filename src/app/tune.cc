@@ -144,13 +144,13 @@ Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.device, request.fresh, control));
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
+  RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
+  RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
   cost::Costs costs = cost::count(graph);
-  TuneModel model = plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs));
+  TuneModel model = plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs));
   RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
   RIDGE_TRY(measure_untuned(model, control));
-  RIDGE_TRY(admit_variants(model, control));
+  RIDGE_TRY(admit_variants(model, std::move(whole), control));
   tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
   RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
   result.tuning.energy = energy.text;

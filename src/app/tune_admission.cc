@@ -73,7 +73,7 @@ Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunC
   precision::VariantOptions options = making(subject, control);
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::VariantSelection admission,
-               tune::admit({subject.plan, subject.signature, samples}, choices.requests, options));
+               tune::admit({subject.model, subject.plan, subject.signature, samples}, choices.requests, options));
   admission.rejections.insert(admission.rejections.begin(), choices.rejections.begin(), choices.rejections.end());
   return admission;
 }

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "machine/machine.h"
 #include "model/graph.h"
+#include "model/reader.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
 
@@ -19,6 +20,7 @@ namespace ridge::app {
 // From a request: FP32 model, its costs and plan at batch 1, inputs and outputs.
 struct AdmissionSubject {
   const TuneRequest& request;
+  model::WholeModel model;  // its values are freed with this
   const machine::Machine& machine;
   const tune::Target& target;
   const model::Graph& graph;

@@ -1,12 +1,13 @@
 #include "app/tune_model.h"
 
+#include <filesystem>
+
 #include "app/tune_admission.h"
-#include "base/digest.h"
 #include "engine/engines.h"
 #include "limits/limits_store.h"
 #include "machine/probe.h"
-#include "model/external_files.h"
 #include "model/inputs.h"
+#include "precision/model_writer.h"
 #include "predict/device_limits.h"
 #include "tune/repository.h"
 #include "tune/serving_config.h"
@@ -124,9 +125,9 @@ Status measure_untuned(TuneModel& model, const RunControl& control) {
   return {};
 }
 
-Status admit_variants(TuneModel& model, const RunControl& control) {
-  RIDGE_ASSIGN(model.admission, admit({model.request, model.machine, model.target, *model.graph, model.costs,
-                                       model.plan, model.signature},
+Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control) {
+  RIDGE_ASSIGN(model.admission, admit({model.request, std::move(whole), model.machine, model.target, *model.graph,
+                                       model.costs, model.plan, model.signature},
                                       control));
   model.implementations = price(model);
   model.benchmark->admit(0, implementations_of(model.admission));
@@ -176,9 +177,14 @@ Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuni
   tune::RepositoryEntry entry;
   entry.name = options.name;
   entry.model_file = options.model;
+  entry.external_files = model.unbound.external_files();
   const tune::SelectedVariant* admitted = tune::admitted_as(tuning.candidate, model.admission);
-  if (admitted != nullptr && !admitted->implementation.file.empty()) entry.model_file = admitted->implementation.file;
-  RIDGE_ASSIGN(entry.external_files, model::external_files(entry.model_file));
+  if (admitted != nullptr && !admitted->implementation.file.empty()) {
+    entry.model_file = admitted->implementation.file;
+    const std::string data = precision::data_file_of(entry.model_file);
+    entry.external_files.clear();
+    if (!data.empty()) entry.external_files.push_back(std::filesystem::path(data).filename().string());
+  }
   entry.config_pbtxt = tune::config_text(tune::serving_config(facts));
   entry.ovms_json = tune::ovms_text(facts);
   for (const tune::WarmupInput& input : facts.warmup) entry.warmup_files.emplace_back(input.file, input.bytes);

@@ -56,8 +56,8 @@ TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machi
 // `energy` may be null. Also reopens models that were closed to free memory.
 Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control);
 Status measure_untuned(TuneModel& model, const RunControl& control);
-// The engines and precisions to search, each with its work and traffic.
-Status admit_variants(TuneModel& model, const RunControl& control);
+// The engines and precisions to search, each with its work and traffic. Frees the values of `whole`: the search needs none.
+Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control);
 
 Result<tune::StoreKey> store_key(const TuneModel& model);
 tune::SpaceOptions space_options(const TuneModel& model);

@@ -1,6 +1,9 @@
 // Tuning from a file to a repository on the scripted engine and a fake clock.
 #include "app/tune.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +20,38 @@ tune::TuningRecord recorded(const TuneResult& result) {
   Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
   EXPECT_TRUE(read) << read.error().message;
   return read ? *read : tune::TuningRecord{};
+}
+
+// Counts how often a file is opened by anyone; the fake engine opens no model.
+class OpenCount {
+ public:
+  // With IN_CLOSE, because the kernel merges equal events that follow one another.
+  explicit OpenCount(const std::string& path) : queue_(inotify_init1(IN_NONBLOCK)) {
+    EXPECT_GE(inotify_add_watch(queue_, path.c_str(), IN_OPEN | IN_CLOSE), 0);
+  }
+  OpenCount(const OpenCount&) = delete;
+  OpenCount& operator=(const OpenCount&) = delete;
+  ~OpenCount() { close(queue_); }
+
+  int take() const {
+    int count = 0;
+    inotify_event event{};  // of a watched file: without a name
+    while (read(queue_, &event, sizeof event) == sizeof event) count += (event.mask & IN_OPEN) != 0;
+    return count;
+  }
+
+ private:
+  int queue_;
+};
+
+TEST_F(TuneTest, ReadsTheModelFileOnce) {
+  TuneRequest request = request_for("copy");
+  const OpenCount opened(request.model);
+  ASSERT_TRUE(tune(request, control_));
+  EXPECT_EQ(opened.take(), 2) << "read, and copied into the repository";
+  request.repository.clear();
+  ASSERT_TRUE(tune(request, control_));
+  EXPECT_EQ(opened.take(), 1);
 }
 
 TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {

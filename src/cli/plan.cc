@@ -57,7 +57,7 @@ app::PlanControl control_of(const PlanOptions& options) {
 Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
   if (options.html.empty()) return {};
   Json json = to_json(plan);
-  if (plan.efficiency) json["ledger"] = app::ledger_json(*plan.efficiency);
+  if (plan.efficiency) json["ledger"] = app::ledger_json(plan);
   return write_page("plan", options.html, report::PageKind::kPlan, json, options.language);
 }
 

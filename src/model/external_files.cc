@@ -4,8 +4,6 @@
 
 #include <set>
 
-#include "model/model_file.h"
-
 namespace ridge::model {
 namespace {
 
@@ -43,12 +41,6 @@ std::vector<std::string> external_files(const onnx::ModelProto& model) {
   for (const onnx::FunctionProto& function : model.functions())
     for (const onnx::NodeProto& node : function.node()) collect(node, files);
   return {files.begin(), files.end()};
-}
-
-Result<std::vector<std::string>> external_files(const std::string& path) {
-  onnx::ModelProto model;
-  RIDGE_TRY(load(path, model));
-  return external_files(model);
 }
 
 }  // namespace ridge::model

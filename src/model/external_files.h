@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-
 namespace onnx {
 class ModelProto;
 }
@@ -14,8 +12,6 @@ namespace ridge::model {
 
 // Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not
 // check that they exist: read() does.
-Result<std::vector<std::string>> external_files(const std::string& path);
-// The same for a loaded model.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
 }  // namespace ridge::model

@@ -136,13 +136,19 @@ std::map<std::string, SmallTensor> stored_values(const onnx::GraphProto& graph) 
 
 }  // namespace
 
-Result<Graph> read_optimised(const std::string& path) {
-  return guarded("read optimised model " + path, [&]() -> Result<Graph> {
-    onnx::ModelProto model;
-    RIDGE_TRY(load(path, model));
-    normalise(model);
-    return graph_from_onnx(model, {{&model.graph(), stored_values(model.graph())}});
+Result<OptimisedModel> OptimisedModel::read(const std::string& path) {
+  return guarded("read optimised model " + path, [&]() -> Result<OptimisedModel> {
+    auto proto = std::make_shared<onnx::ModelProto>();
+    RIDGE_TRY(load(path, *proto));
+    normalise(*proto);
+    Graph graph = graph_from_onnx(*proto, {{&proto->graph(), stored_values(proto->graph())}});
+    return OptimisedModel(std::move(proto), std::move(graph));
   });
+}
+
+Result<Graph> read_optimised(const std::string& path) {
+  RIDGE_ASSIGN(const OptimisedModel model, OptimisedModel::read(path));
+  return model.graph();
 }
 
 void complete_shapes(Graph& graph, const Graph& from) {
@@ -165,10 +171,9 @@ bool has_all_shapes(const Graph& graph) {
   });
 }
 
-Status write_shape_question(const std::string& path, const Graph& bound, const std::string& question) {
-  return guarded("ask for the shapes of " + path, [&]() -> Status {
-    onnx::ModelProto model;
-    RIDGE_TRY(load(path, model));
+Status OptimisedModel::write_shape_question(const Graph& bound, const std::string& question) const {
+  return guarded("ask for the shapes of an optimised model", [&]() -> Status {
+    onnx::ModelProto model = *proto_;
     Known known;
     add_known(bound, known);
     onnx::GraphProto& graph = *model.mutable_graph();

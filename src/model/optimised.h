@@ -3,14 +3,40 @@
 // infers them for a second file.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "model/graph.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace ridge::model {
 
-// Without checker or inference; shapes only where the file has them.
+// Read once. Immutable; copies share the data.
+class OptimisedModel {
+ public:
+  // Without checker or inference.
+  static Result<OptimisedModel> read(const std::string& path);
+  const Graph& graph() const { return graph_; }  // shapes only where the file has them
+
+  // Writes it as a model whose shapes an engine infers when it opens it without optimising: sizes of inputs, and of all tensors
+  // that it shares with `bound`, filled in; weights stored in other files become inputs, since only their shapes matter; and all
+  // other tensors are listed, so that the engine's own copy of the file lists them with their shapes.
+  Status write_shape_question(const Graph& bound, const std::string& question) const;
+
+ private:
+  OptimisedModel(std::shared_ptr<const onnx::ModelProto> proto, Graph graph)
+      : proto_(std::move(proto)), graph_(std::move(graph)) {}
+
+  std::shared_ptr<const onnx::ModelProto> proto_;
+  Graph graph_;
+};
+
+// For a graph whose shapes are not asked.
 Result<Graph> read_optimised(const std::string& path);
 
 // Gives tensors of `graph` that lack them the type, shape and constant values of the tensor of that name in `from`; bodies of loops
@@ -19,10 +45,5 @@ void complete_shapes(Graph& graph, const Graph& from);
 
 // Whether every result of a node, in bodies too, has all its sizes.
 bool has_all_shapes(const Graph& graph);
-
-// Writes the optimised model at `path` as one whose shapes an engine infers when it opens it without optimising: sizes of inputs, and of
-// all tensors that it shares with `bound`, filled in; weights stored in other files become inputs, since only their shapes
-// matter; and all other tensors are listed, so that the engine's own copy of the file lists them with their shapes.
-Status write_shape_question(const std::string& path, const Graph& bound, const std::string& question);
 
 }  // namespace ridge::model

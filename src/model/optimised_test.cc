@@ -83,7 +83,7 @@ TEST_F(OptimisedTest, AsksForShapesWithoutWeights) {
   ASSERT_TRUE(write_file_atomically(path, model.SerializeAsString()));
   Graph bound;
   bound.tensors = {{"x", DataType::kFp32, Shape{3, 4}, TensorRole::kInput, {}}};
-  ASSERT_TRUE(write_shape_question(path, bound, question));
+  ASSERT_TRUE(OptimisedModel::read(path)->write_shape_question(bound, question));
   ASSERT_TRUE(load(question, model));
   const onnx::GraphProto& graph = model.graph();
   ASSERT_EQ(graph.initializer_size(), 1);

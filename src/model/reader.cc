@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "model/binding.h"
 #include "model/external_files.h"
 #include "model/graph_from_onnx.h"
@@ -29,6 +30,8 @@ std::map<std::string, std::vector<std::string>> open_dimensions(const onnx::Grap
   return open;
 }
 
+std::filesystem::path folder_of(const std::string& path) { return std::filesystem::path(path).parent_path(); }
+
 // The part of reading that needs no binding, from ONNX's structure on.
 Status make_sound(onnx::ModelProto& model, const std::string& folder) {
   normalise(model);
@@ -46,21 +49,44 @@ struct UnboundModel::ParsedModel {
   std::string doing;       // opens every message
   onnx::ModelProto model;  // sound, without large values
   std::map<std::string, std::vector<std::string>> open;
-  Digest digest;                            // of the bytes that were read
-  std::vector<std::string> external_files;  // paths
+  Digest digest;  // of the bytes that were read
+  std::vector<std::string> external_files;
+  std::vector<std::string> unread;  // paths of those that `digest` lacks
+
+  Status finish(const std::string& folder) {
+    RIDGE_TRY(make_sound(model, folder));
+    open = open_dimensions(model.graph());
+    return {};
+  }
 };
 
 Result<UnboundModel> UnboundModel::read(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
     RIDGE_TRY(load(path, parsed->model, parsed->digest));
-    for (const std::string& file : external_files(parsed->model))
-      parsed->external_files.push_back((folder / file).string());
-    RIDGE_TRY(make_sound(parsed->model, folder.string()));
-    parsed->open = open_dimensions(parsed->model.graph());
+    parsed->external_files = model::external_files(parsed->model);
+    for (const std::string& file : parsed->external_files) parsed->unread.push_back((folder_of(path) / file).string());
+    RIDGE_TRY(parsed->finish(folder_of(path).string()));
     return UnboundModel(parsed);
+  });
+}
+
+Result<WholeModel> UnboundModel::read_whole(const std::string& path) {
+  auto parsed = std::make_shared<ParsedModel>();
+  parsed->doing = "read model " + path;
+  return guarded(parsed->doing, [&]() -> Result<WholeModel> {
+    RIDGE_TRY(load(path, parsed->model, parsed->digest));
+    parsed->external_files = model::external_files(parsed->model);
+    auto proto = std::make_shared<const onnx::ModelProto>(parsed->model);
+    RIDGE_TRY(parsed->finish(folder_of(path).string()));  // also checks that the external data lies beside the model
+    auto data = std::make_shared<ExternalData>();
+    for (const std::string& file : parsed->external_files) {
+      RIDGE_ASSIGN((*data)[file], read_file((folder_of(path) / file).string()));
+      parsed->digest.add((*data)[file]);
+      parsed->digest.end_content();
+    }
+    return WholeModel{path, UnboundModel(parsed), std::move(proto), std::move(data)};
   });
 }
 
@@ -71,8 +97,7 @@ Result<UnboundModel> UnboundModel::read_bytes(std::string_view bytes, const std:
     RIDGE_TRY(parse(bytes, parsed->model));
     parsed->digest.add(bytes);
     parsed->digest.end_content();
-    RIDGE_TRY(make_sound(parsed->model, folder));
-    parsed->open = open_dimensions(parsed->model.graph());
+    RIDGE_TRY(parsed->finish(folder));
     return UnboundModel(parsed);
   });
 }
@@ -91,9 +116,11 @@ Result<Graph> UnboundModel::bind(const Binding& binding) const {
 
 Result<std::string> UnboundModel::digest() const {
   Digest digest = parsed_->digest;
-  if (Status added = add_files(parsed_->external_files, digest); !added) return wrap(added.error(), parsed_->doing);
+  if (Status added = add_files(parsed_->unread, digest); !added) return wrap(added.error(), parsed_->doing);
   return digest.text();
 }
+
+const std::vector<std::string>& UnboundModel::external_files() const { return parsed_->external_files; }
 
 Result<Graph> read(const std::string& path, const Binding& binding) {
   RIDGE_ASSIGN(const UnboundModel model, UnboundModel::read(path));

@@ -11,6 +11,10 @@
 
 #include "model/graph.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace ridge::model {
 
 // Values for dynamic dimensions.
@@ -28,6 +32,8 @@ struct Binding {
 // "input=1x3x224x224" or "sequence=128" (no 'x', not an input's rank) → into `binding`.
 Status parse_shape_option(const std::string& text, Binding& binding);
 
+struct WholeModel;
+
 // A model read once, with its dynamic dimensions; bind() binds them as often as wanted without reading the file again. Immutable;
 // copies share the data.
 class UnboundModel {
@@ -35,18 +41,33 @@ class UnboundModel {
   // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
   // newer than known. Domains without schemas are allowed: their shapes stay unknown.
   static Result<UnboundModel> read(const std::string& path);
+  // With all values, external data too. Takes memory of their size.
+  static Result<WholeModel> read_whole(const std::string& path);
   // The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
   static Result<UnboundModel> read_bytes(std::string_view bytes, const std::string& folder);
 
   // Errors: names in `binding` that the model does not have, a binding that contradicts the file or itself.
   Result<Graph> bind(const Binding& binding = {}) const;
-  // Digest of the file's bytes and of its external data (base/digest.h). Reads external data.
+  // Digest of the file's bytes and of its external data (base/digest.h). Reads external data, unless read_whole() did.
   Result<std::string> digest() const;
+  // The files with its external data (external_files.h).
+  const std::vector<std::string>& external_files() const;
 
  private:
   struct ParsedModel;
   explicit UnboundModel(std::shared_ptr<const ParsedModel> parsed) : parsed_(std::move(parsed)) {}
   std::shared_ptr<const ParsedModel> parsed_;
+};
+
+// Contents of the files with external data, by their location as the model gives it.
+using ExternalData = std::map<std::string, std::string>;
+
+// A model with its values, for passes that write it in other forms: they need none of its files. Immutable; copies share the data.
+struct WholeModel {
+  std::string path;
+  UnboundModel unbound;
+  std::shared_ptr<const onnx::ModelProto> proto;  // as the file has it
+  std::shared_ptr<const ExternalData> external_data;
 };
 
 // Both steps, for a graph that is bound only once.

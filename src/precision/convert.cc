@@ -286,21 +286,21 @@ Result<PassReport> store_weights(PassModel& model, Precision precision) {
 }
 
 // Many operators support BF16 only in later opsets, so the model is raised to one of them where possible.
-Result<PassModel> opened(const std::string& file, Precision precision, std::vector<std::string>& notes) {
-  if (precision == Precision::kFp16) return PassModel::open(file);
-  Result<PassModel> raised = PassModel::open(file, kBf16Opset);
+Result<PassModel> opened(const model::WholeModel& whole, Precision precision, std::vector<std::string>& notes) {
+  if (precision == Precision::kFp16) return PassModel::open(whole);
+  Result<PassModel> raised = PassModel::open(whole, kBf16Opset);
   if (raised || raised.error().code != Code::kUnsupported) return raised;
   notes.push_back(raised.error().message);
-  return PassModel::open(file);
+  return PassModel::open(whole);
 }
 
-Result<PassReport> convert_model(const std::string& model_file, Precision precision, const ConvertOptions& options,
+Result<PassReport> convert_model(const model::WholeModel& whole, Precision precision, const ConvertOptions& options,
                                  const std::string& out_file) {
   if (precision != Precision::kFp16 && precision != Precision::kBf16)
     return Error{Code::kInvalid, "fp16 and bf16 are known, not " + std::string(precision_name(precision))};
   std::vector<std::string> notes;
-  RIDGE_ASSIGN(PassModel model, options.weights_only ? PassModel::open(model_file, kBf16CastOpset)
-                                                     : opened(model_file, precision, notes));
+  RIDGE_ASSIGN(PassModel model,
+               options.weights_only ? PassModel::open(whole, kBf16CastOpset) : opened(whole, precision, notes));
   RIDGE_ASSIGN([[maybe_unused]] const int folded, fold_batch_norms(model));
   RIDGE_ASSIGN(PassReport report,
                options.weights_only ? store_weights(model, precision) : Conversion(model, precision, options).run());
@@ -335,9 +335,9 @@ const std::set<std::string>& default_keep_operators() {
   return operators;
 }
 
-Result<PassReport> convert(const std::string& model_file, Precision precision, const ConvertOptions& options,
+Result<PassReport> convert(const model::WholeModel& whole, Precision precision, const ConvertOptions& options,
                            const std::string& out_file) {
-  return guarded_pass("convert " + model_file, [&] { return convert_model(model_file, precision, options, out_file); });
+  return guarded_pass("convert " + whole.path, [&] { return convert_model(whole, precision, options, out_file); });
 }
 
 }  // namespace ridge::precision

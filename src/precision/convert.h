@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "model/reader.h"
 #include "precision/pass_report.h"
 
 namespace ridge::precision {
@@ -30,7 +31,7 @@ struct ConvertOptions {
 const std::set<std::string>& default_keep_operators();
 
 // `precision`: kFp16 or kBf16; others are an error.
-Result<PassReport> convert(const std::string& model_file, Precision precision, const ConvertOptions& options,
+Result<PassReport> convert(const model::WholeModel& whole, Precision precision, const ConvertOptions& options,
                            const std::string& out_file);
 
 }  // namespace ridge::precision

@@ -21,7 +21,7 @@ const char* const kTwoProducts = R"((float[N, 2] x) => (float[N, 2] y)
 
 TEST(Convert, CastsOnlyAtTheBorders) {
   PassFiles files(kTwoProducts);
-  Result<PassReport> report = convert(files.in(), Precision::kFp16, {}, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kFp16, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 3);
   EXPECT_EQ(files.count("Cast"), 2);
@@ -35,7 +35,7 @@ TEST(Convert, InputsAndOutputsMayChangeToo) {
   PassFiles files(kTwoProducts);
   ConvertOptions options;
   options.keep_io_types = false;
-  ASSERT_TRUE(convert(files.in(), Precision::kBf16, options, files.out()).ok());
+  ASSERT_TRUE(convert(whole(files.in()), Precision::kBf16, options, files.out()).ok());
   EXPECT_EQ(files.count("Cast"), 0);
   EXPECT_EQ(files.result().input(0).type().tensor_type().elem_type(), Proto::BFLOAT16);
   EXPECT_EQ(files.result().output(0).type().tensor_type().elem_type(), Proto::BFLOAT16);
@@ -45,7 +45,7 @@ TEST(Convert, KeptNodesGetAndGiveFp32) {
   PassFiles files(kTwoProducts);
   ConvertOptions options;
   options.keep_nodes = {"Relu_1"};
-  Result<PassReport> report = convert(files.in(), Precision::kFp16, options, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kFp16, options, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->kept_nodes, 1);
   EXPECT_EQ(files.count("Cast"), 4);
@@ -59,17 +59,17 @@ TEST(Convert, WeightsThatDoNotFitKeepTheirNode) {
     { a = Mul (x, w)
       b = Add (a, e)
       y = Relu (b) })");
-  Result<PassReport> report = convert(files.in(), Precision::kFp16, {}, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kFp16, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_THAT(report->notes, ElementsAre(HasSubstr("Mul_0 stays in FP32: 'w' has values up to 100000"),
                                          HasSubstr("Add_1 stays in FP32: 2 of the 2 values of 'e' would become 0")));
   PassFiles wide("(float[N, 2] x) => (float[N, 2] y) <float[2] w = {1, 100000}> { y = Mul (x, w) }");
-  EXPECT_TRUE(convert(wide.in(), Precision::kBf16, {}, wide.out()).ok());
+  EXPECT_TRUE(convert(whole(wide.in()), Precision::kBf16, {}, wide.out()).ok());
 }
 
 TEST(Convert, MasksStayFiniteSoThatZeroTimesThemIsZero) {
   PassFiles files("(float[N, 2] x) => (float[N, 2] y) <float m = {-3.4028235e38}> { y = Mul (x, m) }");
-  Result<PassReport> report = convert(files.in(), Precision::kFp16, {}, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kFp16, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_THAT(report->notes.at(0), HasSubstr("'m' has values that stand for infinity"));
   EXPECT_EQ(files.constant("m_fp16").raw_data(), std::string("\xFF\xFB", 2));  // -65504
@@ -82,7 +82,7 @@ TEST(Convert, OperatorsWithoutA16BitFormStay) {
       s = Shape (a)
       f = Cast <to = 1> (c)
       y = Add (a, f) })");
-  Result<PassReport> report = convert(files.in(), Precision::kFp16, {}, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kFp16, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 2);
   EXPECT_EQ(files.producer("c").input(0), "a");
@@ -92,7 +92,7 @@ TEST(Convert, OperatorsWithoutA16BitFormStay) {
 
 TEST(Convert, Bf16BringsConvolutionsToAnOpsetThatHasIt) {
   PassFiles files("(float[1, 1, 4] x) => (float[1, 1, 4] y) <float[1, 1, 1] w = {2}> { y = Conv (x, w) }", 17);
-  Result<PassReport> report = convert(files.in(), Precision::kBf16, {}, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kBf16, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 1);
   EXPECT_EQ(files.result_model().opset_import(0).version(), 22);
@@ -105,7 +105,7 @@ TEST(Convert, WeightsAloneAreStoredInHalfAndGivenBack) {
                   "}, float[2] small = {1, 2}> { y = MatMul (x, w) }");
   ConvertOptions options;
   options.weights_only = true;
-  Result<PassReport> report = convert(files.in(), Precision::kBf16, options, files.out());
+  Result<PassReport> report = convert(whole(files.in()), Precision::kBf16, options, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 0);
   EXPECT_EQ(files.constant("w_bf16").data_type(), Proto::BFLOAT16);
@@ -115,9 +115,9 @@ TEST(Convert, WeightsAloneAreStoredInHalfAndGivenBack) {
 
 TEST(Convert, OtherPrecisionsAndModelsWithoutFloatsAreRefused) {
   PassFiles files(kTwoProducts);
-  EXPECT_THAT(convert(files.in(), Precision::kInt8, {}, files.out()).error().message, HasSubstr("not int8"));
+  EXPECT_THAT(convert(whole(files.in()), Precision::kInt8, {}, files.out()).error().message, HasSubstr("not int8"));
   PassFiles integers("(int64[2] x) => (int64[2] y) { y = Neg (x) }");
-  EXPECT_THAT(convert(integers.in(), Precision::kFp16, {}, integers.out()).error().message,
+  EXPECT_THAT(convert(whole(integers.in()), Precision::kFp16, {}, integers.out()).error().message,
               HasSubstr("no node can compute in fp16"));
 }
 

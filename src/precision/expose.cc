@@ -31,8 +31,8 @@ Status check_exists(const PassModel& model, const std::string& tensor) {
   return {};
 }
 
-Status exposed(const std::string& model_file, const std::vector<std::string>& tensors, const std::string& out_file) {
-  RIDGE_ASSIGN(PassModel model, PassModel::open(model_file));
+Status exposed(const model::WholeModel& whole, const std::vector<std::string>& tensors, const std::string& out_file) {
+  RIDGE_ASSIGN(PassModel model, PassModel::open(whole));
   std::set<std::string> outputs;
   for (const auto& output : model.graph().output()) outputs.insert(output.name());
   for (const std::string& tensor : tensors) {
@@ -45,9 +45,9 @@ Status exposed(const std::string& model_file, const std::vector<std::string>& te
 
 }  // namespace
 
-Status expose_tensors(const std::string& model_file, const std::vector<std::string>& tensors,
+Status expose_tensors(const model::WholeModel& whole, const std::vector<std::string>& tensors,
                       const std::string& out_file) {
-  return guarded_pass("expose tensors of " + model_file, [&] { return exposed(model_file, tensors, out_file); });
+  return guarded_pass("expose tensors of " + whole.path, [&] { return exposed(whole, tensors, out_file); });
 }
 
 }  // namespace ridge::precision

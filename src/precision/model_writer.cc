@@ -85,14 +85,15 @@ void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t of
 }
 
 // Values outside raw_data (typed fields) are few in large models, and stay in the file.
-Status move_out(onnx::TensorProto& tensor, const std::string& folder, const std::string& location,
+Status move_out(onnx::TensorProto& tensor, const model::ExternalData& known, const std::string& location,
                 model::ReplacementFile& data) {
   const int64_t bytes = stored_bytes(tensor);
   if (!is_external(tensor) && (bytes < kLeastExternal || tensor.raw_data().empty())) return {};
   RIDGE_TRY(append_padding(data));
   const int64_t offset = data.size();
   if (is_external(tensor)) {
-    RIDGE_TRY(read_external(tensor, folder, [&](std::string_view piece) { return data.append(piece); }));
+    RIDGE_ASSIGN(const std::string_view values, external_values(tensor, known));
+    RIDGE_TRY(data.append(values));
   } else {
     RIDGE_TRY(data.append(tensor.raw_data()));
     tensor.clear_raw_data();
@@ -101,12 +102,14 @@ Status move_out(onnx::TensorProto& tensor, const std::string& folder, const std:
   return {};
 }
 
-Result<int64_t> write_with_data(onnx::ModelProto& model, const std::string& folder, const std::string& path) {
-  const std::string data_path = path + ".data";
+std::string data_file(const std::string& path) { return path + ".data"; }
+
+Result<int64_t> write_with_data(onnx::ModelProto& model, const model::ExternalData& known, const std::string& path) {
+  const std::string data_path = data_file(path);
   RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
   RIDGE_ASSIGN(model::ReplacementFile data, model::ReplacementFile::open(data_path));
   for (onnx::TensorProto* tensor : tensors_of(model))
-    RIDGE_TRY(move_out(*tensor, folder, std::filesystem::path(data_path).filename().string(), data));
+    RIDGE_TRY(move_out(*tensor, known, std::filesystem::path(data_path).filename().string(), data));
   RIDGE_ASSIGN(const int64_t bytes, write_structure(model, file));
   const int64_t data_bytes = data.size();
   RIDGE_TRY(data.commit());
@@ -114,22 +117,34 @@ Result<int64_t> write_with_data(onnx::ModelProto& model, const std::string& fold
   return bytes + data_bytes;
 }
 
-Result<int64_t> write_embedded(onnx::ModelProto& model, const std::string& folder, const std::string& path) {
-  for (onnx::TensorProto* tensor : tensors_of(model))
-    if (is_external(*tensor)) RIDGE_TRY(embed(*tensor, folder));
+Result<int64_t> write_embedded(onnx::ModelProto& model, const model::ExternalData& known, const std::string& path) {
+  for (onnx::TensorProto* tensor : tensors_of(model)) {
+    if (!is_external(*tensor)) continue;
+    RIDGE_ASSIGN(const std::string_view values, external_values(*tensor, known));
+    tensor->clear_external_data();
+    tensor->clear_data_location();
+    tensor->set_raw_data(std::string(values));
+  }
   RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
   RIDGE_ASSIGN(const int64_t bytes, write_structure(model, file));
   RIDGE_TRY(file.commit());
+  std::error_code ignored;
+  std::filesystem::remove(data_file(path), ignored);  // of a larger model at this path
   return bytes;
 }
 
 }  // namespace
 
-Result<int64_t> write_model(onnx::ModelProto& model, const std::string& folder, const std::string& path,
+std::string data_file_of(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(data_file(path), ignored) ? data_file(path) : "";
+}
+
+Result<int64_t> write_model(onnx::ModelProto& model, const model::ExternalData& data, const std::string& path,
                             int64_t most_embedded) {
   int64_t bytes = 0;
   for (const onnx::TensorProto* tensor : tensors_of(model)) bytes += stored_bytes(*tensor);
-  return bytes > most_embedded ? write_with_data(model, folder, path) : write_embedded(model, folder, path);
+  return bytes > most_embedded ? write_with_data(model, data, path) : write_embedded(model, data, path);
 }
 
 Status check_model(onnx::ModelProto& model) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "model/reader.h"
 
 namespace onnx {
 class ModelProto;
@@ -16,10 +17,12 @@ namespace ridge::precision {
 inline constexpr int64_t kLargestEmbedded = 2'000'000'000;
 
 // Weights stay in the file up to `most_embedded` bytes in all; beyond that those of 1 KiB and more go to `path` + ".data".
-// `folder`: location of the model's current external data; may be the target's own, and the target's own data file. Replaces
-// the files only when all is written. Returns the bytes of both. Moves from the model's tensors.
-Result<int64_t> write_model(onnx::ModelProto& model, const std::string& folder, const std::string& path,
+// `data`: the model's external data so far. Replaces the files only when all is written. Returns the bytes of both. Moves from
+// the model's tensors.
+Result<int64_t> write_model(onnx::ModelProto& model, const model::ExternalData& data, const std::string& path,
                             int64_t most_embedded = kLargestEmbedded);
+// Beside a model that was written so: the file of its large weights. Empty: it has none.
+std::string data_file_of(const std::string& path);
 
 // ONNX's checker on a model with its values in any location. Error: its finding.
 Status check_model(onnx::ModelProto& model);

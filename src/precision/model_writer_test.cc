@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "model/model_file.h"
+#include "precision/convert.h"
 #include "precision/quantise.h"
 #include "precision/test_pass.h"
 
@@ -24,7 +25,7 @@ PassFiles& large(PassFiles& files) {
   weight.set_raw_data(values.data(), values.size() * sizeof(float));
   weight.set_dims(0, 32);
   weight.set_dims(1, 32);
-  EXPECT_TRUE(write_model(model, "", files.in()).ok());
+  EXPECT_TRUE(write_model(model, {}, files.in()).ok());
   return files;
 }
 const char* const kBody =
@@ -35,7 +36,7 @@ TEST(ModelWriter, LargeWeightsGoBesideTheModel) {
   PassFiles files(kBody);
   onnx::ModelProto model;
   ASSERT_TRUE(model::load(large(files).in(), model).ok());
-  Result<int64_t> bytes = write_model(model, files.folder(), files.out(), 100);
+  Result<int64_t> bytes = write_model(model, {}, files.out(), 100);
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   EXPECT_EQ(std::filesystem::file_size(files.out() + ".data"), 4096U);
   EXPECT_EQ(*bytes, static_cast<int64_t>(std::filesystem::file_size(files.out())) + 4096);
@@ -47,38 +48,59 @@ TEST(ModelWriter, DataBesideAModelIsReadByPassesAndEmbeddedWhereItFits) {
   PassFiles files(kBody);
   onnx::ModelProto model;
   ASSERT_TRUE(model::load(large(files).in(), model).ok());
-  ASSERT_TRUE(write_model(model, "", files.in(), 100).ok());
-  Result<PassReport> report = quantise_dynamic(files.in(), {}, files.out());
+  ASSERT_TRUE(write_model(model, {}, files.in(), 100).ok());
+  Result<PassReport> report = quantise_dynamic(whole(files.in()), {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(integers_of(files.constant("w_quantized"))[0], 127);
   EXPECT_EQ(integers_of(files.constant("w_quantized"))[1024 - 1], 127);
   EXPECT_FALSE(std::filesystem::exists(files.out() + ".data"));
 }
 
-// Reading and replacing the same pair of files.
 TEST(ModelWriter, ModelMayReplaceItself) {
   PassFiles files(kBody);
   onnx::ModelProto model;
   ASSERT_TRUE(model::load(large(files).in(), model).ok());
-  ASSERT_TRUE(write_model(model, "", files.out(), 100).ok());
-  onnx::ModelProto again;
-  ASSERT_TRUE(model::load(files.out(), again).ok());
-  ASSERT_TRUE(write_model(again, files.folder(), files.out(), 100).ok());
-  ASSERT_TRUE(model::load(files.out(), again).ok());
-  ASSERT_TRUE(write_model(again, files.folder(), files.out()).ok());
+  ASSERT_TRUE(write_model(model, {}, files.out(), 100).ok());
+  for (const int64_t most_embedded : {int64_t{100}, kLargestEmbedded}) {
+    const model::WholeModel before = whole(files.out());
+    onnx::ModelProto again = *before.proto;
+    ASSERT_TRUE(write_model(again, *before.external_data, files.out(), most_embedded).ok());
+    EXPECT_EQ(data_file_of(files.out()), most_embedded == 100 ? files.out() + ".data" : "");
+  }
   EXPECT_EQ(floats_of(files.constant("w"))[0], 5);
 }
 
 TEST(Passes, BrokenModelsAreErrors) {
   PassFiles files(kBody);
-  const std::string whole = read_file(large(files).in()).value();
-  for (size_t size = 0; size < whole.size(); size += whole.size() / 19) {
-    ASSERT_TRUE(write_file_atomically(files.in(), whole.substr(0, size)).ok());
-    EXPECT_FALSE(quantise_dynamic(files.in(), {}, files.out()).ok()) << size;
-    EXPECT_FALSE(expose_tensors(files.in(), {"a"}, files.out()).ok()) << size;
+  const std::string bytes = read_file(large(files).in()).value();
+  for (size_t size = 0; size < bytes.size(); size += bytes.size() / 19) {
+    ASSERT_TRUE(write_file_atomically(files.in(), bytes.substr(0, size)).ok());
+    EXPECT_FALSE(model::UnboundModel::read_whole(files.in()).ok()) << size;
   }
-  EXPECT_FALSE(quantise_dynamic(files.folder() + "/none.onnx", {}, files.out()).ok());
-  EXPECT_FALSE(std::filesystem::exists(files.out()));
+  EXPECT_FALSE(model::UnboundModel::read_whole(files.folder() + "/none.onnx").ok());
+}
+
+// A read model is all that a pass needs: its files may be gone.
+TEST(Passes, ReadNoFileOfTheModel) {
+  PassFiles files(kBody);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model::load(large(files).in(), model).ok());
+  ASSERT_TRUE(write_model(model, {}, files.in(), 100).ok());
+  const std::string digest = model::UnboundModel::read(files.in())->digest().value();
+  const model::WholeModel read = whole(files.in());
+  ASSERT_EQ(read.unbound.external_files(), std::vector<std::string>{"in.onnx.data"});
+  std::filesystem::remove(files.in());
+  std::filesystem::remove(files.in() + ".data");
+  EXPECT_EQ(read.unbound.digest().value(), digest);
+  const TensorRanges ranges = {{"x", {-1, 1}}, {"a", {-1, 1}}, {"y", {-1, 1}}};
+  EXPECT_TRUE(convert(read, Precision::kFp16, {}, files.out()).ok());
+  EXPECT_TRUE(quantise_dynamic(read, {}, files.out()).ok());
+  EXPECT_TRUE(quantise_weights(read, 4, 16, {}, files.out()).ok());
+  EXPECT_TRUE(expose_tensors(read, {"a"}, files.out()).ok());
+  EXPECT_EQ(quantisable_nodes(read).value().size(), 1U);
+  EXPECT_TRUE(calibration_tensors(read, {}).ok());
+  const Result<PassReport> report = quantise_static(read, ranges, {}, files.out());
+  EXPECT_TRUE(report.ok()) << report.error().message;
 }
 
 }  // namespace

@@ -7,10 +7,8 @@
 #include <filesystem>
 
 #include "model/graph.h"
-#include "model/model_file.h"
 #include "model/node_order.h"
 #include "model/onnx_types.h"
-#include "model/reader.h"
 #include "model/structure.h"
 #include "precision/model_writer.h"
 #include "precision/opset.h"
@@ -77,18 +75,19 @@ PassModel::PassModel() : proto_(std::make_unique<onnx::ModelProto>()) {}
 PassModel::PassModel(PassModel&& other) noexcept = default;
 PassModel::~PassModel() = default;
 
-Result<PassModel> PassModel::open(const std::string& file, int64_t least_opset) {
-  RIDGE_ASSIGN(model::Graph described, model::read(file));  // every check, and all shapes that can be inferred
+Result<PassModel> PassModel::open(const model::WholeModel& whole, int64_t least_opset) {
+  RIDGE_ASSIGN(model::Graph described, whole.unbound.bind());  // all shapes that can be inferred
   PassModel model;
-  model.folder_ = std::filesystem::path(file).parent_path().string();
-  RIDGE_TRY(model::load(file, *model.proto_));
+  *model.proto_ = *whole.proto;
+  model.external_data_ = whole.external_data;
   model::normalise(*model.proto_);
   RIDGE_TRY(model::order_nodes(*model.proto_));
   RIDGE_TRY(model::inline_functions(*model.proto_));
   model.name_nodes(described);
   if (model.opset() < least_opset) {
     RIDGE_TRY(raise_opset(*model.proto_, least_opset));
-    RIDGE_ASSIGN(described, model::read_bytes(model.proto_->SerializeAsString(), model.folder_));
+    const std::string folder = std::filesystem::path(whole.path).parent_path().string();
+    RIDGE_ASSIGN(described, model::read_bytes(model.proto_->SerializeAsString(), folder));
     RIDGE_TRY(model::order_nodes(*model.proto_));
     model.name_nodes(described);
   }
@@ -98,7 +97,7 @@ Result<PassModel> PassModel::open(const std::string& file, int64_t least_opset) 
   return model;
 }
 
-// model::read() has the same nodes in the same order.
+// UnboundModel has the same nodes in the same order.
 void PassModel::name_nodes(const model::Graph& described) {
   assert(static_cast<int>(described.nodes.size()) == graph().node_size());
   for (size_t i = 0; i < described.nodes.size(); ++i) node(static_cast<int>(i)).set_name(described.nodes[i].name);
@@ -196,7 +195,7 @@ void PassModel::remove_constants(const std::set<std::string>& names) {
 }
 
 Result<std::vector<float>> PassModel::values(const onnx::TensorProto& tensor) const {
-  return float_values(tensor, folder_);
+  return float_values(tensor, *external_data_);
 }
 
 void PassModel::remove_unused() {
@@ -211,12 +210,12 @@ void PassModel::remove_unused() {
 Result<int64_t> PassModel::write(const std::string& out_file) {
   RIDGE_TRY(complete());
   RIDGE_TRY(check_model(*proto_));
-  return write_model(*proto_, folder_, out_file);
+  return write_model(*proto_, *external_data_, out_file);
 }
 
 Result<int64_t> PassModel::write_unchecked(const std::string& out_file) {
   RIDGE_TRY(complete());
-  return write_model(*proto_, folder_, out_file);
+  return write_model(*proto_, *external_data_, out_file);
 }
 
 Status PassModel::complete() {

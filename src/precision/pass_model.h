@@ -1,4 +1,4 @@
-// A model file opened for a pass: checked, its functions expanded, every node named, all weights available; and the output
+// A copy of a model for a pass: checked, its functions expanded, every node named, all weights available; and the output
 // file. One thread.
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/tensor.h"
+#include "model/reader.h"
 
 namespace onnx {
 class GraphProto;
@@ -20,10 +21,6 @@ class ModelProto;
 class NodeProto;
 class TensorProto;
 }  // namespace onnx
-
-namespace ridge::model {
-struct Graph;
-}
 
 namespace ridge::precision {
 
@@ -49,8 +46,8 @@ struct Wiring {
 
 class PassModel {
  public:
-  // Raises the model to `least_opset` at least. Errors: as model::read(), and a model that cannot be raised.
-  static Result<PassModel> open(const std::string& file, int64_t least_opset = 0);
+  // Raises it to `least_opset` at least. Error: a model that cannot be raised.
+  static Result<PassModel> open(const model::WholeModel& whole, int64_t least_opset = 0);
 
   PassModel(PassModel&& other) noexcept;
   ~PassModel();
@@ -80,7 +77,7 @@ class PassModel {
   void remove_nodes(const std::set<int>& indices);
   void remove_constants(const std::set<std::string>& names);
 
-  // [elements] FP32 values of an initialiser, from the external file if necessary. Error: not FP32, or unreadable.
+  // [elements] FP32 values of an initialiser. Error: not FP32, or missing.
   Result<std::vector<float>> values(const onnx::TensorProto& tensor) const;
 
   // Drops unread initialisers and descriptions of removed tensors, sorts the nodes, runs ONNX's checker and writes. Returns the
@@ -102,7 +99,7 @@ class PassModel {
   Status complete();  // write() without checking and writing
 
   std::unique_ptr<onnx::ModelProto> proto_;
-  std::string folder_;  // of the file, for external data
+  std::shared_ptr<const model::ExternalData> external_data_;
   Wiring wiring_;
   std::unordered_map<std::string, Info> info_;
   std::set<std::string> names_;

@@ -13,6 +13,7 @@
 #include "model/optimised.h"
 #include "precision/convert.h"
 #include "precision/quantise.h"
+#include "precision/test_pass.h"
 #include "zoo/builder.h"
 #include "zoo/writer.h"
 
@@ -96,9 +97,9 @@ class PrecisionPasses : public testing::Test {
 
   // Quantises path("fp32") into path("int8") with the ranges of two inputs.
   void quantise(const QuantiseOptions& options = {}) {
-    auto tensors = calibration_tensors(path("fp32"), options);
+    auto tensors = calibration_tensors(whole(path("fp32")), options);
     ASSERT_TRUE(tensors.ok()) << tensors.error().message;
-    ASSERT_TRUE(expose_tensors(path("fp32"), *tensors, path("exposed")).ok());
+    ASSERT_TRUE(expose_tensors(whole(path("fp32")), *tensors, path("exposed")).ok());
     TensorRanges ranges;
     for (unsigned seed : {1, 2}) {
       const auto values = run(path("exposed"), seed);
@@ -108,7 +109,7 @@ class PrecisionPasses : public testing::Test {
         range->second = {std::min<double>(range->second.minimum, *low), std::max<double>(range->second.maximum, *high)};
       }
     }
-    auto report = quantise_static(path("fp32"), ranges, options, path("int8"));
+    auto report = quantise_static(whole(path("fp32")), ranges, options, path("int8"));
     ASSERT_TRUE(report.ok()) << report.error().message;
   }
 
@@ -176,7 +177,7 @@ TEST_F(PrecisionPasses, SymmetricAndPerTensorFormsAreNearToo) {
 
 TEST_F(PrecisionPasses, DynamicFormIsFused) {
   make(small_mlp());
-  ASSERT_TRUE(quantise_dynamic(path("fp32"), {}, path("dynamic")).ok());
+  ASSERT_TRUE(quantise_dynamic(whole(path("fp32")), {}, path("dynamic")).ok());
   EXPECT_GT(cosine(path("dynamic")), 0.999);
   EXPECT_EQ(kernels()["MatMulInteger"], 0);
 }
@@ -187,7 +188,7 @@ TEST_F(PrecisionPasses, WeightOnlyFormsAreNear) {
     for (WeightForm form : {WeightForm::kMatMulNBits, WeightForm::kDequantize}) {
       QuantiseOptions options;
       options.weight_form = form;
-      ASSERT_TRUE(quantise_weights(path("fp32"), bits, 32, options, path("weights")).ok());
+      ASSERT_TRUE(quantise_weights(whole(path("fp32")), bits, 32, options, path("weights")).ok());
       EXPECT_GT(cosine(path("weights")), bits == 4 ? 0.98 : 0.999) << bits << " bits";
     }
   }
@@ -195,11 +196,11 @@ TEST_F(PrecisionPasses, WeightOnlyFormsAreNear) {
 
 TEST_F(PrecisionPasses, HalfPrecisionLoadsAndIsNear) {
   make(small_cnn());
-  ASSERT_TRUE(convert(path("fp32"), Precision::kFp16, {}, path("fp16")).ok());
+  ASSERT_TRUE(convert(whole(path("fp32")), Precision::kFp16, {}, path("fp16")).ok());
   EXPECT_GT(cosine(path("fp16")), 0.9999);
   ConvertOptions stored;
   stored.weights_only = true;
-  ASSERT_TRUE(convert(path("fp32"), Precision::kBf16, stored, path("bf16")).ok());
+  ASSERT_TRUE(convert(whole(path("fp32")), Precision::kBf16, stored, path("bf16")).ok());
   EXPECT_GT(cosine(path("bf16")), 0.999);
 }
 

@@ -1,6 +1,6 @@
-// Passes that turn a floating-point model file into an 8-bit or 4-bit one. No engine runs here: activation ranges are an input.
+// Passes that turn a floating-point model into an 8-bit or 4-bit one. No engine runs here: activation ranges are an input.
 //
-// Every function reads one file and, if it writes, replaces `out_file` only when all is written (large weights go to `out_file`
+// Every function takes a model in memory and, if it writes, replaces `out_file` only when all is written (large weights go to `out_file`
 // + ".data"). The result passes ONNX's checker. Tensors and nodes keep their names, new ones are named after their tensor.
 // Nodes in the bodies of loops and branches stay unchanged. A node without a name is called "<op>_<index>", as in model::Graph.
 //
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/reader.h"
 #include "precision/calibration.h"
 #include "precision/pass_report.h"
 
@@ -40,29 +41,29 @@ struct QuantiseOptions {
 
 // Names of the nodes that quantise_static() would run in integers, in topological order, without the excluded ones: the heavy
 // nodes (with a weight, or a multiplication of activations), which are worth excluding.
-Result<std::vector<std::string>> quantisable_nodes(const std::string& model_file, const QuantiseOptions& options = {});
+Result<std::vector<std::string>> quantisable_nodes(const model::WholeModel& whole, const QuantiseOptions& options = {});
 
 // Activations whose ranges quantise_static() needs, by their names in the file.
-Result<std::vector<std::string>> calibration_tensors(const std::string& model_file, const QuantiseOptions& options);
+Result<std::vector<std::string>> calibration_tensors(const model::WholeModel& whole, const QuantiseOptions& options);
 
 // Writes the model with `tensors` as additional outputs (existing outputs are not repeated). Error: a name missing from the
 // model.
-Status expose_tensors(const std::string& model_file, const std::vector<std::string>& tensors,
+Status expose_tensors(const model::WholeModel& whole, const std::vector<std::string>& tensors,
                       const std::string& out_file);
 
 // Static INT8 in QDQ form. A node with a tensor missing from `ranges` stays in floating point, with a note. Errors: a range
 // that is not finite or inverted; nothing left to quantise.
-Result<PassReport> quantise_static(const std::string& model_file, const TensorRanges& ranges,
+Result<PassReport> quantise_static(const model::WholeModel& whole, const TensorRanges& ranges,
                                    const QuantiseOptions& options, const std::string& out_file);
 
 // Dynamic INT8: MatMul with a constant weight (Gemm becomes MatMul and Add) as DynamicQuantizeLinear and MatMulInteger; the
 // activation's scale is computed at each run, so no calibration is needed.
-Result<PassReport> quantise_dynamic(const std::string& model_file, const QuantiseOptions& options,
+Result<PassReport> quantise_dynamic(const model::WholeModel& whole, const QuantiseOptions& options,
                                     const std::string& out_file);
 
 // Weights of MatMul (and Gemm) in `bits` (4 or 8) with a scale per `block_size` values along the inner dimension (a power of
 // two, 16 to 256); activations and arithmetic stay in floating point.
-Result<PassReport> quantise_weights(const std::string& model_file, int bits, int64_t block_size,
+Result<PassReport> quantise_weights(const model::WholeModel& whole, int bits, int64_t block_size,
                                     const QuantiseOptions& options, const std::string& out_file);
 
 }  // namespace ridge::precision

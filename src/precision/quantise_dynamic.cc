@@ -136,9 +136,9 @@ class DynamicPass {
   std::set<int> replaced_;
 };
 
-Result<PassReport> quantised(const std::string& model_file, const QuantiseOptions& options,
+Result<PassReport> quantised(const model::WholeModel& whole, const QuantiseOptions& options,
                              const std::string& out_file) {
-  RIDGE_ASSIGN(PassModel model, PassModel::open(model_file, kDynamicOpset));
+  RIDGE_ASSIGN(PassModel model, PassModel::open(whole, kDynamicOpset));
   RIDGE_ASSIGN(PassReport report, DynamicPass(model, options).run());
   RIDGE_ASSIGN(report.bytes, model.write(out_file));
   report.file = out_file;
@@ -147,9 +147,9 @@ Result<PassReport> quantised(const std::string& model_file, const QuantiseOption
 
 }  // namespace
 
-Result<PassReport> quantise_dynamic(const std::string& model_file, const QuantiseOptions& options,
+Result<PassReport> quantise_dynamic(const model::WholeModel& whole, const QuantiseOptions& options,
                                     const std::string& out_file) {
-  return guarded_pass("quantise " + model_file, [&] { return quantised(model_file, options, out_file); });
+  return guarded_pass("quantise " + whole.path, [&] { return quantised(whole, options, out_file); });
 }
 
 }  // namespace ridge::precision

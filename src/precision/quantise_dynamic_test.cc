@@ -19,7 +19,7 @@ const char* const kProducts = R"((float[N, 2] x) => (float[N, 2] y, float[N, 2] 
 
 TEST(QuantiseDynamic, ProductsShareTheQuantisedActivation) {
   PassFiles files(kProducts);
-  Result<PassReport> report = quantise_dynamic(files.in(), {}, files.out());
+  Result<PassReport> report = quantise_dynamic(whole(files.in()), {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 2);
   EXPECT_EQ(files.count("DynamicQuantizeLinear"), 1);
@@ -32,7 +32,7 @@ TEST(QuantiseDynamic, ProductsShareTheQuantisedActivation) {
 
 TEST(QuantiseDynamic, GemmBecomesProductAndSum) {
   PassFiles files(kProducts);
-  ASSERT_TRUE(quantise_dynamic(files.in(), {}, files.out()).ok());
+  ASSERT_TRUE(quantise_dynamic(whole(files.in()), {}, files.out()).ok());
   const onnx::NodeProto& sum = files.node("Gemm_1");
   EXPECT_EQ(sum.op_type(), "Add");
   EXPECT_THAT(floats_of(files.constant(sum.input(1))), ElementsAre(2, 2));  // beta in the bias
@@ -45,14 +45,14 @@ TEST(QuantiseDynamic, NothingToQuantiseIsAnError) {
   PassFiles files(kProducts);
   QuantiseOptions options;
   options.keep_nodes = {"MatMul_0", "Gemm_1"};
-  EXPECT_THAT(quantise_dynamic(files.in(), options, files.out()).error().message, HasSubstr("left to quantise"));
+  EXPECT_THAT(quantise_dynamic(whole(files.in()), options, files.out()).error().message, HasSubstr("left to quantise"));
 }
 
 TEST(QuantiseWeights, FourBitsArePackedForMatMulNBits) {
   std::string values;  // [16, 1]: 0 … 14, -16
   for (int i = 0; i < 15; ++i) values += std::to_string(i) + ", ";
   PassFiles files("(float[N, 16] x) => (float[N, 1] y) <float[16, 1] w = {" + values + "-16}> { y = MatMul (x, w) }");
-  Result<PassReport> report = quantise_weights(files.in(), 4, 16, {}, files.out());
+  Result<PassReport> report = quantise_weights(whole(files.in()), 4, 16, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   const onnx::NodeProto& node = files.node("MatMul_0");
   EXPECT_EQ(node.domain(), "com.microsoft");
@@ -65,7 +65,7 @@ TEST(QuantiseWeights, BlocksForAnyEngine) {
   PassFiles files("(float[N, 1] x) => (float[N, 2] y) <float[1, 2] w = {-8, 4}> { y = Gemm (x, w) }");
   QuantiseOptions options;
   options.weight_form = WeightForm::kDequantize;
-  Result<PassReport> report = quantise_weights(files.in(), 4, 16, options, files.out());
+  Result<PassReport> report = quantise_weights(whole(files.in()), 4, 16, options, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(files.result_model().opset_import(0).version(), 21);
   EXPECT_EQ(files.constant("w_quantized").raw_data(), std::string(1, '\0'));
@@ -76,8 +76,8 @@ TEST(QuantiseWeights, BlocksForAnyEngine) {
 
 TEST(QuantiseWeights, OtherSizesAreRefused) {
   PassFiles files(kProducts);
-  EXPECT_THAT(quantise_weights(files.in(), 5, 32, {}, files.out()).error().message, HasSubstr("4 or 8"));
-  EXPECT_THAT(quantise_weights(files.in(), 4, 48, {}, files.out()).error().message, HasSubstr("blocks of 48"));
+  EXPECT_THAT(quantise_weights(whole(files.in()), 5, 32, {}, files.out()).error().message, HasSubstr("4 or 8"));
+  EXPECT_THAT(quantise_weights(whole(files.in()), 4, 48, {}, files.out()).error().message, HasSubstr("blocks of 48"));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ namespace {
 constexpr int64_t kPerChannelOpset = 13;  // of DequantizeLinear with an axis
 
 // Opened, raised to a sufficient opset, normalisations and biases fused into the operators before them.
-Result<PassModel> prepared(const std::string& file) {
-  RIDGE_ASSIGN(PassModel model, PassModel::open(file, kPerChannelOpset));
+Result<PassModel> prepared(const model::WholeModel& whole) {
+  RIDGE_ASSIGN(PassModel model, PassModel::open(whole, kPerChannelOpset));
   RIDGE_ASSIGN([[maybe_unused]] const int folded, fold_batch_norms(model));
   RIDGE_ASSIGN([[maybe_unused]] const int fused, fuse_biases(model));
   return model;
@@ -195,10 +195,10 @@ bool has_heavy(const Sites& sites) {
   return std::any_of(sites.all.begin(), sites.all.end(), [](const Site& site) { return site.heavy; });
 }
 
-Result<PassReport> quantised(const std::string& file, const TensorRanges& ranges, const QuantiseOptions& options,
+Result<PassReport> quantised(const model::WholeModel& whole, const TensorRanges& ranges, const QuantiseOptions& options,
                              const std::string& out_file) {
   RIDGE_TRY(check_ranges(ranges));
-  RIDGE_ASSIGN(PassModel model, prepared(file));
+  RIDGE_ASSIGN(PassModel model, prepared(whole));
   PassReport report;
   RIDGE_ASSIGN(const Sites sites, usable_sites(model, ranges, options, report.notes));
   if (!has_heavy(sites))
@@ -216,9 +216,9 @@ Result<PassReport> quantised(const std::string& file, const TensorRanges& ranges
 
 }  // namespace
 
-Result<std::vector<std::string>> quantisable_nodes(const std::string& model_file, const QuantiseOptions& options) {
+Result<std::vector<std::string>> quantisable_nodes(const model::WholeModel& whole, const QuantiseOptions& options) {
   return guarded_pass("find what can be quantised", [&]() -> Result<std::vector<std::string>> {
-    RIDGE_ASSIGN(PassModel model, prepared(model_file));
+    RIDGE_ASSIGN(PassModel model, prepared(whole));
     std::vector<std::string> names;
     for (const Site& site : find_sites(model, options).all)
       if (site.heavy) names.push_back(model.node(site.node).name());
@@ -226,18 +226,18 @@ Result<std::vector<std::string>> quantisable_nodes(const std::string& model_file
   });
 }
 
-Result<std::vector<std::string>> calibration_tensors(const std::string& model_file, const QuantiseOptions& options) {
+Result<std::vector<std::string>> calibration_tensors(const model::WholeModel& whole, const QuantiseOptions& options) {
   return guarded_pass("find what to calibrate", [&]() -> Result<std::vector<std::string>> {
-    RIDGE_ASSIGN(PassModel model, prepared(model_file));
+    RIDGE_ASSIGN(PassModel model, prepared(whole));
     std::set<std::string> tensors;
     for (const auto& [tensor, source] : find_sites(model, options).ranged) tensors.insert(source);
     return std::vector<std::string>(tensors.begin(), tensors.end());
   });
 }
 
-Result<PassReport> quantise_static(const std::string& model_file, const TensorRanges& ranges,
+Result<PassReport> quantise_static(const model::WholeModel& whole, const TensorRanges& ranges,
                                    const QuantiseOptions& options, const std::string& out_file) {
-  return guarded_pass("quantise " + model_file, [&] { return quantised(model_file, ranges, options, out_file); });
+  return guarded_pass("quantise " + whole.path, [&] { return quantised(whole, ranges, options, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -35,15 +35,15 @@ std::vector<std::string> names(std::initializer_list<const char*> list) { return
 
 TEST(QuantiseStatic, AsksForRangesBehindFusedActivationsOnly) {
   PassFiles files(kResidual);
-  Result<std::vector<std::string>> tensors = calibration_tensors(files.in(), {});
+  Result<std::vector<std::string>> tensors = calibration_tensors(whole(files.in()), {});
   ASSERT_TRUE(tensors.ok()) << tensors.error().message;
   EXPECT_EQ(*tensors, names({"c2", "r1", "r2", "x", "y"}));
-  EXPECT_EQ(quantisable_nodes(files.in()).value().size(), 3U);
+  EXPECT_EQ(quantisable_nodes(whole(files.in())).value().size(), 3U);
 }
 
 TEST(QuantiseStatic, FoldsNormalisationAndQuantisesPerChannel) {
   PassFiles files(kResidual);
-  Result<PassReport> report = quantise_static(files.in(), kResidualRanges, {}, files.out());
+  Result<PassReport> report = quantise_static(whole(files.in()), kResidualRanges, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 4);  // three convolutions and the addition
   EXPECT_EQ(files.count("BatchNormalization"), 0);
@@ -55,7 +55,7 @@ TEST(QuantiseStatic, FoldsNormalisationAndQuantisesPerChannel) {
 
 TEST(QuantiseStatic, BiasHasTheScaleOfTheProducts) {
   PassFiles files(kResidual);
-  ASSERT_TRUE(quantise_static(files.in(), kResidualRanges, {}, files.out()).ok());
+  ASSERT_TRUE(quantise_static(whole(files.in()), kResidualRanges, {}, files.out()).ok());
   // r1 has scale 5.1/255 = 0.02, w2's channels 1/127.
   EXPECT_THAT(floats_of(files.constant("b2_scale")), ElementsAre(FloatEq(0.02F / 127), FloatEq(0.02F / 127)));
   EXPECT_THAT(integers_of(files.constant("b2_quantized")), ElementsAre(3175, -3175));  // 0.5 · 127 / 0.02
@@ -63,7 +63,7 @@ TEST(QuantiseStatic, BiasHasTheScaleOfTheProducts) {
 
 TEST(QuantiseStatic, EveryConvolutionIsEnclosedAndPairsAreShared) {
   PassFiles files(kResidual);
-  ASSERT_TRUE(quantise_static(files.in(), kResidualRanges, {}, files.out()).ok());
+  ASSERT_TRUE(quantise_static(whole(files.in()), kResidualRanges, {}, files.out()).ok());
   EXPECT_EQ(files.count("QuantizeLinear"), 5);
   EXPECT_EQ(files.producer("c2_quantized").input(0), "c2");
   EXPECT_EQ(files.producer("r1_quantized").input(0), "r1");
@@ -75,7 +75,7 @@ TEST(QuantiseStatic, EveryConvolutionIsEnclosedAndPairsAreShared) {
 
 TEST(QuantiseStatic, OutputOfTheModelKeepsItsName) {
   PassFiles files(kResidual);
-  ASSERT_TRUE(quantise_static(files.in(), kResidualRanges, {}, files.out()).ok());
+  ASSERT_TRUE(quantise_static(whole(files.in()), kResidualRanges, {}, files.out()).ok());
   EXPECT_EQ(files.result().output(0).name(), "y");
   EXPECT_EQ(files.producer("y").op_type(), "DequantizeLinear");
   EXPECT_EQ(files.producer("y_quantized").input(0), "y_real");
@@ -84,14 +84,14 @@ TEST(QuantiseStatic, OutputOfTheModelKeepsItsName) {
 
 TEST(QuantiseStatic, ActivationsAreUnsignedOrSymmetric) {
   PassFiles files(kResidual);
-  ASSERT_TRUE(quantise_static(files.in(), kResidualRanges, {}, files.out()).ok());
+  ASSERT_TRUE(quantise_static(whole(files.in()), kResidualRanges, {}, files.out()).ok());
   EXPECT_THAT(floats_of(files.constant("x_scale")), ElementsAre(FloatEq(4.0F / 255)));
   EXPECT_EQ(files.constant("x_zero_point").data_type(), onnx::TensorProto::UINT8);
   EXPECT_THAT(integers_of(files.constant("x_zero_point")), ElementsAre(64));
   PassFiles symmetric(kResidual);
   QuantiseOptions options;
   options.symmetric_activations = true;
-  ASSERT_TRUE(quantise_static(symmetric.in(), kResidualRanges, options, symmetric.out()).ok());
+  ASSERT_TRUE(quantise_static(whole(symmetric.in()), kResidualRanges, options, symmetric.out()).ok());
   EXPECT_THAT(floats_of(symmetric.constant("x_scale")), ElementsAre(FloatEq(3.0F / 127)));
   EXPECT_EQ(symmetric.constant("x_zero_point").data_type(), onnx::TensorProto::INT8);
 }
@@ -102,7 +102,7 @@ TEST(QuantiseStatic, NodesToKeepAndNodesWithoutRangesStayInFloatingPoint) {
   options.keep_nodes = {"Conv_6"};
   TensorRanges ranges = kResidualRanges;
   ranges.erase("c2");
-  Result<PassReport> report = quantise_static(files.in(), ranges, options, files.out());
+  Result<PassReport> report = quantise_static(whole(files.in()), ranges, options, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->changed_nodes, 1);
   EXPECT_EQ(report->kept_nodes, 2);
@@ -119,8 +119,8 @@ TEST(QuantiseStatic, ValuesThatOnlyMoveKeepTheirScale) {
       p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)
       v = Flatten (p)
       y = Gemm <transB = 1, alpha = 2.0, beta = 0.5> (v, f, b) })");
-  EXPECT_EQ(calibration_tensors(files.in(), {}).value(), names({"c", "x"}));
-  Result<PassReport> report = quantise_static(files.in(), {{"x", {-1, 1}}, {"c", {-1, 1}}}, {}, files.out());
+  EXPECT_EQ(calibration_tensors(whole(files.in()), {}).value(), names({"c", "x"}));
+  Result<PassReport> report = quantise_static(whole(files.in()), {{"x", {-1, 1}}, {"c", {-1, 1}}}, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(files.producer("p_quantized").input(1), "c_scale");
   EXPECT_EQ(files.producer("v_dequantized").input(1), "c_scale");
@@ -147,8 +147,8 @@ TEST(QuantiseStatic, MatrixProductsGiveFloatsToFloats) {
       a = Add (m, b)
       s = Softmax (a)
       y = Add (s, x) })");
-  EXPECT_EQ(calibration_tensors(files.in(), {}).value(), names({"x"}));
-  ASSERT_TRUE(quantise_static(files.in(), {{"x", {-1, 1}}}, {}, files.out()).ok());
+  EXPECT_EQ(calibration_tensors(whole(files.in()), {}).value(), names({"x"}));
+  ASSERT_TRUE(quantise_static(whole(files.in()), {{"x", {-1, 1}}}, {}, files.out()).ok());
   EXPECT_EQ(files.count("QuantizeLinear"), 1);
   EXPECT_EQ(files.count("DequantizeLinear"), 2);
   EXPECT_EQ(files.producer("m").input(0), "x_dequantized");
@@ -164,8 +164,8 @@ TEST(QuantiseStatic, BiasOfAMatrixProductBecomesPartOfIt) {
       y = Add (b, m)
       n = MatMul (x, w)
       z = Add (n, b) })");
-  EXPECT_EQ(calibration_tensors(files.in(), {}).value(), names({"x"}));
-  Result<PassReport> report = quantise_static(files.in(), {{"x", {-1, 1}}}, {}, files.out());
+  EXPECT_EQ(calibration_tensors(whole(files.in()), {}).value(), names({"x"}));
+  Result<PassReport> report = quantise_static(whole(files.in()), {{"x", {-1, 1}}}, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(files.count("Add"), 0);
   EXPECT_EQ(files.count("Gemm"), 2);
@@ -179,10 +179,10 @@ TEST(QuantiseStatic, BiasOfAMatrixProductBecomesPartOfIt) {
 TEST(QuantiseStatic, ProductsOfActivationsOnlyWhenAskedFor) {
   const char* const body = "(float[2, 2] x, float[2, 2] z) => (float[2, 2] y) { y = MatMul (x, z) }";
   PassFiles files(body);
-  EXPECT_TRUE(quantisable_nodes(files.in()).value().empty());
+  EXPECT_TRUE(quantisable_nodes(whole(files.in())).value().empty());
   QuantiseOptions options;
   options.activation_products = true;
-  ASSERT_TRUE(quantise_static(files.in(), {{"x", {-1, 1}}, {"z", {0, 1}}}, options, files.out()).ok());
+  ASSERT_TRUE(quantise_static(whole(files.in()), {{"x", {-1, 1}}, {"z", {0, 1}}}, options, files.out()).ok());
   EXPECT_EQ(files.count("QuantizeLinear"), 2);
 }
 
@@ -190,32 +190,32 @@ TEST(QuantiseStatic, ImpossibleRangesAreRefused) {
   PassFiles files(kResidual);
   TensorRanges ranges = kResidualRanges;
   ranges["x"] = {2, 1};
-  EXPECT_THAT(quantise_static(files.in(), ranges, {}, files.out()).error().message, HasSubstr("tensor 'x'"));
+  EXPECT_THAT(quantise_static(whole(files.in()), ranges, {}, files.out()).error().message, HasSubstr("tensor 'x'"));
   ranges["x"] = {0, std::numeric_limits<double>::infinity()};
-  EXPECT_FALSE(quantise_static(files.in(), ranges, {}, files.out()).ok());
-  EXPECT_THAT(quantise_static(files.in(), {}, {}, files.out()).error().message, HasSubstr("left to quantise"));
+  EXPECT_FALSE(quantise_static(whole(files.in()), ranges, {}, files.out()).ok());
+  EXPECT_THAT(quantise_static(whole(files.in()), {}, {}, files.out()).error().message, HasSubstr("left to quantise"));
 }
 
 TEST(QuantiseStatic, OldModelsAreBroughtToAnOpsetWithScalesPerChannel) {
   PassFiles files("(float[1, 1, 4] x) => (float[1, 1, 4] y) <float[1, 1, 1] w = {2}> { y = Conv (x, w) }", 11);
-  Result<PassReport> report = quantise_static(files.in(), {{"x", {-1, 1}}, {"y", {-2, 2}}}, {}, files.out());
+  Result<PassReport> report = quantise_static(whole(files.in()), {{"x", {-1, 1}}, {"y", {-2, 2}}}, {}, files.out());
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(files.result_model().opset_import(0).version(), 13);
 }
 
 TEST(ExposeTensors, AddsOutputsOnceWithTheirTypes) {
   PassFiles files(kResidual);
-  const Status exposed = expose_tensors(files.in(), {"r1", "y", "c2"}, files.out());
+  const Status exposed = expose_tensors(whole(files.in()), {"r1", "y", "c2"}, files.out());
   ASSERT_TRUE(exposed.ok()) << exposed.error().message;
   ASSERT_EQ(files.result().output_size(), 3);
   EXPECT_EQ(files.result().output(1).name(), "r1");
   EXPECT_EQ(files.result().output(1).type().tensor_type().elem_type(), onnx::TensorProto::FLOAT);
-  EXPECT_THAT(expose_tensors(files.in(), {"none"}, files.out()).error().message, HasSubstr("no tensor 'none'"));
+  EXPECT_THAT(expose_tensors(whole(files.in()), {"none"}, files.out()).error().message, HasSubstr("no tensor 'none'"));
 }
 
 TEST(ExposeTensors, TakesATensorWhoseRankOnlyTheDataDecide) {
   PassFiles files("(float[2, 3] x, int64[n] s) => (int64[m] y) { z = Reshape (x, s) \n y = Shape (z) }");
-  const Status exposed = expose_tensors(files.in(), {"z"}, files.out());
+  const Status exposed = expose_tensors(whole(files.in()), {"z"}, files.out());
   EXPECT_TRUE(exposed.ok()) << exposed.error().message;
 }
 

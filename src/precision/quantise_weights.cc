@@ -172,11 +172,11 @@ class WeightPass {
   std::set<int> replaced_;
 };
 
-Result<PassReport> quantised(const std::string& model_file, int bits, int64_t block_size,
+Result<PassReport> quantised(const model::WholeModel& whole, int bits, int64_t block_size,
                              const QuantiseOptions& options, const std::string& out_file) {
   RIDGE_TRY(check_options(bits, block_size));
   const int64_t opset = options.weight_form == WeightForm::kDequantize ? kBlockOpset : 0;
-  RIDGE_ASSIGN(PassModel model, PassModel::open(model_file, opset));
+  RIDGE_ASSIGN(PassModel model, PassModel::open(whole, opset));
   RIDGE_ASSIGN(PassReport report, WeightPass(model, bits, block_size, options).run());
   if (opset > 0) model.proto().set_ir_version(std::max(model.proto().ir_version(), ir_version_of(model.opset())));
   RIDGE_ASSIGN(report.bytes, model.write(out_file));
@@ -186,10 +186,10 @@ Result<PassReport> quantised(const std::string& model_file, int bits, int64_t bl
 
 }  // namespace
 
-Result<PassReport> quantise_weights(const std::string& model_file, int bits, int64_t block_size,
+Result<PassReport> quantise_weights(const model::WholeModel& whole, int bits, int64_t block_size,
                                     const QuantiseOptions& options, const std::string& out_file) {
-  return guarded_pass("quantise the weights of " + model_file,
-                      [&] { return quantised(model_file, bits, block_size, options, out_file); });
+  return guarded_pass("quantise the weights of " + whole.path,
+                      [&] { return quantised(whole, bits, block_size, options, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -140,7 +140,8 @@ Result<std::vector<TensorTap>> find_tensors(const engine::Signature& signature,
 }
 
 // The model with `tensors` as outputs, open. Inputs are known without.
-Result<std::unique_ptr<engine::Session>> open_exposed(const plan::Plan& plan, const std::vector<TensorSpec>& inputs,
+Result<std::unique_ptr<engine::Session>> open_exposed(const model::WholeModel& model, const plan::Plan& plan,
+                                                      const std::vector<TensorSpec>& inputs,
                                                       const std::vector<std::string>& tensors,
                                                       const std::string& file) {
   std::vector<std::string> inner;
@@ -148,7 +149,7 @@ Result<std::unique_ptr<engine::Session>> open_exposed(const plan::Plan& plan, co
     if (place_of(inputs, tensor) < 0) inner.push_back(tensor);
   plan::Plan exposing = plan;
   exposing.model = file;
-  RIDGE_TRY(expose_tensors(plan.model, inner, exposing.model));
+  RIDGE_TRY(expose_tensors(model, inner, exposing.model));
   Result<std::unique_ptr<engine::Session>> session = engine::open(exposing);
   if (!session) return wrap(session.error(), "calibrate: open the model with its activations as outputs");
   return session;
@@ -225,13 +226,13 @@ std::optional<TensorRange> range_of(const Histogram& histogram, const RangeOptio
   return range;
 }
 
-Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec>& inputs,
-                            const std::vector<std::string>& tensors, std::span<const Sample> samples,
-                            const ObserveOptions& options) {
+Result<Activations> observe(const model::WholeModel& model, const plan::Plan& plan,
+                            const std::vector<TensorSpec>& inputs, const std::vector<std::string>& tensors,
+                            std::span<const Sample> samples, const ObserveOptions& options) {
   const TimePoint begin = options.clock->now();
   RIDGE_ASSIGN(const OutputFolder output, output_folder_for(options));
   const ExposedFile file{fmt::format("{}/exposed-{}.onnx", output.folder, getpid())};
-  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, open_exposed(plan, inputs, tensors, file.path));
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, open_exposed(model, plan, inputs, tensors, file.path));
   RIDGE_ASSIGN(std::vector<TensorTap> exposed, find_tensors(session->signature(), tensors));
   Activations result;
   for (const Sample& sample : samples) {

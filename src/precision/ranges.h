@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/reader.h"
 #include "plan/plan.h"
 #include "precision/calibration.h"
 #include "precision/histogram.h"
@@ -53,11 +54,11 @@ struct ObserveOptions {
   const Clock* clock = &system_clock();
 };
 
-// Runs `plan` (whose model is FP32 and takes `inputs`) on the samples with `tensors` exposed (precision::calibration_tensors).
+// Runs `model` (FP32, takes `inputs`) as `plan` says on the samples with `tensors` exposed (precision::calibration_tensors).
 // Errors: a model that cannot be exposed, opened or run; kCancelled.
-Result<Activations> observe(const plan::Plan& plan, const std::vector<TensorSpec>& inputs,
-                            const std::vector<std::string>& tensors, std::span<const Sample> samples,
-                            const ObserveOptions& options = {});
+Result<Activations> observe(const model::WholeModel& model, const plan::Plan& plan,
+                            const std::vector<TensorSpec>& inputs, const std::vector<std::string>& tensors,
+                            std::span<const Sample> samples, const ObserveOptions& options = {});
 
 // Of the tensors with any finite value.
 TensorRanges ranges_of(const Activations& activations, const RangeOptions& options);

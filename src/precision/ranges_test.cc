@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "precision/test_model.h"
+#include "precision/test_pass.h"
 
 namespace ridge::precision {
 namespace {
@@ -110,7 +111,7 @@ TEST(Ranges, ActivationsOfARealModelAreObserved) {
   samples[1].push_back(tensor_of(DataType::kFp32, {1, 16}, std::vector<float>(16, -2.0f)));
   ObserveOptions options;
   options.folder = test_folder();
-  Result<Activations> seen = observe(plan, inputs, {"x", "a", "b", "y"}, samples, options);
+  Result<Activations> seen = observe(whole(plan.model), plan, inputs, {"x", "a", "b", "y"}, samples, options);
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_EQ(seen->samples, 2u);
   const TensorRanges ranges = ranges_of(*seen, {});

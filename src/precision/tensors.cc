@@ -2,33 +2,14 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 
 #include "base/tensor.h"
 #include "model/onnx_types.h"
 
 namespace ridge::precision {
-namespace {
-
-struct ExternalRange {
-  std::string path;
-  int64_t offset = 0;
-};
-
-ExternalRange place_of(const onnx::TensorProto& tensor, const std::string& folder) {
-  ExternalRange place;
-  for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") place.path = (std::filesystem::path(folder) / entry.value()).string();
-    if (entry.key() == "offset") place.offset = std::strtoll(entry.value().c_str(), nullptr, 10);
-  }
-  return place;
-}
-
-}  // namespace
 
 bool is_external(const onnx::TensorProto& tensor) { return tensor.data_location() == onnx::TensorProto::EXTERNAL; }
 
@@ -38,52 +19,31 @@ int64_t stored_bytes(const onnx::TensorProto& tensor) {
   return count ? model::onnx_byte_size(tensor.data_type(), *count).value_or(0) : 0;
 }
 
-Status read_external(const onnx::TensorProto& tensor, const std::string& folder,
-                     const std::function<Status(std::string_view)>& take) {
-  constexpr int64_t kPiece = 4 << 20;
-  const ExternalRange place = place_of(tensor, folder);
-  std::ifstream file(place.path, std::ios::binary);
-  file.seekg(place.offset);
-  std::string piece;
-  for (int64_t left = stored_bytes(tensor); left > 0; left -= static_cast<int64_t>(piece.size())) {
-    piece.resize(static_cast<size_t>(std::min(left, kPiece)));
-    if (!file.read(piece.data(), static_cast<std::streamsize>(piece.size())))
-      return Error{Code::kFailed, "read the values of '" + tensor.name() + "' from " + place.path +
-                                      ": it ends too early or cannot be read"};
-    RIDGE_TRY(take(piece));
+Result<std::string_view> external_values(const onnx::TensorProto& tensor, const model::ExternalData& data) {
+  std::string location;
+  int64_t offset = 0;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = std::strtoll(entry.value().c_str(), nullptr, 10);
   }
-  return {};
+  const auto file = data.find(location);
+  const auto bytes = static_cast<size_t>(stored_bytes(tensor)), first = static_cast<size_t>(offset);
+  if (file == data.end() || first > file->second.size() || bytes > file->second.size() - first)
+    return Error{Code::kFailed, "the values of '" + tensor.name() + "' are not in " + location + ", or it is cut off"};
+  return std::string_view(file->second).substr(first, bytes);
 }
 
-Status embed(onnx::TensorProto& tensor, const std::string& folder) {
-  std::string bytes;
-  bytes.reserve(static_cast<size_t>(stored_bytes(tensor)));
-  RIDGE_TRY(read_external(tensor, folder, [&](std::string_view piece) {
-    bytes += piece;
-    return ok_status();
-  }));
-  tensor.clear_external_data();
-  tensor.clear_data_location();
-  tensor.set_raw_data(std::move(bytes));
-  return {};
-}
-
-Result<std::vector<float>> float_values(const onnx::TensorProto& tensor, const std::string& folder) {
+Result<std::vector<float>> float_values(const onnx::TensorProto& tensor, const model::ExternalData& data) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT)
     return Error{Code::kUnsupported, "tensor '" + tensor.name() + "' is not FP32"};
+  std::string_view packed = tensor.raw_data();
   if (is_external(tensor)) {
-    std::vector<float> values(static_cast<size_t>(stored_bytes(tensor)) / sizeof(float));
-    size_t at = 0;
-    RIDGE_TRY(read_external(tensor, folder, [&](std::string_view piece) {
-      std::memcpy(reinterpret_cast<char*>(values.data()) + at, piece.data(), piece.size());
-      at += piece.size();
-      return ok_status();
-    }));
-    return values;
+    RIDGE_ASSIGN(packed, external_values(tensor, data));
+  } else if (packed.empty()) {
+    return std::vector<float>(tensor.float_data().begin(), tensor.float_data().end());
   }
-  if (tensor.raw_data().empty()) return std::vector<float>(tensor.float_data().begin(), tensor.float_data().end());
-  std::vector<float> values(tensor.raw_data().size() / sizeof(float));
-  std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
+  std::vector<float> values(packed.size() / sizeof(float));
+  std::memcpy(values.data(), packed.data(), values.size() * sizeof(float));
   return values;
 }
 

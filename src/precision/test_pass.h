@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/temporary_folder.h"
+#include "model/reader.h"
 
 namespace onnx {
 class GraphProto;
@@ -45,6 +46,9 @@ class PassFiles {
   TemporaryFolder folder_ = *TemporaryFolder::make();
   std::unique_ptr<onnx::ModelProto> model_;
 };
+
+// The model at `path`; fails the test if it is none.
+model::WholeModel whole(const std::string& path);
 
 std::vector<float> floats_of(const onnx::TensorProto& tensor);
 std::vector<int> integers_of(const onnx::TensorProto& tensor);  // INT8, UINT8 or INT32

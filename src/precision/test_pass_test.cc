@@ -65,8 +65,14 @@ int PassFiles::count(const std::string& op) {
   return found;
 }
 
+model::WholeModel whole(const std::string& path) {
+  Result<model::WholeModel> read = model::UnboundModel::read_whole(path);
+  EXPECT_TRUE(read.ok()) << read.error().message;
+  return *read;
+}
+
 std::vector<float> floats_of(const onnx::TensorProto& tensor) {
-  Result<std::vector<float>> values = float_values(tensor, "");
+  Result<std::vector<float>> values = float_values(tensor, {});
   EXPECT_TRUE(values.ok()) << tensor.name();
   return values ? std::move(*values) : std::vector<float>();
 }

@@ -9,7 +9,6 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "model/external_files.h"
 
 namespace ridge::precision {
 namespace {
@@ -38,14 +37,6 @@ std::string samples_text(const Samples& samples) {
   return text;
 }
 
-Result<std::string> model_digest(const std::string& model) {
-  RIDGE_ASSIGN(std::vector<std::string> files, model::external_files(model));
-  const std::string folder = std::filesystem::path(model).parent_path().string();
-  for (std::string& file : files) file = folder.empty() ? file : folder + "/" + file;
-  files.insert(files.begin(), model);
-  return digest_files(files);
-}
-
 // The record stored beside a variant's file.
 void visit_record(auto& visit, Is<Variant> auto& variant) {
   visit.object("report", [&](auto& report) {
@@ -67,7 +58,7 @@ Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string&
   std::filesystem::create_directories(options.folder, error);
   if (error)
     return Error{Code::kFailed, fmt::format("make the folder for variants {}: {}", options.folder, error.message())};
-  RIDGE_ASSIGN(const std::string model, model_digest(basis.plan.model));
+  RIDGE_ASSIGN(const std::string model, basis.model.unbound.digest());
   std::string text =
       fmt::format("{}\n{} {}\n{}\n", model, basis.plan.engine, basis.plan.device, settings_text(name, options));
   for (const auto& [input, shape] : basis.plan.shapes) text += input + shape_text(shape);

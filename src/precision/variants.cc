@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/digest.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "precision/convert.h"
+#include "precision/model_writer.h"
 #include "precision/ranges.h"
 #include "precision/variant_files.h"
 
@@ -21,20 +23,20 @@ namespace {
 // Values per scale in weight-only forms: 32 as in ggml's Q4_0 and the smallest in wide use, so the most accurate.
 constexpr int64_t kWeightBlock = 32;
 
-Result<PassReport> write_16_bits(const VariantKind& kind, const std::string& model, const QuantiseOptions& options,
-                                 const std::string& file) {
+Result<PassReport> write_16_bits(const VariantKind& kind, const model::WholeModel& model,
+                                 const QuantiseOptions& options, const std::string& file) {
   ConvertOptions convert_options;
   convert_options.keep_nodes = options.keep_nodes;
   return convert(model, kind.precision, convert_options, file);
 }
 
-Result<PassReport> write_dynamic(const VariantKind&, const std::string& model, const QuantiseOptions& options,
+Result<PassReport> write_dynamic(const VariantKind&, const model::WholeModel& model, const QuantiseOptions& options,
                                  const std::string& file) {
   return quantise_dynamic(model, options, file);
 }
 
-Result<PassReport> write_weights(const VariantKind& kind, const std::string& model, const QuantiseOptions& options,
-                                 const std::string& file) {
+Result<PassReport> write_weights(const VariantKind& kind, const model::WholeModel& model,
+                                 const QuantiseOptions& options, const std::string& file) {
   return quantise_weights(model, kind.weight_bits, kWeightBlock, options, file);
 }
 
@@ -150,8 +152,7 @@ Status look_into_layers(const VariantBuild& making, const Write& write) {
   Variant& variant = making.variant;
   const SensitivityTable when = making.options.sensitivity;
   if (when == SensitivityTable::kNever || (when == SensitivityTable::kIfLost && variant.holds)) return {};
-  RIDGE_ASSIGN(const std::vector<std::string> nodes,
-               quantisable_nodes(making.basis.plan.model, making.options.quantise));
+  RIDGE_ASSIGN(const std::vector<std::string> nodes, quantisable_nodes(making.basis.model, making.options.quantise));
   const bool lost = !variant.holds;
   const SensitivityOptions table_time = how_long(making, lost ? making.left() / 2 : making.left());
   RIDGE_ASSIGN(variant.sensitivity,
@@ -176,7 +177,7 @@ Status look_into_layers(const VariantBuild& making, const Write& write) {
 
 Result<Activations> calibrate(const VariantBuild& making) {
   const VariantBasis& basis = making.basis;
-  RIDGE_ASSIGN(const std::vector<std::string> tensors, calibration_tensors(basis.plan.model, making.options.quantise));
+  RIDGE_ASSIGN(const std::vector<std::string> tensors, calibration_tensors(basis.model, making.options.quantise));
   ObserveOptions how;
   how.seconds = kCalibrationShare * making.options.seconds;
   how.folder = making.options.folder;
@@ -189,14 +190,14 @@ Result<Activations> calibrate(const VariantBuild& making) {
   plan.device = "cpu";
   if (basis.plan.engine != plan.engine) plan.engine_library.clear();
   if (basis.plan.engine != plan.engine || basis.plan.device != plan.device) plan.options.clear();
-  return observe(plan, basis.inputs, tensors, basis.samples.calibration, how);
+  return observe(basis.model, plan, basis.inputs, tensors, basis.samples.calibration, how);
 }
 
 Write static_writer(const VariantBuild& making, TensorRanges ranges) {
   return [&making, ranges = std::move(ranges)](const Kept& kept, const std::string& file) {
     QuantiseOptions options = making.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
-    return quantise_static(making.basis.plan.model, ranges, options, file);
+    return quantise_static(making.basis.model, ranges, options, file);
   };
 }
 
@@ -229,7 +230,7 @@ Write direct_writer(const VariantBuild& making, const VariantKind& kind) {
   return [&making, &kind](const Kept& kept, const std::string& file) {
     QuantiseOptions options = making.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
-    return kind.write(kind, making.basis.plan.model, options, file);
+    return kind.write(kind, making.basis.model, options, file);
   };
 }
 
@@ -275,6 +276,9 @@ Result<Variant> make_variant(const VariantBasis& basis, const std::string& name,
   Status done = variant.reused ? decide(making, files.model) : make(making, *kind);
   if (done && !variant.reused) done = remember(files, variant);
   if (!done) return wrap(done.error(), "variant " + name);
+  std::vector<std::string> written = {variant.model};
+  if (const std::string data = data_file_of(variant.model); !data.empty()) written.push_back(data);
+  RIDGE_ASSIGN(variant.digest, digest_files(written));
   return variant;
 }
 

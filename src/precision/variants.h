@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "model/reader.h"
 #include "plan/device.h"
 #include "plan/plan.h"
 #include "precision/evaluation.h"
@@ -36,7 +37,7 @@ struct VariantKind {
   int arithmetic_bits, weight_bits;  // per value
   bool matrices_only = false;        // changes only matrix multiplications
   // Writes the variant's file; null: the original model, or one with ranges, which quantise_static() writes.
-  Result<PassReport> (*write)(const VariantKind&, const std::string& model_file, const QuantiseOptions&,
+  Result<PassReport> (*write)(const VariantKind&, const model::WholeModel&, const QuantiseOptions&,
                               const std::string& out_file) = nullptr;
   bool needs_ranges = false;  // of activations, from the calibration samples
 };
@@ -77,7 +78,8 @@ struct VariantOptions {
 struct Variant {
   std::string name;
   Precision precision = Precision::kFp32;
-  std::string model;  // the file
+  std::string model;   // the file
+  std::string digest;  // of its content and its weights' file
   PassReport report;
   Verdict verdict;
   std::optional<EvaluationVerdict> evaluation;
@@ -110,8 +112,9 @@ void visit_fields(auto& visit, const Variant& variant) {
 
 // The FP32 model and its references: shared by all variants.
 struct VariantBasis {
-  const plan::Plan& plan;                 // FP32, shapes at batch 1, the engine that runs the variant
-  const std::vector<TensorSpec>& inputs;  // of the model
+  const model::WholeModel& model;
+  const plan::Plan& plan;  // FP32, shapes at batch 1, the engine that runs the variant
+  const std::vector<TensorSpec>& inputs;
   const Samples& samples;
   const Answers& reference;  // the FP32 model's, to samples.held_out
 };

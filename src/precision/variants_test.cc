@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "engine/engines.h"
 #include "precision/test_model.h"
+#include "precision/test_pass.h"
 
 namespace ridge::precision {
 namespace {
@@ -16,6 +18,7 @@ class VariantsTest : public testing::Test {
  protected:
   void SetUp() override {
     plan_ = two_layer_plan(folder_);
+    model_ = whole(plan_.model);
     if (Result<engine::Info> engine = engine::find_engine(plan_); !engine) GTEST_SKIP() << engine.error().message;
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan_);
     ASSERT_TRUE(session) << session.error().message;
@@ -37,7 +40,7 @@ class VariantsTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Variant make(const std::string& name) {
-    Result<Variant> variant = make_variant({plan_, inputs_, samples_, reference_}, name, options_);
+    Result<Variant> variant = make_variant({*model_, plan_, inputs_, samples_, reference_}, name, options_);
     EXPECT_TRUE(variant) << variant.error().message;
     return variant ? *variant : Variant{};
   }
@@ -49,6 +52,7 @@ class VariantsTest : public testing::Test {
 
   std::string folder_ = test_folder();
   plan::Plan plan_;
+  std::optional<model::WholeModel> model_;
   std::vector<TensorSpec> inputs_;
   Samples samples_;
   Answers reference_;
@@ -80,7 +84,7 @@ TEST(VariantKinds, TellHowMuchSmallerTheirWeightsAreThanThoseOfTheirArithmetic) 
 }
 
 TEST_F(VariantsTest, TheModelAsGivenIsNotWritten) {
-  const Result<Variant> variant = make_variant({plan_, inputs_, samples_, reference_}, "fp32", options_);
+  const Result<Variant> variant = make_variant({*model_, plan_, inputs_, samples_, reference_}, "fp32", options_);
   ASSERT_FALSE(variant);
   EXPECT_EQ(variant.error().code, Code::kInvalid);
 }
@@ -98,6 +102,7 @@ TEST_F(VariantsTest, Int8IsCalibratedJudgedAndNotMadeTwice) {
   const Variant second = make("int8");
   EXPECT_TRUE(second.reused);
   EXPECT_EQ(second.model, first.model);
+  EXPECT_EQ(second.digest, first.digest);
   EXPECT_EQ(second.calibration, first.calibration);
   EXPECT_EQ(std::filesystem::last_write_time(first.model), written);
   EXPECT_DOUBLE_EQ(second.verdict.worst.relative_l2, first.verdict.worst.relative_l2);
@@ -139,6 +144,15 @@ TEST_F(VariantsTest, Fp16AndDynamicInt8AreMadeAndJudged) {
   }
 }
 
+// The engine opens only what was written, ridge opens nothing.
+TEST_F(VariantsTest, AreMadeWithoutReadingTheModelAgain) {
+  std::filesystem::remove(plan_.model);
+  std::set<std::string> digests;
+  for (const char* name : {"fp16", "int8", "int8-dynamic", "int4-weights"}) digests.insert(make(name).digest);
+  EXPECT_EQ(digests.size(), 4u);
+  EXPECT_FALSE(digests.contains(""));
+}
+
 TEST_F(VariantsTest, TheUsersMetricDecidesInsteadOfTheLimits) {
   options_.evaluation = EvaluationOptions{};
   options_.evaluation->command = "sh -c 'test -s \"$1\" && echo 0.5' name";
@@ -155,7 +169,7 @@ TEST_F(VariantsTest, TheUsersMetricDecidesInsteadOfTheLimits) {
 }
 
 TEST_F(VariantsTest, UnknownNameIsAnErrorThatListsTheNames) {
-  Result<Variant> variant = make_variant({plan_, inputs_, samples_, reference_}, "int3", options_);
+  Result<Variant> variant = make_variant({*model_, plan_, inputs_, samples_, reference_}, "int3", options_);
   ASSERT_FALSE(variant);
   EXPECT_NE(variant.error().message.find("int8-dynamic"), std::string::npos) << variant.error().message;
 }

@@ -32,47 +32,27 @@ plan::Plan loading_plan(const plan::Plan& plan, const std::string& model, const 
 
 // The engine writes its graph of `plan`. The weights go to the null device, through a link named after the graph with
 // ".weights".
-Status write_graph(const plan::Plan& plan, const GraphQuestion& question) {
+Status write_graph(const plan::Plan& plan, const GraphQuestion& question, const ChildLimits& limits) {
   std::error_code failure;
   fs::create_symlink("/dev/null", plan.optimised_model + ".weights", failure);
-  Result<EngineReport> report = ask_engine(plan, 0, question.limits, question.program);
+  Result<EngineReport> report = ask_engine(plan, 0, limits, question.program);
   if (!report) return report.error();
   return {};
 }
 
-// The answers to one query about a model: in a persistent folder, or a temporary one.
-class Answers {
- public:
-  static Result<Answers> open(const GraphQuestion& question, const std::string& key) {
-    RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
-    return Answers(question, key, std::move(folder));
+// The path of an answer: `kept`, or where nothing is stored `fresh`. Created by `write` unless it is stored already.
+template <typename Write>
+Result<std::string> answer(const std::string& kept, const std::string& fresh, Write&& write) {
+  if (!kept.empty() && fs::exists(kept)) return kept;
+  RIDGE_TRY(write(fresh));
+  if (kept.empty()) return fresh;
+  RIDGE_ASSIGN(const std::string content, read_file(fresh));
+  if (Status written = write_file_atomically(kept, content); !written) {
+    log::warning("{}", written.error().message);
+    return fresh;
   }
-
-  // The path of the answer `name`, created by `write` unless it is already stored.
-  template <typename Write>
-  Result<std::string> get(const std::string& name, Write&& write) const {
-    const std::string kept = question_.folder.empty() ? "" : question_.folder + "/" + key_ + name;
-    if (!kept.empty() && fs::exists(kept)) return kept;
-    const std::string fresh = temporary_.path() + "/graph" + name;
-    RIDGE_TRY(write(fresh));
-    if (kept.empty()) return fresh;
-    RIDGE_ASSIGN(const std::string content, read_file(fresh));
-    if (Status written = write_file_atomically(kept, content); !written) {
-      log::warning("{}", written.error().message);
-      return fresh;
-    }
-    return kept;
-  }
-  const std::string& folder() const { return temporary_.path(); }
-
- private:
-  Answers(const GraphQuestion& question, std::string key, TemporaryFolder folder)
-      : question_(question), key_(std::move(key)), temporary_(std::move(folder)) {}
-
-  const GraphQuestion& question_;
-  std::string key_;
-  TemporaryFolder temporary_;
-};
+  return kept;
+}
 
 Result<std::string> key_of(const model::UnboundModel& model, const GraphQuestion& question) {
   RIDGE_ASSIGN(const std::string content, model.digest());
@@ -88,38 +68,47 @@ std::string sizes_of(const model::Graph& bound) {
   return digest_text(text);
 }
 
-// The shapes that the engine infers; none if it does not open its own graph without weights.
-Result<model::Graph> engine_shapes(const std::string& optimised, const model::Graph& bound, const Answers& answers,
-                                   const GraphQuestion& question) {
-  Result<std::string> path = answers.get("." + sizes_of(bound) + ".onnx", [&](const std::string& to) -> Status {
-    const std::string asked = answers.folder() + "/question.onnx";
-    RIDGE_TRY(model::write_shape_question(optimised, bound, asked));
-    plan::Plan plan = loading_plan(question.plan, asked, to);
-    plan.graph_level = plan::GraphLevel::kOff;
-    return write_graph(plan, question);
-  });
-  if (!path) return path.error();
-  return model::read_optimised(*path);
-}
-
 }  // namespace
 
-Result<model::Graph> optimised_graph(const model::UnboundModel& model, const model::Graph& bound,
-                                     const GraphQuestion& question) {
+Result<EngineGraph> EngineGraph::ask(const model::UnboundModel& model, const GraphQuestion& question,
+                                     const ChildLimits& limits) {
   RIDGE_ASSIGN(const std::string key, key_of(model, question));
-  RIDGE_ASSIGN(const Answers answers, Answers::open(question, key));
-  RIDGE_ASSIGN(const std::string optimised, answers.get(".onnx", [&](const std::string& to) {
-    return write_graph(loading_plan(question.plan, question.plan.model, to), question);
-  }));
-  RIDGE_ASSIGN(model::Graph graph, model::read_optimised(optimised));
-  model::Graph known = graph;
+  const std::string kept = question.folder.empty() ? "" : question.folder + "/" + key;
+  RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
+  RIDGE_ASSIGN(const std::string path,
+               answer(kept.empty() ? "" : kept + ".onnx", folder.path() + "/graph.onnx", [&](const std::string& to) {
+                 return write_graph(loading_plan(question.plan, question.plan.model, to), question, limits);
+               }));
+  RIDGE_ASSIGN(model::OptimisedModel optimised, model::OptimisedModel::read(path));
+  return EngineGraph(question, kept, std::move(folder), std::move(optimised));
+}
+
+// The shapes that the engine infers; none if it does not open its own graph without weights.
+Result<model::Graph> EngineGraph::engine_shapes(const model::Graph& bound, const ChildLimits& limits) {
+  const std::string sizes = sizes_of(bound), name = "." + sizes + ".onnx";
+  if (const auto known = shapes_.find(sizes); known != shapes_.end()) return known->second;
+  RIDGE_ASSIGN(const std::string path, answer(kept_.empty() ? "" : kept_ + name, folder_.path() + "/graph" + name,
+                                              [&](const std::string& to) -> Status {
+                                                const std::string asked = folder_.path() + "/question.onnx";
+                                                RIDGE_TRY(optimised_.write_shape_question(bound, asked));
+                                                plan::Plan plan = loading_plan(question_.plan, asked, to);
+                                                plan.graph_level = plan::GraphLevel::kOff;
+                                                return write_graph(plan, question_, limits);
+                                              }));
+  RIDGE_ASSIGN(model::Graph shapes, model::read_optimised(path));
+  return shapes_.emplace(sizes, std::move(shapes)).first->second;
+}
+
+Result<model::Graph> EngineGraph::at(const model::Graph& bound, const ChildLimits& limits) {
+  model::Graph known = optimised_.graph();
   model::complete_shapes(known, bound);
   if (model::has_all_shapes(known)) return known;
-  Result<model::Graph> shapes = engine_shapes(optimised, bound, answers, question);
+  const Result<model::Graph> shapes = engine_shapes(bound, limits);
   if (!shapes) {
     log::debug("shapes of the optimised graph: {}", shapes.error().message);
     return known;
   }
+  model::Graph graph = optimised_.graph();
   model::complete_shapes(graph, *shapes);
   model::complete_shapes(graph, bound);
   return graph;

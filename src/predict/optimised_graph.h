@@ -5,11 +5,15 @@
 // optimised graph with all sizes, and returns only shapes.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "base/child_process.h"
 #include "base/result.h"
+#include "base/temporary_folder.h"
 #include "model/graph.h"
+#include "model/optimised.h"
 #include "model/reader.h"
 #include "plan/plan.h"
 
@@ -19,14 +23,33 @@ struct GraphQuestion {
   plan::Plan plan;      // of ONNX Runtime, with the model's path
   std::string machine;  // machine::Machine::id: blocked layouts depend on it
   std::string folder;   // storage of the answers; empty: none
-  ChildLimits limits;   // of each query
   std::string program = "/proc/self/exe";
 };
 
-// `bound`: a graph of `model`, all open dimensions bound. Shapes unknown to both it and the engine stay unknown. Errors: the
-// engine is missing, refuses the model, crashes, or reaches a limit.
-Result<model::Graph> optimised_graph(const model::UnboundModel& model, const model::Graph& bound,
-                                     const GraphQuestion& question);
+// The answer to the first query, read once for all sizes. One thread.
+class EngineGraph {
+ public:
+  // `limits`: of each query. Errors: the engine is missing, refuses the model, crashes, or reaches a limit.
+  static Result<EngineGraph> ask(const model::UnboundModel& model, const GraphQuestion& question,
+                                 const ChildLimits& limits);
+
+  // `bound`: a graph of the model, all open dimensions bound. Shapes unknown to both it and the engine stay unknown.
+  Result<model::Graph> at(const model::Graph& bound, const ChildLimits& limits);
+
+ private:
+  EngineGraph(GraphQuestion question, std::string kept, TemporaryFolder folder, model::OptimisedModel optimised)
+      : question_(std::move(question)),
+        kept_(std::move(kept)),
+        folder_(std::move(folder)),
+        optimised_(std::move(optimised)) {}
+  Result<model::Graph> engine_shapes(const model::Graph& bound, const ChildLimits& limits);
+
+  GraphQuestion question_;
+  std::string kept_;  // beginning of the stored answers' paths; empty: nothing is stored
+  TemporaryFolder folder_;
+  model::OptimisedModel optimised_;
+  std::map<std::string, model::Graph> shapes_;  // answers to the second query, by sizes
+};
 
 // $XDG_CACHE_HOME/ridge/graphs or ~/.cache/ridge/graphs; "" where neither is set.
 std::string default_graph_folder();

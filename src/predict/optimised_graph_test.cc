@@ -27,7 +27,7 @@ class OptimisedGraphTest : public ::testing::Test {
     question_.plan.engine = "fake";
     question_.machine = "here";
     question_.folder = path("kept");
-    question_.limits.time = std::chrono::seconds(60);
+    limits_.time = std::chrono::seconds(60);
     question_.program = path("program");
     answer(R"(cp "$folder/graph.onnx" "$to")", R"(cp "$folder/shapes.onnx" "$to")");
   }
@@ -57,7 +57,9 @@ class OptimisedGraphTest : public ::testing::Test {
     if (!file) return file.error();
     Result<model::Graph> bound = file->bind(at_batch_);
     if (!bound) return bound.error();
-    return optimised_graph(*file, *bound, question_);
+    Result<EngineGraph> engine = EngineGraph::ask(*file, question_, limits_);
+    if (!engine) return engine.error();
+    return engine->at(*bound, limits_);
   }
 
   static std::optional<Shape> shape_of(const model::Graph& graph, const std::string& name) {
@@ -89,6 +91,7 @@ class OptimisedGraphTest : public ::testing::Test {
   TemporaryFolder folder_ = *TemporaryFolder::make();
   model::Binding at_batch_;
   GraphQuestion question_;
+  ChildLimits limits_;
 };
 
 TEST_F(OptimisedGraphTest, HasTheEnginesNodesWithShapesFromBothSides) {
@@ -114,6 +117,23 @@ TEST_F(OptimisedGraphTest, AsksAgainOnlyForWhatIsNew) {
   question_.folder.clear();  // nothing is stored
   ASSERT_TRUE(ask());
   EXPECT_EQ(times_asked(), 7);
+}
+
+TEST_F(OptimisedGraphTest, ReadsEachFileOnceForAllSizes) {
+  Result<model::UnboundModel> file = model::UnboundModel::read(path("file.onnx"));
+  ASSERT_TRUE(file);
+  Result<EngineGraph> engine = EngineGraph::ask(*file, question_, limits_);
+  ASSERT_TRUE(engine) << engine.error().message;
+  std::filesystem::remove(path("file.onnx"));
+  for (const int64_t batch : {5, 7, 5}) {
+    std::filesystem::remove_all(question_.folder);  // what was read is not read again
+    at_batch_.batch = batch;
+    const Result<model::Graph> graph = engine->at(*file->bind(at_batch_), limits_);
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_EQ(shape_of(*graph, "t"), (Shape{5, 16}));
+    EXPECT_EQ(shape_of(*graph, "y"), (Shape{batch, 4}));
+  }
+  EXPECT_EQ(times_asked(), 3);
 }
 
 TEST_F(OptimisedGraphTest, IsNotAskedForShapesThatAreKnownByName) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/digest.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
 #include "tune/candidate.h"
@@ -103,7 +102,8 @@ struct VariantSelector {
     admission.rejections.push_back({std::move(id), std::move(reason), request});
   }
 
-  Status judge_and_admit(const VariantRequest& request, Implementation implementation) {
+  // `digest`: of the implementation's own file; empty: it has none.
+  Status judge_and_admit(const VariantRequest& request, Implementation implementation, const std::string& digest) {
     const plan::Plan plan = plan_for(basis.plan, implementation);
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
     if (!session) return rejected(request, "not-opened", session.error());
@@ -124,12 +124,7 @@ struct VariantSelector {
       reject(request, kAccuracyLost, why);
       return {};
     }
-    const engine::Info& info = (*session)->info();
-    implementation.identity = info.version;
-    if (!implementation.file.empty()) {
-      RIDGE_ASSIGN(const std::string digest, digest_files({implementation.file}));
-      implementation.identity += " " + digest;
-    }
+    implementation.identity = (*session)->info().version + (digest.empty() ? "" : " " + digest);
     admission.admitted.push_back({std::move(implementation), std::move(*verdict)});
     return {};
   }
@@ -151,7 +146,7 @@ struct VariantSelector {
     }
     plan::Plan plan = basis.plan;
     for (const auto& [key, value] : implementation.options) plan.options[key] = value;
-    const precision::VariantBasis own{plan, basis.signature.inputs, basis.samples, reference};
+    const precision::VariantBasis own{basis.model, plan, basis.signature.inputs, basis.samples, reference};
     Result<precision::Variant> variant = precision::make_variant(own, request.variant, options);
     if (!variant) {
       RIDGE_TRY(rejected(request, kNotMade, variant.error()));
@@ -169,7 +164,7 @@ struct VariantSelector {
     const engine::Ability* how = engine::ability_of(engine::named(request.engine), request.variant, device.kind);
     if (how != nullptr && !how->option.empty()) implementation.options[std::string(how->option)] = "1";
     if (how == nullptr || how->source == engine::Source::kGiven)
-      return judge_and_admit(request, std::move(implementation));
+      return judge_and_admit(request, std::move(implementation), "");
     RIDGE_ASSIGN(const precision::Variant* variant, made(request, implementation));
     if (variant == nullptr) return {};
     if (!variant->holds) {
@@ -178,7 +173,7 @@ struct VariantSelector {
     }
     implementation.file = variant->model;
     implementation.weight_scale = precision::weight_scale(*kind);
-    return judge_and_admit(request, std::move(implementation));
+    return judge_and_admit(request, std::move(implementation), variant->digest);
   }
 };
 

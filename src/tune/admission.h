@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "cost/costs.h"
 #include "machine/machine.h"
-#include "model/graph.h"
+#include "model/reader.h"
 #include "precision/variants.h"
 #include "tune/candidate.h"
 #include "tune/implementation.h"
@@ -81,6 +81,7 @@ void visit_fields(auto& visit, Is<VariantSelection> auto& selection) {
 }
 
 struct AdmissionBasis {
+  const model::WholeModel& model;
   const plan::Plan& plan;  // FP32, shapes at batch 1, the base engine
   const engine::Signature& signature;
   const precision::Samples& samples;
