@@ -20,31 +20,34 @@ using plan::DeviceKind;
 
 constexpr std::array kOnnxRuntimeDevices = {DeviceKind::kCpu, DeviceKind::kCuda, DeviceKind::kTensorRt};
 // ONNX Runtime's CPU provider has no BF16 kernels on x86 and computes FP16 by converting to FP32 and back.
-constexpr std::array<Ability, 10> kOnnxRuntimeAbilities = {
-    {{"fp32"},
-     {"int8", Source::kFile},
-     {"int8-dynamic", Source::kFile},
-     {"int8-weights", Source::kFile},
-     {"int4-weights", Source::kFile},
-     {"fp32", Source::kGiven, DeviceKind::kCuda},
-     {"fp16", Source::kFile, DeviceKind::kCuda},
-     {"fp32", Source::kGiven, DeviceKind::kTensorRt},
-     {"fp16", Source::kGiven, DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
-     {"int8", Source::kFile, DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"}}};
+constexpr Ability kOnnxRuntimeAbilities[] = {
+    {"fp32"},
+    {"int8", Source::kFile},
+    {"int8-dynamic", Source::kFile},
+    {"int8-weights", Source::kFile},
+    {"int4-weights", Source::kFile},
+    {"fp32", Source::kGiven, DeviceKind::kCuda},
+    {"fp16", Source::kFile, DeviceKind::kCuda},
+    {"fp32", Source::kGiven, DeviceKind::kTensorRt},
+    {"fp16", Source::kGiven, DeviceKind::kTensorRt, "tensorrt.trt_fp16_enable"},
+    {"int8", Source::kFile, DeviceKind::kTensorRt, "tensorrt.trt_int8_enable"},
+};
 
 // A graph replays a whole run, which shortens runs of many small kernels; NHWC spares convolutions on tensor cores their transposes. The
 // exhaustive search for algorithms of convolutions is the provider's default.
-constexpr std::array<Switch, 3> kOnnxRuntimeSwitches = {{{DeviceKind::kCuda, "cuda.enable_cuda_graph"},
-                                                         {DeviceKind::kCuda, "cuda.prefer_nhwc"},
-                                                         {DeviceKind::kTensorRt, "tensorrt.trt_cuda_graph_enable"}}};
+constexpr Switch kOnnxRuntimeSwitches[] = {
+    {DeviceKind::kCuda, "cuda.enable_cuda_graph"},
+    {DeviceKind::kCuda, "cuda.prefer_nhwc"},
+    {DeviceKind::kTensorRt, "tensorrt.trt_cuda_graph_enable"},
+};
 
 constexpr std::array kOpenVinoDevices = {DeviceKind::kCpu, DeviceKind::kGpu};
-constexpr std::array<Ability, 4> kOpenVinoAbilities = {{{"fp32"}, {"bf16"}, {"fp16"}, {"int8", Source::kFile}}};
+constexpr Ability kOpenVinoAbilities[] = {{"fp32"}, {"bf16"}, {"fp16"}, {"int8", Source::kFile}};
 
 // The fake engine's devices are its script's.
 constexpr std::array kEveryDevice = {DeviceKind::kCpu, DeviceKind::kCuda, DeviceKind::kTensorRt, DeviceKind::kGpu};
 
-constexpr std::array<Engine, 3> kEngines = {{
+constexpr Engine kEngines[] = {
     {
         .name = "onnxruntime",
         .label = "ONNX Runtime",
@@ -96,7 +99,7 @@ constexpr std::array<Engine, 3> kEngines = {{
         .accelerators = onnxruntime::accelerators,
         .read_accelerators = onnxruntime::read_accelerators,
     },
-}};
+};
 
 }  // namespace
 
@@ -104,23 +107,23 @@ std::span<const Engine> known() { return kEngines; }
 
 const Engine& named(std::string_view name) {
   static constexpr Engine kUnknown;
-  const auto found =
-      std::find_if(kEngines.begin(), kEngines.end(), [&](const Engine& row) { return row.name == name; });
-  return found == kEngines.end() ? kUnknown : *found;
+  for (const Engine& row : kEngines)
+    if (row.name == name) return row;
+  return kUnknown;
 }
 
 const Engine& usual_for(DeviceKind device) {
   for (const Engine& row : kEngines)
     if (!row.for_tests && runs_on(row, device)) return row;
   assert(false && "a device that no engine runs on");
-  return kEngines.front();
+  return kEngines[0];
 }
 
 const Engine& first_that(bool Engine::*holds) {
   for (const Engine& row : kEngines)
     if (!row.for_tests && row.*holds) return row;
   assert(false && "a column that holds of no engine");
-  return kEngines.front();
+  return kEngines[0];
 }
 
 bool runs_on(const Engine& engine, DeviceKind device) {

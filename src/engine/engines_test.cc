@@ -49,20 +49,6 @@ TEST(Engines, WithoutANameAreChosenByDeviceAndNeverThoseForTests) {
   EXPECT_EQ(first_that(&Engine::takes_precision).name, "openvino") << "the fake engine does too";
 }
 
-// A tuned configuration is read back as the measured plan.
-TEST(Engines, ReadTheParametersThatTheyWrite) {
-  const Engine& openvino = named("openvino");
-  plan::Plan measured;
-  measured.device = "gpu:1";
-  measured.precision = Precision::kBf16;
-  plan::Plan read;
-  for (const auto& [key, value] : openvino.parameters(measured))
-    EXPECT_EQ(openvino.read_parameter(key, value, read).value(), !key.starts_with("ridge_")) << key;
-  EXPECT_EQ(read.device, measured.device);
-  EXPECT_EQ(read.precision, measured.precision);
-  EXPECT_FALSE(openvino.read_parameter("intra_op_thread_count", "2", read).value()) << "of another backend";
-}
-
 TEST(Engines, ReadTheAcceleratorsThatTheyWrite) {
   plan::Plan measured;
   measured.device = "tensorrt:1";

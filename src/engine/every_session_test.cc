@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "engine/engines.h"
 #include "engine/test_model.h"
 #include "engine/test_session.h"
 
@@ -21,13 +22,20 @@ using test_model::model;
 using test_model::node;
 using test_model::value_info;
 
-class EverySession : public SessionTest, public testing::WithParamInterface<const char*> {
+std::vector<std::string> names_of_engines() {
+  std::vector<std::string> names;
+  for (const Engine& engine : known())
+    if (!engine.for_tests) names.emplace_back(engine.name);
+  return names;
+}
+
+class EverySession : public SessionTest, public testing::WithParamInterface<std::string> {
  protected:
   EverySession() : SessionTest(GetParam()) {}
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, EverySession, testing::Values("onnxruntime", "openvino"),
-                         [](const auto& engine) { return std::string(engine.param); });
+INSTANTIATE_TEST_SUITE_P(Engines, EverySession, testing::ValuesIn(names_of_engines()),
+                         [](const auto& engine) { return engine.param; });
 
 TEST_P(EverySession, RunsEveryElementTypeThatTheProtocolNames) {
   struct Case {

@@ -1,5 +1,6 @@
 #include "lab/claim.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace ridge::lab {
@@ -52,10 +53,9 @@ TEST(Verdicts, OfAShareHaveNoDirection) {
 TEST(Claims, AreAllThereInOrderWithTheirFigures) {
   auto all = claims();
   ASSERT_TRUE(all) << all.error().message;
-  ASSERT_EQ(all->size(), 33u);
-  EXPECT_EQ(all->front().id, "L01");
-  EXPECT_EQ(all->back().id, "L33");
+  size_t number = 0;
   for (const Claim& claim : *all) {
+    EXPECT_EQ(claim.id, fmt::format("L{:02}", ++number));
     EXPECT_FALSE(claim.statement.empty()) << claim.id;
     EXPECT_FALSE(claim.source.empty()) << claim.id;
     EXPECT_NE(claim.on.empty(), claim.elsewhere.empty()) << claim.id << ": the lab tests it, or something else does";

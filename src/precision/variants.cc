@@ -20,9 +20,6 @@
 namespace ridge::precision {
 namespace {
 
-// Values per scale in weight-only forms: 32 as in ggml's Q4_0 and the smallest in wide use, so the most accurate.
-constexpr int64_t kWeightBlock = 32;
-
 Result<PassReport> write_16_bits(const VariantKind& kind, const model::WholeModel& model,
                                  const QuantiseOptions& options, const std::string& file) {
   ConvertOptions convert_options;
@@ -37,18 +34,19 @@ Result<PassReport> write_dynamic(const VariantKind&, const model::WholeModel& mo
 
 Result<PassReport> write_weights(const VariantKind& kind, const model::WholeModel& model,
                                  const QuantiseOptions& options, const std::string& file) {
-  return quantise_weights(model, kind.weight_bits, kWeightBlock, options, file);
+  return quantise_weights(model, kind.weight_bits, kind.weight_block, options, file);
 }
 
-constexpr std::array<VariantKind, 7> kVariants = {{
+constexpr VariantKind kVariants[] = {
     {"fp32", Precision::kFp32, 32, 32},
     {"fp16", Precision::kFp16, 16, 16, false, write_16_bits},
     {"bf16", Precision::kBf16, 16, 16, false, write_16_bits},
     {.name = "int8", .precision = Precision::kInt8, .arithmetic_bits = 8, .weight_bits = 8, .needs_ranges = true},
     {"int8-dynamic", Precision::kInt8, 8, 8, true, write_dynamic},
-    {"int8-weights", Precision::kFp32, 32, 8, true, write_weights},
-    {"int4-weights", Precision::kFp32, 32, 4, true, write_weights},
-}};
+    // Blocks of 32 as in ggml's Q4_0 and the smallest in wide use, so the most accurate.
+    {"int8-weights", Precision::kFp32, 32, 8, true, write_weights, 32},
+    {"int4-weights", Precision::kFp32, 32, 4, true, write_weights, 32},
+};
 
 constexpr double kCalibrationShare = 0.4;  // of the time; the rest is for finding layers to keep
 

@@ -39,6 +39,7 @@ struct VariantKind {
   // Writes the variant's file; null: the original model, or one with ranges, which quantise_static() writes.
   Result<PassReport> (*write)(const VariantKind&, const model::WholeModel&, const QuantiseOptions&,
                               const std::string& out_file) = nullptr;
+  int64_t weight_block = 0;   // values per scale of the weights; 0: not in blocks
   bool needs_ranges = false;  // of activations, from the calibration samples
 };
 

@@ -143,16 +143,15 @@ std::vector<ExecutedKernel> integer_product(const Kernel& kernel, size_t right, 
 
 // Operators that ONNX Runtime computes by the kernels of others.
 struct Composition {
-  std::string_view op;
+  std::string_view domain, op;
   std::vector<ExecutedKernel> (*steps)(const Kernel& kernel);
 };
 constexpr Composition kCompositions[] = {
-    // of ai.onnx
-    {"LSTM", [](const Kernel& kernel) { return recurrent(kernel, 4); }},
-    {"GRU", [](const Kernel& kernel) { return recurrent(kernel, 3); }},
-    {"RNN", [](const Kernel& kernel) { return recurrent(kernel, 1); }},
-    {"ConvTranspose", transposed_convolution},
-    {"Attention", attention},
+    {"", "LSTM", [](const Kernel& kernel) { return recurrent(kernel, 4); }},
+    {"", "GRU", [](const Kernel& kernel) { return recurrent(kernel, 3); }},
+    {"", "RNN", [](const Kernel& kernel) { return recurrent(kernel, 1); }},
+    {"", "ConvTranspose", transposed_convolution},
+    {"", "Attention", attention},
 };
 
 struct IntegerComposition {
@@ -177,8 +176,8 @@ double integer_share_of(double fp32_per_s, double int8_per_s) {
 std::vector<ExecutedKernel> steps_of(const Kernel& kernel, double integer_share) {
   for (const auto& [op, steps, weight] : kIntegerCompositions)
     if (op == kernel.op) return steps(kernel, kernel.inputs.size() > 3 ? weight : 1, integer_share);
-  for (const auto& [op, steps] : kCompositions)
-    if (op == kernel.op && kernel.domain.empty()) return steps(kernel);
+  for (const auto& [domain, op, steps] : kCompositions)
+    if (op == kernel.op && domain == kernel.domain) return steps(kernel);
   return {};
 }
 

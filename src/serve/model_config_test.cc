@@ -356,6 +356,28 @@ TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
   }
 }
 
+// A tuned configuration is read back as the measured plan.
+TEST(EngineParameters, AreReadBackAsEachEngineWritesThem) {
+  for (const engine::Engine& engine : engine::known())
+    for (const plan::DeviceKind kind : engine.devices) {
+      if (engine.for_tests || plan::is_nvidia({kind})) continue;  // accelerators: engine/engines_test.cc
+      plan::Plan measured;
+      if (kind == plan::DeviceKind::kCpu) measured.threads = 3;
+      if (kind != plan::DeviceKind::kCpu) measured.device = plan::device_name({kind, 1});
+      if (engine.takes_precision) measured.precision = Precision::kBf16;
+      measured.options["session.any"] = "1";
+      std::string text = "backend: \"" + std::string(engine.backend) + "\" ";
+      for (const auto& [key, value] : engine.parameters(measured)) text += parameter(key, value);
+      const Result<plan::Plan> read = plan_from(text);
+      ASSERT_TRUE(read) << text << read.error().message;
+      EXPECT_EQ(read->engine, engine.name);
+      EXPECT_EQ(read->device, measured.device) << text;
+      EXPECT_EQ(read->threads, measured.threads) << text;
+      EXPECT_EQ(read->precision, measured.precision) << text;
+      EXPECT_EQ(read->options, measured.options) << text;
+    }
+}
+
 TEST(EngineParameters, CoresAreDividedAmongTheInstances) {
   EXPECT_EQ(plan_from("instance_group { count: 2 }", 4)->threads, 2);
   EXPECT_EQ(plan_from("instance_group { count: 9 }", 4)->threads, 1);

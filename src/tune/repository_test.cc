@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "engine/engines.h"
 #include "model_config.pb.h"
 #include "tune/serving_config.h"
 #include "tune/warmup_data.h"
@@ -205,13 +206,13 @@ ServingFacts bert() {
 }
 
 TEST(ServingConfig, EveryFormOfAWinnerIsWhatTritonAccepts) {
-  for (const std::string engine : {"onnxruntime", "openvino"})
+  for (const engine::Engine& engine : engine::known())
     for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16, Precision::kInt8})
       for (const int64_t batch : {1, 4})
         for (const bool helps : {false, true})
           for (const bool batches : {false, true})
             for (ServingFacts facts : {resnet(), bert()}) {
-              facts.engine = engine;
+              facts.engine = engine.name;
               facts.precision = precision;
               facts.best.batch = batch;
               facts.batches = batches;
