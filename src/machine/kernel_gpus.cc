@@ -139,7 +139,7 @@ constexpr Driver kDrivers[] = {
 
 Result<GpuCounterSamples> gpu_counters_in(const Tree& tree) {
   if (std::optional<std::string> text = text_at(tree, kGpuCounters)) return parse_gpu_counters(*text);
-  return Error{Code::kNotFound, reason_at(tree, kGpuCounters)};
+  return error_at(tree, kGpuCounters);
 }
 
 // The files of one GPU.
@@ -170,7 +170,7 @@ class Files {
   std::string hang() const {
     for (auto at = tree_.missing.lower_bound(folder_); at != tree_.missing.end() && at->first.starts_with(folder_);
          ++at)
-      if (at->second.find("did not end") != std::string::npos) return at->second;
+      if (at->second.code == Code::kTimeout) return at->second.message;
     return "";
   }
   const std::string& folder() const { return folder_; }
@@ -370,7 +370,7 @@ void settle_power_limit(Gpu& gpu) {
 std::string failure_of(const Files& files, const Driver& driver, const Result<GpuCounterSamples>& samples,
                        const Gpu& gpu) {
   if (std::string hang = files.hang(); !hang.empty()) return hang;
-  if (!samples && samples.error().message.find("did not end") != std::string::npos) return samples.error().message;
+  if (!samples && samples.error().code == Code::kTimeout) return samples.error().message;
   const bool alive = gpu.temperature_c || gpu.power_mw || gpu.sm_clock_mhz || gpu.energy_mj ||
                      (driver.vendor == GpuVendor::kAmd && (gpu.memory_used_bytes || gpu.utilization_percent));
   if (alive) return "";
@@ -431,7 +431,7 @@ gpu::Reading<std::string> kernel_driver_version(const Tree& tree, GpuVendor vend
   std::optional<std::string> own = vendor == GpuVendor::kAmd ? text_at(tree, kAmdVersion) : std::nullopt;
   if (own) return *own;
   if (std::optional<std::string> release = text_at(tree, kKernelRelease)) return "Linux " + *release;
-  return Error{Code::kNotFound, reason_at(tree, kKernelRelease)};
+  return error_at(tree, kKernelRelease);
 }
 
 }  // namespace ridge::machine

@@ -52,13 +52,6 @@ Response model_readiness(const serve::Service& service, const Route& route) {
   return error_response(503, "model '" + route.model + "' is not ready");
 }
 
-// Clients look for this text on every failed load.
-Error load_error(Error error, const std::string& model) {
-  if (error.message.find("failed to load") == std::string::npos)
-    error.message = "failed to load '" + model + "', " + error.message;
-  return error;
-}
-
 Response run_index(const serve::Service& service, std::string_view body) {
   Result<bool> only_ready = read_index_request(body);
   return only_ready ? json_response(repository_index(service.index(*only_ready))) : error_response(only_ready.error());
@@ -66,9 +59,12 @@ Response run_index(const serve::Service& service, std::string_view body) {
 
 Response run_load(serve::Service& service, const std::string& model, std::string_view body) {
   Result<serve::LoadRequest> request = read_load_request(body);
-  if (!request) return error_response(load_error(request.error(), model));
-  Status loaded = service.load(model, *request);
-  return loaded ? text_response("{}") : error_response(load_error(loaded.error(), model));
+  Status loaded = request ? service.load(model, *request) : request.error();
+  if (loaded) return text_response("{}");
+  Error error = std::move(loaded).error();
+  // Clients look for this text on every failed load.
+  error.message = "failed to load '" + model.substr(0, 300) + "', " + error.message;
+  return error_response(error);
 }
 
 Response run_unload(serve::Service& service, const std::string& model, std::string_view body) {
