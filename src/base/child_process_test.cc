@@ -1,5 +1,6 @@
 #include "base/child_process.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,6 +33,22 @@ TEST(ChildProcess, GivesAProgramsOutput) {
   ChildProgram both = shell("echo yes; echo no >&2");
   both.take_errors = true;
   EXPECT_EQ(*output_of_program(both, {.time = kLong}), "yes\nno\n");
+}
+
+TEST(ChildProcess, OutputMayGoToStandardError) {
+  ChildProgram program = shell("echo yes");
+  program.output_to_errors = true;
+  EXPECT_EQ(*output_of_program(program, {.time = kLong}), "");
+}
+
+TEST(ChildProcess, ForegroundProgramKeepsTheSession) {
+  const Result<pid_t> child =
+      start_program({"sh", "-c", fmt::format("test $(cut -d ' ' -f 6 /proc/$$/stat) = {}", getsid(0))});
+  ASSERT_TRUE(child);
+  int status = 0;
+  ASSERT_EQ(waitpid(*child, &status, 0), *child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(start_program({"no-such-program-here"}).error().code, Code::kNotFound);
 }
 
 TEST(ChildProcess, EnvironmentIsStrongerThanTheParents) {
