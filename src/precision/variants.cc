@@ -145,18 +145,14 @@ Attempt final_attempt(const VariantBuild& making, const Write& write) {
   };
 }
 
-// The table, and if accuracy was lost the layers to keep.
+// If accuracy was lost: the table, and the layers to keep.
 Status look_into_layers(const VariantBuild& making, const Write& write) {
   Variant& variant = making.variant;
-  const SensitivityTable when = making.options.sensitivity;
-  if (when == SensitivityTable::kNever || (when == SensitivityTable::kIfLost && variant.holds)) return {};
+  if (variant.holds) return {};
   RIDGE_ASSIGN(const std::vector<std::string> nodes,
                quantisable_nodes(making.basis.plan.model, making.options.quantise));
-  const bool lost = !variant.holds;
-  const SensitivityOptions table_time = how_long(making, lost ? making.left() / 2 : making.left());
-  RIDGE_ASSIGN(variant.sensitivity,
-               measure_sensitivity(nodes, attempt_with(making, write, making.options.few), table_time));
-  if (!lost) return {};
+  RIDGE_ASSIGN(variant.sensitivity, measure_sensitivity(nodes, attempt_with(making, write, making.options.few),
+                                                        how_long(making, making.left() / 2)));
   making.say("layers to keep in FP32", 0);
   RIDGE_ASSIGN(const KeepList list,
                find_keep_list(variant.sensitivity, final_attempt(making, write), how_long(making, making.left())));
