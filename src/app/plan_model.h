@@ -31,7 +31,7 @@ struct PlannedModel {
   plan::Plan plan = {};  // on the CPU
   std::optional<predict::Efficiency> efficiency = {};
   std::optional<model::Graph> engine_graph = {};  // the engine's graph; absent: not requested, or refused
-  std::string no_engine_graph = {};               // reason of the refusal
+  std::string no_engine_graph = {};               // why the engine refused
 };
 
 // The model at another batch: an error where the file fixes the batch or a full shape was given; the second is absent then.

@@ -59,7 +59,7 @@ TEST(ChildProcess, EnvironmentIsStrongerThanTheParents) {
   EXPECT_EQ(*output_of_program(program, {.time = kLong}), "own\n");
 }
 
-TEST(ChildProcess, StatusSignalAndLastLineAreTold) {
+TEST(ChildProcess, StatusSignalAndLastLineAreReported) {
   Result<ChildRun> failed = run_program(shell("echo first; echo last; exit 7"), {.time = kLong});
   ASSERT_TRUE(failed.ok());
   EXPECT_EQ(failed->exit_status, 7);
@@ -108,7 +108,7 @@ TEST(ChildProcess, InterruptionEndsTheChild) {
   EXPECT_EQ(run->end, ChildEnd::kInterrupted);
 }
 
-TEST(ChildProcess, MemoryIsLimitedAndTold) {
+TEST(ChildProcess, MemoryIsLimitedAndReported) {
   constexpr uint64_t kTaken = 256 << 20;
   const auto greedy = [](int output) {
     take_memory(kTaken);

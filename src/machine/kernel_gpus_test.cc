@@ -275,7 +275,7 @@ TEST(AmdMetrics, OlderTablesTellTheStateItself) {
   const std::string status = table(120, 3, {{112, {uint64_t{1} << 45 | 1, 8}}, {24, {77, 8}}});
   EXPECT_THAT(names(amd_metrics("", status).slowdown_bits), ElementsAre("power limit", "hot signal"));
   EXPECT_FALSE(amd_metrics("", status).energy_mj) << "its unit differs from GPU to GPU";
-  EXPECT_FALSE(amd_metrics("", table(120, 3, {})).slowdown_bits) << "all bits set: not told";
+  EXPECT_FALSE(amd_metrics("", table(120, 3, {})).slowdown_bits) << "all bits set: not reported";
 }
 
 TEST(AmdMetrics, NewerTablesTellWhatHeldTheClock) {

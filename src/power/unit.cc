@@ -76,7 +76,7 @@ Status install_unit(const std::string& text, const UnitOptions& options) {
   if (!options.start) return {};
   Status started = systemctl({"daemon-reload"});
   if (started) started = systemctl({"enable", kUnitName});
-  // Not "enable --now", which leaves a running, older setting unchanged.
+  // "enable --now" would leave a running, older setting unchanged.
   if (started) started = systemctl({"restart", kUnitName});
   if (started) return {};
   (void)systemctl({"disable", "--now", kUnitName});

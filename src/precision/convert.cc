@@ -98,7 +98,7 @@ class Conversion {
                            largest_half(precision_));
       if (static_cast<double>(fit.lost) > kMostLost * static_cast<double>(fit.nonzero))
         return fmt::format("{} of the {} values of '{}' would become 0", fit.lost, fit.nonzero, tensor->name());
-      if (fit.infinite_stand_ins > 0)
+      if (fit.near_infinite > 0)
         report.notes.push_back(fmt::format("'{}' has values that stand for infinity; in {} they are ±{}.",
                                            tensor->name(), name_, largest_half(precision_)));
     }

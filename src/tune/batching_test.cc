@@ -32,7 +32,7 @@ TEST(AdviseBatching, WorkedExample) {
   EXPECT_THAT(advice.reason, HasSubstr("4.00×"));
 }
 
-TEST(AdviseBatching, NobodyWaitsLongerThanTheSavedRunIsWorth) {
+TEST(AdviseBatching, DelayIsAtMostWhatTheSavedRunIsWorth) {
   const BatchingAdvice advice = advise_batching(affine(0.5, 5), 16, {});
   EXPECT_TRUE(advice.helps);  // 80.5 ms for 16 rows against 5.5 ms for one: 1.09×
   EXPECT_NEAR(advice.queue_delay_ms, 0.5, 1e-9);

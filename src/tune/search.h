@@ -2,7 +2,7 @@
 //
 // Explore: measures the candidate with the highest expected improvement over the best (tune/surrogate.h), until that is less
 // than a measurement is worth. Refine: measures the contenders again, for longer, until they can be told apart. A candidate is
-// judged by its gain over the interleaved baseline, so that drift of a shared machine cancels. A candidate is skipped and
+// judged by its gain over the interleaved baseline, so that slow changes of a shared machine cancel. A candidate is skipped and
 // counted if its physical limit is below a measured result, if a smaller batch misses the p99 goal, or if a smaller one failed.
 // Anytime: best() may be called after any report(). The same reports give the same choices. One thread.
 #pragma once

@@ -29,7 +29,7 @@ Response show(const Result<T>& result, Show shown_as) {
   return result ? json_response(shown_as(*result)) : error_response(result.error());
 }
 
-Response refusal(const Route& route) {
+Response route_error(const Route& route) {
   Response response = error_response(route.status, route.message);
   response.allow = route.allow;
   return response;
@@ -121,7 +121,7 @@ uint64_t Api::body_limit(const Request& head) {
 
 void Api::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
-  if (route.status != 200) return responder.send(refusal(route));
+  if (route.status != 200) return responder.send(route_error(route));
   if (is_of_regions(route.endpoint))
     if (Status allowed = check_regions_allowed(options_.shared_memory, request.from_this_machine); !allowed)
       return responder.send(error_response(allowed.error()));
@@ -165,7 +165,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
   bool accepted = thread.run([this, held, body = request.body, coding = std::move(coding), route] {
     Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, options_.max_input_bytes, 0);
-    held->send(plain ? run_control(service_, route, (*plain)->text()) : refusal_of_body(plain.error()));
+    held->send(plain ? run_control(service_, route, (*plain)->text()) : body_error_response(plain.error()));
   });
   if (!accepted) held->send(error_response(503, "too many calls of this kind are waiting; try again later"));
 }
@@ -175,7 +175,7 @@ uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
 void MetricsApi::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
   if (route.status == 200 && route.endpoint == Endpoint::kMetrics) return responder.send(metrics_response(metrics_));
-  if (route.status == 405) return responder.send(refusal(route));
+  if (route.status == 405) return responder.send(route_error(route));
   responder.send(error_response(404, "this port answers GET /metrics"));
 }
 
