@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
+#include "model/guarded.h"
 #include "precision/attributes.h"
 #include "precision/batch_norm.h"
-#include "precision/guarded.h"
 #include "precision/half.h"
 #include "precision/half_forms.h"
 #include "precision/pass_model.h"
@@ -337,7 +337,8 @@ const std::set<std::string>& default_keep_operators() {
 
 Result<PassReport> convert(const std::string& model_file, Precision precision, const ConvertOptions& options,
                            const std::string& out_file) {
-  return guarded_pass("convert " + model_file, [&] { return convert_model(model_file, precision, options, out_file); });
+  return model::guarded("convert " + model_file,
+                        [&] { return convert_model(model_file, precision, options, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "model/guarded.h"
 #include "model/onnx_types.h"
-#include "precision/guarded.h"
 #include "precision/pass_model.h"
 #include "precision/quantise.h"
 
@@ -47,7 +47,7 @@ Status exposed(const std::string& model_file, const std::vector<std::string>& te
 
 Status expose_tensors(const std::string& model_file, const std::vector<std::string>& tensors,
                       const std::string& out_file) {
-  return guarded_pass("expose tensors of " + model_file, [&] { return exposed(model_file, tensors, out_file); });
+  return model::guarded("expose tensors of " + model_file, [&] { return exposed(model_file, tensors, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include "model/guarded.h"
 #include "precision/affine.h"
 #include "precision/attributes.h"
-#include "precision/guarded.h"
 #include "precision/matmuls.h"
 #include "precision/pass_model.h"
 #include "precision/quantise.h"
@@ -149,7 +149,7 @@ Result<PassReport> quantised(const std::string& model_file, const QuantiseOption
 
 Result<PassReport> quantise_dynamic(const std::string& model_file, const QuantiseOptions& options,
                                     const std::string& out_file) {
-  return guarded_pass("quantise " + model_file, [&] { return quantised(model_file, options, out_file); });
+  return model::guarded("quantise " + model_file, [&] { return quantised(model_file, options, out_file); });
 }
 
 }  // namespace ridge::precision

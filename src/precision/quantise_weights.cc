@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "model/domains.h"
+#include "model/guarded.h"
 #include "precision/affine.h"
 #include "precision/attributes.h"
-#include "precision/guarded.h"
 #include "precision/matmuls.h"
 #include "precision/opset.h"
 #include "precision/pass_model.h"
@@ -188,8 +188,8 @@ Result<PassReport> quantised(const std::string& model_file, int bits, int64_t bl
 
 Result<PassReport> quantise_weights(const std::string& model_file, int bits, int64_t block_size,
                                     const QuantiseOptions& options, const std::string& out_file) {
-  return guarded_pass("quantise the weights of " + model_file,
-                      [&] { return quantised(model_file, bits, block_size, options, out_file); });
+  return model::guarded("quantise the weights of " + model_file,
+                        [&] { return quantised(model_file, bits, block_size, options, out_file); });
 }
 
 }  // namespace ridge::precision
