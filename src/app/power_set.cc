@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "power/notify.h"
 #include "power/scoped_setting.h"
 #include "power/watch.h"
 

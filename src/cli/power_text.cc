@@ -1,4 +1,4 @@
-#include "cli/power_text.h"
+#include "cli/power.h"
 
 #include <fmt/format.h>
 

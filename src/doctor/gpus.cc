@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "doctor/areas.h"
 #include "doctor/gpu_checks.h"
-#include "doctor/nvidia_gpus.h"
 #include "gpu/gpu.h"
 #include "machine/kernel_gpus.h"
 #include "machine/pci_gpus.h"

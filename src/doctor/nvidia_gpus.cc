@@ -1,5 +1,4 @@
-#include "doctor/nvidia_gpus.h"
-
+// NVIDIA's GPUs: the report of the management library, with their direct links (NVLink).
 #include <fmt/format.h>
 
 #include <algorithm>
