@@ -50,9 +50,9 @@ constexpr std::array<VariantKind, 7> kVariants = {{
 
 constexpr double kCalibrationShare = 0.4;  // of the time; the rest is for finding layers to keep
 
-using Kept = std::set<std::string>;
+using KeptNodes = std::set<std::string>;
 // Writes the variant in which these nodes stay in FP32.
-using Write = std::function<Result<PassReport>(const Kept& kept, const std::string& file)>;
+using Write = std::function<Result<PassReport>(const KeptNodes& kept, const std::string& file)>;
 
 // A file removed with this object.
 struct AttemptFile {
@@ -85,7 +85,7 @@ plan::Plan plan_with(const VariantBasis& basis, const std::string& file, Precisi
   return plan;
 }
 
-Result<Verdict> judge_file(const VariantBuild& build, const std::string& file, size_t samples) {
+Result<AccuracyVerdict> judge_file(const VariantBuild& build, const std::string& file, size_t samples) {
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
                engine::open(plan_with(build.basis, file, build.variant.precision)));
   const std::span<const Sample> held_out(build.basis.samples.held_out);
@@ -108,7 +108,7 @@ Status decide(const VariantBuild& build, const std::string& file) {
 }
 
 // Writes the model with `kept` to its path and judges it.
-Status settle(const VariantBuild& build, const Write& write, const Kept& kept) {
+Status settle(const VariantBuild& build, const Write& write, const KeptNodes& kept) {
   RIDGE_ASSIGN(build.variant.report, write(kept, build.files.model));
   build.variant.model = build.files.model;
   return decide(build, build.files.model);
@@ -126,7 +126,7 @@ SensitivityOptions how_long(const VariantBuild& build, double seconds) {
 }
 
 Attempt attempt_with(const VariantBuild& build, const Write& write, size_t samples) {
-  return [&build, &write, samples](const Kept& kept) -> Result<Verdict> {
+  return [&build, &write, samples](const KeptNodes& kept) -> Result<AccuracyVerdict> {
     const AttemptFile file{build.files.attempts + "attempt.onnx"};
     RIDGE_TRY(write(kept, file.path));
     return judge_file(build, file.path, samples);
@@ -135,11 +135,11 @@ Attempt attempt_with(const VariantBuild& build, const Write& write, size_t sampl
 
 // Like attempt_with(), with the deciding criterion.
 Attempt final_attempt(const VariantBuild& build, const Write& write) {
-  return [&build, &write](const Kept& kept) -> Result<Verdict> {
+  return [&build, &write](const KeptNodes& kept) -> Result<AccuracyVerdict> {
     const AttemptFile file{build.files.attempts + "attempt.onnx"};
     RIDGE_TRY(write(kept, file.path));
     RIDGE_TRY(decide(build, file.path));
-    Verdict verdict = build.variant.verdict;
+    AccuracyVerdict verdict = build.variant.verdict;
     verdict.holds = build.variant.holds;
     return verdict;
   };
@@ -188,7 +188,7 @@ Result<Activations> calibrate(const VariantBuild& build) {
 }
 
 Write static_writer(const VariantBuild& build, TensorRanges ranges) {
-  return [&build, ranges = std::move(ranges)](const Kept& kept, const std::string& file) {
+  return [&build, ranges = std::move(ranges)](const KeptNodes& kept, const std::string& file) {
     QuantiseOptions options = build.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
     return quantise_static(build.basis.plan.model, ranges, options, file);
@@ -221,7 +221,7 @@ Status make_static(const VariantBuild& build) {
 // ------------------------------------------------------------------------------------------------------- the others
 
 Write direct_writer(const VariantBuild& build, const VariantKind& kind) {
-  return [&build, &kind](const Kept& kept, const std::string& file) {
+  return [&build, &kind](const KeptNodes& kept, const std::string& file) {
     QuantiseOptions options = build.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
     return kind.write(kind, build.basis.plan.model, options, file);

@@ -76,7 +76,7 @@ struct Variant {
   Precision precision = Precision::kFp32;
   std::string model;  // the file
   PassReport report;
-  Verdict verdict;
+  AccuracyVerdict verdict;
   std::optional<EvaluationVerdict> evaluation;
   bool holds = false;       // by the evaluation if there is one, by the verdict otherwise
   std::string calibration;  // "percentile 99.99 over 64 samples (32 pictures of DIR)"; empty: needs none

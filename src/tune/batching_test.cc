@@ -81,8 +81,8 @@ TEST(AdviseBatching, WithoutACurveNothingIsMerged) {
   EXPECT_EQ(advice.max_batch, 4);
 }
 
-Entry entry(int64_t batch, double max_rows_per_s) {
-  Entry entry;
+PricedCandidate entry(int64_t batch, double max_rows_per_s) {
+  PricedCandidate entry;
   entry.candidate.threads = 2;
   entry.candidate.batch = batch;
   entry.max_rows_per_s = max_rows_per_s;
@@ -90,12 +90,12 @@ Entry entry(int64_t batch, double max_rows_per_s) {
 }
 
 TEST(BatchingOutlook, SaysInAdvanceWhatTheLimitAllows) {
-  const std::vector<Entry> memory_bound{entry(1, 100), entry(2, 190), entry(4, 350)};
+  const std::vector<PricedCandidate> memory_bound{entry(1, 100), entry(2, 190), entry(4, 350)};
   EXPECT_NEAR(batching_outlook(memory_bound)->limit_gain, 3.5, 1e-9);
-  const std::vector<Entry> compute_bound{entry(1, 100), entry(2, 100.5), entry(4, 101)};
+  const std::vector<PricedCandidate> compute_bound{entry(1, 100), entry(2, 100.5), entry(4, 101)};
   EXPECT_THAT(batching_outlook(compute_bound)->sentence, HasSubstr("the same at every batch"));
-  EXPECT_FALSE(batching_outlook(std::vector<Entry>{entry(1, 100)}));
-  EXPECT_FALSE(batching_outlook(std::vector<Entry>{entry(1, 0), entry(2, 0)}));
+  EXPECT_FALSE(batching_outlook(std::vector<PricedCandidate>{entry(1, 100)}));
+  EXPECT_FALSE(batching_outlook(std::vector<PricedCandidate>{entry(1, 0), entry(2, 0)}));
 }
 
 }  // namespace

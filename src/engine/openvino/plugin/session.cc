@@ -78,8 +78,7 @@ bool on_cpu(const Recipe& recipe) { return recipe.device == "CPU"; }
 
 // Compiles `model` and verifies that it executes as requested.
 Result<std::shared_ptr<Executable>> compile(const Recipe& recipe, const std::shared_ptr<ov::Model>& model) {
-  using Made = Result<std::shared_ptr<Executable>>;
-  return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Made {
+  return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Result<std::shared_ptr<Executable>> {
     ov::CompiledModel compiled = core().compile_model(model, recipe.device, recipe.properties);
     const std::vector<ExecutedLayer> layers = executed_layers(compiled);
     // For a GPU's layers only their own report is known: the rules are the CPU's kernels'.
