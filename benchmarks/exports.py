@@ -7,7 +7,7 @@ branches as TensorFlow's are, and a quantised one. Then each file is planned, me
   FLOPs      multiply-adds that ridge counts, twice, beside an independent counter: torch's FlopCounterMode on the module that was
              exported ("torch"), or a count written down by hand for what is no torch module ("hand"); goal: within 1 %
   estimate   `ridge plan` beside the median of `ridge bench` (the lowest of the rounds), or with --busy beside CPU time
-  memory     `ridge plan --memory` beside the peak (VmHWM) that `--measure` tells, median of 3
+  memory     `ridge plan --memory` beside the peak (VmHWM) that `--measure` shows, median of 3
   question   a file with open dimensions beside the batch, planned without them, must ask for them and exit 2
 
 DIR keeps the files, and counts.json. `--make` needs the packages of `pypi_exports` in ./versions, in a virtual environment of its

@@ -37,7 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import client_check  # noqa: E402
 
-STAND_IN = '''
+FAKE_BACKEND = '''
 import json, os
 import onnxruntime
 import triton_python_backend_utils as utils
@@ -94,7 +94,7 @@ def triton(launcher, repository, backends):
 
 
 def answers():
-    """Whether somebody listens at Triton's port for HTTP."""
+    """Whether a server listens at Triton's port for HTTP."""
     with contextlib.suppress(OSError):
         socket.create_connection(("127.0.0.1", PORTS[0]), timeout=1).close()
         return True
@@ -112,7 +112,7 @@ def complaints(log):
     return sorted(set(re.findall(r"^E.*?(failed to load '.*?)\"?$", log, re.MULTILINE)))
 
 
-def with_stand_ins(folder, backends, wanted):
+def with_fakes(folder, backends, wanted):
     """A folder with Triton's own backends, and a fake for each wanted one that is not among them."""
     made = []
     for own in backends.iterdir():
@@ -120,7 +120,7 @@ def with_stand_ins(folder, backends, wanted):
     for name in wanted:
         if not (folder / name).exists():
             (folder / name).mkdir()
-            (folder / name / "model.py").write_text(STAND_IN)
+            (folder / name / "model.py").write_text(FAKE_BACKEND)
             made.append(name)
     return made
 
@@ -164,7 +164,7 @@ def contains(whole, part):
     return whole == part
 
 
-def check_stand_in(name, folder):
+def check_fake(name, folder):
     """Complaints about a model that Triton has loaded."""
     versions = sorted(int(each.name) for each in folder.iterdir() if each.name.isdigit())
     client = client_check.Client(PORTS[0], name)
@@ -194,13 +194,13 @@ def main():
         for complaint in complaints(log()):
             print(f"    {complaint}")
     with tempfile.TemporaryDirectory() as temporary:
-        made = with_stand_ins(pathlib.Path(temporary), options.backends, wanted)
+        made = with_fakes(pathlib.Path(temporary), options.backends, wanted)
         print("with python-based fakes for " + (", ".join(made) or "nothing") + ":")
         with triton(options.triton, options.repository, temporary) as log:
             found = statuses(log())
             for folder in models:
                 version, status = found.get(folder.name, ("-", "not tried"))
-                wrong = check_stand_in(folder.name, folder) if status == "READY" else complaints(log())
+                wrong = check_fake(folder.name, folder) if status == "READY" else complaints(log())
                 failed |= status != "READY" or bool(wrong)
                 print(f"  {folder.name} version {version}: {status}" + ("" if wrong else ", configuration as written, answers equal"))
                 for complaint in wrong:

@@ -7,8 +7,7 @@ the gain in rows/s with its 95 % interval of both, the winner, its share of the 
 --isa native: against ONNX Runtime's defaults with all that the CPU has. Goals (issue 5): at least 2.8 on resnet50, 1.8 on
 bert-base; exit 1 if the tuning's gain is less.
 
---isa avx2: as a CPU with AVX2 and nothing beyond. Never a loss is asked: exit 1 if a gain measured again is below 1 with
-confidence. Who obeys what (looked up, and checked here by the kernels that ran):
+--isa avx2: as a CPU with AVX2 and nothing beyond. Exit 1 if a gain measured again is below 1 with confidence. Who obeys what (looked up, and checked here by the kernels that ran):
 - OpenVINO: oneDNN's kernels obey ONEDNN_MAX_CPU_ISA (DNNL_MAX_CPU_ISA, its older name), its own ones OV_CPU_MAX_ISA in the builds
   that read it (openvinotoolkit/openvino pull requests 36980, 38257; 2026.4.1 does). A kernel beyond AVX2 in the winner's or the
   baseline's profile is named and fails the run.

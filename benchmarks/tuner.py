@@ -36,7 +36,7 @@ def judged(grid, quick):
     """(quality, share): the quick run's winner in the grid, and how much it measured."""
     best = max(point["gain"]["ratio"] for point in grid["points"])
     found = [point["gain"]["ratio"] for point in grid["points"] if identity(point) == identity(quick["candidate"])]
-    # Not in the grid: the untuned model, whose gain is 1.
+    # The untuned model, whose gain is 1, is not in the grid.
     return (found[0] if found else 1.0) / best, quick["space"]["measured"] / len(grid["points"])
 
 

@@ -1,6 +1,6 @@
 """check_text.py: refuses tracked text that ties the project to one machine or to one package registry, and broken habits.
 
-Registries are reached through their ordinary clients, whose settings name the host; a path of somebody's home works nowhere else.
+Registries are reached through their ordinary clients, whose settings name the host; a path in a user's home works nowhere else.
 """
 
 import pathlib

@@ -21,7 +21,7 @@ plan::Plan bounded_plan(const PlannedModel& model) {
   return plan;
 }
 
-// If something depends on it. A refusal is no error: there is no estimate then, with the reason.
+// If something depends on it. Without it there is no estimate, and the reason is kept.
 void add_engine_graph(PlannedModel& model) {
   const bool asked = can_be_estimated(model) || model.request.memory;
   if (!model.device.machine || !asked) return;

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "power/notify.h"
 #include "power/scoped_setting.h"
 #include "power/watch.h"
 
@@ -63,7 +62,7 @@ Result<PowerHold> hold_power(const PowerHoldRequest& request, const PowerHoldCon
                power::ScopedSetting::take(power_controls, request.settings, guard, request.folder));
   if (!held.warning().empty()) control.warn(held.warning());
   control.held(power_controls);
-  if (Status told = power::notify_ready(); !told) control.warn(told.error().message);
+  if (Status notified = power::notify_ready(); !notified) control.warn(notified.error().message);
   bool guarded = true;
   Result<int> ended = power::watch(request.command, [&] {
     if (!guarded || guard.alive()) return;

@@ -14,7 +14,6 @@
 #include "power/packages.h"
 #include "power/record.h"
 #include "power/scoped_setting.h"
-#include "power/watch.h"
 
 namespace ridge::app {
 namespace {
@@ -45,10 +44,16 @@ Result<power::Workload> model_on(const WorkloadRequest& request, const std::stri
                          }};
 }
 
-power::Workload command_workload(const std::vector<std::string>& command, Clock& clock) {
-  return {fmt::format("{}", fmt::join(command, " ")), "runs", [command, &clock](Nanoseconds slice) {
-            return power::rate_of(slice, 1, [&] { return power::run_once(command); }, clock);
-          }};
+power::Workload command_workload(const std::vector<std::string>& command, const std::function<bool()>& interrupted,
+                                 Clock& clock) {
+  const std::string name = fmt::format("{}", fmt::join(command, " "));
+  const ChildLimits limits{.time = std::chrono::hours(1), .interrupted = interrupted};
+  const auto once = [command, name, limits]() -> Status {
+    const ChildProgram program{.arguments = command, .output_to_errors = true};
+    RIDGE_TRY(output_of(name, limits, run_program(program, limits)));
+    return {};
+  };
+  return {name, "runs", [once, &clock](Nanoseconds slice) { return power::rate_of(slice, 1, once, clock); }};
 }
 
 // A device alone: its own, or the only GPU.
@@ -62,10 +67,10 @@ Result<power::PowerControls> open_device(const std::string& name) {
 }  // namespace
 
 Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& power_control,
-                                      Clock& clock) {
+                                      const std::function<bool()>& interrupted, Clock& clock) {
   const int asked = (request.gemm ? 1 : 0) + (request.model.empty() ? 0 : 1) + (request.command.empty() ? 0 : 1);
   if (asked != 1) return invalid("no workload: give one of --gemm, --model FILE, or -- COMMAND");
-  if (!request.command.empty()) return command_workload(request.command, clock);
+  if (!request.command.empty()) return command_workload(request.command, interrupted, clock);
   const bool cpu = power_control.id() == power::kCpuId;
   if (request.gemm && cpu) return power::gemm_on_cpu(request.size.value_or(power::kCpuSquare), clock);
   if (request.gemm) return power::gemm_on_gpu(power_control.id(), request.size.value_or(power::kGpuSquare), clock);
@@ -86,8 +91,10 @@ Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std
   RIDGE_ASSIGN(power::SweepOptions options,
                power::sweep_options(state, power_control.name(), request.from_mw, request.to_mw, request.steps));
   options.most_time = from_seconds(request.seconds);
-  RIDGE_ASSIGN(const power::Workload workload, open_workload(request.workload, power_control, clock));
-  std::optional<RunControl> control = begin();
+  std::optional<RunControl> control;
+  RIDGE_ASSIGN(const power::Workload workload,
+               open_workload(request.workload, power_control, [&] { return control && control->stopped(); }, clock));
+  control = begin();
   RIDGE_ASSIGN(power::ScopedSetting held,
                power::ScopedSetting::take(power_controls, {options.limits_mw.front(), {}, {}}, guard, folder));
   options.interrupted = control->interrupted;

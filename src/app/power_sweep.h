@@ -45,8 +45,9 @@ struct PowerSweepResult {
 Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin,
                                      Clock& clock = system_clock());
 
-// Ready to run on the device that `power_control` limits. `clock` must outlive it.
+// Ready to run on the device that `power_control` limits. `interrupted` is polled while a command runs, and ends it; so does an
+// hour. `clock` must outlive the workload.
 Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& power_control,
-                                      Clock& clock);
+                                      const std::function<bool()>& interrupted, Clock& clock);
 
 }  // namespace ridge::app

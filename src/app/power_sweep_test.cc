@@ -10,7 +10,10 @@ constexpr std::chrono::seconds kSlice(3);
 
 class WorkloadTest : public TuningTest {
  protected:
-  Result<power::Workload> open() { return open_workload(request_, cpu_, second_a_look_); }
+  Result<power::Workload> open() {
+    return open_workload(request_, cpu_, [&] { return interrupted_; }, second_a_look_);
+  }
+  bool interrupted_ = false;
   power::PlayedGpu::Values values_;
   power::PlayedGpu cpu_{values_, "cpu"};
   FakeClock second_a_look_{std::chrono::seconds(1)};
@@ -33,6 +36,12 @@ TEST_F(WorkloadTest, OfACommandIsARunAndFailsWithIt) {
   EXPECT_DOUBLE_EQ(open()->rate(kSlice).value(), 3.0 / 4);  // the last look ends it
   request_.command = {"false"};
   EXPECT_FALSE(open()->rate(kSlice));
+}
+
+TEST_F(WorkloadTest, CommandThatHangsEndsByInterruption) {
+  request_.command = {"sleep", "600"};
+  interrupted_ = true;
+  EXPECT_EQ(open()->rate(kSlice).error().code, Code::kCancelled);
 }
 
 TEST_F(WorkloadTest, OfAModelIsItsRows) {

@@ -206,6 +206,31 @@ int exec_error(int input) {
   return got == static_cast<ssize_t>(sizeof number) ? number : 0;
 }
 
+// Its standard output goes to `output`.
+Result<pid_t> start(const ChildProgram& program, const ForkOptions& options, int output) {
+  const std::string& name = program.arguments.front();
+  const std::string file = find_on_path(name);
+  if (file.empty()) return Error{Code::kNotFound, name + " is not on PATH"};
+  // Allocates everything for the child here: between fork and exec it may not, since other threads may have held the lock.
+  std::vector<std::string> arguments = program.arguments, environment = environment_with(program.environment);
+  const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(environment);
+  Pipe failure;
+  RIDGE_TRY(failure.open());
+  RIDGE_ASSIGN(const pid_t child, fork_child(options, [&] {
+                 dup2(output, STDOUT_FILENO);
+                 if (program.take_errors) dup2(output, STDERR_FILENO);
+                 execve(file.c_str(), argv.data(), envp.data());
+                 const int problem = errno;
+                 return write(failure.write, &problem, sizeof problem) > 0 ? 127 : 126;
+               }));
+  Pipe::close_end(failure.write);
+  if (const int problem = exec_error(failure.read)) {
+    waitpid(child, nullptr, 0);
+    return system_error("start '" + name + "'", problem);
+  }
+  return child;
+}
+
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of(" \t\r\n");
   if (end == std::string::npos) return "";
@@ -234,10 +259,12 @@ Result<pid_t> fork_child(const ForkOptions& options, const std::function<int()>&
   const pid_t child = fork();
   const int problem = errno;
   if (child == 0) {
-    setsid();
+    if (!options.in_foreground) {
+      setsid();
+      point_at_null({STDIN_FILENO, STDOUT_FILENO});
+      for (int number : kEndingSignals) signal(number, options.ignores_signals ? SIG_IGN : SIG_DFL);
+    }
     if (options.ends_with_parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    point_at_null({STDIN_FILENO, STDOUT_FILENO});
-    for (int number : kEndingSignals) signal(number, options.ignores_signals ? SIG_IGN : SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -248,30 +275,16 @@ Result<pid_t> fork_child(const ForkOptions& options, const std::function<int()>&
   return child;
 }
 
+Result<pid_t> start_program(const std::vector<std::string>& arguments) {
+  return start({.arguments = arguments}, {.in_foreground = true, .ends_with_parent = false}, STDOUT_FILENO);
+}
+
 Result<ChildRun> run_program(const ChildProgram& program, const ChildLimits& limits) {
-  const std::string& name = program.arguments.front();
-  const std::string file = find_on_path(name);
-  if (file.empty()) return Error{Code::kNotFound, name + " is not on PATH"};
-  // Allocates everything for the child here: between fork and exec it may not, since other threads may have held the lock.
-  std::vector<std::string> arguments = program.arguments, environment = environment_with(program.environment);
-  const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(environment);
   const TimePoint deadline = SteadyClock::now() + limits.time;
-  Pipe output, failure;
+  Pipe output;
   RIDGE_TRY(output.open());
-  RIDGE_TRY(failure.open());
-  RIDGE_ASSIGN(const pid_t child, fork_child({}, [&] {
-                 dup2(output.write, STDOUT_FILENO);
-                 if (program.take_errors) dup2(output.write, STDERR_FILENO);
-                 execve(file.c_str(), argv.data(), envp.data());
-                 const int problem = errno;
-                 return write(failure.write, &problem, sizeof problem) > 0 ? 127 : 126;
-               }));
+  RIDGE_ASSIGN(const pid_t child, start(program, {}, program.output_to_errors ? STDERR_FILENO : output.write));
   Pipe::close_end(output.write);
-  Pipe::close_end(failure.write);
-  if (const int problem = exec_error(failure.read)) {
-    waitpid(child, nullptr, 0);
-    return system_error("start '" + name + "'", problem);
-  }
   return Watch(child, limits, deadline).run(output.read);
 }
 

@@ -41,6 +41,7 @@ struct ChildProgram {
   std::vector<std::string> arguments{};    // the program first; looked up in PATH, started without a shell
   std::vector<std::string> environment{};  // "NAME=value", added to this process's own and overriding it
   bool take_errors = false;                // standard error joins the output; else it is this process's own
+  bool output_to_errors = false;  // standard output goes to this process's standard error; `output` stays empty
 };
 
 // Standard input is empty; standard output is taken. Errors: kNotFound, or the system call that failed. A program that ran is
@@ -61,9 +62,13 @@ Result<std::string> result_of_function(const std::string& what, const ChildLimit
 // For bodies: writes all of `text`.
 bool write_all(int descriptor, std::string_view text);
 
+// Starts a program in the foreground, without limits; the caller waits for it.
+Result<pid_t> start_program(const std::vector<std::string>& arguments);
+
 // The basis of run_function(), for an unbounded child: a copy of this process in a session of its own, with standard input
 // and output at /dev/null, that exits with the value `body` returns.
 struct ForkOptions {
+  bool in_foreground = false;    // instead: keeps this process's session, input, output and ignored signals
   bool ends_with_parent = true;  // killed when the thread that called fork_child() ends
   bool ignores_signals = false;  // those with which a terminal or a service manager ends its processes
 };

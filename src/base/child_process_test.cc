@@ -1,5 +1,6 @@
 #include "base/child_process.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -34,6 +35,22 @@ TEST(ChildProcess, GivesAProgramsOutput) {
   EXPECT_EQ(*output_of_program(both, {.time = kLong}), "yes\nno\n");
 }
 
+TEST(ChildProcess, OutputMayGoToStandardError) {
+  ChildProgram program = shell("echo yes");
+  program.output_to_errors = true;
+  EXPECT_EQ(*output_of_program(program, {.time = kLong}), "");
+}
+
+TEST(ChildProcess, ForegroundProgramKeepsTheSession) {
+  const Result<pid_t> child =
+      start_program({"sh", "-c", fmt::format("test $(cut -d ' ' -f 6 /proc/$$/stat) = {}", getsid(0))});
+  ASSERT_TRUE(child);
+  int status = 0;
+  ASSERT_EQ(waitpid(*child, &status, 0), *child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(start_program({"no-such-program-here"}).error().code, Code::kNotFound);
+}
+
 TEST(ChildProcess, EnvironmentIsStrongerThanTheParents) {
   ASSERT_EQ(setenv("RIDGE_CHILD_TEST", "parent", 1), 0);
   ChildProgram program = shell("echo $RIDGE_CHILD_TEST");
@@ -42,7 +59,7 @@ TEST(ChildProcess, EnvironmentIsStrongerThanTheParents) {
   EXPECT_EQ(*output_of_program(program, {.time = kLong}), "own\n");
 }
 
-TEST(ChildProcess, StatusSignalAndLastLineAreTold) {
+TEST(ChildProcess, StatusSignalAndLastLineAreReported) {
   Result<ChildRun> failed = run_program(shell("echo first; echo last; exit 7"), {.time = kLong});
   ASSERT_TRUE(failed.ok());
   EXPECT_EQ(failed->exit_status, 7);
@@ -91,7 +108,7 @@ TEST(ChildProcess, InterruptionEndsTheChild) {
   EXPECT_EQ(run->end, ChildEnd::kInterrupted);
 }
 
-TEST(ChildProcess, MemoryIsLimitedAndTold) {
+TEST(ChildProcess, MemoryIsLimitedAndReported) {
   constexpr uint64_t kTaken = 256 << 20;
   const auto greedy = [](int output) {
     take_memory(kTaken);

@@ -11,7 +11,7 @@
 // value with fields, and vectors and maps by name of these. Another type has `Json to_json(const T&)` and, if it is read back,
 // `Status read_json(const Json&, T&)`. Members are written in the order of the list; those that the list does not have are passed
 // over when reading. Errors name the member's path: "member 'layers[3].ms' should be a number, found "x"".
-// Not for request bodies: those are read by simdjson in front/.
+// Request bodies are read by simdjson in front/.
 #pragma once
 
 #include <cmath>

@@ -21,7 +21,6 @@
 
 #define RIDGE_GUARDED_BY(mutex) RIDGE_THREAD_SAFETY(guarded_by(mutex))             // of a variable
 #define RIDGE_REQUIRES(...) RIDGE_THREAD_SAFETY(requires_capability(__VA_ARGS__))  // of a function: its caller holds
-#define RIDGE_EXCLUDES(...) RIDGE_THREAD_SAFETY(locks_excluded(__VA_ARGS__))       // its caller must not hold
 #define RIDGE_ACQUIRE(...) RIDGE_THREAD_SAFETY(acquire_capability(__VA_ARGS__))    // it locks
 #define RIDGE_ACQUIRE_SHARED(...) RIDGE_THREAD_SAFETY(acquire_shared_capability(__VA_ARGS__))
 #define RIDGE_TRY_ACQUIRE(...) RIDGE_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))  // it locks if it returns so

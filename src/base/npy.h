@@ -4,7 +4,7 @@
 // Source: NumPy, "numpy.lib.format" (NEP 1), format versions 1.0, 2.0 and 3.0. NumPy's names of types become those of
 // base/tensor.h; BF16, which NumPy lacks, is the two opaque bytes "V2", as saved by the ml_dtypes package.
 // BYTES are NumPy's fixed-width strings: read from "S" and "U" (as UTF-8), written as "S".
-// Not for arrays of Python objects (pickles are never opened) or of records.
+// Arrays of Python objects (pickles are never opened) and of records are errors.
 #pragma once
 
 #include <cstddef>

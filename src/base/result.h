@@ -3,7 +3,7 @@
 // Every function whose failure a file, model, request, driver or memory shortage can cause returns Result<T> (or Status
 // when there is nothing to return). The message says what was tried, on what, what was expected and found, and what to
 // do; the code only decides how the caller reacts (exit code, HTTP status). Add messages, not codes.
-// Not for bugs: those are assertions. Immutable value types; no thread rules.
+// Bugs are assertions. Immutable value types; no thread rules.
 #pragma once
 
 #include <cassert>

@@ -1,7 +1,7 @@
 // Catalogue: published data of devices that are not in this machine. Table data/gpus.csv, one row per device,
 // every row with its source. A figure without a source is absent, never zero and never a guess.
 //
-// Not for the machine at hand: that is machine::Machine, measured. Immutable once read.
+// For the machine at hand see machine::Machine, which is measured. Immutable once read.
 #pragma once
 
 #include <optional>

@@ -94,14 +94,14 @@ std::string spread_text(const measure::Measurement& m) {
 // The GPU's limits that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
 std::string limits_text(const measure::Measurement& m) {
   std::string text;
-  for (const cost::DeviceLimits::Basis& basis : m.limits) {
-    const bool memory = basis.what == "DRAM";
-    if (!memory && basis.what != precision_name(m.precision)) continue;
-    text +=
-        fmt::format("{}{} {} {}", text.empty() ? "" : ", ", basis.what,
-                    memory ? format_bandwidth(basis.per_s) : format_flops_rate(basis.per_s), origin_name(basis.origin));
-    if (basis.origin == Origin::kMeasured)
-      text += fmt::format(" ± {} ({})", format_percent(basis.spread_percent), basis.by);
+  for (const cost::DeviceLimits::Source& source : m.limits) {
+    const bool memory = source.what == "DRAM";
+    if (!memory && source.what != precision_name(m.precision)) continue;
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", source.what,
+                        memory ? format_bandwidth(source.per_s) : format_flops_rate(source.per_s),
+                        origin_name(source.origin));
+    if (source.origin == Origin::kMeasured)
+      text += fmt::format(" ± {} ({})", format_percent(source.spread_percent), source.by);
   }
   return text;
 }

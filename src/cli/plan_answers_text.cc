@@ -14,9 +14,10 @@ std::string verified_text(const app::StoredVerification& verified) {
                {{"measured", format_ms(v.measured_ms),
                  fmt::format("± {} between runs, {} runs (measured)", format_percent(v.spread_percent), v.runs)},
                 {"predicted", format_ms(v.predicted_ms),
-                 fmt::format("{:+.1f} % off; {} with the drift below", off, format_ms(v.predicted_ms * v.drift))},
-                {"drift", fmt::format("{:.3f}", v.drift),
-                 "time of calibration models now over then: how the machine changed (measured)"}},
+                 fmt::format("{:+.1f} % off; {} with the change below", off,
+                             format_ms(v.predicted_ms * v.machine_change))},
+                {"machine's change", fmt::format("{:.3f}", v.machine_change),
+                 "time of calibration models now over then (measured)"}},
                "lrl") +
          "kept in " + verified.file + "\n";
 }

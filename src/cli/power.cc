@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/help.h"
-#include "cli/power_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "power/overview.h"

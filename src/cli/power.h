@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "power/overview.h"
 
 namespace ridge::cli {
+
+std::string power_text(const power::Overview& overview);
 
 int power_set(std::span<const std::string> arguments);
 int power_unpersist(std::span<const std::string> arguments);

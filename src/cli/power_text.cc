@@ -1,4 +1,4 @@
-#include "cli/power_text.h"
+#include "cli/power.h"
 
 #include <fmt/format.h>
 
@@ -109,7 +109,7 @@ std::string power_text(const power::Overview& overview) {
       rows.push_back(gpu_row(vendor, gpu));
       notes += gpu_notes(vendor, gpu, gpu.uuid ? power::record_of(overview, *gpu.uuid) : nullptr);
     }
-    if (vendor.gpus.empty()) missing += fmt::format("{}: no GPU: {}\n", vendor.vendor, vendor.reason);
+    if (vendor.gpus.empty()) missing += fmt::format("{}: no GPU: {}\n", vendor.vendor, vendor.reason.message);
   }
   std::string text;
   if (!rows.empty())

@@ -1,4 +1,4 @@
-#include "cli/share_options.h"
+#include "cli/tune_options.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "cli/share_text.h"
+#include "cli/tune_text.h"
 
 #include <fmt/format.h>
 

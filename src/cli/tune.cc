@@ -7,8 +7,6 @@
 
 #include "app/tune_share.h"
 #include "base/fake_clock.h"
-#include "cli/share_options.h"
-#include "cli/share_text.h"
 #include "cli/terminal.h"
 #include "cli/tune_options.h"
 #include "cli/tune_text.h"

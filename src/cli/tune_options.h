@@ -62,4 +62,8 @@ Result<app::TuneRequest> request_of(const TuneOptions& options);
 Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,
                                                        const std::vector<std::string>& names);
 
+// Of several models at once (--share). An error is wrong usage: options that do not apply to several models, two models of one
+// name.
+Result<app::ShareRequest> share_request_of(const TuneOptions& options);
+
 }  // namespace ridge::cli

@@ -77,7 +77,7 @@ struct DeviceLimits {
   std::vector<Remark> remarks;
   // The source of each limit of a GPU; empty for others: the CPU's are all measured (machine::Machine has their spread), those of a
   // device of the catalogue come from its datasheet.
-  struct Basis {
+  struct Source {
     std::string what;  // "fp16", "DRAM"
     double per_s = 0;  // [FLOP/s] or [bytes/s]
     Origin origin = Origin::kDatasheet;
@@ -85,22 +85,22 @@ struct DeviceLimits {
     std::string by = {};                   // how: "cuBLASLt", "read"
     std::optional<double> datasheet = {};  // beside the measured one
   };
-  std::vector<Basis> bases;
+  std::vector<Source> sources;
   std::vector<Precision> unknown;  // the device has units of unknown rate for it: no other rate replaces it
 };
-void visit_fields(auto& visit, Is<DeviceLimits::Basis> auto& basis) {
-  visit("what", basis.what);
-  visit("per_s", basis.per_s);
-  visit("origin", basis.origin);
-  if (basis.origin != Origin::kMeasured) return;
-  visit.optional("spread_percent", basis.spread_percent);
-  visit.optional("by", basis.by);
-  visit("datasheet_per_s", basis.datasheet);
+void visit_fields(auto& visit, Is<DeviceLimits::Source> auto& source) {
+  visit("what", source.what);
+  visit("per_s", source.per_s);
+  visit("origin", source.origin);
+  if (source.origin != Origin::kMeasured) return;
+  visit.optional("spread_percent", source.spread_percent);
+  visit.optional("by", source.by);
+  visit("datasheet_per_s", source.datasheet);
 }
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
 double own_rate(const DeviceLimits& limits, Precision precision);
 // nullptr: no such limit.
-const DeviceLimits::Basis* basis_of(const DeviceLimits& limits, std::string_view what);
+const DeviceLimits::Source* source_of(const DeviceLimits& limits, std::string_view what);
 // Origin of the bound of arithmetic at `precision` on data in memory: measured if both limits are.
 Origin origin_at(const DeviceLimits& limits, Precision precision);
 // The measured limits for `threads` threads; an error if the machine was not measured.

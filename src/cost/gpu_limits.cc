@@ -145,8 +145,8 @@ class GpuRoofline {
   }
 
   void add_basis(const std::string& what, const MetricResult& result, const std::string& by, double listed) {
-    limits_.bases.push_back({what, *result.best, Origin::kMeasured, result.spread_percent, by,
-                             listed > 0 ? std::optional(listed) : std::nullopt});
+    limits_.sources.push_back({what, *result.best, Origin::kMeasured, result.spread_percent, by,
+                               listed > 0 ? std::optional(listed) : std::nullopt});
   }
 
   using Format = std::string (*)(double);
@@ -181,10 +181,10 @@ class GpuRoofline {
 // The datasheet's figures without a measured replacement.
 void add_datasheet_bases(DeviceLimits& limits) {
   for (const auto& [precision, rate] : limits.flops_per_s)
-    if (!basis_of(limits, precision_name(precision)))
-      limits.bases.push_back({std::string(precision_name(precision)), rate});
-  if (const double rate = listed_memory_rate(limits); rate > 0 && !basis_of(limits, kMemory))
-    limits.bases.push_back({kMemory, rate});
+    if (!source_of(limits, precision_name(precision)))
+      limits.sources.push_back({std::string(precision_name(precision)), rate});
+  if (const double rate = listed_memory_rate(limits); rate > 0 && !source_of(limits, kMemory))
+    limits.sources.push_back({kMemory, rate});
 }
 
 bool clocks_were_set(const limits::accelerator::DeviceMeasurement& measured) {
@@ -200,8 +200,8 @@ void say_origin(const limits::NvidiaGpu& gpu, DeviceLimits& limits) {
     return;
   }
   std::string listed;
-  for (const DeviceLimits::Basis& basis : limits.bases)
-    if (basis.origin == Origin::kDatasheet) listed += (listed.empty() ? "" : ", ") + basis.what;
+  for (const DeviceLimits::Source& source : limits.sources)
+    if (source.origin == Origin::kDatasheet) listed += (listed.empty() ? "" : ", ") + source.what;
   limits.remarks.push_back({std::nullopt, fmt::format("limits measured on cuda:{} {} ({}){}", gpu.index,
                                                       gpu.measured->measured_at, describe(gpu.measured->setting),
                                                       listed.empty() ? "" : "; of its datasheet: " + listed)});

@@ -157,13 +157,13 @@ TEST(LimitBasis, IsReadBackAsItWasWritten) {
   gpu.measured = measured_on(gpu);
   const Result<DeviceLimits> limits = limits_of(gpu);
   ASSERT_TRUE(limits);
-  for (const DeviceLimits::Basis& basis : limits->bases) {
-    const Json json = json_of(basis);
-    Result<DeviceLimits::Basis> back = from_json<DeviceLimits::Basis>(json);
+  for (const DeviceLimits::Source& source : limits->sources) {
+    const Json json = json_of(source);
+    Result<DeviceLimits::Source> back = from_json<DeviceLimits::Source>(json);
     ASSERT_TRUE(back.ok()) << dump_json(json);
     EXPECT_EQ(dump_json(json_of(*back)), dump_json(json));
   }
-  EXPECT_EQ(json_of(limits->bases.front())["origin"], "measured");
+  EXPECT_EQ(json_of(limits->sources.front())["origin"], "measured");
 }
 
 }  // namespace

@@ -94,11 +94,6 @@ void drop_unused(const model::Graph& graph, Residency& residency) {
 
 }  // namespace
 
-bool has_body(const model::Node& node) {
-  return std::any_of(node.attributes.begin(), node.attributes.end(),
-                     [](const auto& entry) { return std::holds_alternative<GraphPointer>(entry.second); });
-}
-
 Residency residency_of(const model::Graph& graph) {
   Residency residency;
   residency.constant.resize(graph.tensors.size());

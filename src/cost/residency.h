@@ -19,9 +19,6 @@ struct Residency {
   std::vector<std::vector<int>> captured;  // tensors that its bodies use by name
 };
 
-// Whether one of the attributes is a graph (If, Loop, Scan).
-bool has_body(const model::Node& node);
-
 Residency residency_of(const model::Graph& graph);
 
 }  // namespace ridge::cost

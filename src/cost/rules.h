@@ -35,7 +35,6 @@ class Context {
   // Elements, 0 if not known or absent.
   double input_elements(size_t i) { return elements(input_shape(i)); }
   double output_elements(size_t i) { return elements(output_shape(i)); }
-  double input_bytes(size_t i) const { return i < inputs.size() ? bytes(inputs[i]) : 0; }
   double output_bytes(size_t i) const { return i < outputs.size() ? bytes(outputs[i]) : 0; }
   void mark_unknown() { work.cost.shapes_known = false; }
 

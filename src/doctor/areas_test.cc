@@ -66,7 +66,7 @@ TEST(Storage, NotAskedIsNotAFailureButAFailedTestIs) {
   EXPECT_THAT(found(judge_storage(Facts{}), "storage.speed"),
               AllOf(StartsWith("not_applicable: "), HasSubstr("--path")));
   Facts failed;
-  failed.tree.missing[entry::kStorage] = "the test of /x did not end within 30 s";
+  failed.tree.missing[entry::kStorage] = {Code::kTimeout, "the test of /x did not end within 30 s"};
   EXPECT_THAT(found(judge_storage(failed), "storage.speed"), StartsWith("fail: the test of /x did not end"));
 }
 
@@ -106,7 +106,7 @@ TEST(Network, PeerFarBelowTheLinkWarns) {
   EXPECT_THAT(found(judge_network(facts), "network.peer"),
               AllOf(StartsWith("warn: b:5151: 2.4 Gbit/s out, 8.8 Gbit/s in"), HasSubstr("24 % of 10 Gbit/s by eth0")));
   facts.tree.files.erase(entry::kPeer);
-  facts.tree.missing[entry::kPeer] = "peer b, port 5151: connect: Connection refused";
+  facts.tree.missing[entry::kPeer] = {Code::kNotFound, "peer b, port 5151: connect: Connection refused"};
   EXPECT_THAT(found(judge_network(facts), "network.peer"), StartsWith("fail: peer b"));
 }
 

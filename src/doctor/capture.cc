@@ -95,13 +95,14 @@ void capture(machine::Tree& tree, const std::string& root, const std::vector<std
     Result<ChildRun> run =
         run_function({.time = limit}, [&](int output) { return read_files(root, patterns, done, output); });
     if (!run) {
-      for (const std::string& pattern : patterns) tree.missing[pattern] = run.error().message;
+      for (const std::string& pattern : patterns) machine::save_answer(tree, pattern, run.error());
       return;
     }
     const bool timed_out = run->end == ChildEnd::kTimeout;
     std::string hung = take_captured(tree, std::move(run->output), timed_out, done);
     if (!hung.empty())
-      tree.missing[hung] = fmt::format("reading /{} did not end within {:.3g} s", hung, to_seconds(limit));
+      tree.missing[hung] = {Code::kTimeout,
+                            fmt::format("reading /{} did not end within {:.3g} s", hung, to_seconds(limit))};
     if (!timed_out) return;
   }
 }

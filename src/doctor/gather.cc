@@ -71,16 +71,16 @@ void set_machine(Facts& facts, const Result<machine::Machine>& machine) {
 
 Facts gather(const GatherOptions& options) {
   Facts facts;
-  auto tell = [&](const std::string& step, double share) {
+  auto report = [&](const std::string& step, double share) {
     if (options.progress) options.progress(step, share);
   };
   std::vector<EngineFacts> engines;
   if (wanted(options, "engines") || wanted(options, "versions")) {
-    tell("engines", 0);
+    report("engines", 0);
     engines = gather_engines({options.engine_library, options.providers, options.limit});
     facts.tree.files[entry::kEngines] = dump_json(json_of(engines));
   }
-  tell("read the system's files", 0);
+  report("read the system's files", 0);
   capture(facts.tree, "", files_of(options), options.limit);
   std::vector<Probe> probes = probes_of(options, package_folders(engines));
   std::erase_if(probes, [&](const Probe& probe) {
@@ -88,7 +88,7 @@ Facts gather(const GatherOptions& options) {
                         [&](std::string_view area) { return wanted(options, area); });
   });
   for (size_t i = 0; i < probes.size(); ++i) {
-    tell(probes[i].step, 0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(probes.size()));
+    report(probes[i].step, 0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(probes.size()));
     machine::save_answer(facts.tree, probes[i].entry, probes[i].ask(facts.tree));
   }
   // Last, because measuring starts threads.

@@ -13,14 +13,12 @@
 namespace ridge::doctor {
 namespace {
 
-gpu::Reading<gpu::GpuSystem> nvidia_system(const machine::Tree& tree) {
-  if (!tree.files.contains(entry::kNvml)) return Error{Code::kNotFound, machine::reason_at(tree, entry::kNvml)};
-  Result<Json> json = machine::json_at(tree, entry::kNvml);
-  if (!json) return json.error();
-  return from_json<gpu::GpuSystem>(*json);
+Result<gpu::GpuSystem> nvidia_system(const machine::Tree& tree) {
+  RIDGE_ASSIGN(const Json json, machine::json_at(tree, entry::kNvml));
+  return from_json<gpu::GpuSystem>(json);
 }
 
-gpu::Reading<gpu::GpuSystem> kernel_system(const machine::Tree& tree, machine::GpuVendor vendor) {
+Result<gpu::GpuSystem> kernel_system(const machine::Tree& tree, machine::GpuVendor vendor) {
   gpu::GpuSystem system;
   system.gpus = machine::kernel_gpus(tree, vendor);
   if (system.gpus.empty())

@@ -18,7 +18,7 @@ machine::Tree gather_gpus(Nanoseconds limit, const std::string& root);
 struct VendorsSystem {
   machine::GpuVendor vendor = machine::GpuVendor::kNvidia;
   std::string library;  // or kernel driver: "NVML"
-  gpu::Reading<gpu::GpuSystem> system;
+  Result<gpu::GpuSystem> system;
 };
 // The GPUs in a tree, NVIDIA first. Pure.
 std::vector<VendorsSystem> gpus_in(const machine::Tree& tree);

@@ -1,4 +1,4 @@
-// Judges a management library's report on one GPU of any vendor. Pure.
+// Judges a management library's report on one GPU of any vendor, and on all of NVIDIA's. Pure.
 #pragma once
 
 #include <string>
@@ -35,6 +35,14 @@ Finding judge_ecc(const GpuOfVendor& known);
 Finding judge_gpu_link(const GpuOfVendor& known);
 Finding judge_use(const GpuOfVendor& known);
 Finding judge_power_limit(const GpuOfVendor& known);
+
+struct NvidiaFindings {
+  Findings of_system;  // the library itself, and what CUDA may see
+  std::vector<GpuFindings> of_gpus;
+};
+
+// Of the GPUs and their direct links (NVLink). `on_bus`: an NVIDIA GPU is on the PCI bus, so that a missing library is a fault.
+NvidiaFindings judge_nvidia_gpus(const machine::Tree& tree, bool on_bus);
 
 // Merges the findings of the bus and of the libraries. Where both cover the same aspect of a GPU (its link or errors), the
 // worse verdict stays; with equal ones the library's, which knows more.

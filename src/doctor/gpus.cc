@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "doctor/areas.h"
 #include "doctor/gpu_checks.h"
-#include "doctor/nvidia_gpus.h"
 #include "gpu/gpu.h"
 #include "machine/kernel_gpus.h"
 #include "machine/pci_gpus.h"
@@ -118,10 +117,10 @@ Finding judge_nvidia_smi(const machine::Tree& tree) {
     auto gpus = std::count(text->begin(), text->end(), '\n') + 1;
     return ok(finding, fmt::format("answers, {} line{}", gpus, gpus == 1 ? "" : "s"));
   }
-  std::string reason = machine::reason_at(tree, entry::kNvidiaSmi);
+  const auto& [code, reason] = machine::error_at(tree, entry::kNvidiaSmi);
   if (reason.find("not on PATH") != std::string::npos || !tree.missing.contains(entry::kNvidiaSmi))
     return not_applicable(finding, reason);
-  if (reason.find("did not end") != std::string::npos)
+  if (code == Code::kTimeout)
     return fail(finding, reason,
                 "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");
   return fail(finding, reason, "reinstall or reload the driver for the running kernel, and look at the kernel log");
@@ -182,7 +181,7 @@ Findings judge_gpus(const Facts& facts) {
                                       "no GPU of NVIDIA, AMD or Intel, or the bus is not visible in this container"));
   std::move(of_nvidia.of_system.begin(), of_nvidia.of_system.end(), std::back_inserter(findings));
   if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||
-      machine::reason_at(tree, entry::kNvidiaSmi).find("did not end") != std::string::npos)
+      machine::error_at(tree, entry::kNvidiaSmi).code == Code::kTimeout)
     findings.push_back(judge_nvidia_smi(tree));
   return findings;
 }

@@ -1,5 +1,4 @@
-#include "doctor/nvidia_gpus.h"
-
+// NVIDIA's GPUs: the report of the management library, with their direct links (NVLink).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -128,8 +127,8 @@ Findings judge_nvidia_gpu(const GpuOfVendor& known, const std::vector<Gpu>& all)
 
 Finding judge_missing_library(const machine::Tree& tree, bool on_bus) {
   Finding finding = about("gpu", "nvml", "NVIDIA's management library", "libnvidia-ml.so.1");
-  std::string reason = machine::reason_at(tree, entry::kNvml);
-  if (reason.find("did not end") != std::string::npos)
+  const auto& [code, reason] = machine::error_at(tree, entry::kNvml);
+  if (code == Code::kTimeout)
     return fail(finding, reason,
                 "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");
   if (reason.find("nvmlInit") != std::string::npos || reason.find("signal") != std::string::npos)

@@ -101,9 +101,9 @@ std::vector<Hit> inside_message(const Book& book, std::string_view query) {
   std::vector<Hit> hits(codes.begin(), generic);
   for (Hit& message : messages) {
     const Entry& entry = book.entries[message.position];
-    const bool told =
+    const bool covered =
         std::any_of(codes.begin(), generic, [&](const Hit& hit) { return deepens(entry, book.codes[hit.position]); });
-    if (!told) hits.push_back(std::move(message));
+    if (!covered) hits.push_back(std::move(message));
   }
   hits.insert(hits.end(), generic, codes.end());
   return hits;

@@ -1,4 +1,4 @@
-// A fact that may be unavailable: a value, or the reason why there is none. Never zero for "unknown". Plain value; no thread
+// A fact that may be unavailable: a value, or the reason why there is none. "Unknown" is never zero. Plain value; no thread
 // rules.
 #pragma once
 

@@ -5,15 +5,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "base/child_process.h"
+#include "gpu/cuda/abi.h"
 #include "gpu/cuda/cuda.h"
+#include "gpu/cuda/error.h"
 #include "gpu/cuda/memory.h"
 #include "gpu/test_gpus.h"
 
 namespace ridge::gpu {
+
+// The handle of memory on the GPU, for other processes.
+inline Result<cuda::CudaShareHandle> share(const cuda::CudaContext& context, const cuda::CudaMemory& memory) {
+  RIDGE_TRY(context.use());
+  cuda::IpcHandle of_driver{};
+  RIDGE_TRY(cuda_status(context.library(), "cuIpcGetMemHandle",
+                        context.library().cuIpcGetMemHandle(&of_driver, memory.address())));
+  cuda::CudaShareHandle handle{};
+  std::copy(std::begin(of_driver.bytes), std::end(of_driver.bytes), handle.begin());
+  return handle;
+}
 
 // A child that holds these floats on GPU 0 of the script until it is stopped. Start it before this process opens the driver.
 class SharingProcess {
@@ -57,7 +71,7 @@ class SharingProcess {
     if (!context) return false;
     Result<cuda::CudaMemory> memory = cuda::CudaMemory::allocate(*context, values_.size() * sizeof(float));
     if (!memory || !memory->write(std::as_bytes(std::span(values_)))) return false;
-    Result<cuda::CudaShareHandle> handle = memory->share();
+    Result<cuda::CudaShareHandle> handle = share(*context, *memory);
     if (!handle || write(up_[1], handle->data(), handle->size()) < 0) return false;
     for (char asked = 0; ::read(down_[0], &asked, 1) == 1;)
       if (!memory->read(std::as_writable_bytes(std::span(values_))) ||

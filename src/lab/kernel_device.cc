@@ -29,8 +29,8 @@ class KernelCase : public PreparedCase {
   }
   std::optional<gpu::Residency> residency(const Variant& variant) override {
     if (variant.launches.empty()) return std::nullopt;
-    Result<gpu::Residency> told = workspace_->residency(variant.launches.front());
-    return told ? std::optional(*told) : std::nullopt;
+    Result<gpu::Residency> residency = workspace_->residency(variant.launches.front());
+    return residency ? std::optional(*residency) : std::nullopt;
   }
   Status put(size_t buffer, std::span<const float> content) override { return workspace_->write({buffer}, content); }
   Status get(size_t buffer, std::span<float> content) override { return workspace_->read({buffer}, content); }

@@ -115,7 +115,7 @@ class LedgerBuilder {
                 const LedgerOptions& options, const Clock& clock)
       : device_(device), selection_(selection), claims_(claims), options_(options), clock_(clock) {}
 
-  Result<Ledger> keep() {
+  Result<Ledger> build() {
     std::vector<const Experiment*> selection;
     for (const Experiment& experiment : all_experiments())
       if (wants(selection_, experiment)) selection.push_back(&experiment);
@@ -216,7 +216,7 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
 
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock) {
-  return LedgerBuilder(device, selection, claims, options, clock).keep();
+  return LedgerBuilder(device, selection, claims, options, clock).build();
 }
 
 Json to_json(const Ledger& ledger, const Device& device) {

@@ -65,7 +65,7 @@ AmdMetrics amd_metrics(std::string_view before, std::string_view after) {
   AmdMetrics metrics;
   const int format = second.size() < 4 ? 0 : second[2], content = second.size() < 4 ? 0 : second[3];
   metrics.energy_mj = metrics.slowdown_bits = Error{
-      Code::kUnsupported, fmt::format("amdgpu's table of metrics, version {}.{}, does not tell it", format, content)};
+      Code::kUnsupported, fmt::format("amdgpu's table of metrics, version {}.{}, does not report it", format, content)};
   for (const Layout& layout : kLayouts) {
     if (layout.format != format || layout.content != content) continue;
     if (auto energy = at<uint64_t>(second, layout.energy))

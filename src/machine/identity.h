@@ -12,7 +12,7 @@ namespace ridge::machine {
 constexpr int kLimitsVersion = 3;
 
 // "amd-epyc-9b45-2c-0123456789abcdef": a readable prefix and a hash of CPU, instruction sets, caches, cores, allowed
-// CPUs, quota, system and kLimitsVersion. Not over memory in use, CPU numbers (containers move) and results.
+// CPUs, quota, system and kLimitsVersion. Memory in use, CPU numbers (containers move) and results do not count.
 std::string machine_id(const Machine& machine);
 
 }  // namespace ridge::machine

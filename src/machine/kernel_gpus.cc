@@ -139,7 +139,7 @@ constexpr Driver kDrivers[] = {
 
 Result<GpuCounterSamples> gpu_counters_in(const Tree& tree) {
   if (std::optional<std::string> text = text_at(tree, kGpuCounters)) return parse_gpu_counters(*text);
-  return Error{Code::kNotFound, reason_at(tree, kGpuCounters)};
+  return error_at(tree, kGpuCounters);
 }
 
 // The files of one GPU.
@@ -170,7 +170,7 @@ class Files {
   std::string hang() const {
     for (auto at = tree_.missing.lower_bound(folder_); at != tree_.missing.end() && at->first.starts_with(folder_);
          ++at)
-      if (at->second.find("did not end") != std::string::npos) return at->second;
+      if (at->second.code == Code::kTimeout) return at->second.message;
     return "";
   }
   const std::string& folder() const { return folder_; }
@@ -269,13 +269,13 @@ void read_amd(const Files& files, const Result<GpuCounterSamples>& samples, Gpu&
 
 void read_intel_slowdown(const Files& files, const char* begin, Gpu& gpu) {
   uint64_t bits = 0;
-  bool told = false;
+  bool reported = false;
   for (const SlowdownRow& row : kIntelSlowdown)
     for (const std::string& path : files.matching(std::string(begin) + row.reason)) {
-      told = true;
+      reported = true;
       if (number_at(files.tree(), path).value_or(0) != 0) bits |= row.bit;
     }
-  if (told)
+  if (reported)
     gpu.slowdown_bits = static_cast<int64_t>(bits);
   else
     gpu.slowdown_bits = files.missing(std::string(begin) + "*");
@@ -314,14 +314,14 @@ void read_intel_use(const GpuCounterSamples& samples, const std::string& address
 
 void read_intel(const Files& files, const Driver& driver, const Result<GpuCounterSamples>& samples,
                 const std::string& address, Gpu& gpu) {
-  const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
-  gpu.memory_total_bytes = untold;
-  gpu.memory_clock_mhz = gpu.memory_clock_max_mhz = gpu.pcie_replays = untold;
-  gpu.ecc = gpu.row_remap_pending = gpu.row_remap_failed = untold;
-  gpu.ecc_corrected = gpu.ecc_uncorrected = gpu.rows_remapped = untold;
-  gpu.power_limit_min_mw = gpu.power_limit_max_mw = untold;
-  gpu.uuid = gpu.performance_level = gpu.partition = untold;
-  gpu.slowdown_temperature_c = untold;
+  const Error unreported{Code::kUnsupported, fmt::format("{} does not report it", driver.name)};
+  gpu.memory_total_bytes = unreported;
+  gpu.memory_clock_mhz = gpu.memory_clock_max_mhz = gpu.pcie_replays = unreported;
+  gpu.ecc = gpu.row_remap_pending = gpu.row_remap_failed = unreported;
+  gpu.ecc_corrected = gpu.ecc_uncorrected = gpu.rows_remapped = unreported;
+  gpu.power_limit_min_mw = gpu.power_limit_max_mw = unreported;
+  gpu.uuid = gpu.performance_level = gpu.partition = unreported;
+  gpu.slowdown_temperature_c = unreported;
   read_intel_slowdown(files, driver.slowdown_files, gpu);
   if (!samples) {
     gpu.power_mw = gpu.memory_used_bytes = gpu.utilization_percent = samples.error();
@@ -340,22 +340,22 @@ void read_name(const Tree& tree, const PciGpu& pci, Gpu& gpu) {
 }
 
 void read_link(const PciGpu& pci, Gpu& gpu) {
-  const Error untold{Code::kUnavailable, "the link is not reported: integrated, or a virtual machine"};
-  gpu.pcie_width = gpu.pcie_width_max = gpu.pcie_generation = gpu.pcie_generation_max = untold;
+  const Error unreported{Code::kUnavailable, "the link is not reported: integrated, or a virtual machine"};
+  gpu.pcie_width = gpu.pcie_width_max = gpu.pcie_generation = gpu.pcie_generation_max = unreported;
   if (pci.width) gpu.pcie_width = *pci.width;
   if (pci.width_max) gpu.pcie_width_max = *pci.width_max;
   if (pci.speed) gpu.pcie_generation = gpu::pcie_generation(*pci.speed * 1e9);
   if (pci.speed_max) gpu.pcie_generation_max = gpu::pcie_generation(*pci.speed_max * 1e9);
 }
 
-void mark_untold(const Driver& driver, Gpu& gpu) {
+void mark_unreported(const Driver& driver, Gpu& gpu) {
   const Error foreign{Code::kUnsupported, "a notion of NVIDIA's"};
   gpu.compute_capability = foreign;
   gpu.persistence = gpu.mig = foreign;
   gpu.compute_mode = gpu.performance_state = gpu.mig_instances = gpu.peer_links = foreign;
-  const Error untold{Code::kUnsupported, fmt::format("{} does not tell", driver.name)};
-  gpu.architecture = untold;
-  gpu.cores = gpu.memory_bus_bits = gpu.ecc_corrected_ever = gpu.ecc_uncorrected_ever = untold;
+  const Error unreported{Code::kUnsupported, fmt::format("{} does not report it", driver.name)};
+  gpu.architecture = unreported;
+  gpu.cores = gpu.memory_bus_bits = gpu.ecc_corrected_ever = gpu.ecc_uncorrected_ever = unreported;
 }
 
 // A limit of 0 is disabled.
@@ -370,7 +370,7 @@ void settle_power_limit(Gpu& gpu) {
 std::string failure_of(const Files& files, const Driver& driver, const Result<GpuCounterSamples>& samples,
                        const Gpu& gpu) {
   if (std::string hang = files.hang(); !hang.empty()) return hang;
-  if (!samples && samples.error().message.find("did not end") != std::string::npos) return samples.error().message;
+  if (!samples && samples.error().code == Code::kTimeout) return samples.error().message;
   const bool alive = gpu.temperature_c || gpu.power_mw || gpu.sm_clock_mhz || gpu.energy_mj ||
                      (driver.vendor == GpuVendor::kAmd && (gpu.memory_used_bytes || gpu.utilization_percent));
   if (alive) return "";
@@ -380,7 +380,7 @@ std::string failure_of(const Files& files, const Driver& driver, const Result<Gp
 Gpu read_gpu(const Tree& tree, const PciGpu& pci, const Driver& driver, const Result<GpuCounterSamples>& samples) {
   Gpu gpu;
   const Files files(tree, pci, driver);
-  mark_untold(driver, gpu);
+  mark_unreported(driver, gpu);
   read_tables(files, driver, gpu);
   if (samples) gpu.processes = processes_of(samples->clients_after, pci.address);
   if (driver.vendor == GpuVendor::kAmd)
@@ -431,7 +431,7 @@ gpu::Reading<std::string> kernel_driver_version(const Tree& tree, GpuVendor vend
   std::optional<std::string> own = vendor == GpuVendor::kAmd ? text_at(tree, kAmdVersion) : std::nullopt;
   if (own) return *own;
   if (std::optional<std::string> release = text_at(tree, kKernelRelease)) return "Linux " + *release;
-  return Error{Code::kNotFound, reason_at(tree, kKernelRelease)};
+  return error_at(tree, kKernelRelease);
 }
 
 }  // namespace ridge::machine

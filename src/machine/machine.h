@@ -1,7 +1,7 @@
 // Machine: what this computer is and its physical limits. A plain value: facts read from the system, limits measured on it.
 // All other figures are compared with these.
 //
-// Not for deciding anything: plan/ and tune/ do that. Immutable once built.
+// plan/ and tune/ decide from it. Immutable once built.
 #pragma once
 
 #include <cstdint>
@@ -149,9 +149,9 @@ int usable_threads(const Machine& machine);
 double quota_factor(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin
-// kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. Not interpolated:
-// rates saturate, so a straight line would lie below what is attainable. Absent if
-// the machine has no such units or nothing was measured.
+// kDerived) as an upper bound: `threads` times the entry for 1 thread, at most the entry for all. A straight line
+// between entries would lie below what is attainable, since rates saturate. Absent if the machine has no such units or nothing
+// was measured.
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads);
 std::optional<Bandwidth> bandwidth(const Machine& machine, const std::string& level, int threads);
 

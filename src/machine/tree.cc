@@ -14,15 +14,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kHeader = "=== ";
-constexpr std::string_view kMissing = "missing/";
+constexpr std::pair<std::string_view, Code> kMissing[] = {{"missing/", Code::kNotFound}, {"timeout/", Code::kTimeout}};
 constexpr uintmax_t kLargestFile = 16 << 20;
 
 void save(Tree& tree, std::string_view path, std::string text) {
   if (path.empty()) return;
-  if (path.starts_with(kMissing))
-    tree.missing[std::string(path.substr(kMissing.size()))] = std::string(trim(text));
-  else
-    tree.files[std::string(path)] = std::move(text);
+  for (const auto& [prefix, code] : kMissing)
+    if (path.starts_with(prefix)) {
+      tree.missing[std::string(path.substr(prefix.size()))] = {code, std::string(trim(text))};
+      return;
+    }
+  tree.files[std::string(path)] = std::move(text);
 }
 
 Result<Tree> read_folder(const std::string& folder) {
@@ -79,7 +81,9 @@ std::string format_tree_file(std::string_view path, std::string_view text) {
 std::string format_tree(const Tree& tree) {
   std::string text;
   for (const auto& [path, content] : tree.files) text += format_tree_file(path, content);
-  for (const auto& [path, reason] : tree.missing) text += format_tree_file(std::string(kMissing) + path, reason);
+  for (const auto& [path, error] : tree.missing)
+    for (const auto& [prefix, code] : kMissing)
+      if (error.code == code) text += format_tree_file(std::string(prefix) + path, error.message);
   return text;
 }
 
@@ -113,7 +117,7 @@ void save_answer(Tree& tree, const std::string& path, const Result<std::string>&
   if (text)
     tree.files[path] = *text;
   else
-    tree.missing[path] = text.error().message;
+    tree.missing[path] = {text.error().code == Code::kTimeout ? Code::kTimeout : Code::kNotFound, text.error().message};
 }
 
 std::optional<std::string> text_at(const Tree& tree, const std::string& path) {
@@ -129,15 +133,18 @@ std::optional<int64_t> number_at(const Tree& tree, const std::string& path) {
 
 Result<Json> json_at(const Tree& tree, const std::string& path) {
   auto found = tree.files.find(path);
-  if (found == tree.files.end()) return Error{Code::kNotFound, reason_at(tree, path)};
+  if (found == tree.files.end()) return error_at(tree, path);
   return parse_json(found->second, path);
 }
 
-std::string reason_at(const Tree& tree, const std::string& path) {
+Error error_at(const Tree& tree, const std::string& path) {
   auto found = tree.missing.find(path);
   if (found != tree.missing.end()) return found->second;
-  return path.starts_with("tools/") ? "it was not asked" : "/" + path + " is not there or cannot be read";
+  return {Code::kNotFound,
+          path.starts_with("tools/") ? "it was not asked" : "/" + path + " is not there or cannot be read"};
 }
+
+std::string reason_at(const Tree& tree, const std::string& path) { return error_at(tree, path).message; }
 
 std::vector<std::string> children(const Tree& tree, const std::string& folder) {
   std::vector<std::string> names;

@@ -2,7 +2,8 @@
 // tools/. The doctor judges nothing else, so a machine can be recorded as one text file, inspected, sent, and judged elsewhere.
 //
 // The text form (also that of tests/machines/*.tree): `=== PATH: LINE` is a file of one line, `=== PATH` one with the
-// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is missing.
+// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is missing,
+// `=== timeout/PATH: REASON` that reading it was given up.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 namespace ridge::machine {
 
 struct Tree {
-  std::map<std::string, std::string> files;    // path → text
-  std::map<std::string, std::string> missing;  // path → reason
+  std::map<std::string, std::string> files;  // path → text
+  std::map<std::string, Error> missing;      // path → reason; kTimeout: given up, else kNotFound
 };
 
 Tree parse_tree(std::string_view text);
@@ -39,7 +40,8 @@ void save_answer(Tree& tree, const std::string& path, const Result<std::string>&
 std::optional<std::string> text_at(const Tree& tree, const std::string& path);
 std::optional<int64_t> number_at(const Tree& tree, const std::string& path);
 Result<Json> json_at(const Tree& tree, const std::string& path);
-// Why `path` is missing.
+// Why `path` is missing; its message alone.
+Error error_at(const Tree& tree, const std::string& path);
 std::string reason_at(const Tree& tree, const std::string& path);
 // Names directly below a folder, ascending: children("sys/class/net") → {"eth0", "lo"}.
 std::vector<std::string> children(const Tree& tree, const std::string& folder);

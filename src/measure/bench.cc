@@ -81,7 +81,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.without_rule = costs.without_rule;
     if (limits) {
       set_beside_limit(m, costs, *limits, *limits, 1);
-      m.limits = limits->bases;
+      m.limits = limits->sources;
       m.limit_notes = cost::notes(costs, *limits);
     } else {
       const int usable = machine::usable_threads(*machine);
@@ -96,7 +96,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     log::warning(
         "{:.1f} % of the limit is impossible: the stored limits are too low for this machine now; "
         "measure them again with {}",
-        m.percent_of_limit, limits->bases.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
+        m.percent_of_limit, limits->sources.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
     if (options.progress) options.progress("profile", 0);

@@ -32,13 +32,6 @@ void add_to_index(const model::Graph& graph, NodeIndex& index) {
   }
 }
 
-// A node with a subgraph has no cost of its own: the subgraph's nodes are in the list themselves.
-bool has_body(const model::Node& node) {
-  return std::any_of(node.attributes.begin(), node.attributes.end(), [](const auto& attribute) {
-    return std::holds_alternative<std::shared_ptr<const model::Graph>>(attribute.second);
-  });
-}
-
 void add_cost(Layer& layer, const cost::NodeCost& cost, double calls, const cost::DeviceLimits* limits) {
   layer.flops = cost.flops * calls;
   layer.bytes = (cost.bytes_read + cost.bytes_written) * calls;
@@ -81,7 +74,7 @@ std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const mode
       auto [graph, node] = found->second;
       index.erase(found);
       double calls = time.runs > 0 ? static_cast<double>(time.calls) / time.runs : 1;
-      if (!has_body(*node))
+      if (!model::has_body(*node))  // the subgraph's nodes are in the list themselves
         add_cost(layer,
                  cost::count_node(*node, operands(*graph, node->inputs, time.inputs),
                                   operands(*graph, node->outputs, time.outputs)),

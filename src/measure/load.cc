@@ -67,8 +67,8 @@ class Schedule {
 
 class Load {
  public:
-  Load(const Target& target, const LoadOptions& options, Clock& clock)
-      : target_(target),
+  Load(const RunOnce& run_once, const LoadOptions& options, Clock& clock)
+      : run_once_(run_once),
         options_(options),
         clock_(clock),
         schedule_(options),
@@ -112,7 +112,7 @@ class Load {
         sample.runs += kUntimed;
         due = clock_.now();
       }
-      if (done) done = target_(static_cast<int>(number), brief ? nullptr : &*sample.times);
+      if (done) done = run_once_(static_cast<int>(number), brief ? nullptr : &*sample.times);
       sample.end = last_end = clock_.now();
       sample.latency = sample.end - due;
       last_run = schedule_.open() ? sample.end - sample.begin : sample.latency;
@@ -127,7 +127,7 @@ class Load {
 
   Status run_untimed(size_t number, std::optional<engine::RunTimes>& first) {
     for (int i = 0; i < kUntimed; ++i)
-      RIDGE_TRY(target_(static_cast<int>(number), i == 0 && first ? &*first : nullptr));
+      RIDGE_TRY(run_once_(static_cast<int>(number), i == 0 && first ? &*first : nullptr));
     return {};
   }
 
@@ -229,7 +229,7 @@ class Load {
     return sum;
   }
 
-  const Target& target_;
+  const RunOnce& run_once_;
   const LoadOptions& options_;
   Clock& clock_;
   Schedule schedule_;
@@ -256,11 +256,11 @@ class Load {
 
 }  // namespace
 
-Result<LoadResult> run_load(const Target& target, const LoadOptions& options, Clock& clock) {
+Result<LoadResult> run_load(const RunOnce& run_once, const LoadOptions& options, Clock& clock) {
   if (options.concurrency < 1) return Error{Code::kInvalid, "concurrency should be at least 1"};
   if (options.rate_per_s && !(*options.rate_per_s > 0))
     return Error{Code::kInvalid, "the rate should be above 0 per second"};
-  return Load(target, options, clock).run();
+  return Load(run_once, options, clock).run();
 }
 
 }  // namespace ridge::measure

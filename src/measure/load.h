@@ -21,7 +21,7 @@ namespace ridge::measure {
 
 // One request by caller `caller` (0 … concurrency − 1), from its thread. Fills in `times` if it is given: where runs take
 // microseconds, only some runs are timed, since reading the clock would distort them. An error ends the load.
-using Target = std::function<Status(int caller, engine::RunTimes* times)>;
+using RunOnce = std::function<Status(int caller, engine::RunTimes* times)>;
 
 struct LoadOptions {
   int concurrency = 1;
@@ -49,6 +49,6 @@ struct LoadResult {
   std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs
 };
 
-Result<LoadResult> run_load(const Target& target, const LoadOptions& options, Clock& clock);
+Result<LoadResult> run_load(const RunOnce& run_once, const LoadOptions& options, Clock& clock);
 
 }  // namespace ridge::measure

@@ -18,7 +18,7 @@ StopOptions for_just(milliseconds time) { return {.half_width_percent = 0, .max_
 // On a fake clock, with one thread at a time: no test needs a lock.
 class LoadTest : public ::testing::Test {
  protected:
-  Result<LoadResult> run(const Target& target) { return run_load(target, options_, clock_); }
+  Result<LoadResult> run(const RunOnce& target) { return run_load(target, options_, clock_); }
   FakeClock clock_;
   LoadOptions options_;
 };
@@ -163,7 +163,7 @@ TEST_F(LoadTest, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
 }
 
 TEST_F(LoadTest, NonsenseIsRefused) {
-  const Target target = [](int, engine::RunTimes*) -> Status { return {}; };
+  const RunOnce target = [](int, engine::RunTimes*) -> Status { return {}; };
   options_.concurrency = 0;
   EXPECT_FALSE(run(target));
   options_.concurrency = 1;

@@ -95,8 +95,8 @@ struct Measurement {
   double bound_ms = 0;  // of one run with `threads` threads
   double percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
-  std::vector<cost::DeviceLimits::Basis> limits;  // for a GPU: the source of each limit
-  std::vector<std::string> limit_notes;           // for a GPU: assumptions about them
+  std::vector<cost::DeviceLimits::Source> limits;  // for a GPU: the source of each limit
+  std::vector<std::string> limit_notes;            // for a GPU: assumptions about them
   Energy energy;
   double flops = 0;             // of one run
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening

@@ -23,7 +23,7 @@ class Runner {
 
   // One run by `caller` (0 … callers − 1), on the session caller mod instances.
   Status run(int caller, engine::RunTimes* times);
-  Target target() {
+  RunOnce target() {
     return [this](int caller, engine::RunTimes* times) { return run(caller, times); };
   }
 

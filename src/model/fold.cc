@@ -13,7 +13,7 @@ namespace {
 
 using Proto = onnx::TensorProto;
 using Element = std::optional<Number>;
-using Folded = std::optional<SmallTensor>;
+using MaybeTensor = std::optional<SmallTensor>;
 
 // One node with its known operands.
 struct Call {
@@ -63,7 +63,7 @@ Element stored(int32_t onnx_type, Element element) {
 
 // ---------------------------------------------------------------------------------------------------- sources of values
 
-Folded fold_shape(const Call& call) {
+MaybeTensor fold_shape(const Call& call) {
   const Shape* shape = call.shape(0);
   if (shape == nullptr) return std::nullopt;
   const auto rank = static_cast<int64_t>(shape->size());
@@ -77,14 +77,14 @@ Folded fold_shape(const Call& call) {
   return sizes;
 }
 
-Folded fold_size(const Call& call) {
+MaybeTensor fold_size(const Call& call) {
   if (call.shape(0) == nullptr) return std::nullopt;
   std::optional<int64_t> count = element_count(*call.shape(0));
   if (!count) return std::nullopt;
   return SmallTensor{Proto::INT64, {}, {Element(*count)}};
 }
 
-Folded range(const Call& call) {
+MaybeTensor range(const Call& call) {
   const SmallTensor *start = call.value(0), *limit = call.value(1), *delta = call.value(2);
   for (const SmallTensor* value : {start, limit, delta})
     if (value == nullptr || value->elements.size() != 1 || !value->elements[0]) return std::nullopt;
@@ -98,7 +98,7 @@ Folded range(const Call& call) {
   return out;
 }
 
-Folded constant_of_shape(const Call& call) {
+MaybeTensor constant_of_shape(const Call& call) {
   const SmallTensor* sizes = call.integers(0);
   if (sizes == nullptr || !sizes->known()) return std::nullopt;
   SmallTensor out{Proto::FLOAT, {}, {}};
@@ -107,7 +107,7 @@ Folded constant_of_shape(const Call& call) {
   if (!count || *count > kSmallTensorElements) return std::nullopt;
   Element filling = Number{0};
   if (const onnx::AttributeProto* attribute = call.attribute("value"); attribute && attribute->has_t()) {
-    Folded value = small_tensor_from(attribute->t());
+    MaybeTensor value = small_tensor_from(attribute->t());
     if (!value || value->elements.size() != 1) return std::nullopt;
     out.onnx_type = value->onnx_type;
     filling = value->elements[0];
@@ -119,14 +119,14 @@ Folded constant_of_shape(const Call& call) {
 // ---------------------------------------------------------------------------------------------------- moving values
 
 // Reshape, Squeeze, Unsqueeze, Flatten, Identity: the same values under the inferred shape.
-Folded same_values(const Call& call) {
+MaybeTensor same_values(const Call& call) {
   const SmallTensor* value = call.value(0);
   if (value == nullptr || call.output_shape == nullptr) return std::nullopt;
   if (element_count(*call.output_shape) != static_cast<int64_t>(value->elements.size())) return std::nullopt;
   return SmallTensor{value->onnx_type, *call.output_shape, value->elements};
 }
 
-Folded cast(const Call& call) {
+MaybeTensor cast(const Call& call) {
   const SmallTensor* value = call.value(0);
   const auto to = static_cast<int32_t>(call.integer("to", 0));
   if (value == nullptr || !(is_integer_type(to) || is_real_type(to))) return std::nullopt;
@@ -135,7 +135,7 @@ Folded cast(const Call& call) {
   return out;
 }
 
-Folded gather(const Call& call) {
+MaybeTensor gather(const Call& call) {
   const SmallTensor *data = call.value(0), *indices = call.integers(1);
   if (data == nullptr || indices == nullptr || data->shape.size() != 1) return std::nullopt;
   SmallTensor out{data->onnx_type, indices->shape, {}};
@@ -151,7 +151,7 @@ Folded gather(const Call& call) {
   return out;
 }
 
-Folded fold_concat(const Call& call) {
+MaybeTensor fold_concat(const Call& call) {
   SmallTensor out{0, {0}, {}};
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const SmallTensor* part = call.value(i);
@@ -227,7 +227,7 @@ std::vector<std::vector<int64_t>> all_positions(const Shape& shape) {
   return positions;
 }
 
-Folded slice(const Call& call) {
+MaybeTensor slice(const Call& call) {
   const SmallTensor* data = call.value(0);
   if (data == nullptr || data->shape.empty()) return std::nullopt;
   const auto starts = slice_list(call, 1, "starts", {}), ends = slice_list(call, 2, "ends", {});
@@ -248,7 +248,7 @@ Folded slice(const Call& call) {
   return taken(*data, positions, strides_of(data->shape));
 }
 
-Folded transpose(const Call& call) {
+MaybeTensor transpose(const Call& call) {
   const SmallTensor* data = call.value(0);
   if (data == nullptr) return std::nullopt;
   const size_t rank = data->shape.size();
@@ -349,7 +349,7 @@ const std::map<std::string, Number (*)(Number)> kUnary = {
     {"Not", [](Number a) { return truth(a == 0); }},
 };
 
-Folded binary(const Call& call, Binary operation) {
+MaybeTensor binary(const Call& call, Binary operation) {
   const SmallTensor *a = call.value(0), *b = call.value(1);
   if (a == nullptr || b == nullptr || call.node.input_size() != 2 || a->onnx_type != b->onnx_type) return std::nullopt;
   const std::optional<Shape> shape = broadcast(a->shape, b->shape);
@@ -364,7 +364,7 @@ Folded binary(const Call& call, Binary operation) {
   return out;
 }
 
-Folded unary(const Call& call, Number (*operation)(Number)) {
+MaybeTensor unary(const Call& call, Number (*operation)(Number)) {
   const SmallTensor* value = call.value(0);
   if (value == nullptr) return std::nullopt;
   SmallTensor out{value->onnx_type, value->shape, {}};
@@ -373,7 +373,7 @@ Folded unary(const Call& call, Number (*operation)(Number)) {
   return out;
 }
 
-Folded where(const Call& call) {
+MaybeTensor where(const Call& call) {
   const SmallTensor *condition = call.value(0), *yes = call.value(1), *no = call.value(2);
   if (condition == nullptr || yes == nullptr || no == nullptr) return std::nullopt;
   std::optional<Shape> shape = broadcast(yes->shape, no->shape);
@@ -388,7 +388,7 @@ Folded where(const Call& call) {
   return out;
 }
 
-Folded expand(const Call& call) {
+MaybeTensor expand(const Call& call) {
   const SmallTensor *value = call.value(0), *sizes = call.integers(1);
   if (value == nullptr || sizes == nullptr || !sizes->known()) return std::nullopt;
   Shape target;
@@ -402,7 +402,7 @@ Folded expand(const Call& call) {
 }
 
 // Over all elements; exporters reduce lists of sizes only. Without `start` an empty list has no result.
-Folded reduce(const Call& call, Element start, Binary operation) {
+MaybeTensor reduce(const Call& call, Element start, Binary operation) {
   const SmallTensor* value = call.value(0);
   if (value == nullptr || value->shape.size() > 1 || call.output_shape == nullptr) return std::nullopt;
   if (element_count(*call.output_shape) != 1 || (!start && value->elements.empty())) return std::nullopt;
@@ -413,9 +413,9 @@ Folded reduce(const Call& call, Element start, Binary operation) {
   return SmallTensor{value->onnx_type, *call.output_shape, {stored(value->onnx_type, result)}};
 }
 
-Folded fold_one(const Call& call) {
+MaybeTensor fold_one(const Call& call) {
   const std::string& op = call.node.op_type();
-  static const std::map<std::string, Folded (*)(const Call&)> kOthers = {
+  static const std::map<std::string, MaybeTensor (*)(const Call&)> kOthers = {
       {"Shape", fold_shape},
       {"Size", fold_size},
       {"Range", range},
@@ -444,9 +444,9 @@ Folded fold_one(const Call& call) {
 }
 
 // A list of sizes, cut into parts of one element or of the sizes given.
-std::vector<Folded> split(const Call& call) {
+std::vector<MaybeTensor> split(const Call& call) {
   const auto parts = static_cast<size_t>(call.node.output_size());
-  std::vector<Folded> out(parts);
+  std::vector<MaybeTensor> out(parts);
   const SmallTensor* value = call.value(0);
   if (value == nullptr || value->shape.size() != 1) return out;
   std::vector<int64_t> sizes(parts, value->shape[0] / static_cast<int64_t>(parts));
@@ -477,7 +477,7 @@ std::vector<std::optional<SmallTensor>> fold(const onnx::NodeProto& node, const 
   const Call call{node, inputs, output_shape, onnx_type};
   if (node.op_type() == "Split") return split(call);
   if (node.output_size() != 1) return {};
-  Folded folded = fold_one(call);
+  MaybeTensor folded = fold_one(call);
   if (!folded || static_cast<int64_t>(folded->elements.size()) > kSmallTensorElements) return {};
   return {std::move(folded)};
 }

@@ -59,6 +59,13 @@ struct Graph {
   int64_t weight_bytes = 0;  // of all initialisers
 };
 
+// Whether one of the attributes is a graph (If, Loop, Scan).
+inline bool has_body(const Node& node) {
+  for (const auto& [name, attribute] : node.attributes)
+    if (std::holds_alternative<std::shared_ptr<const Graph>>(attribute)) return true;
+  return false;
+}
+
 // The attribute of that name and type, or `otherwise`.
 template <typename T>
 T attribute_or(const Node& node, const std::string& name, T otherwise) {

@@ -1,4 +1,4 @@
-// Stops exceptions of ONNX's library and of protobuf. Private to model/.
+// Stops exceptions of ONNX's library and of protobuf. For model/ and precision/.
 #pragma once
 
 #include <exception>

@@ -18,13 +18,13 @@ namespace ridge::model {
 namespace {
 
 using Body = std::shared_ptr<const Graph>;
-using Known = std::unordered_map<std::string, const TensorInfo*>;  // null: several tensors of that name differ
+using TensorsByName = std::unordered_map<std::string, const TensorInfo*>;  // null: several tensors of that name differ
 
 bool all_sized(const std::optional<Shape>& shape) {
   return shape && std::all_of(shape->begin(), shape->end(), [](int64_t size) { return size >= 0; });
 }
 
-void add_known(const Graph& graph, Known& known) {
+void add_known(const Graph& graph, TensorsByName& known) {
   for (const TensorInfo& tensor : graph.tensors) {
     if (tensor.name.empty() || !all_sized(tensor.shape)) continue;
     const auto [entry, fresh] = known.emplace(tensor.name, &tensor);
@@ -35,12 +35,12 @@ void add_known(const Graph& graph, Known& known) {
       if (const Body* body = std::get_if<Body>(&attribute); body != nullptr && *body) add_known(**body, known);
 }
 
-const TensorInfo* find(const Known& known, const std::string& name) {
+const TensorInfo* find(const TensorsByName& known, const std::string& name) {
   const auto found = known.find(name);
   return found == known.end() ? nullptr : found->second;
 }
 
-void complete(Graph& graph, const Known& known) {
+void complete(Graph& graph, const TensorsByName& known) {
   for (TensorInfo& tensor : graph.tensors) {
     const TensorInfo* source = find(known, tensor.name);
     if (source == nullptr) continue;
@@ -92,7 +92,7 @@ void mention(const std::string& name, const TensorInfo* known, onnx::GraphProto&
   set_shape(*known->shape, type);
 }
 
-void mention_results(const Known& known, onnx::GraphProto& graph) {
+void mention_results(const TensorsByName& known, onnx::GraphProto& graph) {
   std::set<std::string> declared;
   for (const auto& input : graph.input()) declared.insert(input.name());
   for (const auto& output : graph.output()) declared.insert(output.name());
@@ -152,7 +152,7 @@ Result<Graph> read_optimised(const std::string& path) {
 }
 
 void complete_shapes(Graph& graph, const Graph& from) {
-  Known known;
+  TensorsByName known;
   add_known(from, known);
   complete(graph, known);
   for (size_t i = 0; i < graph.inputs.size(); ++i) update(graph.input_specs[i].spec, graph, graph.inputs[i]);
@@ -174,7 +174,7 @@ bool has_all_shapes(const Graph& graph) {
 Status OptimisedModel::write_shape_question(const Graph& bound, const std::string& question) const {
   return guarded("ask for the shapes of an optimised model", [&]() -> Status {
     onnx::ModelProto model = *proto_;
-    Known known;
+    TensorsByName known;
     add_known(bound, known);
     onnx::GraphProto& graph = *model.mutable_graph();
     std::set<std::string> inputs;

@@ -88,7 +88,7 @@ bool Overview::anything() const {
 
 bool Overview::all_answer() const {
   for (const VendorsGpus& vendor : vendors) {
-    if (vendor.reason.find("did not end") != std::string::npos) return false;
+    if (vendor.reason.code == Code::kTimeout) return false;
     for (const gpu::Gpu& gpu : vendor.gpus)
       if (!gpu.failure.empty()) return false;
   }
@@ -98,9 +98,10 @@ bool Overview::all_answer() const {
 Overview look(Nanoseconds limit, Clock& clock) {
   Overview overview;
   machine::Tree tree = doctor::gather_gpus(limit, system_root());
-  for (doctor::VendorsSystem& told : doctor::gpus_in(tree))
-    overview.vendors.push_back({std::string(machine::vendor_name(told.vendor)), told.library,
-                                told.system ? told.system->gpus : std::vector<gpu::Gpu>{}, told.system.reason});
+  for (doctor::VendorsSystem& of : doctor::gpus_in(tree))
+    overview.vendors.push_back({std::string(machine::vendor_name(of.vendor)), of.library,
+                                of.system ? of.system->gpus : std::vector<gpu::Gpu>{},
+                                of.system ? Error{} : of.system.error()});
   overview.cpu = look_at_cpu(system_root(), clock);
   overview.records = read_records(record_folder());
   return overview;
@@ -123,7 +124,7 @@ Status choose(Overview& overview, const std::vector<std::string>& names) {
     std::erase_if(vendor.gpus, [&](const gpu::Gpu& gpu) {
       return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return is_named(gpu, name); });
     });
-    if (vendor.gpus.empty() && vendor.reason.empty()) vendor.reason = "not asked for";
+    if (vendor.gpus.empty() && vendor.reason.message.empty()) vendor.reason.message = "not asked for";
   }
   return {};
 }
@@ -139,7 +140,7 @@ Json to_json(const Overview& overview) {
   for (const VendorsGpus& vendor : overview.vendors) {
     for (const gpu::Gpu& gpu : vendor.gpus)
       gpus.push_back(gpu_json(vendor, gpu, gpu.uuid ? record_of(overview, *gpu.uuid) : nullptr));
-    if (vendor.gpus.empty()) reasons[vendor.vendor] = vendor.reason;
+    if (vendor.gpus.empty()) reasons[vendor.vendor] = vendor.reason.message;
   }
   return {{"cards", gpus}, {"processor", cpu_json(overview.cpu, record_of(overview, kCpuId))}, {"reasons", reasons}};
 }

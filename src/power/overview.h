@@ -15,7 +15,7 @@ struct VendorsGpus {
   std::string vendor;   // "NVIDIA"
   std::string library;  // as origin: "NVML"
   std::vector<gpu::Gpu> gpus;
-  std::string reason;  // why there are none
+  Error reason;  // why there are none
 };
 
 struct Overview {

@@ -116,9 +116,9 @@ Status PackagesPowerControl::set_limit(int64_t limit_mw) {
 
 Result<State> PackagesPowerControl::state() {
   State state;
-  const Error untold{Code::kUnsupported, "not reported by RAPL"};
+  const Error unreported{Code::kUnsupported, "not reported by RAPL"};
   state.temperature_c = state.clock_mhz = state.clock_max_mhz = state.memory_clock_mhz = state.memory_clock_max_mhz =
-      state.slowdown_bits = untold;
+      state.slowdown_bits = unreported;
   state.limit_mw = state.limit_set_mw = sum(kLimitFile);
   state.limit_max_mw = sum("constraint_0_max_power_uw");
   if (state.limit_max_mw && *state.limit_max_mw == 0)

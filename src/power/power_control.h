@@ -37,7 +37,7 @@ Result<PowerControls> open_power_controls(const std::vector<std::string>& names)
 // The current state of what `settings` changes, for undoing. Stores the requested limit, not the enforced one, which may be
 // temporarily lower.
 Result<PreviousSetting> before_of(PowerControl& control, const Settings& settings);
-// All of the settings, in order; the first refusal ends it. `applied` receives the part of `before` that undoes the changes
+// All of the settings, in order; the first error ends it. `applied` receives the part of `before` that undoes the changes
 // made.
 Status apply(PowerControl& control, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied);
 Status restore(PowerControl& control, const PreviousSetting& before);

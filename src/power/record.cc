@@ -37,7 +37,7 @@ Result<Record> record_from(const std::string& text, const std::string& path) {
   return record;
 }
 
-bool locked_by_somebody(const std::string& path) {
+bool is_locked(const std::string& path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   bool locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -64,7 +64,7 @@ std::vector<Record> read_records(const std::string& folder) {
     if (!text || text->empty()) continue;
     Result<Record> record = record_from(*text, file.string());
     if (!record) continue;
-    record->held = locked_by_somebody(file.string());
+    record->held = is_locked(file.string());
     records.push_back(std::move(*record));
   }
   return records;

@@ -19,7 +19,7 @@ struct Record {
   int64_t process = 0;
   Settings set;
   PreviousSetting before;
-  bool held = false;  // its process lives and holds it; else it was left behind. Not in the file
+  bool held = false;  // its process lives and holds it; else it was left behind; the file lacks it
 };
 void visit_fields(auto& visit, Is<Record> auto& record) {
   visit("process", record.process);

@@ -1,8 +1,16 @@
 #include "power/unit.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "base/child_process.h"
 #include "base/file.h"
@@ -46,7 +54,7 @@ std::string unit_text(const std::string& program, const std::vector<std::string>
                       const std::string& description) {
   std::string command = quoted(program);
   for (const std::string& argument : arguments) command += " " + quoted(argument);
-  // Type, TimeoutStartSec: the starter learns whether the setting was applied (power/notify.h), before kTimeForSystemd ends.
+  // Type, TimeoutStartSec: the starter learns whether the setting was applied (notify_ready()), before kTimeForSystemd ends.
   // KillMode: the guard must outlive a crashing main process, and not end with it (systemd.kill(5)).
   return fmt::format(
       "# Written by `ridge power set --persist`; `ridge power unpersist` removes it.\n"
@@ -76,7 +84,7 @@ Status install_unit(const std::string& text, const UnitOptions& options) {
   if (!options.start) return {};
   Status started = systemctl({"daemon-reload"});
   if (started) started = systemctl({"enable", kUnitName});
-  // Not "enable --now", which leaves a running, older setting unchanged.
+  // "enable --now" would leave a running, older setting unchanged.
   if (started) started = systemctl({"restart", kUnitName});
   if (started) return {};
   (void)systemctl({"disable", "--now", kUnitName});
@@ -96,6 +104,29 @@ Status remove_unit(const UnitOptions& options) {
     return Error{Code::kFailed,
                  fmt::format("remove {}: {}; run the same command as root (sudo)", path, problem.message())};
   return options.start ? systemctl({"daemon-reload"}) : Status{};
+}
+
+Status notify_ready() {
+  const char* name = std::getenv("NOTIFY_SOCKET");
+  if (name == nullptr || *name == '\0') return {};
+  auto failed = [&](int problem) {
+    return Error{Code::kFailed, fmt::format("notify the service manager at {}: {}", name, strerror(problem))};
+  };
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const size_t length = std::strlen(name);
+  if (length >= sizeof address.sun_path) return failed(ENAMETOOLONG);
+  std::memcpy(address.sun_path, name, length);
+  if (*name == '@') address.sun_path[0] = '\0';  // not in the file system (unix(7))
+  const int connection = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (connection < 0) return failed(errno);
+  constexpr std::string_view kReady = "READY=1";
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  const ssize_t sent =
+      sendto(connection, kReady.data(), kReady.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
+  const int problem = errno;
+  close(connection);
+  return sent < 0 ? Status(failed(problem)) : Status{};
 }
 
 }  // namespace ridge::power

@@ -27,4 +27,8 @@ Status install_unit(const std::string& text, const UnitOptions& options);
 // Stops the service, which restores, and removes the file. kNotFound: there is none.
 Status remove_unit(const UnitOptions& options);
 
+// In the service: it is ready. Sends READY=1 to the socket named by $NOTIFY_SOCKET (sd_notify(3)); does nothing without one.
+// Error: no listener, or the name is too long for a socket.
+Status notify_ready();
+
 }  // namespace ridge::power

@@ -18,7 +18,4 @@ void hold_signals();
 // the command; one from the terminal has already reached it. Calls `now_and_then` about once a second.
 Result<int> watch(const std::vector<std::string>& command, const std::function<void()>& now_and_then);
 
-// Runs a command to its end, its stdout to this process's stderr; kFailed for a nonzero exit status.
-Status run_once(const std::vector<std::string>& command);
-
 }  // namespace ridge::power

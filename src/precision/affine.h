@@ -28,7 +28,7 @@ struct ChannelLayout {
   int64_t inner = 1;
 };
 
-// Neither infinite nor NaN.
+// Every value is a number: no infinity, no NaN.
 bool all_finite(const std::vector<float>& values);
 
 struct Int8Weights {

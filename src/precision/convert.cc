@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
+#include "model/guarded.h"
 #include "precision/attributes.h"
 #include "precision/batch_norm.h"
-#include "precision/guarded.h"
 #include "precision/half.h"
 #include "precision/half_forms.h"
 #include "precision/pass_model.h"
@@ -98,7 +98,7 @@ class Conversion {
                            largest_half(precision_));
       if (static_cast<double>(fit.lost) > kMostLost * static_cast<double>(fit.nonzero))
         return fmt::format("{} of the {} values of '{}' would become 0", fit.lost, fit.nonzero, tensor->name());
-      if (fit.infinite_stand_ins > 0)
+      if (fit.near_infinite > 0)
         report.notes.push_back(fmt::format("'{}' has values that stand for infinity; in {} they are ±{}.",
                                            tensor->name(), name_, largest_half(precision_)));
     }
@@ -337,7 +337,7 @@ const std::set<std::string>& default_keep_operators() {
 
 Result<PassReport> convert(const model::WholeModel& whole, Precision precision, const ConvertOptions& options,
                            const std::string& out_file) {
-  return guarded_pass("convert " + whole.path, [&] { return convert_model(whole, precision, options, out_file); });
+  return model::guarded("convert " + whole.path, [&] { return convert_model(whole, precision, options, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -1,5 +1,5 @@
-// Single elements of tensors of any type. Exact for every type that a double can hold: not for integers beyond 2^53. Not for
-// hot loops over large FP32 tensors, which read floats directly.
+// Single elements of tensors of any type. Exact but for integers beyond 2^53. Hot loops over large FP32 tensors
+// read floats directly.
 #pragma once
 
 #include <cstddef>

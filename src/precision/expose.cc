@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "model/guarded.h"
 #include "model/onnx_types.h"
-#include "precision/guarded.h"
 #include "precision/pass_model.h"
 #include "precision/quantise.h"
 
@@ -47,7 +47,7 @@ Status exposed(const model::WholeModel& whole, const std::vector<std::string>& t
 
 Status expose_tensors(const model::WholeModel& whole, const std::vector<std::string>& tensors,
                       const std::string& out_file) {
-  return guarded_pass("expose tensors of " + whole.path, [&] { return exposed(whole, tensors, out_file); });
+  return model::guarded("expose tensors of " + whole.path, [&] { return exposed(whole, tensors, out_file); });
 }
 
 }  // namespace ridge::precision

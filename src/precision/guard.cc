@@ -94,7 +94,7 @@ Deviation worst_of(const std::vector<OutputDeviation>& outputs) {
   return worst;
 }
 
-std::string sentence_of(const Verdict& verdict, const GuardLimits& limits) {
+std::string sentence_of(const AccuracyVerdict& verdict, const GuardLimits& limits) {
   std::string failures;
   for (const OutputDeviation& output : verdict.outputs)
     if (!output.holds) failures += fmt::format("{}'{}': {}", failures.empty() ? "" : "; ", output.name, output.failure);
@@ -150,8 +150,8 @@ Result<Answers> answers_of(engine::Session& session, std::span<const Sample> sam
   return answers;
 }
 
-Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
-                      const GuardLimits& limits, const std::function<bool()>& interrupted) {
+Result<AccuracyVerdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
+                              const GuardLimits& limits, const std::function<bool()>& interrupted) {
   RIDGE_ASSIGN(const std::vector<size_t> places, match(reference, candidate.signature()));
   std::vector<DeviationMeter> meters(places.size());
   std::vector<OutputDeviation> deviations(places.size());
@@ -175,8 +175,8 @@ Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std:
   return judged(std::move(deviations), count, limits);
 }
 
-Verdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits) {
-  Verdict verdict;
+AccuracyVerdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits) {
+  AccuracyVerdict verdict;
   verdict.outputs = std::move(outputs);
   verdict.samples = samples;
   verdict.holds = !verdict.outputs.empty() && samples > 0;

@@ -60,14 +60,14 @@ void visit_fields(auto& visit, Is<OutputDeviation> auto& output) {
   visit.unless_empty("failure", output.failure);
 }
 
-struct Verdict {
+struct AccuracyVerdict {
   bool holds = false;
   std::string sentence;  // why, in full sentences
   std::vector<OutputDeviation> outputs;
   Deviation worst;     // over the outputs: largest max_abs and relative_l2, least cosine; top-1 of classifiers only
   size_t samples = 0;  // judged samples
 };
-void visit_fields(auto& visit, Is<Verdict> auto& verdict) {
+void visit_fields(auto& visit, Is<AccuracyVerdict> auto& verdict) {
   visit("holds", verdict.holds);
   visit("sentence", verdict.sentence);
   visit("samples", verdict.samples);
@@ -93,11 +93,11 @@ Result<Answers> answers_of(engine::Session& session, std::span<const Sample> sam
 
 // Runs `candidate` on the first samples, as many as `reference` has outputs for, and compares. Errors: a run that fails,
 // outputs with other names or shapes; kCancelled.
-Result<Verdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
-                      const GuardLimits& limits, const std::function<bool()>& interrupted = {});
+Result<AccuracyVerdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
+                              const GuardLimits& limits, const std::function<bool()>& interrupted = {});
 
 // The decision alone: each output's deviation against the limits.
-Verdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits);
+AccuracyVerdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits);
 
 // Whether outputs with that deviation meet the limits, without top-1: for the few rows of one batch.
 bool within(const Deviation& deviation, const GuardLimits& limits);

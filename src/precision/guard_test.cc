@@ -51,19 +51,19 @@ std::vector<Sample> samples_of(const std::vector<std::vector<float>>& rows) {
 
 const std::vector<std::vector<float>> kRows = {{1, 2, 3, 4}, {4, 3, 2, 1}, {1, 5, 1, 1}, {0, 0, 2, 1}};
 
-Verdict verdict_of(const std::function<float(float)>& f, const GuardLimits& limits = {}) {
+AccuracyVerdict verdict_of(const std::function<float(float)>& f, const GuardLimits& limits = {}) {
   const std::vector<Sample> samples = samples_of(kRows);
   Function reference([](float x) { return x; });
   Function candidate(f);
   Result<Answers> answers = answers_of(reference, samples);
   EXPECT_TRUE(answers);
-  Result<Verdict> verdict = judge(*answers, candidate, samples, limits);
+  Result<AccuracyVerdict> verdict = judge(*answers, candidate, samples, limits);
   EXPECT_TRUE(verdict) << verdict.error().message;
-  return verdict ? *verdict : Verdict{};
+  return verdict ? *verdict : AccuracyVerdict{};
 }
 
 TEST(Guard, HoldsForASmallDifference) {
-  const Verdict verdict = verdict_of([](float x) { return x * 1.001f; });
+  const AccuracyVerdict verdict = verdict_of([](float x) { return x * 1.001f; });
   EXPECT_TRUE(verdict.holds);
   EXPECT_EQ(verdict.samples, 4u);
   EXPECT_NEAR(verdict.worst.relative_l2, 1e-3, 1e-6);
@@ -72,7 +72,7 @@ TEST(Guard, HoldsForASmallDifference) {
 }
 
 TEST(Guard, FailsBelowTheCosineAndSaysSo) {
-  const Verdict verdict = verdict_of([](float x) { return x == 1 ? 0 : x; });
+  const AccuracyVerdict verdict = verdict_of([](float x) { return x == 1 ? 0 : x; });
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.sentence.find("'y': cosine 0.96"), std::string::npos) << verdict.sentence;
   EXPECT_NE(verdict.sentence.find("at least 0.999"), std::string::npos) << verdict.sentence;
@@ -81,7 +81,7 @@ TEST(Guard, FailsBelowTheCosineAndSaysSo) {
 TEST(Guard, FailsWhenTheLargestElementMoves) {
   GuardLimits limits;
   limits.cosine = 0.5;
-  const Verdict verdict = verdict_of([](float x) { return x == 5 ? 0.5f : x; }, limits);
+  const AccuracyVerdict verdict = verdict_of([](float x) { return x == 5 ? 0.5f : x; }, limits);
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.sentence.find("same top-1 in 3 of 4 rows"), std::string::npos) << verdict.sentence;
   limits.top1_agreement = 0.75;
@@ -92,7 +92,7 @@ TEST(Guard, MaxDeviationReplacesTheOtherLimits) {
   GuardLimits limits;
   limits.max_deviation = 0.05;
   EXPECT_TRUE(verdict_of([](float x) { return x * 1.04f; }, limits).holds);
-  const Verdict verdict = verdict_of([](float x) { return x * 1.06f; }, limits);
+  const AccuracyVerdict verdict = verdict_of([](float x) { return x * 1.06f; }, limits);
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.sentence.find("relative L2 0.06, at most 0.05"), std::string::npos) << verdict.sentence;
 }
@@ -101,7 +101,7 @@ TEST(Guard, ValuesThatAreNotFiniteFailWhateverTheLimits) {
   GuardLimits limits;
   limits.max_deviation = 1e9;
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    const Verdict verdict = verdict_of([bad](float x) { return x == 5 ? bad : x; }, limits);
+    const AccuracyVerdict verdict = verdict_of([bad](float x) { return x == 5 ? bad : x; }, limits);
     EXPECT_FALSE(verdict.holds);
     EXPECT_NE(verdict.sentence.find("non-finite"), std::string::npos) << verdict.sentence;
   }
@@ -145,7 +145,7 @@ TEST(Guard, TimeEndsTheReferenceAfterTwoSamples) {
   Result<Answers> answers = answers_of(slow, samples, options);
   ASSERT_TRUE(answers);
   EXPECT_EQ(answers->per_sample.size(), 2u);
-  Result<Verdict> verdict = judge(*answers, slow, samples, {});
+  Result<AccuracyVerdict> verdict = judge(*answers, slow, samples, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->samples, 2u);
 }
@@ -155,7 +155,7 @@ TEST(Guard, InterruptionIsNoVerdict) {
   Function same([](float x) { return x; });
   Result<Answers> answers = answers_of(same, samples);
   ASSERT_TRUE(answers);
-  Result<Verdict> verdict = judge(*answers, same, samples, {}, [] { return true; });
+  Result<AccuracyVerdict> verdict = judge(*answers, same, samples, {}, [] { return true; });
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.error().code, Code::kCancelled);
 }

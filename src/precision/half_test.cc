@@ -17,7 +17,7 @@ TEST(Half, FitTellsWhatIsLost) {
   EXPECT_EQ(fit.nonzero, 5);
   EXPECT_EQ(fit.lost, 1);
   EXPECT_EQ(fit.too_large, 1);
-  EXPECT_EQ(fit.infinite_stand_ins, 1);
+  EXPECT_EQ(fit.near_infinite, 1);
   EXPECT_EQ(fit_of({1e-9F, -7e4F}, Precision::kBf16).lost, 0);
   EXPECT_EQ(fit_of({1e-9F, -7e4F}, Precision::kBf16).too_large, 0);
 }

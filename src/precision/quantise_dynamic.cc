@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include "model/guarded.h"
 #include "precision/affine.h"
 #include "precision/attributes.h"
-#include "precision/guarded.h"
 #include "precision/matmuls.h"
 #include "precision/pass_model.h"
 #include "precision/quantise.h"
@@ -149,7 +149,7 @@ Result<PassReport> quantised(const model::WholeModel& whole, const QuantiseOptio
 
 Result<PassReport> quantise_dynamic(const model::WholeModel& whole, const QuantiseOptions& options,
                                     const std::string& out_file) {
-  return guarded_pass("quantise " + whole.path, [&] { return quantised(whole, options, out_file); });
+  return model::guarded("quantise " + whole.path, [&] { return quantised(whole, options, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/guarded.h"
 #include "precision/batch_norm.h"
-#include "precision/guarded.h"
 #include "precision/matrix_bias.h"
 #include "precision/pass_model.h"
 #include "precision/qdq_constants.h"
@@ -217,7 +217,7 @@ Result<PassReport> quantised(const model::WholeModel& whole, const TensorRanges&
 }  // namespace
 
 Result<std::vector<std::string>> quantisable_nodes(const model::WholeModel& whole, const QuantiseOptions& options) {
-  return guarded_pass("find what can be quantised", [&]() -> Result<std::vector<std::string>> {
+  return model::guarded("find what can be quantised", [&]() -> Result<std::vector<std::string>> {
     RIDGE_ASSIGN(PassModel model, prepared(whole));
     std::vector<std::string> names;
     for (const Site& site : find_sites(model, options).all)
@@ -227,7 +227,7 @@ Result<std::vector<std::string>> quantisable_nodes(const model::WholeModel& whol
 }
 
 Result<std::vector<std::string>> calibration_tensors(const model::WholeModel& whole, const QuantiseOptions& options) {
-  return guarded_pass("find what to calibrate", [&]() -> Result<std::vector<std::string>> {
+  return model::guarded("find what to calibrate", [&]() -> Result<std::vector<std::string>> {
     RIDGE_ASSIGN(PassModel model, prepared(whole));
     std::set<std::string> tensors;
     for (const auto& [tensor, source] : find_sites(model, options).ranged) tensors.insert(source);
@@ -237,7 +237,7 @@ Result<std::vector<std::string>> calibration_tensors(const model::WholeModel& wh
 
 Result<PassReport> quantise_static(const model::WholeModel& whole, const TensorRanges& ranges,
                                    const QuantiseOptions& options, const std::string& out_file) {
-  return guarded_pass("quantise " + whole.path, [&] { return quantised(whole, ranges, options, out_file); });
+  return model::guarded("quantise " + whole.path, [&] { return quantised(whole, ranges, options, out_file); });
 }
 
 }  // namespace ridge::precision

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "model/domains.h"
+#include "model/guarded.h"
 #include "precision/affine.h"
 #include "precision/attributes.h"
-#include "precision/guarded.h"
 #include "precision/matmuls.h"
 #include "precision/opset.h"
 #include "precision/pass_model.h"
@@ -188,8 +188,8 @@ Result<PassReport> quantised(const model::WholeModel& whole, int bits, int64_t b
 
 Result<PassReport> quantise_weights(const model::WholeModel& whole, int bits, int64_t block_size,
                                     const QuantiseOptions& options, const std::string& out_file) {
-  return guarded_pass("quantise the weights of " + whole.path,
-                      [&] { return quantised(whole, bits, block_size, options, out_file); });
+  return model::guarded("quantise the weights of " + whole.path,
+                        [&] { return quantised(whole, bits, block_size, options, out_file); });
 }
 
 }  // namespace ridge::precision

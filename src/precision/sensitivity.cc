@@ -27,7 +27,7 @@ Result<Deviation> cost_of(const std::vector<std::string>& nodes, const Group& gr
   std::set<std::string> kept;
   for (size_t i = 0; i < nodes.size(); ++i)
     if (i < group.first || i >= group.last) kept.insert(nodes[i]);
-  Result<Verdict> verdict = attempt(kept);
+  Result<AccuracyVerdict> verdict = attempt(kept);
   if (verdict) return verdict->worst;
   if (verdict.error().code == Code::kCancelled) return verdict.error();
   return kLost;
@@ -113,7 +113,7 @@ Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const A
     const double before = budget.spent();
     std::set<std::string> kept;
     for (size_t i = 0; i < count; ++i) kept.insert(table[i].node);
-    RIDGE_ASSIGN(Verdict verdict, attempt(kept));
+    RIDGE_ASSIGN(AccuracyVerdict verdict, attempt(kept));
     ++best.attempts;
     each = budget.spent() - before;
     const bool held = verdict.holds;

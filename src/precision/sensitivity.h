@@ -19,7 +19,7 @@
 namespace ridge::precision {
 
 // Judges the model with the nodes in `kept` in FP32 and all other quantisable ones in lower precision.
-using Attempt = std::function<Result<Verdict>(const std::set<std::string>& kept)>;
+using Attempt = std::function<Result<AccuracyVerdict>(const std::set<std::string>& kept)>;
 
 struct LayerSensitivity {
   std::string node;
@@ -51,7 +51,7 @@ Result<std::vector<LayerSensitivity>> measure_sensitivity(const std::vector<std:
 
 struct KeepList {
   std::set<std::string> kept;
-  Verdict verdict;  // of the model with it; does not hold if no list does
+  AccuracyVerdict verdict;  // of the model with it; does not hold if no list does
   int attempts = 0;
 };
 

@@ -26,13 +26,13 @@ struct Layers {
     }
   }
   Attempt attempt() {
-    return [this](const std::set<std::string>& kept) -> Result<Verdict> {
+    return [this](const std::set<std::string>& kept) -> Result<AccuracyVerdict> {
       ++attempts;
       clock.advance(std::chrono::seconds(1));
       double sum = 0;
       for (const auto& [node, lost] : error)
         if (!kept.contains(node)) sum += lost * lost;
-      Verdict verdict;
+      AccuracyVerdict verdict;
       verdict.worst.relative_l2 = std::sqrt(sum);
       verdict.holds = verdict.worst.relative_l2 <= limit;
       return verdict;
@@ -75,7 +75,7 @@ TEST(Sensitivity, CostlyLayerIsFoundInManyByHalving) {
 TEST(Sensitivity, LayerThatCannotRunInLowerPrecisionComesFirst) {
   Layers layers(4);
   const Attempt works = layers.attempt();
-  const Attempt attempt = [&](const std::set<std::string>& kept) -> Result<Verdict> {
+  const Attempt attempt = [&](const std::set<std::string>& kept) -> Result<AccuracyVerdict> {
     if (!kept.contains("n2")) return Error{Code::kUnsupported, "no such kernel"};
     return works(kept);
   };

@@ -50,9 +50,9 @@ constexpr VariantKind kVariants[] = {
 
 constexpr double kCalibrationShare = 0.4;  // of the time; the rest is for finding layers to keep
 
-using Kept = std::set<std::string>;
+using KeptNodes = std::set<std::string>;
 // Writes the variant in which these nodes stay in FP32.
-using Write = std::function<Result<PassReport>(const Kept& kept, const std::string& file)>;
+using Write = std::function<Result<PassReport>(const KeptNodes& kept, const std::string& file)>;
 
 // A file removed with this object.
 struct AttemptFile {
@@ -85,103 +85,99 @@ plan::Plan plan_with(const VariantBasis& basis, const std::string& file, Precisi
   return plan;
 }
 
-Result<Verdict> judge_file(const VariantBuild& making, const std::string& file, size_t samples) {
+Result<AccuracyVerdict> judge_file(const VariantBuild& build, const std::string& file, size_t samples) {
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
-               engine::open(plan_with(making.basis, file, making.variant.precision)));
-  const std::span<const Sample> held_out(making.basis.samples.held_out);
-  return judge(making.basis.reference, *session, held_out.first(std::min(samples, held_out.size())),
-               making.options.limits, making.options.interrupted);
+               engine::open(plan_with(build.basis, file, build.variant.precision)));
+  const std::span<const Sample> held_out(build.basis.samples.held_out);
+  return judge(build.basis.reference, *session, held_out.first(std::min(samples, held_out.size())),
+               build.options.limits, build.options.interrupted);
 }
 
 // The verdict on a file and its requirements: variant.holds and its basis.
-Status decide(const VariantBuild& making, const std::string& file) {
-  Variant& variant = making.variant;
-  RIDGE_ASSIGN(variant.verdict, judge_file(making, file, making.basis.samples.held_out.size()));
+Status decide(const VariantBuild& build, const std::string& file) {
+  Variant& variant = build.variant;
+  RIDGE_ASSIGN(variant.verdict, judge_file(build, file, build.basis.samples.held_out.size()));
   variant.holds = variant.verdict.holds;
   variant.evaluation.reset();
-  if (!making.options.evaluation) return {};
+  if (!build.options.evaluation) return {};
   RIDGE_ASSIGN(const double score,
-               evaluate(*making.options.evaluation, plan_with(making.basis, file, variant.precision), variant.name));
-  variant.evaluation = judge_score(making.options.evaluation_reference, score, *making.options.evaluation);
+               evaluate(*build.options.evaluation, plan_with(build.basis, file, variant.precision), variant.name));
+  variant.evaluation = judge_score(build.options.evaluation_reference, score, *build.options.evaluation);
   variant.holds = variant.evaluation->holds;
   return {};
 }
 
 // Writes the model with `kept` to its path and judges it.
-Status settle(const VariantBuild& making, const Write& write, const Kept& kept) {
-  RIDGE_ASSIGN(making.variant.report, write(kept, making.files.model));
-  making.variant.model = making.files.model;
-  return decide(making, making.files.model);
+Status settle(const VariantBuild& build, const Write& write, const KeptNodes& kept) {
+  RIDGE_ASSIGN(build.variant.report, write(kept, build.files.model));
+  build.variant.model = build.files.model;
+  return decide(build, build.files.model);
 }
 
 // ------------------------------------------------------------------------------------------- layers to keep in FP32
 
-SensitivityOptions how_long(const VariantBuild& making, double seconds) {
+SensitivityOptions how_long(const VariantBuild& build, double seconds) {
   SensitivityOptions how;
   how.seconds = seconds;
-  how.interrupted = making.options.interrupted;
-  how.progress = [&making](double share) { making.say("sensitivity of layers", share); };
-  how.clock = making.options.clock;
+  how.interrupted = build.options.interrupted;
+  how.progress = [&build](double share) { build.say("sensitivity of layers", share); };
+  how.clock = build.options.clock;
   return how;
 }
 
-Attempt attempt_with(const VariantBuild& making, const Write& write, size_t samples) {
-  return [&making, &write, samples](const Kept& kept) -> Result<Verdict> {
-    const AttemptFile file{making.files.attempts + "attempt.onnx"};
+Attempt attempt_with(const VariantBuild& build, const Write& write, size_t samples) {
+  return [&build, &write, samples](const KeptNodes& kept) -> Result<AccuracyVerdict> {
+    const AttemptFile file{build.files.attempts + "attempt.onnx"};
     RIDGE_TRY(write(kept, file.path));
-    return judge_file(making, file.path, samples);
+    return judge_file(build, file.path, samples);
   };
 }
 
 // Like attempt_with(), with the deciding criterion.
-Attempt final_attempt(const VariantBuild& making, const Write& write) {
-  return [&making, &write](const Kept& kept) -> Result<Verdict> {
-    const AttemptFile file{making.files.attempts + "attempt.onnx"};
+Attempt final_attempt(const VariantBuild& build, const Write& write) {
+  return [&build, &write](const KeptNodes& kept) -> Result<AccuracyVerdict> {
+    const AttemptFile file{build.files.attempts + "attempt.onnx"};
     RIDGE_TRY(write(kept, file.path));
-    RIDGE_TRY(decide(making, file.path));
-    Verdict verdict = making.variant.verdict;
-    verdict.holds = making.variant.holds;
+    RIDGE_TRY(decide(build, file.path));
+    AccuracyVerdict verdict = build.variant.verdict;
+    verdict.holds = build.variant.holds;
     return verdict;
   };
 }
 
-// The table, and if accuracy was lost the layers to keep.
-Status look_into_layers(const VariantBuild& making, const Write& write) {
-  Variant& variant = making.variant;
-  const SensitivityTable when = making.options.sensitivity;
-  if (when == SensitivityTable::kNever || (when == SensitivityTable::kIfLost && variant.holds)) return {};
-  RIDGE_ASSIGN(const std::vector<std::string> nodes, quantisable_nodes(making.basis.model, making.options.quantise));
-  const bool lost = !variant.holds;
-  const SensitivityOptions table_time = how_long(making, lost ? making.left() / 2 : making.left());
-  RIDGE_ASSIGN(variant.sensitivity,
-               measure_sensitivity(nodes, attempt_with(making, write, making.options.few), table_time));
-  if (!lost) return {};
-  making.say("layers to keep in FP32", 0);
+// If accuracy was lost: the table, and the layers to keep.
+Status look_into_layers(const VariantBuild& build, const Write& write) {
+  Variant& variant = build.variant;
+  if (variant.holds) return {};
+  RIDGE_ASSIGN(const std::vector<std::string> nodes, quantisable_nodes(build.basis.model, build.options.quantise));
+  RIDGE_ASSIGN(variant.sensitivity, measure_sensitivity(nodes, attempt_with(build, write, build.options.few),
+                                                        how_long(build, build.left() / 2)));
+  build.say("layers to keep in FP32", 0);
   RIDGE_ASSIGN(const KeepList list,
-               find_keep_list(variant.sensitivity, final_attempt(making, write), how_long(making, making.left())));
+               find_keep_list(variant.sensitivity, final_attempt(build, write), how_long(build, build.left())));
   if (!list.verdict.holds) {
     variant.notes.push_back(
         fmt::format("Accuracy does not hold with any tried list of layers kept in FP32 ({} tried).", list.attempts));
-    return settle(making, write, {});
+    return settle(build, write, {});
   }
   variant.kept.assign(list.kept.begin(), list.kept.end());
   for (LayerSensitivity& row : variant.sensitivity) row.kept = list.kept.contains(row.node);
   variant.notes.push_back(
       fmt::format("{} of {} layers stay in FP32 to keep accuracy.", list.kept.size(), nodes.size()));
-  return settle(making, write, list.kept);
+  return settle(build, write, list.kept);
 }
 
 // ------------------------------------------------------------------------------------------------------ static INT8
 
-Result<Activations> calibrate(const VariantBuild& making) {
-  const VariantBasis& basis = making.basis;
-  RIDGE_ASSIGN(const std::vector<std::string> tensors, calibration_tensors(basis.model, making.options.quantise));
+Result<Activations> calibrate(const VariantBuild& build) {
+  const VariantBasis& basis = build.basis;
+  RIDGE_ASSIGN(const std::vector<std::string> tensors, calibration_tensors(basis.model, build.options.quantise));
   ObserveOptions how;
-  how.seconds = kCalibrationShare * making.options.seconds;
-  how.folder = making.options.folder;
-  how.interrupted = making.options.interrupted;
-  how.progress = [&making](double share) { making.say("calibration", share); };
-  how.clock = making.options.clock;
+  how.seconds = kCalibrationShare * build.options.seconds;
+  how.folder = build.options.folder;
+  how.interrupted = build.options.interrupted;
+  how.progress = [&build](double share) { build.say("calibration", share); };
+  how.clock = build.options.clock;
   plan::Plan plan = basis.plan;
   // The ranges are the model's, independent of the engine.
   plan.engine = engine::first_that(&engine::Engine::gives_any_tensor).name;
@@ -191,18 +187,18 @@ Result<Activations> calibrate(const VariantBuild& making) {
   return observe(basis.model, plan, basis.inputs, tensors, basis.samples.calibration, how);
 }
 
-Write static_writer(const VariantBuild& making, TensorRanges ranges) {
-  return [&making, ranges = std::move(ranges)](const Kept& kept, const std::string& file) {
-    QuantiseOptions options = making.options.quantise;
+Write static_writer(const VariantBuild& build, TensorRanges ranges) {
+  return [&build, ranges = std::move(ranges)](const KeptNodes& kept, const std::string& file) {
+    QuantiseOptions options = build.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
-    return quantise_static(making.basis.model, ranges, options, file);
+    return quantise_static(build.basis.model, ranges, options, file);
   };
 }
 
 // Each method's ranges until the guard holds, else the best ones.
-Status make_static(const VariantBuild& making) {
-  Variant& variant = making.variant;
-  RIDGE_ASSIGN(const Activations activations, calibrate(making));
+Status make_static(const VariantBuild& build) {
+  Variant& variant = build.variant;
+  RIDGE_ASSIGN(const Activations activations, calibrate(build));
   variant.notes = activations.notes;
   const std::array<RangeOptions, 4> methods = {{{RangeMethod::kMinMax, 0},
                                                 {RangeMethod::kPercentile, 99.999},
@@ -210,33 +206,33 @@ Status make_static(const VariantBuild& making) {
                                                 {RangeMethod::kEntropy, 0}}};
   std::vector<std::pair<double, size_t>> lost;  // relative L2 and method
   for (size_t i = 0; i < methods.size() && !variant.holds; ++i) {
-    making.say("ranges by " + describe(methods[i]), static_cast<double>(i) / methods.size());
-    RIDGE_TRY(settle(making, static_writer(making, ranges_of(activations, methods[i])), {}));
+    build.say("ranges by " + describe(methods[i]), static_cast<double>(i) / methods.size());
+    RIDGE_TRY(settle(build, static_writer(build, ranges_of(activations, methods[i])), {}));
     lost.emplace_back(variant.holds ? -1 : variant.verdict.worst.relative_l2, i);
   }
   const RangeOptions& best = methods[std::min_element(lost.begin(), lost.end())->second];
-  const Write write = static_writer(making, ranges_of(activations, best));
+  const Write write = static_writer(build, ranges_of(activations, best));
   variant.calibration =
-      fmt::format("{} over {} samples ({})", describe(best), activations.samples, making.basis.samples.origin);
-  if (!variant.holds) RIDGE_TRY(settle(making, write, {}));
-  return look_into_layers(making, write);
+      fmt::format("{} over {} samples ({})", describe(best), activations.samples, build.basis.samples.origin);
+  if (!variant.holds) RIDGE_TRY(settle(build, write, {}));
+  return look_into_layers(build, write);
 }
 
 // ------------------------------------------------------------------------------------------------------- the others
 
-Write direct_writer(const VariantBuild& making, const VariantKind& kind) {
-  return [&making, &kind](const Kept& kept, const std::string& file) {
-    QuantiseOptions options = making.options.quantise;
+Write direct_writer(const VariantBuild& build, const VariantKind& kind) {
+  return [&build, &kind](const KeptNodes& kept, const std::string& file) {
+    QuantiseOptions options = build.options.quantise;
     options.keep_nodes.insert(kept.begin(), kept.end());
-    return kind.write(kind, making.basis.model, options, file);
+    return kind.write(kind, build.basis.model, options, file);
   };
 }
 
-Status make(const VariantBuild& making, const VariantKind& kind) {
-  if (kind.needs_ranges) return make_static(making);
-  const Write write = direct_writer(making, kind);
-  RIDGE_TRY(settle(making, write, {}));
-  return look_into_layers(making, write);
+Status make(const VariantBuild& build, const VariantKind& kind) {
+  if (kind.needs_ranges) return make_static(build);
+  const Write write = direct_writer(build, kind);
+  RIDGE_TRY(settle(build, write, {}));
+  return look_into_layers(build, write);
 }
 
 }  // namespace
@@ -269,9 +265,9 @@ Result<Variant> make_variant(const VariantBasis& basis, const std::string& name,
   if (is_given(*kind)) return Error{Code::kInvalid, fmt::format("variant '{}' is the model as given", name)};
   variant.precision = kind->precision;
   RIDGE_ASSIGN(const VariantFiles files, variant_files(basis, name, options));
-  const VariantBuild making{basis, options, files, variant};
+  const VariantBuild build{basis, options, files, variant};
   variant.reused = recall(files, variant);
-  Status done = variant.reused ? decide(making, files.model) : make(making, *kind);
+  Status done = variant.reused ? decide(build, files.model) : make(build, *kind);
   if (done && !variant.reused) done = remember(files, variant);
   if (!done) return wrap(done.error(), "variant " + name);
   std::vector<std::string> written = {variant.model};

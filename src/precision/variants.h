@@ -60,18 +60,15 @@ inline double weight_scale(const VariantKind& kind) {
 // Developer Guide, "Working with Quantized Types").
 QuantiseOptions quantise_options(const std::vector<std::string>& isa, const plan::Device& device = {});
 
-enum class SensitivityTable { kNever, kIfLost, kAlways };  // kIfLost: when the guard fails with every layer quantised
-
 struct VariantOptions {
   GuardLimits limits;
   QuantiseOptions quantise;  // the engine's form (symmetric activations, 7-bit weights, form of the weights)
-  SensitivityTable sensitivity = SensitivityTable::kIfLost;
-  double seconds = 120;                         // for calibration and sensitivity together
-  size_t few = 8;                               // held-out samples for measuring a layer's sensitivity
-  std::string folder;                           // for files; created if missing
-  std::optional<EvaluationOptions> evaluation;  // with --eval: decides instead of the limits
-  double evaluation_reference = 0;              // the command's number for the FP32 model
-  std::function<bool()> interrupted;            // polled; may be empty
+  double seconds = 120;      // for calibration and sensitivity together
+  size_t few = 8;            // held-out samples for measuring a layer's sensitivity
+  std::string folder;        // for files; created if missing
+  std::optional<EvaluationOptions> evaluation;                          // with --eval: decides instead of the limits
+  double evaluation_reference = 0;                                      // the command's number for the FP32 model
+  std::function<bool()> interrupted;                                    // polled; may be empty
   std::function<void(const std::string& step, double share)> progress;  // may be empty
   const Clock* clock = &system_clock();
 };
@@ -82,7 +79,7 @@ struct Variant {
   std::string model;   // the file
   std::string digest;  // of its content and its weights' file
   PassReport report;
-  Verdict verdict;
+  AccuracyVerdict verdict;
   std::optional<EvaluationVerdict> evaluation;
   bool holds = false;       // by the evaluation if there is one, by the verdict otherwise
   std::string calibration;  // "percentile 99.99 over 64 samples (32 pictures of DIR)"; empty: needs none

@@ -109,14 +109,13 @@ TEST_F(VariantsTest, Int8IsCalibratedJudgedAndNotMadeTwice) {
 }
 
 TEST_F(VariantsTest, LayerThatCostsTooMuchStaysInFp32) {
-  options_.sensitivity = SensitivityTable::kAlways;
+  options_.limits.max_deviation = 1e-9;
   const Variant whole = make("int8");
   ASSERT_EQ(whole.sensitivity.size(), 2u);
   const double mild = whole.sensitivity[1].deviation.relative_l2;
   ASSERT_LT(mild, whole.verdict.worst.relative_l2);
   EXPECT_TRUE(whole.kept.empty());
   options_.limits.max_deviation = (mild + whole.verdict.worst.relative_l2) / 2;
-  options_.sensitivity = SensitivityTable::kIfLost;
   const Variant mixed = make("int8");
   EXPECT_TRUE(mixed.holds) << dump_json(json_of(mixed), true);
   EXPECT_LE(mixed.kept.size(), 1u);  // another method's ranges may suffice

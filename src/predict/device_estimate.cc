@@ -21,7 +21,7 @@ Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, con
   const std::vector<cost::Bound> layers = layer_bounds(costs, limits);
   DeviceEstimate estimate{
       .ms = predicted_ms(layers, efficiency), .held = held_by(layers, efficiency), .evidence = efficiency.evidence};
-  if (!limits.bases.empty() && cost::origin_at(limits, precision) == Origin::kMeasured)
+  if (!limits.sources.empty() && cost::origin_at(limits, precision) == Origin::kMeasured)
     estimate.evidence.push_back("those are shares of datasheets; here they are applied to measured limits");
   if (estimate.ms.likely > 0) {
     estimate.throughput_per_s = 1e3 * static_cast<double>(rows) / estimate.ms.likely;

@@ -14,15 +14,15 @@ std::string tf32_condition() {
   return fmt::format("which the engine may use without --engine-option {}=0", engine::kUseTf32);
 }
 
-// FP32 has the limit of TF32, with its basis.
+// FP32 has the limit of TF32, with its source.
 void take_tf32(cost::DeviceLimits& limits) {
-  const cost::DeviceLimits::Basis* tf32 = cost::basis_of(limits, precision_name(Precision::kTf32));
+  const cost::DeviceLimits::Source* tf32 = cost::source_of(limits, precision_name(Precision::kTf32));
   if (tf32 == nullptr) return;
-  cost::DeviceLimits::Basis taken = *tf32;
+  cost::DeviceLimits::Source taken = *tf32;
   taken.what = precision_name(Precision::kFp32);
   taken.by = taken.by.empty() ? "as TF32" : "as TF32, " + taken.by;
-  std::erase_if(limits.bases, [&](const auto& one) { return one.what == taken.what; });
-  limits.bases.insert(limits.bases.begin(), std::move(taken));
+  std::erase_if(limits.sources, [&](const auto& one) { return one.what == taken.what; });
+  limits.sources.insert(limits.sources.begin(), std::move(taken));
 }
 
 }  // namespace

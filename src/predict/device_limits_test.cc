@@ -49,8 +49,8 @@ TEST(DeviceLimits, OfFp32HaveTheBasisOfTf32ThatTheyTake) {
   const auto limits = limits_of(measured_a100(), {});
   ASSERT_TRUE(limits.ok());
   EXPECT_DOUBLE_EQ(cost::rate_of(*limits, Precision::kFp32).flops_per_s, 140e12);
-  EXPECT_EQ(limits->bases.front().what, "fp32");
-  EXPECT_EQ(limits->bases.front().by, "as TF32, cuBLASLt");
+  EXPECT_EQ(limits->sources.front().what, "fp32");
+  EXPECT_EQ(limits->sources.front().by, "as TF32, cuBLASLt");
   EXPECT_EQ(cost::origin_at(*limits, Precision::kFp32), Origin::kMeasured);
   const auto plain = limits_of(measured_a100(), {{"cuda.use_tf32", "0"}});
   ASSERT_TRUE(plain.ok());

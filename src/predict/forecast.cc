@@ -26,7 +26,7 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
   result.model = model;
   result.device = limits.device;
   result.origin = cost::origin_at(limits, precision);
-  result.limits = limits.bases;
+  result.limits = limits.sources;
   result.precision = precision;
   result.batch = batch;
   result.threads = limits.threads;

@@ -30,9 +30,9 @@ struct Forecast {
   };
   std::string model;
   std::string device, device_kind = "cpu";
-  Origin origin = Origin::kMeasured;              // of the limits that bound this: measured here, or from a datasheet
-  std::vector<cost::DeviceLimits::Basis> limits;  // of a GPU in this machine: the origin of each
-  double device_memory_bytes = 0;                 // available to a model; 0: not known
+  Origin origin = Origin::kMeasured;               // of the limits that bound this: measured here, or from a datasheet
+  std::vector<cost::DeviceLimits::Source> limits;  // of a GPU in this machine: the origin of each
+  double device_memory_bytes = 0;                  // available to a model; 0: not known
   Precision precision = Precision::kFp32;
   int64_t batch = 1;
   int threads = 1;

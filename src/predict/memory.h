@@ -1,8 +1,8 @@
 // Memory of one process that runs a model with ONNX Runtime on a CPU: by a formula before anything is loaded. A process that
 // runs it gives the real value (engine_process.h).
 //
-// The process opens one session, holds one set of inputs, and runs it one at a time; its peak is the system's VmHWM. Not for
-// devices with memory of their own. Pure.
+// The process opens one session, holds one set of inputs, and runs it one at a time; its peak is the system's VmHWM. Devices
+// with memory of their own are not covered. Pure.
 #pragma once
 
 #include <cstdint>

@@ -108,7 +108,7 @@ Result<Verification> verify(const plan::Plan& plan, const model::Graph& graph, c
   result.measured_ms = middle_mean(std::move(us), result.spread_percent) / 1e3;
   std::vector<double> ratios;
   for (const Reference& reference : references) ratios.push_back(measure::median(reference.us) / reference.then_us);
-  if (!ratios.empty()) result.drift = measure::median(ratios);
+  if (!ratios.empty()) result.machine_change = measure::median(ratios);
   return result;
 }
 
@@ -143,7 +143,7 @@ std::vector<Verification> read_ledger(const std::string& file) {
 std::optional<double> ledger_error(const std::vector<Verification>& ledger, const std::string& engine_version) {
   std::map<std::tuple<std::string, int64_t, int>, double> newest;
   for (const Verification& v : ledger)
-    if (v.engine_version == engine_version && std::abs(v.drift - 1) <= kMostDrift)
+    if (v.engine_version == engine_version && std::abs(v.machine_change - 1) <= kMostChange)
       newest[key_of(v)] = std::abs(v.predicted_ms / v.measured_ms - 1);
   if (newest.size() < kLeastLedger) return std::nullopt;
   std::vector<double> errors;

@@ -26,7 +26,7 @@ struct Verification {
   double measured_ms = 0;     // mean of the middle half of the runs
   double spread_percent = 0;  // half of the middle half, over that mean
   int runs = 0;
-  double drift = 1;  // calibration models now over then: 1.05 = the machine is 5 % slower than at calibration
+  double machine_change = 1;  // calibration models now over then: 1.05 = the machine is 5 % slower than at calibration
 };
 void visit_fields(auto& visit, Is<Verification> auto& v) {
   visit("at", v.at);
@@ -39,7 +39,7 @@ void visit_fields(auto& visit, Is<Verification> auto& v) {
   visit("measured_ms", v.measured_ms, above(0));
   visit.optional("spread_percent", v.spread_percent);
   visit.optional("runs", v.runs);
-  visit.optional("drift", v.drift);
+  visit.optional("drift", v.machine_change);
 }
 
 struct VerifyOptions {
@@ -61,9 +61,9 @@ Status append_to_ledger(const std::string& file, const Verification& verificatio
 std::vector<Verification> read_ledger(const std::string& file);
 
 // The relative error that two of three of the ledger's predictions stayed within, using the newest for each model, batch and
-// threads; absent for fewer than kLeastLedger of them. Comparisons on a changed machine (drift beyond kMostDrift: other load)
+// threads; absent for fewer than kLeastLedger of them. Comparisons on a changed machine (beyond kMostChange: other load)
 // do not count.
-constexpr double kMostDrift = 0.15;
+constexpr double kMostChange = 0.15;
 constexpr size_t kLeastLedger = 5;
 std::optional<double> ledger_error(const std::vector<Verification>& ledger, const std::string& engine_version);
 

@@ -48,7 +48,7 @@ TEST(Ledger, ComparisonsOnADisturbedMachineDoNotCount) {
   std::vector<Verification> ledger;
   for (const char* name : {"a", "b", "c", "d", "e"}) ledger.push_back(entry(name, 1, 1));
   ledger.push_back(entry("disturbed", 1, 3));
-  ledger.back().drift = 3;
+  ledger.back().machine_change = 3;
   EXPECT_EQ(*ledger_error(ledger, "1.31.1"), 0);
 }
 

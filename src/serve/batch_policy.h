@@ -1,7 +1,7 @@
 // BatchPolicy decides when waiting requests become a batch, and of how many. A state machine fed with numbers: it knows
 // rows and times, not requests, clocks or threads.
 //
-// It is told of the waiting requests in the order in which they will run, and follows the longest run of them from the
+// It is given the waiting requests in the order in which they will run, and follows the longest run of them from the
 // front that may share one execution: equal shapes beyond the batch dimension and at most max_rows together. A batch is
 // due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size, or when
 // there is no delay to wait for; otherwise when its oldest request has waited max_delay. A larger preferred size is

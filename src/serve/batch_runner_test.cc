@@ -134,7 +134,7 @@ TEST_F(BatchRunnerTest, TextsOfDifferentLengthsAreDividedByRows) {
   EXPECT_EQ((*answers)[1].outputs[1].name, "y");
 }
 
-TEST_F(BatchRunnerTest, OnlyWhatSomebodyWantsIsComputed) {
+TEST_F(BatchRunnerTest, OnlyRequestedOutputsAreComputed) {
   ASSERT_TRUE(run(list(make_job({1, 2}, {"a"}, {{1, 0}}))));
   EXPECT_EQ(wanted_, (std::vector<int>{1}));
   ASSERT_TRUE(run(list(make_job({1, 2}, {"a"}, {{1, 0}}), make_job({1, 2}, {"a"}, {{0, 0}}))));

@@ -46,10 +46,8 @@ Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
     log::info("the load of model '{}' was cancelled", model);
     return shutting_down();
   }
-  Error error = std::move(loaded).error();
-  error.message = fmt::format("failed to load '{}', {}", model.substr(0, 300), error.message);
-  log::error("{}", error.message);
-  return error;
+  log::error("failed to load '{}', {}", model.substr(0, 300), loaded.error().message);
+  return loaded;
 }
 
 Status LifeCycle::load_steps(const std::string& model, const LoadRequest& request) {

@@ -27,7 +27,7 @@ class LifeCycle {
   explicit LifeCycle(const ServerOptions& options);
   ~LifeCycle();
 
-  // Returns when the model serves, or why not: "failed to load 'M', …". Unchanged versions stay as they are.
+  // Returns when the model serves, or why not. Unchanged versions stay as they are.
   Status load(const std::string& model, const LoadRequest& request);
   // Loads these from the repository, `at_once` at the same time; failures are logged and recorded in the table.
   void load_many(const std::vector<std::string>& models, int at_once);

@@ -39,7 +39,7 @@ Status RegionTable::add(RegionRequest request) {
     MutexLock lock(mutex_);
     if (entries_.contains(request.name)) return taken(request.name);
   }
-  // Not under the lock: a driver may be slow, and requests look up their regions meanwhile.
+  // Without the lock: a driver may be slow, and requests look up their regions meanwhile.
   Result<std::shared_ptr<Region>> region =
       request.kind == RegionKind::kCuda ? open_cuda_(request) : open_system_region(request);
   if (!region) return std::move(region).error();

@@ -47,7 +47,7 @@ struct ServerOptions {
 
 class Server : public Service {
  public:
-  // Checks the options and that the repositories can be read; loads nothing. Not ready, refuses requests.
+  // Checks the options and that the repositories can be read; loads nothing: it refuses requests.
   static Result<std::unique_ptr<Server>> create(ServerOptions options);
 
   // Loads according to the control mode; returns when all of it is ready or has failed, or soon after begin_drain(). A model
@@ -55,7 +55,7 @@ class Server : public Service {
   // the server.
   virtual void load_all() = 0;
 
-  // Not ready from now on; new requests, loads and unloads are refused with kUnavailable, and loads under way end after
+  // From now on ready() is false, new requests, loads and unloads are refused with kUnavailable, and loads under way end after
   // the step that they are in (opening a session, one run of the warm-up). Does not wait.
   virtual void begin_drain() = 0;
   virtual bool draining() const = 0;

@@ -2,7 +2,7 @@
 // and hold no state of their own.
 //
 // Thread-safe. infer() never blocks: it validates, queues and returns; `done` is called exactly once, on the calling thread
-// (refusals) or on a worker thread. Repository calls block until their work is done.
+// (if it is rejected) or on a worker thread. Repository calls block until their work is done.
 #pragma once
 
 #include <functional>

@@ -58,7 +58,7 @@ bool replace_lost_memory(uintptr_t address) {
   return false;
 }
 
-// Not of a mapping: the default action without this handler.
+// A fault outside the mappings: the action without this handler.
 void hand_on(int signal, siginfo_t* info, void* context) {
   const struct sigaction& previous = guard().previous;
   if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);

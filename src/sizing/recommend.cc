@@ -69,12 +69,12 @@ void predict_inference(const Workload& workload, const Goal& goal, const cost::D
 bool predict(const Workload& workload, const Goal& goal, Candidate& candidate) {
   auto limits = cost::limits_of(candidate.device, cost::Accumulate::kFp32);
   if (!limits) {
-    candidate.refusal = "no-source";
+    candidate.rejection = "no-source";
     candidate.reason = "cannot be judged: its peaks or its bandwidth have no source";
     return false;
   }
   if (cost::rate_of(*limits, goal.precision).flops_per_s <= 0) {
-    candidate.refusal = "no-source";
+    candidate.rejection = "no-source";
     candidate.reason = fmt::format("cannot be judged: no {} rate has a source", precision_name(goal.precision));
     return false;
   }
@@ -148,7 +148,7 @@ Candidate judge(const catalogue::CatalogueDevice& device, std::span<const catalo
   candidate.needed_bytes = needed_bytes(workload, goal) + kAssumedReservedBytes;
   candidate.available_bytes = device.memory_bytes.value_or(0);
   if (!device.memory_bytes) {
-    candidate.refusal = "no-source";
+    candidate.rejection = "no-source";
     candidate.reason = "cannot be judged: its memory has no source";
     return candidate;
   }
@@ -157,7 +157,7 @@ Candidate judge(const catalogue::CatalogueDevice& device, std::span<const catalo
   add_efficiency(goal, candidate);
   const std::optional<Objection> against = objection(goal, candidate);
   candidate.meets = !against;
-  candidate.refusal = against ? against->id : "";
+  candidate.rejection = against ? against->id : "";
   candidate.reason = against ? against->text : praise(goal, candidate);
   return candidate;
 }

@@ -61,7 +61,7 @@ struct Candidate {
   std::optional<double> rows_per_usd = {};
   std::optional<double> usd_per_hour = {};  // of all `devices`
   bool meets = false;
-  std::string refusal =
+  std::string rejection =
       {};  // reason if not: "memory", "too-slow", "too-dear", "no-price", "no-source"; empty if it meets
   std::string reason = {};  // one sentence
 };
@@ -69,7 +69,7 @@ void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
   visit("device", candidate.device.name);
   visit("vendor", candidate.device.vendor);
   visit("meets", candidate.meets);
-  visit.or_null("refusal", candidate.refusal);
+  visit.or_null("refusal", candidate.rejection);
   visit("reason", candidate.reason);
   visit("bound_ms", candidate.bound_ms);
   visit("held_by", candidate.held);

@@ -90,7 +90,7 @@ TEST(Recommend, RefusesWhatDoesNotFitAndSaysByHowMuch) {
   Recommendation result = recommend(devices, {}, workload(), {});
   EXPECT_EQ(names(result.ranked), (Names{"middle", "slow"}));
   ASSERT_EQ(result.refused.size(), 1u);
-  EXPECT_EQ(result.refused[0].refusal, "memory");
+  EXPECT_EQ(result.refused[0].rejection, "memory");
   EXPECT_NEAR(result.refused[0].needed_bytes / kGibibyte, 1.52, 0.005);
   EXPECT_EQ(result.refused[0].available_bytes, kGibibyte);
 }
@@ -113,7 +113,7 @@ TEST(Recommend, HoldsTheSlowEndAgainstTheLatencyGoal) {
   Recommendation result = recommend(kDevices, {}, workload(), goal);
   EXPECT_EQ(names(result.ranked), (Names{"fast"}));
   EXPECT_EQ(result.refused[1].device.name, "middle");
-  EXPECT_EQ(result.refused[1].refusal, "too-slow");
+  EXPECT_EQ(result.refused[1].rejection, "too-slow");
   EXPECT_NEAR(*result.refused[1].p99_ms, 208, 0.5);
 }
 
@@ -135,8 +135,8 @@ TEST(Recommend, HoldsAllDevicesOfALoadAgainstTheBudget) {
   Recommendation result = recommend(kDevices, prices, workload(), goal);
   EXPECT_EQ(names(result.ranked), (Names{"fast"}));
   EXPECT_DOUBLE_EQ(*result.ranked[0].usd_per_hour, 3.0);
-  EXPECT_EQ(result.refused[0].refusal, "no-price");
-  EXPECT_EQ(result.refused[1].refusal, "too-dear");
+  EXPECT_EQ(result.refused[0].rejection, "no-price");
+  EXPECT_EQ(result.refused[1].rejection, "too-dear");
   EXPECT_EQ(result.refused[1].devices, 27);
   EXPECT_NEAR(*result.refused[1].usd_per_hour, 5.4, 1e-9);
 }
@@ -148,7 +148,7 @@ TEST(Recommend, DoesNotJudgeWithoutASource) {
   devices[2].peaks.clear();
   Recommendation result = recommend(devices, {}, workload(), {});
   EXPECT_TRUE(result.ranked.empty());
-  for (const Candidate& candidate : result.refused) EXPECT_EQ(candidate.refusal, "no-source");
+  for (const Candidate& candidate : result.refused) EXPECT_EQ(candidate.rejection, "no-source");
 }
 
 TEST(Recommend, WritesWhatTheTableShows) {

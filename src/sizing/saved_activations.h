@@ -1,7 +1,7 @@
 // The activations kept by training, from the graph: the tensors that backward needs, their sum, the peak while backward runs,
 // and the rest after gradient checkpointing.
 //
-// Not for parameters, gradients of parameters or optimiser states: training.h. Pure.
+// For parameters, gradients of parameters and optimiser states see training.h. Pure.
 #pragma once
 
 #include <cstdint>

@@ -37,13 +37,13 @@ double exchanged_bytes(const TrainingSetup& setup, const TrainingMemory& memory)
 Result<Link> link_from_name(const std::string& name) {
   std::string known;
   for (const KnownLink& link : kLinks) {
-    if (name == link.name) return Link{name, link.bytes_per_s, link.share, Origin::kAssumed, link.why};
+    if (name == link.name) return Link{name, link.bytes_per_s, link.share, link.why};
     known += std::string(link.name) + ", ";
   }
   double rate = 0;
   auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rate);
   if (error == std::errc() && end == name.data() + name.size() && rate > 0)
-    return Link{fmt::format("{:g} GB/s", rate), rate * 1e9, 1, Origin::kAssumed, "as given"};
+    return Link{fmt::format("{:g} GB/s", rate), rate * 1e9, 1, "as given"};
   return Error{Code::kInvalid, fmt::format("unknown link '{}'; known: {}or a rate in GB/s", name, known)};
 }
 

@@ -19,8 +19,7 @@ struct Link {
   std::string name;
   double bytes_per_s = 0;  // one direction, by the standard
   double share = 1;        // share of it reached by a ring all-reduce
-  Origin share_origin = Origin::kAssumed;
-  std::string why;  // of the share
+  std::string why;         // of the share
 };
 void visit_fields(auto& visit, Is<Link> auto& link) {
   visit("link", link.name);

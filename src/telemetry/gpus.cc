@@ -124,14 +124,14 @@ GpuSample unanswered(const GpuSample& sample) {
   return silent;
 }
 
-struct GpuSampler::Shared {
+struct GpuSampler::State {
   const std::chrono::milliseconds period;
   Clock& clock;
   Mutex mutex;
   std::vector<GpuSample> last RIDGE_GUARDED_BY(mutex);
   TimePoint heard RIDGE_GUARDED_BY(mutex){};  // end of the last sample
 
-  Shared(std::chrono::milliseconds every, Clock& by) : period(every), clock(by) {}
+  State(std::chrono::milliseconds every, Clock& by) : period(every), clock(by) {}
   // The library is opened and queried without the lock.
   Status run(const std::stop_token& stop) {
     RIDGE_ASSIGN(gpu::nvml::Nvml library, gpu::nvml::Nvml::open());
@@ -151,7 +151,7 @@ struct GpuSampler::Shared {
 };
 
 GpuSampler::GpuSampler(std::chrono::milliseconds period, Clock& clock)
-    : shared_(std::make_shared<Shared>(period, clock)),
+    : shared_(std::make_shared<State>(period, clock)),
       thread_([shared = shared_](const std::stop_token& stop) { return shared->run(stop); }) {}
 
 GpuSampler::~GpuSampler() {

@@ -49,8 +49,8 @@ class GpuSampler {
   std::vector<GpuSample> last() const;
 
  private:
-  struct Shared;  // with the thread, which may outlive this
-  std::shared_ptr<Shared> shared_;
+  struct State;  // with the thread, which may outlive this
+  std::shared_ptr<State> shared_;
   BoundedThread thread_;
 };
 

@@ -38,7 +38,7 @@ TEST(GpuMetrics, HaveTritonsNamesAndUnits) {
         "ridge_gpu_slowdown{gpu_uuid=\"GPU-1\",reason=\"power limit\"} 1\n",
         "ridge_gpu_slowdown{gpu_uuid=\"GPU-1\",reason=\"heat\"} 1\n", "ridge_gpu_up{gpu_uuid=\"GPU-1\"} 1\n"})
     EXPECT_THAT(text, HasSubstr(line));
-  EXPECT_THAT(text, Not(HasSubstr("ridge_gpu_temperature_celsius{"))) << "what is not told has no series";
+  EXPECT_THAT(text, Not(HasSubstr("ridge_gpu_temperature_celsius{"))) << "what is not reported has no series";
 }
 
 TEST(GpuMetrics, ALostGpuIsDown) {
@@ -78,7 +78,7 @@ TEST(GpuSampler, SeesNothingWithoutALibrary) {
 }
 
 // The second sample never ends.
-TEST(GpuSampler, SaysThatAGpuNoLongerAnswersAndWaitsForNobody) {
+TEST(GpuSampler, SaysThatAGpuNoLongerAnswersWithoutWaiting) {
   const std::filesystem::path script =
       std::filesystem::path(testing::TempDir()) / ("hangs_later" + std::to_string(getpid()) + ".txt");
   std::ofstream(script) << "driver_version 580.95.05\ngpu\nuuid GPU-1\npower_mw 69800\n"

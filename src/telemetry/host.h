@@ -1,4 +1,4 @@
-// Load of the machine and of this process, read from /proc on request. Not for GPUs.
+// Load of the machine and of this process, read from /proc on request. For GPUs see gpus.h.
 #pragma once
 
 #include <cstdint>

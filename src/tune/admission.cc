@@ -107,7 +107,7 @@ struct VariantSelector {
     const plan::Plan plan = plan_for(basis.plan, implementation);
     Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
     if (!session) return rejected(request, "not-opened", session.error());
-    Result<precision::Verdict> verdict =
+    Result<precision::AccuracyVerdict> verdict =
         precision::judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
     if (!verdict) return rejected(request, "not-run", verdict.error());
     bool holds = verdict->holds;

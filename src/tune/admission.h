@@ -59,7 +59,7 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
 
 struct SelectedVariant {
   Implementation implementation;
-  precision::Verdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
+  precision::AccuracyVerdict verdict;  // on the held-out samples; of the baseline: holds, no outputs
 };
 void visit_fields(auto& visit, Is<SelectedVariant> auto& selected) {
   visit_fields(visit, selected.implementation);

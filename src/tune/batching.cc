@@ -134,15 +134,16 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
   return advice;
 }
 
-std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries) {
-  const Entry* highest = nullptr;
-  for (const Entry& entry : entries)
+std::optional<BatchingOutlook> batching_outlook(std::span<const PricedCandidate> entries) {
+  const PricedCandidate* highest = nullptr;
+  for (const PricedCandidate& entry : entries)
     if (entry.max_rows_per_s > 0 && (highest == nullptr || entry.max_rows_per_s > highest->max_rows_per_s))
       highest = &entry;
   if (highest == nullptr) return std::nullopt;
   Candidate alone = highest->candidate;
   alone.batch = 1;
-  const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.candidate == alone; });
+  const auto same =
+      std::find_if(entries.begin(), entries.end(), [&](const PricedCandidate& e) { return e.candidate == alone; });
   if (same == entries.end() || same->max_rows_per_s <= 0 || highest->candidate.batch == 1) return std::nullopt;
   BatchingOutlook outlook;
   outlook.limit_gain = highest->max_rows_per_s / same->max_rows_per_s;

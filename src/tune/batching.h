@@ -63,6 +63,6 @@ void visit_fields(auto& visit, Is<BatchingOutlook> auto& outlook) {
   visit("limit_gain", outlook.limit_gain);
   visit("sentence", outlook.sentence);
 }
-std::optional<BatchingOutlook> batching_outlook(std::span<const Entry> entries);
+std::optional<BatchingOutlook> batching_outlook(std::span<const PricedCandidate> entries);
 
 }  // namespace ridge::tune

@@ -32,7 +32,7 @@ TEST(AdviseBatching, WorkedExample) {
   EXPECT_THAT(advice.reason, HasSubstr("4.00×"));
 }
 
-TEST(AdviseBatching, NobodyWaitsLongerThanTheSavedRunIsWorth) {
+TEST(AdviseBatching, DelayIsAtMostWhatTheSavedRunIsWorth) {
   const BatchingAdvice advice = advise_batching(affine(0.5, 5), 16, {});
   EXPECT_TRUE(advice.helps);  // 80.5 ms for 16 rows against 5.5 ms for one: 1.09×
   EXPECT_NEAR(advice.queue_delay_ms, 0.5, 1e-9);
@@ -81,8 +81,8 @@ TEST(AdviseBatching, WithoutACurveNothingIsMerged) {
   EXPECT_EQ(advice.max_batch, 4);
 }
 
-Entry entry(int64_t batch, double max_rows_per_s) {
-  Entry entry;
+PricedCandidate entry(int64_t batch, double max_rows_per_s) {
+  PricedCandidate entry;
   entry.candidate.threads = 2;
   entry.candidate.batch = batch;
   entry.max_rows_per_s = max_rows_per_s;
@@ -90,12 +90,12 @@ Entry entry(int64_t batch, double max_rows_per_s) {
 }
 
 TEST(BatchingOutlook, SaysInAdvanceWhatTheLimitAllows) {
-  const std::vector<Entry> memory_bound{entry(1, 100), entry(2, 190), entry(4, 350)};
+  const std::vector<PricedCandidate> memory_bound{entry(1, 100), entry(2, 190), entry(4, 350)};
   EXPECT_NEAR(batching_outlook(memory_bound)->limit_gain, 3.5, 1e-9);
-  const std::vector<Entry> compute_bound{entry(1, 100), entry(2, 100.5), entry(4, 101)};
+  const std::vector<PricedCandidate> compute_bound{entry(1, 100), entry(2, 100.5), entry(4, 101)};
   EXPECT_THAT(batching_outlook(compute_bound)->sentence, HasSubstr("the same at every batch"));
-  EXPECT_FALSE(batching_outlook(std::vector<Entry>{entry(1, 100)}));
-  EXPECT_FALSE(batching_outlook(std::vector<Entry>{entry(1, 0), entry(2, 0)}));
+  EXPECT_FALSE(batching_outlook(std::vector<PricedCandidate>{entry(1, 100)}));
+  EXPECT_FALSE(batching_outlook(std::vector<PricedCandidate>{entry(1, 0), entry(2, 0)}));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Result<std::vector<ModelSlice>> CoLocatedModels::run_slice(double ms, const std:
   measure::LoadOptions options = for_just(ms / 1e3, interrupted);
   options.concurrency = callers();
   std::vector<CallerTimes> times(callers_.size());
-  const measure::Target target = [&](int number, engine::RunTimes* asked) -> Status {
+  const measure::RunOnce target = [&](int number, engine::RunTimes* asked) -> Status {
     const Caller& caller = callers_[static_cast<size_t>(number)];
     RIDGE_TRY(runners_[caller.model].run(caller.number, asked));
     if (asked != nullptr) times[static_cast<size_t>(number)].add(*asked);

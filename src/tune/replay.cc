@@ -24,7 +24,7 @@ std::vector<double> four_pairs(const Gain& gain) {
 RecordedGrid grid_of(const std::vector<Standing>& points) {
   RecordedGrid grid;
   for (const Standing& point : points) {
-    Entry entry = point.entry;
+    PricedCandidate entry = point.entry;
     entry.candidate = point.candidate;
     grid.space.entries.push_back(entry);
     Outcome outcome = point.outcome;
@@ -43,7 +43,8 @@ Replay replay(const RecordedGrid& grid) {
   Search search(grid.space, Goal{});
   auto index_of = [&](const Candidate& candidate) {
     const auto& entries = grid.space.entries;
-    auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.candidate == candidate; });
+    auto at = std::find_if(entries.begin(), entries.end(),
+                           [&](const PricedCandidate& e) { return e.candidate == candidate; });
     return static_cast<size_t>(at - entries.begin());
   };
   while (std::optional<Probe> probe = search.next(0))

@@ -83,7 +83,7 @@ TEST(ServingConfig, OfAGpuNamesItAndGivesItsProvidersTheirOptions) {
   EXPECT_FALSE(parsed(facts).has_optimization());
 }
 
-TEST(ServingConfig, NobodyWaitsWhereBatchingDidNotHelp) {
+TEST(ServingConfig, NoDelayWhereBatchingDidNotHelp) {
   ServingFacts facts = resnet();
   facts.batching.helps = false;
   inference::ModelConfig config = parsed(facts);

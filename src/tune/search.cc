@@ -76,7 +76,7 @@ Range likely_range(const Standing& standing, double variance) {
 double rows_in_flight(const Candidate& candidate) { return static_cast<double>(candidate.batch * candidate.instances); }
 
 // The first of the entries nearest to the engine's defaults: all threads in one instance, batch 1, no options.
-std::optional<size_t> nearest_to_baseline(std::span<const Entry> entries) {
+std::optional<size_t> nearest_to_baseline(std::span<const PricedCandidate> entries) {
   const Candidate baseline = baseline_candidate();
   std::optional<size_t> nearest;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -89,7 +89,7 @@ std::optional<size_t> nearest_to_baseline(std::span<const Entry> entries) {
 }
 
 // The gain that the entry's limit allows; nothing where limits do not bound the objective.
-std::optional<double> most_gain(const Entry& entry, const Outcome& seen, Objective objective) {
+std::optional<double> most_gain(const PricedCandidate& entry, const Outcome& seen, Objective objective) {
   switch (objective) {
     case Objective::kThroughput: return entry.max_rows_per_s / seen.baseline.rows_per_s;
     case Objective::kLatency: return seen.baseline.p50_ms / entry.bound_ms;
@@ -274,7 +274,7 @@ std::optional<Probe> Search::refine() {
   return Probe{chosen->candidate, Effort::kLong, chosen->trials};
 }
 
-SkipReason Search::misses_goal(const Entry& entry) const {
+SkipReason Search::misses_goal(const PricedCandidate& entry) const {
   if (!goal_.p99_ms) return {};
   for (const Standing& other : measured_) {
     Candidate smaller = entry.candidate;
@@ -287,7 +287,7 @@ SkipReason Search::misses_goal(const Entry& entry) const {
 }
 
 // Failures of the entry's engine and variant as long as it never ran.
-std::vector<const Search::Failure*> Search::only_failures(const Entry& entry) const {
+std::vector<const Search::Failure*> Search::only_failures(const PricedCandidate& entry) const {
   for (const Standing& other : measured_)
     if (same_group(other.candidate, entry.candidate)) return {};
   std::vector<const Failure*> found;
@@ -297,7 +297,7 @@ std::vector<const Search::Failure*> Search::only_failures(const Entry& entry) co
 }
 
 // A failed candidate fails again with more rows or instances; one that cannot run one row cannot run.
-SkipReason Search::bound_to_fail(const Entry& entry) const {
+SkipReason Search::bound_to_fail(const PricedCandidate& entry) const {
   for (const Failure& failure : failures_)
     if (demands_no_less(entry.candidate, failure.candidate))
       return {"smaller-failed", "a smaller one failed: " + failure.reason};
@@ -308,7 +308,7 @@ SkipReason Search::bound_to_fail(const Entry& entry) const {
 }
 
 // Why measuring the entry cannot change the result; empty = it can.
-SkipReason Search::cannot_win(const Entry& entry) const {
+SkipReason Search::cannot_win(const PricedCandidate& entry) const {
   if (SkipReason reason = bound_to_fail(entry)) return reason;
   if (SkipReason reason = misses_goal(entry)) return reason;
   std::optional<Standing> leader = best();
@@ -332,7 +332,7 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
   known->gain = gain_of(known->outcome.gains);
   known->feasible = !goal_.p99_ms || known->outcome.candidate.p99_ms <= *goal_.p99_ms;
   ++known->trials;
-  const Entry& entry = space_.entries[index];
+  const PricedCandidate& entry = space_.entries[index];
   if (entry.max_rows_per_s > 0)
     limit_slack_ = std::max(limit_slack_, known->outcome.candidate.rows_per_s / entry.max_rows_per_s);
 }

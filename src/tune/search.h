@@ -2,7 +2,7 @@
 //
 // Explore: measures the candidate with the highest expected improvement over the best (tune/surrogate.h), until that is less
 // than a measurement is worth. Refine: measures the contenders again, for longer, until they can be told apart. A candidate is
-// judged by its gain over the interleaved baseline, so that drift of a shared machine cancels. A candidate is skipped and
+// judged by its gain over the interleaved baseline, so that slow changes of a shared machine cancel. A candidate is skipped and
 // counted if its physical limit is below a measured result, if a smaller batch misses the p99 goal, or if a smaller one failed.
 // Anytime: best() may be called after any report(). The same reports give the same choices. One thread.
 #pragma once
@@ -46,8 +46,8 @@ struct Standing {
   Candidate candidate;
   Outcome outcome;  // all its measurements together: gains in order, the rest weighted by samples
   Gain gain;
-  Entry entry;           // its limits and memory, as the space derived them
-  bool feasible = true;  // meets the p99 goal
+  PricedCandidate entry;  // its limits and memory, as the space derived them
+  bool feasible = true;   // meets the p99 goal
   int trials = 0;
 };
 // As a point of a tuning result.
@@ -117,10 +117,10 @@ class Search {
   std::optional<double> closest_expected() const;
   double expected_gain(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
   Posterior closeness(size_t index) const;
-  SkipReason cannot_win(const Entry& entry) const;
-  SkipReason misses_goal(const Entry& entry) const;
-  SkipReason bound_to_fail(const Entry& entry) const;
-  std::vector<const Failure*> only_failures(const Entry& entry) const;
+  SkipReason cannot_win(const PricedCandidate& entry) const;
+  SkipReason misses_goal(const PricedCandidate& entry) const;
+  SkipReason bound_to_fail(const PricedCandidate& entry) const;
+  std::vector<const Failure*> only_failures(const PricedCandidate& entry) const;
   std::vector<const Standing*> ranking() const;
   Standing* standing(const Candidate& candidate);
   size_t index_of(const Candidate& candidate) const;

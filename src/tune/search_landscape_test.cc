@@ -99,7 +99,7 @@ Landscape make_landscape(const Kind& kind, unsigned seed) {
           double rows = rows_per_s(law, candidate) * std::exp(0.015 * normal(random));
           if (option == 1) rows *= std::exp(spin + spin_of_instances * std::log2(candidate.instances));
           if (option == 2) rows *= std::exp(blocks);
-          Entry entry{candidate, 0, 0, 0};
+          PricedCandidate entry{candidate, 0, 0, 0};
           if (kind.limits) {  // time of the arithmetic alone; a row of fp32 takes 10 ms on one thread, a third of it overhead
             entry.max_rows_per_s = 1.5 * law.peak * 100 * candidate.threads * candidate.instances;
             entry.max_rows_per_s = std::max(entry.max_rows_per_s, 1.02 * rows);

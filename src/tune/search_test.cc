@@ -78,7 +78,7 @@ class Laboratory {
 
 double highest(const Space& space, const Surface& surface) {
   double best = 0;
-  for (const Entry& entry : space.entries) best = std::max(best, surface(entry.candidate));
+  for (const PricedCandidate& entry : space.entries) best = std::max(best, surface(entry.candidate));
   return best;
 }
 
@@ -132,7 +132,7 @@ TEST(Search, MeasuresAWholeGridAndThenItsContendersUntilTheyCanBeToldApart) {
 
 TEST(Search, SkipsCandidatesWhoseLimitIsBelowTheBestAndCountsThem) {
   Space space = grid();
-  for (Entry& entry : space.entries) {
+  for (PricedCandidate& entry : space.entries) {
     entry.max_rows_per_s = smooth(entry.candidate) * 1.05;
     entry.bound_ms =
         1e3 * static_cast<double>(entry.candidate.batch * entry.candidate.instances) / entry.max_rows_per_s;
@@ -169,7 +169,7 @@ TEST(Search, PrefersTheFastestCandidateThatMeetsTheGoal) {
   Laboratory laboratory(smooth, 2, 5);
   laboratory.run(search);
   double best_feasible = 0;
-  for (const Entry& entry : space.entries) {
+  for (const PricedCandidate& entry : space.entries) {
     double rows = smooth(entry.candidate);
     double p99 = 1.2e3 * static_cast<double>(entry.candidate.batch * entry.candidate.instances) / rows;
     if (p99 <= 60) best_feasible = std::max(best_feasible, rows);

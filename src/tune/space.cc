@@ -118,8 +118,9 @@ cost::Costs scaled(cost::Costs costs, double times) {
 }
 
 // All instances run at once: each is limited by its own threads, together they are limited by the machine.
-Entry bounded(const Candidate& candidate, int64_t rows, const machine::Machine& machine, const cost::Costs& costs) {
-  Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
+PricedCandidate bounded(const Candidate& candidate, int64_t rows, const machine::Machine& machine,
+                        const cost::Costs& costs) {
+  PricedCandidate entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
   int threads = candidate.threads * candidate.inter_op_threads;
   Result<cost::DeviceLimits> own = cost::limits_of(machine, threads);
   Result<cost::DeviceLimits> shared = cost::limits_of(machine, threads * candidate.instances);
@@ -132,8 +133,9 @@ Entry bounded(const Candidate& candidate, int64_t rows, const machine::Machine& 
 }
 
 // The same on a GPU, which all instances share.
-Entry bounded_on_gpu(const Candidate& candidate, int64_t rows, const Target& target, const cost::Costs& costs) {
-  Entry entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
+PricedCandidate bounded_on_gpu(const Candidate& candidate, int64_t rows, const Target& target,
+                               const cost::Costs& costs) {
+  PricedCandidate entry{candidate, 0, 0, candidate.instances * (costs.weight_bytes + costs.peak_activation_bytes)};
   if (!target.limits) return entry;
   entry.bound_ms = cost::bound(scaled(costs, candidate.instances), *target.limits).ms;
   if (entry.bound_ms > 0)
@@ -142,7 +144,7 @@ Entry bounded_on_gpu(const Candidate& candidate, int64_t rows, const Target& tar
 }
 
 // Why the candidate cannot pay on this machine, whatever a measurement shows; empty = it may.
-SkipReason hopeless(const Entry& entry, double available, const SpaceOptions& options) {
+SkipReason hopeless(const PricedCandidate& entry, double available, const SpaceOptions& options) {
   const Goal& goal = options.goal;
   const Candidate& candidate = entry.candidate;
   if (goal.objective == Objective::kLatency && (candidate.batch > 1 || candidate.instances > 1))
@@ -228,8 +230,8 @@ Space make_space(const machine::Machine& machine, const model::Graph& graph,
          candidates(implementation, implementations.front().implementation.engine, cpus, options, overlap)) {
       cost::Costs run = at_batch(costs, candidate.batch);
       const bool here = options.target.on_cpu();
-      Entry entry = here ? bounded(candidate, options.rows, machine, run)
-                         : bounded_on_gpu(candidate, options.rows, options.target, run);
+      PricedCandidate entry = here ? bounded(candidate, options.rows, machine, run)
+                                   : bounded_on_gpu(candidate, options.rows, options.target, run);
       const SkipReason reason = hopeless(entry, here ? available_bytes(machine) : 0, options);
       if (reason)
         count_skip(space.skipped, reason);

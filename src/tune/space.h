@@ -33,7 +33,7 @@ struct Goal {
   std::optional<double> p99_ms;  // of one run, at most
 };
 
-struct Entry {
+struct PricedCandidate {
   Candidate candidate;
   double bound_ms = 0;        // least time of one run with all instances busy; 0 = no limit known
   double max_rows_per_s = 0;  // most rows by that bound; 0 = no limit known
@@ -63,7 +63,7 @@ void visit_fields(auto& visit, Is<SkipCount> auto& skipped) {
 }
 
 struct Space {
-  std::vector<Entry> entries;
+  std::vector<PricedCandidate> entries;
   std::vector<SkipCount> skipped;
 };
 

@@ -73,7 +73,7 @@ TEST(Space, KeepsThreadsTimesInstancesWithinTheUsableThreads) {
   Space space = make_space(machine(), {}, only(batch_costs()), upto(32));
   ASSERT_FALSE(space.entries.empty());
   std::set<std::string> unique;
-  for (const Entry& entry : space.entries) {
+  for (const PricedCandidate& entry : space.entries) {
     EXPECT_LE(entry.candidate.threads * entry.candidate.instances * entry.candidate.inter_op_threads, 8);
     EXPECT_TRUE(unique.insert(text(entry.candidate)).second) << text(entry.candidate);
   }
@@ -86,14 +86,14 @@ TEST(Space, HoldsOddSizesOfMachineAndBatch) {
   machine::Machine six = machine();
   six.cpu.allowed_cores = six.cpu.allowed_cpus = 6;
   std::set<std::string> unique;
-  for (const Entry& entry : make_space(six, {}, only(batch_costs()), upto(12)).entries)
+  for (const PricedCandidate& entry : make_space(six, {}, only(batch_costs()), upto(12)).entries)
     unique.insert(text(entry.candidate));
   EXPECT_TRUE(unique.count("threads=6 instances=1 batch=12 spin=default"));
   EXPECT_TRUE(unique.count("threads=2 instances=3 batch=8 spin=default"));
 }
 
 TEST(Space, HasOnlyBatchOneWhereTheBatchIsFixed) {
-  for (const Entry& entry : make_space(machine(), {}, only({costs(1), std::nullopt}), upto(1)).entries)
+  for (const PricedCandidate& entry : make_space(machine(), {}, only({costs(1), std::nullopt}), upto(1)).entries)
     EXPECT_EQ(entry.candidate.batch, 1);
 }
 
@@ -101,14 +101,14 @@ TEST(Space, HasOnlyBatchOneWhereTheBatchIsFixed) {
 TEST(Space, TheLimitCountsTheRowsThatTheFileFixes) {
   SpaceOptions options = upto(1);
   options.rows = 4;
-  for (const Entry& entry : make_space(machine(), {}, only({costs(1), std::nullopt}), options).entries)
+  for (const PricedCandidate& entry : make_space(machine(), {}, only({costs(1), std::nullopt}), options).entries)
     if (text(entry.candidate) == "threads=1 instances=1 batch=1 spin=default") {
       EXPECT_NEAR(entry.max_rows_per_s, 40, 1e-6);
     }
 }
 
 TEST(Space, BoundOfSeveralInstancesIsThatOfTheSharedMachine) {
-  for (const Entry& entry : make_space(machine(), {}, only(batch_costs()), upto(1)).entries) {
+  for (const PricedCandidate& entry : make_space(machine(), {}, only(batch_costs()), upto(1)).entries) {
     if (text(entry.candidate) == "threads=1 instances=1 batch=1 spin=default") {
       EXPECT_NEAR(entry.bound_ms, 100, 1e-6);  // 1 GFLOP at 10 GFLOP/s
       EXPECT_NEAR(entry.max_rows_per_s, 10, 1e-6);
@@ -134,7 +134,7 @@ TEST(Space, LeavesOutWhatDoesNotFitIntoMemory) {
   small.memory.available_bytes = 16'000'000'000;
   small.memory.limit_bytes = 300'000'000;  // two instances of 121 MB each
   Space space = make_space(small, {}, only(batch_costs()), upto(1));
-  for (const Entry& entry : space.entries) EXPECT_LE(entry.candidate.instances, 2);
+  for (const PricedCandidate& entry : space.entries) EXPECT_LE(entry.candidate.instances, 2);
   EXPECT_GT(count_of(space, "memory"), 0);
 }
 
@@ -143,7 +143,7 @@ TEST(Space, LeavesOutWhatCannotMeetTheGoal) {
   options.goal.p99_ms = 150;
   Space space = make_space(machine(), {}, only(batch_costs()), options);
   ASSERT_FALSE(space.entries.empty());
-  for (const Entry& entry : space.entries) EXPECT_LE(entry.bound_ms, 150);
+  for (const PricedCandidate& entry : space.entries) EXPECT_LE(entry.bound_ms, 150);
   EXPECT_GT(count_of(space, "bound-misses-goal"), 0);
 }
 
@@ -151,7 +151,7 @@ TEST(Space, ForLatencyOneRequestAloneIsEnough) {
   SpaceOptions options = upto(32);
   options.goal.objective = Objective::kLatency;
   Space space = make_space(machine(), {}, only(batch_costs()), options);
-  for (const Entry& entry : space.entries) {
+  for (const PricedCandidate& entry : space.entries) {
     EXPECT_EQ(entry.candidate.batch, 1);
     EXPECT_EQ(entry.candidate.instances, 1);
   }
@@ -168,7 +168,7 @@ TEST(Space, KnowsNoLimitOnAMachineThatWasNotMeasured) {
   machine::Machine unmeasured = machine();
   unmeasured.peaks.clear();
   unmeasured.bandwidths.clear();
-  for (const Entry& entry : make_space(unmeasured, {}, only(batch_costs()), upto(4)).entries)
+  for (const PricedCandidate& entry : make_space(unmeasured, {}, only(batch_costs()), upto(4)).entries)
     EXPECT_EQ(entry.bound_ms, 0);
 }
 
@@ -186,7 +186,7 @@ TEST(Space, TriesOperatorsSideBySideOnlyWhereTheGraphBranches) {
   auto side_by_side = [&](const model::Graph& graph) {
     Space space = make_space(machine(), graph, only({two, std::nullopt}), upto(1));
     return std::any_of(space.entries.begin(), space.entries.end(),
-                       [](const Entry& entry) { return entry.candidate.inter_op_threads > 1; });
+                       [](const PricedCandidate& entry) { return entry.candidate.inter_op_threads > 1; });
   };
   EXPECT_FALSE(side_by_side(chain));
   EXPECT_TRUE(side_by_side(fork));
@@ -204,7 +204,7 @@ TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
   std::vector<PricedImplementation> implementations = only(batch_costs());
   implementations.push_back({{.engine = "openvino", .variant = "int8", .precision = Precision::kInt8}, quarter});
   std::map<std::string, double> rows_per_s;
-  for (const Entry& entry : make_space(with_int8, {}, implementations, upto(1)).entries)
+  for (const PricedCandidate& entry : make_space(with_int8, {}, implementations, upto(1)).entries)
     rows_per_s[text(entry.candidate)] = entry.max_rows_per_s;
   EXPECT_NEAR(rows_per_s.at("threads=8 instances=1 batch=1 spin=default"), 80, 1e-6);
   EXPECT_NEAR(rows_per_s.at("engine=openvino variant=int8 threads=8 instances=1 batch=1 spin=default"),
@@ -214,7 +214,7 @@ TEST(Space, HoldsEveryLayoutForEveryVariantBoundedByItsOwnPrecision) {
 
 TEST(Space, HasNoOptionsOfOnnxRuntimeForOpenVinoAlsoWhereThatIsTheUntunedEngine) {
   std::vector<PricedImplementation> base = {{{.engine = "openvino"}, batch_costs()}};
-  for (const Entry& entry : make_space(machine(), {}, base, upto(4)).entries) {
+  for (const PricedCandidate& entry : make_space(machine(), {}, base, upto(4)).entries) {
     EXPECT_EQ(entry.candidate.spin, plan::Spin::kDefault) << text(entry.candidate);
     EXPECT_EQ(entry.candidate.block_base, 0) << text(entry.candidate);
   }
@@ -252,7 +252,7 @@ TEST(Space, OnAGpuHasOneThreadPerInstanceAndTheProvidersOptions) {
   options.target = gpu();
   const Space space = make_space(machine(), {}, only(batch_costs()), options);
   std::set<std::string> with_options;
-  for (const Entry& entry : space.entries) {
+  for (const PricedCandidate& entry : space.entries) {
     EXPECT_EQ(entry.candidate.threads, 1);
     EXPECT_LE(entry.candidate.instances, 4);
     for (const auto& [key, value] : entry.candidate.options) with_options.insert(key);
@@ -268,7 +268,7 @@ TEST(Space, OnAGpuHasOneThreadPerInstanceAndTheProvidersOptions) {
 TEST(Space, OnAGpuAllInstancesShareItsLimits) {
   SpaceOptions options = upto(1);
   options.target = gpu();
-  for (const Entry& entry : make_space(machine(), {}, only(batch_costs()), options).entries) {
+  for (const PricedCandidate& entry : make_space(machine(), {}, only(batch_costs()), options).entries) {
     EXPECT_DOUBLE_EQ(entry.bound_ms, 10.0 * entry.candidate.instances) << "1 GFLOP at 100 GFLOP/s each";
     EXPECT_DOUBLE_EQ(entry.max_rows_per_s, 100);
   }

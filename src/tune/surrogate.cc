@@ -72,13 +72,13 @@ size_t row_begin(size_t row) { return row * (row + 1) / 2; }
 
 }  // namespace
 
-std::vector<Point> points_of(std::span<const Entry> entries, Objective objective) {
+std::vector<Point> points_of(std::span<const PricedCandidate> entries, Objective objective) {
   Levels<std::string> engines, variants;
   Levels<std::tuple<plan::Spin, int, int, std::map<std::string, std::string>>> options;
   std::vector<Point> points;
   double sum_known = 0, sum_unknown = 0;
   double known = 0;
-  for (const Entry& entry : entries) {
+  for (const PricedCandidate& entry : entries) {
     const Candidate& c = entry.candidate;
     Point point;
     point.engine = engines.of(c.engine);

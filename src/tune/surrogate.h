@@ -37,7 +37,7 @@ struct Observation {
 };
 
 // The points of entries, in their order. The prior mean is the limit where known, else the threads in use.
-std::vector<Point> points_of(std::span<const Entry> entries, Objective objective);
+std::vector<Point> points_of(std::span<const PricedCandidate> entries, Objective objective);
 
 class Surrogate {
  public:

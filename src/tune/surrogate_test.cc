@@ -9,8 +9,8 @@
 namespace ridge::tune {
 namespace {
 
-Entry priced_entry(const std::string& variant, int threads, int64_t batch, double max_rows_per_s = 0) {
-  Entry entry;
+PricedCandidate priced_entry(const std::string& variant, int threads, int64_t batch, double max_rows_per_s = 0) {
+  PricedCandidate entry;
   entry.candidate = laid_out(threads, 1, batch);
   entry.candidate.variant = variant;
   entry.max_rows_per_s = max_rows_per_s;
@@ -18,14 +18,14 @@ Entry priced_entry(const std::string& variant, int threads, int64_t batch, doubl
 }
 
 // Two variants, three batches; 0 … 2 are fp32, 3 … 5 are int8.
-std::vector<Entry> six() {
-  std::vector<Entry> entries;
+std::vector<PricedCandidate> six() {
+  std::vector<PricedCandidate> entries;
   for (const char* variant : {"fp32", "int8"})
     for (int64_t batch : {1, 4, 16}) entries.push_back(priced_entry(variant, 2, batch));
   return entries;
 }
 
-Surrogate taught(const std::vector<Entry>& entries, const std::vector<Observation>& seen) {
+Surrogate taught(const std::vector<PricedCandidate>& entries, const std::vector<Observation>& seen) {
   Surrogate surrogate(points_of(entries, Objective::kThroughput));
   surrogate.learn(seen);
   return surrogate;
@@ -42,7 +42,7 @@ TEST(Surrogate, WhatWasMeasuredIsBelieved) {
 // One observation y of variance v at a point whose own variance is k, expected 0: mean k/(k+v) · y, variance k v/(k+v)
 // (Rasmussen and Williams, equations 2.25 and 2.26 for n = 1).
 TEST(Surrogate, WorkedExampleOfOneObservation) {
-  const std::vector<Entry> alone{priced_entry("fp32", 1, 1)};
+  const std::vector<PricedCandidate> alone{priced_entry("fp32", 1, 1)};
   const double k = std::pow(Surrogate(points_of(alone, Objective::kThroughput)).posterior(0).deviation, 2);
   const Posterior posterior = taught(alone, {{0, 0.5, k}}).posterior(0);
   EXPECT_NEAR(posterior.mean, 0.25, 1e-9);
@@ -57,7 +57,7 @@ TEST(Surrogate, ALayoutTriedWithOneVariantTellsAboutTheOther) {
 }
 
 TEST(Surrogate, TheLimitIsExpectedBeforeAnythingIsMeasured) {
-  std::vector<Entry> entries{priced_entry("fp32", 2, 1, 100), priced_entry("int8", 2, 1, 400)};
+  std::vector<PricedCandidate> entries{priced_entry("fp32", 2, 1, 100), priced_entry("int8", 2, 1, 400)};
   const Surrogate surrogate = taught(entries, {});
   EXPECT_GT(surrogate.posterior(1).mean, surrogate.posterior(0).mean + 0.5 * std::log(4.0));
 }

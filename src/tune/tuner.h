@@ -32,7 +32,7 @@ Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& ben
                            const TuneOptions& options);
 
 // The chosen candidate at every batch from 1 to twice its own, up to `most_batch`: from the search, from the store, or a short
-// measurement; measurements from other times are scaled by the untuned model interleaved with them, since machines drift.
+// measurement; measurements from other times are scaled by the untuned model interleaved with them, since machines change.
 // Failed or interrupted points are left out.
 Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
                                               InterleavedBenchmark& benchmark, Store& store,

@@ -49,26 +49,26 @@ std::string synthetic_sentence(const Tuning& tuning) {
 }
 
 // The candidate's; the first is the baseline's.
-const PricedImplementation& priced_of(const Candidate& candidate, const Subject& subject) {
-  for (const PricedImplementation& priced : subject.implementations)
-    if (runs(candidate, priced.implementation, subject.plan.engine)) return priced;
-  return subject.implementations.front();
+const PricedImplementation& priced_of(const Candidate& candidate, const TuningContext& context) {
+  for (const PricedImplementation& priced : context.implementations)
+    if (runs(candidate, priced.implementation, context.plan.engine)) return priced;
+  return context.implementations.front();
 }
 
 // Of so many threads of the machine, or of the target GPU.
-Result<cost::DeviceLimits> limits_for(const Subject& subject, int threads) {
-  if (subject.target.on_cpu()) return cost::limits_of(subject.machine, threads);
-  if (subject.target.limits) return *subject.target.limits;
-  return Error{Code::kUnavailable, subject.target.limits_reason};
+Result<cost::DeviceLimits> limits_for(const TuningContext& context, int threads) {
+  if (context.target.on_cpu()) return cost::limits_of(context.machine, threads);
+  if (context.target.limits) return *context.target.limits;
+  return Error{Code::kUnavailable, context.target.limits_reason};
 }
 
 // One side of a trial beside the machine's limits.
-measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const Subject& subject) {
-  const PricedImplementation& priced = priced_of(candidate, subject);
-  const plan::Plan plan = to_plan(candidate, subject.plan, std::span(&priced.implementation, 1));
+measure::Measurement to_measurement(const Side& side, const Candidate& candidate, const TuningContext& context) {
+  const PricedImplementation& priced = priced_of(candidate, context);
+  const plan::Plan plan = to_plan(candidate, context.plan, std::span(&priced.implementation, 1));
   const cost::Costs costs = at_batch(priced.costs, candidate.batch);
-  const engine::Info& info = subject.info;
-  const machine::Machine& machine = subject.machine;
+  const engine::Info& info = context.info;
+  const machine::Machine& machine = context.machine;
   measure::Measurement m;
   m.model = plan.model;
   m.engine = side.engine.empty() ? info.name : side.engine;
@@ -88,13 +88,13 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.without_rule = costs.without_rule;
   const int usable = machine::usable_threads(machine);
   const int busy = side.threads * plan.instances;
-  Result<cost::DeviceLimits> own = limits_for(subject, std::min(side.threads, usable));
-  Result<cost::DeviceLimits> all = limits_for(subject, std::min(busy, usable));
-  const double quota_factor = subject.target.on_cpu() ? machine::quota_factor(machine, busy) : 1;
+  Result<cost::DeviceLimits> own = limits_for(context, std::min(side.threads, usable));
+  Result<cost::DeviceLimits> all = limits_for(context, std::min(busy, usable));
+  const double quota_factor = context.target.on_cpu() ? machine::quota_factor(machine, busy) : 1;
   if (own && all) {
     measure::set_beside_limit(m, costs, *own, *all, quota_factor);
-    m.limits = own->bases;
-    if (!own->bases.empty()) m.limit_notes = cost::notes(costs, *own);
+    m.limits = own->sources;
+    if (!own->sources.empty()) m.limit_notes = cost::notes(costs, *own);
   }
   m.advice = measure::advise(m, own ? &*own : nullptr);
   return m;
@@ -102,12 +102,12 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
 
 }  // namespace
 
-Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Exploration& explored,
+Tuning summarise(const TuningContext& context, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned) {
   Tuning tuning;
-  tuning.machine = subject.machine;
+  tuning.machine = context.machine;
   tuning.goal = goal;
-  tuning.shapes = shapes_text(subject.plan);
+  tuning.shapes = shapes_text(context.plan);
   tuning.choice = decision.choice;
   tuning.candidate = decision.candidate;
   tuning.gain = decision.gain;
@@ -122,12 +122,12 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
   tuning.candidates = tuning.measured;
   for (const SkipCount& skipped : tuning.skipped) tuning.candidates += skipped.count;
   tuning.interrupted = explored.interrupted || decision.interrupted;
-  tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), subject);
+  tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), context);
   tuning.baseline_joules_per_row = tuning.best_joules_per_row = decision.trial.baseline.joules_per_row;
   tuning.best = tuning.baseline;
   if (decision.candidate != baseline_candidate()) {
     tuning.best_joules_per_row = decision.trial.candidate.joules_per_row;
-    tuning.best = to_measurement(decision.trial.candidate, decision.candidate, subject);
+    tuning.best = to_measurement(decision.trial.candidate, decision.candidate, context);
   }
   return tuning;
 }

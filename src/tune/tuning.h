@@ -48,7 +48,7 @@ struct Tuning {
 };
 
 // Model and conditions.
-struct Subject {
+struct TuningContext {
   const machine::Machine& machine;
   const plan::Plan& plan;  // at batch 1
   const engine::Info& info;
@@ -57,7 +57,7 @@ struct Subject {
 };
 
 // All but deviation, batching, seconds and repository. `untuned` is the baseline against itself.
-Tuning summarise(const Subject& subject, const Goal& goal, const Search& search, const Exploration& explored,
+Tuning summarise(const TuningContext& context, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
 
 // The largest measured batch that met the goal.

@@ -1,7 +1,7 @@
 """ctest: timeout 300
 
-Every GPU that the fake for NVIDIA's library plays, as a server's `/metrics`, doctor and power tell it: their figures are those of
-the script, and what a GPU does not tell is absent, not 0.
+Every GPU that the fake for NVIDIA's library plays, as a server's `/metrics`, doctor and power show it: their figures are those of
+the script, and what a GPU does not report is absent, not 0.
 """
 
 import json
@@ -166,9 +166,9 @@ def ridge(script, *arguments):
     return json.loads(done.stdout)
 
 
-def check_readings(told, gpu):
+def check_readings(shown, gpu):
     """Every reading of a GPU is what the script says, or has a reason."""
-    for key, value in told.items():
+    for key, value in shown.items():
         if isinstance(value, dict) and "reason" in value:
             assert value["reason"] and (gpu.lost or key not in gpu), key
         elif key == "energy_mj" and "draw_percent" in gpu:
@@ -183,12 +183,12 @@ def test_doctor_and_power_tell_the_scripts_figures(name):
     gpus = [gpu for gpu in gpus_of(script) if not any(one.hangs for one in gpus_of(script))]
     seen = ridge(script, "doctor", "--area", "gpu")["cards"]
     assert len(seen) == len(gpus)
-    for told, gpu in zip(seen, gpus, strict=True):
-        check_readings(told, gpu)
-        for slice_told, slice_gpu in zip(told.get("slices", []), gpu.slices, strict=True):
-            check_readings(slice_told, slice_gpu)
+    for shown, gpu in zip(seen, gpus, strict=True):
+        check_readings(shown, gpu)
+        for slice_shown, slice_gpu in zip(shown.get("slices", []), gpu.slices, strict=True):
+            check_readings(slice_shown, slice_gpu)
     drawn = [gpu for gpu in ridge(script, "power")["cards"] if gpu["maker"] == "NVIDIA"]
     assert len(drawn) == len(gpus)
-    for told, gpu in zip(drawn, gpus, strict=True):
-        check_readings(told, gpu)
-        assert ("failure" in told) == gpu.lost
+    for shown, gpu in zip(drawn, gpus, strict=True):
+        check_readings(shown, gpu)
+        assert ("failure" in shown) == gpu.lost

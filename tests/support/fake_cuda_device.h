@@ -86,17 +86,17 @@ namespace ridge::fake {
 template <typename T>
 using Owned = std::set<std::unique_ptr<T>>;
 template <typename T>
-T* known(const Owned<T>& owned, T* handle) {
+T* known(const OwnedSet<T>& owned, T* handle) {
   for (const std::unique_ptr<T>& one : owned)
     if (one.get() == handle) return handle;
   return nullptr;
 }
 template <typename T>
-bool forget(Owned<T>& owned, T* handle) {
+bool forget(OwnedSet<T>& owned, T* handle) {
   return std::erase_if(owned, [&](const std::unique_ptr<T>& one) { return one.get() == handle; }) > 0;
 }
 template <typename T>
-T* keep(Owned<T>& owned, T made = {}) {
+T* keep(OwnedSet<T>& owned, T made = {}) {
   return owned.insert(std::make_unique<T>(std::move(made))).first->get();
 }
 
@@ -111,11 +111,11 @@ struct CUctx_st {
   size_t used_bytes = 0;
   std::map<CUdeviceptr, Allocation> memory;
   CUstream_st standard;  // the default stream
-  Owned<CUstream_st> streams;
-  Owned<CUevent_st> events;
-  Owned<CUmod_st> modules;
-  Owned<CUgraph_st> graphs;
-  Owned<CUgraphExec_st> executables;
+  OwnedSet<CUstream_st> streams;
+  OwnedSet<CUevent_st> events;
+  OwnedSet<CUmod_st> modules;
+  OwnedSet<CUgraph_st> graphs;
+  OwnedSet<CUgraphExec_st> executables;
 
   size_t objects() const {
     return memory.size() + streams.size() + events.size() + modules.size() + graphs.size() + executables.size();

@@ -8,16 +8,16 @@
 
 namespace {
 
-struct Exported {
+struct ExportedMemory {
   char mark[8] = {'r', 'i', 'd', 'g', 'e', 'i', 'p', 'c'};
   int owner = 0;  // process
   int file = -1;  // open there
   size_t size = 0;
 };
-static_assert(sizeof(Exported) <= sizeof(CUipcMemHandle));
+static_assert(sizeof(ExportedMemory) <= sizeof(CUipcMemHandle));
 
 CUresult open_exported(CUdeviceptr* address, const CUipcMemHandle& handle) {
-  Exported from, expected;
+  ExportedMemory from, expected;
   std::memcpy(&from, handle.reserved, sizeof from);
   if (!says(*current->part, "ipc")) return CUDA_ERROR_NOT_SUPPORTED;
   if (std::memcmp(from.mark, expected.mark, sizeof from.mark) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -38,7 +38,7 @@ EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   auto found = current->memory.find(address);
   if (found == current->memory.end()) return CUDA_ERROR_INVALID_VALUE;
   if (found->second.content.file() < 0) return CUDA_ERROR_NOT_SUPPORTED;
-  Exported made;
+  ExportedMemory made;
   made.owner = getpid();
   made.file = found->second.content.file();
   made.size = found->second.size;

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "engine/onnxruntime/gpu_refusal.h"
+#include "engine/onnxruntime/gpu_error.h"
 #include "engine/onnxruntime/handles.h"
 #include "engine/onnxruntime/nvidia_packages.h"
 #include "gpu/cuda/cuda.h"
@@ -115,7 +115,7 @@ Error explain(const Library& library, const plan::Device& device, const Error& e
     if (const auto needed = gpu::needed_libraries(facts.provider_library))
       facts.missing = gpu::missing_libraries(*needed);
   add_driver(facts);
-  return refusal(device, facts);
+  return gpu_error(device, facts);
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -1,5 +1,5 @@
 // ONNX Runtime's providers for NVIDIA's GPUs: CUDA, and TensorRT before it. A GPU that cannot be used is an error that says
-// why (gpu_refusal.h), never a run on the CPU.
+// why (gpu_error.h), never a run on the CPU.
 #pragma once
 
 #include <string>

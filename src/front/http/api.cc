@@ -29,7 +29,7 @@ Response show(const Result<T>& result, Show shown_as) {
   return result ? json_response(shown_as(*result)) : error_response(result.error());
 }
 
-Response refusal(const Route& route) {
+Response route_error(const Route& route) {
   Response response = error_response(route.status, route.message);
   response.allow = route.allow;
   return response;
@@ -52,13 +52,6 @@ Response model_readiness(const serve::Service& service, const Route& route) {
   return error_response(503, "model '" + route.model + "' is not ready");
 }
 
-// Clients look for this text on every failed load.
-Error load_error(Error error, const std::string& model) {
-  if (error.message.find("failed to load") == std::string::npos)
-    error.message = "failed to load '" + model + "', " + error.message;
-  return error;
-}
-
 Response run_index(const serve::Service& service, std::string_view body) {
   Result<bool> only_ready = read_index_request(body);
   return only_ready ? json_response(repository_index(service.index(*only_ready))) : error_response(only_ready.error());
@@ -66,9 +59,12 @@ Response run_index(const serve::Service& service, std::string_view body) {
 
 Response run_load(serve::Service& service, const std::string& model, std::string_view body) {
   Result<serve::LoadRequest> request = read_load_request(body);
-  if (!request) return error_response(load_error(request.error(), model));
-  Status loaded = service.load(model, *request);
-  return loaded ? text_response("{}") : error_response(load_error(loaded.error(), model));
+  Status loaded = request ? service.load(model, *request) : request.error();
+  if (loaded) return text_response("{}");
+  Error error = std::move(loaded).error();
+  // Clients look for this text on every failed load.
+  error.message = "failed to load '" + model.substr(0, 300) + "', " + error.message;
+  return error_response(error);
 }
 
 Response run_unload(serve::Service& service, const std::string& model, std::string_view body) {
@@ -125,7 +121,7 @@ uint64_t Api::body_limit(const Request& head) {
 
 void Api::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
-  if (route.status != 200) return responder.send(refusal(route));
+  if (route.status != 200) return responder.send(route_error(route));
   if (is_of_regions(route.endpoint))
     if (Status allowed = check_regions_allowed(options_.shared_memory, request.from_this_machine); !allowed)
       return responder.send(error_response(allowed.error()));
@@ -169,7 +165,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
   bool accepted = thread.run([this, held, body = request.body, coding = std::move(coding), route] {
     Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, options_.max_input_bytes, 0);
-    held->send(plain ? run_control(service_, route, (*plain)->text()) : refusal_of_body(plain.error()));
+    held->send(plain ? run_control(service_, route, (*plain)->text()) : body_error_response(plain.error()));
   });
   if (!accepted) held->send(error_response(503, "too many calls of this kind are waiting; try again later"));
 }
@@ -179,7 +175,7 @@ uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
 void MetricsApi::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
   if (route.status == 200 && route.endpoint == Endpoint::kMetrics) return responder.send(metrics_response(metrics_));
-  if (route.status == 405) return responder.send(refusal(route));
+  if (route.status == 405) return responder.send(route_error(route));
   responder.send(error_response(404, "this port answers GET /metrics"));
 }
 

@@ -31,7 +31,7 @@ Response error_response(int status, std::string_view message) {
 
 Response error_response(const Error& error) { return error_response(http_status(error.code), error.message); }
 
-Response refusal_of_body(const Error& error) {
+Response body_error_response(const Error& error) {
   if (error.code == Code::kUnsupported) return error_response(415, error.message);
   if (error.code == Code::kExhausted) return error_response(413, error.message);
   return error_response(error);

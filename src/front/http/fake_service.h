@@ -92,7 +92,7 @@ class FakeService : public serve::Service {
   }
   Status load(const std::string& model, const serve::LoadRequest& request) override {
     loaded = request;
-    if (model == "missing") return Error{Code::kNotFound, "failed to load 'missing', no such folder"};
+    if (model == "missing") return Error{Code::kNotFound, "no such folder"};
     return {};
   }
   Status unload(const std::string&, bool dependents) override {

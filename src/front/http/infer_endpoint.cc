@@ -138,7 +138,7 @@ bool InferEndpoint::read(Call& call, InferDecoder& decoder) const {
       call.format = std::move(decoded->format);
       return true;
     }
-    call.responder.send(refusal_of_body(decoded.error()));
+    call.responder.send(body_error_response(decoded.error()));
   } catch (const std::bad_alloc&) {
     call.responder.send(out_of_memory());
   }

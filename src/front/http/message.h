@@ -88,7 +88,7 @@ class Handler {
 Response error_response(int status, std::string_view message);
 // With the protocol's status for the error.
 Response error_response(const Error& error);
-// For an undecodable body: HTTP has its own status codes for refusals.
-Response refusal_of_body(const Error& error);
+// For an undecodable body: HTTP has status codes of its own for it.
+Response body_error_response(const Error& error);
 
 }  // namespace ridge::front::http

@@ -34,7 +34,7 @@ struct Route {
   std::string region;  // of shared memory, likewise
   serve::RegionKind region_kind = serve::RegionKind::kSystem;
   int64_t version = 0;  // 0 = the path names none
-  // Refusal: a status other than 200, with its message and, for 405, the methods that are allowed.
+  // Rejected: a status other than 200, with its message and, for 405, the methods that are allowed.
   int status = 200;
   std::string message;
   std::string_view allow;

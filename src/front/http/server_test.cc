@@ -268,7 +268,7 @@ TEST(HttpServer, AnswersAClientThatHasFinishedSending) {
   EXPECT_TRUE(client.at_end());
 }
 
-TEST(HttpServer, AnswersARequestThatNobodyAnswered) {
+TEST(HttpServer, AnswersARequestThatNoHandlerAnswered) {
   auto server = start();
   TestClient client(server->port());
   EXPECT_EQ(client.ask(get("/forget"))->status, 500);

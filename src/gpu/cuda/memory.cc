@@ -83,17 +83,6 @@ Result<CudaMemory> CudaMemory::open_shared(const CudaContext& context, const Cud
   return memory;
 }
 
-Result<CudaShareHandle> CudaMemory::share() const {
-  RIDGE_TRY(context().use());
-  const cuda::Library& library = context().library();
-  if (!library.cuIpcGetMemHandle) return cannot_share();
-  cuda::IpcHandle made{};
-  RIDGE_TRY(cuda_status(library, "cuIpcGetMemHandle", library.cuIpcGetMemHandle(&made, address_)));
-  CudaShareHandle handle{};
-  std::copy(std::begin(made.bytes), std::end(made.bytes), handle.begin());
-  return handle;
-}
-
 Status CudaMemory::write(std::span<const std::byte> content, size_t at) {
   assert(at + content.size() <= size_);
   if (content.empty()) return {};

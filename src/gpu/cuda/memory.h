@@ -28,8 +28,6 @@ class CudaMemory {
   // write to it at any time. kInvalid: no such memory, not that much, or one of this process; kUnsupported: the driver or the
   // GPU does not share memory between processes.
   static Result<CudaMemory> open_shared(const CudaContext& context, const CudaShareHandle& handle, size_t bytes);
-  // The handle of memory on the GPU, for other processes. Its holders can read and write the whole of it.
-  Result<CudaShareHandle> share() const;
 
   uint64_t address() const { return address_; }  // as kernels see it; 0: kHost
   size_t size() const { return size_; }          // [bytes]

@@ -37,19 +37,16 @@ TEST(CudaMemory, OfWrongHandlesAndSizesIsRefused) {
     ASSERT_FALSE(nothing);
     EXPECT_EQ(nothing.error().code, Code::kInvalid) << nothing.error().message;
     auto own = CudaMemory::allocate(context, 16);
-    ASSERT_TRUE(own && own->share());
-    EXPECT_FALSE(CudaMemory::open_shared(context, *own->share(), 16)) << "of this process";
+    const auto handle = share(context, *own);
+    ASSERT_TRUE(handle);
+    EXPECT_FALSE(CudaMemory::open_shared(context, *handle, 16)) << "of this process";
   });
 }
 
 TEST(CudaMemory, ThatAGpuDoesNotShareIsUnsupported) {
   on_gpus("healthy", [] {
     CudaContext context = context_of_gpu();
-    auto memory = CudaMemory::allocate(context, 16);
-    ASSERT_TRUE(memory);
-    auto handle = memory->share();
-    ASSERT_FALSE(handle);
-    EXPECT_EQ(handle.error().code, Code::kUnsupported) << handle.error().message;
+    EXPECT_EQ(CudaMemory::open_shared(context, {}, 16).error().code, Code::kUnsupported);
   });
 }
 

@@ -238,7 +238,7 @@ MetricOf<BandwidthRow> cache_metric(const MemoryHandle& memory) {
   const int64_t bytes = cache_bytes(memory->facts);
   MetricOf<BandwidthRow> bandwidth = bandwidth_of("last cache", "read", bytes);
   if (bytes < kLeastBytes) {
-    bandwidth.metric.reason = bytes == 0 ? "the device does not tell how large its cache is"
+    bandwidth.metric.reason = bytes == 0 ? "the device does not report the size of its cache"
                                          : "the device's last cache is too small to be told apart";
     return bandwidth;
   }

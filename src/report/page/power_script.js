@@ -25,7 +25,7 @@ const work = value => sweep.unit === 'FLOP' ? rate(value) : `${Number(value.toPr
 const perJoule = value => sweep.unit === 'FLOP' ? `${flops(value)}/J` : `${digits(value)} ${sweep.unit}/J`;
 const celsius = value => `${value} °C`;
 const megahertz = value => `${value} MHz`;
-const told = value => value > 0 ? value : null;  // a device that reports no power
+const positive = value => value > 0 ? value : null;  // a device that reports no power
 const pays = point => [sweep.best_per_watt_w, sweep.within_5_percent_of_peak_w].includes(point.limit_w);
 const reference = points.find(point => point.limit_w === sweep.reference_limit_w);
 
@@ -76,15 +76,15 @@ function performance() {
 }
 
 function energy() {
-  if (!points.some(point => told(point.per_joule))) return null;
-  return chart('energy-chart', 'Work per joule', c => [curve(c, 'measured', c.memory, point => told(point.per_joule))],
+  if (!points.some(point => positive(point.per_joule))) return null;
+  return chart('energy-chart', 'Work per joule', c => [curve(c, 'measured', c.memory, point => positive(point.per_joule))],
                c => ({x: limits(c), y: upwards(c, perJoule)}), () => perJoule, false);
 }
 
 function drawn() {
-  if (!points.some(point => told(point.power_w))) return null;
+  if (!points.some(point => positive(point.power_w))) return null;
   return chart('draw-chart', 'Draw', c => [
-    curve(c, 'measured', c.compute, point => told(point.power_w)),
+    curve(c, 'measured', c.compute, point => positive(point.power_w)),
     curve(c, 'the limit itself', c.other, point => point.limit_w, {borderDash: [5, 4], borderWidth: 1, pointRadius: 0}),
   ], c => ({x: limits(c), y: upwards(c, watts)}), () => watts);
 }

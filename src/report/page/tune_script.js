@@ -9,7 +9,7 @@ ridge.translate({
   'Outputs against FP32': '输出与 FP32 之比', 'output': '输出', 'relative L2': '相对 L2', 'cosine': '余弦', 'largest difference': '最大差值',
   'same top-1': '相同 top-1', 'candidate': '候选', 'front': '前沿', 'memory': '内存', 'energy per row': '每行能耗', 'Not measured': '未测',
   'reason': '原因', 'candidates': '候选数', 'chosen': '选定', 'engine': '引擎', 'precision': '精度', 'verdict': '结论', 'goal': '目标',
-  'measured': '实测', 'time per row': '每行时间', 'derived': '推导', 'fits a line': '线性拟合', 'drift': '漂移', 'holds': '通过', 'stays in FP32': '保持 FP32', 'What each layer costs in accuracy': '各层的精度代价', 'measured together': '一并测量', 'fails': '未通过',
+  'measured': '实测', 'time per row': '每行时间', 'derived': '推导', 'fits a line': '线性拟合', 'deviation': '数值偏差', 'holds': '通过', 'stays in FP32': '保持 FP32', 'What each layer costs in accuracy': '各层的精度代价', 'measured together': '一并测量', 'fails': '未通过',
   'Each dot is a measured candidate. The line joins those that no other beats in throughput, p99, memory and energy at once.':
     '每个点是一个已测候选。连线为在吞吐量、p99、内存与能耗上无人全面胜出者。',
   'All instances of the chosen layout busy; p50 and p99 of one run.': '所选布局的所有实例均忙;一次运行的 p50 与 p99。',
@@ -47,7 +47,7 @@ function figures() {
   ];
   if (best.percent_of_limit > 0)
     cards.push(figure('of the limit', percentOf, 'best.percent_of_limit', say(best.limiter)));
-  if (tuning.drift) cards.push(figure('relative L2', plainNumber, 'drift.relative_l2', say('drift')));
+  if (tuning.drift) cards.push(figure('relative L2', plainNumber, 'drift.relative_l2', say('deviation')));
   return make('div', null, {class: 'figures'}, ...cards);
 }
 
@@ -194,7 +194,7 @@ function judged() {
   return [...rows, ...lost];
 }
 
-function drift() {
+function deviation() {
   const outputs = judged();
   const rows = outputs.length > 0 ? outputs
     : tuning.drift ? [{...tuning.drift, of: tuning.candidate.variant || '', name: '', holds: true, member: 'drift'}] : [];
@@ -249,5 +249,5 @@ function skipped() {
                  ...(refused.length > 0 ? [table(['engine', 'reason'], refused)] : []));
 }
 
-show([...header(), figures(), comparison(), front(), curve(), layers(), drift(), sensitivity(), skipped()]);
+show([...header(), figures(), comparison(), front(), curve(), layers(), deviation(), sensitivity(), skipped()]);
 })();

@@ -44,7 +44,7 @@ TEST(CoLocatedModels, ModelsThatShareCpusSlowEachOtherDown) {
   for (const ModelSlice& slice : run_together({on_threads(1), on_threads(1)}, 500))
     EXPECT_DOUBLE_EQ(slice.rows_per_s, 125);
   const std::vector<ModelSlice> crowded = run_together({on_threads(2), on_threads(2)}, 500);
-  EXPECT_DOUBLE_EQ(crowded[0].latencies_ms.front(), 6) << "nobody else had begun";
+  EXPECT_DOUBLE_EQ(crowded[0].latencies_ms.front(), 6) << "no other run had begun";
   EXPECT_DOUBLE_EQ(crowded[0].latencies_ms.back(), 12);
   EXPECT_DOUBLE_EQ(crowded[1].rows_per_s, 1e3 / 12);
 }

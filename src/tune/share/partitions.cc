@@ -28,10 +28,10 @@ std::vector<SoloPoint> fewer(const std::vector<SoloPoint>& points, size_t most) 
   return kept;
 }
 
-using Chosen = std::vector<const SoloPoint*>;
+using PointPerModel = std::vector<const SoloPoint*>;
 
 // Slowdown where more threads want to run than there are CPUs.
-double crowding(const Chosen& choice, int cpus) {
+double crowding(const PointPerModel& choice, int cpus) {
   int wanted = 0;
   for (const SoloPoint* point : choice) wanted += point->cpus;
   return std::max(1.0, static_cast<double>(wanted) / cpus);
@@ -40,7 +40,7 @@ double crowding(const Chosen& choice, int cpus) {
 double number_of(int cpus) { return static_cast<double>(cpus); }
 
 // Σ CPUs · (share of the time that the member needs for `value` times its part) ≤ CPUs of the machine.
-double most_value(std::span<const CoLocatedModel> members, const Chosen& choice, int cpus) {
+double most_value(std::span<const CoLocatedModel> members, const PointPerModel& choice, int cpus) {
   const bool loads = all_have_loads(members);
   double least = std::numeric_limits<double>::infinity(), needed = 0;
   for (size_t i = 0; i < members.size(); ++i) {
@@ -53,7 +53,8 @@ double most_value(std::span<const CoLocatedModel> members, const Chosen& choice,
   return std::min(least, number_of(cpus) / needed);
 }
 
-PartitionOption entry_of(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
+PartitionOption entry_of(std::span<const CoLocatedModel> members, const PointPerModel& choice,
+                         const ResourceBudget& budget) {
   PartitionOption entry;
   const double crowd = crowding(choice, budget.cpus);
   entry.memory_bytes = budget.process_bytes;
@@ -73,7 +74,7 @@ PartitionOption entry_of(std::span<const CoLocatedModel> members, const Chosen& 
 
 // Every choice of one point per member, passed to `use`.
 template <typename Use>
-void for_each_choice(const std::vector<std::vector<SoloPoint>>& points, Chosen& choice, Use& use) {
+void for_each_choice(const std::vector<std::vector<SoloPoint>>& points, PointPerModel& choice, Use& use) {
   if (choice.size() == points.size()) return use(choice);
   for (const SoloPoint& point : points[choice.size()]) {
     choice.push_back(&point);
@@ -100,7 +101,7 @@ std::vector<std::vector<SoloPoint>> combinable(std::span<const CoLocatedModel> m
 }
 
 // Why a choice is no partition worth considering; empty = it is.
-SkipReason unfit(std::span<const CoLocatedModel> members, const Chosen& choice, const ResourceBudget& budget) {
+SkipReason unfit(std::span<const CoLocatedModel> members, const PointPerModel& choice, const ResourceBudget& budget) {
   int wanted = 0;
   double memory = budget.process_bytes;
   bool all_whole = true, all_single = true;
@@ -147,13 +148,13 @@ std::vector<SoloPoint> worthwhile(std::vector<SoloPoint> points) {
 
 PartitionSpace make_partitions(std::span<const CoLocatedModel> members, const ResourceBudget& budget) {
   PartitionSpace space;
-  auto consider = [&](const Chosen& choice) {
+  auto consider = [&](const PointPerModel& choice) {
     if (const SkipReason reason = unfit(members, choice, budget))
       count_skip(space.skipped, reason);
     else
       space.entries.push_back(entry_of(members, choice, budget));
   };
-  Chosen choice;
+  PointPerModel choice;
   for_each_choice(combinable(members), choice, consider);
   std::stable_sort(space.entries.begin(), space.entries.end(), more_promising);
   return space;

@@ -1,11 +1,19 @@
-#include "engine/openvino/plugin/session.h"
-
+// A Session on OpenVINO's CPU device, or on an Intel GPU (untested: no machine had one), and the library's entry.
+//
+// Where the plan fixes all input shapes, the model is compiled for these, which is faster; the first run with others compiles
+// it once more with dynamic dimensions.
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <memory>
+#include <openvino/core/model.hpp>
 #include <openvino/core/version.hpp>
+#include <openvino/op/parameter.hpp>
+#include <openvino/op/result.hpp>
 #include <openvino/runtime/properties.hpp>
 #include <optional>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "base/mutex.h"
@@ -16,11 +24,46 @@
 #include "engine/openvino/plugin/profiler.h"
 #include "engine/openvino/plugin/properties.h"
 #include "engine/openvino/plugin/runtime_graph.h"
-#include "engine/openvino/plugin/signature.h"
 #include "engine/openvino/plugin/tensor_type.h"
+#include "engine/openvino/plugin_interface.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {
+
+// A tensor may have several names, one of them the model's for this input or output: the operator has the same name.
+std::string name_of(const std::unordered_set<std::string>& names, std::string friendly) {
+  if (names.contains(friendly)) return friendly;
+  friendly = friendly.substr(0, friendly.rfind("/sink_port_"));  // the ONNX reader's names of results
+  if (names.contains(friendly) || names.empty()) return friendly;
+  return *names.begin();
+}
+
+Result<TensorSpec> spec_of(const char* role, std::string name, const ov::element::Type& type,
+                           const ov::PartialShape& shape) {
+  TensorSpec spec{std::move(name), to_data_type(type), to_shape(shape)};
+  if (spec.type != DataType::kInvalid) return spec;
+  const std::string where = std::string("the model's ") + role + " '" + spec.name + "' ";
+  return Error{Code::kUnsupported,
+               where + "is of OpenVINO's type " + type.get_type_name() +
+                   ", which ridge cannot pass to it; cast it in the model, or use the engine onnxruntime"};
+}
+
+// Before it is given fixed shapes. kUnsupported: a tensor's type is unknown to one side, or is a string.
+Result<Signature> read_signature(const ov::Model& model) {
+  Signature signature;
+  for (const auto& parameter : model.get_parameters()) {
+    RIDGE_ASSIGN(TensorSpec spec,
+                 spec_of("input", name_of(parameter->output(0).get_names(), parameter->get_friendly_name()),
+                         parameter->get_element_type(), parameter->get_partial_shape()));
+    signature.inputs.push_back(std::move(spec));
+  }
+  for (const auto& result : model.get_results()) {
+    RIDGE_ASSIGN(TensorSpec spec, spec_of("output", name_of(result->output(0).get_names(), result->get_friendly_name()),
+                                          result->get_output_element_type(0), result->get_output_partial_shape(0)));
+    signature.outputs.push_back(std::move(spec));
+  }
+  return signature;
+}
 
 // How the file is compiled, the first time and for open dimensions.
 struct Recipe {
@@ -35,8 +78,7 @@ bool on_cpu(const Recipe& recipe) { return recipe.device == "CPU"; }
 
 // Compiles `model` and verifies that it executes as requested.
 Result<std::shared_ptr<Executable>> compile(const Recipe& recipe, const std::shared_ptr<ov::Model>& model) {
-  using Made = Result<std::shared_ptr<Executable>>;
-  return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Made {
+  return guarded("OpenVINO could not compile " + recipe.file.path(), [&]() -> Result<std::shared_ptr<Executable>> {
     ov::CompiledModel compiled = core().compile_model(model, recipe.device, recipe.properties);
     const std::vector<ExecutedLayer> layers = executed_layers(compiled);
     // For a GPU's layers only their own report is known: the rules are the CPU's kernels'.
@@ -177,8 +219,6 @@ int threads_of(const ov::CompiledModel& model) {
   return std::max(1, threads / std::max(1, streams));
 }
 
-}  // namespace
-
 std::string openvino_version() {
   const std::string build = ov::get_openvino_version().buildNumber;  // "2026.4.1-22982-…"
   return build.substr(0, build.find('-'));
@@ -212,4 +252,17 @@ Result<std::unique_ptr<Session>> open_in_plugin(const plan::Plan& plan, const st
                                                                     std::move(executable), plan.profile));
 }
 
+Result<std::unique_ptr<Session>> open(const plan::Plan& plan, const std::string& library) {
+  return guarded("OpenVINO could not open " + plan.model, [&] { return open_in_plugin(plan, library); });
+}
+
+}  // namespace
 }  // namespace ridge::engine::openvino::plugin
+
+extern "C" __attribute__((visibility("default"))) const ridge::engine::openvino::Plugin* ridge_openvino_plugin() {
+  using namespace ridge::engine::openvino;
+  using namespace ridge::engine::openvino::plugin;
+  static const std::string built = build_id();
+  static const Plugin plugin{built.c_str(), open, openvino_version};
+  return &plugin;
+}

@@ -1,4 +1,4 @@
-#include "engine/onnxruntime/gpu_refusal.h"
+#include "engine/onnxruntime/gpu_error.h"
 
 #include <fmt/format.h>
 
@@ -204,7 +204,7 @@ Reason reason_of(const plan::Device& device, GpuProvider provider, const GpuFact
 
 }  // namespace
 
-Error refusal(const plan::Device& device, const GpuFacts& facts) {
+Error gpu_error(const plan::Device& device, const GpuFacts& facts) {
   const GpuProvider provider = provider_of(device.kind);
   const Matrix matrix = matrix_of(facts);
   const Reason reason = reason_of(device, provider, facts, matrix);

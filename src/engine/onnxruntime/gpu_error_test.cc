@@ -1,4 +1,4 @@
-#include "engine/onnxruntime/gpu_refusal.h"
+#include "engine/onnxruntime/gpu_error.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,17 +25,17 @@ GpuFacts fitting() {
 }
 
 std::string message_of(const GpuFacts& facts, const plan::Device& device = kCuda0) {
-  const std::string message = refusal(device, facts).message;
+  const std::string message = gpu_error(device, facts).message;
   EXPECT_THAT(message, HasSubstr("device " + plan::device_name(device) + " cannot be used: "));
   EXPECT_THAT(message, HasSubstr("what to do: "));
   return message;
 }
 
-TEST(GpuRefusal, OfABuildWithoutTheProviderNamesTheNewestBuildThatTheDriverRuns) {
+TEST(GpuError, OfABuildWithoutTheProviderNamesTheNewestBuildThatTheDriverRuns) {
   GpuFacts facts = fitting();
   facts.version = "1.31.1";
   facts.compiled = {"AzureExecutionProvider", "CPUExecutionProvider"};
-  EXPECT_EQ(refusal(kCuda0, facts).code, Code::kUnsupported);
+  EXPECT_EQ(gpu_error(kCuda0, facts).code, Code::kUnsupported);
   // Driver 570 runs CUDA 12 but not 13; the last release published for CUDA 12 is 1.26.
   EXPECT_THAT(message_of(facts), HasSubstr("onnxruntime-gpu[cuda,cudnn]==1.26.*"));
   EXPECT_THAT(message_of(facts), HasSubstr("/p/libonnxruntime.so is ONNX Runtime 1.31.1 with AzureExecutionProvider"));
@@ -48,7 +48,7 @@ TEST(GpuRefusal, OfABuildWithoutTheProviderNamesTheNewestBuildThatTheDriverRuns)
   EXPECT_THAT(message_of(facts), HasSubstr("==1.31.1\", and install NVIDIA's driver"));
 }
 
-TEST(GpuRefusal, NamesTheFirstMissingLibraryAndThePackagesThatBringThem) {
+TEST(GpuError, NamesTheFirstMissingLibraryAndThePackagesThatBringThem) {
   GpuFacts facts = fitting();
   facts.missing = {"libcublasLt.so.12", "libcublas.so.12", "libcudnn.so.9"};
   const std::string message = message_of(facts);
@@ -64,7 +64,7 @@ TEST(GpuRefusal, NamesTheFirstMissingLibraryAndThePackagesThatBringThem) {
   EXPECT_THAT(message_of(facts), HasSubstr("install NVIDIA's driver"));
 }
 
-TEST(GpuRefusal, OfAMachineWithoutADriverSaysSo) {
+TEST(GpuError, OfAMachineWithoutADriverSaysSo) {
   GpuFacts facts = fitting();
   facts.driver.reset();
   facts.gpus.clear();
@@ -72,7 +72,7 @@ TEST(GpuRefusal, OfAMachineWithoutADriverSaysSo) {
   EXPECT_THAT(message_of(facts), HasSubstr("there is no NVIDIA driver: no library"));
 }
 
-TEST(GpuRefusal, OfAnOldDriverNamesTheOneThatIsNeededAndTheReleaseThatItRuns) {
+TEST(GpuError, OfAnOldDriverNamesTheOneThatIsNeededAndTheReleaseThatItRuns) {
   GpuFacts facts = fitting();
   facts.version = "1.27.0";  // CUDA 13.0: driver 580
   const std::string message = message_of(facts);
@@ -81,12 +81,12 @@ TEST(GpuRefusal, OfAnOldDriverNamesTheOneThatIsNeededAndTheReleaseThatItRuns) {
   EXPECT_THAT(message, HasSubstr("==1.26.*"));
 }
 
-TEST(GpuRefusal, OfAGpuThatIsNotThereListsThoseThatAre) {
+TEST(GpuError, OfAGpuThatIsNotThereListsThoseThatAre) {
   const std::string message = message_of(fitting(), {plan::DeviceKind::kCuda, 2});
   EXPECT_THAT(message, HasSubstr("there is no GPU 2; the driver has 1: cuda:0 NVIDIA A100-SXM4-80GB"));
 }
 
-TEST(GpuRefusal, OfAGpuThatCudaLeftBehindSaysWhereItBegins) {
+TEST(GpuError, OfAGpuThatCudaLeftBehindSaysWhereItBegins) {
   GpuFacts facts = fitting();
   facts.version = "1.27.0";
   facts.driver = "580.95.05";
@@ -94,7 +94,7 @@ TEST(GpuRefusal, OfAGpuThatCudaLeftBehindSaysWhereItBegins) {
   EXPECT_THAT(message_of(facts), HasSubstr("Tesla V100 has compute capability 7.0; CUDA 13.0.0 begins at 7.5"));
 }
 
-TEST(GpuRefusal, WhereNothingIsWrongRepeatsWhatTheEngineSaid) {
+TEST(GpuError, WhereNothingIsWrongRepeatsWhatTheEngineSaid) {
   EXPECT_THAT(message_of(fitting()), HasSubstr("cannot be used: it did not work"));
   EXPECT_THAT(message_of(fitting()), Not(HasSubstr("in its words")));
 }

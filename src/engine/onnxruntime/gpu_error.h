@@ -31,6 +31,6 @@ struct GpuFacts {
 };
 
 // kUnavailable, or kUnsupported where another build of ONNX Runtime is needed.
-Error refusal(const plan::Device& device, const GpuFacts& facts);
+Error gpu_error(const plan::Device& device, const GpuFacts& facts);
 
 }  // namespace ridge::engine::onnxruntime

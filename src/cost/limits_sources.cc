@@ -5,17 +5,17 @@
 
 namespace ridge::cost {
 
-const DeviceLimits::Basis* basis_of(const DeviceLimits& limits, std::string_view what) {
+const DeviceLimits::Source* source_of(const DeviceLimits& limits, std::string_view what) {
   const auto found =
-      std::find_if(limits.bases.begin(), limits.bases.end(), [&](const auto& one) { return one.what == what; });
-  return found == limits.bases.end() ? nullptr : &*found;
+      std::find_if(limits.sources.begin(), limits.sources.end(), [&](const auto& one) { return one.what == what; });
+  return found == limits.sources.end() ? nullptr : &*found;
 }
 
 Origin origin_at(const DeviceLimits& limits, Precision precision) {
-  if (limits.bases.empty()) return limits.origin;
+  if (limits.sources.empty()) return limits.origin;
   auto measured = [&](std::string_view what) {
-    const DeviceLimits::Basis* basis = basis_of(limits, what);
-    return basis && basis->origin == Origin::kMeasured;
+    const DeviceLimits::Source* source = source_of(limits, what);
+    return source && source->origin == Origin::kMeasured;
   };
   // Without a known rate, memory alone bounds; without such units, FP32's rate does.
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
