@@ -23,6 +23,8 @@ RULES = (
     (this_machine(), "has an absolute path of this machine"),
     (re.compile(r"^(<{7} |>{7} )", re.MULTILINE), "has a merge conflict"),
 )
+# A link to a file of the tree. Code has spaces between the brackets.
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)\s]*)?\)")
 LARGE_BYTES = 1 << 20
 
 
@@ -48,6 +50,9 @@ def main():
         for pattern, what in RULES:
             for match in pattern.finditer(text):
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {what}: {match.group()}")
+        for match in LINK.finditer(text if path.suffix == ".md" else ""):
+            if not (path.parent / match[1]).exists():
+                complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, which does not exist")
     if complaints:
         sys.exit("text:\n  " + "\n  ".join(complaints))
 

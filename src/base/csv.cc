@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace ridge {
 namespace {
@@ -51,6 +53,16 @@ class Reader {
   size_t at_ = 0;
 };
 
+std::string cell_text(const Json& row, const Json::json_pointer& member) {
+  if (!row.contains(member)) return "";
+  const Json& value = row.at(member);
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_array()) return fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), " "));
+  return fmt::format("{}", value.get<double>());
+}
+
 bool is_empty(const std::vector<std::string>& fields) { return fields.size() == 1 && fields[0].empty(); }
 
 }  // namespace
@@ -85,6 +97,22 @@ std::string csv_field(std::string_view text) {
   std::string quoted = "\"";
   for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
+}
+
+std::string csv_table(std::string_view columns, const Json& rows) {
+  std::string header;
+  std::vector<Json::json_pointer> members;
+  std::istringstream words{std::string(columns)};
+  for (std::string word; words >> word;) {
+    const size_t name_end = std::min(word.find('='), word.size());
+    header += (header.empty() ? "" : ",") + word.substr(0, name_end);
+    members.emplace_back(name_end < word.size() ? word.substr(name_end + 1) : "/" + word);
+  }
+  std::string text = header + "\n";
+  for (const Json& row : rows)
+    for (const Json::json_pointer& member : members)
+      text += csv_field(cell_text(row, member)) + (&member == &members.back() ? "\n" : ",");
+  return text;
 }
 
 }  // namespace ridge

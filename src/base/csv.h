@@ -1,10 +1,11 @@
-// Tables as text: RFC 4180 with a header row, like the files of data/. Empty lines are skipped.
+// Tables as text: RFC 4180 with a header row, like the files of data/. Read: empty lines are skipped.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace ridge {
@@ -23,5 +24,9 @@ Result<Csv> parse_csv(std::string_view text, std::string_view name);
 
 // The form of a field in a row: quoted if it holds a comma, a quote or a line break.
 std::string csv_field(std::string_view text);
+
+// Values as a table, from their JSON. `columns`: names with spaces between; each shows the member of its name, or with
+// "fast=/run_ms/fast" that at a JSON pointer, empty where it is absent. Numbers have all their digits, lists are words.
+std::string csv_table(std::string_view columns, const Json& rows);
 
 }  // namespace ridge

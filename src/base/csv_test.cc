@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 namespace ridge {
 namespace {
 
@@ -38,6 +40,15 @@ TEST(Csv, FieldsReadBackAsWritten) {
     ASSERT_TRUE(csv);
     EXPECT_EQ(csv->rows[0][0], text);
   }
+}
+
+TEST(Csv, ColumnsAreMembersOfTheRows) {
+  const Json rows = {{{"name", "A, B"}, {"ms", {{"fast", 0.25}}}, {"bytes", 51539607552}, {"fits", false}},
+                     {{"name", "C"}, {"ms", nullptr}, {"words", {"a", "b"}}}};
+  EXPECT_EQ(csv_table("device=/name fast=/ms/fast bytes fits words", rows),
+            "device,fast,bytes,fits,words\n"
+            "\"A, B\",0.25,51539607552,false,\n"
+            "C,,,,a b\n");
 }
 
 TEST(Csv, FindsAColumnByName) {

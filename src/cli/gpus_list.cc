@@ -41,27 +41,6 @@ std::string price_text(const Catalogue& catalogue, const catalogue::CatalogueDev
 
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_field(cells[i]);
-  return line + "\n";
-}
-
-// The members of these names, in this order; a list as its words.
-std::vector<std::string> cells_of(const Json& json, std::span<const char* const> names) {
-  std::vector<std::string> cells;
-  for (const char* name : names) {
-    const Json& value = json[name];
-    if (value.is_number())
-      cells.push_back(fmt::format("{:.10g}", value.get<double>()));
-    else if (value.is_array())
-      cells.push_back(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), " ")));
-    else
-      cells.push_back(value.is_null() ? "" : value.get<std::string>());
-  }
-  return cells;
-}
-
 // "82.6 TFLOP/s (1.32 ×)": against the first device's.
 std::string rate_against(const catalogue::CatalogueDevice& device, const catalogue::CatalogueDevice& first,
                          Arithmetic arithmetic) {
@@ -105,30 +84,22 @@ std::string list_text(const Catalogue& catalogue, std::span<const catalogue::Cat
 }
 
 std::string list_csv(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
-  constexpr const char* kMembers[] = {
-      "vendor",          "name",    "family",       "architecture", "compute_capability", "year",
-      "multiprocessors", "cores",   "tensor_cores", "boost_hz",     "memory_bytes",       "bytes_per_s",
-      "l2_bytes",        "power_w", "gpus_on_board"};
-  std::vector<std::string> header(std::begin(kMembers), std::end(kMembers));
-  header[1] = "device";
-  header.emplace_back("usd_per_gpu_hour");
-  for (Arithmetic arithmetic : kAll) {
-    header.push_back(std::string(catalogue::arithmetic_name(arithmetic)) + "_flops_per_s");
-    header.push_back(std::string(catalogue::arithmetic_name(arithmetic)) + "_origin");
-  }
-  std::string text = csv_line(header);
-  for (const catalogue::CatalogueDevice& device : devices) {
-    std::vector<std::string> cells = cells_of(json_of(device), kMembers);
-    auto price = catalogue::price_of(catalogue.prices, device);
-    cells.push_back(price ? fmt::format("{:g}", price->usd_per_gpu_hour) : "");
+  std::string columns =
+      "vendor device=/name family architecture compute_capability year multiprocessors cores tensor_cores boost_hz "
+      "memory_bytes bytes_per_s l2_bytes power_w gpus_on_board usd_per_gpu_hour";
+  for (Arithmetic arithmetic : kAll) columns += fmt::format(" {0}_flops_per_s {0}_origin", arithmetic_name(arithmetic));
+  Json rows = json_of(devices);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (auto price = catalogue::price_of(catalogue.prices, devices[i]))
+      rows[i]["usd_per_gpu_hour"] = price->usd_per_gpu_hour;
     for (Arithmetic arithmetic : kAll) {
-      auto peak = catalogue::peak(device, arithmetic);
-      cells.push_back(peak ? fmt::format("{:.10g}", peak->flops_per_s) : "");
-      cells.push_back(peak ? std::string(origin_name(peak->origin)) : "");
+      auto peak = catalogue::peak(devices[i], arithmetic);
+      if (!peak) continue;
+      rows[i][fmt::format("{}_flops_per_s", arithmetic_name(arithmetic))] = peak->flops_per_s;
+      rows[i][fmt::format("{}_origin", arithmetic_name(arithmetic))] = origin_name(peak->origin);
     }
-    text += csv_line(cells);
   }
-  return text;
+  return csv_table(columns, rows);
 }
 
 std::string compare_text(const Catalogue& catalogue, std::span<const catalogue::CatalogueDevice> devices) {
@@ -200,26 +171,11 @@ std::string capabilities_text(const Catalogue& catalogue, std::span<const catalo
 }
 
 std::string capabilities_csv(std::span<const catalogue::Capability> capabilities) {
-  constexpr const char* kMembers[] = {"version",
-                                      "architecture",
-                                      "chips",
-                                      "first_cuda",
-                                      "last_cuda",
-                                      "threads",
-                                      "blocks",
-                                      "warps",
-                                      "registers",
-                                      "registers_per_thread",
-                                      "shared_bytes",
-                                      "shared_bytes_per_block",
-                                      "fp32_lanes",
-                                      "fp64_lanes",
-                                      "tensor_precisions",
-                                      "notes",
-                                      "source"};
-  std::string text = csv_line({std::begin(kMembers), std::end(kMembers)});
-  for (const catalogue::Capability& each : capabilities) text += csv_line(cells_of(json_of(each), kMembers));
-  return text;
+  return csv_table(
+      "version architecture chips first_cuda last_cuda threads blocks warps registers registers_per_thread "
+      "shared_bytes "
+      "shared_bytes_per_block fp32_lanes fp64_lanes tensor_precisions notes source",
+      json_of(capabilities));
 }
 
 }  // namespace ridge::cli

@@ -225,20 +225,13 @@ std::string recommendation_text(const sizing::Recommendation& recommendation, si
 }
 
 std::string recommendation_csv(const sizing::Recommendation& recommendation) {
-  std::string text =
-      "device,meets,run_ms_fast,run_ms_likely,run_ms_slow,bound_ms,throughput_per_s,devices,p99_ms,needed_bytes,"
-      "available_bytes,per_joule,per_usd,usd_per_hour,reason\n";
-  auto raw = [](const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : ""; };
-  auto add_row = [&](const sizing::Candidate& each) {
-    text += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{},{:.6g},{},{},{:.10g},{:.10g},{},{},{},{}\n",
-                        csv_field(each.device.name), each.meets, each.run_ms.fast, each.run_ms.likely, each.run_ms.slow,
-                        raw(each.bound_ms), each.rows_per_s, each.devices, raw(each.p99_ms), each.needed_bytes,
-                        each.available_bytes, raw(each.rows_per_joule), raw(each.rows_per_usd), raw(each.usd_per_hour),
-                        csv_field(each.reason));
-  };
-  for (const sizing::Candidate& each : recommendation.ranked) add_row(each);
-  for (const sizing::Candidate& each : recommendation.refused) add_row(each);
-  return text;
+  std::vector<sizing::Candidate> rows = recommendation.ranked;
+  rows.insert(rows.end(), recommendation.refused.begin(), recommendation.refused.end());
+  return csv_table(
+      "device meets run_ms_fast=/run_ms/fast run_ms_likely=/run_ms/likely run_ms_slow=/run_ms/slow bound_ms "
+      "throughput_per_s devices p99_ms needed_bytes=/memory_bytes/needed available_bytes=/memory_bytes/available "
+      "per_joule per_usd usd_per_hour reason",
+      json_of(rows));
 }
 
 }  // namespace ridge::cli

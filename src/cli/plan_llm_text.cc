@@ -1,6 +1,9 @@
 // The sizing of a language model.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/csv.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 
@@ -74,11 +77,7 @@ std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
 }
 
 std::string llm_csv(const app::LlmPlan& plan) {
-  std::string text = "batch,bound_ms,tokens_per_s,limiter,bytes,flops,fits\n";
-  for (const sizing::LlmDecode& step : plan.forecast.decode)
-    text += fmt::format("{},{},{},{},{},{},{}\n", step.batch, step.bound.ms, step.tokens_per_s,
-                        cost::limiter_name(step.bound.limiter), step.bytes, step.flops, step.fits);
-  return text;
+  return csv_table("batch bound_ms tokens_per_s limiter bytes flops fits", json_of(plan.forecast.decode));
 }
 
 }  // namespace ridge::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/csv.h"
 #include "cli/roofline_chart.h"
@@ -129,24 +130,6 @@ std::string estimate_table(const predict::Estimate& estimate, int most) {
   return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "llrrl");
 }
 
-std::string layer_csv(const Forecast& forecast) {
-  std::string text = "name,op,flops,macs,bytes,intensity,bound_ms,limiter,has_rule,runs\n";
-  for (const auto& layer : forecast.layers)
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_field(layer.name), csv_field(layer.op), layer.flops,
-                        layer.macs, layer.bytes, layer.intensity, layer.bound_ms, limit_text(layer.limiter),
-                        layer.has_rule, layer.runs);
-  return text;
-}
-
-std::string curve_csv(const std::vector<predict::CurvePoint>& curve) {
-  std::string text = "batch,bound_ms,throughput_per_s,limiter,memory_bytes,fits,estimate_ms\n";
-  for (const predict::CurvePoint& point : curve)
-    text += fmt::format("{},{},{},{},{},{},{}\n", point.batch, point.bound_ms, point.throughput_per_s,
-                        limit_text(point.limiter), point.memory_bytes, point.fits ? fmt::format("{}", *point.fits) : "",
-                        point.estimate_ms ? fmt::format("{}", *point.estimate_ms) : "");
-  return text;
-}
-
 }  // namespace
 
 std::string summary_text(const app::ModelPlan& plan) {
@@ -167,7 +150,12 @@ std::string layers_text(const app::ModelPlan& plan, int most) {
 }
 
 std::string csv_text(const app::ModelPlan& plan) {
-  return plan.curve.empty() ? layer_csv(plan.forecast) : curve_csv(plan.curve);
+  if (!plan.curve.empty())
+    return csv_table("batch bound_ms throughput_per_s limiter memory_bytes fits estimate_ms", json_of(plan.curve));
+  Json layers = json_of(plan.forecast.layers);
+  for (Json& layer : layers)
+    for (const char* unless_false : {"has_rule", "runs"}) layer.emplace(unless_false, true);
+  return csv_table("name op flops macs bytes intensity bound_ms limiter has_rule runs", layers);
 }
 
 }  // namespace ridge::cli

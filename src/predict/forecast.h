@@ -55,6 +55,7 @@ void visit_fields(auto& visit, Is<Forecast::Layer> auto& layer) {
   visit("name", layer.name);
   visit("op", layer.op);
   visit("flops", layer.flops);
+  visit("macs", layer.macs);
   visit("bytes", layer.bytes);
   visit("intensity", layer.intensity);
   visit("bound_ms", layer.bound_ms);
