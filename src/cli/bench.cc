@@ -33,15 +33,15 @@ struct BenchOptions {
 
 void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.request.model)->required();
-  app.add_option("--batch,-b", options.batch)->check(CLI::PositiveNumber);
+  app.add_option("--batch,-b", options.batch)->check(positive_number());
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.request.threads)->check(CLI::PositiveNumber);
-  app.add_option("--instances", options.request.instances)->check(CLI::PositiveNumber);
-  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(CLI::PositiveNumber);
-  CLI::Option* rate = app.add_option("--rate", options.request.how.rate_per_s)->check(CLI::PositiveNumber);
+  app.add_option("--threads,-t", options.request.threads)->check(positive_number());
+  app.add_option("--instances", options.request.instances)->check(positive_number());
+  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(positive_number());
+  CLI::Option* rate = app.add_option("--rate", options.request.how.rate_per_s)->check(positive_number());
   app.add_flag("--poisson", options.poisson)->needs(rate);
-  app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
-  app.add_option("--ci", options.request.how.half_width_percent)->check(CLI::PositiveNumber);
+  app.add_option("--seconds", options.seconds)->check(positive_number());
+  app.add_option("--ci", options.request.how.half_width_percent)->check(positive_number());
   app.add_option("--engine", options.request.engine);
   app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);

@@ -32,7 +32,7 @@ struct DeviceOptions {
 
 void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--device,-d", options.device);
-  app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
+  app.add_option("--seconds", options.seconds)->check(positive_number());
   app.add_option("--largest", options.largest);
   app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 86400.0));
   app.add_flag("--fresh", options.limits.fresh);

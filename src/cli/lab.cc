@@ -108,7 +108,7 @@ int lab(std::span<const std::string> arguments) {
   CLI::App app;
   app.add_option("ID", options.selection.names);
   app.add_option("--device,-d", options.device);
-  app.add_option("--seconds", options.seconds)->check(CLI::PositiveNumber);
+  app.add_option("--seconds", options.seconds)->check(positive_number());
   app.add_flag("--json", options.json);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);

@@ -54,15 +54,15 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--load-model", options.request.server.startup_models);
   app.option_defaults()->take_last();  // of everything below: overrides a wrapper script's default
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
-  app.add_option("--repository-poll-secs", options.poll_seconds)->check(CLI::PositiveNumber);
-  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(CLI::NonNegativeNumber);
+  app.add_option("--repository-poll-secs", options.poll_seconds)->check(positive_number());
+  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(non_negative_number());
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
   app.add_option("--http-address", options.request.http_address);
   app.add_option("--http-port", options.request.http_port);
   app.add_option("--http-thread-count", options.request.http_threads)->check(CLI::Range(0, 256));
-  app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(CLI::PositiveNumber);
-  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(CLI::PositiveNumber);
+  app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive_number());
+  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(positive_number());
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port);
   app.add_option("--grpc-port", options.grpc_port);

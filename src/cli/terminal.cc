@@ -49,6 +49,16 @@ std::string table_row(const std::vector<std::string>& cells, const std::vector<s
   return line + "\n";
 }
 
+CLI::Validator number_that(bool (*is_right)(double), const char* complaint) {
+  return CLI::Validator(
+      [is_right, complaint](const std::string& text) {
+        double number = 0;
+        const bool right = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && is_right(number);
+        return right ? std::string() : text + complaint;
+      },
+      "");
+}
+
 }  // namespace
 
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
@@ -69,6 +79,13 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   }
+}
+
+CLI::Validator positive_number() {
+  return number_that([](double number) { return number > 0; }, " is not a positive number");
+}
+CLI::Validator non_negative_number() {
+  return number_that([](double number) { return number >= 0; }, " is not a number of 0 or more");
 }
 
 bool asks_for_help(std::span<const std::string> arguments) {

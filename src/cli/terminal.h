@@ -15,7 +15,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace ridge::cli {
 
@@ -26,7 +27,10 @@ struct ParseResult {
   int exit = kDone;
 };
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
-// Whether they hold --help or -h before a "--": what follows that belongs to a command.
+// Checks of an option's value. CLI11's own name the largest double, in 308 digits.
+CLI::Validator positive_number();
+CLI::Validator non_negative_number();
+// Whether the arguments hold --help or -h before a "--": what follows that belongs to a command.
 bool asks_for_help(std::span<const std::string> arguments);
 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
