@@ -1,4 +1,4 @@
-# Libraries that stand in for what a test machine lacks, in <build>/test-support: tests/support/*.cc.
+# Fakes of the libraries that a test machine lacks, in <build>/test-support: tests/support/*.cc.
 #   libnvidia-ml.so.1      NVIDIA's management library, plays scripted GPUs; libnvidia-ml-old.so.1 lacks the newer functions
 #   libcuda.so.1           NVIDIA's driver, plays scripted GPUs and does their work on the CPU; -old is of CUDA 10, -ancient
 #                          too old to be used
