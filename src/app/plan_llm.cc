@@ -106,13 +106,14 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, si
 
 Json to_json(const LlmPlan& plan) {
   Json json = json_of(plan.forecast);
-  Json forms = Json::array();
-  for (const sizing::LlmForecast& f : plan.by_weights)
-    forms.push_back({{"weights", f.setup.weights.name},
-                     {"weight_bytes", f.weight_bytes},
-                     {"sequences", f.usable_bytes > 0 ? Json(f.sequences) : Json()},
-                     {"decode_bound_ms", f.decode.front().bound.ms}});
-  json["by_weights"] = forms;
+  Json& forms = make_array(json["by_weights"]);
+  for (const sizing::LlmForecast& f : plan.by_weights) {
+    FieldWriter form(add_element(forms));
+    form("weights", f.setup.weights.name);
+    form("weight_bytes", f.weight_bytes);
+    form("sequences", f.usable_bytes > 0 ? std::optional(f.sequences) : std::nullopt);
+    form("decode_bound_ms", f.decode.front().bound.ms);
+  }
   if (plan.cost) json["cost"] = json_of(*plan.cost);
   return json;
 }

@@ -80,10 +80,13 @@ void tell_states(power::PowerControls& controls, std::string_view what, bool jso
       print(fmt::format("{}: {}; {}", control->name(), what, state ? state_text(*state) : state.error().message));
       continue;
     }
-    Json entry = {{"id", control->id()}, {"name", control->name()}, {"done", what}};
-    if (state && state->limit_mw) entry["power_limit_mw"] = *state->limit_mw;
-    if (state && state->clock_mhz) entry["sm_clock_mhz"] = *state->clock_mhz;
-    list.push_back(std::move(entry));
+    FieldWriter entry(add_element(list));
+    entry("id", control->id());
+    entry("name", control->name());
+    entry("done", what);
+    if (!state) continue;
+    entry.unless_empty("power_limit_mw", state->limit_mw.value);
+    entry.unless_empty("sm_clock_mhz", state->clock_mhz.value);
   }
   if (json) print_json({{"process", getpid()}, {"devices", list}});
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/tensor.h"
 
@@ -144,6 +144,17 @@ struct RegionRequest {
   std::string handle = {};
   uint64_t device = 0;
 };
+// For the status of regions, which shows no handles.
+void visit_fields(auto& visit, Is<RegionRequest> auto& region) {
+  visit("name", region.name);
+  if (region.kind == RegionKind::kSystem) {
+    visit("key", region.key);
+    visit("offset", region.offset);
+  } else {
+    visit("device_id", region.device);
+  }
+  visit("byte_size", region.byte_size);
+}
 
 class Service {
  public:

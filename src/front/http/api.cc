@@ -152,7 +152,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
     case Endpoint::kMetrics: return metrics_response(metrics_);
     case Endpoint::kRegionStatus:
       return show(service_.regions(route.region_kind, route.region),
-                  [](const std::vector<serve::RegionRequest>& regions) { return region_status(regions); });
+                  [](const std::vector<serve::RegionRequest>& regions) { return json_of(regions); });
     default:
       return json_response(
           server_metadata(options_.server_version, may_use_regions(options_.shared_memory, from_this_machine)));

@@ -60,20 +60,4 @@ Result<serve::RegionRequest> read_region_request(serve::RegionKind kind, const s
   return region;
 }
 
-Json region_status(std::span<const serve::RegionRequest> regions) {
-  Json list = Json::array();
-  for (const serve::RegionRequest& region : regions) {
-    Json row = {{"name", region.name}};
-    if (region.kind == serve::RegionKind::kSystem) {
-      row["key"] = region.key;
-      row["offset"] = region.offset;
-    } else {
-      row["device_id"] = region.device;
-    }
-    row["byte_size"] = region.byte_size;
-    list.push_back(std::move(row));
-  }
-  return list;
-}
-
 }  // namespace ridge::front::http

@@ -1,11 +1,9 @@
-// The bodies of the shared memory endpoints ⇄ native values. Pure.
+// The bodies of the shared memory endpoints → native values. Pure.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "serve/service.h"
 
@@ -14,8 +12,5 @@ namespace ridge::front::http {
 // {"key", "offset"?, "byte_size"} of system shared memory, {"raw_handle": {"b64"}, "device_id", "byte_size"} of a GPU's.
 Result<serve::RegionRequest> read_region_request(serve::RegionKind kind, const std::string& name,
                                                  std::string_view body);
-
-// The answer to a status request: the registered regions, without handles.
-Json region_status(std::span<const serve::RegionRequest> regions);
 
 }  // namespace ridge::front::http
