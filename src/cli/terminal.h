@@ -26,6 +26,8 @@ struct ParseResult {
   int exit = kDone;
 };
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
+// An argument for which parse() prints what may follow the ones before it, options and subcommands, one per line, and parses nothing (`ridge completion`).
+constexpr std::string_view kListWords = "--ridge-list-words";
 // Whether they hold --help or -h before a "--": what follows that belongs to a command.
 bool asks_for_help(std::span<const std::string> arguments);
 
