@@ -52,9 +52,9 @@ def system(request, tmp_path):
 
 def test_the_package_runs_in_a_minimal_system(system):
     ridge = ["chroot", str(system), "env", "HOME=/root", "ridge"]
-    (system / "root/trial").mkdir()
-    trial.try_engines(ridge, "/root/trial")
-    trial.try_serving(ridge, "/root/trial", system / "root/trial/ports.json")
+    (system / "opt/trial").mkdir()
+    trial.try_engines(ridge, "/opt/trial")
+    trial.try_serving(ridge, "/opt/trial", system / "opt/trial/ports.json")
     assert (system / "usr/lib/systemd/system/ridge.service").read_text().count("ExecStart=/usr/bin/ridge serve ") == 1
     for name in ("LICENSE", "NOTICE", "THIRD-PARTY-NOTICES"):
         assert (system / "usr/share/doc/ridge" / name).is_file()
