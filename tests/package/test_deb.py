@@ -43,7 +43,7 @@ def system(request, tmp_path):
         shutil.copytree(library, packages / target, symlinks=True)
     mounts = [(root / name.strip("/"), name) for name in ("/proc", "/sys", "/dev")]
     for at, name in mounts:
-        if subprocess.run(["mount", "--rbind", name, at]).returncode != 0:
+        if subprocess.run(["mount", "--rbind", "--make-rslave", name, at]).returncode != 0:
             pytest.skip("this root user may not mount")
     yield root
     for at, _ in mounts:
