@@ -20,10 +20,12 @@ file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/engine/openvino/p
 add_library(ridge_openvino MODULE ${sources})
 ridge_several_at_a_time(ridge_openvino)
 target_link_libraries(ridge_openvino PRIVATE ridge_engine ridge_openvino_runtime)
-# It shows one function; its copies of ridge's own code stay its own. The program finds OpenVINO, so there is no path in it.
+# It shows one function; its copies of ridge's own code stay its own. The program finds OpenVINO, so its only path is to what a
+# package has beside it (install.cmake).
 target_link_options(ridge_openvino PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(ridge_openvino PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-                                                SUFFIX ".so${openvino_number}" SKIP_BUILD_RPATH ON)
+                                                SUFFIX ".so${openvino_number}" BUILD_WITH_INSTALL_RPATH ON
+                                                INSTALL_RPATH "$ORIGIN")
 
 # What opens it finds it beside itself.
 foreach(program ridge engine_test)

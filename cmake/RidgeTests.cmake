@@ -2,6 +2,7 @@
 #   cases     tests/cases/**.case              run_cases.py: command, files, expected text
 #   protocol  tests/protocol/test_*.py         stock clients against a real server
 #   process   tests/process/test_*.py          start, kill, reload
+#   package   tests/package/test_*.py          installation, completions, the Python module, packages (./dev package --check)
 #   models    tests/models/test_*.py           reference models, independent counters
 #   fuzz      src/**/*_fuzz.cc                 a short run of each fuzz target that ./dev test has built
 # A file that says "ctest: serial" in its first lines measures time and runs alone; "ctest: timeout N" sets its limit [s].
@@ -38,7 +39,7 @@ foreach(case IN LISTS cases)
   ridge_script_test(cases "${name}" "${case}" COMMAND "${python}" "${PROJECT_SOURCE_DIR}/tests/run_cases.py" "${case}")
 endforeach()
 
-foreach(label protocol process models)
+foreach(label protocol process models package)
   file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${label}/test_*.py")
   foreach(script IN LISTS scripts)
     get_filename_component(name "${script}" NAME_WE)

@@ -11,6 +11,7 @@
 
 #include "cli/bench_device.h"
 #include "cli/interruption.h"
+#include "cli/model_file.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
@@ -192,6 +193,9 @@ int bench(std::span<const std::string> arguments) {
   if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
+  Result<std::string> file = model_file("bench", request->model);
+  if (!file) return fail("bench", file.error());
+  request->model = *file;
   listen_for_interruption();
   const Result<std::optional<model::Graph>> graph = app::read_model(*request);
   if (!graph) return fail("bench", graph.error());

@@ -50,8 +50,8 @@ std::vector<std::string> arranged(std::span<const std::string> arguments) {
       break;
     }
     const bool is_list = argument == "--list";
-    if (argument == "--json" || argument == "--help" || argument == "-h" || argument.starts_with("--lang=") ||
-        argument.starts_with("--list=")) {
+    if (argument == kListWords || argument == "--json" || argument == "--help" || argument == "-h" ||
+        argument.starts_with("--lang=") || argument.starts_with("--list=")) {
       own.push_back(argument);
     } else if (argument == "--lang" || is_list) {
       own.push_back(argument);

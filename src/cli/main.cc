@@ -21,6 +21,7 @@ struct Row {
   std::string_view name;
   std::string_view summary;
   Verb run;
+  std::vector<std::string_view> first_words = {};  // that choose another set of options
 };
 
 // In the order in which a user meets them. One row per verb.
@@ -29,12 +30,16 @@ const std::vector<Row> kVerbs = {
     {"make", "write a reference model with random weights", make},
     {"gpus", "the catalogue of GPUs: peaks with their sources, comparison, recommendation for a model", gpus},
     {"plan", "the cost of a model and the least time this machine needs for it", plan},
-    {"bench", "measure a model, or the device itself, against the limit of this machine", bench},
+    {"bench", "measure a model, or the device itself, against the limit of this machine", bench, {"device"}},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
     {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
-    {"power", "power of GPUs and CPU; set limits and clocks, find the most efficient limit", power},
+    {"power",
+     "power of GPUs and CPU; set limits and clocks, find the most efficient limit",
+     power,
+     {"set", "unpersist", "sweep"}},
     {"lab", "test the guides' performance claims on this device; occupancy of a kernel", lab},
     {"explain", "explain a term, an option, an error code or a pasted message", explain},
+    {"completion", "completion of verbs and options for bash, zsh or fish", completion},
 };
 
 void print_overview() {
@@ -54,6 +59,26 @@ int unknown_verb(const std::string& given) {
   say(message);
   say("ridge --help lists the verbs.");
   return kUsage;
+}
+
+constexpr std::string_view kListWordsVerb = "list-words";
+
+// What may follow `words` on a command line, one per line: asked by the scripts of `ridge completion`. A verb's options are those that
+// its CLI11 definition has now, so a script cannot go stale.
+int list_words(std::span<const std::string> words) {
+  if (words.empty()) {
+    for (const Row& verb : kVerbs) print(verb.name);
+    return kDone;
+  }
+  auto verb = std::find_if(kVerbs.begin(), kVerbs.end(), [&](const Row& row) { return row.name == words.front(); });
+  if (verb == kVerbs.end()) return kNo;
+  if (words.size() == 1)
+    for (std::string_view word : verb->first_words) print(word);
+  std::vector<std::string> arguments(words.begin() + 1,
+                                     words.begin() + static_cast<long>(std::min<size_t>(words.size(), 2)));
+  std::erase_if(arguments, [](const std::string& word) { return word.starts_with('-'); });
+  arguments.emplace_back(kListWords);
+  return verb->run(arguments);
 }
 
 // RIDGE_LOG = debug, info, warning, error or off.
@@ -84,6 +109,7 @@ int run(std::span<const std::string> arguments) {
     print("ridge " RIDGE_VERSION);
     return kDone;
   }
+  if (first == kListWordsVerb) return list_words(arguments.subspan(1));
   if (first == predict::kEngineVerb) return predict::engine_process(arguments.subspan(1));
   for (const Row& verb : kVerbs)
     if (verb.name == first) return verb.run(arguments.subspan(1));

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/model_file.h"
 #include "cli/plan_options.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
@@ -104,6 +105,9 @@ int plan(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
+  Result<std::string> file = model_file("plan", options.request.model);
+  if (!file) return fail("plan", file.error());
+  options.request.model = *file;
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());

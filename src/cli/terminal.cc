@@ -59,9 +59,26 @@ CLI::Validator number_that(bool (*is_right)(double), const char* complaint) {
       "");
 }
 
+// Of `app`, or of the subcommand that `arguments` name.
+void print_words(const CLI::App& app, std::span<const std::string> arguments) {
+  const auto all = [](const CLI::App*) { return true; };
+  const CLI::App* at = &app;
+  for (const CLI::App* sub : app.get_subcommands(all))
+    if (sub->get_name() == arguments.front()) at = sub;
+  for (const CLI::App* sub : at->get_subcommands(all)) print(sub->get_name());
+  for (const CLI::Option* option : at->get_options()) {
+    for (const std::string& name : option->get_lnames()) print("--" + name);
+    for (const std::string& name : option->get_snames()) print("-" + name);
+  }
+}
+
 }  // namespace
 
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
+  if (std::find(arguments.begin(), arguments.end(), kListWords) != arguments.end()) {
+    print_words(app, arguments);
+    return {false, kDone};
+  }
   try {
     // CLI11 takes a vector from its end.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -7,6 +7,7 @@
 
 #include "app/tune_share.h"
 #include "base/fake_clock.h"
+#include "cli/model_file.h"
 #include "cli/terminal.h"
 #include "cli/tune_options.h"
 #include "cli/tune_text.h"
@@ -67,6 +68,11 @@ int tune(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, kTuneVerb, arguments); !parsed.go_on) return parsed.exit;
+  for (std::string& model : options.models) {
+    Result<std::string> file = model_file(kTuneVerb, model);
+    if (!file) return fail(kTuneVerb, file.error());
+    model = *file;
+  }
   return options.share ? tune_several(options) : tune_one(options);
 }
 

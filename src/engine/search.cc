@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 #include <system_error>
 
 namespace ridge::engine {
@@ -32,23 +31,16 @@ LibraryLocation named(const LibraryQuery& sought, const std::string& what, const
 }
 
 LibraryLocation deps(const LibraryQuery& sought, const Surroundings& around) {
-  LibraryLocation place{".deps above the program or the current folder", {}, ""};
-  std::set<fs::path> seen;
-  for (const std::string& start : {around.executable_folder, around.current_folder}) {
-    for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
-      if (seen.insert(folder).second) {
-        const fs::path own = folder / ".deps" / sought.deps;
-        for (const fs::path& root : {folder / ".deps" / "python", own})
-          for (std::string& file : wheels_under(root.string(), sought)) place.files.push_back(std::move(file));
-        for (const fs::path& library : {own / "lib", own / sought.in_packages})
-          for (std::string& file : gpu::libraries_in(library, sought.file)) place.files.push_back(std::move(file));
-      }
-      if (folder == folder.parent_path()) break;
-    }
+  LibraryLocation place{".deps above the program", {}, ""};
+  for (fs::path folder = around.executable_folder; !folder.empty(); folder = folder.parent_path()) {
+    const fs::path own = folder / ".deps" / sought.deps;
+    for (const fs::path& root : {folder / ".deps" / "python", own})
+      for (std::string& file : wheels_under(root.string(), sought)) place.files.push_back(std::move(file));
+    for (const fs::path& library : {own / "lib", own / sought.in_packages})
+      for (std::string& file : gpu::libraries_in(library, sought.file)) place.files.push_back(std::move(file));
+    if (folder == folder.parent_path()) break;
   }
-  if (place.files.empty())
-    place.reason =
-        "no .deps with " + sought.file + " above " + around.executable_folder + " or " + around.current_folder;
+  if (place.files.empty()) place.reason = "no .deps with " + sought.file + " above " + around.executable_folder;
   return place;
 }
 
@@ -80,7 +72,6 @@ Surroundings surroundings(const LibraryQuery& sought, const std::string& wanted)
   around.wanted = wanted;
   if (const char* environment = std::getenv(sought.environment.c_str())) around.environment = environment;
   around.executable_folder = fs::read_symlink("/proc/self/exe", error).parent_path().string();
-  around.current_folder = fs::current_path(error).string();
   around.python = gpu::python_surroundings();
   return around;
 }
@@ -91,7 +82,9 @@ std::vector<LibraryLocation> places(const LibraryQuery& sought, const Surroundin
   if (!around.environment.empty()) return {named(sought, sought.environment + "=", around.environment)};
   LibraryLocation system{"the system's loader", {sought.file}, ""};
   if (sought.file.ends_with(".so")) system.files.push_back(sought.file + ".1");
-  return {deps(sought, around), site_packages(sought, around), std::move(system)};
+  std::vector<LibraryLocation> found = {deps(sought, around), site_packages(sought, around), std::move(system)};
+  if (!around.python.own.empty()) std::swap(found[0], found[1]);
+  return found;
 }
 
 }  // namespace ridge::engine

@@ -28,13 +28,13 @@ struct Surroundings {
   std::string wanted;       // Plan::engine_library; a file or a folder
   std::string environment;  // value of LibraryQuery::environment; likewise
   std::string executable_folder;
-  std::string current_folder;
   gpu::PythonSurroundings python;
 };
 Surroundings surroundings(const LibraryQuery& sought, const std::string& wanted);
 
 // A named library is the only location searched (a file with another engine's name is ignored). Otherwise .deps (from the
-// program's folder and the current one upwards), python's site-packages, the system's loader.
+// program's folder upwards), python's site-packages, the system's loader; where the program itself is a python package, the
+// site-packages are first. The current folder is not searched: an installed program loads no code from where it happens to run.
 std::vector<LibraryLocation> places(const LibraryQuery& sought, const Surroundings& around);
 
 }  // namespace ridge::engine

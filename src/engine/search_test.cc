@@ -21,7 +21,6 @@ class Search : public testing::Test {
     fs::remove_all(root_);
     fs::create_directories(root_ / "project" / "build");
     around_.executable_folder = (root_ / "project" / "build").string();
-    around_.current_folder = (root_ / "elsewhere").string();
   }
   void TearDown() override { fs::remove_all(root_); }
   std::string touch(const std::string& path) {
@@ -69,6 +68,22 @@ TEST_F(Search, FindsTheWheelOfAVirtualEnvironmentAndOfPythonOnThePath) {
   ASSERT_GE(files.size(), 2u);
   EXPECT_EQ(files[0], in_venv);
   EXPECT_EQ(files[1], on_path);
+}
+
+TEST_F(Search, TheEnvironmentThatHoldsTheProgramIsFirst) {
+  const std::string folder = (root_ / "project/venv/lib/python3.12/site-packages/ridge/bin").string();
+  std::string in_deps = touch("project/.deps/onnxruntime/lib/libonnxruntime.so");
+  std::string own = touch("project/venv/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.30.0");
+  touch("other/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.30.0");
+  around_.executable_folder = folder;
+  around_.python.own = gpu::prefix_around(folder);
+  around_.python.virtual_environment = (root_ / "other").string();
+  EXPECT_EQ(around_.python.own, (root_ / "project/venv").string());
+  const std::vector<LibraryLocation> found = places(kOnnxRuntime, around_);
+  ASSERT_FALSE(found[0].files.empty());
+  EXPECT_EQ(found[0].files[0], own);
+  EXPECT_EQ(found[1].files, std::vector<std::string>{in_deps});
+  EXPECT_EQ(gpu::prefix_around((root_ / "project/build").string()), "");
 }
 
 TEST_F(Search, AnEmptyPlaceSaysWhereItLooked) {

@@ -38,7 +38,19 @@ std::vector<fs::path> folders_in(const fs::path& folder, const std::string& pref
 }  // namespace
 
 PythonSurroundings python_surroundings() {
-  return {environment_variable("VIRTUAL_ENV"), split_path(environment_variable("PATH")), environment_variable("HOME")};
+  std::error_code error;
+  return {prefix_around(fs::read_symlink("/proc/self/exe", error).parent_path().string()),
+          environment_variable("VIRTUAL_ENV"), split_path(environment_variable("PATH")), environment_variable("HOME")};
+}
+
+std::string prefix_around(const std::string& folder) {
+  for (fs::path at = folder; at.has_relative_path(); at = at.parent_path()) {
+    const bool packages = at.filename() == "site-packages" || at.filename() == "dist-packages";
+    const fs::path python = at.parent_path();
+    if (packages && python.filename().string().starts_with("python3"))
+      return python.parent_path().parent_path().string();
+  }
+  return "";
 }
 
 std::vector<std::string> python_prefixes(const PythonSurroundings& around) {
@@ -47,11 +59,13 @@ std::vector<std::string> python_prefixes(const PythonSurroundings& around) {
     if (std::find(prefixes.begin(), prefixes.end(), prefix.string()) == prefixes.end())
       prefixes.push_back(prefix.string());
   };
+  if (!around.own.empty()) add(around.own);
   if (!around.virtual_environment.empty()) add(around.virtual_environment);
   std::error_code error;
   for (const std::string& folder : around.path)
     if (fs::exists(fs::path(folder) / "python3", error)) add(fs::path(folder).parent_path());
   if (!around.home.empty()) add(fs::path(around.home) / ".local");
+  add("/opt/ridge");
   add("/usr/local");
   add("/usr");
   return prefixes;

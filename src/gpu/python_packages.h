@@ -8,13 +8,18 @@ namespace ridge::gpu {
 
 // The environment that determines the pythons, replaceable by tests.
 struct PythonSurroundings {
+  std::string own;                  // the prefix in whose packages the program itself lies; empty: in none
   std::string virtual_environment;  // VIRTUAL_ENV
   std::vector<std::string> path;    // PATH, split
   std::string home;                 // HOME
 };
 PythonSurroundings python_surroundings();
 
-// The prefixes of those pythons: the virtual environment, those on PATH, ~/.local, /usr/local, /usr; each once.
+// The prefix of the packages that hold `folder`: "/venv" for /venv/lib/python3.11/site-packages/ridge/bin; empty: no packages do.
+std::string prefix_around(const std::string& folder);
+
+// The prefixes of those pythons: the program's own, the virtual environment, those on PATH, ~/.local, /opt/ridge (where docs/install.md
+// puts the engines of a system's ridge), /usr/local, /usr; each once.
 std::vector<std::string> python_prefixes(const PythonSurroundings& around);
 
 // The libraries in `folder` of the packages under a prefix (lib/python3.*/site-packages; Debian's: dist-packages), as libraries_in

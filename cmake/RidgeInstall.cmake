@@ -1,0 +1,34 @@
+# cmake --install (./dev install) and cpack (./dev package): the program, its plugin, and documents written by the program that was
+# just installed or from its sources. PREFIX/lib/ridge is where the program looks for what is its own.
+if(RIDGE_FUZZ OR NOT TARGET ridge)
+  return()
+endif()
+# A packaged program finds its libraries there (install.cmake); the one in the build tree uses the system's.
+set_target_properties(ridge PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/ridge")
+install(TARGETS ridge)
+if(TARGET ridge_openvino)
+  install(TARGETS ridge_openvino LIBRARY DESTINATION lib/ridge)
+endif()
+install(FILES LICENSE NOTICE DESTINATION share/doc/ridge)
+install(CODE "set(source [[${PROJECT_SOURCE_DIR}]])
+set(build [[${PROJECT_BINARY_DIR}]])
+set(deps [[${RIDGE_DEPS}]])
+set(version [[${PROJECT_VERSION}]])")
+install(SCRIPT cmake/install.cmake)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME ridge)
+set(CPACK_PACKAGE_CONTACT "The ridge authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "plan, bench, tune and serve AI models beside the limits of the hardware")
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/package")
+set(CPACK_PACKAGE_DESCRIPTION "Every figure stands beside its physical limit. Models run in ONNX Runtime or OpenVINO, which come as Python
+wheels: python3 -m venv /opt/ridge && /opt/ridge/bin/pip install onnxruntime openvino")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${RIDGE_DEPS}/openvino/openvino/libs")  # not a dependency: it is searched at run time
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-venv")  # for the engines: docs/install.md
+include(CPack)
