@@ -124,6 +124,9 @@ std::string tuning_text(const tune::Tuning& tuning) {
                         format_percent(100 * tuning.replay->share));
   if (!tuning.repository.empty()) text += fmt::format("written: {}\n", tuning.repository);
   if (tuning.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";
+  if (tuning.disturbance && machine::disturbed(*tuning.disturbance))
+    text += machine::sentence(*tuning.disturbance) +
+            ". Gains hold, as each was interleaved with the untuned model; rates and latencies are not the model's.\n";
   return text + conclusion(tuning);
 }
 

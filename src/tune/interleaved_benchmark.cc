@@ -32,7 +32,7 @@ class ArmRecord {
     if (settle_ms_ > 0) RIDGE_TRY(models_.run_slice(settle_ms_, options_.interrupted));
     const TimePoint begin = clock_.now();
     const double joules_before = joules_of(options_.energy);
-    RIDGE_ASSIGN(const std::vector<ModelSlice> now, models_.run_slice(slice_ms_, options_.interrupted));
+    RIDGE_ASSIGN(const std::vector<ModelSlice> now, models_.run_slice(slice_ms_, options_.interrupted, options_.watch));
     const double power_w = std::max(0.0, joules_of(options_.energy) - joules_before) / to_seconds(clock_.now() - begin);
     double rows_per_s = 0;
     for (const ModelSlice& slice : now) rows_per_s += slice.rows_per_s;

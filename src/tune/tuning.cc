@@ -132,6 +132,16 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
   return tuning;
 }
 
+void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning) {
+  tuning.disturbance = disturbance;
+  if (!machine::disturbed(disturbance)) return;
+  for (measure::Measurement* m : {&tuning.baseline, &tuning.best}) {
+    m->disturbance = disturbance;
+    m->undisturbed = measure::undisturbed(*m);
+    m->advice = measure::advise(*m, nullptr);
+  }
+}
+
 int64_t verified_batch(const Search& search) {
   int64_t largest = 1;
   for (const Standing& standing : search.measured())
@@ -148,6 +158,9 @@ std::string shapes_text(const plan::Plan& plan) {
 std::string limit_sentence(const measure::Measurement& measured) {
   if (measured.percent_of_limit <= 0) return "its physical limit is not known";
   const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
+  if (measured.undisturbed)
+    return fmt::format("{}-bound, undisturbed (by the {} run) at about {:.0f} % of the limit", what,
+                       measured.undisturbed->by, measured.undisturbed->percent_of_limit);
   return fmt::format("{}-bound, at {} of the limit", what, format_percent(measured.percent_of_limit));
 }
 
@@ -208,6 +221,7 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   });
   visit("batching", tuning.batching.empty() ? Json(true) : Json(tuning.batching));
   visit("interrupted", tuning.interrupted);
+  visit.unless_empty("disturbance", tuning.disturbance);
   visit("seconds", tuning.seconds);
   visit("conclusion", conclusion(tuning));
   visit.or_null("repository", tuning.repository);
