@@ -132,7 +132,7 @@ TEST(CpuLimits, AWideSpreadOrABusyMachineIsWarnedOf) {
   facts.machine->bandwidths = {bandwidth};
   EXPECT_THAT(limits(), AllOf(StartsWith("warn: DRAM, 2 threads"), HasSubstr("bench device --fresh")));
   facts.machine->bandwidths.clear();
-  facts.machine->disturbance = machine::Disturbance{.seconds = 5, .cpus = 2, .share_of_cpu_got = 0.4};
+  facts.machine->disturbance = machine::Disturbance{.seconds = 5, .cpus = 2, .share_of_cpu_got = 0.4, .waited_s = 6};
   EXPECT_THAT(limits(), StartsWith("warn: "));
 }
 

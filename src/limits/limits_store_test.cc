@@ -36,6 +36,7 @@ class LimitsStore : public testing::Test {
           limits.disturbance.seconds = 5;
           limits.disturbance.cpus = 2;
           limits.disturbance.share_of_cpu_got = share_of_cpu_got_;
+          limits.disturbance.waited_s = 10 * (1 - share_of_cpu_got_);
           return limits;
         });
     EXPECT_TRUE(known.ok());

@@ -19,6 +19,7 @@ namespace ridge::machine {
 namespace {
 
 constexpr double kLeastGot = 0.9;
+constexpr double kLeastWaited = 0.05;  // of the time watched
 constexpr double kMostSteal = 0.05;
 constexpr double kMostOthers = 0.5;  // of the CPUs: they share caches, memory and clock with the measurement
 constexpr double kMostMeanOverMedian = 1.5;
@@ -136,6 +137,10 @@ std::vector<BusyProcess> busiest(const CpuCounters& before, const CpuCounters& a
   return all;
 }
 
+bool got_too_little(const Disturbance& d) {
+  return d.share_of_cpu_got.value_or(1) < kLeastGot && d.waited_s > kLeastWaited * d.seconds;
+}
+
 std::string others_text(const Disturbance& disturbance) {
   std::string names;
   for (const BusyProcess& process : disturbance.others)
@@ -147,14 +152,14 @@ std::string others_text(const Disturbance& disturbance) {
 
 bool disturbed(const Disturbance& d) {
   if (d.seconds <= 0) return false;
-  return d.share_of_cpu_got.value_or(1) < kLeastGot || d.steal_share > kMostSteal ||
-         d.other_cpus > kMostOthers * d.cpus || d.mean_over_median.value_or(1) > kMostMeanOverMedian;
+  return got_too_little(d) || d.steal_share > kMostSteal || d.other_cpus > kMostOthers * d.cpus ||
+         d.mean_over_median.value_or(1) > kMostMeanOverMedian;
 }
 
 std::string sentence(const Disturbance& d) {
   if (!disturbed(d)) return "";
   std::vector<std::string> parts;
-  if (d.share_of_cpu_got.value_or(1) < kLeastGot)
+  if (got_too_little(d))
     parts.push_back(
         fmt::format("this process got {} of the CPU time it asked for", format_percent(100 * *d.share_of_cpu_got)));
   if (d.throttled_s > 0) parts.push_back(fmt::format("its control group was throttled for {:.2g} s", d.throttled_s));
@@ -195,6 +200,7 @@ Disturbance disturbance_between(const CpuCounters& before, const CpuCounters& af
   d.seconds = before.at_s > 0 ? std::max(0.0, after.at_s - before.at_s) : 0;
   if (d.seconds <= 0) return {};
   d.cpus = after.cpus;
+  d.waited_s = threads.wait_s;
   double asked = threads.run_s + threads.wait_s;
   if (d.cpus > 0) asked = std::min(asked, d.cpus * d.seconds);
   if (asked >= kLeastAsked) d.share_of_cpu_got = std::min(1.0, threads.run_s / asked);

@@ -31,14 +31,16 @@ struct Disturbance {
   // CPU time of this process's threads, over what they asked for: running plus waiting for a CPU, at most all of `cpus`
   // (threads that outnumber the CPUs wait for one another). Absent: not reported, or it asked for next to nothing.
   std::optional<double> share_of_cpu_got;
+  double waited_s = 0;                          // by these threads together
   double throttled_s = 0;                       // the control groups around this process, summed over CPUs
   double steal_share = 0;                       // taken by the host, of the time in which the CPUs had work
   double other_cpus = 0;                        // mean CPUs used by other processes, on those that this process may use
   std::vector<BusyProcess> others = {};         // the three busiest; this process and its children are none
   std::optional<double> mean_over_median = {};  // of the runs' times; absent: not a series of equal runs
 };
-// Any of: less than 90 % of the CPU time got, more than 5 % stolen, others on more than half of the CPUs, a mean of more than
-// 1.5 medians. Throttling alone is none: a process that uses all of its quota is throttled.
+// Any of: less than 90 % of the CPU time got and more than 5 % of the time spent waiting (a thread that mostly sleeps waits a few
+// microseconds whenever it wakes, which is much of the little that it asks for); more than 5 % stolen; others on more than half
+// of the CPUs; a mean of more than 1.5 medians. Throttling alone is none: a process that uses all of its quota is throttled.
 bool disturbed(const Disturbance& disturbance);
 // "The machine was busy: this process got 12 % of the CPU time it asked for; others used 1.9 of 2 CPUs: cc1plus 1.4, …"; empty
 // if not disturbed.
@@ -48,6 +50,7 @@ void visit_fields(auto& visit, Is<Disturbance> auto& disturbance) {
   visit("seconds", disturbance.seconds);
   visit("cpus", disturbance.cpus);
   visit("share_of_cpu_got", disturbance.share_of_cpu_got);
+  visit("waited_s", disturbance.waited_s);
   visit("throttled_s", disturbance.throttled_s);
   visit("steal_share", disturbance.steal_share);
   visit("other_cpus", disturbance.other_cpus);

@@ -105,6 +105,19 @@ TEST_F(DisturbanceTest, ThreadsThatOutnumberTheCpusWaitForOneAnother) {
   EXPECT_FALSE(disturbed(d));
 }
 
+TEST_F(DisturbanceTest, ShortWaitsOfAThreadThatMostlySleepsAreNone) {
+  record({100, 1000, 0, {{7, 0, 0}}, {{7, 1, "ridge", 0}}});
+  DisturbanceWatch watch(root());
+  record({110,
+          1030,
+          0,
+          {{7, 0.4, 0.2}},
+          {{7, 1, "ridge", 40}}});  // 40 µs of run and 20 of wake-up, a thousand times a second
+  const Disturbance d = watch.end();
+  EXPECT_NEAR(*d.share_of_cpu_got, 2 / 3.0, 1e-9);
+  EXPECT_FALSE(disturbed(d));
+}
+
 TEST_F(DisturbanceTest, ChildrenOfThisProcessAreNoOthers) {
   record({100, 1000, 0, {{7, 0, 0}}, {{7, 1, "ridge", 0, 0}, {30, 7, "load", 0}}});
   DisturbanceWatch watch(root());
@@ -183,6 +196,7 @@ TEST_F(DisturbanceTest, IsReadBackAsItWasWritten) {
   d.seconds = 2;
   d.cpus = 1.5;
   d.share_of_cpu_got = 0.25;
+  d.waited_s = 1.5;
   d.throttled_s = 0.5;
   d.steal_share = 0.01;
   d.other_cpus = 1.1;

@@ -60,6 +60,7 @@ TEST(Advice, ADisturbedMeasurementCarriesNoneAboutTheModel) {
   m.disturbance->seconds = 20;
   m.disturbance->cpus = 2;
   m.disturbance->share_of_cpu_got = 0.12;
+  m.disturbance->waited_s = 30;
   m.latency_ms.mean = 24;
   m.latency_ms.p50 = 2;
   m.latency_ms.min = 1.5;
