@@ -40,7 +40,8 @@ class ArmRecord {
     std::vector<measure::Slice> slices;
     for (size_t i = 0; i < now.size(); ++i) {
       add(sums_[i], now[i]);
-      slices.push_back({now[i].rows_per_s, measure::median(now[i].latencies_ms), joules_per_row_.back()});
+      const measure::Latency latency = measure::latency_of(now[i].latencies_ms);
+      slices.push_back({now[i].rows_per_s, latency.p50, joules_per_row_.back(), latency.p99});
     }
     return slices;
   }
@@ -95,6 +96,7 @@ void fill(CoLocatedTrial& trial, const std::vector<measure::Round>& rounds) {
   }
   using measure::Slice;
   for (size_t i = 0; i < trial.models.size(); ++i) {
+    for (const measure::Round& round : rounds) trial.models[i].rounds.add(round[kCandidate][i], round[kUntuned][i]);
     trial.models[i].rate_log_ratios = measure::log_ratios(rounds, kCandidate, kUntuned, i);
     trial.models[i].latency_log_ratios = measure::log_ratios(rounds, kUntuned, kCandidate, i, &Slice::p50_ms);
     trial.models[i].energy_log_ratios = measure::log_ratios(rounds, kUntuned, kCandidate, i, &Slice::energy_j);

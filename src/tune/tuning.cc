@@ -111,6 +111,14 @@ Tuning summarise(const Subject& subject, const Goal& goal, const Search& search,
   tuning.choice = decision.choice;
   tuning.candidate = decision.candidate;
   tuning.gain = decision.gain;
+  tuning.rounds = decision.trial.rounds;
+  if (decision.candidate == baseline_candidate()) {  // it beside itself
+    tuning.gains.assign(tuning.rounds.rows_per_s.size(), 0);
+    tuning.rounds.rows_per_s = tuning.rounds.untuned_rows_per_s;
+    tuning.rounds.p99_ms = tuning.rounds.untuned_p99_ms;
+  } else {
+    tuning.gains = outcome_of(decision.trial, decision.candidate, goal.objective).gains;
+  }
   Gain itself = gain_of(outcome_of(untuned, baseline_candidate(), goal.objective).gains);
   tuning.noise_percent = 50 * (itself.high - itself.low);
   tuning.pareto = search.pareto();
@@ -197,6 +205,10 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   visit("candidate", tuning.candidate);
   visit("speedup", tuning.gain.ratio);
   visit("gain", tuning.gain);
+  visit.object("rounds", [&](auto& rounds) {
+    rounds("gain_ln", tuning.gains);
+    visit_fields(rounds, tuning.rounds);
+  });
   visit("noise_percent", tuning.noise_percent);
   visit("drift", tuning.deviation);
   visit("accuracy", tuning.admission);

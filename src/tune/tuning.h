@@ -25,6 +25,8 @@ struct Tuning {
   Candidate candidate;                  // what `best` is
   Choice choice = Choice::kBaseline;
   Gain gain;                  // of the objective, best over baseline
+  std::vector<double> gains;  // ln of that, per round
+  RoundFigures rounds;        // of the same rounds
   double noise_percent = 0;   // half-width of the interval of the baseline against itself, same number of slices
   precision::Deviation
       deviation;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
