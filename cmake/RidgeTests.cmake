@@ -19,7 +19,7 @@ function(ridge_script_test label name file)
   set_tests_properties(
     "${label}.${name}"
     PROPERTIES LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77
-               ENVIRONMENT "RIDGE=$<TARGET_FILE:ridge>;RIDGE_DEPS=${RIDGE_DEPS};RIDGE_SOURCE=${PROJECT_SOURCE_DIR};RIDGE_TEST_SUPPORT=${RIDGE_TEST_SUPPORT}")
+               ENVIRONMENT "RIDGE_PROC_ROOT=/dev/null;RIDGE=$<TARGET_FILE:ridge>;RIDGE_DEPS=${RIDGE_DEPS};RIDGE_SOURCE=${PROJECT_SOURCE_DIR};RIDGE_TEST_SUPPORT=${RIDGE_TEST_SUPPORT}")
   file(STRINGS "${file}" marks LIMIT_COUNT 20 REGEX "ctest: ")
   if(marks MATCHES "ctest: serial")
     set_tests_properties("${label}.${name}" PROPERTIES RUN_SERIAL ON)

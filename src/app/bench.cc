@@ -9,6 +9,7 @@
 #include "cost/costs.h"
 #include "engine/engines.h"
 #include "limits/limits_store.h"
+#include "machine/disturbance.h"
 #include "machine/probe.h"
 #include "model/inputs.h"
 #include "plan/first_plan.h"
@@ -76,9 +77,10 @@ void add_request(const BenchRequest& request, plan::Plan& plan) {
 }
 
 // The machine with its limits, measured if unknown.
-Result<machine::Machine> know_cpu(bool fresh, const RunControl& control) {
+Result<machine::Machine> know_cpu(const BenchRequest& request, const RunControl& control) {
   limits::LimitOptions how;
-  how.fresh = fresh;
+  how.fresh = request.fresh;
+  how.keep_disturbed = request.keep_disturbed;
   how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
   return limits::machine_with_limits(how);
 }
@@ -115,8 +117,10 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
   measure::BenchOptions how = request.how;
   how.interrupted = control.interrupted;
   how.progress = control.progress;
+  std::optional<machine::DisturbanceWatch> watch;
   if (!graph) {
     plan::Plan plan = plan_script(request);
+    how.watch = &watch.emplace();
     add_request(request, plan);
     how.energy_reason = "a script computes nothing";
     return measure::bench(plan, nullptr, nullptr, how, *control.clock);
@@ -125,9 +129,10 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
   Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
   how.energy = meter ? &*meter : nullptr;
   if (!meter) how.energy_reason = meter.error().message;
-  RIDGE_ASSIGN(const machine::Machine machine, here ? know_cpu(request.fresh, control) : machine::probe());
+  RIDGE_ASSIGN(const machine::Machine machine, here ? know_cpu(request, control) : machine::probe());
   plan::Plan plan = plan_model(request, *graph, machine);
   add_request(request, plan);
+  how.watch = &watch.emplace();
   return here ? measure::bench(plan, &*graph, &machine, how, *control.clock)
               : bench_on_device(request, plan, *graph, how, *control.clock);
 }

@@ -38,6 +38,19 @@ TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
   EXPECT_FALSE(steps_.empty());
 }
 
+TEST_F(BenchTest, OnABusyMachineItSaysSoAndEstimatesTheUndisturbedSpeed) {
+  const auto graph = read_model(request_);
+  ASSERT_TRUE(graph);
+  be_busy();
+  const Result<measure::Measurement> measured = bench(request_, *graph, control_);
+  ASSERT_TRUE(measured) << measured.error().message;
+  ASSERT_TRUE(measured->disturbance);
+  EXPECT_NEAR(measured->disturbance->steal_share, 0.75, 1e-9);
+  EXPECT_EQ(measured->advice.id, "disturbed");
+  ASSERT_TRUE(measured->undisturbed);
+  EXPECT_NEAR(measured->undisturbed->latency_ms, 4.8, 1e-6);
+}
+
 TEST_F(BenchTest, InstancesShareTheThreadsUnlessTheirNumberIsGiven) {
   const auto graph = read_model(request_);
   ASSERT_TRUE(graph);

@@ -1,5 +1,7 @@
 // The estimated real time on a device: calibration, estimate, and comparison with a run.
 #include "app/plan_model.h"
+#include "base/log.h"
+#include "base/units.h"
 #include "model/inputs.h"
 #include "predict/calibrate.h"
 #include "predict/calibration_store.h"
@@ -19,18 +21,36 @@ Result<predict::Efficiency> run_calibration(const machine::Machine& machine, con
   return predict::calibrate(machine, options);
 }
 
-Result<predict::Efficiency> calibrate_machine(const machine::Machine& machine, bool fresh, const PlanControl& control) {
+// Why a calibration is not kept; empty if it may be.
+std::string not_kept(const predict::Efficiency& efficiency, const PlanRequest& request) {
+  if (request.keep_disturbed || !efficiency.disturbance || !machine::disturbed(*efficiency.disturbance)) return "";
+  return machine::sentence(*efficiency.disturbance) +
+         ": the calibration measured meanwhile is not kept; repeat it when the machine is quiet, or give "
+         "--keep-disturbed";
+}
+
+Result<predict::Efficiency> calibrate_machine(const machine::Machine& machine, const PlanRequest& request,
+                                              const PlanControl& control) {
   const std::string folder = predict::default_calibration_folder();
-  if (!fresh) {
-    if (const auto known = predict::recall_calibration(folder, machine.id)) {
+  if (!request.fresh) {
+    if (auto known = predict::recall_calibration(folder, machine.id)) {
       control.calibrated(*known, "");
-      return *known;
+      return std::move(*known);
     }
   }
-  RIDGE_ASSIGN(const predict::Efficiency efficiency, run_calibration(machine, control));
+  RIDGE_ASSIGN(predict::Efficiency efficiency, run_calibration(machine, control));
+  if (!not_kept(efficiency, request).empty()) return efficiency;
   RIDGE_ASSIGN(const std::string path, predict::keep_calibration(folder, efficiency));
   control.calibrated(efficiency, path);
   return efficiency;
+}
+
+void warn_of_spread(const predict::Efficiency& efficiency) {
+  if (const double spread = predict::spread_percent(efficiency); spread > machine::kMostSpreadPercent)
+    log::warning(
+        "the calibration of {} is uncertain: the runs of a model spread by {}; repeat it when the machine is quiet: "
+        "ridge plan --calibrate --fresh",
+        efficiency.measured_at, format_percent(spread));
 }
 
 }  // namespace
@@ -39,17 +59,23 @@ Status calibrate(const PlanRequest& request, const PlanControl& control) {
   RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
   if (!device.machine)
     return Error{Code::kInvalid, "--calibrate measures this machine; a device of the catalogue is not here"};
-  RIDGE_TRY(calibrate_machine(*device.machine, request.fresh, control));
-  return {};
+  RIDGE_ASSIGN(const predict::Efficiency efficiency, calibrate_machine(*device.machine, request, control));
+  warn_of_spread(efficiency);
+  const std::string why = not_kept(efficiency, request);
+  return why.empty() ? ok_status() : Status(Error{Code::kFailed, why});
 }
 
 Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model) {
   const machine::Machine& machine = *model.device.machine;
+  std::optional<predict::Efficiency> known;
   if (model.request.calibrate) {
-    RIDGE_ASSIGN(predict::Efficiency efficiency, calibrate_machine(machine, model.request.fresh, model.control));
-    return std::optional(std::move(efficiency));
+    RIDGE_ASSIGN(known, calibrate_machine(machine, model.request, model.control));
+    if (const std::string why = not_kept(*known, model.request); !why.empty()) log::warning("{}", why);
+  } else {
+    known = predict::recall_calibration(predict::default_calibration_folder(), machine.id);
   }
-  return predict::recall_calibration(predict::default_calibration_folder(), machine.id);
+  if (known) warn_of_spread(*known);
+  return known;
 }
 
 std::vector<predict::Verification> known_ledger(const predict::Efficiency& efficiency) {

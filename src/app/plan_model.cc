@@ -44,8 +44,10 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
     return device;
   }
   const RunControl phase = control.begin(PlanPhase::kMachine);
-  RIDGE_ASSIGN(device.machine,
-               limits::machine_with_limits({.fresh = request.fresh, .cache_file = "", .progress = phase.progress}));
+  RIDGE_ASSIGN(device.machine, limits::machine_with_limits({.fresh = request.fresh,
+                                                            .cache_file = "",
+                                                            .progress = phase.progress,
+                                                            .keep_disturbed = request.keep_disturbed}));
   const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;

@@ -69,6 +69,7 @@ struct PlanRequest {
   std::optional<limits::NvidiaGpu> gpu;              // `device` is this GPU of this machine
   std::string engine = plan::kUsualEngine;           // on the CPU
   bool fresh = false;                                // ignores stored figures of this machine
+  bool keep_disturbed = false;                       // stores what is measured even if the machine is busy
   bool calibrate = false;                            // first
   bool verify = false;                               // the estimate, by a run
   ServiceRequest service;

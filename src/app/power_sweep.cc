@@ -99,7 +99,9 @@ Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std
                power::ScopedSetting::take(power_controls, {options.limits_mw.front(), {}, {}}, guard, folder));
   options.interrupted = control->interrupted;
   options.progress = control->progress;
+  machine::DisturbanceWatch watch;
   Result<power::Sweep> swept = power::sweep(power_control, workload, options, clock);
+  if (swept) swept->disturbance = watch.end();
   control.reset();
   Status restored = held.restore();
   if (!swept) return swept.error();

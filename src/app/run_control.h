@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "machine/disturbance.h"
 
 namespace ridge::app {
 
@@ -12,6 +13,7 @@ struct RunControl {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
   std::function<bool()> interrupted;  // polled: end early with partial results; may be empty
   Clock* clock = &system_clock();
+  machine::DisturbanceWatch* watch = nullptr;  // of this process, while it measures; may be null
 
   void report(const std::string& step, double share_done) const {
     if (progress) progress(step, share_done);

@@ -23,6 +23,7 @@ class TuningTest : public testing::Test {
  protected:
   void SetUp() override {
     setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
+    setenv("RIDGE_PROC_ROOT", path("proc-root").c_str(), 1);  // what else runs here is no part of a test
     Result<machine::Machine> machine = machine::probe();
     ASSERT_TRUE(machine) << machine.error().message;
     const auto known = [](const machine::Machine& probed) {
@@ -45,6 +46,23 @@ class TuningTest : public testing::Test {
     control_.clock = &clock_;
     control_.progress = [this](const std::string& step, double) { steps_.push_back(step); };
     control_.interrupted = [this] { return stop_; };
+  }
+
+  // The counters of a machine, at ten seconds after boot and, once a run polls for an interruption, at twenty, with
+  // three quarters of the time between them taken by the host.
+  void be_busy() {
+    const auto record = [this](int at_s, int steal) {
+      ASSERT_TRUE(write_file_atomically(path("proc-root/proc/uptime"), std::to_string(at_s) + ".0 1.0\n"));
+      ASSERT_TRUE(write_file_atomically(
+          path("proc-root/proc/stat"),
+          "cpu0 " + std::to_string(steal / 3) + " 0 0 0 0 0 0 " + std::to_string(steal) + " 0 0\n"));
+    };
+    record(10, 0);
+    control_.interrupted = [record, polled = false]() mutable {
+      if (!polled) record(20, 750);
+      polled = true;
+      return false;
+    };
   }
 
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }

@@ -140,9 +140,12 @@ Status save(const TuneModel& model, TuneResult& result) {
 
 }  // namespace
 
-Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
+Result<TuneResult> tune(const TuneRequest& request, const RunControl& unwatched) {
+  RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
-  RIDGE_ASSIGN(const machine::Machine machine, probe(request.device, request.fresh, control));
+  RIDGE_ASSIGN(const machine::Machine machine, probe(request, control));
+  machine::DisturbanceWatch watch;
+  control.watch = &watch;
   RIDGE_ASSIGN(Energy energy, open_energy(request));
   RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
   RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
@@ -153,6 +156,7 @@ Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
   RIDGE_TRY(admit_variants(model, std::move(whole), control));
   tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
   RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
+  tune::add_disturbance(watch.end(), result.tuning);
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));

@@ -68,10 +68,11 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
 
 }  // namespace
 
-Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control) {
-  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
+Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control) {
+  if (request.device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
   limits::LimitOptions how;
-  how.fresh = fresh;
+  how.fresh = request.fresh;
+  how.keep_disturbed = request.keep_disturbed;
   how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
   return limits::machine_with_limits(how);
 }
@@ -104,6 +105,7 @@ Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunCon
   how.seconds = model.request.seconds;
   how.interrupted = control.interrupted;
   how.energy = energy;
+  how.watch = control.watch;
   RIDGE_ASSIGN(model.benchmark,
                tune::InterleavedBenchmark::open({{model.plan, model.graph.get()}}, how, *control.clock));
   model.benchmark->admit(0, implementations_of(model.admission));

@@ -46,8 +46,8 @@ struct TuneModel {
   std::vector<tune::PricedImplementation> implementations = {};
 };
 
-// The machine with its limits; measured if `fresh` or never measured. Without them where `device` is another one.
-Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control);
+// The machine with its limits, measured if there are none or fresh ones are requested. Without them where the device is another.
+Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control);
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);
 // The untuned model: its engine's defaults at batch 1, and the limits of its device.

@@ -126,6 +126,7 @@ CoLocatedSearch together_of(const ShareRequest& request, const machine::Machine&
   tune::BenchmarkOptions how;
   how.interrupted = control.interrupted;
   how.seconds = request.common().seconds;
+  how.watch = control.watch;
   return {request,
           control,
           all,
@@ -299,9 +300,12 @@ Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
 }  // namespace
 
 // probe → each alone → partitions → co-located: untuned, explore, confirm → save
-Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control) {
+Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& unwatched) {
+  RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
-  RIDGE_ASSIGN(const machine::Machine machine, probe(request.common().device, request.common().fresh, control));
+  RIDGE_ASSIGN(const machine::Machine machine, probe(request.common(), control));
+  machine::DisturbanceWatch watch;
+  control.watch = &watch;
   RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, machine, control));
   CoLocatedSearch together = together_of(request, machine, all, control);
   RIDGE_TRY(together.open());
@@ -315,6 +319,7 @@ Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, con
   RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
   together.benchmark.reset();
   RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, control));
+  sharing.disturbance = watch.end();
   sharing.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(save_all(all, sharing, request.common().repository));
   return sharing;

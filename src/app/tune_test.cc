@@ -79,6 +79,21 @@ TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
   EXPECT_EQ((*json)["candidate"]["batch"], 4);
 }
 
+TEST_F(TuneTest, OnABusyMachineBothMeasurementsSaySoAndKeepTheirRounds) {
+  be_busy();
+  const Result<TuneResult> result = tune(request_for("copy"), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(machine::disturbed(*result->tuning.disturbance));
+  for (const measure::Measurement* m : {&result->tuning.baseline, &result->tuning.best}) {
+    EXPECT_EQ(m->advice.id, "disturbed");
+    EXPECT_TRUE(m->undisturbed);
+  }
+  const tune::TuningRecord record = recorded(*result);
+  EXPECT_GE(record.gains.size(), 2U);
+  EXPECT_EQ(record.rounds.p99_ms.size(), record.gains.size());
+  EXPECT_FALSE(tune::regressed(tune::compare(record, record, {})));
+}
+
 TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
   TuneRequest request = request_for("copy");
   request.overwrite = true;

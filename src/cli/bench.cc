@@ -51,6 +51,7 @@ void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("--seed", options.request.how.seed);
   app.add_flag("--layers", options.request.how.layers);
   app.add_flag("--fresh", options.request.fresh);
+  app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   app.add_flag("--json", options.json);
 }
 
@@ -124,10 +125,20 @@ std::string summary(const measure::Measurement& m) {
        on_gpu ? "measured, mean: copy to the GPU" : "measured, mean: pass the inputs in"},
       {"  compute", format_ms(s.compute), on_gpu ? "measured, mean: on the GPU" : "measured, mean: inside the engine"},
       {"  output", format_ms(s.output), on_gpu ? "measured, mean: copy back" : "measured, mean: take the outputs"}};
+  if (m.load) {
+    rows.push_back({"load", fmt::format("{:.4g}/s", m.load->achieved_per_s),
+                    fmt::format("measured; {:.4g}/s asked, {}", m.load->rate_per_s,
+                                measure::kept_up(*m.load) ? "kept up" : "not kept up")});
+    rows.push_back({"  busy", format_percent(100 * m.load->busy_share), "measured: of the callers' time, in runs"});
+    rows.push_back({"  queueing", format_ms(m.load->queueing_ms), "measured, mean: from the intended time to the run"});
+  }
   if (m.bound_ms > 0) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
-    rows.push_back({"share of the limit", share_text(m.percent_of_limit), "measured rate / rate at the bound"});
+    if (!m.load)
+      rows.push_back(
+          {"share of the limit", share_text(m.percent_of_limit),
+           m.undisturbed ? "measured rate / rate at the bound; disturbed" : "measured rate / rate at the bound"});
   }
   if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m)});
   if (m.energy.per_row_j)
@@ -175,6 +186,8 @@ void render(const measure::Measurement& m) {
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m));
+  if (m.load && m.disturbance && machine::disturbed(*m.disturbance))
+    print("\n" + machine::sentence(*m.disturbance) + ".");
   print("\n" + m.advice.sentence);
 }
 

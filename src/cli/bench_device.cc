@@ -36,6 +36,7 @@ void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--largest", options.largest);
   app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 86400.0));
   app.add_flag("--fresh", options.limits.fresh);
+  app.add_flag("--keep-disturbed", options.limits.keep_disturbed);
   app.add_option("--cache", options.limits.cache_file);
   app.add_flag("--json", options.json);
 }
@@ -63,6 +64,7 @@ Json report_json(const machine::Machine& machine) {
   visit("bandwidth", machine.bandwidths);
   visit("ridge_points", ridge_points);
   visit("links", Json::array());
+  visit.unless_empty("disturbance", machine.disturbance);
   return json;
 }
 
@@ -90,6 +92,7 @@ std::string memory_text(const machine::Memory& memory) {
 }
 
 std::string facts_table(const machine::Machine& machine) {
+  const std::string disturbed = machine.disturbance ? machine::sentence(*machine.disturbance) : "";
   return table({},
                {{"device", machine.cpu.model},
                 {"system", machine.system},
@@ -99,7 +102,7 @@ std::string facts_table(const machine::Machine& machine) {
                 {"NUMA nodes", std::to_string(std::max<size_t>(1, machine.cpu.numa.size()))},
                 {"memory", memory_text(machine.memory)},
                 {"links", "none"},
-                {"measured", machine.measured_at},
+                {"measured", machine.measured_at + (disturbed.empty() ? "" : "; " + disturbed)},
                 {"machine", machine.id}},
                "ll");
 }
@@ -142,6 +145,7 @@ int device_failed(const Error& error) {
 limits::accelerator::Options measuring_with(const DeviceOptions& options, Progress& progress) {
   limits::accelerator::Options how;
   how.machine_cache = options.limits.cache_file;
+  how.keep_disturbed = options.limits.keep_disturbed;
   how.rounds.most_seconds = options.seconds;
   how.rounds.interrupted = interrupted;
   how.rounds.progress = [&](const std::string& step, double share) { progress.update(step, share); };

@@ -100,6 +100,11 @@ std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
       text += measured_text(row, width) + "\n";
   }
   if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
+  if (machine::disturbed(ledger.disturbance))
+    text +=
+        paragraph("", machine::sentence(ledger.disturbance) + ". Ratios are interleaved; their intervals are wider.", 0,
+                  width) +
+        "\n";
   if (ledger.interrupted) text += "interrupted: the other claims were not tested\n";
   return text;
 }

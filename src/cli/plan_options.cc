@@ -193,6 +193,7 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_flag("--calibrate", options.request.calibrate);
   app.add_flag("--verify", options.request.verify);
   app.add_flag("--fresh", options.request.fresh);
+  app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("--html", options.html);

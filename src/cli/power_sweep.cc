@@ -101,6 +101,8 @@ void render(const power::Sweep& sweep) {
   print(fmt::format("performance: median, measured; relative to {} with its 95 % interval; power: measured by {}",
                     power::watts_text(sweep.reference_limit_mw),
                     sweep.power_origin == "energy counter" ? "the energy counter" : "samples every 0.1 s"));
+  if (sweep.disturbance && machine::disturbed(*sweep.disturbance))
+    print(machine::sentence(*sweep.disturbance) + ". Relative rates are interleaved; rates themselves are too low.");
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
 

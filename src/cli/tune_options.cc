@@ -115,6 +115,7 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--lang", options.language);
   app.add_flag("--overwrite", options.overwrite);
   app.add_flag("--fresh", options.fresh);
+  app.add_flag("--keep-disturbed", options.keep_disturbed);
   app.add_flag("--json", options.json);
 }
 
@@ -168,6 +169,7 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   request.layers = !options.html.empty();
   request.store = options.store;
   request.fresh = options.fresh;
+  request.keep_disturbed = options.keep_disturbed;
   request.repository = options.repository;
   request.overwrite = options.overwrite;
   if (!options.compare.empty()) {

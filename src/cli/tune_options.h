@@ -49,6 +49,7 @@ struct TuneOptions {
   bool share = false;
   bool overwrite = false;
   bool fresh = false;
+  bool keep_disturbed = false;
   bool json = false;
 };
 

@@ -124,6 +124,9 @@ std::string tuning_text(const tune::Tuning& tuning) {
                         format_percent(100 * tuning.replay->share));
   if (!tuning.repository.empty()) text += fmt::format("written: {}\n", tuning.repository);
   if (tuning.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";
+  if (tuning.disturbance && machine::disturbed(*tuning.disturbance))
+    text += machine::sentence(*tuning.disturbance) +
+            ". Gains hold, as each was interleaved with the untuned model; rates and latencies are not the model's.\n";
   return text + conclusion(tuning);
 }
 
@@ -132,9 +135,12 @@ std::string comparison_text(const std::vector<tune::FigureChange>& compared, con
   for (const tune::FigureChange& row : compared) {
     const bool known = row.before > 0 && row.now > 0;
     std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
+    const std::string judged = row.beside_untuned_percent
+                                   ? fmt::format("; beside the untuned model {:+.1f} %", *row.beside_untuned_percent)
+                                   : "";
     rows.push_back(
         {row.what, figure(row, row.before), figure(row, row.now),
-         known ? fmt::format("{:+.1f} %{}", row.change_percent, spread) : "",
+         known ? fmt::format("{:+.1f} %{}{}", row.change_percent, judged, spread) : "",
          std::string(name_of(names_of(row.verdict), row.verdict)) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
   return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + conclusion(compared, strictness);

@@ -274,6 +274,20 @@ Finding judge_load(const machine::Tree& tree, const machine::Machine* machine) {
   return ok(finding, evidence);
 }
 
+// The measured limits beside which everything is set.
+Finding judge_limits(const machine::Machine* machine) {
+  Finding finding = about(kCpuArea, "limits_spread", "spread of the measured limits", "ridge bench device");
+  if (machine == nullptr || machine->peaks.empty()) return not_applicable(finding, "the limits are not measured");
+  const bool busy = machine->disturbance && machine::disturbed(*machine->disturbance);
+  const std::vector<std::string> wide = machine::uncertain_limits(*machine);
+  const char* remedy =
+      "ridge bench device --fresh, when nothing else runs: the bounds and shares of the limit rest on them";
+  std::string evidence = wide.empty() ? "at most 20 %" : wide.front();
+  if (wide.size() > 1) evidence += fmt::format(" and {} more", wide.size() - 1);
+  if (busy) evidence += "; " + machine::sentence(*machine->disturbance);
+  return wide.empty() && !busy ? ok(finding, evidence) : warn(finding, evidence, remedy);
+}
+
 }  // namespace
 
 Findings judge_cpu(const Facts& facts) {
@@ -291,7 +305,8 @@ Findings judge_cpu(const Facts& facts) {
           judge_huge_pages(tree, machine),
           judge_mitigations(tree),
           judge_steal(tree),
-          judge_load(tree, machine)};
+          judge_load(tree, machine),
+          judge_limits(machine)};
 }
 
 }  // namespace ridge::doctor

@@ -115,5 +115,26 @@ TEST(Cpu, NothingKnownIsNeitherFailureNorWarning) {
   }
 }
 
+TEST(CpuLimits, AWideSpreadOrABusyMachineIsWarnedOf) {
+  Facts facts = facts_of("");
+  const auto limits = [&] { return found(judge_cpu(facts), "cpu.limits_spread"); };
+  EXPECT_THAT(limits(), StartsWith("not_applicable: "));
+  machine::Peak peak;
+  peak.flops_per_s = 1e11;
+  peak.spread_percent = 3;
+  facts.machine->peaks = {peak};
+  EXPECT_THAT(limits(), StartsWith("ok: "));
+  machine::Bandwidth bandwidth;
+  bandwidth.level = "DRAM";
+  bandwidth.threads = 2;
+  bandwidth.bytes_per_s = 45.3e9;
+  bandwidth.spread_percent = 137;
+  facts.machine->bandwidths = {bandwidth};
+  EXPECT_THAT(limits(), AllOf(StartsWith("warn: DRAM, 2 threads"), HasSubstr("bench device --fresh")));
+  facts.machine->bandwidths.clear();
+  facts.machine->disturbance = machine::Disturbance{.seconds = 5, .cpus = 2, .share_of_cpu_got = 0.4, .waited_s = 6};
+  EXPECT_THAT(limits(), StartsWith("warn: "));
+}
+
 }  // namespace
 }  // namespace ridge::doctor

@@ -216,7 +216,10 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
 
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock) {
-  return LedgerBuilder(device, selection, claims, options, clock).build();
+  machine::DisturbanceWatch watch;
+  RIDGE_ASSIGN(Ledger ledger, LedgerBuilder(device, selection, claims, options, clock).build());
+  ledger.disturbance = watch.end();
+  return ledger;
 }
 
 Json to_json(const Ledger& ledger, const Device& device) {
@@ -229,6 +232,7 @@ Json to_json(const Ledger& ledger, const Device& device) {
   for (const MeasuredCase& one : ledger.cases) cases.push_back(case_json(one));
   return Json{{"conditions", device.conditions()},
               {"interrupted", ledger.interrupted},
+              {"disturbance", json_of(ledger.disturbance)},
               {"verdicts", verdicts},
               {"ledger", json_of(ledger.rows)},
               {"cases", cases}};

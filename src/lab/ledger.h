@@ -15,6 +15,7 @@
 #include "lab/claim.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
+#include "machine/disturbance.h"
 
 namespace ridge::lab {
 
@@ -100,6 +101,7 @@ struct Ledger {
   std::vector<LedgerRow> rows;
   std::vector<MeasuredCase> cases;
   bool interrupted = false;
+  machine::Disturbance disturbance = {};  // while it was measured
 };
 
 // What to run: experiments by name and claims by id; empty: all.

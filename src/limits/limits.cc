@@ -165,8 +165,10 @@ Result<Limits> measure_limits(const machine::Machine& machine, const RoundOption
   CpuMetrics metrics;
   for (int threads : thread_counts) add_peaks(machine, {*workers, threads}, metrics.peaks);
   for (int threads : thread_counts) add_bandwidths(machine, {*workers, threads}, metrics.bandwidths);
+  machine::DisturbanceWatch watch;
   measure_in_rounds(metrics.all(), options, clock);
   Limits limits;
+  limits.disturbance = watch.end();  // while the workers are there
   for (const auto& peak : metrics.peaks)
     if (peak.metric.winner()) limits.peaks.push_back(measured_peak(peak));
   for (const BandwidthMetrics& level : metrics.bandwidths)

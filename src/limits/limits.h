@@ -19,6 +19,7 @@ namespace ridge::limits {
 struct Limits {
   std::vector<machine::Peak> peaks;
   std::vector<machine::Bandwidth> bandwidths;
+  machine::Disturbance disturbance = {};  // while they were measured
 };
 
 // Short bursts, so that some fit between two disturbances even on a busy machine; long against the start-up skew of threads

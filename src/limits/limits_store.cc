@@ -28,6 +28,15 @@ void remember(const machine::Machine& machine, const std::string& file) {
   if (!written) log::warning("the measured limits are not kept: {}", written.error().message);
 }
 
+void warn_of_spread(const machine::Machine& machine) {
+  const std::vector<std::string> wide = machine::uncertain_limits(machine);
+  if (wide.empty()) return;
+  const std::string more = wide.size() > 1 ? fmt::format(" and {} more", wide.size() - 1) : "";
+  log::warning(
+      "limits of this machine are uncertain: {}{}; measure them again when it is quiet: ridge bench device --fresh",
+      wide.front(), more);
+}
+
 }  // namespace
 
 bool recall(machine::Machine& machine, const std::string& cache_file) {
@@ -43,6 +52,7 @@ bool recall(machine::Machine& machine, const std::string& cache_file) {
   machine.measured_at = std::move(known->measured_at);
   machine.peaks = std::move(known->peaks);
   machine.bandwidths = std::move(known->bandwidths);
+  machine.disturbance = std::move(known->disturbance);
   return true;
 }
 
@@ -50,13 +60,23 @@ Result<machine::Machine> recall_or_measure(machine::Machine machine, const Limit
                                            const Measure& measure) {
   std::string file = options.cache_file.empty() ? default_cache_file() : options.cache_file;
   std::optional<FileLock> lock;
-  if (recalled_or_locked(file, lock_of(file), lock, [&] { return !options.fresh && recall(machine, file); }))
+  if (recalled_or_locked(file, lock_of(file), lock, [&] { return !options.fresh && recall(machine, file); })) {
+    warn_of_spread(machine);
     return machine;
+  }
   RIDGE_ASSIGN(Limits limits, measure(machine));
   machine.measured_at = now_in_utc();
   machine.peaks = std::move(limits.peaks);
   machine.bandwidths = std::move(limits.bandwidths);
-  if (!file.empty()) remember(machine, file);
+  machine.disturbance = std::move(limits.disturbance);
+  warn_of_spread(machine);
+  if (machine::disturbed(*machine.disturbance) && !options.keep_disturbed)
+    log::warning(
+        "{}: the limits measured meanwhile may be too low, serve this run only and are not kept (each run measures "
+        "again, 5 to 12 s, until the machine is quiet; --keep-disturbed keeps them)",
+        machine::sentence(*machine.disturbance));
+  else if (!file.empty())
+    remember(machine, file);
   return machine;
 }
 

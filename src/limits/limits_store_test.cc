@@ -32,7 +32,11 @@ class LimitsStore : public testing::Test {
           ++measured_;
           Limits limits;
           limits.peaks.push_back({Precision::kFp32, 1, flops_per_s, "kernel", Origin::kMeasured, 1, 3e9});
-          limits.bandwidths.push_back({"DRAM", 1, 2e10, 2e10, 1e10, "kernel", Origin::kMeasured, 1, 1 << 20});
+          limits.bandwidths.push_back({"DRAM", 1, 2e10, 2e10, 1e10, "kernel", Origin::kMeasured, spread_, 1 << 20});
+          limits.disturbance.seconds = 5;
+          limits.disturbance.cpus = 2;
+          limits.disturbance.share_of_cpu_got = share_of_cpu_got_;
+          limits.disturbance.waited_s = 10 * (1 - share_of_cpu_got_);
           return limits;
         });
     EXPECT_TRUE(known.ok());
@@ -44,6 +48,8 @@ class LimitsStore : public testing::Test {
   std::filesystem::path folder_;
   LimitOptions options_;
   int measured_ = 0;
+  double spread_ = 1;            // of the bandwidth [%]
+  double share_of_cpu_got_ = 1;  // while it was measured
 };
 
 TEST_F(LimitsStore, MeasuresOnceAndRecallsAfterwards) {
@@ -66,6 +72,48 @@ TEST_F(LimitsStore, FreshMeasuresAgainAndReplaces) {
   EXPECT_EQ(ask("a", 2e9), 2e9);
   options_.fresh = false;
   EXPECT_EQ(ask("a", 3e9), 2e9);
+}
+
+TEST_F(LimitsStore, OnABusyMachineLimitsServeTheRunAndAreNotKept) {
+  share_of_cpu_got_ = 0.5;
+  EXPECT_EQ(ask("a", 1e9), 1e9);
+  EXPECT_EQ(ask("a", 2e9), 2e9);
+  EXPECT_EQ(measured_, 2);
+  options_.keep_disturbed = true;
+  EXPECT_EQ(ask("a", 3e9), 3e9);
+  options_.keep_disturbed = false;
+  EXPECT_EQ(ask("a", 4e9), 3e9);
+  share_of_cpu_got_ = 1;
+  options_.fresh = true;
+  EXPECT_EQ(ask("a", 5e9), 5e9);
+  share_of_cpu_got_ = 0.5;
+  EXPECT_EQ(ask("a", 6e9), 6e9);  // for this run
+  options_.fresh = false;
+  EXPECT_EQ(ask("a", 7e9), 5e9);  // those of the quiet machine are still there
+}
+
+TEST_F(LimitsStore, SpreadAndDisturbanceAreKeptWithTheLimits) {
+  spread_ = 137;
+  ask("a", 1e9);
+  machine::Machine machine;
+  machine.id = "a";
+  ASSERT_TRUE(recall(machine, options_.cache_file));
+  ASSERT_TRUE(machine.disturbance);
+  EXPECT_EQ(*machine.disturbance->share_of_cpu_got, 1);
+  const std::vector<std::string> wide = machine::uncertain_limits(machine);
+  ASSERT_EQ(wide.size(), 1U);
+  EXPECT_TRUE(wide.front().starts_with("DRAM, 1 thread,")) << wide.front();
+  EXPECT_NE(wide.front().find("137"), std::string::npos);
+}
+
+TEST_F(LimitsStore, AFileOfAnOlderVersionHasNoDisturbance) {
+  ask("a", 1e9);
+  Result<std::string> text = read_file(options_.cache_file);
+  ASSERT_TRUE(text);
+  Json store = Json::parse(*text);
+  ASSERT_EQ(store["machines"]["a"].erase("disturbance"), 1U);
+  ASSERT_TRUE(write_file_atomically(options_.cache_file, store.dump()));
+  EXPECT_EQ(ask("a", 2e9), 1e9);
 }
 
 TEST_F(LimitsStore, DamagedFileIsMeasuredAgainAndRepaired) {

@@ -1,8 +1,11 @@
 #include "machine/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace ridge::machine {
 namespace {
@@ -73,6 +76,23 @@ int64_t cache_capacity(const Machine& machine, int level, int threads) {
   for (const Cache& cache : machine.cpu.caches)
     if (cache.level == level) total += cache.size_bytes * std::min(cache.instances, std::max(1, threads));
   return total;
+}
+
+std::vector<std::string> uncertain_limits(const Machine& machine) {
+  std::vector<std::pair<double, std::string>> wide;
+  const auto add = [&](std::string_view what, int threads, const std::string& rate, double spread) {
+    if (spread > kMostSpreadPercent)
+      wide.emplace_back(spread, fmt::format("{}, {} thread{}, {} ± {}", what, threads, threads == 1 ? "" : "s", rate,
+                                            format_percent(spread)));
+  };
+  for (const Peak& entry : machine.peaks)
+    add(precision_name(entry.precision), entry.threads, format_flops_rate(entry.flops_per_s), entry.spread_percent);
+  for (const Bandwidth& entry : machine.bandwidths)
+    add(entry.level, entry.threads, format_bandwidth(entry.bytes_per_s), entry.spread_percent);
+  std::stable_sort(wide.begin(), wide.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> texts;
+  for (auto& [spread, text] : wide) texts.push_back(std::move(text));
+  return texts;
 }
 
 Json to_json(const Machine& machine) { return json_of(machine); }

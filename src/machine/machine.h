@@ -11,6 +11,7 @@
 
 #include "base/fields.h"
 #include "base/units.h"
+#include "machine/disturbance.h"
 
 namespace ridge::machine {
 
@@ -127,10 +128,11 @@ struct Machine {
   std::string id;  // stable name of this configuration: CPU, cores, quota, kernel and program version; key of caches
   Cpu cpu;
   Memory memory;
-  std::string system;                 // "Linux 6.1.0 (Debian GNU/Linux 12)"
-  std::string measured_at;            // UTC, "2026-11-21T13:05:00Z"; empty until measured
-  std::vector<Peak> peaks;            // empty until measured
-  std::vector<Bandwidth> bandwidths;  // likewise; "DRAM" is always there once measured
+  std::string system;                           // "Linux 6.1.0 (Debian GNU/Linux 12)"
+  std::string measured_at;                      // UTC, "2026-11-21T13:05:00Z"; empty until measured
+  std::vector<Peak> peaks;                      // empty until measured
+  std::vector<Bandwidth> bandwidths;            // likewise; "DRAM" is always there once measured
+  std::optional<Disturbance> disturbance = {};  // while they were measured; absent in older files
 };
 void visit_fields(auto& visit, Is<Machine> auto& machine) {
   visit("id", machine.id);
@@ -140,6 +142,7 @@ void visit_fields(auto& visit, Is<Machine> auto& machine) {
   visit("measured_at", machine.measured_at);
   visit("peaks", machine.peaks);
   visit("bandwidths", machine.bandwidths);
+  visit.unless_empty("disturbance", machine.disturbance);
 }
 
 // Threads that a computation can keep busy: allowed cores, capped by the quota (rounded down, at least 1).
@@ -160,6 +163,11 @@ std::optional<double> ridge_point(const Machine& machine, Precision precision, i
 
 // Total capacity [bytes] of the caches of `level` that `threads` threads can use (each thread on a core of its own).
 int64_t cache_capacity(const Machine& machine, int level, int threads);
+
+// Measured limits with a spread above kMostSpreadPercent: they may be far too low. "DRAM, 2 threads, 45.3 GB/s ± 137.0 %",
+// the widest first.
+constexpr double kMostSpreadPercent = 20;
+std::vector<std::string> uncertain_limits(const Machine& machine);
 
 Json to_json(const Machine& machine);
 

@@ -1,10 +1,14 @@
 #include "measure/advice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
+
+#include "base/units.h"
 
 namespace ridge::measure {
 namespace {
@@ -73,9 +77,33 @@ std::string greatest_loss(const Measurement& m) {
   return worst->first + " loses the most, " + rounded(100 * worst->second / total_ms) + " % of the time";
 }
 
+// What an open loop shows is how the load is carried.
+Advice about_load(const OpenLoad& load) {
+  const std::string busy = fmt::format("callers busy {}, {} of queueing on average",
+                                       format_percent(100 * load.busy_share), format_ms(load.queueing_ms));
+  if (kept_up(load)) return {"kept-up", fmt::format("Kept up with {:.4g}/s: {}.", load.rate_per_s, busy)};
+  return {"overloaded",
+          fmt::format("Did not keep up with {:.4g}/s, reached {:.4g}/s: {}; the latencies grow with the "
+                      "time of the measurement. Lower the rate, or add callers (--concurrency, --instances).",
+                      load.rate_per_s, load.achieved_per_s, busy)};
+}
+
+Advice about_disturbance(const Measurement& m) {
+  std::string text = machine::sentence(*m.disturbance);
+  if (m.undisturbed && m.undisturbed->percent_of_limit > 0)
+    text += fmt::format("; undisturbed (by the {} run) about {} % of the limit", m.undisturbed->by,
+                        rounded(m.undisturbed->percent_of_limit));
+  else if (m.undisturbed)
+    text +=
+        fmt::format("; undisturbed (by the {} run) about {}", m.undisturbed->by, format_ms(m.undisturbed->latency_ms));
+  return {"disturbed", text + ". These figures are not about the model: measure again when the machine is quiet."};
+}
+
 }  // namespace
 
 Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
+  if (m.load) return about_load(*m.load);
+  if (m.disturbance && machine::disturbed(*m.disturbance)) return about_disturbance(m);
   if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0)
     return {"limit-unknown", "The limit of this model on this machine is unknown, so there is no advice."};
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);

@@ -53,6 +53,47 @@ TEST(Advice, FarFromTheLimitNamesTheOperatorThatLosesMost) {
   EXPECT_EQ(advise(m, &plain).id, "other-threads");
 }
 
+TEST(Advice, ADisturbedMeasurementCarriesNoneAboutTheModel) {
+  cost::DeviceLimits plain = limits(0);
+  Measurement m = reaching(6, cost::Limiter::kCompute);
+  m.disturbance.emplace();
+  m.disturbance->seconds = 20;
+  m.disturbance->cpus = 2;
+  m.disturbance->share_of_cpu_got = 0.12;
+  m.disturbance->waited_s = 30;
+  m.latency_ms.mean = 24;
+  m.latency_ms.p50 = 2;
+  m.latency_ms.min = 1.5;
+  m.throughput_per_s = 100;
+  m.undisturbed = undisturbed(m);
+  EXPECT_EQ(m.undisturbed->by, "median");
+  EXPECT_NEAR(m.undisturbed->percent_of_limit, 72, 1e-9);
+  EXPECT_NEAR(m.undisturbed->throughput_per_s, 1200, 1e-9);
+  const Advice advice = advise(m, &plain);
+  EXPECT_EQ(advice.id, "disturbed");
+  EXPECT_NE(advice.sentence.find("12.0 %"), std::string::npos) << advice.sentence;
+  EXPECT_NE(advice.sentence.find("72 %"), std::string::npos) << advice.sentence;
+  m.latency_ms.p50 = 12;  // the median run was interrupted too
+  EXPECT_EQ(undisturbed(m).by, "fastest");
+  EXPECT_NEAR(undisturbed(m).percent_of_limit, 96, 1e-9);
+  m.disturbance->share_of_cpu_got = 0.95;
+  EXPECT_EQ(advise(m, &plain).id, "larger-batch");
+}
+
+TEST(Advice, OfAnOpenLoopIsAboutTheLoad) {
+  cost::DeviceLimits plain = limits(0);
+  Measurement m = reaching(3, cost::Limiter::kMemory);
+  m.bound_ms = 0.001;
+  m.load = OpenLoad{1000, 998, 0.04, 0.002};
+  EXPECT_EQ(advise(m, &plain).id, "kept-up");
+  EXPECT_NE(advise(m, &plain).sentence.find("4.0 %"), std::string::npos);
+  m.load = OpenLoad{1000, 740, 1, 250};
+  EXPECT_EQ(advise(m, &plain).id, "overloaded");
+  EXPECT_NE(advise(m, &plain).sentence.find("740"), std::string::npos);
+  m.load = OpenLoad{1000, 1001, 0.99, 2};  // just what it can do
+  EXPECT_EQ(advise(m, &plain).id, "kept-up");
+}
+
 TEST(Advice, ATinyModelIsMostlyTheEnginesOwnWork) {
   cost::DeviceLimits plain = limits(0);
   Measurement m = reaching(3, cost::Limiter::kMemory);

@@ -65,11 +65,17 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     EnergyOfLoad energy(options.energy, options.energy_reason);
     LoadOptions how = load_options(options, callers);
     how.counting_begins = [&] { energy.begin(clock.now()); };
+    if (options.watch) how.before_end = [&] { options.watch->look(); };
     RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how, clock));
     const TimePoint end = clock.now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
     m.energy = energy.end(end, m.throughput_per_s);
+    if (options.rate_per_s)
+      m.load = OpenLoad{*options.rate_per_s, load.rate_per_s, load.busy_share, load.mean_queueing_ms};
+    if (options.watch) m.disturbance = options.watch->end();
+    if (m.disturbance && !m.load && m.latency_ms.p50 > 0)
+      m.disturbance->mean_over_median = m.latency_ms.mean / m.latency_ms.p50;
     m.concurrency = callers;
     m.rss_delta_bytes = resident_bytes() - resident_before;
   }  // frees the sessions' memory before the profiled one opens
@@ -105,6 +111,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
                                           options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
+  if (m.disturbance && machine::disturbed(*m.disturbance) && !m.load) m.undisturbed = undisturbed(m);
   m.advice = advise(m, known);
   return m;
 }

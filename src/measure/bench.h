@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cost/costs.h"
+#include "machine/disturbance.h"
 #include "machine/energy_meter.h"
 #include "machine/machine.h"
 #include "measure/arrival.h"
@@ -25,10 +26,11 @@ struct BenchOptions {
   double half_width_percent = 2;                    // of the mean latency, at 95 %
   bool layers = false;
   uint64_t seed = 1;
-  std::optional<cost::DeviceLimits> device;  // of the device that all instances share, instead of the machine's
-  machine::EnergyMeter* energy = nullptr;    // of the device; null: energy is not measured
-  std::string energy_reason;                 // then: why
-  std::function<bool()> interrupted;         // may be empty
+  std::optional<cost::DeviceLimits> device;    // of the device that all instances share, instead of the machine's
+  machine::EnergyMeter* energy = nullptr;      // of the device; null: energy is not measured
+  std::string energy_reason;                   // then: why
+  machine::DisturbanceWatch* watch = nullptr;  // of this process; null: disturbance is not looked at
+  std::function<bool()> interrupted;           // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 

@@ -62,6 +62,24 @@ TEST(Bench, CallersOfOneSessionWaitForEachOther) {
   EXPECT_DOUBLE_EQ(m->latency_ms.p50, 60);
 }
 
+TEST(Bench, AnOpenLoopSaysHowItsLoadIsCarried) {
+  BenchOptions options = short_one();
+  options.rate_per_s = 20;
+  Result<Measurement> m = bench_fake(scripted({{"latency_ms", "10"}}), options);
+  ASSERT_TRUE(m) << m.error().message;
+  ASSERT_TRUE(m->load);
+  EXPECT_TRUE(kept_up(*m->load));
+  EXPECT_NEAR(m->load->busy_share, 0.2, 0.02);
+  EXPECT_NEAR(m->load->queueing_ms, 0, 1e-9);
+  EXPECT_EQ(m->advice.id, "kept-up");
+  options.rate_per_s = 200;
+  m = bench_fake(scripted({{"latency_ms", "10"}}), options);
+  ASSERT_TRUE(m) << m.error().message;
+  EXPECT_FALSE(kept_up(*m->load));
+  EXPECT_NEAR(m->load->achieved_per_s, 100, 2);
+  EXPECT_EQ(m->advice.id, "overloaded");
+}
+
 TEST(Bench, AFailingRunIsAnErrorThatSaysWhy) {
   Result<Measurement> m = bench_fake(scripted({{"fail_runs", "[5]"}, {"latency_ms", "1"}}), short_one());
   ASSERT_FALSE(m.ok());

@@ -24,6 +24,7 @@ struct Slice {
   double rate = 0;      // per second, in a unit of the arm's choice; above 0
   double p50_ms = 0;    // of a run; 0 = the arm does not say
   double energy_j = 0;  // per unit; 0 = not measured
+  double p99_ms = 0;    // as p50_ms
 };
 
 struct Arm {

@@ -84,6 +84,7 @@ class Load {
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < callers_.size(); ++i) threads.push_back(clock_.start([this, i] { call(i, callers_[i]); }));
     collect_until_enough();
+    if (options_.before_end) options_.before_end();
     stop_ = true;
     for (std::jthread& thread : threads) clock_.join(thread);
     if (schedule_.open()) collect();  // a stall cut off by the end counts
@@ -179,6 +180,8 @@ class Load {
     if (!schedule_.open() && sample.begin < counting_from_) return;
     if (latencies_ms_.empty()) sum_ = {}, timed_ = 0;
     latencies_ms_.push_back(to_ms(sample.latency));
+    if (schedule_.open())
+      running_ += sample.end - sample.begin, queueing_ += sample.latency - (sample.end - sample.begin);
     whose_.push_back(static_cast<int>(sample.caller));
     add(sample.times);
     Window& window = windows_[sample.caller];
@@ -212,6 +215,11 @@ class Load {
     if (!schedule_.open() && !latencies_ms_.empty()) {
       result.callers = whose_;
       for (const Window& window : windows_) result.caller_rates_per_s.push_back(window.rate_per_s());
+    }
+    if (schedule_.open() && !latencies_ms_.empty()) {
+      const double time_s = to_seconds(last_end_ - counting_from_) * static_cast<double>(callers_.size());
+      result.busy_share = time_s > 0 ? std::min(1.0, to_seconds(running_) / time_s) : 0;
+      result.mean_queueing_ms = to_ms(queueing_) / static_cast<double>(latencies_ms_.size());
     }
     if (timed_ > 0) result.mean_times = {sum_.input / timed_, sum_.compute / timed_, sum_.output / timed_};
     return result;
@@ -249,8 +257,9 @@ class Load {
   bool interrupted_ = false;
   std::optional<Error> error_;
   int64_t warming_runs_ = 0;
-  int64_t timed_ = 0;     // number in sum_
-  engine::RunTimes sum_;  // of the counted runs; until there is one, of the warm-up's
+  Nanoseconds running_{}, queueing_{};  // of the counted requests of an open loop
+  int64_t timed_ = 0;                   // number in sum_
+  engine::RunTimes sum_;                // of the counted runs; until there is one, of the warm-up's
   TimePoint last_end_;
 };
 

@@ -33,6 +33,7 @@ struct LoadOptions {
   std::function<bool()> interrupted;                // polled; may be empty
   std::function<void(double share_done)> progress;  // of the time limit; may be empty
   std::function<void()> counting_begins;            // called once, when the target is warm; may be empty
+  std::function<void()> before_end;                 // called once, while the callers' threads are there; may be empty
 };
 
 struct LoadResult {
@@ -47,6 +48,8 @@ struct LoadResult {
   // Of a closed loop that ended warm; empty otherwise.
   std::vector<int> callers;                // whose each of latencies_ms is
   std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs
+  // Of the counted requests of an open loop: time of a caller in runs, and of a request from its intended time to its run.
+  double busy_share = 0, mean_queueing_ms = 0;
 };
 
 Result<LoadResult> run_load(const RunOnce& run_once, const LoadOptions& options, Clock& clock);

@@ -78,6 +78,8 @@ TEST_F(LoadTest, AnOpenLoopShowsTheQueueBehindAStall) {
   ASSERT_EQ(result->latencies_ms.size(), 300u);
   for (size_t i = 0; i < 300; ++i)
     EXPECT_EQ(result->latencies_ms[i], i < 19 || i >= 59 ? 0 : 200 - 5.0 * static_cast<double>(i - 19)) << i;
+  EXPECT_NEAR(result->busy_share, 0.2 / 1.5, 1e-3);
+  EXPECT_NEAR(result->mean_queueing_ms, 39 * 100 / 300.0, 1e-9);
 }
 
 TEST_F(LoadTest, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
@@ -90,6 +92,7 @@ TEST_F(LoadTest, AnOpenLoopThatIsTooFastForTheTargetShowsGrowingDelay) {
   ASSERT_TRUE(result);
   for (size_t i = 0; i < result->latencies_ms.size(); ++i)
     EXPECT_EQ(result->latencies_ms[i], 10 + 5.0 * static_cast<double>(i)) << i;
+  EXPECT_NEAR(result->busy_share, 1, 1e-9);
 }
 
 TEST_F(LoadTest, WhatComesBeforeItIsWarmDoesNotCount) {

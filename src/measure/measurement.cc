@@ -5,6 +5,17 @@
 
 namespace ridge::measure {
 
+Undisturbed undisturbed(const Measurement& m) {
+  const Latency& l = m.latency_ms;
+  const bool fastest = l.p50 > 2 * l.min;
+  Undisturbed estimate{fastest ? "fastest" : "median", fastest ? l.min : l.p50, m.throughput_per_s, m.percent_of_limit};
+  if (estimate.latency_ms <= 0) return estimate;
+  const double faster = l.mean / estimate.latency_ms;
+  estimate.throughput_per_s *= faster;
+  estimate.percent_of_limit *= faster;
+  return estimate;
+}
+
 Json to_json(const Measurement& measurement) { return json_of(measurement); }
 
 void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::DeviceLimits& one,

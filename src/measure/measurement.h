@@ -7,6 +7,7 @@
 
 #include "base/fields.h"
 #include "cost/costs.h"
+#include "machine/disturbance.h"
 #include "measure/energy.h"
 #include "plan/plan.h"
 
@@ -70,9 +71,42 @@ void visit_fields(auto& visit, Is<Stages> auto& stages) {
   visit.optional("output", stages.output);
 }
 
+// The load of an open loop, whose latencies speak of it and not of the model's speed.
+struct OpenLoad {
+  double rate_per_s = 0, achieved_per_s = 0;  // of requests
+  double busy_share = 0;                      // of the callers' time, in runs
+  double queueing_ms = 0;                     // mean, from the intended time of a request to its run
+};
+// Callers that are never idle fall behind, unless the rate is what they can just do.
+constexpr double kFullyBusy = 0.98;
+inline bool kept_up(const OpenLoad& load) {
+  return load.busy_share < kFullyBusy || load.achieved_per_s >= load.rate_per_s;
+}
+void visit_fields(auto& visit, Is<OpenLoad> auto& load) {
+  visit("rate_per_s", load.rate_per_s);
+  visit("achieved_per_s", load.achieved_per_s);
+  visit.derived("kept_up", kept_up(load));
+  visit("busy_share", load.busy_share);
+  visit("queueing_ms", load.queueing_ms);
+}
+
+// A disturbed measurement, as it would probably be on a quiet machine.
+struct Undisturbed {
+  std::string by;  // "median" run; "fastest", where the median run is of more than twice its time
+  double latency_ms = 0, throughput_per_s = 0, percent_of_limit = 0;
+};
+void visit_fields(auto& visit, Is<Undisturbed> auto& estimate) {
+  visit("by", estimate.by);
+  visit("latency_ms", estimate.latency_ms);
+  visit("throughput_per_s", estimate.throughput_per_s);
+  visit("percent_of_limit", estimate.percent_of_limit);
+}
+
 // Possible improvements.
 struct Advice {
-  std::string id;  // limit-unknown, memory-limit, compute-limit, small-model, larger-batch, other-threads; stable
+  // limit-unknown, memory-limit, compute-limit, small-model, larger-batch, other-threads; of a disturbed measurement
+  // "disturbed"; of an open loop "kept-up" or "overloaded"; stable
+  std::string id;
   std::string sentence;
 };
 
@@ -102,7 +136,10 @@ struct Measurement {
   int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
   std::vector<Layer> layers;    // empty unless requested
   std::vector<std::string> without_rule;
-  Advice advice;  // by measure/advice.h
+  std::optional<OpenLoad> load;                     // of an open loop
+  std::optional<machine::Disturbance> disturbance;  // of the runs; absent: not watched
+  std::optional<Undisturbed> undisturbed;           // of a disturbed closed loop
+  Advice advice;                                    // by measure/advice.h
 };
 void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.optional("model", m.model);
@@ -132,9 +169,15 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.object("memory_bytes", [&](auto& memory) { memory.optional("rss_delta", m.rss_delta_bytes); });
   visit.optional("layers", m.layers);
   visit.optional("without_rule", m.without_rule);
+  visit.unless_empty("load", m.load);
+  visit.unless_empty("disturbance", m.disturbance);
+  visit.unless_empty("undisturbed", m.undisturbed);
   visit.optional("advice_id", m.advice.id);
   visit.optional("advice", m.advice.sentence);
 }
+
+// Of a closed loop, by its median or fastest run; after set_beside_limit().
+Undisturbed undisturbed(const Measurement& m);
 
 Json to_json(const Measurement& measurement);
 

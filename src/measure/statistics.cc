@@ -92,6 +92,18 @@ double half_width(std::span<const double> values, double confidence) {
   return student_t((1 + confidence) / 2, count - 1) * standard_deviation(values) / std::sqrt(count);
 }
 
+MeanDifference mean_difference(std::span<const double> before, std::span<const double> after, double confidence) {
+  MeanDifference difference{mean(after) - mean(before), std::numeric_limits<double>::infinity()};
+  if (before.size() < 2 || after.size() < 2) return difference;
+  const auto n = static_cast<double>(before.size()), m = static_cast<double>(after.size());
+  const double a = std::pow(standard_deviation(before), 2) / n, b = std::pow(standard_deviation(after), 2) / m;
+  difference.half_width = 0;
+  if (a + b <= 0) return difference;
+  const double degrees = (a + b) * (a + b) / (a * a / (n - 1) + b * b / (m - 1));  // Welch and Satterthwaite
+  difference.half_width = student_t((1 + confidence) / 2, degrees) * std::sqrt(a + b);
+  return difference;
+}
+
 double half_width_in_time(std::span<const double> values, double confidence, int batches) {
   double independent = half_width(values, confidence);
   size_t length = values.size() / static_cast<size_t>(batches);

@@ -21,7 +21,14 @@ double student_t(double probability, double degrees);
 // Half-width of the confidence interval of the mean of independent values; infinite for fewer than two.
 double half_width(std::span<const double> values, double confidence);
 
-// The same for values in order of time that need not be independent: the wider of the interval that takes them as
+// Of the difference between the means of two groups of independent values (Welch's test, which does not take their variances as
+// equal): `after` minus `before`, and the half-width of its interval; infinite for fewer than two values.
+struct MeanDifference {
+  double value = 0, half_width = 0;
+};
+MeanDifference mean_difference(std::span<const double> before, std::span<const double> after, double confidence);
+
+// half_width() for values in order of time that need not be independent: the wider of the interval that takes them as
 // independent and the one from the means of `batches` equal stretches (method of batch means: Law and Kelton, "Simulation
 // Modeling and Analysis", 9.5.3). Neighbouring latencies are correlated, which the first alone would mistake for
 // certainty.

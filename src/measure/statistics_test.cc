@@ -78,5 +78,17 @@ TEST(Statistics, TheIntervalHoldsTheTrueMeanAlsoWhenLatenciesAreCorrelated) {
   EXPECT_LT(held_as_independent, kTrials * 6 / 10);  // the plain formula's 95 % interval
 }
 
+// A worked example: standard error 0.57591 with 2.37725 degrees of freedom, whose t of 97.5 % is 3.71024 by integrating the
+// density numerically.
+TEST(MeanDifference, IsWelchsInterval) {
+  const std::vector<double> before = {20.1, 19.6, 20.4, 19.9}, after = {22.0, 21.2, 23.1};
+  const MeanDifference difference = mean_difference(before, after, 0.95);
+  EXPECT_NEAR(difference.value, 2.1, 1e-12);
+  EXPECT_NEAR(difference.half_width, 2.136745, 1e-5);
+  EXPECT_EQ(mean_difference(before, before, 0.95).value, 0);
+  EXPECT_TRUE(std::isinf(mean_difference(before, std::vector<double>{1}, 0.95).half_width));
+  EXPECT_EQ(mean_difference(std::vector<double>{1, 1}, std::vector<double>{3, 3}, 0.95).half_width, 0);
+}
+
 }  // namespace
 }  // namespace ridge::measure

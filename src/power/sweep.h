@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "machine/disturbance.h"
 #include "power/curve.h"
 #include "power/power_control.h"
 
@@ -47,6 +48,7 @@ struct Sweep {
   int rounds = 0;
   bool converged = false;  // all relative rates known to 2 %
   bool interrupted = false;
+  std::optional<machine::Disturbance> disturbance = {};  // of the CPU meanwhile
 };
 void visit_fields(auto& visit, Is<Sweep> auto& sweep) {
   const auto limit_w = [&](const std::optional<size_t>& index) {
@@ -60,6 +62,7 @@ void visit_fields(auto& visit, Is<Sweep> auto& sweep) {
   visit("rounds", sweep.rounds);
   visit("converged", sweep.converged);
   visit("interrupted", sweep.interrupted);
+  visit.unless_empty("disturbance", sweep.disturbance);
   visit("points", sweep.points);
   visit.derived("best_per_watt_w", limit_w(sweep.spots.best_per_watt));
   visit.derived("within_5_percent_of_peak_w", limit_w(sweep.spots.within));

@@ -171,7 +171,9 @@ Result<Efficiency> calibrate(const machine::Machine& machine, const CalibrateOpt
   efficiency.engine_version = engine.version;
   efficiency.measured_at = now_in_utc();
   RIDGE_ASSIGN(efficiency.block, block_of(options));
+  machine::DisturbanceWatch watch;
   RIDGE_ASSIGN(efficiency.calibrations, time_suite(options, thread_counts(machine, options)));
+  efficiency.disturbance = watch.end();
   for (Calibration& calibration : efficiency.calibrations) {
     RIDGE_ASSIGN(calibration.held_out_error, own_error(machine, calibration, efficiency.block));
   }

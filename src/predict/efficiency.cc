@@ -1,6 +1,9 @@
 #include "predict/efficiency.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "measure/statistics.h"
 
 namespace ridge::predict {
 
@@ -14,6 +17,16 @@ Json to_json(const TimedKernel& timed) {
 Status read_json(const Json& json, TimedKernel& timed) {
   RIDGE_TRY(read_json(json, timed.kernel));
   return read_fields(json, [&](auto& visit) { visit_timing(visit, timed); });
+}
+
+double spread_percent(const Efficiency& efficiency) {
+  double widest = 0;
+  for (const Calibration& calibration : efficiency.calibrations) {
+    std::vector<double> spreads;
+    for (const CalibrationSample& sample : calibration.samples) spreads.push_back(sample.spread_percent);
+    widest = std::max(widest, measure::median(spreads));
+  }
+  return widest;
 }
 
 Json to_json(const Efficiency& efficiency) { return json_of(efficiency); }

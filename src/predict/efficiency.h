@@ -3,10 +3,12 @@
 // the kernels, so that a better model of their work needs no new measurement.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fields.h"
+#include "machine/disturbance.h"
 #include "predict/kernel.h"
 
 namespace ridge::predict {
@@ -60,8 +62,9 @@ struct Efficiency {
   std::string engine_version;
   int64_t block = 0;  // channels per block of the engine's own layout, as observed; 0: none
   std::string measured_at;
-  double seconds = 0;                     // duration of the calibration
-  std::vector<Calibration> calibrations;  // by threads, ascending
+  double seconds = 0;                                    // duration of the calibration
+  std::vector<Calibration> calibrations;                 // by threads, ascending
+  std::optional<machine::Disturbance> disturbance = {};  // while it was measured; absent in older files
 };
 void visit_fields(auto& visit, Is<Efficiency> auto& efficiency) {
   visit("machine", efficiency.machine);
@@ -70,8 +73,12 @@ void visit_fields(auto& visit, Is<Efficiency> auto& efficiency) {
   visit("block", efficiency.block);
   visit.optional("measured_at", efficiency.measured_at);
   visit.optional("seconds", efficiency.seconds);
+  visit.unless_empty("disturbance", efficiency.disturbance);
   visit("calibrations", efficiency.calibrations);
 }
+
+// Of the runs: the median over the samples, of the number of threads where it is widest [%].
+double spread_percent(const Efficiency& efficiency);
 
 Json to_json(const Efficiency& efficiency);
 // Refuses kernels of missing samples.

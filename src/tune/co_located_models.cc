@@ -55,8 +55,10 @@ Result<CoLocatedModels> CoLocatedModels::open(std::span<const ModelToOpen> model
   return opened;
 }
 
-Result<std::vector<ModelSlice>> CoLocatedModels::run_slice(double ms, const std::function<bool()>& interrupted) {
+Result<std::vector<ModelSlice>> CoLocatedModels::run_slice(double ms, const std::function<bool()>& interrupted,
+                                                           machine::DisturbanceWatch* watch) {
   measure::LoadOptions options = for_just(ms / 1e3, interrupted);
+  if (watch != nullptr) options.before_end = [watch] { watch->look(); };
   options.concurrency = callers();
   std::vector<CallerTimes> times(callers_.size());
   const measure::RunOnce target = [&](int number, engine::RunTimes* asked) -> Status {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "machine/disturbance.h"
 #include "measure/runner.h"
 #include "model/graph.h"
 #include "plan/plan.h"
@@ -34,7 +35,9 @@ class CoLocatedModels {
   static Result<CoLocatedModels> open(std::span<const ModelToOpen> models, uint64_t seed, Clock& clock);
 
   // Every instance of every model runs repeatedly for about `ms`, each at least once. Errors: a run's, kCancelled.
-  Result<std::vector<ModelSlice>> run_slice(double ms, const std::function<bool()>& interrupted);
+  // `watch` looks before the callers' threads end; may be null.
+  Result<std::vector<ModelSlice>> run_slice(double ms, const std::function<bool()>& interrupted,
+                                            machine::DisturbanceWatch* watch = nullptr);
 
   // All models at once for `seconds`, each under its own load of runs with random arrivals (Poisson), independent of the
   // others; one without a load is kept busy. Latency counts from the intended start of a run. Errors as of run_slice().

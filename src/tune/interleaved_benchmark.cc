@@ -32,7 +32,7 @@ class ArmRecord {
     if (settle_ms_ > 0) RIDGE_TRY(models_.run_slice(settle_ms_, options_.interrupted));
     const TimePoint begin = clock_.now();
     const double joules_before = joules_of(options_.energy);
-    RIDGE_ASSIGN(const std::vector<ModelSlice> now, models_.run_slice(slice_ms_, options_.interrupted));
+    RIDGE_ASSIGN(const std::vector<ModelSlice> now, models_.run_slice(slice_ms_, options_.interrupted, options_.watch));
     const double power_w = std::max(0.0, joules_of(options_.energy) - joules_before) / to_seconds(clock_.now() - begin);
     double rows_per_s = 0;
     for (const ModelSlice& slice : now) rows_per_s += slice.rows_per_s;
@@ -40,7 +40,8 @@ class ArmRecord {
     std::vector<measure::Slice> slices;
     for (size_t i = 0; i < now.size(); ++i) {
       add(sums_[i], now[i]);
-      slices.push_back({now[i].rows_per_s, measure::median(now[i].latencies_ms), joules_per_row_.back()});
+      const measure::Latency latency = measure::latency_of(now[i].latencies_ms);
+      slices.push_back({now[i].rows_per_s, latency.p50, joules_per_row_.back(), latency.p99});
     }
     return slices;
   }
@@ -95,6 +96,7 @@ void fill(CoLocatedTrial& trial, const std::vector<measure::Round>& rounds) {
   }
   using measure::Slice;
   for (size_t i = 0; i < trial.models.size(); ++i) {
+    for (const measure::Round& round : rounds) trial.models[i].rounds.add(round[kCandidate][i], round[kUntuned][i]);
     trial.models[i].rate_log_ratios = measure::log_ratios(rounds, kCandidate, kUntuned, i);
     trial.models[i].latency_log_ratios = measure::log_ratios(rounds, kUntuned, kCandidate, i, &Slice::p50_ms);
     trial.models[i].energy_log_ratios = measure::log_ratios(rounds, kUntuned, kCandidate, i, &Slice::energy_j);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "machine/disturbance.h"
 #include "machine/energy_meter.h"
 #include "model/graph.h"
 #include "plan/plan.h"
@@ -37,6 +38,7 @@ struct BenchmarkOptions {
   uint64_t seed = 1;                                  // of the inputs
   // Read around every slice, which is then at least kLeastEnergySteps of its steps; null = not measured.
   machine::EnergyMeter* energy = nullptr;
+  machine::DisturbanceWatch* watch = nullptr;  // of this process; may be null
 };
 
 // The models with a candidate each, open.

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "measure/statistics.h"
 
 namespace ridge::tune {
 namespace {
@@ -15,9 +18,6 @@ namespace {
 constexpr double kMemorySlackBytes = 16 << 20;
 constexpr double kDeviationSlack = 1e-5;
 
-// 95 % half-width, in ln units, of a 99th percentile taken from a few hundred runs.
-constexpr double kTailSpread = 0.1;
-
 enum class Good { kHigh, kLow };
 
 constexpr std::array<std::pair<Change, std::string_view>, 4> kChanges = {{{Change::kAsBefore, "as before"},
@@ -25,47 +25,101 @@ constexpr std::array<std::pair<Change, std::string_view>, 4> kChanges = {{{Chang
                                                                           {Change::kRegressed, "regressed"},
                                                                           {Change::kNotComparable, "not comparable"}}};
 
-constexpr size_t kUntunedRow = 2;  // of compare()'s rows: the throughput of the untuned model
-
-// Half-width of ln(gain), from the interval of the ratio.
-double half_width(const Gain& gain) {
-  const bool known = gain.low > 0 && std::isfinite(gain.high);
-  return known ? (std::log(gain.high) - std::log(gain.low)) / 2 : 0;
+// ln of each that is known.
+std::vector<double> logarithms(const std::vector<double>& values) {
+  std::vector<double> result;
+  for (const double value : values)
+    if (value > 0) result.push_back(std::log(value));
+  return result;
+}
+std::vector<double> log_ratios(const std::vector<double>& own, const std::vector<double>& untuned) {
+  std::vector<double> result;
+  for (size_t i = 0; i < std::min(own.size(), untuned.size()); ++i)
+    if (own[i] > 0 && untuned[i] > 0) result.push_back(std::log(own[i] / untuned[i]));
+  return result;
 }
 
-// The change in logarithms with the spread of both sides; independent errors add in squares.
-FigureChange judge_figure(std::string id, std::string what, std::string unit, double before, double now, double half,
-                          Good good, double tolerance) {
-  FigureChange row{std::move(id), std::move(what), std::move(unit), before, now, 0, 100 * half, Change::kAsBefore, ""};
-  if (before <= 0 || now <= 0) {
-    row.verdict = Change::kNotComparable;
-    row.reason = "not recorded";
-    return row;
-  }
-  row.change_percent = 100 * (now / before - 1);
-  const double worse = (good == Good::kHigh ? 1 : -1) * std::log(before / now);
-  if (worse - half > std::log1p(tolerance / 100)) row.verdict = Change::kRegressed;
-  if (-worse - half > std::log1p(tolerance / 100)) row.verdict = Change::kBetter;
+// In logarithms; what older records have instead of rounds is an interval of 95 %.
+measure::MeanDifference gain_difference(const TuningRecord& before, const TuningRecord& now) {
+  if (!before.gains.empty() && !now.gains.empty())
+    return measure::mean_difference(before.gains, now.gains, kConfidence);
+  constexpr double kWider = 1.5;  // from 95 % to kConfidence: 1.43 for many rounds, more for few
+  const auto half = [](const Gain& gain) {
+    const bool known = gain.low > 0 && std::isfinite(gain.high);
+    return known ? (std::log(gain.high) - std::log(gain.low)) / 2 : std::numeric_limits<double>::infinity();
+  };
+  return {std::log(now.gain.ratio / before.gain.ratio), kWider * std::hypot(half(before.gain), half(now.gain))};
+}
+
+FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now) {
+  FigureChange row;
+  row.id = std::move(id);
+  row.what = std::move(what);
+  row.unit = std::move(unit);
+  row.before = before;
+  row.now = now;
+  if (before > 0) row.change_percent = 100 * (now / before - 1);
   return row;
 }
 
-double both(double a, double b) { return std::sqrt(a * a + b * b); }
+void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row) {
+  const double tolerance = std::log1p(tolerance_percent / 100);
+  const double worse = good == Good::kLow ? difference.value : -difference.value;
+  row.spread_percent = 100 * (std::isfinite(difference.half_width) ? difference.half_width : 0);
+  if (worse - difference.half_width > tolerance) row.verdict = Change::kRegressed;
+  if (-worse - difference.half_width > tolerance) row.verdict = Change::kBetter;
+}
 
-void set_aside(FigureChange& row, const char* reason) {
+FigureChange set_aside(FigureChange row, const char* reason) {
   row.verdict = Change::kNotComparable;
   row.reason = reason;
+  return row;
+}
+
+// A figure of speed, in every round: the candidate's and the untuned model's.
+struct SpeedFigure {
+  const char *id, *what, *unit;
+  double TuningRecord::*figure;
+  std::vector<double> RoundFigures::*own;
+  std::vector<double> RoundFigures::*untuned;  // null: it is the untuned model's own
+  Good good;
+};
+
+FigureChange of_speed(const SpeedFigure& figure, const TuningRecord& before, const TuningRecord& now,
+                      const Strictness& strictness) {
+  FigureChange row = figure_of(figure.id, figure.what, figure.unit, before.*figure.figure, now.*figure.figure);
+  const bool same_machine = before.machine == now.machine;
+  if (!same_machine) return set_aside(std::move(row), "recorded on another machine");
+  if (row.before <= 0 || row.now <= 0) return set_aside(std::move(row), "not recorded");
+  if (before.rounds.empty() || now.rounds.empty())
+    return set_aside(std::move(row), "an older version recorded it without its rounds; tune again to record them");
+  const auto then = before.rounds.*figure.own, today = now.rounds.*figure.own;
+  if (strictness.absolute) {
+    judge(measure::mean_difference(logarithms(then), logarithms(today), kConfidence), figure.good,
+          strictness.tolerance_percent, row);
+  } else if (figure.untuned == nullptr) {
+    return set_aside(std::move(row), "shows the machine and the engine (--absolute judges it)");
+  } else {
+    const measure::MeanDifference difference = measure::mean_difference(
+        log_ratios(then, before.rounds.*figure.untuned), log_ratios(today, now.rounds.*figure.untuned), kConfidence);
+    row.beside_untuned_percent = 100 * std::expm1(difference.value);
+    judge(difference, figure.good, strictness.tolerance_percent, row);
+  }
+  return row;
 }
 
 FigureChange of_deviation(double before, double now) {
-  FigureChange row{"relative-l2", "relative L2 of the outputs", "", before, now, 0, 0, Change::kAsBefore, ""};
-  if (before > 0) row.change_percent = 100 * (now / before - 1);
+  FigureChange row = figure_of("relative-l2", "relative L2 of the outputs", "", before, now);
   if (now > 1.5 * before + kDeviationSlack) row.verdict = Change::kRegressed;
   return row;
 }
 
-FigureChange of_memory(double before, double now, double tolerance) {
-  FigureChange row = judge_figure("memory", "growth of resident memory", "B", before, now, 0, Good::kLow, tolerance);
-  if (row.verdict == Change::kRegressed && now < before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
+FigureChange of_memory(const TuningRecord& before, const TuningRecord& now, double tolerance) {
+  FigureChange row = figure_of("memory", "growth of resident memory", "B", before.rss_delta_bytes, now.rss_delta_bytes);
+  if (before.machine != now.machine) return set_aside(std::move(row), "recorded on another machine");
+  if (row.before <= 0 || row.now <= 0) return set_aside(std::move(row), "not recorded");
+  judge({std::log(row.now / row.before), 0}, Good::kLow, tolerance, row);
+  if (row.verdict == Change::kRegressed && row.now < row.before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
   return row;
 }
 
@@ -81,7 +135,6 @@ Result<TuningRecord> recorded_from_json(const Json& tuning) {
       best("engine_version", version);
       best.optional("device", recorded.device);
       best("throughput_per_s", recorded.rows_per_s);
-      best("ci95_percent", recorded.ci95_percent);
       best.object("latency_ms", [&](auto& latency) { latency.optional("p99", recorded.p99_ms); });
       best.object("memory_bytes", [&](auto& memory) { memory.optional("rss_delta", recorded.rss_delta_bytes); });
     });
@@ -93,6 +146,10 @@ Result<TuningRecord> recorded_from_json(const Json& tuning) {
     visit.object("goal", [&](auto& goal) { goal.optional("objective", recorded.objective); });
     visit.optional("shapes", recorded.shapes);
     visit("gain", recorded.gain);
+    visit.object("rounds", [&](auto& rounds) {
+      rounds.optional("gain_ln", recorded.gains);
+      visit_fields(rounds, recorded.rounds);
+    });
     visit.object("drift", [&](auto& deviation) { deviation.optional("relative_l2", recorded.relative_l2); });
   }));
   recorded.engine += " " + version;
@@ -102,26 +159,18 @@ Result<TuningRecord> recorded_from_json(const Json& tuning) {
 NameTable<Change> names_of(Change) { return kChanges; }
 
 std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness) {
-  const double tolerance_percent = strictness.tolerance_percent;
-  std::vector<FigureChange> rows;
-  rows.push_back(judge_figure("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio,
-                              both(half_width(before.gain), half_width(now.gain)), Good::kHigh, tolerance_percent));
-  const double half = both(before.ci95_percent, now.ci95_percent) / 100;
-  auto absolute = [&](const char* id, const char* what, const char* unit, double a, double b, double spread,
-                      Good good) {
-    rows.push_back(judge_figure(id, what, unit, a, b, spread, good, tolerance_percent));
-  };
-  absolute("throughput", "throughput", "rows/s", before.rows_per_s, now.rows_per_s, half, Good::kHigh);
-  absolute("untuned-throughput", "throughput of the untuned model", "rows/s", before.untuned_rows_per_s,
-           now.untuned_rows_per_s, half, Good::kHigh);
-  absolute("p99", "p99 of one run", "ms", before.p99_ms, now.p99_ms, both(kTailSpread, kTailSpread), Good::kLow);
-  rows.push_back(of_memory(before.rss_delta_bytes, now.rss_delta_bytes, tolerance_percent));
-  if (before.machine != now.machine)
-    for (size_t i = 1; i < rows.size(); ++i) set_aside(rows[i], "recorded on another machine");
-  const bool slower = rows[kUntunedRow].verdict == Change::kRegressed;
-  if (slower && !strictness.absolute)
-    for (size_t i = 1; i < rows.size(); ++i)
-      if (rows[i].unit != "B") set_aside(rows[i], "the untuned model is slower too (--absolute counts it)");
+  FigureChange gain = figure_of("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio);
+  judge(gain_difference(before, now), Good::kHigh, strictness.tolerance_percent, gain);
+  std::vector<FigureChange> rows = {std::move(gain)};
+  const SpeedFigure speeds[] = {
+      {"throughput", "throughput", "rows/s", &TuningRecord::rows_per_s, &RoundFigures::rows_per_s,
+       &RoundFigures::untuned_rows_per_s, Good::kHigh},
+      {"untuned-throughput", "throughput of the untuned model", "rows/s", &TuningRecord::untuned_rows_per_s,
+       &RoundFigures::untuned_rows_per_s, nullptr, Good::kHigh},
+      {"p99", "p99 of one run", "ms", &TuningRecord::p99_ms, &RoundFigures::p99_ms, &RoundFigures::untuned_p99_ms,
+       Good::kLow}};
+  for (const SpeedFigure& figure : speeds) rows.push_back(of_speed(figure, before, now, strictness));
+  rows.push_back(of_memory(before, now, strictness.tolerance_percent));
   rows.push_back(of_deviation(before.relative_l2, now.relative_l2));
   return rows;
 }

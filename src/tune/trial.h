@@ -8,6 +8,7 @@
 
 #include "base/fields.h"
 #include "base/result.h"
+#include "measure/interleave.h"
 #include "measure/measurement.h"
 #include "tune/figures.h"
 #include "tune/search.h"
@@ -53,10 +54,30 @@ void visit_fields(auto& visit, Is<Side> auto& side) {
   visit.optional("joules_per_row", side.joules_per_row);
 }
 
+// Of each round, for later comparisons.
+struct RoundFigures {
+  std::vector<double> rows_per_s, untuned_rows_per_s, p99_ms, untuned_p99_ms;
+
+  bool empty() const { return rows_per_s.empty(); }
+  void add(const measure::Slice& candidate, const measure::Slice& untuned) {
+    rows_per_s.push_back(candidate.rate);
+    untuned_rows_per_s.push_back(untuned.rate);
+    p99_ms.push_back(candidate.p99_ms);
+    untuned_p99_ms.push_back(untuned.p99_ms);
+  }
+};
+void visit_fields(auto& visit, Is<RoundFigures> auto& rounds) {
+  visit.optional("rows_per_s", rounds.rows_per_s, at_least(0));
+  visit.optional("untuned_rows_per_s", rounds.untuned_rows_per_s, at_least(0));
+  visit.optional("p99_ms", rounds.p99_ms, at_least(0));
+  visit.optional("untuned_p99_ms", rounds.untuned_p99_ms, at_least(0));
+}
+
 struct Trial {
   std::vector<double> rate_log_ratios;     // per round: ln(candidate rows/s ÷ baseline rows/s)
   std::vector<double> latency_log_ratios;  // per round: ln(baseline p50 ÷ candidate p50)
   std::vector<double> energy_log_ratios;   // per round: ln(baseline J/row ÷ candidate J/row); empty = not measured
+  RoundFigures rounds;                     // empty in older records
   Side baseline, candidate;
   double seconds = 0;   // duration, opening included
   std::string failure;  // not empty: the candidate cannot run
@@ -65,6 +86,7 @@ void visit_fields(auto& visit, Is<Trial> auto& trial) {
   visit("rate_log_ratios", trial.rate_log_ratios);
   visit("latency_log_ratios", trial.latency_log_ratios);
   visit.unless_empty("energy_log_ratios", trial.energy_log_ratios);
+  visit.unless_empty("rounds", trial.rounds);
   visit("baseline", trial.baseline);
   visit("candidate", trial.candidate);
   visit("seconds", trial.seconds);

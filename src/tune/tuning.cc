@@ -111,6 +111,14 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
   tuning.choice = decision.choice;
   tuning.candidate = decision.candidate;
   tuning.gain = decision.gain;
+  tuning.rounds = decision.trial.rounds;
+  if (decision.candidate == baseline_candidate()) {  // it beside itself
+    tuning.gains.assign(tuning.rounds.rows_per_s.size(), 0);
+    tuning.rounds.rows_per_s = tuning.rounds.untuned_rows_per_s;
+    tuning.rounds.p99_ms = tuning.rounds.untuned_p99_ms;
+  } else {
+    tuning.gains = outcome_of(decision.trial, decision.candidate, goal.objective).gains;
+  }
   Gain itself = gain_of(outcome_of(untuned, baseline_candidate(), goal.objective).gains);
   tuning.noise_percent = 50 * (itself.high - itself.low);
   tuning.pareto = search.pareto();
@@ -132,6 +140,16 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
   return tuning;
 }
 
+void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning) {
+  tuning.disturbance = disturbance;
+  if (!machine::disturbed(disturbance)) return;
+  for (measure::Measurement* m : {&tuning.baseline, &tuning.best}) {
+    m->disturbance = disturbance;
+    m->undisturbed = measure::undisturbed(*m);
+    m->advice = measure::advise(*m, nullptr);
+  }
+}
+
 int64_t verified_batch(const Search& search) {
   int64_t largest = 1;
   for (const Standing& standing : search.measured())
@@ -148,6 +166,9 @@ std::string shapes_text(const plan::Plan& plan) {
 std::string limit_sentence(const measure::Measurement& measured) {
   if (measured.percent_of_limit <= 0) return "its physical limit is not known";
   const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
+  if (measured.undisturbed)
+    return fmt::format("{}-bound, undisturbed (by the {} run) at about {:.0f} % of the limit", what,
+                       measured.undisturbed->by, measured.undisturbed->percent_of_limit);
   return fmt::format("{}-bound, at {} of the limit", what, format_percent(measured.percent_of_limit));
 }
 
@@ -184,6 +205,10 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   visit("candidate", tuning.candidate);
   visit("speedup", tuning.gain.ratio);
   visit("gain", tuning.gain);
+  visit.object("rounds", [&](auto& rounds) {
+    rounds("gain_ln", tuning.gains);
+    visit_fields(rounds, tuning.rounds);
+  });
   visit("noise_percent", tuning.noise_percent);
   visit("drift", tuning.deviation);
   visit("accuracy", tuning.admission);
@@ -208,6 +233,7 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   });
   visit("batching", tuning.batching.empty() ? Json(true) : Json(tuning.batching));
   visit("interrupted", tuning.interrupted);
+  visit.unless_empty("disturbance", tuning.disturbance);
   visit("seconds", tuning.seconds);
   visit("conclusion", conclusion(tuning));
   visit.or_null("repository", tuning.repository);

@@ -24,8 +24,10 @@ struct Tuning {
   measure::Measurement baseline, best;  // from one interleaved trial
   Candidate candidate;                  // what `best` is
   Choice choice = Choice::kBaseline;
-  Gain gain;                 // of the objective, best over baseline
-  double noise_percent = 0;  // half-width of the interval of the baseline against itself, same number of slices
+  Gain gain;                  // of the objective, best over baseline
+  std::vector<double> gains;  // ln of that, per round
+  RoundFigures rounds;        // of the same rounds
+  double noise_percent = 0;   // half-width of the interval of the baseline against itself, same number of slices
   precision::Deviation
       deviation;  // of `best` on held-out samples; in FP32 in the base engine, against the untuned outputs on its inputs
   VariantSelection
@@ -42,6 +44,7 @@ struct Tuning {
   int candidates = 0, measured = 0;                 // of the space
   std::vector<SkipCount> skipped;
   bool interrupted = false;
+  std::optional<machine::Disturbance> disturbance;  // of the whole run; absent: not watched
   double seconds = 0;
   std::string batching;    // why rows are not merged; empty = they may be
   std::string repository;  // folder of the version written; empty = none
@@ -59,6 +62,9 @@ struct TuningContext {
 // All but deviation, batching, seconds and repository. `untuned` is the baseline against itself.
 Tuning summarise(const TuningContext& context, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
+
+// What disturbed the run, also as that of both measurements, which then carry an undisturbed estimate and no advice.
+void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning);
 
 // The largest measured batch that met the goal.
 int64_t verified_batch(const Search& search);

@@ -16,6 +16,7 @@
 #include "gpu/launch.h"
 #include "limits/accelerator/setting.h"
 #include "limits/metric_result.h"
+#include "machine/disturbance.h"
 
 namespace ridge::limits::accelerator {
 
@@ -92,13 +93,14 @@ struct DeviceMeasurement {
   std::vector<BandwidthRow> bandwidths;
   std::vector<LinkRow> links;
   std::vector<StartRow> starts;
-  std::string datasheet;    // reference of the utilisation, or why there is none
-  std::string cpu_limits;   // why a CPU has no limits of its own, or that they are too low
-  std::string observer;     // the library that watched the GPU, or why none did
-  std::string measured_at;  // UTC
-  double seconds = 0;       // of measuring, preparation included
-  bool recalled = false;    // measured and stored by an earlier run
-  std::string kept;         // where, or why not
+  std::string datasheet;                                 // reference of the utilisation, or why there is none
+  std::string cpu_limits;                                // why a CPU has no limits of its own, or that they are too low
+  std::string observer;                                  // the library that watched the GPU, or why none did
+  std::string measured_at;                               // UTC
+  double seconds = 0;                                    // of measuring, preparation included
+  std::optional<machine::Disturbance> disturbance = {};  // of the CPU meanwhile; absent in older files
+  bool recalled = false;                                 // measured and stored by an earlier run
+  std::string kept;                                      // where, or why not
 };
 // The device's facts and the storage location are not read back.
 void visit_fields(auto& visit, Is<DeviceMeasurement> auto& measured) {
@@ -108,6 +110,7 @@ void visit_fields(auto& visit, Is<DeviceMeasurement> auto& measured) {
   visit("setting", measured.setting);
   visit("measured_at", measured.measured_at);
   visit("seconds", measured.seconds);
+  visit.unless_empty("disturbance", measured.disturbance);
   visit.derived("recalled", measured.recalled);
   visit.derived("kept", measured.kept);
   visit("datasheet", measured.datasheet);

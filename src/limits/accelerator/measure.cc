@@ -99,7 +99,9 @@ Result<DeviceMeasurement> measure(const gpu::Device& device, const Options& opti
   if (options.rounds.progress) options.rounds.progress("make ready", 0);
   DeviceMetrics metrics{all_peak_metrics(device), memory_metrics(device), link_metrics(device), start_metrics(device)};
   const WatchedGpu watched = watch_gpu(measured.facts, clock);
+  machine::DisturbanceWatch disturbance;
   measure_in_rounds(all_of(metrics), options.rounds, clock);
+  measured.disturbance = disturbance.end();
   const std::vector<GpuSample> samples = watched.watch ? watched.watch->samples() : std::vector<GpuSample>{};
   measured.peaks = rows_of(metrics.peaks, samples);
   measured.bandwidths = rows_of(metrics.bandwidths, samples);

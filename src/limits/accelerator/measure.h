@@ -16,7 +16,8 @@ namespace ridge::limits::accelerator {
 
 struct Options {
   RoundOptions rounds;
-  std::string machine_cache;  // limits of this machine's CPU (limits/limits_store.h); empty: the default file
+  std::string machine_cache;    // limits of this machine's CPU (limits/limits_store.h); empty: the default file
+  bool keep_disturbed = false;  // store what was measured while the machine was busy
 };
 
 // A row that the device does not support holds the reason. Interrupted, it returns what was measured until then.

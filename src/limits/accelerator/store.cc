@@ -79,6 +79,11 @@ void put(Json& store, const std::string& key, const DeviceMeasurement& measured,
 std::string keep(const DeviceMeasurement& measured, const std::string& key, const std::string& file,
                  const Options& options) {
   if (options.rounds.interrupted && options.rounds.interrupted()) return "not kept: interrupted";
+  if (measured.disturbance && machine::disturbed(*measured.disturbance) && !options.keep_disturbed) {
+    log::warning("{}: the limits of {} measured meanwhile are not kept; --keep-disturbed keeps them",
+                 machine::sentence(*measured.disturbance), measured.facts.name);
+    return "not kept: the machine was busy; --keep-disturbed keeps them";
+  }
   if (!bounds_something(measured)) return "not kept: no peak, or no bandwidth, could be measured";
   if (file.empty()) return "not kept: neither XDG_CACHE_HOME nor HOME is set; name a file by --cache";
   FileLock lock(lock_of(file));

@@ -26,7 +26,7 @@ StoredLimits recall(const gpu::DeviceFacts& facts, const Setting& now, const std
 using MeasureDevice = std::function<Result<DeviceMeasurement>()>;
 
 // The figures of a device: recalled, unless `fresh` is set or they were given less time than options.most_seconds; otherwise
-// measured and stored. Interrupted measurements are not stored. A damaged or unwritable file costs one warning and nothing
+// measured and stored. Interrupted measurements are not stored, nor (unless options.keep_disturbed) those of a busy machine. A damaged or unwritable file costs one warning and nothing
 // else. Processes that find no figures at the same time measure in sequence.
 Result<DeviceMeasurement> recall_or_measure(const gpu::DeviceFacts& facts, const Setting& now, const Options& options,
                                             bool fresh, const MeasureDevice& measure);

@@ -191,6 +191,7 @@ void visit_fields(auto& visit, const CoLocatedTuning& sharing) {
   visit("trials", sharing.trials);
   visit("reused", sharing.reused);
   visit("interrupted", sharing.interrupted);
+  visit.unless_empty("disturbance", sharing.disturbance);
   visit("seconds", sharing.seconds);
   visit("conclusion", conclusion(sharing));
   visit.or_null("repository", sharing.repository);

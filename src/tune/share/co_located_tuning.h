@@ -50,6 +50,7 @@ struct CoLocatedTuning {
   std::vector<SkipCount> skipped;
   std::string refuted;  // of kNone: the objection of the proof at the loads, or of the memory; empty = none
   bool interrupted = false;
+  std::optional<machine::Disturbance> disturbance;  // of the whole run; absent: not watched
   double seconds = 0;
   std::string repository;  // empty = nothing written
 
