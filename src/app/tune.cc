@@ -140,12 +140,15 @@ Status save(const TuneModel& model, TuneResult& result) {
 
 }  // namespace
 
-Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
+Result<model::Graph> bind_model(const TuneRequest& request, const model::UnboundModel& model) {
+  return bind(request, model, 1);
+}
+
+Result<TuneResult> tune(const TuneRequest& request, model::UnboundModel unbound, model::Graph graph,
+                        const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.device, request.fresh, control));
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
   cost::Costs costs = cost::count(graph);
   TuneModel model = plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs));
   RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
@@ -153,6 +156,7 @@ Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
   RIDGE_TRY(admit_variants(model, control));
   tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
   RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
+  for (const model::GraphInput& input : model.graph->input_specs) result.inputs.push_back(input.spec);
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));

@@ -13,6 +13,12 @@ namespace fs = std::filesystem;
 
 using TuneTest = TuningTest;
 
+Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
+  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+  RIDGE_ASSIGN(model::Graph graph, bind_model(request, unbound));
+  return app::tune(request, std::move(unbound), std::move(graph), control);
+}
+
 tune::TuningRecord recorded(const TuneResult& result) {
   Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
   EXPECT_TRUE(read) << read.error().message;

@@ -13,6 +13,7 @@ enum Exit { kDone = 0, kNo = 1, kUsage = 2, kFailed = 3 };
 using Verb = int (*)(std::span<const std::string> arguments);
 
 int bench(std::span<const std::string> arguments);
+int describe(std::span<const std::string> arguments);
 int doctor(std::span<const std::string> arguments);
 int explain(std::span<const std::string> arguments);
 int gpus(std::span<const std::string> arguments);
