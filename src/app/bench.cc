@@ -97,10 +97,17 @@ Result<measure::Measurement> bench_on_device(const BenchRequest& request, const 
 
 }  // namespace
 
-Result<std::optional<model::Graph>> read_model(const BenchRequest& request) {
+Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request) {
   const std::string_view suffix = engine::named(request.engine).script_suffix;
-  if (!suffix.empty() && request.model.ends_with(suffix)) return std::optional<model::Graph>();
-  RIDGE_ASSIGN(model::Graph graph, model::read(request.model, request.binding));
+  if (!suffix.empty() && request.model.ends_with(suffix)) return std::optional<model::UnboundModel>();
+  RIDGE_ASSIGN(model::UnboundModel model, model::UnboundModel::read(request.model));
+  return std::optional(std::move(model));
+}
+
+Result<std::optional<model::Graph>> bind_model(const BenchRequest& request,
+                                               const std::optional<model::UnboundModel>& model) {
+  if (!model) return std::optional<model::Graph>();
+  RIDGE_ASSIGN(model::Graph graph, model->bind(request.binding));
   return std::optional(std::move(graph));
 }
 

@@ -29,8 +29,11 @@ struct BenchRequest {
   measure::BenchOptions how;    // energy, device, interrupted and progress are set here
 };
 
-// The model, bound; none if it is a script of its engine, which has neither cost nor limit.
-Result<std::optional<model::Graph>> read_model(const BenchRequest& request);
+// The model; none if it is a script of its engine, which has neither cost nor limit.
+Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request);
+// With the request's shapes; an error is of those.
+Result<std::optional<model::Graph>> bind_model(const BenchRequest& request,
+                                               const std::optional<model::UnboundModel>& model);
 // What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
 Status check(const BenchRequest& request, const std::optional<model::Graph>& graph);
 

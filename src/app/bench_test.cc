@@ -26,7 +26,7 @@ class BenchTest : public TuningTest {
 };
 
 TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
-  const auto graph = read_model(request_);
+  const auto graph = bind_model(request_, read_model(request_).value());
   ASSERT_TRUE(graph);
   ASSERT_TRUE(check(request_, *graph));
   const Result<measure::Measurement> measured = bench(request_, *graph, control_);
@@ -52,7 +52,7 @@ TEST_F(BenchTest, OnABusyMachineItSaysSoAndEstimatesTheUndisturbedSpeed) {
 }
 
 TEST_F(BenchTest, InstancesShareTheThreadsUnlessTheirNumberIsGiven) {
-  const auto graph = read_model(request_);
+  const auto graph = bind_model(request_, read_model(request_).value());
   ASSERT_TRUE(graph);
   request_.instances = 1000;  // more than any machine has threads
   request_.how.concurrency = 1;
@@ -72,7 +72,7 @@ TEST_F(BenchTest, AScriptIsMeasuredWithoutALimit) {
   ASSERT_TRUE(write_file_atomically(
       request_.model, R"({"inputs": [{"name": "x", "type": "FP32", "shape": [4, 16]}], "latency_ms": 5})"));
   request_.engine_options.clear();
-  const auto none = read_model(request_);
+  const auto none = bind_model(request_, read_model(request_).value());
   ASSERT_TRUE(none) << none.error().message;
   EXPECT_FALSE(*none);
   EXPECT_TRUE(check(request_, *none));
@@ -92,7 +92,7 @@ TEST_F(BenchTest, WhatTheFileCannotGiveIsRefusedBeforeItIsMeasured) {
                                                 onnx::block(11, onnx::value_info("x", onnx::kFloat, {2, 16})),
                                                 onnx::block(12, onnx::value_info("y", onnx::kFloat, {2, 16})))));
   request_.binding.insist_on_batch = false;
-  const auto fixed = read_model(request_);
+  const auto fixed = bind_model(request_, read_model(request_).value());
   ASSERT_TRUE(fixed) << fixed.error().message;
   EXPECT_TRUE(check(request_, *fixed));
   request_.binding.insist_on_batch = true;

@@ -64,10 +64,9 @@ predict::Forecast first_forecast(const PlannedModel& model) {
 
 }  // namespace
 
-Result<BoundModel> read_model(const PlanRequest& request) {
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
-  RIDGE_ASSIGN(model::Graph graph, unbound.bind(request.binding));
-  return BoundModel{std::move(unbound), std::move(graph)};
+Result<BoundModel> bind_model(const PlanRequest& request, model::UnboundModel model) {
+  RIDGE_ASSIGN(model::Graph graph, model.bind(request.binding));
+  return BoundModel{std::move(model), std::move(graph)};
 }
 
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {

@@ -141,7 +141,8 @@ struct BoundModel {
   model::UnboundModel unbound;
   model::Graph graph;
 };
-Result<BoundModel> read_model(const PlanRequest& request);
+// An error is of the request's shapes.
+Result<BoundModel> bind_model(const PlanRequest& request, model::UnboundModel model);
 // `model`: without open symbols (check_open_dimensions()).
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.

@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "app/next_steps.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "front/http/api.h"
 #include "front/http/server.h"
 #include "front/model_metrics.h"
 #include "machine/probe.h"
+#include "model/reader.h"
 #include "telemetry/gpus.h"
 #include "telemetry/host.h"
 
@@ -65,6 +68,17 @@ std::string model_names(const serve::Server& server) {
   for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > kMost) text += ", … (" + std::to_string(names.size()) + " in all)";
   return text.empty() ? "none" : text;
+}
+
+// A file that is no .onnx file: what it is instead.
+Status check_files(const std::vector<std::string>& repositories) {
+  for (const std::string& path : repositories) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error) || path.ends_with(".onnx")) continue;
+    RIDGE_TRY(model::UnboundModel::read(path));
+    return Error{Code::kInvalid, path + " is a model, but its name does not end in .onnx; rename it"};
+  }
+  return {};
 }
 
 // The next signal, or 0 when `until` has become true or the deadline has passed.
@@ -121,9 +135,18 @@ void ServeRun::load() {
   server_->load_all();
   if (server_->draining()) return;
   not_loaded_ = failed_models(*server_);
-  if (not_loaded_.empty()) return log::info("all models are loaded");
+  if (not_loaded_.empty()) return log_loaded();
   if (!request_.exit_on_error) return log::error("not all models could be loaded: {}", not_loaded_);
   failed_ = true;
+}
+
+void ServeRun::log_loaded() const {
+  const std::vector<serve::IndexEntry> ready = server_->index(true);
+  if (ready.empty()) return log::info("no model is loaded yet");
+  log::info("all models are loaded");
+  const std::string& first = ready.front().name;
+  const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
+  if (metadata && http_) log::info("try: {}", request_line(http_->port(), first, metadata->inputs));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.
@@ -153,6 +176,7 @@ ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
 }
 
 Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
+  RIDGE_TRY(check_files(request.server.repositories));
   request.server.cores = usable_cores();
   RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));

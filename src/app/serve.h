@@ -72,6 +72,7 @@ class ServeRun {
   Status open_ports();
   Status write_port_file() const;
   void load();
+  void log_loaded() const;
   void shut_down();
   ServeEnd wait_for_end(const ServeControl& control) const;
 

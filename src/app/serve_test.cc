@@ -185,6 +185,29 @@ TEST_F(ServeTest, ALoadThatCannotBeInterruptedIsCutOffOnceEveryRequestIsAnswered
   gate_.open();
 }
 
+TEST_F(ServeTest, AFileIsServedUnderItsName) {
+  folder_.write("plain.onnx", "");
+  request_.server.repositories = {folder_.path() + "/plain.onnx"};
+  const std::unique_ptr<ServeRun> run = open();
+  ASSERT_TRUE(run);
+  int signals = 0;
+  control_.next_signal = [&](Nanoseconds) {
+    if (signals++ > 0) return 0;
+    await_ready(*run, "plain");
+    EXPECT_EQ(TestClient(run->http_port()).ask(ask_for("plain")).value().status, 200);
+    return SIGTERM;
+  };
+  EXPECT_EQ(run->run(control_), ServeEnd::kDone);
+}
+
+TEST_F(ServeTest, ARepositoryWithoutModelsIsAnErrorUnlessTheyComeLater) {
+  const serve::TestFolder empty;
+  request_.server.repositories = {empty.path()};
+  EXPECT_EQ(ServeRun::open(request_).error().code, Code::kNotFound);
+  request_.server.control = serve::ControlMode::kExplicit;
+  EXPECT_TRUE(ServeRun::open(request_));
+}
+
 TEST_F(ServeTest, ARepositoryThatCannotBeReadIsAnErrorBeforeAnythingIsOpened) {
   request_.server.repositories = {folder_.path() + "/nothing"};
   EXPECT_FALSE(ServeRun::open(request_));

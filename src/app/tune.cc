@@ -140,15 +140,18 @@ Status save(const TuneModel& model, TuneResult& result) {
 
 }  // namespace
 
-Result<TuneResult> tune(const TuneRequest& request, const RunControl& unwatched) {
+Result<model::Graph> bind_model(const TuneRequest& request, const model::UnboundModel& model) {
+  return bind(request, model, 1);
+}
+
+Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, model::Graph graph,
+                        const RunControl& unwatched) {
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request, control));
   machine::DisturbanceWatch watch;
   control.watch = &watch;
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
   cost::Costs costs = cost::count(graph);
   TuneModel model = plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs));
   RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
@@ -157,6 +160,7 @@ Result<TuneResult> tune(const TuneRequest& request, const RunControl& unwatched)
   tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
   RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
   tune::add_disturbance(watch.end(), result.tuning);
+  for (const model::GraphInput& input : model.graph->input_specs) result.inputs.push_back(input.spec);
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));

@@ -16,6 +16,12 @@ namespace fs = std::filesystem;
 
 using TuneTest = TuningTest;
 
+Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
+  RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
+  RIDGE_ASSIGN(model::Graph graph, bind_model(request, whole.unbound));
+  return app::tune(request, std::move(whole), std::move(graph), control);
+}
+
 tune::TuningRecord recorded(const TuneResult& result) {
   Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
   EXPECT_TRUE(read) << read.error().message;

@@ -34,6 +34,7 @@ size_t distance_to_part(std::string_view from, std::string_view to) {
   return *std::min_element(row.begin(), row.end());
 }
 
+constexpr size_t kLeastForPrefix = 4;
 constexpr size_t kLeastForParts = 5;  // shorter words are similar to a part of nearly everything
 
 }  // namespace
@@ -55,7 +56,8 @@ std::vector<std::string> nearest(std::string_view wanted, std::span<const std::s
   std::vector<Candidate> candidates;
   for (const std::string& name : names) {
     const std::string other = plain(name);
-    const bool contains = !mine.empty() && other.find(mine) != std::string::npos;
+    const bool contains = !mine.empty() && (other.find(mine) != std::string::npos ||
+                                            (other.size() >= kLeastForPrefix && mine.starts_with(other)));
     const size_t distance = contains                       ? 0
                             : mine.size() < kLeastForParts ? edit_distance(mine, other)
                                                            : distance_to_part(mine, other);
@@ -70,6 +72,15 @@ std::vector<std::string> nearest(std::string_view wanted, std::span<const std::s
   for (const Candidate& candidate : candidates)
     if (result.size() < most) result.push_back(*candidate.name);
   return result;
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> names) {
+  std::vector<std::string> near = nearest(wanted, names);
+  for (const std::string& name : names)  // two letters exchanged
+    if (near.empty() && name.size() >= kLeastForPrefix && edit_distance(wanted, name) <= 2) near.push_back(name);
+  std::string text;
+  for (const std::string& name : near) text += (text.empty() ? "; did you mean '" : "' or '") + name;
+  return near.empty() ? text : text + "'?";
 }
 
 }  // namespace ridge

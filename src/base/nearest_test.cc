@@ -23,6 +23,14 @@ TEST(Nearest, ReturnsNoMoreThanAsked) { EXPECT_EQ(nearest("rtx", kNames, 1).size
 
 TEST(Nearest, NothingNearIsSaidHonestly) { EXPECT_THAT(nearest("quantum", kNames), IsEmpty()); }
 
+TEST(Nearest, ANameWithMoreBehindItIsNear) { EXPECT_THAT(nearest("planning", kNames), ElementsAre("plan")); }
+
+TEST(DidYouMean, AsksForTheNearestNames) {
+  EXPECT_EQ(did_you_mean("paln", kNames), "; did you mean 'plan'?");
+  EXPECT_EQ(did_you_mean("rtx4090", kNames), "; did you mean 'GeForce RTX 4090' or 'GeForce RTX 4080'?");
+  EXPECT_EQ(did_you_mean("quantum", kNames), "");
+}
+
 TEST(EditDistance, CountsInsertionsDeletionsAndReplacements) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
   EXPECT_EQ(edit_distance("", "abc"), 3u);

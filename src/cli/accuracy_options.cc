@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/terminal.h"
+#include "cli/number_checks.h"
 
 namespace ridge::cli {
 namespace {
@@ -23,13 +23,13 @@ void declare_accuracy(CLI::App& app, AccuracyOptions& options) {
   app.add_option("--image-std", options.image_std);
   app.add_option("--image-layout", options.image_layout)->check(CLI::IsMember({"nchw", "nhwc"}));
   app.add_option("--image-fit", options.image_fit)->check(CLI::IsMember({"crop", "stretch"}));
-  app.add_option("--max-drift", options.max_deviation)->check(positive_number());
+  app.add_option("--max-drift", options.max_deviation)->check(positive());
   app.add_option("--min-cosine", options.min_cosine)->check(CLI::Range(-1.0, 1.0));
   app.add_option("--min-top1", options.min_top1)->check(CLI::Range(0.0, 1.0));
   app.add_option("--eval", options.eval);
   app.add_option("--eval-min", options.eval_min);
-  app.add_option("--eval-drop", options.eval_drop)->check(non_negative_number());
-  app.add_option("--eval-seconds", options.eval_seconds)->check(positive_number());
+  app.add_option("--eval-drop", options.eval_drop)->check(not_negative());
+  app.add_option("--eval-seconds", options.eval_seconds)->check(positive());
 }
 
 Result<precision::SampleOptions> sample_options(const AccuracyOptions& options) {

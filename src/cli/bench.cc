@@ -11,10 +11,13 @@
 
 #include "cli/bench_device.h"
 #include "cli/interruption.h"
-#include "cli/model_file.h"
+#include "cli/model_argument.h"
+#include "cli/next_text.h"
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
+#include "engine/engines.h"
 #include "model/reader.h"
 
 namespace ridge::cli {
@@ -34,15 +37,17 @@ struct BenchOptions {
 
 void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.request.model)->required();
-  app.add_option("--batch,-b", options.batch)->check(positive_number());
+  app.add_option("--batch,-b", options.batch)->check(positive());
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.request.threads)->check(positive_number());
-  app.add_option("--instances", options.request.instances)->check(positive_number());
-  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(positive_number());
-  CLI::Option* rate = app.add_option("--rate", options.request.how.rate_per_s)->check(positive_number());
+  app.add_option("--threads,-t", options.request.threads)->check(positive());
+  app.add_option("--instances", options.request.instances)->check(positive());
+  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(positive());
+  CLI::Option* rate = app.add_option("--rate", options.request.how.rate_per_s)->check(positive());
   app.add_flag("--poisson", options.poisson)->needs(rate);
-  app.add_option("--seconds", options.seconds)->check(positive_number());
-  app.add_option("--ci", options.request.how.half_width_percent)->check(positive_number());
+  app.add_option("--seconds", options.seconds)->check(positive());
+  app.add_option("--iterations", options.request.how.runs)->check(positive());
+  app.add_option("--warmup", options.request.how.warm_up_runs)->check(not_negative());
+  app.add_option("--ci", options.request.how.half_width_percent)->check(positive());
   app.add_option("--engine", options.request.engine);
   app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);
@@ -61,6 +66,7 @@ Result<app::BenchRequest> request_of(const BenchOptions& options) {
   request.binding.batch = options.batch.value_or(1);
   request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
+  RIDGE_TRY(engine::check_name(request.engine));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   if (request.how.layers && plan::is_nvidia(request.device))
@@ -191,6 +197,15 @@ void render(const measure::Measurement& m) {
   print("\n" + m.advice.sentence);
 }
 
+std::vector<std::string> next_of(const BenchOptions& options) {
+  std::string words = model_words(options.request.model, options.shapes, options.device);
+  if (options.request.engine != plan::kUsualEngine) words += " --engine " + options.request.engine;
+  std::vector<std::string> lines;
+  if (!options.request.how.layers && options.device == "cpu") lines.push_back("ridge bench " + words + " --layers");
+  lines.push_back("ridge tune " + words + " -o models");
+  return lines;
+}
+
 int usage(const Error& error) {
   fail("bench", error);
   return kUsage;
@@ -204,18 +219,23 @@ int bench(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
+  if (Status fetched = fetch_model("bench", options.request.model); !fetched) return fail("bench", fetched.error());
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
-  Result<std::string> file = model_file("bench", request->model);
-  if (!file) return fail("bench", file.error());
-  request->model = *file;
   listen_for_interruption();
-  const Result<std::optional<model::Graph>> graph = app::read_model(*request);
-  if (!graph) return fail("bench", graph.error());
+  const Result<std::optional<model::UnboundModel>> model = app::read_model(*request);
+  if (!model) return fail("bench", model.error());
+  const Result<std::optional<model::Graph>> graph = app::bind_model(*request, *model);
+  if (!graph) return usage(graph.error());
   if (Status fits = app::check(*request, *graph); !fits) return usage(fits.error());
   Result<measure::Measurement> measured = app::bench(*request, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
-  options.json ? print_json(measure::to_json(*measured)) : render(*measured);
+  if (options.json) {
+    print_json(measure::to_json(*measured));
+  } else {
+    render(*measured);
+    if (graph->has_value()) print_next(next_of(options));
+  }
   return kDone;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/bench_device_text.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "limits/accelerator/collectives.h"
 #include "limits/accelerator/store.h"
@@ -32,7 +33,7 @@ struct DeviceOptions {
 
 void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--device,-d", options.device);
-  app.add_option("--seconds", options.seconds)->check(positive_number());
+  app.add_option("--seconds", options.seconds)->check(positive());
   app.add_option("--largest", options.largest);
   app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 86400.0));
   app.add_flag("--fresh", options.limits.fresh);

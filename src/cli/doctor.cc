@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/doctor_gpus.h"
 #include "cli/interruption.h"
+#include "cli/next_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "doctor/doctor.h"
@@ -114,6 +115,13 @@ void render_area(const std::vector<const doctor::Finding*>& findings, bool verbo
   }
 }
 
+// The area to look at again once the worst finding's remedy was followed. A recorded machine stays as it is.
+std::vector<std::string> next_of(const DoctorOptions& options, const doctor::Diagnosis& diagnosis) {
+  if (!options.root.empty() || diagnosis.findings.empty()) return {};
+  const auto worst = std::ranges::min_element(diagnosis.findings, {}, &doctor::Finding::verdict);
+  return {is_bad(*worst) ? "ridge doctor --verbose --area " + worst->area : "ridge bench device"};
+}
+
 void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& inventory, bool verbose) {
   std::vector<const doctor::Finding*> area;
   for (const doctor::Finding& finding : diagnosis.findings) {
@@ -159,6 +167,7 @@ int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
     print_json(json);
   } else {
     render(diagnosis, inventory, options.verbose);
+    print_next(next_of(options, diagnosis));
   }
   return diagnosis.ready ? kDone : kNo;
 }

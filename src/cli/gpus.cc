@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/gpus_text.h"
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "model/inputs.h"
@@ -37,19 +38,19 @@ void declare(CLI::App& app, GpusOptions& options) {
   app.add_option("--family", options.filter.family);
   app.add_option("--architecture", options.filter.architecture);
   app.add_option("--cc", options.filter.compute_capability);
-  app.add_option("--memory", options.memory_gib)->check(non_negative_number());
+  app.add_option("--memory", options.memory_gib)->check(not_negative());
   app.add_option("--year", options.filter.year);
   app.add_flag("--families", options.families);
   app.add_flag("--capabilities", options.capabilities);
   app.add_flag("--explain", options.explain);
   app.add_option("--recommend", options.recommend);
   app.add_option("--for", options.use);
-  app.add_option("--batch,-b", options.goal.batch)->check(positive_number());
+  app.add_option("--batch,-b", options.goal.batch)->check(positive());
   app.add_option("--shape", options.shapes);
   app.add_option("--precision", options.precision);
-  app.add_option("--p99-ms", options.goal.p99_ms)->check(positive_number());
-  app.add_option("--rps", options.goal.rows_per_s)->check(positive_number());
-  app.add_option("--budget", options.goal.usd_per_hour)->check(positive_number());
+  app.add_option("--p99-ms", options.goal.p99_ms)->check(positive());
+  app.add_option("--rps", options.goal.rows_per_s)->check(positive());
+  app.add_option("--budget", options.goal.usd_per_hour)->check(positive());
   app.add_option("--by", options.by);
   app.add_option("--top", options.top);
   app.add_flag("--json", options.json);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/lab_text.h"
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "lab/ledger.h"
@@ -108,7 +109,7 @@ int lab(std::span<const std::string> arguments) {
   CLI::App app;
   app.add_option("ID", options.selection.names);
   app.add_option("--device,-d", options.device);
-  app.add_option("--seconds", options.seconds)->check(positive_number());
+  app.add_option("--seconds", options.seconds)->check(positive());
   app.add_flag("--json", options.json);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);

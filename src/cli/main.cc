@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "predict/engine_process.h"
+#include "zoo/zoo.h"
 
 namespace ridge::cli {
 namespace {
@@ -28,6 +30,7 @@ struct Row {
 const std::vector<Row> kVerbs = {
     {"doctor", "is this machine ready, and what holds it back?", doctor},
     {"make", "write a reference model with random weights", make},
+    {"describe", "what a model file is, and what can be done with it; ridge MODEL is the same", describe},
     {"gpus", "the catalogue of GPUs: peaks with their sources, comparison, recommendation for a model", gpus},
     {"plan", "the cost of a model and the least time this machine needs for it", plan},
     {"bench", "measure a model, or the device itself, against the limit of this machine", bench, {"device"}},
@@ -51,12 +54,9 @@ void print_overview() {
 }
 
 int unknown_verb(const std::string& given) {
-  auto nearer = [&](const Row& a, const Row& b) { return edit_distance(given, a.name) < edit_distance(given, b.name); };
-  auto nearest = std::min_element(kVerbs.begin(), kVerbs.end(), nearer);
-  std::string message = "ridge: there is no verb '" + given + "'";
-  if (nearest != kVerbs.end() && edit_distance(given, nearest->name) <= 2)
-    message += "; did you mean '" + std::string(nearest->name) + "'?";
-  say(message);
+  std::vector<std::string> names;
+  for (const Row& verb : kVerbs) names.emplace_back(verb.name);
+  say("ridge: there is no verb '" + given + "'" + did_you_mean(given, names));
   say("ridge --help lists the verbs.");
   return kUsage;
 }
@@ -81,6 +81,13 @@ int list_words(std::span<const std::string> words) {
   return verb->run(arguments);
 }
 
+// A path or a URL, and no mistyped verb.
+bool is_path(const std::string& word) {
+  std::error_code error;
+  return !word.starts_with('-') &&
+         (word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, error));
+}
+
 // RIDGE_LOG = debug, info, warning, error or off.
 void set_log_level_from_environment() {
   const char* wanted = std::getenv("RIDGE_LOG");
@@ -101,6 +108,11 @@ int run(std::span<const std::string> arguments) {
     return kUsage;
   }
   const std::string& first = arguments.front();
+  if (first == "help" && arguments.size() > 1) {
+    std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+    words.emplace_back("--help");
+    return run(words);
+  }
   if (first == "--help" || first == "-h" || first == "help") {
     print_overview();
     return kDone;
@@ -113,6 +125,12 @@ int run(std::span<const std::string> arguments) {
   if (first == predict::kEngineVerb) return predict::engine_process(arguments.subspan(1));
   for (const Row& verb : kVerbs)
     if (verb.name == first) return verb.run(arguments.subspan(1));
+  if (is_path(first)) return describe(arguments);
+  if (zoo::describe(first, {})) {
+    std::vector<std::string> words(arguments.begin(), arguments.end());
+    words.emplace_back("--describe");
+    return make(words);
+  }
   return unknown_verb(first);
 }
 

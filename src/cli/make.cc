@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/next_steps.h"
 #include "base/units.h"
+#include "cli/next_text.h"
 #include "cli/terminal.h"
 #include "zoo/zoo.h"
 
@@ -89,6 +91,8 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
                {"outputs", ports_text(made.outputs)},
                {"written to", where.empty() ? "nothing (--describe)" : where}},
               "ll"));
+  const std::string file = app::shell_word(options.file.empty() ? options.name + ".onnx" : options.file);
+  print_next({options.describe ? "ridge make " + options.name + " -o " + file : "ridge " + file});
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/model_file.h"
+#include "cli/model_argument.h"
+#include "cli/next_text.h"
 #include "cli/plan_options.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
@@ -62,24 +63,35 @@ Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
   return write_page("plan", options.html, report::PageKind::kPlan, json, options.language);
 }
 
-int show(const PlanOptions& options, const app::ModelPlan& plan) {
+// A device of the catalogue is not here to be measured; a load that cannot be carried is asked for differently first.
+std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequest& request,
+                                 const app::ModelPlan& plan) {
+  if ((request.device && !request.gpu) || is_no(plan)) return {};
+  const std::string words = model_words(request.model, options.shapes, options.device);
+  return {"ridge bench " + words, "ridge tune " + words + " -o models"};
+}
+
+int show(const PlanOptions& options, const app::PlanRequest& request, const app::ModelPlan& plan) {
   if (options.json)
     print_json(to_json(plan));
   else if (options.csv)
     print(csv_text(plan));
   else
     print(summary_text(plan) + answers_text(plan) + layers_text(plan, options.layers));
+  if (!options.json && !options.csv) print_next(next_of(options, request, plan));
   return is_no(plan) ? kNo : kDone;
 }
 
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
-  const Result<app::BoundModel> model = app::read_model(request);
-  if (!model) return fail("plan", model.error());
+  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
+  if (!unbound) return fail("plan", unbound.error());
+  const Result<app::BoundModel> model = app::bind_model(request, std::move(*unbound));
+  if (!model) return ask_back(model.error());
   if (Status known = check_open_dimensions(request.model, model->graph); !known) return ask_back(known.error());
   Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
   if (!plan) return fail("plan", plan.error());
   if (Status written = write_plan_page(options, *plan); !written) return fail("plan", written.error());
-  return show(options, *plan);
+  return show(options, request, *plan);
 }
 
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
@@ -105,9 +117,7 @@ int plan(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
-  Result<std::string> file = model_file("plan", options.request.model);
-  if (!file) return fail("plan", file.error());
-  options.request.model = *file;
+  if (Status fetched = fetch_model("plan", options.request.model); !fetched) return fail("plan", fetched.error());
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());

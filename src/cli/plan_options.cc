@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/terminal.h"
+#include "cli/number_checks.h"
 #include "plan/device.h"
 #include "report/page.h"
 
@@ -119,28 +119,28 @@ Status name_device(const std::string& name, app::PlanRequest& request) {
 }
 
 void declare_load(CLI::App& app, PlanOptions& options) {
-  app.add_option("--rps", options.rows_per_s)->check(positive_number());
-  app.add_option("--p99-ms", options.p99_ms)->check(positive_number());
-  auto* service = app.add_option("--service-ms", options.request.service.ms)->check(positive_number());
+  app.add_option("--rps", options.rows_per_s)->check(positive());
+  app.add_option("--p99-ms", options.p99_ms)->check(positive());
+  auto* service = app.add_option("--service-ms", options.request.service.ms)->check(positive());
   app.add_option("--from", options.request.service.from)->excludes(service);
   app.add_option("--most-busy", options.most_busy_percent)->check(CLI::Range(1.0, 99.0));
-  app.add_option("--instances-per-machine", options.instances_per_machine)->check(positive_number());
+  app.add_option("--instances-per-machine", options.instances_per_machine)->check(positive());
 }
 
 void declare_cost(CLI::App& app, PlanOptions& options) {
   app::CostRequest& costs = options.costs;
   auto number = [&](const char* name, std::optional<double>& target) {
-    return app.add_option(name, target)->check(positive_number());
+    return app.add_option(name, target)->check(positive());
   };
   app.add_flag("--cost", options.cost);
   number("--power-w", costs.power_w);
   number("--load-factor", costs.load_factor)->check(CLI::Range(0.0, 1.0));
   app.add_option("--idle-factor", costs.idle_factor)->check(CLI::Range(0.0, 1.0));
   number("--pue", costs.pue)->check(CLI::Range(1.0, 10.0));
-  app.add_option("--kwh-usd", costs.kwh_usd)->check(non_negative_number());
+  app.add_option("--kwh-usd", costs.kwh_usd)->check(not_negative());
   number("--years", costs.years);
   number("--utilisation", costs.utilisation)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--staff-percent", costs.staff_percent)->check(non_negative_number());
+  app.add_option("--staff-percent", costs.staff_percent)->check(not_negative());
   number("--rented", costs.rented)->check(CLI::Range(0.0, 1.0));
   number("--price-usd", costs.price_usd);
   number("--hour-usd", costs.hour_usd);
@@ -157,13 +157,13 @@ void declare_training(CLI::App& app, PlanOptions& options) {
   app.add_option("--training", options.optimiser);
   app.add_option("--training-precision", options.training_precision);
   app.add_flag("--checkpoint", setup.checkpoint);
-  app.add_option("--accumulate", setup.accumulate)->check(positive_number());
+  app.add_option("--accumulate", setup.accumulate)->check(positive());
   app.add_option("--zero", setup.zero_stage)->check(CLI::Range(0, 3));
-  app.add_option("--gpus", setup.devices)->check(positive_number());
-  app.add_option("--tensor", setup.tensor)->check(positive_number());
-  app.add_option("--pipeline", setup.pipeline)->check(positive_number());
+  app.add_option("--gpus", setup.devices)->check(positive());
+  app.add_option("--tensor", setup.tensor)->check(positive());
+  app.add_option("--pipeline", setup.pipeline)->check(positive());
   app.add_flag("--offload", setup.offload);
-  app.add_option("--lora", setup.lora_rank)->check(positive_number());
+  app.add_option("--lora", setup.lora_rank)->check(positive());
   app.add_flag("--qlora", setup.qlora);
   app.add_option("--link", options.link);
   app.add_option("--overlap", options.training.overlap)->check(CLI::Range(0.0, 1.0));
@@ -172,8 +172,8 @@ void declare_training(CLI::App& app, PlanOptions& options) {
 
 void declare_llm(CLI::App& app, app::LlmRequest& llm) {
   app.add_option("--llm", llm.flags);
-  app.add_option("--context", llm.context)->check(positive_number());
-  app.add_option("--prompt", llm.prompt)->check(positive_number());
+  app.add_option("--context", llm.context)->check(positive());
+  app.add_option("--prompt", llm.prompt)->check(positive());
   app.add_option("--weights", llm.weights);
   app.add_option("--kv", llm.kv);
   app.add_option("--reserve", llm.reserve_percent)->check(CLI::Range(0.0, 99.0));
@@ -185,11 +185,11 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("MODEL", options.request.model);
   app.add_option("--batch,-b", options.batch);
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.request.threads)->check(positive_number());
+  app.add_option("--threads,-t", options.request.threads)->check(positive());
   app.add_option("--precision", options.precision);
   app.add_option("--device,-d", options.device);
-  app.add_option("--layers", options.layers)->check(non_negative_number());
-  app.add_option("--instances", options.request.instances)->check(positive_number());
+  app.add_option("--layers", options.layers)->check(not_negative());
+  app.add_option("--instances", options.request.instances)->check(positive());
   app.add_flag("--calibrate", options.request.calibrate);
   app.add_flag("--verify", options.request.verify);
   app.add_flag("--fresh", options.request.fresh);

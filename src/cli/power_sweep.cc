@@ -7,6 +7,7 @@
 
 #include "app/power_sweep.h"
 #include "base/units.h"
+#include "cli/number_checks.h"
 #include "cli/power.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -30,7 +31,7 @@ void bind(CLI::App& app, PowerSweepOptions& options) {
   CLI::Option* gemm = app.add_flag("--gemm", options.request.workload.gemm);
   app.add_option("--size", options.request.workload.size)->needs(gemm)->check(CLI::Range(16, 1 << 16));
   app.add_option("--model", options.request.workload.model);
-  app.add_option("--batch,-b", options.request.workload.batch)->check(positive_number());
+  app.add_option("--batch,-b", options.request.workload.batch)->check(positive());
   app.add_option("--engine", options.request.workload.engine);
   app.add_option("--engine-library", options.request.workload.engine_library);
   app.add_option("--from", options.from);

@@ -9,6 +9,8 @@
 #include <array>
 
 #include "base/log.h"
+#include "cli/model_argument.h"
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 
 namespace ridge::cli {
@@ -54,15 +56,15 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--load-model", options.request.server.startup_models);
   app.option_defaults()->take_last();  // of everything below: overrides a wrapper script's default
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
-  app.add_option("--repository-poll-secs", options.poll_seconds)->check(positive_number());
-  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(non_negative_number());
+  app.add_option("--repository-poll-secs", options.poll_seconds)->check(positive());
+  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(not_negative());
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
   app.add_option("--http-address", options.request.http_address);
   app.add_option("--http-port", options.request.http_port);
   app.add_option("--http-thread-count", options.request.http_threads)->check(CLI::Range(0, 256));
-  app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive_number());
-  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(positive_number());
+  app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive());
+  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(positive());
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port);
   app.add_option("--grpc-port", options.grpc_port);
@@ -165,6 +167,7 @@ int serve(std::span<const std::string> arguments) {
   ParseResult parsed = parse(app, kServeVerb, with_joined_switches(arguments));
   if (!parsed.go_on) return parsed.exit;
   set_log_level(options);
+  if (Status fetched = fetch_model(options.directory); !fetched) return fail(kServeVerb, fetched.error());
   Result<app::ServeRequest> request = request_of(options);
   if (!request) {
     fail(kServeVerb, request.error());

@@ -12,8 +12,10 @@
 
 #include "base/file.h"
 #include "base/lower_case.h"
+#include "base/nearest.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
+#include "cli/synonyms.h"
 
 namespace ridge::cli {
 namespace {
@@ -49,16 +51,6 @@ std::string table_row(const std::vector<std::string>& cells, const std::vector<s
   return line + "\n";
 }
 
-CLI::Validator number_that(bool (*is_right)(double), const char* complaint) {
-  return CLI::Validator(
-      [is_right, complaint](const std::string& text) {
-        double number = 0;
-        const bool right = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && is_right(number);
-        return right ? std::string() : text + complaint;
-      },
-      "");
-}
-
 // Of `app`, or of the subcommand that `arguments` name.
 void print_words(const CLI::App& app, std::span<const std::string> arguments) {
   const auto all = [](const CLI::App*) { return true; };
@@ -72,6 +64,28 @@ void print_words(const CLI::App& app, std::span<const std::string> arguments) {
   }
 }
 
+// What `app` could not place.
+std::string not_understood(const CLI::App& app, std::span<const std::string> arguments) {
+  const std::vector<std::string> rest = app.remaining();
+  const std::string& first = rest.front();
+  if (first.starts_with("--")) {
+    const std::string name = first.substr(0, first.find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& longer : option->get_lnames()) known.push_back("--" + longer);
+    return "unknown option " + name + did_you_mean(name, known);
+  }
+  const auto at = std::find(arguments.begin(), arguments.end(), first);
+  const CLI::Option* before =
+      at == arguments.begin() || at == arguments.end() ? nullptr : app.get_option_no_throw(*(at - 1));
+  if (before == nullptr || before->get_items_expected_max() > 0)
+    return "not understood: " + CLI::detail::join(rest, " ");
+  const std::string name = *(at - 1);
+  const bool document = name == "--json" || name == "--csv";
+  return name + " takes no value, given '" + first + "'" +
+         (document ? "; the result goes to standard output: " + name + " > " + first : "");
+}
+
 }  // namespace
 
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
@@ -79,16 +93,17 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
     print_words(app, arguments);
     return {false, kDone};
   }
+  const std::vector<std::string> words = with_own_names(app, arguments);
   try {
     // CLI11 takes a vector from its end.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return {true, kDone};
   } catch (const CLI::CallForHelp&) {
     std::string_view text = cli_help(verb);
     print(text.empty() ? std::string_view(app.help()) : text);
     return {false, kDone};
   } catch (const CLI::ExtrasError&) {  // its own message has the arguments in reverse
-    say("ridge " + std::string(verb) + ": not understood: " + CLI::detail::join(app.remaining(), " "));
+    say("ridge " + std::string(verb) + ": " + not_understood(app, words));
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   } catch (const CLI::Error& e) {
@@ -96,13 +111,6 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   }
-}
-
-CLI::Validator positive_number() {
-  return number_that([](double number) { return number > 0; }, " is not a positive number");
-}
-CLI::Validator non_negative_number() {
-  return number_that([](double number) { return number >= 0; }, " is not a number of 0 or more");
 }
 
 bool asks_for_help(std::span<const std::string> arguments) {

@@ -27,9 +27,6 @@ struct ParseResult {
   int exit = kDone;
 };
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
-// Checks of an option's value. CLI11's own name the largest double, in 308 digits.
-CLI::Validator positive_number();
-CLI::Validator non_negative_number();
 // An argument for which parse() prints what may follow the ones before it, options and subcommands, one per line, and parses nothing (`ridge completion`).
 constexpr std::string_view kListWords = "--ridge-list-words";
 // Whether they hold --help or -h before a "--": what follows that belongs to a command.

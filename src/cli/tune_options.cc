@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "engine/engines.h"
 #include "precision/variants.h"
@@ -95,21 +96,21 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--rps", options.loads)->allow_extra_args(false);
   app.add_option("--memory", options.memory);
   app.add_flag("--share", options.share);
-  app.add_option("--seconds", options.seconds)->check(positive_number());
-  app.add_option("--trials", options.trials)->check(non_negative_number());
-  app.add_option("--max-batch", options.max_batch)->check(positive_number());
-  app.add_option("--threads,-t", options.threads)->check(positive_number());
+  app.add_option("--seconds", options.seconds)->check(positive());
+  app.add_option("--trials", options.trials)->check(not_negative());
+  app.add_option("--max-batch", options.max_batch)->check(positive());
+  app.add_option("--threads,-t", options.threads)->check(positive());
   app.add_option("--engine", options.engine);
   app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);
   declare_accuracy(app, options.accuracy);
-  app.add_option("--guard-seconds", options.guard_seconds)->check(positive_number());
+  app.add_option("--guard-seconds", options.guard_seconds)->check(positive());
   app.add_option("--engine-library", options.engine_library);
   app.add_option("--engine-option", options.engine_options);
   app.add_option("--store", options.store);
   app.add_option("--search", options.search)->check(CLI::IsMember({"quick", "full"}));
   app.add_option("--compare", options.compare);
-  app.add_option("--tolerance", options.strictness.tolerance_percent)->check(non_negative_number());
+  app.add_option("--tolerance", options.strictness.tolerance_percent)->check(not_negative());
   app.add_flag("--absolute", options.strictness.absolute);
   app.add_option("--html", options.html);
   app.add_option("--lang", options.language);
@@ -150,6 +151,7 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_TRY(check_rows(request));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   request.other_engines = options.engine == kAnyEngine;
+  if (!request.other_engines) RIDGE_TRY(engine::check_name(options.engine));
   request.engine = request.other_engines ? engine::usual_for(request.device.kind).name : options.engine;
   request.engine_library = options.engine_library;
   RIDGE_ASSIGN(request.variants, variants_of(options.precision));

@@ -14,6 +14,7 @@ using Verb = int (*)(std::span<const std::string> arguments);
 
 int bench(std::span<const std::string> arguments);
 int completion(std::span<const std::string> arguments);
+int describe(std::span<const std::string> arguments);
 int doctor(std::span<const std::string> arguments);
 int explain(std::span<const std::string> arguments);
 int gpus(std::span<const std::string> arguments);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 
+#include "base/nearest.h"
 #include "engine/fake/fake_session.h"
 #include "engine/fake/script.h"
 #include "engine/onnxruntime/accelerators.h"
@@ -110,6 +111,19 @@ const Engine& named(std::string_view name) {
   for (const Engine& row : kEngines)
     if (row.name == name) return row;
   return kUnknown;
+}
+
+Status check_name(std::string_view name) {
+  if (!named(name).name.empty()) return {};
+  std::vector<std::string> names;
+  std::string list;
+  for (const Engine& row : kEngines)
+    if (!row.for_tests) names.emplace_back(row.name);
+  for (const std::string& each : names) list += (list.empty() ? "" : each == names.back() ? " and " : ", ") + each;
+  const Result<plan::Device> device = plan::device_from_name(name);
+  const std::string hint = device ? "; " + std::string(name) + " is a device: --device " + plan::device_name(*device)
+                                  : did_you_mean(name, names);
+  return Error{Code::kInvalid, "there is no engine '" + std::string(name) + "'; the engines are " + list + hint};
 }
 
 const Engine& usual_for(DeviceKind device) {

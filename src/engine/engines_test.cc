@@ -31,6 +31,14 @@ TEST(Engines, OfferTheModelAsGivenOnEveryDeviceThatHasVariants) {
       EXPECT_NE(ability_of(engine, "fp32", ability.device), nullptr) << engine.name;
 }
 
+TEST(Engines, AnUnknownNameIsAnsweredByThoseThatUsersHave) {
+  EXPECT_TRUE(check_name("fake"));
+  const std::string typo = check_name("openvin").error().message;
+  EXPECT_NE(typo.find("did you mean 'openvino'"), std::string::npos) << typo;
+  EXPECT_EQ(typo.find("fake"), std::string::npos) << typo;
+  EXPECT_NE(check_name("tensorrt").error().message.find("--device tensorrt:0"), std::string::npos);
+}
+
 TEST(Engines, OfAnUnknownNameIsARowInWhichNothingHolds) {
   const Engine& engine = named("none such");
   EXPECT_TRUE(engine.name.empty());
@@ -38,8 +46,8 @@ TEST(Engines, OfAnUnknownNameIsARowInWhichNothingHolds) {
   EXPECT_FALSE(runs_on(engine, plan::DeviceKind::kCpu));
   plan::Plan plan;
   plan.engine = "none such";
-  EXPECT_EQ(open(plan).error().code, Code::kUnsupported);
-  EXPECT_EQ(find_engine(plan).error().code, Code::kUnsupported);
+  EXPECT_EQ(open(plan).error().code, Code::kInvalid);
+  EXPECT_EQ(find_engine(plan).error().code, Code::kInvalid);
 }
 
 TEST(Engines, WithoutANameAreChosenByDeviceAndNeverThoseForTests) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/cache_folder.h"
 #include "base/file.h"
 
 namespace ridge::limits {
@@ -21,10 +22,8 @@ Json empty_limits_file() { return {{"version", kFileVersion}, {"machines", Json:
 }  // namespace
 
 std::string default_cache_file() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache) return std::string(cache) + "/ridge/machine.json";
-  const char* home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache/ridge/machine.json" : std::string();
+  const std::string folder = cache_folder();
+  return folder.empty() ? folder : folder + "/machine.json";
 }
 
 FileLock::FileLock(const std::string& lock_file) {

@@ -66,7 +66,8 @@ TEST(WorkingSets, TogetherTakeAQuarterOfTheFreeMemoryAtMost) {
   // Two CPUs of a virtual machine that reports the whole last-level cache of its host.
   machine::Machine machine = with_caches({{1, 48 * kKiB, 2}, {2, 2 * kMiB, 2}, {3, 480 * kMiB, 1}});
   machine.memory.available_bytes = 20 * 1024 * kMiB;
-  const int64_t one_thread = size_of(working_sets(machine, 1), "DRAM"), of_two = size_of(working_sets(machine, 2), "DRAM");
+  const int64_t one_thread = size_of(working_sets(machine, 1), "DRAM"),
+                of_two = size_of(working_sets(machine, 2), "DRAM");
   const int64_t mappings = 2;  // huge pages and ordinary ones
   EXPECT_LE(mappings * (one_thread + of_two), machine.memory.available_bytes / 4);
   EXPECT_GE(one_thread, 2 * 480 * kMiB);

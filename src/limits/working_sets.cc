@@ -9,7 +9,8 @@ namespace {
 constexpr int64_t kMiB = 1024 * 1024;
 constexpr int64_t kDramWithoutCaches = 256 * kMiB;  // when the system does not report its cache sizes
 constexpr int64_t kMostDram = 4096 * kMiB;
-constexpr int64_t kPartOfFree = 16;  // two mappings for one thread and two for all of them: a quarter of what is free at most
+constexpr int64_t kPartOfFree =
+    16;  // two mappings for one thread and two for all of them: a quarter of what is free at most
 constexpr int kUncertainThreads = 4;
 constexpr auto kStep = static_cast<int64_t>(kWorkingSetStep);
 

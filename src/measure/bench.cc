@@ -22,8 +22,10 @@ LoadOptions load_options(const BenchOptions& options, int callers) {
   load.seed = options.seed;
   load.warm_up.emplace();
   load.warm_up->max_time = std::min<Nanoseconds>(load.warm_up->max_time, options.max_time / 4);
+  load.warm_up->min_runs = std::max(load.warm_up->min_runs, options.warm_up_runs);
   load.stop.max_time = options.max_time;
-  load.stop.half_width_percent = options.half_width_percent;
+  load.stop.half_width_percent = options.runs ? 0 : options.half_width_percent;
+  if (options.runs) load.stop.max_samples = *options.runs;
   load.interrupted = options.interrupted;
   if (options.progress) load.progress = [&options](double share) { options.progress("measure", share); };
   return load;
@@ -70,6 +72,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     const TimePoint end = clock.now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
+    if (options.runs) m.converged = m.samples >= *options.runs;
     m.energy = energy.end(end, m.throughput_per_s);
     if (options.rate_per_s)
       m.load = OpenLoad{*options.rate_per_s, load.rate_per_s, load.busy_share, load.mean_queueing_ms};

@@ -24,6 +24,8 @@ struct BenchOptions {
   Arrival arrival = Arrival::kConstant;
   Nanoseconds max_time = std::chrono::seconds(20);  // of sampling; warming up takes a quarter of it at most
   double half_width_percent = 2;                    // of the mean latency, at 95 %
+  std::optional<int64_t> runs;                      // ends after at least so many, however wide the interval is
+  size_t warm_up_runs = 0;                          // at least
   bool layers = false;
   uint64_t seed = 1;
   std::optional<cost::DeviceLimits> device;    // of the device that all instances share, instead of the machine's

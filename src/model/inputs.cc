@@ -12,16 +12,15 @@ bool has_open(const Shape& shape) {
   return std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
 }
 
-// `shape` with likely sizes for open dimensions: of a picture, or of a sequence.
+std::string option_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+}  // namespace
+
 Shape example_of(Shape shape) {
   const int64_t likely = shape.size() == 4 ? 224 : 128;
   std::replace_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }, likely);
   return shape;
 }
-
-std::string option_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
-
-}  // namespace
 
 Status check_open_dimensions(const std::string& path, const Graph& graph) {
   if (graph.unbound.empty()) {

@@ -14,6 +14,9 @@ namespace ridge::model {
 // ok if every dimension of the inputs of the model at `path` has a size; else the error names the missing ones.
 Status check_open_dimensions(const std::string& path, const Graph& graph);
 
+// `shape` with likely sizes for open dimensions: of a picture, or of a sequence.
+Shape example_of(Shape shape);
+
 // Name → shape of the graph's inputs.
 std::map<std::string, Shape> input_shapes(const Graph& graph);
 

@@ -11,9 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/units.h"
 
@@ -66,39 +68,92 @@ Wire walk(const ReadAt& read, int64_t size) {
   return Wire::kComplete;
 }
 
-struct Signature {
+// The command that exports a file of another format: "{in}" stands for its path, "{folder}" for its folder, "{stem}" for its path
+// without the suffix. ridge runs none of them.
+constexpr std::string_view kFromTorch =
+    "; if it is a whole module, export it by python3 -c \"import torch; m = torch.load('{in}', weights_only=False); "
+    "torch.onnx.export(m.eval(), (torch.randn(1, 3, 224, 224),), '{stem}.onnx')\" with the input's own shape; if it "
+    "holds "
+    "weights alone, build the module first";
+constexpr std::string_view kFromKeras =
+    "; export it by python3 -c \"import keras; keras.saving.load_model('{in}').export('{stem}.onnx', format='onnx')\"";
+constexpr std::string_view kFromHub = "; export it by optimum-cli export onnx --model {folder} {folder}/onnx";
+constexpr std::string_view kFromLite = "; export it by python3 -m tf2onnx.convert --tflite {in} --output {stem}.onnx";
+
+struct Format {
+  std::string_view suffix;  // of the file's name; empty: any
   size_t offset;
-  std::string_view bytes;
-  const char* what;
+  std::string_view bytes;  // of the file, there
+  std::string_view what;
+  std::string_view remedy;
 };
 
-// First bytes of files often passed by mistake.
-constexpr std::array<Signature, 7> kSignatures = {{
-    {0, "PK\x03\x04", "a zip archive, as PyTorch checkpoints are; export the model with torch.onnx.export"},
-    {0, "\x80\x02", "a Python pickle; export the model with torch.onnx.export"},
-    {0, "\x89HDF", "HDF5, as Keras models are; convert it with tf2onnx"},
-    {4, "TFL3", "TensorFlow Lite; convert it with tf2onnx"},
-    {0, "GGUF", "GGUF, llama.cpp's format"},
-    {4, "ORTM", "ONNX Runtime's own format (.ort); use the .onnx file it was made from"},
-    {0, "version https://git-lfs", "a Git LFS pointer, not the file itself; fetch it with git lfs pull"},
+// Files often passed by mistake; the first row that fits counts.
+constexpr std::array<Format, 11> kFormats = {{
+    {".keras", 0, "PK\x03\x04", "a Keras model", kFromKeras},
+    {"", 0, "\x89HDF", "HDF5, as Keras models are", kFromKeras},
+    {"", 0, "PK\x03\x04", "a zip archive, as PyTorch checkpoints are", kFromTorch},
+    {"", 0, "\x80\x02", "a Python pickle, as old PyTorch checkpoints are", kFromTorch},
+    {"", 8, "{\"", "safetensors, weights without a graph", kFromHub},
+    {"", 4, "TFL3", "TensorFlow Lite", kFromLite},
+    {"", 0, "GGUF", "GGUF, llama.cpp's format", ""},
+    {"", 4, "ORTM", "ONNX Runtime's own format (.ort)", "; use the .onnx file it was made from"},
+    {"", 0, "version https://git-lfs", "a Git LFS pointer, not the file itself", "; fetch it with git lfs pull"},
+    {".xml", 0, "<?xml", "OpenVINO's IR", "; give the .onnx file that it was made from"},
+    {".xml", 0, "<net", "OpenVINO's IR", "; give the .onnx file that it was made from"},
 }};
 
-std::string looks_like(const ReadAt& read) {
+std::string filled(std::string_view remedy, const std::string& path) {
+  const std::filesystem::path file(path.empty() ? "FILE" : path);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  const std::pair<std::string_view, std::string> values[] = {
+      {"{in}", file.string()},
+      {"{folder}", folder},
+      {"{stem}", std::filesystem::path(file).replace_extension().string()}};
+  std::string text(remedy);
+  for (const auto& [key, value] : values)
+    for (size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + value.size()))
+      text.replace(at, key.size(), value);
+  return text;
+}
+
+std::string looks_like(const ReadAt& read, const std::string& path) {
   const std::string head = read(0, 64);
-  for (const Signature& signature : kSignatures)
-    if (head.size() > signature.offset && head.compare(signature.offset, signature.bytes.size(), signature.bytes) == 0)
-      return std::string("; it looks like ") + signature.what;
+  for (const Format& format : kFormats)
+    if (path.ends_with(format.suffix) && head.size() > format.offset &&
+        head.compare(format.offset, format.bytes.size(), format.bytes) == 0)
+      return "; it looks like " + std::string(format.what) + filled(format.remedy, path);
   const bool text =
       std::all_of(head.begin(), head.end(), [](char c) { return (c >= ' ' && c != 0x7F) || (c >= '\t' && c <= '\r'); });
   return text ? "; it looks like text" : "";
 }
 
-Error diagnose(const ReadAt& read, int64_t size) {
-  const std::string likeness = looks_like(read);
+Error diagnose(const ReadAt& read, int64_t size, const std::string& path) {
+  const std::string likeness = looks_like(read, path);
   if (likeness.empty() && walk(read, size) == Wire::kCutOff)
     return invalid("the file is cut off: its " + std::to_string(size) +
                    " bytes end inside the model; copy or download it again");
   return invalid("not an ONNX model" + likeness);
+}
+
+// What a folder holds instead of being a file.
+Error is_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::string inside;
+  for (fs::directory_iterator entries(path, error); !error && entries != fs::directory_iterator();
+       entries.increment(error))
+    if (entries->path().extension() == ".onnx" && (inside.empty() || entries->path().string() < inside))
+      inside = entries->path().string();
+  if (!inside.empty()) return invalid("it is a folder; name the .onnx file in it: " + inside);
+  if (fs::exists(fs::path(path) / "saved_model.pb", error))
+    return invalid("it is a TensorFlow SavedModel; export it by python3 -m tf2onnx.convert --saved-model " + path +
+                   " --output model.onnx");
+  if (fs::exists(fs::path(path) / "config.json", error))
+    return invalid("it is a folder of Hugging Face's form" +
+                   filled(kFromHub, (fs::path(path) / "config.json").string()) + "; ridge plan " +
+                   (fs::path(path) / "config.json").string() + " sizes a language model");
+  return invalid("it is a folder; name the .onnx file in it");
 }
 
 // Protobuf skips unknown fields, so some foreign files parse.
@@ -157,7 +212,7 @@ Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
   if (file.number < 0) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
   struct stat status {};
   if (fstat(file.number, &status) != 0) return Error{Code::kFailed, std::strerror(errno)};
-  if (S_ISDIR(status.st_mode)) return invalid("it is a folder; name the .onnx file in it");
+  if (S_ISDIR(status.st_mode)) return is_folder(path);
   if (!S_ISREG(status.st_mode)) return invalid("it is not a regular file");
   RIDGE_TRY(check_size(status.st_size));
   const google::protobuf::LogSilencer silencer;  // reported once, below
@@ -172,7 +227,7 @@ Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
     bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
     return bytes;
   };
-  return diagnose(read, status.st_size);
+  return diagnose(read, status.st_size, path);
 }
 
 Status parse(std::string_view bytes, onnx::ModelProto& model) {
@@ -183,7 +238,7 @@ Status parse(std::string_view bytes, onnx::ModelProto& model) {
   const ReadAt read = [&](int64_t offset, size_t wanted) {
     return offset < size ? std::string(bytes.substr(static_cast<size_t>(offset), wanted)) : std::string();
   };
-  return diagnose(read, size);
+  return diagnose(read, size, "");
 }
 
 }  // namespace ridge::model

@@ -33,7 +33,7 @@ Status choose_directory(const ServerOptions& options, const LoadRequest& request
     return {};
   }
   auto found = find_model(options.repositories, source.name);
-  if (!found) return Error{Code::kNotFound, "no repository has a folder of that name"};
+  if (!found) return Error{Code::kNotFound, "no repository has a model of that name"};
   source.directory = found->path;
   return {};
 }
@@ -58,6 +58,14 @@ std::string label_fingerprints(const ModelSource& source) {
   for (const auto& output : source.config->output())
     if (!output.label_filename().empty()) text += fingerprint(source.directory + "/" + output.label_filename());
   return text;
+}
+
+// A frequent mistake is a file beside the folder of its version.
+Error without_version(Error error, const std::string& directory) {
+  const std::vector<ModelDirectory> files = plain_models(directory);
+  if (!files.empty() && list_versions(directory).empty())
+    error.message += fmt::format("; move {} into {}/1 and name it model.onnx", files.front().path, directory);
+  return error;
 }
 
 Error broken_off() { return {Code::kCancelled, "the load was cancelled"}; }
@@ -133,13 +141,15 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   RIDGE_TRY(check_config(*source.config, name));
   for (const auto& output : source.config->output())  // before anything reads the file
     if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
-  RIDGE_ASSIGN(source.versions, choose_versions(version_policy_of(*source.config), list_versions(source.directory)));
+  Result<std::vector<int64_t>> versions =
+      choose_versions(version_policy_of(*source.config), list_versions(source.directory));
+  if (!versions) return without_version(std::move(versions).error(), source.directory);
+  source.versions = std::move(*versions);
   return source;
 }
 
 std::string source_fingerprint(const ModelSource& source, int64_t version) {
-  return source.config_key + "\n" + label_fingerprints(source) +
-         fingerprint(source.directory + "/" + std::to_string(version));
+  return source.config_key + "\n" + label_fingerprints(source) + fingerprint(version_path(source.directory, version));
 }
 
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,

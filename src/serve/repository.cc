@@ -24,6 +24,45 @@ std::optional<int64_t> version_from_name(const std::string& name) {
   return version;
 }
 
+constexpr std::string_view kModelFile = ".onnx";
+
+// A model that is one file, served under the file's name.
+std::optional<ModelDirectory> plain_model(const fs::path& path) {
+  std::error_code error;
+  const std::string name = path.stem().string();
+  if (path.extension() != kModelFile || !fs::is_regular_file(path, error) || !check_model_name(name))
+    return std::nullopt;
+  return ModelDirectory{name, path.string()};
+}
+
+// Has a configuration, a version, or a model file that lacks the folder of its version.
+bool holds_model(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(config_path(folder), error) || !list_versions(folder).empty() || !plain_models(folder).empty();
+}
+
+Result<std::vector<ModelDirectory>> scan_repository(const std::string& repository) {
+  std::error_code error;
+  if (fs::is_regular_file(repository, error)) {
+    if (auto model = plain_model(repository)) return std::vector{*model};
+    return Error{Code::kInvalid, "cannot serve " + repository + ": a model is an .onnx file or a folder"};
+  }
+  std::vector<ModelDirectory> models;
+  fs::directory_iterator entries(repository, error);
+  if (error)
+    return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message() +
+                                    "; name an .onnx file, a folder of them, or one with a folder per model"};
+  for (; entries != fs::directory_iterator(); entries.increment(error)) {
+    if (error) return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message()};
+    std::string name = entries->path().filename().string();
+    if (name.starts_with('.') || !entries->is_directory(error) || !check_model_name(name)) continue;
+    models.push_back({name, entries->path().string()});
+  }
+  const bool folders = std::any_of(models.begin(), models.end(), [](const auto& m) { return holds_model(m.path); });
+  std::vector<ModelDirectory> plain = folders ? std::vector<ModelDirectory>() : plain_models(repository);
+  return plain.empty() ? models : plain;
+}
+
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 }  // namespace
@@ -44,20 +83,25 @@ Status check_relative_path(const std::string& path) {
   return Error{Code::kInvalid, "'" + path.substr(0, 300) + "' is not a path inside the model's folder"};
 }
 
+std::vector<ModelDirectory> plain_models(const std::string& folder) {
+  std::vector<ModelDirectory> models;
+  std::error_code error;
+  for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
+       entries.increment(error))
+    if (entries->path().filename().string().starts_with('.')) {
+      continue;
+    } else if (auto model = plain_model(entries->path())) {
+      models.push_back(std::move(*model));
+    }
+  std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return models;
+}
+
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories) {
   std::vector<ModelDirectory> models;
   for (const std::string& repository : repositories) {
-    std::error_code error;
-    fs::directory_iterator entries(repository, error);
-    if (error)
-      return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message() +
-                                      "; name a folder that holds one folder per model"};
-    for (; entries != fs::directory_iterator(); entries.increment(error)) {
-      if (error) return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message()};
-      std::string name = entries->path().filename().string();
-      if (name.starts_with('.') || !entries->is_directory(error) || !check_model_name(name)) continue;
-      models.push_back({name, entries->path().string()});
-    }
+    RIDGE_ASSIGN(const std::vector<ModelDirectory> found, scan_repository(repository));
+    models.insert(models.end(), found.begin(), found.end());
   }
   std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   auto twice =
@@ -74,6 +118,10 @@ std::optional<ModelDirectory> find_model(const std::vector<std::string>& reposit
     std::error_code error;
     fs::path path = fs::path(repository) / name;
     if (fs::is_directory(path, error)) return ModelDirectory{name, path.string()};
+    const Result<std::vector<ModelDirectory>> models = scan_repository(repository);
+    if (!models) continue;
+    for (const ModelDirectory& model : *models)
+      if (model.name == name) return model;
   }
   return std::nullopt;
 }
@@ -81,6 +129,7 @@ std::optional<ModelDirectory> find_model(const std::vector<std::string>& reposit
 std::vector<int64_t> list_versions(const std::string& model_directory) {
   std::vector<int64_t> versions;
   std::error_code error;
+  if (fs::is_regular_file(model_directory, error)) return {1};
   for (fs::directory_iterator entries(model_directory, error); !error && entries != fs::directory_iterator();
        entries.increment(error)) {
     std::error_code ignored;
@@ -102,10 +151,17 @@ Result<std::optional<std::string>> read_config_file(const std::string& model_dir
   return std::optional<std::string>(std::move(text));
 }
 
+std::string version_path(const std::string& model_directory, int64_t version) {
+  std::error_code error;
+  if (fs::is_regular_file(model_directory, error)) return model_directory;
+  return (fs::path(model_directory) / std::to_string(version)).string();
+}
+
 Result<std::string> find_model_file(const std::string& model_directory, int64_t version, const std::string& filename) {
   RIDGE_TRY(check_relative_path(filename));
-  fs::path path = fs::path(model_directory) / std::to_string(version) / filename;
   std::error_code error;
+  if (fs::is_regular_file(model_directory, error)) return model_directory;
+  fs::path path = fs::path(version_path(model_directory, version)) / filename;
   if (fs::is_directory(path, error)) path /= fs::path(filename).filename();
   if (fs::is_regular_file(path, error)) return path.string();
   return Error{Code::kNotFound, "there is no model file " + path.string()};

@@ -1,4 +1,5 @@
-// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}. Writes nothing into it.
+// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}; or one .onnx file, or a folder
+// of them, each a model with version 1 and no configuration. Writes nothing into it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace ridge::serve {
 
 struct ModelDirectory {
   std::string name;
-  std::string path;
+  std::string path;  // of the folder, or of a model that is one file
 };
 
 // One path component that is no `.`, `..`, blank or over 255 bytes.
@@ -24,14 +25,18 @@ Status check_model_name(const std::string& name);
 // A path that stays inside its folder: relative, no `..`, every component at most 255 bytes.
 Status check_relative_path(const std::string& path);
 
-// The model directories of all repositories, sorted by name; hidden ones and files are passed over. kFailed: a
-// repository cannot be read; kInvalid: two of them have a model of the same name.
+// The models of all repositories, sorted by name; hidden ones are passed over. .onnx files are models where no folder beside them
+// is one. kFailed: a repository cannot be read; kInvalid: it is a file of another kind, or two models have the same name.
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
-// The folder of the model of that name; nullopt if there is none.
+// The .onnx files in a folder, sorted by name.
+std::vector<ModelDirectory> plain_models(const std::string& folder);
+// The model of that name; nullopt if there is none.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 
-// The version directories: names that are numbers from 1, without leading zero; ascending.
+// The version directories: names that are numbers from 1, without leading zero; ascending. 1 of a model that is one file.
 std::vector<int64_t> list_versions(const std::string& model_directory);
+// The folder of a version, or the file that is the model.
+std::string version_path(const std::string& model_directory, int64_t version);
 // Text of config.pbtxt; nullopt if there is none.
 Result<std::optional<std::string>> read_config_file(const std::string& model_directory);
 std::string config_path(const std::string& model_directory);

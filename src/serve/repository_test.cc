@@ -40,6 +40,44 @@ TEST(Repository, ListsModelsAndRefusesTheSameNameTwice) {
   EXPECT_FALSE(find_model({first.path()}, "../" + std::filesystem::path(second.path()).filename().string()));
 }
 
+TEST(Repository, AFileIsAModelOfItsName) {
+  TestFolder folder;
+  folder.write("a.onnx", "a");
+  const std::string file = folder.path() + "/a.onnx";
+  auto models = scan_repositories({file});
+  ASSERT_TRUE(models);
+  ASSERT_EQ(models->size(), 1u);
+  EXPECT_EQ(models->front().name, "a");
+  EXPECT_EQ(find_model({file}, "a")->path, file);
+  EXPECT_FALSE(find_model({file}, "b"));
+  EXPECT_EQ(list_versions(file), std::vector<int64_t>{1});
+  EXPECT_EQ(*find_model_file(file, 1, "model.onnx"), file);
+  EXPECT_FALSE(*read_config_file(file));
+  EXPECT_NE(fingerprint(version_path(file, 1)), "");
+  folder.write("b.txt", "");
+  EXPECT_FALSE(scan_repositories({folder.path() + "/b.txt"}));
+}
+
+TEST(Repository, FilesAreModelsWhereNoFolderIsOne) {
+  TestFolder folder;
+  folder.write("b.onnx", "");
+  folder.write("a.onnx", "");
+  folder.write(".c.onnx", "");
+  folder.write("a.onnx.data", "");
+  folder.write("pictures/1.jpg", "");
+  auto names = [&] {
+    std::vector<std::string> result;
+    const auto models = scan_repositories({folder.path()});
+    for (const ModelDirectory& model : *models) result.push_back(model.name);
+    return result;
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(find_model({folder.path()}, "a"));
+  folder.write("d/1/model.onnx", "");
+  EXPECT_EQ(names(), (std::vector<std::string>{"d", "pictures"}));
+  EXPECT_FALSE(find_model({folder.path()}, "a"));
+}
+
 TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {
   TestFolder folder;
   for (const char* name : {"2", "10", "01", "0", "x", "3a", "-4", ".5", "99999999999999999999"})

@@ -73,10 +73,10 @@ int ModelServer::loads_at_once() const {
 // Why a name cannot be loaded, with the existing names.
 std::string nowhere(const std::string& wanted, const std::vector<std::string>& there) {
   constexpr size_t kMost = 10;
-  std::string text = "no repository has a folder of that name";
+  std::string text = "no repository has a model of that name";
   if (there.empty()) return text + "; the repositories hold no models";
-  std::vector<std::string> near = nearest(wanted, there);
-  if (!near.empty()) text += fmt::format("; did you mean '{}'?", fmt::join(near, "' or '"));
+  const std::string near = did_you_mean(wanted, there);
+  text += near;
   auto end = there.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, there.size()));
   return text + fmt::format("{} there is '{}'{}", near.empty() ? ";" : "", fmt::join(there.begin(), end, "', '"),
                             there.size() > kMost ? ", …" : "");
@@ -254,12 +254,34 @@ Status check_options(const ServerOptions& options) {
   return {};
 }
 
+// Repositories without a model are right where models come later.
+Status check_empty(const ServerOptions& options) {
+  if (options.control != ControlMode::kNone) return {};
+  return Error{
+      Code::kNotFound,
+      fmt::format("no models in {}: give an .onnx file, a folder of .onnx files, or a folder that holds a folder per "
+                  "model, {}/NAME/1/model.onnx; to load models later, --model-control-mode=explicit or poll",
+                  fmt::join(options.repositories, ", "), options.repositories.front())};
+}
+
+// .onnx files beside folders that are models: probably one of the two was meant.
+void warn_of_passed_files(const std::vector<std::string>& repositories, const std::vector<ModelDirectory>& models) {
+  for (const std::string& repository : repositories)
+    for (const ModelDirectory& file : plain_models(repository)) {
+      const bool served = std::any_of(models.begin(), models.end(), [&](const auto& m) { return m.path == file.path; });
+      if (!served)
+        log::warning("{} is not served, because folders beside it are models; move it to {}/{}/1/model.onnx", file.path,
+                     repository, file.name);
+    }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
   RIDGE_TRY(check_options(options));
   RIDGE_ASSIGN(auto models, scan_repositories(options.repositories));
-  if (models.empty()) log::warning("the model repository {} holds no models", options.repositories.front());
+  if (models.empty()) RIDGE_TRY(check_empty(options));
+  warn_of_passed_files(options.repositories, models);
   return std::unique_ptr<Server>(std::make_unique<ModelServer>(std::move(options)));
 }
 

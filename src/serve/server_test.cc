@@ -187,7 +187,7 @@ TEST_F(ServerTest, ANameToLoadThatIsNowhereKeepsItUnreadyUntilItIsLoadedOrUnload
   EXPECT_FALSE(server->ready());
   EXPECT_TRUE(server->model_ready("resnet", 0));
   std::string state = state_of(*server, "resnt", 0);
-  EXPECT_EQ(state, "UNAVAILABLE no repository has a folder of that name; did you mean 'resnet'? there is 'resnet'");
+  EXPECT_EQ(state, "UNAVAILABLE no repository has a model of that name; did you mean 'resnet'? there is 'resnet'");
   auto answer = infer(*server, pair_request("resnt", {1, 2})).get();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kUnavailable);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cache_folder.h"
 #include "base/log.h"
 
 namespace ridge::tune {
@@ -136,10 +137,8 @@ void Store::give_up(const std::string& why) {
 }
 
 std::string default_store_path() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string base = cache && *cache ? cache : std::string(home && *home ? home : "/tmp") + "/.cache";
-  return base + "/ridge/tune.sqlite";
+  const std::string folder = cache_folder();
+  return (folder.empty() ? "/tmp/.cache/ridge" : folder) + "/tune.sqlite";
 }
 
 }  // namespace ridge::tune

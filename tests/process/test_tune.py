@@ -96,7 +96,7 @@ def test_finds_what_the_script_favours_and_writes_a_repository(environment, iden
 def test_last_line_is_a_plain_sentence_on_standard_output(environment, identity):
     done = tune(environment, identity, *FAKE, "--seconds", "5")
     assert done.returncode == 0, done.stderr
-    last = done.stdout.strip().splitlines()[-1]
+    last = done.stdout.split("\n\nnext:\n")[0].splitlines()[-1]
     assert last.endswith(".") and "rows/s" in last and "batch" in last, last
 
 
@@ -141,7 +141,7 @@ def test_interrupt_keeps_the_best_so_far_and_writes_the_repository(environment, 
 def test_impossible_goal_is_answered_no_with_the_closest_candidate(environment, identity, tmp_path):
     done = tune(environment, identity, *FAKE, "--p99-ms", "2", "--seconds", "5", "-o", tmp_path / "repo")
     assert done.returncode == 1, done.stderr
-    assert "closest" in done.stdout.strip().splitlines()[-1]
+    assert "closest" in done.stdout.split("\n\nnext:\n")[0].splitlines()[-1]
     assert not (tmp_path / "repo").exists()
 
 

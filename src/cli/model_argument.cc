@@ -1,8 +1,9 @@
-#include "cli/model_file.h"
+#include "cli/model_argument.h"
 
 #include <filesystem>
 #include <system_error>
 
+#include "app/download.h"
 #include "cli/terminal.h"
 #include "limits/limits_file.h"
 #include "zoo/zoo.h"
@@ -23,20 +24,27 @@ Result<fs::path> reference_file(const std::string& name) {
   return fs::path(kept).parent_path() / "models" / RIDGE_VERSION / (name + ".onnx");
 }
 
-}  // namespace
-
-Result<std::string> model_file(std::string_view verb, const std::string& given) {
+Status find_reference(std::string_view verb, std::string& model) {
   std::error_code error;
-  if (given.find_first_of("/.") != std::string::npos || given.empty() || fs::exists(given, error)) return given;
-  Result<zoo::ZooDescription> known = zoo::describe(given, {});
-  if (!known) return wrap(known.error(), "there is no file '" + given + "'");
-  RIDGE_ASSIGN(const fs::path path, reference_file(given));
+  if (model.find_first_of("/.") != std::string::npos || model.empty() || fs::exists(model, error)) return {};
+  Result<zoo::ZooDescription> known = zoo::describe(model, {});
+  if (!known) return wrap(known.error(), "there is no file '" + model + "'");
+  RIDGE_ASSIGN(const fs::path path, reference_file(model));
   if (!fs::exists(path, error)) {
-    RIDGE_TRY(zoo::make(given, {}, path.string()));
-    say("ridge " + std::string(verb) + ": " + given + " is a reference model with random weights; made " +
+    RIDGE_TRY(zoo::make(model, {}, path.string()));
+    say("ridge " + std::string(verb) + ": " + model + " is a reference model with random weights; made " +
         path.string());
   }
-  return path.string();
+  model = path.string();
+  return {};
+}
+
+}  // namespace
+
+Status fetch_model(std::string_view verb, std::string& model) {
+  if (!app::is_url(model)) return find_reference(verb, model);
+  RIDGE_ASSIGN(model, app::download(model, {}, interruptible("download")));
+  return {};
 }
 
 }  // namespace ridge::cli

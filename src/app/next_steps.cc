@@ -1,0 +1,76 @@
+#include "app/next_steps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "model/inputs.h"
+
+namespace ridge::app {
+namespace {
+
+constexpr int64_t kInlineElements = 32;  // more are written by python
+
+bool plain_in(std::string_view text, std::string_view others) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || others.find(c) != std::string_view::npos;
+  });
+}
+
+std::string in_url(std::string_view text) {
+  std::string url;
+  for (char c : text)
+    url += plain_in({&c, 1}, "-_.~") ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return url;
+}
+
+// The tensor of a request, as JSON or as Python has it: valid for ids, masks and pictures alike.
+std::string tensor_text(const TensorSpec& input, bool python) {
+  const int64_t count = element_count(input.shape).value_or(1);
+  const std::string value = input.type == DataType::kBytes  ? "\"text\""
+                            : input.type != DataType::kBool ? "1"
+                            : python                        ? "True"
+                                                            : "true";
+  const std::string data =
+      python ? fmt::format("[{}] * {}", value, count)
+             : fmt::format("[{}]", fmt::join(std::vector<std::string>(static_cast<size_t>(count), value), ","));
+  return fmt::format(R"({{"name": "{}", "datatype": "{}", "shape": [{}], "data": {}}})", input.name,
+                     data_type_name(input.type), fmt::join(input.shape, ","), data);
+}
+
+bool has_json_form(const TensorSpec& input) {
+  return input.type != DataType::kFp16 && input.type != DataType::kBf16 && input.type != DataType::kInvalid &&
+         input.name.find_first_of("\"\\") == std::string::npos;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+  if (plain_in(text, "-_./:=,@%+~#") && text.front() != '~' && text.front() != '#') return std::string(text);
+  std::string word = "'";
+  for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs) {
+  const std::string url = fmt::format("localhost:{}/v2/models/{}", port, in_url(model));
+  if (!std::all_of(inputs.begin(), inputs.end(), has_json_form)) return "curl -s " + url;
+  int64_t elements = 0;
+  std::vector<TensorSpec> sized(inputs.begin(), inputs.end());
+  for (TensorSpec& input : sized) {
+    if (!input.shape.empty() && input.shape.front() < 0) input.shape.front() = 1;  // the batch
+    input.shape = model::example_of(input.shape);
+    elements += element_count(input.shape).value_or(0);
+  }
+  const bool python = elements > kInlineElements;
+  std::string tensors;
+  for (const TensorSpec& input : sized) tensors += (tensors.empty() ? "" : ", ") + tensor_text(input, python);
+  const std::string body = "{\"inputs\": [" + tensors + "]}";
+  if (!python) return fmt::format("curl -s {}/infer -d {}", url, shell_word(body));
+  return fmt::format("python3 -c {} | curl -s {}/infer -d @-",
+                     shell_word("import json; print(json.dumps(" + body + "))"), url);
+}
+
+}  // namespace ridge::app

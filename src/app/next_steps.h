@@ -1,0 +1,20 @@
+// Command lines that a user can paste next. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/tensor.h"
+
+namespace ridge::app {
+
+// `text` as one word of a shell.
+std::string shell_word(std::string_view text);
+
+// Sends the model one request that it accepts, on this machine. Open dimensions get likely sizes. An input without a JSON form (FP16,
+// BF16): asks for the model's description instead.
+std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs);
+
+}  // namespace ridge::app

@@ -1,0 +1,37 @@
+#include "app/next_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ridge::app {
+namespace {
+
+TEST(NextSteps, AWordThatTheShellWouldReadIsQuoted) {
+  EXPECT_EQ(shell_word("models/a-1.onnx"), "models/a-1.onnx");
+  EXPECT_EQ(shell_word("my model.onnx"), "'my model.onnx'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+TEST(NextSteps, ASmallRequestStandsInTheLine) {
+  const std::vector<TensorSpec> inputs{{"x", DataType::kFp32, {-1, 2}}, {"s", DataType::kBytes, {1}}};
+  EXPECT_EQ(
+      request_line(8000, "a b", inputs),
+      R"(curl -s localhost:8000/v2/models/a%20b/infer -d '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1,2], )"
+      R"("data": [1,1]}, {"name": "s", "datatype": "BYTES", "shape": [1], "data": ["text"]}]}')");
+}
+
+TEST(NextSteps, ALargeRequestIsWrittenByPython) {
+  const std::string line = request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kBool, {-1, 3, -1, -1}}});
+  EXPECT_NE(line.find("[1,3,224,224]"), std::string::npos) << line;
+  EXPECT_NE(line.find("[True] * 150528"), std::string::npos) << line;
+}
+
+TEST(NextSteps, WhatHasNoJsonFormIsOnlyDescribed) {
+  EXPECT_EQ(request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kFp16, {1}}}),
+            "curl -s localhost:80/v2/models/m");
+}
+
+}  // namespace
+}  // namespace ridge::app

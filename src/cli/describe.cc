@@ -1,0 +1,86 @@
+// ridge MODEL: what a model file is, and what can be done with it.
+#include "app/describe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "app/next_steps.h"
+#include "base/units.h"
+#include "cli/model_argument.h"
+#include "cli/next_text.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kDescribeVerb = "describe";
+
+struct DescribeOptions {
+  std::string model;
+  std::vector<std::string> shapes;
+  bool json = false;
+};
+
+std::string flops_text(const app::ModelDescription& description) {
+  if (!description.flops && !description.shapes.empty()) return "not known before the open dimensions have sizes";
+  if (!description.flops) return "not known: a size inside the model depends on its data";
+  std::string text = format_flops(*description.flops) + " at batch 1 (derived)";
+  for (const std::string& op : description.without_rule) text += ", without " + op;
+  return text;
+}
+
+void render(const app::ModelDescription& description) {
+  std::vector<std::vector<std::string>> rows;
+  auto add = [&](const char* what, const std::vector<app::ModelDescription::Tensor>& tensors) {
+    for (const app::ModelDescription::Tensor& tensor : tensors)
+      rows.push_back({&tensor == &tensors.front() ? what : "", tensor.name + " " + tensor.type + " " + tensor.shape});
+  };
+  add("inputs", description.inputs);
+  add("outputs", description.outputs);
+  rows.push_back({"parameters", fmt::format("{}, {} of {}", format_count(static_cast<double>(description.parameters)),
+                                            format_bytes(static_cast<double>(description.weight_bytes)),
+                                            fmt::join(description.weight_types, " and "))});
+  rows.push_back({"work", flops_text(description)});
+  const std::string producer = description.producer.empty() ? "an unknown producer" : description.producer;
+  print(fmt::format("{} · ONNX, opset {}, by {} · {} nodes", description.model, description.opset, producer,
+                    description.nodes));
+  print("\n" + table({}, rows, "ll"));
+}
+
+std::vector<std::string> next_of(const DescribeOptions& options, const app::ModelDescription& description) {
+  std::vector<std::string> shapes = options.shapes;
+  shapes.insert(shapes.end(), description.shapes.begin(), description.shapes.end());
+  const std::string words = model_words(options.model, shapes, "");
+  return {"ridge plan " + words, "ridge bench " + words, "ridge tune " + words + " -o models",
+          "ridge serve " + app::shell_word(options.model)};
+}
+
+}  // namespace
+
+int describe(std::span<const std::string> arguments) {
+  DescribeOptions options;
+  CLI::App app;
+  app.add_option("MODEL", options.model)->required();
+  app.add_option("--shape", options.shapes);
+  app.add_flag("--json", options.json);
+  if (ParseResult parsed = parse(app, kDescribeVerb, arguments); !parsed.go_on) return parsed.exit;
+  auto usage = [](const Error& error) { return fail(kDescribeVerb, error), kUsage; };
+  model::Binding binding;
+  for (const std::string& shape : options.shapes)
+    if (Status known = model::parse_shape_option(shape, binding); !known) return usage(known.error());
+  if (Status fetched = fetch_model(kDescribeVerb, options.model); !fetched) return fail(kDescribeVerb, fetched.error());
+  const Result<model::UnboundModel> model = model::UnboundModel::read(options.model);
+  if (!model) return fail(kDescribeVerb, model.error());
+  const Result<app::ModelDescription> description = app::describe(options.model, *model, binding);
+  if (!description) return usage(description.error());
+  if (options.json) return print_json(json_of(*description)), kDone;
+  render(*description);
+  print_next(next_of(options, *description));
+  return kDone;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,20 @@
+#include "cli/next_text.h"
+
+#include "app/next_steps.h"
+#include "cli/terminal.h"
+
+namespace ridge::cli {
+
+void print_next(const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  print("\nnext:");
+  for (const std::string& line : lines) print("  " + line);
+}
+
+std::string model_words(const std::string& model, const std::vector<std::string>& shapes, const std::string& device) {
+  std::string text = app::shell_word(model);
+  for (const std::string& shape : shapes) text += " --shape " + app::shell_word(shape);
+  return device.empty() || device == "cpu" ? text : text + " --device " + app::shell_word(device);
+}
+
+}  // namespace ridge::cli

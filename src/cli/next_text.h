@@ -1,0 +1,14 @@
+// The end of a verb's text: what to do next, as lines that can be pasted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ridge::cli {
+
+// To stdout, after an empty line; nothing for no lines.
+void print_next(const std::vector<std::string>& lines);
+// "m.onnx --shape sequence=128 --device cuda:0": a model as it was given to a verb. `device` may be empty.
+std::string model_words(const std::string& model, const std::vector<std::string>& shapes, const std::string& device);
+
+}  // namespace ridge::cli

@@ -1,0 +1,18 @@
+// Names that the field's other tools give to options of ours. A verb that has the option accepts them all.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+// `arguments` with the names of `app`'s own options. An option that `app` declares itself stays as it is, and so does everything
+// after "--".
+std::vector<std::string> with_own_names(const CLI::App& app, std::span<const std::string> arguments);
+
+}  // namespace ridge::cli
