@@ -6,8 +6,8 @@
     ridge.tune("model.onnx", output="repo", seconds=30).speedup
 
 MODEL is a file, or the name of a reference model. Options are those of `ridge VERB --help`, with _ for -: True gives a flag, a
-list repeats the option, a dict gives NAME=VALUE. Names and units of results are those of the program's JSON (docs/contracts.md); what has no
-field here is in `raw`.
+list repeats the option, a dict gives NAME=VALUE. Names and units of results are those of the program's JSON (docs/contracts.md);
+what has no field here is in `raw`.
 """
 
 from __future__ import annotations
