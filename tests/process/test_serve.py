@@ -269,8 +269,8 @@ def test_a_read_only_repository_is_served(repository):
     assert sorted((str(p), p.stat().st_mtime_ns) for p in repository.rglob("*")) == before
 
 
-def test_an_empty_repository_is_ready_and_serves_nothing(tmp_path):
-    with Server(tmp_path) as server:
+def test_an_empty_repository_is_ready_and_serves_nothing_where_models_may_come_later(tmp_path):
+    with Server(tmp_path, "--model-control-mode=explicit") as server:
         assert server.post(INFER, ONE).status == 404
 
 
