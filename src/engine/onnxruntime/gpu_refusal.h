@@ -30,7 +30,12 @@ struct GpuFacts {
   std::vector<CudaGpu> gpus;          // that the driver has, by index
 };
 
+// `id`: "other-build", "library-missing", "no-driver", "driver-too-old", "no-such-gpu", "capability-too-low", or "unexplained". The error is
 // kUnavailable, or kUnsupported where another build of ONNX Runtime is needed.
-Error refusal(const plan::Device& device, const GpuFacts& facts);
+struct GpuRefusal {
+  std::string id;
+  Error error;
+};
+GpuRefusal refusal(const plan::Device& device, const GpuFacts& facts);
 
 }  // namespace ridge::engine::onnxruntime
