@@ -144,19 +144,14 @@ Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.device, request.fresh, control));
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
-  cost::Costs costs = cost::count(graph);
-  TuneModel model = plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs));
-  RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
-  RIDGE_TRY(measure_untuned(model, control));
-  RIDGE_TRY(admit_variants(model, control));
-  tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
-  RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
+  RIDGE_ASSIGN(const std::unique_ptr<TuneModel> model,
+               prepare(request, machine, energy.meter ? &*energy.meter : nullptr, control));
+  tune::Space space = tune::make_space(machine, *model->graph, model->implementations, space_options(*model));
+  RIDGE_ASSIGN(TuneResult result, search(*model, std::move(space), control));
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));
-  RIDGE_TRY(save(model, result));
+  RIDGE_TRY(save(*model, result));
   return result;
 }
 

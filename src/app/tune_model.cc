@@ -15,6 +15,18 @@
 namespace ridge::app {
 namespace {
 
+// The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
+Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {
+  model::Binding binding = request.binding;
+  if (!gives_rows(binding)) binding.batch = batch;
+  binding.insist_on_batch = batch > 1;
+  for (auto& [name, shape] : binding.shapes)
+    if (!shape.empty()) shape[0] *= batch;
+  RIDGE_ASSIGN(model::Graph graph, unbound.bind(binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  return graph;
+}
+
 // Each with its costs at batch 1 and 2. A model that cannot be read at batch 2 has a fixed batch.
 std::vector<tune::PricedImplementation> price(const TuneModel& model) {
   const Result<model::Graph> two = bind(model.request, model.unbound, 2);
@@ -65,27 +77,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   return facts;
 }
 
-}  // namespace
-
-Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control) {
-  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
-  limits::LimitOptions how;
-  how.fresh = fresh;
-  how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
-  return limits::machine_with_limits(how);
-}
-
-Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {
-  model::Binding binding = request.binding;
-  if (!gives_rows(binding)) binding.batch = batch;
-  binding.insist_on_batch = batch > 1;
-  for (auto& [name, shape] : binding.shapes)
-    if (!shape.empty()) shape[0] *= batch;
-  RIDGE_ASSIGN(model::Graph graph, unbound.bind(binding));
-  RIDGE_TRY(check_open_dimensions(request.model, graph));
-  return graph;
-}
-
+// The untuned model: its engine's defaults at batch 1, and the limits of its device.
 TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
                        model::Graph graph, cost::Costs costs) {
   plan::Plan plan = plan_of(request, graph);
@@ -96,20 +88,6 @@ TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machi
           std::make_unique<const model::Graph>(std::move(graph)),
           std::move(costs),
           std::move(plan)};
-}
-
-Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control) {
-  tune::BenchmarkOptions how;
-  how.seconds = model.request.seconds;
-  how.interrupted = control.interrupted;
-  how.energy = energy;
-  RIDGE_ASSIGN(model.benchmark,
-               tune::InterleavedBenchmark::open({{model.plan, model.graph.get()}}, how, *control.clock));
-  model.benchmark->admit(0, implementations_of(model.admission));
-  const engine::Session& untuned = model.benchmark->untuned().session(0);
-  model.signature = untuned.signature();
-  model.info = untuned.info();
-  return {};
 }
 
 Status measure_untuned(TuneModel& model, const RunControl& control) {
@@ -124,12 +102,50 @@ Status measure_untuned(TuneModel& model, const RunControl& control) {
   return {};
 }
 
+// The engines and precisions to search, each with its work and traffic.
 Status admit_variants(TuneModel& model, const RunControl& control) {
   RIDGE_ASSIGN(model.admission, admit({model.request, model.machine, model.target, *model.graph, model.costs,
                                        model.plan, model.signature},
                                       control));
   model.implementations = price(model);
   model.benchmark->admit(0, implementations_of(model.admission));
+  return {};
+}
+
+}  // namespace
+
+Result<machine::Machine> probe(const plan::Device& device, bool fresh, const RunControl& control) {
+  if (device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
+  limits::LimitOptions how;
+  how.fresh = fresh;
+  how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
+  return limits::machine_with_limits(how);
+}
+
+Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
+                                           machine::EnergyMeter* energy, const RunControl& control) {
+  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+  RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
+  cost::Costs costs = cost::count(graph);
+  auto model = std::make_unique<TuneModel>(
+      plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs)));
+  RIDGE_TRY(open_untuned(*model, energy, control));
+  RIDGE_TRY(measure_untuned(*model, control));
+  RIDGE_TRY(admit_variants(*model, control));
+  return model;
+}
+
+Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control) {
+  tune::BenchmarkOptions how;
+  how.seconds = model.request.seconds;
+  how.interrupted = control.interrupted;
+  how.energy = energy;
+  RIDGE_ASSIGN(model.benchmark,
+               tune::InterleavedBenchmark::open({{model.plan, model.graph.get()}}, how, *control.clock));
+  model.benchmark->admit(0, implementations_of(model.admission));
+  const engine::Session& untuned = model.benchmark->untuned().session(0);
+  model.signature = untuned.signature();
+  model.info = untuned.info();
   return {};
 }
 

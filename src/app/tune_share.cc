@@ -29,14 +29,7 @@ tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& c
 
 Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machine& machine,
                                 const RunControl& control) {
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
-  cost::Costs costs = cost::count(graph);
-  auto model = std::make_unique<TuneModel>(
-      plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs)));
-  RIDGE_TRY(open_untuned(*model, nullptr, control));
-  RIDGE_TRY(measure_untuned(*model, control));
-  RIDGE_TRY(admit_variants(*model, control));
+  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, nullptr, control));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.store, key);
   if (request.fresh) store.clear();
