@@ -15,9 +15,7 @@ namespace {
 using gpu::nccl::Collective;
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 
 // Runs the body with an NCCL that follows the script, on the four GPUs.
 void on_four_gpus(const std::string& script, const std::function<void()>& body) {
