@@ -7,8 +7,8 @@
    few in OPEN that interfaces are written in.
 3. Each folder's library links what the table allows and nothing else of ours (LINK in CMakeLists.txt).
 4. A file's namespace is its folder.
-5. No string literal outside src/engine is an engine's name or begins an option of its providers: what depends on the engine
-   is a column of engine/engines.h.
+5. No string literal outside src/engine is an engine's name, the name of a provider, or begins an option of one: what depends on the
+   engine is a column of engine/engines.h, or a function of engine/providers.h.
 """
 
 import functools
@@ -102,6 +102,9 @@ def check_engine_names(path, engines, complain):
     code = re.sub(r"^\s*#.*|//.*", "", path.read_text(), flags=re.MULTILINE)
     for literal in re.findall(r'"(' + "|".join(engines) + ')"', code):
         complain(path, f'names the engine "{literal}"; compare a column of engine/engines.h')
+    providers = r"\w*ExecutionProvider|Tensorrt|NvTensorRT|ROCM|MIGraphX" + ("" if name.startswith("src/gpu/") else "|CUDA")
+    for literal in re.findall(f'"({providers})"', code):
+        complain(path, f'names the provider "{literal}"; that belongs to engine/providers.h')
     for literal in re.findall(r'"((?:cuda|tensorrt)\.[a-z_]*)', code):
         complain(path, f'names the option "{literal}…" of an engine; that belongs to a column of engine/engines.h')
 

@@ -152,19 +152,17 @@ Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, mod
   machine::DisturbanceWatch watch;
   control.watch = &watch;
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  cost::Costs costs = cost::count(graph);
-  TuneModel model = plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs));
-  RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
-  RIDGE_TRY(measure_untuned(model, control));
-  RIDGE_TRY(admit_variants(model, std::move(whole), control));
-  tune::Space space = tune::make_space(machine, *model.graph, model.implementations, space_options(model));
-  RIDGE_ASSIGN(TuneResult result, search(model, std::move(space), control));
+  RIDGE_ASSIGN(const std::unique_ptr<TuneModel> model,
+               prepare(request, machine, std::move(whole), std::move(graph), energy.meter ? &*energy.meter : nullptr,
+                       control));
+  tune::Space space = tune::make_space(machine, *model->graph, model->implementations, space_options(*model));
+  RIDGE_ASSIGN(TuneResult result, search(*model, std::move(space), control));
   tune::add_disturbance(watch.end(), result.tuning);
-  for (const model::GraphInput& input : model.graph->input_specs) result.inputs.push_back(input.spec);
+  for (const model::GraphInput& input : model->graph->input_specs) result.inputs.push_back(input.spec);
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));
-  RIDGE_TRY(save(model, result));
+  RIDGE_TRY(save(*model, result));
   return result;
 }
 

@@ -66,6 +66,41 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   return facts;
 }
 
+// The untuned model: its engine's defaults at batch 1, and the limits of its device.
+TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
+                       model::Graph graph, cost::Costs costs) {
+  plan::Plan plan = plan_of(request, graph);
+  return {request,
+          machine,
+          target_of(request),
+          std::move(unbound),
+          std::make_unique<const model::Graph>(std::move(graph)),
+          std::move(costs),
+          std::move(plan)};
+}
+
+Status measure_untuned(TuneModel& model, const RunControl& control) {
+  control.report("untuned: the engine's defaults", 0);
+  model.batching = tune::check_batching(*model.benchmark);
+  Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
+  if (!trial && trial.error().code == Code::kCancelled)
+    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
+  if (!trial) return trial.error();
+  model.untuned = std::move(*trial);
+  if (!model.untuned.failure.empty()) return Error{Code::kFailed, model.untuned.failure};
+  return {};
+}
+
+// The engines and precisions to search, each with its work and traffic. Frees the values of `whole`.
+Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control) {
+  RIDGE_ASSIGN(model.admission, admit({model.request, std::move(whole), model.machine, model.target, *model.graph,
+                                       model.costs, model.plan, model.signature},
+                                      control));
+  model.implementations = price(model);
+  model.benchmark->admit(0, implementations_of(model.admission));
+  return {};
+}
+
 }  // namespace
 
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control) {
@@ -88,16 +123,16 @@ Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel&
   return graph;
 }
 
-TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
-                       model::Graph graph, cost::Costs costs) {
-  plan::Plan plan = plan_of(request, graph);
-  return {request,
-          machine,
-          target_of(request),
-          std::move(unbound),
-          std::make_unique<const model::Graph>(std::move(graph)),
-          std::move(costs),
-          std::move(plan)};
+Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
+                                           model::WholeModel whole, model::Graph graph, machine::EnergyMeter* energy,
+                                           const RunControl& control) {
+  cost::Costs costs = cost::count(graph);
+  auto model =
+      std::make_unique<TuneModel>(plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs)));
+  RIDGE_TRY(open_untuned(*model, energy, control));
+  RIDGE_TRY(measure_untuned(*model, control));
+  RIDGE_TRY(admit_variants(*model, std::move(whole), control));
+  return model;
 }
 
 Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control) {
@@ -112,27 +147,6 @@ Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunCon
   const engine::Session& untuned = model.benchmark->untuned().session(0);
   model.signature = untuned.signature();
   model.info = untuned.info();
-  return {};
-}
-
-Status measure_untuned(TuneModel& model, const RunControl& control) {
-  control.report("untuned: the engine's defaults", 0);
-  model.batching = tune::check_batching(*model.benchmark);
-  Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
-  if (!trial && trial.error().code == Code::kCancelled)
-    return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
-  if (!trial) return trial.error();
-  model.untuned = std::move(*trial);
-  if (!model.untuned.failure.empty()) return Error{Code::kFailed, model.untuned.failure};
-  return {};
-}
-
-Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control) {
-  RIDGE_ASSIGN(model.admission, admit({model.request, std::move(whole), model.machine, model.target, *model.graph,
-                                       model.costs, model.plan, model.signature},
-                                      control));
-  model.implementations = price(model);
-  model.benchmark->admit(0, implementations_of(model.admission));
   return {};
 }
 

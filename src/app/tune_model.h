@@ -25,7 +25,7 @@
 
 namespace ridge::app {
 
-// Each step fills in its part. One thread.
+// Steps fill in their parts, in this order. One thread.
 struct TuneModel {
   TuneRequest request;
   const machine::Machine& machine;
@@ -50,14 +50,13 @@ struct TuneModel {
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control);
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);
-// The untuned model: its engine's defaults at batch 1, and the limits of its device.
-TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
-                       model::Graph graph, cost::Costs costs);
-// `energy` may be null. Also reopens models that were closed to free memory.
+// Everything from the bound graph to the search: count → plan → open → measure → admit. `energy` may be null. Frees the values of
+// `whole` at the end: the search needs none.
+Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
+                                           model::WholeModel whole, model::Graph graph, machine::EnergyMeter* energy,
+                                           const RunControl& control);
+// Opens the untuned model, also again after it was closed to free memory.
 Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control);
-Status measure_untuned(TuneModel& model, const RunControl& control);
-// The engines and precisions to search, each with its work and traffic. Frees the values of `whole`: the search needs none.
-Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control);
 
 Result<tune::StoreKey> store_key(const TuneModel& model);
 tune::SpaceOptions space_options(const TuneModel& model);

@@ -31,12 +31,8 @@ Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machi
                                 const RunControl& control) {
   RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
   RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
-  cost::Costs costs = cost::count(graph);
-  auto model =
-      std::make_unique<TuneModel>(plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs)));
-  RIDGE_TRY(open_untuned(*model, nullptr, control));
-  RIDGE_TRY(measure_untuned(*model, control));
-  RIDGE_TRY(admit_variants(*model, std::move(whole), control));
+  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model,
+               prepare(request, machine, std::move(whole), std::move(graph), nullptr, control));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.store, key);
   if (request.fresh) store.clear();

@@ -15,4 +15,9 @@ std::string now_in_utc() {
   return text.data();
 }
 
+int64_t now_in_ms_since_epoch() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
 }  // namespace ridge

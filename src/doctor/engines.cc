@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/areas.h"
+#include "engine/providers.h"
 #include "machine/pci_gpus.h"
 
 namespace ridge::doctor {
@@ -23,16 +24,12 @@ Finding judge_engine(const EngineFacts& engine) {
   return ok(finding, fmt::format("{} at {}", engine.version, engine.library));
 }
 
-// The vendor of a provider's GPU.
+// Of the vendor whose GPUs it runs on.
 bool has_gpu_for(const std::string& provider, const machine::Tree& tree) {
-  std::vector<machine::PciGpu> gpus = machine::pci_gpus(tree);
-  auto has = [&](machine::GpuVendor vendor) {
-    return std::any_of(gpus.begin(), gpus.end(), [&](const machine::PciGpu& gpu) { return gpu.vendor == vendor; });
-  };
-  if (provider.starts_with("CUDA") || provider.starts_with("Tensorrt") || provider.starts_with("NvTensorRT"))
-    return has(machine::GpuVendor::kNvidia);
-  if (provider.starts_with("ROCM") || provider.starts_with("MIGraphX")) return has(machine::GpuVendor::kAmd);
-  return false;
+  const std::string_view vendor = engine::gpu_vendor_of(provider);
+  const std::vector<machine::PciGpu> gpus = machine::pci_gpus(tree);
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [&](const machine::PciGpu& gpu) { return machine::vendor_name(gpu.vendor) == vendor; });
 }
 
 Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider, const machine::Tree& tree) {

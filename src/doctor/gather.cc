@@ -51,12 +51,12 @@ Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
   return machine;
 }
 
-// ".../site-packages/onnxruntime/capi/libonnxruntime.so" → ".../site-packages"
+// Those of python in which the engines' libraries lie: ".../site-packages", Debian's ".../dist-packages".
 std::vector<std::string> package_folders(const std::vector<EngineFacts>& engines) {
   std::vector<std::string> folders;
   for (const EngineFacts& engine : engines)
-    if (size_t at = engine.library.find("/onnxruntime/capi/"); at != std::string::npos)
-      folders.push_back(engine.library.substr(0, at));
+    if (size_t at = engine.library.find("-packages/"); at != std::string::npos)
+      folders.push_back(engine.library.substr(0, engine.library.find('/', at)));
   return folders;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/providers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/engines.h"
 #include "engine/onnxruntime/gpu_options.h"
@@ -15,12 +16,22 @@ Error no_providers(const plan::Plan& plan) {
   return {Code::kUnsupported, "the engine '" + plan.engine + "' has no execution providers"};
 }
 
+// ONNX Runtime's names begin so (include/onnxruntime/core/graph/constants.h).
+constexpr std::pair<std::string_view, std::string_view> kGpuVendors[] = {
+    {"CUDA", "NVIDIA"}, {"Tensorrt", "NVIDIA"}, {"NvTensorRT", "NVIDIA"}, {"ROCM", "AMD"}, {"MIGraphX", "AMD"}};
+
 }  // namespace
 
 Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan) {
   if (!named(plan.engine).has_providers) return no_providers(plan);
   RIDGE_ASSIGN(const onnxruntime::Library* library, onnxruntime::load(plan.engine_library));
   return library->providers;
+}
+
+std::string_view gpu_vendor_of(std::string_view provider) {
+  for (const auto& [begin, vendor] : kGpuVendors)
+    if (provider.starts_with(begin)) return vendor;
+  return "";
 }
 
 Status try_provider(const plan::Plan& plan, const std::string& provider) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -12,6 +13,9 @@ namespace ridge::engine {
 
 // Of the library that open() would use: "CUDAExecutionProvider", "CPUExecutionProvider", …
 Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan);
+
+// The vendor of the GPUs that a provider runs on, "NVIDIA" or "AMD"; empty: it needs no GPU of theirs.
+std::string_view gpu_vendor_of(std::string_view provider);
 
 // Runs Plan::model once, with zeros, on that provider alone: a node that would go to the CPU instead is an error.
 // kUnsupported: this provider cannot be tried (a remote service).

@@ -1,5 +1,6 @@
 // Convolutions, by MLAS's four ways for blocked channels (direct, pointwise, depthwise, and from an input in plain channels),
 // and as matrix multiplications without blocking.
+#include "cost/operators.h"
 #include "model/domains.h"
 #include "predict/kernel_work_parts.h"
 
@@ -73,7 +74,7 @@ ConvolutionSizes convolution_sizes(const Kernel& kernel) {
 // Relu and Clip run while a tile is in registers; others pass over the output again.
 double activation_us(const Kernel& kernel, const KernelDevice& device) {
   const std::string name = attribute_or(kernel, "activation", std::string());
-  if (name.empty() || name == "Relu" || name == "Clip") return 0;
+  if (name.empty() || cost::operator_of("", name).is(cost::Trait::kClips)) return 0;
   return operand_elements(kernel.outputs[0]) * 1e-3 / device.threads;
 }
 

@@ -3,22 +3,17 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <exception>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/npz.h"
+#include "base/utc.h"
 #include "serve/region.h"
 
 namespace ridge::serve {
 namespace {
-
-std::string now_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-}
 
 uint64_t bytes_of(const InferRequest& request) {
   uint64_t bytes = 0;
@@ -65,7 +60,9 @@ Result<std::unique_ptr<Recorder>> Recorder::start(RecordOptions options) {
 }
 
 Recorder::Recorder(RecordOptions options)
-    : options_(std::move(options)), started_(now_ms()), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : options_(std::move(options)),
+      started_(std::to_string(now_in_ms_since_epoch())),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Recorder::~Recorder() {
   thread_.request_stop();

@@ -1,18 +1,13 @@
 #include "serve/served_version.h"
 
-#include <chrono>
 #include <utility>
 
+#include "base/utc.h"
 #include "serve/batch_runner.h"
 #include "serve/request_check.h"
 
 namespace ridge::serve {
 namespace {
-
-uint64_t now_ms_since_epoch() {
-  auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-}
 
 Nanoseconds time_in_server(const Jobs& jobs, TimePoint now) {
   Nanoseconds total{0};
@@ -63,7 +58,7 @@ void ServedVersion::work(engine::Session& session) {
     BatchTimes times;
     Result<std::vector<InferResponse>> answers = runner.run(batch.jobs, times);
     if (answers)
-      statistics_.record_execution(batch.jobs, times, now_ms_since_epoch());
+      statistics_.record_execution(batch.jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
     else
       statistics_.record_failures(FailureReason::kBackend, batch.jobs.size(),
                                   time_in_server(batch.jobs, times.outputs_ready));

@@ -84,7 +84,7 @@ namespace ridge::fake {
 
 // Owned objects are found by their user's handle.
 template <typename T>
-using Owned = std::set<std::unique_ptr<T>>;
+using OwnedSet = std::set<std::unique_ptr<T>>;
 template <typename T>
 T* known(const OwnedSet<T>& owned, T* handle) {
   for (const std::unique_ptr<T>& one : owned)

@@ -112,9 +112,9 @@ std::string packages_of(const std::vector<std::string>& libraries, int major) {
   return fmt::format("{}", fmt::join(packages, " "));
 }
 
-// A finding: the problem and the remedy. Empty `wrong`: no finding.
+// A finding: the problem and the remedy. Empty `id`: no finding.
 struct Reason {
-  std::string wrong, help;
+  std::string id, wrong, help;
   Code code = Code::kUnavailable;
 };
 
@@ -135,6 +135,7 @@ Reason other_build(GpuProvider provider, const GpuFacts& facts, const Matrix& ma
     help += fmt::format("{} (the newest whose CUDA {} this driver runs)", install_text(for_pip(fitting->version)),
                         fitting->cuda_text);
   return {
+      "other-build",
       fmt::format("{} is ONNX Runtime {} with {} only", facts.runtime, facts.version, fmt::join(facts.compiled, ", ")),
       help, Code::kUnsupported};
 }
@@ -144,6 +145,7 @@ Reason missing_library(const GpuFacts& facts, const Matrix& matrix) {
   const bool driver = std::erase(missing, kDriverLibrary) > 0;
   if (missing.empty() && !driver) return {};
   Reason reason;
+  reason.id = "library-missing";
   std::string what = missing.empty() ? std::string(kDriverLibrary) : missing.front();
   reason.wrong = fmt::format("{} needs {}, which is not installed", facts.provider_library, what);
   if (missing.size() > 1)
@@ -161,7 +163,7 @@ Reason missing_library(const GpuFacts& facts, const Matrix& matrix) {
 
 Reason no_driver(const GpuFacts& facts) {
   if (facts.driver || facts.driver_reason.empty() || !facts.gpus.empty()) return {};
-  return {"there is no NVIDIA driver: " + facts.driver_reason,
+  return {"no-driver", "there is no NVIDIA driver: " + facts.driver_reason,
           "install it, or start the container with --gpus all; see ridge doctor --area gpu"};
 }
 
@@ -171,7 +173,8 @@ Reason old_driver(const GpuFacts& facts, const Matrix& matrix) {
   const Version& least =
       matrix.cuda->driver_minor ? *matrix.cuda->driver_minor : matrix.cuda->driver.value_or(*matrix.driver);
   const std::optional<OnnxRuntimeRow> fitting = newest_for(*matrix.driver, facts.version);
-  return {fmt::format("driver {} is too old for CUDA {}", *facts.driver, version_text(matrix.cuda->cuda)),
+  return {"driver-too-old",
+          fmt::format("driver {} is too old for CUDA {}", *facts.driver, version_text(matrix.cuda->cuda)),
           fmt::format("update the driver to {} or newer{}", version_text(least),
                       fitting ? ", or " + install_text(for_pip(fitting->version)) : "")};
 }
@@ -181,7 +184,7 @@ Reason no_such_gpu(const plan::Device& device, const GpuFacts& facts) {
   std::string gpus;
   for (size_t i = 0; i < facts.gpus.size(); ++i)
     gpus += fmt::format("{}cuda:{} {}", i == 0 ? ": " : ", ", i, facts.gpus[i].name);
-  return {fmt::format("there is no GPU {}; the driver has {}{}", device.index, facts.gpus.size(), gpus),
+  return {"no-such-gpu", fmt::format("there is no GPU {}; the driver has {}{}", device.index, facts.gpus.size(), gpus),
           "name one of these; CUDA_VISIBLE_DEVICES changes their numbers"};
 }
 
@@ -190,7 +193,8 @@ Reason wrong_capability(const plan::Device& device, const GpuFacts& facts, const
   const CudaGpu& gpu = facts.gpus[static_cast<size_t>(device.index)];
   const std::optional<Version> capability = parse_version(gpu.capability);
   if (!capability || !matrix.cuda->least_capability || *capability >= *matrix.cuda->least_capability) return {};
-  return {fmt::format("{} has compute capability {}; CUDA {} begins at {}", gpu.name, gpu.capability,
+  return {"capability-too-low",
+          fmt::format("{} has compute capability {}; CUDA {} begins at {}", gpu.name, gpu.capability,
                       version_text(matrix.cuda->cuda), version_text(*matrix.cuda->least_capability)),
           "use an onnxruntime-gpu built with an older CUDA for this GPU"};
 }
@@ -198,13 +202,14 @@ Reason wrong_capability(const plan::Device& device, const GpuFacts& facts, const
 Reason reason_of(const plan::Device& device, GpuProvider provider, const GpuFacts& facts, const Matrix& matrix) {
   for (Reason reason : {other_build(provider, facts, matrix), missing_library(facts, matrix), no_driver(facts),
                         old_driver(facts, matrix), no_such_gpu(device, facts), wrong_capability(device, facts, matrix)})
-    if (!reason.wrong.empty()) return reason;
-  return {facts.engine_words, "see the message above; ridge doctor shows whether driver and libraries match"};
+    if (!reason.id.empty()) return reason;
+  return {"unexplained", facts.engine_words,
+          "see the message above; ridge doctor shows whether driver and libraries match"};
 }
 
 }  // namespace
 
-Error gpu_error(const plan::Device& device, const GpuFacts& facts) {
+GpuError gpu_error(const plan::Device& device, const GpuFacts& facts) {
   const GpuProvider provider = provider_of(device.kind);
   const Matrix matrix = matrix_of(facts);
   const Reason reason = reason_of(device, provider, facts, matrix);
@@ -214,7 +219,7 @@ Error gpu_error(const plan::Device& device, const GpuFacts& facts) {
   if (matrix.cuda) text += "; " + row_text(*matrix.cuda);
   if (!facts.engine_words.empty() && facts.engine_words != reason.wrong)
     text += "\n  in its words: " + facts.engine_words;
-  return {reason.code, text + "\n  " + "what to do: " + reason.help};
+  return {reason.id, {reason.code, text + "\n  what to do: " + reason.help}};
 }
 
 }  // namespace ridge::engine::onnxruntime
