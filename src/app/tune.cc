@@ -152,9 +152,8 @@ Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, mod
   machine::DisturbanceWatch watch;
   control.watch = &watch;
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(const std::unique_ptr<TuneModel> model,
-               prepare(request, machine, std::move(whole), std::move(graph), energy.meter ? &*energy.meter : nullptr,
-                       control));
+  RIDGE_ASSIGN(const std::unique_ptr<TuneModel> model, prepare(request, machine, std::move(whole), std::move(graph),
+                                                               energy.meter ? &*energy.meter : nullptr, control));
   tune::Space space = tune::make_space(machine, *model->graph, model->implementations, space_options(*model));
   RIDGE_ASSIGN(TuneResult result, search(*model, std::move(space), control));
   tune::add_disturbance(watch.end(), result.tuning);
