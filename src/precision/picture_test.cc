@@ -19,8 +19,7 @@ Picture ramp(int width, int height, int least, int most) {
 }
 
 Picture constant(int width, int height, uint8_t value) {
-  return {width, height, 3,
-          std::vector<uint8_t>(static_cast<size_t>(width) * static_cast<size_t>(height) * 3, value)};
+  return {width, height, 3, std::vector<uint8_t>(static_cast<size_t>(width) * static_cast<size_t>(height) * 3, value)};
 }
 
 // Resizes a ramp and a constant picture: a weighted mean of pixels stays between them, and near the ramp's own value there.
@@ -34,9 +33,8 @@ void expect_weighted_means(int width, int height, int to_width, int to_height) {
   const auto [least, most] = std::minmax_element(slope->pixels.begin(), slope->pixels.end());
   EXPECT_GE(*least, 40);
   EXPECT_LE(*most, 220);
-  const size_t middle = (static_cast<size_t>(to_height / 2) * static_cast<size_t>(to_width) +
-                         static_cast<size_t>(to_width / 2)) *
-                        3;
+  const size_t middle =
+      (static_cast<size_t>(to_height / 2) * static_cast<size_t>(to_width) + static_cast<size_t>(to_width / 2)) * 3;
   EXPECT_NEAR(slope->pixels[middle], 130, 180.0 / to_width + 180.0 / to_height + 2);
 }
 
