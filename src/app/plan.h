@@ -157,6 +157,7 @@ struct LlmSource {
   sizing::LlmModel model;
   std::optional<sizing::WeightFormat> stored;
   std::optional<double> kv_bits;
+  std::optional<Precision> precision = {};  // a config's own
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.
