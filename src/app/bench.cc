@@ -95,18 +95,20 @@ Result<measure::Measurement> bench_on_device(const BenchRequest& request, const 
 
 }  // namespace
 
-Result<std::optional<model::Graph>> read_model(const BenchRequest& request) {
+Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request) {
   const std::string_view suffix = engine::named(request.engine).script_suffix;
-  if (!suffix.empty() && request.model.ends_with(suffix)) return std::optional<model::Graph>();
-  RIDGE_ASSIGN(model::Graph graph, model::read(request.model, request.binding));
-  return std::optional(std::move(graph));
+  if (!suffix.empty() && request.model.ends_with(suffix)) return std::optional<model::UnboundModel>();
+  RIDGE_ASSIGN(model::UnboundModel model, model::UnboundModel::read(request.model));
+  return std::optional(std::move(model));
 }
 
-Status check(const BenchRequest& request, const std::optional<model::Graph>& graph) {
-  if (!graph) return {};
-  RIDGE_TRY(check_open_dimensions(request.model, *graph));
-  RIDGE_TRY(check_batch(request, *graph));
-  return check_precision(request, *graph);
+Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std::optional<model::UnboundModel>& model) {
+  if (!model) return std::optional<model::Graph>();
+  RIDGE_ASSIGN(model::Graph graph, model->bind(request.binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  RIDGE_TRY(check_batch(request, graph));
+  RIDGE_TRY(check_precision(request, graph));
+  return std::optional(std::move(graph));
 }
 
 // probe → plan → measure

@@ -28,10 +28,11 @@ struct BenchRequest {
   measure::BenchOptions how;  // energy, device, interrupted and progress are set here
 };
 
-// The model, bound; none if it is a script of its engine, which has neither cost nor limit.
-Result<std::optional<model::Graph>> read_model(const BenchRequest& request);
-// What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
-Status check(const BenchRequest& request, const std::optional<model::Graph>& graph);
+// The model; none if it is a script of its engine, which has neither cost nor limit.
+Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request);
+// The model with the request's shapes. Errors are of the request: shapes that the model has not, open dimensions, another batch, a
+// precision that neither file nor engine has.
+Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std::optional<model::UnboundModel>& model);
 
 // Interrupted, the measurement until then.
 Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,

@@ -67,9 +67,9 @@ predict::Forecast first_forecast(const PlannedModel& model) {
 
 }  // namespace
 
-Result<BoundModel> read_model(const PlanRequest& request) {
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+Result<BoundModel> bind(const PlanRequest& request, model::UnboundModel unbound) {
   RIDGE_ASSIGN(model::Graph graph, unbound.bind(request.binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
   return BoundModel{std::move(unbound), std::move(graph)};
 }
 

@@ -140,8 +140,8 @@ struct BoundModel {
   model::UnboundModel unbound;
   model::Graph graph;
 };
-Result<BoundModel> read_model(const PlanRequest& request);
-// `model`: without open symbols (check_open_dimensions()).
+// Errors are of the request: shapes that the model has not, or dimensions without a size.
+Result<BoundModel> bind(const PlanRequest& request, model::UnboundModel unbound);
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);

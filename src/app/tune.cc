@@ -140,14 +140,13 @@ Status save(const TuneModel& model, TuneResult& result) {
 
 }  // namespace
 
-Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
+Result<TuneResult> tune(const TuneRequest& request, const model::UnboundModel& unbound, const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.device, request.fresh, control));
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
   RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
   cost::Costs costs = cost::count(graph);
-  TuneModel model = plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs));
+  TuneModel model = plan_untuned(request, machine, unbound, std::move(graph), std::move(costs));
   RIDGE_TRY(open_untuned(model, energy.meter ? &*energy.meter : nullptr, control));
   RIDGE_TRY(measure_untuned(model, control));
   RIDGE_TRY(admit_variants(model, control));
@@ -156,7 +155,7 @@ Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));
-  RIDGE_TRY(save(model, result));
+  result.saved = save(model, result);
   return result;
 }
 

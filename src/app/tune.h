@@ -18,10 +18,12 @@ struct TuneResult {
   tune::Tuning tuning;
   int64_t verified_batch = 1;                // the largest measured batch that met the goal
   std::vector<tune::FigureChange> compared;  // with what was recorded
+  Status saved = {};                         // error: the repository was not written
 };
 
 // Interrupted after the untuned model was measured: the best so far. Before that: kCancelled.
-Result<TuneResult> tune(const TuneRequest& request, const RunControl& control);
+// `unbound`: request.model, read.
+Result<TuneResult> tune(const TuneRequest& request, const model::UnboundModel& unbound, const RunControl& control);
 
 // Whether the answer is no: the goal cannot be met, or the recorded result was better.
 bool is_no(const TuneResult& result);

@@ -27,13 +27,11 @@ tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& c
   return {request.goal, request.seconds, control.interrupted, control.progress};
 }
 
-Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machine& machine,
-                                const RunControl& control) {
-  RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request.model));
+Result<SoloModel> measure_alone(const TuneRequest& request, const model::UnboundModel& unbound,
+                                const machine::Machine& machine, const RunControl& control) {
   RIDGE_ASSIGN(model::Graph graph, bind(request, unbound, 1));
   cost::Costs costs = cost::count(graph);
-  auto model = std::make_unique<TuneModel>(
-      plan_untuned(request, machine, std::move(unbound), std::move(graph), std::move(costs)));
+  auto model = std::make_unique<TuneModel>(plan_untuned(request, machine, unbound, std::move(graph), std::move(costs)));
   RIDGE_TRY(open_untuned(*model, nullptr, control));
   RIDGE_TRY(measure_untuned(*model, control));
   RIDGE_TRY(admit_variants(*model, control));
@@ -51,14 +49,16 @@ Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machi
   return SoloModel{std::move(model), key, std::move(solo)};
 }
 
-Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
-                                                  const RunControl& control) {
+Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request,
+                                                  std::span<const model::UnboundModel> unbound,
+                                                  const machine::Machine& machine, const RunControl& control) {
   std::vector<SoloModel> all;
-  for (const TuneRequest& one : request.models) {
+  for (size_t i = 0; i < request.models.size(); ++i) {
+    const TuneRequest& one = request.models[i];
     const std::string& name = one.name;
     RunControl own = control;
     own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
-    Result<SoloModel> alone = measure_alone(one, machine, own);
+    Result<SoloModel> alone = measure_alone(one, unbound[i], machine, own);
     if (!alone) return wrap(alone.error(), name);
     all.push_back(std::move(*alone));
   }
@@ -299,10 +299,11 @@ Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
 }  // namespace
 
 // probe → each alone → partitions → co-located: untuned, explore, confirm → save
-Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control) {
+Result<SharedTuning> tune_share(const ShareRequest& request, std::span<const model::UnboundModel> unbound,
+                                const RunControl& control) {
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.common().device, request.common().fresh, control));
-  RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, machine, control));
+  RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, unbound, machine, control));
   CoLocatedSearch together = together_of(request, machine, all, control);
   RIDGE_TRY(together.open());
   control.report("together: the engines' defaults", 0);
@@ -316,8 +317,8 @@ Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, con
   together.benchmark.reset();
   RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, control));
   sharing.seconds = to_seconds(control.clock->now() - begin);
-  RIDGE_TRY(save_all(all, sharing, request.common().repository));
-  return sharing;
+  Status saved = save_all(all, sharing, request.common().repository);
+  return SharedTuning{std::move(sharing), std::move(saved)};
 }
 
 }  // namespace ridge::app

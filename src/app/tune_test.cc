@@ -11,7 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using TuneTest = TuningTest;
+class TuneTest : public TuningTest {
+ protected:
+  Result<TuneResult> tune(const TuneRequest& request) {
+    return app::tune(request, read({&request, 1}).front(), control_);
+  }
+};
 
 tune::TuningRecord recorded(const TuneResult& result) {
   Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
@@ -21,7 +26,7 @@ tune::TuningRecord recorded(const TuneResult& result) {
 
 TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
   const TuneRequest request = request_for("copy");
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_TRUE(result) << result.error().message;
   const tune::Tuning& tuning = result->tuning;
   EXPECT_EQ(tuning.choice, tune::Choice::kCandidate);
@@ -47,10 +52,10 @@ TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
 TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
   TuneRequest request = request_for("copy");
   request.overwrite = true;
-  Result<TuneResult> first = tune(request, control_);
+  Result<TuneResult> first = tune(request);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(first->tuning.reused, 0);
-  Result<TuneResult> second = tune(request, control_);
+  Result<TuneResult> second = tune(request);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(second->tuning.reused, second->tuning.trials);
 }
@@ -58,7 +63,7 @@ TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
 TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
   TuneRequest request = request_for("copy");
   request.guard.max_deviation = -1;  // not even identical outputs are that close
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_NE(result->tuning.choice, tune::Choice::kNone);
   EXPECT_EQ(result->tuning.candidate.batch, 1);  // rows that run alone are not judged; any larger batch would win
@@ -67,7 +72,7 @@ TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
 TEST_F(TuneTest, NothingIsWrittenWhereTheGoalCannotBeMet) {
   TuneRequest request = request_for("copy");
   request.goal.p99_ms = 1;
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->tuning.choice, tune::Choice::kNone);
   EXPECT_TRUE(is_no(*result));
@@ -78,11 +83,11 @@ TEST_F(TuneTest, NothingIsWrittenWhereTheGoalCannotBeMet) {
 TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
   TuneRequest request = request_for("copy");
   request.repository.clear();
-  Result<TuneResult> before = tune(request, control_);
+  Result<TuneResult> before = tune(request);
   ASSERT_TRUE(before) << before.error().message;
   request.repository = path("repository");
   request.recorded = recorded(*before);
-  Result<TuneResult> same = tune(request, control_);
+  Result<TuneResult> same = tune(request);
   ASSERT_TRUE(same) << same.error().message;
   EXPECT_EQ(same->tuning.candidate, before->tuning.candidate);
   EXPECT_EQ(same->tuning.trials, 0) << "no search";
@@ -93,7 +98,7 @@ TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
 
   request.engine_options["latency_ms"] = "40";
   request.strictness.absolute = true;
-  Result<TuneResult> slower = tune(request, control_);
+  Result<TuneResult> slower = tune(request);
   ASSERT_TRUE(slower) << slower.error().message;
   EXPECT_TRUE(is_no(*slower));
   EXPECT_TRUE(to_json(*slower)["regressed"].get<bool>());
@@ -104,7 +109,7 @@ TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
   request.recorded = tune::TuningRecord{};
   request.recorded->candidate = tune::baseline_candidate();
   request.recorded->candidate.variant = "int8";
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kFailed);
   EXPECT_NE(result.error().message.find("int8"), std::string::npos) << result.error().message;
@@ -112,7 +117,7 @@ TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
 
 TEST_F(TuneTest, InterruptedBeforeTheUntunedModelWasMeasuredIsCancelled) {
   stop_ = true;
-  Result<TuneResult> result = tune(request_for("copy"), control_);
+  Result<TuneResult> result = tune(request_for("copy"));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kCancelled);
   EXPECT_FALSE(fs::exists(path("repository")));
@@ -123,19 +128,21 @@ TEST_F(TuneTest, InterruptedLaterKeepsTheBestSoFar) {
     return std::count_if(steps_.begin(), steps_.end(),
                          [](const std::string& step) { return step.find("batch 4") != std::string::npos; }) > 1;
   };
-  Result<TuneResult> result = tune(request_for("copy"), control_);
+  Result<TuneResult> result = tune(request_for("copy"));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(result->tuning.interrupted);
   EXPECT_LT(result->tuning.measured, result->tuning.candidates);
   EXPECT_TRUE(fs::exists(path("repository/copy/tuning.json")));
 }
 
-TEST_F(TuneTest, ModelThatIsNotThereIsAnErrorBeforeAnythingIsOpened) {
+TEST_F(TuneTest, ARepositoryThatCannotBeWrittenCostsNoResult) {
   TuneRequest request = request_for("copy");
-  request.model = path("nothing.onnx");
-  Result<TuneResult> result = tune(request, control_);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, Code::kNotFound);
+  request.repository = request.model + "/repository";
+  Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kCandidate);
+  ASSERT_FALSE(result->saved);
+  EXPECT_EQ(result->saved.error().code, Code::kFailed);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
+#include "engine/engines.h"
 #include "model/reader.h"
 
 namespace ridge::cli {
@@ -56,6 +57,7 @@ void declare(CLI::App& app, BenchOptions& options) {
 // The parsed options; an error here is wrong usage.
 Result<app::BenchRequest> request_of(const BenchOptions& options) {
   app::BenchRequest request = options.request;
+  RIDGE_TRY(engine::check_name(request.engine));
   request.binding.batch = options.batch.value_or(1);
   request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
@@ -193,9 +195,10 @@ int bench(std::span<const std::string> arguments) {
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
   listen_for_interruption();
-  const Result<std::optional<model::Graph>> graph = app::read_model(*request);
-  if (!graph) return fail("bench", graph.error());
-  if (Status fits = app::check(*request, *graph); !fits) return usage(fits.error());
+  const Result<std::optional<model::UnboundModel>> model = app::read_model(*request);
+  if (!model) return fail("bench", model.error());
+  const Result<std::optional<model::Graph>> graph = app::bind(*request, *model);
+  if (!graph) return usage(graph.error());
   Result<measure::Measurement> measured = app::bench(*request, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   options.json ? print_json(measure::to_json(*measured)) : render(*measured);

@@ -10,7 +10,6 @@
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "model/inputs.h"
 #include "report/page.h"
 
 namespace ridge::cli {
@@ -72,9 +71,10 @@ int show(const PlanOptions& options, const app::ModelPlan& plan) {
 }
 
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
-  const Result<app::BoundModel> model = app::read_model(request);
-  if (!model) return fail("plan", model.error());
-  if (Status known = check_open_dimensions(request.model, model->graph); !known) return ask_back(known.error());
+  Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
+  if (!unbound) return fail("plan", unbound.error());
+  const Result<app::BoundModel> model = app::bind(request, std::move(*unbound));
+  if (!model) return ask_back(model.error());
   Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
   if (!plan) return fail("plan", plan.error());
   if (Status written = write_plan_page(options, *plan); !written) return fail("plan", written.error());

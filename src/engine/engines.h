@@ -88,6 +88,8 @@ struct Engine {
 std::span<const Engine> known();
 // By Engine::name. For an unknown name: a row without a name, with all columns empty.
 const Engine& named(std::string_view name);
+// kInvalid, with the known names, for an unknown one.
+Status check_name(std::string_view name);
 // The first that is chosen without being named and runs on such devices.
 const Engine& usual_for(plan::DeviceKind device);
 // The first that is chosen without being named and satisfies the condition.
