@@ -70,7 +70,7 @@ Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, 
 std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows) {
   if (!model.device.gpu) return std::nullopt;
   const Result<cost::DeviceLimits> limits = limits_of(model.device, 0, cost::Accumulate::kFp32);
-  if (!limits) return std::nullopt;
+  if (!limits || cost::bound(costs, *limits).ms <= 0) return std::nullopt;
   Result<predict::DeviceEstimate> carried =
       predict::estimate_on(*model.device.gpu, *limits, costs, model.request.precision, rows);
   return carried ? std::optional(std::move(*carried)) : std::nullopt;

@@ -129,6 +129,9 @@ std::string summary(const measure::Measurement& m) {
     rows.push_back({"bound", format_ms(m.bound_ms),
                     fmt::format("derived: {}, limited by {}", format_flops(m.flops), cost::limiter_name(m.limiter))});
     rows.push_back({"share of the limit", share_text(m.percent_of_limit), "measured rate / rate at the bound"});
+  } else if (!m.without_rule.empty()) {
+    rows.push_back({"bound", "not known", "most of the arithmetic has no rule"});
+    rows.push_back({"share of the limit", "not known", ""});
   }
   if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m)});
   if (m.energy.per_row_j)

@@ -38,7 +38,7 @@ void say_calibrated(const predict::Efficiency& efficiency, const std::string& pa
 }
 
 void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
-  std::string text = "bound " + format_ms(bound_ms);
+  std::string text = "bound " + (bound_ms > 0 ? format_ms(bound_ms) : "not known");
   if (estimate_ms)
     text += fmt::format("; about {} from the graph in the file, before the engine's optimisations",
                         format_ms(*estimate_ms));
