@@ -82,7 +82,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, cons
   plan.efficiency = model.efficiency;
   plan.no_engine_graph = model.no_engine_graph;
   if (model.engine_graph) {
-    RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph));
+    RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph, plan.forecast.bound.ms));
   }
   plan.carried = carried_of(model, model.costs, rows_of(model.graph));
   RIDGE_ASSIGN(plan.curve, curve_of(model, plan.estimate.has_value()));

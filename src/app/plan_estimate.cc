@@ -57,12 +57,14 @@ bool can_be_estimated(const PlannedModel& model) {
   return model.efficiency && model.request.precision == Precision::kFp32;
 }
 
-Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph) {
+Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph,
+                                                     double bound_ms) {
   if (!can_be_estimated(model)) return std::optional<predict::Estimate>();
   RIDGE_ASSIGN(predict::Estimate estimate, predict::estimate(graph, *model.efficiency, *model.device.machine,
                                                              {.threads = model.plan.threads,
                                                               .instances = model.request.instances,
                                                               .rows = rows_of(graph),
+                                                              .bound_ms = bound_ms,
                                                               .seen_error = seen_error(*model.efficiency)}));
   return std::optional(std::move(estimate));
 }
