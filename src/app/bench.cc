@@ -104,18 +104,13 @@ Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& reques
   return std::optional(std::move(model));
 }
 
-Result<std::optional<model::Graph>> bind_model(const BenchRequest& request,
-                                               const std::optional<model::UnboundModel>& model) {
+Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std::optional<model::UnboundModel>& model) {
   if (!model) return std::optional<model::Graph>();
   RIDGE_ASSIGN(model::Graph graph, model->bind(request.binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  RIDGE_TRY(check_batch(request, graph));
+  RIDGE_TRY(check_precision(request, graph));
   return std::optional(std::move(graph));
-}
-
-Status check(const BenchRequest& request, const std::optional<model::Graph>& graph) {
-  if (!graph) return {};
-  RIDGE_TRY(check_open_dimensions(request.model, *graph));
-  RIDGE_TRY(check_batch(request, *graph));
-  return check_precision(request, *graph);
 }
 
 // probe → plan → measure

@@ -31,11 +31,9 @@ struct BenchRequest {
 
 // The model; none if it is a script of its engine, which has neither cost nor limit.
 Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& request);
-// With the request's shapes; an error is of those.
-Result<std::optional<model::Graph>> bind_model(const BenchRequest& request,
-                                               const std::optional<model::UnboundModel>& model);
-// What keeps `graph` from being measured as asked: open dimensions, another batch, a precision that neither file nor engine has.
-Status check(const BenchRequest& request, const std::optional<model::Graph>& graph);
+// The model with the request's shapes. Errors are of the request: shapes that the model has not, open dimensions, another batch, a
+// precision that neither file nor engine has.
+Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std::optional<model::UnboundModel>& model);
 
 // Interrupted, the measurement until then.
 Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,

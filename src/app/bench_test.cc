@@ -22,13 +22,17 @@ class BenchTest : public TuningTest {
     request_.binding.insist_on_batch = true;
   }
 
+  Result<std::optional<model::Graph>> bound() const {
+    RIDGE_ASSIGN(const auto model, read_model(request_));
+    return bind(request_, model);
+  }
+
   BenchRequest request_;
 };
 
 TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
-  const auto graph = bind_model(request_, read_model(request_).value());
+  const auto graph = bound();
   ASSERT_TRUE(graph);
-  ASSERT_TRUE(check(request_, *graph));
   const Result<measure::Measurement> measured = bench(request_, *graph, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_NEAR(measured->latency_ms.p50, 4.8, 1e-6);
@@ -39,7 +43,7 @@ TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
 }
 
 TEST_F(BenchTest, OnABusyMachineItSaysSoAndEstimatesTheUndisturbedSpeed) {
-  const auto graph = read_model(request_);
+  const auto graph = bound();
   ASSERT_TRUE(graph);
   be_busy();
   const Result<measure::Measurement> measured = bench(request_, *graph, control_);
@@ -52,7 +56,7 @@ TEST_F(BenchTest, OnABusyMachineItSaysSoAndEstimatesTheUndisturbedSpeed) {
 }
 
 TEST_F(BenchTest, InstancesShareTheThreadsUnlessTheirNumberIsGiven) {
-  const auto graph = bind_model(request_, read_model(request_).value());
+  const auto graph = bound();
   ASSERT_TRUE(graph);
   request_.instances = 1000;  // more than any machine has threads
   request_.how.concurrency = 1;
@@ -72,10 +76,9 @@ TEST_F(BenchTest, AScriptIsMeasuredWithoutALimit) {
   ASSERT_TRUE(write_file_atomically(
       request_.model, R"({"inputs": [{"name": "x", "type": "FP32", "shape": [4, 16]}], "latency_ms": 5})"));
   request_.engine_options.clear();
-  const auto none = bind_model(request_, read_model(request_).value());
+  const auto none = bound();
   ASSERT_TRUE(none) << none.error().message;
   EXPECT_FALSE(*none);
-  EXPECT_TRUE(check(request_, *none));
   const Result<measure::Measurement> measured = bench(request_, *none, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_NEAR(measured->latency_ms.p50, 5, 1e-6);
@@ -92,17 +95,15 @@ TEST_F(BenchTest, WhatTheFileCannotGiveIsRefusedBeforeItIsMeasured) {
                                                 onnx::block(11, onnx::value_info("x", onnx::kFloat, {2, 16})),
                                                 onnx::block(12, onnx::value_info("y", onnx::kFloat, {2, 16})))));
   request_.binding.insist_on_batch = false;
-  const auto fixed = bind_model(request_, read_model(request_).value());
-  ASSERT_TRUE(fixed) << fixed.error().message;
-  EXPECT_TRUE(check(request_, *fixed));
+  EXPECT_TRUE(bound());
   request_.binding.insist_on_batch = true;
-  EXPECT_EQ(check(request_, *fixed).error().code, Code::kInvalid);
+  EXPECT_EQ(bound().error().code, Code::kInvalid);
   set_batch(2);
-  EXPECT_TRUE(check(request_, *fixed));
+  EXPECT_TRUE(bound());
   request_.precision = Precision::kFp16;  // the fake engine accepts any
-  EXPECT_TRUE(check(request_, *fixed));
+  EXPECT_TRUE(bound());
   request_.engine = plan::kUsualEngine;  // this one computes the stored type
-  EXPECT_EQ(check(request_, *fixed).error().code, Code::kInvalid);
+  EXPECT_EQ(bound().error().code, Code::kInvalid);
 }
 
 }  // namespace

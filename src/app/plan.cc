@@ -64,9 +64,10 @@ predict::Forecast first_forecast(const PlannedModel& model) {
 
 }  // namespace
 
-Result<BoundModel> bind_model(const PlanRequest& request, model::UnboundModel model) {
-  RIDGE_ASSIGN(model::Graph graph, model.bind(request.binding));
-  return BoundModel{std::move(model), std::move(graph)};
+Result<BoundModel> bind(const PlanRequest& request, model::UnboundModel unbound) {
+  RIDGE_ASSIGN(model::Graph graph, unbound.bind(request.binding));
+  RIDGE_TRY(check_open_dimensions(request.model, graph));
+  return BoundModel{std::move(unbound), std::move(graph)};
 }
 
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
@@ -79,7 +80,7 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, cons
   plan.ledger = model.ledger;
   plan.no_engine_graph = model.no_engine_graph;
   if (model.engine_graph) {
-    RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph));
+    RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph, plan.forecast.bound.ms));
   }
   plan.carried = carried_of(model, model.costs, rows_of(model.graph));
   RIDGE_ASSIGN(plan.curve, curve_of(model, plan.estimate.has_value()));

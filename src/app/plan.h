@@ -141,9 +141,8 @@ struct BoundModel {
   model::UnboundModel unbound;
   model::Graph graph;
 };
-// An error is of the request's shapes.
-Result<BoundModel> bind_model(const PlanRequest& request, model::UnboundModel model);
-// `model`: without open symbols (check_open_dimensions()).
+// Errors are of the request: shapes that the model has not, or dimensions without a size.
+Result<BoundModel> bind(const PlanRequest& request, model::UnboundModel unbound);
 Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, const PlanControl& control);
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
@@ -158,6 +157,7 @@ struct LlmSource {
   sizing::LlmModel model;
   std::optional<sizing::WeightFormat> stored;
   std::optional<double> kv_bits;
+  std::optional<Precision> precision = {};  // a config's own
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.

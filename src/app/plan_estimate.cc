@@ -86,7 +86,8 @@ bool can_be_estimated(const PlannedModel& model) {
   return model.efficiency && model.request.precision == Precision::kFp32;
 }
 
-Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph) {
+Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph,
+                                                     double bound_ms) {
   if (!can_be_estimated(model)) return std::optional<predict::Estimate>();
   RIDGE_ASSIGN(
       predict::Estimate estimate,
@@ -94,6 +95,7 @@ Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, 
                         {.threads = model.plan.threads,
                          .instances = model.request.instances,
                          .rows = rows_of(graph),
+                         .bound_ms = bound_ms,
                          .seen_error = predict::ledger_error(model.ledger, model.efficiency->engine_version)}));
   return std::optional(std::move(estimate));
 }
@@ -101,7 +103,7 @@ Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, 
 std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows) {
   if (!model.device.gpu) return std::nullopt;
   const Result<cost::DeviceLimits> limits = limits_of(model.device, 0, cost::Accumulate::kFp32);
-  if (!limits) return std::nullopt;
+  if (!limits || cost::bound(costs, *limits).ms <= 0) return std::nullopt;
   Result<predict::DeviceEstimate> carried =
       predict::estimate_on(*model.device.gpu, *limits, costs, model.request.precision, rows);
   return carried ? std::optional(std::move(*carried)) : std::nullopt;

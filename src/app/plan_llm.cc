@@ -17,7 +17,7 @@ constexpr double kDefaultReservePercent = 10;  // like vLLM's gpu_memory_utiliza
 
 Result<LlmSource> source_of(const Result<sizing::LlmConfig>& config) {
   if (!config) return config.error();
-  LlmSource source{sizing::model_of(config->shape), {}, {}};
+  LlmSource source{sizing::model_of(config->shape), {}, {}, config->precision};
   source.model.notes = config->notes;
   return source;
 }
@@ -61,14 +61,13 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
 Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& source) {
   const LlmRequest& llm = request.llm;
   sizing::LlmSetup setup;
-  setup.precision = request.precision;
+  setup.precision = llm.precision_given ? request.precision : source.precision.value_or(request.precision);
   const bool wide = source.stored && source.stored->matrix_bits > 24;  // an ONNX file in FP32 is computed in FP32
   if (!llm.precision_given && wide) setup.precision = Precision::kFp32;
   if (llm.weights.empty() && source.stored) {
     setup.weights = *source.stored;
   } else {
-    RIDGE_ASSIGN(setup.weights,
-                 llm.weights.empty() ? weights_of(request.precision) : sizing::weight_format(llm.weights));
+    RIDGE_ASSIGN(setup.weights, llm.weights.empty() ? weights_of(setup.precision) : sizing::weight_format(llm.weights));
   }
   setup.kv_bits = source.kv_bits.value_or(16);
   if (!llm.kv.empty()) {

@@ -15,9 +15,10 @@ constexpr double kMemoryShare = 0.9;
 
 // The answers that need no engine.
 void give_quick_estimate(const PlannedModel& model) {
-  const Result<std::optional<predict::Estimate>> quick = estimate_of(model, model.graph);
+  const double bound_ms = cost::bound(model.costs, model.limits).ms;
+  const Result<std::optional<predict::Estimate>> quick = estimate_of(model, model.graph, bound_ms);
   const bool known = quick && *quick;
-  model.control.waiting(cost::bound(model.costs, model.limits).ms, known ? std::optional((*quick)->ms) : std::nullopt);
+  model.control.waiting(bound_ms, known ? std::optional((*quick)->ms) : std::nullopt);
 }
 
 // Of questions that begin now: after a second the quick estimate is given.
@@ -120,7 +121,8 @@ Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model, boo
     curve.push_back(predict::curve_point(forecast_of(model, batch, costs)));
     if (estimated) {
       RIDGE_ASSIGN(const model::Graph executed, engine_graph_at(model, graph));
-      RIDGE_ASSIGN(const std::optional<predict::Estimate> estimate, estimate_of(model, executed));
+      RIDGE_ASSIGN(const std::optional<predict::Estimate> estimate,
+                   estimate_of(model, executed, curve.back().bound_ms));
       curve.back().estimate_ms = estimate->ms;
     }
     if (const auto carried = carried_of(model, costs, rows_of(graph))) {

@@ -53,8 +53,9 @@ ChildLimits engine_limits(const machine::Memory& memory);
 Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model);
 std::vector<predict::Verification> known_ledger(const predict::Efficiency& efficiency);
 bool can_be_estimated(const PlannedModel& model);
-// `graph`: the engine's; with the file's graph the estimate is rough. None where no estimate is possible.
-Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph);
+// `graph`: the engine's; with the file's graph the estimate is rough. Not below `bound_ms`. None where no estimate is possible.
+Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph,
+                                                     double bound_ms);
 // None for this machine, or if no rate of the GPU at the precision has a source. `costs`: of `rows`.
 std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows);
 // Runs the model beside a few calibration models, and adds the comparison to the ledger.

@@ -68,7 +68,7 @@ class PlanTest : public TuningTest {
 
   Result<ModelPlan> run() {
     RIDGE_ASSIGN(model::UnboundModel unbound, model::UnboundModel::read(request_.model));
-    RIDGE_ASSIGN(const BoundModel model, bind_model(request_, std::move(unbound)));
+    RIDGE_ASSIGN(const BoundModel model, bind(request_, std::move(unbound)));
     return plan(request_, model, plan_control_);
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,12 @@ class TuningTest : public testing::Test {
   }
 
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  static std::vector<model::WholeModel> read(std::span<const TuneRequest> requests) {
+    std::vector<model::WholeModel> models;
+    for (const TuneRequest& request : requests) models.push_back(*model::UnboundModel::read_whole(request.model));
+    return models;
+  }
 
   // A run takes 4 ms and 0.2 ms per row, so large batches win.
   TuneRequest request_for(const std::string& name) const {

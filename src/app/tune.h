@@ -20,13 +20,12 @@ struct TuneResult {
   int64_t verified_batch = 1;                // the largest measured batch that met the goal
   std::vector<tune::FigureChange> compared;  // with what was recorded
   std::vector<TensorSpec> inputs;            // of a request of one row
+  Status saved = {};                         // error: the repository was not written
 };
 
-// The model with the request's shapes, at batch 1. An error is of those, so that the rest of the request need not be tried.
-Result<model::Graph> bind_model(const TuneRequest& request, const model::UnboundModel& model);
 // Interrupted after the untuned model was measured: the best so far. Before that: kCancelled.
-Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, model::Graph graph,
-                        const RunControl& control);
+// `whole`: request.model, read.
+Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, const RunControl& control);
 
 // Whether the answer is no: the goal cannot be met, or the recorded result was better.
 bool is_no(const TuneResult& result);

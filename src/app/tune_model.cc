@@ -124,8 +124,9 @@ Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel&
 }
 
 Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
-                                           model::WholeModel whole, model::Graph graph, machine::EnergyMeter* energy,
+                                           model::WholeModel whole, machine::EnergyMeter* energy,
                                            const RunControl& control) {
+  RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
   cost::Costs costs = cost::count(graph);
   auto model =
       std::make_unique<TuneModel>(plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs)));

@@ -50,10 +50,10 @@ struct TuneModel {
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control);
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);
-// Everything from the bound graph to the search: count → plan → open → measure → admit. `energy` may be null. Frees the values of
+// Everything up to the search: bind → count → plan → open → measure → admit. `energy` may be null. Frees the values of
 // `whole` at the end: the search needs none.
 Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
-                                           model::WholeModel whole, model::Graph graph, machine::EnergyMeter* energy,
+                                           model::WholeModel whole, machine::EnergyMeter* energy,
                                            const RunControl& control);
 // Opens the untuned model, also again after it was closed to free memory.
 Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control);

@@ -27,12 +27,9 @@ tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& c
   return {request.goal, request.seconds, control.interrupted, control.progress};
 }
 
-Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machine& machine,
+Result<SoloModel> measure_alone(const TuneRequest& request, model::WholeModel whole, const machine::Machine& machine,
                                 const RunControl& control) {
-  RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
-  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model,
-               prepare(request, machine, std::move(whole), std::move(graph), nullptr, control));
+  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, std::move(whole), nullptr, control));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.store, key);
   if (request.fresh) store.clear();
@@ -47,14 +44,15 @@ Result<SoloModel> measure_alone(const TuneRequest& request, const machine::Machi
   return SoloModel{std::move(model), key, std::move(solo)};
 }
 
-Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, const machine::Machine& machine,
-                                                  const RunControl& control) {
+Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, std::vector<model::WholeModel> models,
+                                                  const machine::Machine& machine, const RunControl& control) {
   std::vector<SoloModel> all;
-  for (const TuneRequest& one : request.models) {
+  for (size_t i = 0; i < request.models.size(); ++i) {
+    const TuneRequest& one = request.models[i];
     const std::string& name = one.name;
     RunControl own = control;
     own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
-    Result<SoloModel> alone = measure_alone(one, machine, own);
+    Result<SoloModel> alone = measure_alone(one, std::move(models[i]), machine, own);
     if (!alone) return wrap(alone.error(), name);
     all.push_back(std::move(*alone));
   }
@@ -296,13 +294,14 @@ Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
 }  // namespace
 
 // probe → each alone → partitions → co-located: untuned, explore, confirm → save
-Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& unwatched) {
+Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::WholeModel> models,
+                                const RunControl& unwatched) {
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.common(), control));
   machine::DisturbanceWatch watch;
   control.watch = &watch;
-  RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, machine, control));
+  RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, std::move(models), machine, control));
   CoLocatedSearch together = together_of(request, machine, all, control);
   RIDGE_TRY(together.open());
   control.report("together: the engines' defaults", 0);
@@ -317,8 +316,8 @@ Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, con
   RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, control));
   sharing.disturbance = watch.end();
   sharing.seconds = to_seconds(control.clock->now() - begin);
-  RIDGE_TRY(save_all(all, sharing, request.common().repository));
-  return sharing;
+  Status saved = save_all(all, sharing, request.common().repository);
+  return SharedTuning{std::move(sharing), std::move(saved)};
 }
 
 }  // namespace ridge::app

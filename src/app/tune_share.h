@@ -1,6 +1,8 @@
 // Several models on one machine, tuned together. Prints nothing.
 #pragma once
 
+#include <vector>
+
 #include "app/run_control.h"
 #include "app/tune_request.h"
 #include "base/result.h"
@@ -8,8 +10,15 @@
 
 namespace ridge::app {
 
+struct SharedTuning {
+  tune::share::CoLocatedTuning tuning;
+  Status saved = {};  // error: the repository was not written
+};
+
 // Each model follows tune() alone up to the search; then partitions of the machine are searched. Interrupted before the
 // co-located measurement: kCancelled.
-Result<tune::share::CoLocatedTuning> tune_share(const ShareRequest& request, const RunControl& control);
+// `models`: those of the request, read, parallel to them.
+Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::WholeModel> models,
+                                const RunControl& control);
 
 }  // namespace ridge::app

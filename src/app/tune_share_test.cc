@@ -26,8 +26,10 @@ class TuneShareTest : public TuningTest {
 };
 
 TEST_F(TuneShareTest, EachModelGetsAnEntryOfTheRepository) {
-  Result<tune::share::CoLocatedTuning> tuning = tune_share(both(), control_);
-  ASSERT_TRUE(tuning) << tuning.error().message;
+  const ShareRequest request = both();
+  Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  const tune::share::CoLocatedTuning* tuning = &result->tuning;
   ASSERT_EQ(tuning->models.size(), 2u);
   EXPECT_EQ(tuning->choice, tune::Choice::kCandidate);
   for (const tune::share::TunedModel& model : tuning->models) EXPECT_EQ(model.tuning.candidate.batch, 4);
@@ -39,19 +41,19 @@ TEST_F(TuneShareTest, EachModelGetsAnEntryOfTheRepository) {
 TEST_F(TuneShareTest, NothingIsWrittenWhereTheGoalsCannotBeMetTogether) {
   ShareRequest request = both();
   request.goals[1].rows_per_s = 5000;
-  Result<tune::share::CoLocatedTuning> tuning = tune_share(request, control_);
-  ASSERT_TRUE(tuning) << tuning.error().message;
+  Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  const tune::share::CoLocatedTuning* tuning = &result->tuning;
   EXPECT_EQ(tuning->choice, tune::Choice::kNone);
   EXPECT_FALSE(fs::exists(path("repository")));
 }
 
 TEST_F(TuneShareTest, ErrorNamesTheModel) {
   ShareRequest request = both();
-  request.models[1].model = path("nothing.onnx");
-  Result<tune::share::CoLocatedTuning> tuning = tune_share(request, control_);
-  ASSERT_FALSE(tuning);
-  EXPECT_EQ(tuning.error().code, Code::kNotFound);
-  EXPECT_TRUE(tuning.error().message.starts_with("b")) << tuning.error().message;
+  request.models[1].engine = "nothing";
+  Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(result.error().message.starts_with("b")) << result.error().message;
 }
 
 }  // namespace

@@ -14,13 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using TuneTest = TuningTest;
-
-Result<TuneResult> tune(const TuneRequest& request, const RunControl& control) {
-  RIDGE_ASSIGN(model::WholeModel whole, model::UnboundModel::read_whole(request.model));
-  RIDGE_ASSIGN(model::Graph graph, bind_model(request, whole.unbound));
-  return app::tune(request, std::move(whole), std::move(graph), control);
-}
+class TuneTest : public TuningTest {
+ protected:
+  Result<TuneResult> tune(const TuneRequest& request) {
+    return app::tune(request, read({&request, 1}).front(), control_);
+  }
+};
 
 tune::TuningRecord recorded(const TuneResult& result) {
   Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
@@ -53,16 +52,16 @@ class OpenCount {
 TEST_F(TuneTest, ReadsTheModelFileOnce) {
   TuneRequest request = request_for("copy");
   const OpenCount opened(request.model);
-  ASSERT_TRUE(tune(request, control_));
+  ASSERT_TRUE(tune(request));
   EXPECT_EQ(opened.take(), 2) << "read, and copied into the repository";
   request.repository.clear();
-  ASSERT_TRUE(tune(request, control_));
+  ASSERT_TRUE(tune(request));
   EXPECT_EQ(opened.take(), 1);
 }
 
 TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
   const TuneRequest request = request_for("copy");
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_TRUE(result) << result.error().message;
   const tune::Tuning& tuning = result->tuning;
   EXPECT_EQ(tuning.choice, tune::Choice::kCandidate);
@@ -87,7 +86,7 @@ TEST_F(TuneTest, WritesARepositoryOfTheBestCandidate) {
 
 TEST_F(TuneTest, OnABusyMachineBothMeasurementsSaySoAndKeepTheirRounds) {
   be_busy();
-  const Result<TuneResult> result = tune(request_for("copy"), control_);
+  const Result<TuneResult> result = tune(request_for("copy"));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(machine::disturbed(*result->tuning.disturbance));
   for (const measure::Measurement* m : {&result->tuning.baseline, &result->tuning.best}) {
@@ -103,10 +102,10 @@ TEST_F(TuneTest, OnABusyMachineBothMeasurementsSaySoAndKeepTheirRounds) {
 TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
   TuneRequest request = request_for("copy");
   request.overwrite = true;
-  Result<TuneResult> first = tune(request, control_);
+  Result<TuneResult> first = tune(request);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(first->tuning.reused, 0);
-  Result<TuneResult> second = tune(request, control_);
+  Result<TuneResult> second = tune(request);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(second->tuning.reused, second->tuning.trials);
 }
@@ -114,7 +113,7 @@ TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
 TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
   TuneRequest request = request_for("copy");
   request.guard.max_deviation = -1;  // not even identical outputs are that close
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_NE(result->tuning.choice, tune::Choice::kNone);
   EXPECT_EQ(result->tuning.candidate.batch, 1);  // rows that run alone are not judged; any larger batch would win
@@ -123,7 +122,7 @@ TEST_F(TuneTest, AWinnerWhoseRowsLoseAccuracyTogetherIsWithdrawnForTheNext) {
 TEST_F(TuneTest, NothingIsWrittenWhereTheGoalCannotBeMet) {
   TuneRequest request = request_for("copy");
   request.goal.p99_ms = 1;
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->tuning.choice, tune::Choice::kNone);
   EXPECT_TRUE(is_no(*result));
@@ -134,11 +133,11 @@ TEST_F(TuneTest, NothingIsWrittenWhereTheGoalCannotBeMet) {
 TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
   TuneRequest request = request_for("copy");
   request.repository.clear();
-  Result<TuneResult> before = tune(request, control_);
+  Result<TuneResult> before = tune(request);
   ASSERT_TRUE(before) << before.error().message;
   request.repository = path("repository");
   request.recorded = recorded(*before);
-  Result<TuneResult> same = tune(request, control_);
+  Result<TuneResult> same = tune(request);
   ASSERT_TRUE(same) << same.error().message;
   EXPECT_EQ(same->tuning.candidate, before->tuning.candidate);
   EXPECT_EQ(same->tuning.trials, 0) << "no search";
@@ -149,7 +148,7 @@ TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
 
   request.engine_options["latency_ms"] = "40";
   request.strictness.absolute = true;
-  Result<TuneResult> slower = tune(request, control_);
+  Result<TuneResult> slower = tune(request);
   ASSERT_TRUE(slower) << slower.error().message;
   EXPECT_TRUE(is_no(*slower));
   EXPECT_TRUE(to_json(*slower)["regressed"].get<bool>());
@@ -160,7 +159,7 @@ TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
   request.recorded = tune::TuningRecord{};
   request.recorded->candidate = tune::baseline_candidate();
   request.recorded->candidate.variant = "int8";
-  Result<TuneResult> result = tune(request, control_);
+  Result<TuneResult> result = tune(request);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kFailed);
   EXPECT_NE(result.error().message.find("int8"), std::string::npos) << result.error().message;
@@ -168,7 +167,7 @@ TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
 
 TEST_F(TuneTest, InterruptedBeforeTheUntunedModelWasMeasuredIsCancelled) {
   stop_ = true;
-  Result<TuneResult> result = tune(request_for("copy"), control_);
+  Result<TuneResult> result = tune(request_for("copy"));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kCancelled);
   EXPECT_FALSE(fs::exists(path("repository")));
@@ -179,19 +178,21 @@ TEST_F(TuneTest, InterruptedLaterKeepsTheBestSoFar) {
     return std::count_if(steps_.begin(), steps_.end(),
                          [](const std::string& step) { return step.find("batch 4") != std::string::npos; }) > 1;
   };
-  Result<TuneResult> result = tune(request_for("copy"), control_);
+  Result<TuneResult> result = tune(request_for("copy"));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(result->tuning.interrupted);
   EXPECT_LT(result->tuning.measured, result->tuning.candidates);
   EXPECT_TRUE(fs::exists(path("repository/copy/tuning.json")));
 }
 
-TEST_F(TuneTest, ModelThatIsNotThereIsAnErrorBeforeAnythingIsOpened) {
+TEST_F(TuneTest, ARepositoryThatCannotBeWrittenCostsNoResult) {
   TuneRequest request = request_for("copy");
-  request.model = path("nothing.onnx");
-  Result<TuneResult> result = tune(request, control_);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, Code::kNotFound);
+  request.repository = request.model + "/repository";
+  Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kCandidate);
+  ASSERT_FALSE(result->saved);
+  EXPECT_EQ(result->saved.error().code, Code::kFailed);
 }
 
 }  // namespace

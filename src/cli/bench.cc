@@ -63,6 +63,7 @@ void declare(CLI::App& app, BenchOptions& options) {
 // The parsed options; an error here is wrong usage.
 Result<app::BenchRequest> request_of(const BenchOptions& options) {
   app::BenchRequest request = options.request;
+  RIDGE_TRY(engine::check_name(request.engine));
   request.binding.batch = options.batch.value_or(1);
   request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
@@ -145,6 +146,9 @@ std::string summary(const measure::Measurement& m) {
       rows.push_back(
           {"share of the limit", share_text(m.percent_of_limit),
            m.undisturbed ? "measured rate / rate at the bound; disturbed" : "measured rate / rate at the bound"});
+  } else if (!m.without_rule.empty()) {
+    rows.push_back({"bound", "not known", "most of the arithmetic has no rule"});
+    rows.push_back({"share of the limit", "not known", ""});
   }
   if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m)});
   if (m.energy.per_row_j)
@@ -225,9 +229,8 @@ int bench(std::span<const std::string> arguments) {
   listen_for_interruption();
   const Result<std::optional<model::UnboundModel>> model = app::read_model(*request);
   if (!model) return fail("bench", model.error());
-  const Result<std::optional<model::Graph>> graph = app::bind_model(*request, *model);
+  const Result<std::optional<model::Graph>> graph = app::bind(*request, *model);
   if (!graph) return usage(graph.error());
-  if (Status fits = app::check(*request, *graph); !fits) return usage(fits.error());
   Result<measure::Measurement> measured = app::bench(*request, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   if (options.json) {

@@ -159,8 +159,10 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
 
 // read → estimate → rank
 int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
-  auto graph = model::read(options.recommend, binding);
-  if (!graph) return fail("gpus", graph.error());
+  auto model = model::UnboundModel::read(options.recommend);
+  if (!model) return fail("gpus", model.error());
+  auto graph = model->bind(binding);
+  if (!graph) return wrong_usage(graph.error());
   if (Status open = check_open_dimensions(options.recommend, *graph); !open) return wrong_usage(open.error());
   auto workload = sizing::workload_of(*graph, options.goal);
   if (!workload) return wrong_usage(workload.error());

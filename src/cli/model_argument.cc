@@ -42,7 +42,11 @@ Status find_reference(std::string_view verb, std::string& model) {
 }  // namespace
 
 Status fetch_model(std::string_view verb, std::string& model) {
-  if (!app::is_url(model)) return find_reference(verb, model);
+  return app::is_url(model) ? fetch_url(model) : find_reference(verb, model);
+}
+
+Status fetch_url(std::string& model) {
+  if (!app::is_url(model)) return {};
   RIDGE_ASSIGN(model, app::download(model, {}, interruptible("download")));
   return {};
 }

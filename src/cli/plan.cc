@@ -12,7 +12,6 @@
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "model/inputs.h"
 #include "report/page.h"
 
 namespace ridge::cli {
@@ -41,7 +40,7 @@ void say_calibrated(const predict::Efficiency& efficiency, const std::string& pa
 }
 
 void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
-  std::string text = "bound " + format_ms(bound_ms);
+  std::string text = "bound " + (bound_ms > 0 ? format_ms(bound_ms) : "not known");
   if (estimate_ms)
     text += fmt::format("; about {} from the graph in the file, before the engine's optimisations",
                         format_ms(*estimate_ms));
@@ -85,9 +84,8 @@ int show(const PlanOptions& options, const app::PlanRequest& request, const app:
 int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
   Result<model::UnboundModel> unbound = model::UnboundModel::read(request.model);
   if (!unbound) return fail("plan", unbound.error());
-  const Result<app::BoundModel> model = app::bind_model(request, std::move(*unbound));
+  const Result<app::BoundModel> model = app::bind(request, std::move(*unbound));
   if (!model) return ask_back(model.error());
-  if (Status known = check_open_dimensions(request.model, model->graph); !known) return ask_back(known.error());
   Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
   if (!plan) return fail("plan", plan.error());
   if (Status written = write_plan_page(options, *plan); !written) return fail("plan", written.error());

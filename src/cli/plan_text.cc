@@ -41,8 +41,15 @@ std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
   return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
 }
 
+std::string bound_text(double bound_ms) { return bound_ms > 0 ? format_ms(bound_ms) : "not known"; }
+
+std::string share_text(double bound_ms, double estimate_ms) {
+  if (bound_ms <= 0 || estimate_ms <= 0) return "share of the limit not known";
+  return format_percent(100 * bound_ms / estimate_ms) + " of the limit";
+}
+
 std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, double bound_ms) {
-  const std::string share = e.ms > 0 ? format_percent(100 * bound_ms / e.ms) + " of the limit" : "";
+  const std::string share = share_text(bound_ms, e.ms);
   return {{"estimate", format_ms(e.ms),
            fmt::format("± {} expected; {} (derived from a calibration with {}, {})", format_percent(e.error_percent),
                        share, e.engine, e.measured_at)},
@@ -53,8 +60,8 @@ std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, 
 std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimate& e, double bound_ms) {
   if (e.ms.likely <= 0) return {};
   return {{"estimate", format_ms(e.ms.likely),
-           fmt::format("{} to {}; {} of the limit (carried over from publicly measured devices)", format_ms(e.ms.fast),
-                       format_ms(e.ms.slow), format_percent(100 * bound_ms / e.ms.likely))},
+           fmt::format("{} to {}; {} (carried over from publicly measured devices)", format_ms(e.ms.fast),
+                       format_ms(e.ms.slow), share_text(bound_ms, e.ms.likely))},
           {"may reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
            fmt::format("time split: compute {}, memory {}, launches {}", format_percent(100 * e.held.compute),
                        format_percent(100 * e.held.memory), format_percent(100 * e.held.start))}};
@@ -63,8 +70,9 @@ std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimat
 std::string summary_table(const app::ModelPlan& plan) {
   const Forecast& f = plan.forecast;
   std::string origin(origin_name(f.origin));
-  std::string rate =
-      f.bound.ms > 0 ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "-";
+  const bool known = f.bound.ms > 0;
+  const std::string rate =
+      known ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "not known";
   std::vector<std::vector<std::string>> rows = {
       {"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
@@ -73,9 +81,10 @@ std::string summary_table(const app::ModelPlan& plan) {
       {"memory", format_bytes(f.inference_bytes), memory_text(f)},
       {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
        fmt::format("ridge point of the device: {:.1f} FLOP/byte ({})", f.ridge_point, origin)},
-      {"bound", format_ms(f.bound.ms),
-       fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
-                   format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)},
+      {"bound", bound_text(f.bound.ms),
+       known ? fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
+                           format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)
+             : "most of the arithmetic has no rule"},
       {"at most", rate, "upper bound for any engine on this device"}};
   if (plan.estimate)
     for (std::vector<std::string>& row : estimate_rows(*plan.estimate, f.bound.ms)) rows.push_back(std::move(row));
@@ -90,8 +99,9 @@ std::string curve_table(const std::vector<predict::CurvePoint>& curve) {
   if (estimated) header.insert(header.begin() + 2, "estimate");
   std::vector<std::vector<std::string>> rows;
   for (const predict::CurvePoint& point : curve) {
-    rows.push_back({std::to_string(point.batch), format_ms(point.bound_ms),
-                    fmt::format("{:.4g} items/s", point.throughput_per_s), limit_text(point.limiter),
+    rows.push_back({std::to_string(point.batch), bound_text(point.bound_ms),
+                    point.bound_ms > 0 ? fmt::format("{:.4g} items/s", point.throughput_per_s) : "not known",
+                    limit_text(point.limiter),
                     format_bytes(point.memory_bytes) + (point.fits.value_or(true) ? "" : ": does not fit")});
     if (estimated) rows.back().insert(rows.back().begin() + 2, point.estimate_ms ? format_ms(*point.estimate_ms) : "-");
   }

@@ -167,7 +167,7 @@ int serve(std::span<const std::string> arguments) {
   ParseResult parsed = parse(app, kServeVerb, with_joined_switches(arguments));
   if (!parsed.go_on) return parsed.exit;
   set_log_level(options);
-  if (Status fetched = fetch_model(options.directory); !fetched) return fail(kServeVerb, fetched.error());
+  if (Status fetched = fetch_url(options.directory); !fetched) return fail(kServeVerb, fetched.error());
   Result<app::ServeRequest> request = request_of(options);
   if (!request) {
     fail(kServeVerb, request.error());

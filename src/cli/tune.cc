@@ -2,11 +2,13 @@
 #include "app/tune.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "app/next_steps.h"
 #include "app/serve.h"
+#include "app/tune_model.h"
 #include "app/tune_share.h"
 #include "base/fake_clock.h"
 #include "cli/model_argument.h"
@@ -16,6 +18,7 @@
 #include "cli/tune_text.h"
 #include "cli/verb.h"
 #include "report/page.h"
+#include "tune/repository.h"
 
 namespace ridge::cli {
 namespace {
@@ -23,12 +26,12 @@ namespace {
 constexpr const char* kTuneVerb = "tune";
 
 // The progress line ends before anything is printed.
-template <typename Request, typename Work>
-auto with_progress(const Request& request, Work work) {
+template <typename Work>
+auto with_progress(Work work) {
   app::RunControl control = interruptible(kTuneVerb);
   FakeClock fake;
   if (std::getenv("RIDGE_FAKE_CLOCK") != nullptr) control.clock = &fake;  // for tests, with the fake engine
-  return work(request, control);
+  return work(control);
 }
 
 std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequest& request,
@@ -52,41 +55,60 @@ std::vector<std::string> next_of(const TuneOptions& options, const tune::share::
   return {"ridge serve " + app::shell_word(options.repository)};
 }
 
+// Reads the models. Shapes that a model has not, and a repository that cannot be written, are reported before anything is measured.
+// Returns the exit status.
+int read_models(std::span<const app::TuneRequest> requests, std::vector<model::WholeModel>& models) {
+  for (const app::TuneRequest& request : requests) {
+    Result<model::WholeModel> model = model::UnboundModel::read_whole(request.model);
+    if (!model) return fail(kTuneVerb, model.error());
+    if (const auto graph = app::bind(request, model->unbound, 1); !graph) return wrong(graph.error());
+    models.push_back(std::move(*model));
+    if (request.repository.empty()) continue;
+    if (Status ready = tune::check_repository(request.repository); !ready) return fail(kTuneVerb, ready.error());
+  }
+  return kDone;
+}
+
+// What could not be written is reported after the results.
+int exit_of(std::span<const Status> written, bool no) {
+  for (const Status& status : written)
+    if (!status) return fail(kTuneVerb, status.error());
+  return no ? kNo : kDone;
+}
+
 int tune_one(const TuneOptions& options) {
   const Result<app::TuneRequest> request = request_of(options);
   if (!request) return wrong(request.error());
   if (auto known = report::language_from_name(options.language); !known) return wrong(known.error());
-  Result<model::WholeModel> model = model::UnboundModel::read_whole(request->model);
-  if (!model) return fail(kTuneVerb, model.error());
-  Result<model::Graph> graph = app::bind_model(*request, model->unbound);
-  if (!graph) return wrong(graph.error());
-  const Result<app::TuneResult> result =
-      with_progress(*request, [&](const app::TuneRequest& what, const app::RunControl& control) {
-        return app::tune(what, std::move(*model), std::move(*graph), control);
-      });
+  std::vector<model::WholeModel> models;
+  if (const int exit = read_models({&*request, 1}, models); exit != kDone) return exit;
+  const Result<app::TuneResult> result = with_progress(
+      [&](const app::RunControl& control) { return app::tune(*request, std::move(models.front()), control); });
   if (!result) return fail(kTuneVerb, result.error());
   const Json json = app::to_json(*result);
-  const Status written = write_page(kTuneVerb, options.html, report::PageKind::kTune, json, options.language);
-  if (!written) return fail(kTuneVerb, written.error());
   if (options.json)
     print_json(json);
   else
     print(request->recorded ? comparison_text(result->compared, options.strictness) : tuning_text(result->tuning));
   if (!options.json && !request->recorded) print_next(next_of(options, *request, *result));
-  return app::is_no(*result) ? kNo : kDone;
+  const Status page = write_page(kTuneVerb, options.html, report::PageKind::kTune, json, options.language);
+  return exit_of(std::array{result->saved, page}, app::is_no(*result));
 }
 
 int tune_several(const TuneOptions& options) {
   const Result<app::ShareRequest> request = share_request_of(options);
   if (!request) return wrong(request.error());
-  const Result<tune::share::CoLocatedTuning> tuning = with_progress(*request, app::tune_share);
-  if (!tuning) return fail(kTuneVerb, tuning.error());
+  std::vector<model::WholeModel> models;
+  if (const int exit = read_models(request->models, models); exit != kDone) return exit;
+  const Result<app::SharedTuning> result = with_progress(
+      [&](const app::RunControl& control) { return app::tune_share(*request, std::move(models), control); });
+  if (!result) return fail(kTuneVerb, result.error());
   if (options.json)
-    print_json(to_json(*tuning));
+    print_json(to_json(result->tuning));
   else
-    print(co_located_text(*tuning));
-  if (!options.json) print_next(next_of(options, *tuning));
-  return tuning->choice == tune::Choice::kNone ? kNo : kDone;
+    print(co_located_text(result->tuning));
+  if (!options.json && result->saved) print_next(next_of(options, result->tuning));
+  return exit_of({&result->saved, 1}, result->tuning.choice == tune::Choice::kNone);
 }
 
 }  // namespace

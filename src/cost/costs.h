@@ -130,13 +130,13 @@ Rate rate_of(const DeviceLimits& limits, Precision precision);
 // Bytes are the larger of those read and those written: links between caches, and to memory, carry both at once (on
 // an EPYC an in-place update moved 47 GB/s where reading alone reached 34), so their sum would not be a bound.
 struct Bound {
-  double ms = 0;
+  double ms = 0;  // 0: not known
   double compute_ms = 0;
   double memory_ms = 0;
   Limiter limiter = Limiter::kUnknown;
 };
 void visit_fields(auto& visit, Is<Bound> auto& bound) {
-  visit("bound_ms", bound.ms);
+  visit.or_null("bound_ms", bound.ms);
   visit("compute_bound_ms", bound.compute_ms);
   visit("memory_bound_ms", bound.memory_ms);
   visit("limiter", bound.limiter);
@@ -145,7 +145,8 @@ Bound bound(double needed_flops, double bytes, Precision precision, const Device
 // `bytes` is the larger of read and written.
 Bound bound(const NodeCost& node, const DeviceLimits& limits);
 // For the whole model: the needed FLOPs per precision over their peaks, against the compulsory bytes. No fusion, folding,
-// schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could).
+// schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could). Not known where
+// most of the arithmetic has no rule: as many nodes as those with FLOPs, or more.
 Bound bound(const Costs& costs, const DeviceLimits& limits);
 // Assumptions of the bound, as sentences: rates taken from another precision, operators without a rule.
 std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits);

@@ -60,6 +60,34 @@ double bytes_of(const model::Graph& graph, const Residency& residency, int index
   return size;
 }
 
+double bytes_of_all(const model::Graph& graph, const Residency& residency, const std::vector<int>& tensors,
+                    Precision precision) {
+  double bytes = 0;
+  for (int index : tensors)
+    if (index >= 0) bytes += bytes_of(graph, residency, index, precision);
+  return bytes;
+}
+
+// The part of input `i` that the node reads, 0 to 1.
+double share_read(const model::Graph& graph, const Residency& residency, const model::Node& node, const NodeWork& work,
+                  size_t i, Precision precision) {
+  const double bytes = bytes_of(graph, residency, node.inputs[i], precision);
+  return bytes > 0 ? std::min(1.0, work.read[i] / bytes) : 0;
+}
+
+// Scales and zero points are read beside the weights that they dequantise.
+void add_scales(const model::Graph& graph, const Residency& residency, const model::Node& node, Precision precision,
+                NodeWork& work) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] < 0 || residency.scales[static_cast<size_t>(node.inputs[i])].empty()) continue;
+    const double bytes =
+        share_read(graph, residency, node, work, i, precision) *
+        bytes_of_all(graph, residency, residency.scales[static_cast<size_t>(node.inputs[i])], precision);
+    work.cost.bytes_read += bytes;
+    work.cost.weight_bytes += bytes;
+  }
+}
+
 std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& residency, const DataSizes& sizes,
                                Precision precision) {
   std::vector<NodeWork> works;
@@ -69,6 +97,7 @@ std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& resid
     works.push_back(residency.runs[n] ? work_of(node, operands_of(node.inputs, residency, graph),
                                                 operands_of(node.outputs, residency, graph), precision)
                                       : idle(node));
+    if (residency.runs[n]) add_scales(graph, residency, node, precision, works.back());
     NodeCost& cost = works.back().cost;
     if (sizes.nodes[n]) cost.needed_flops = 0;
     if (cost.needed_flops > 0 && is_quantised(node, residency)) cost.precision = Precision::kInt8;
@@ -89,6 +118,11 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
       if (!residency.constant[t] || seen[t]) continue;
       seen[t] = true;
       costs.weight_bytes += bytes_of(graph, residency, node.inputs[i], precision);
+      for (int scale : residency.scales[t]) {
+        if (scale < 0 || seen[static_cast<size_t>(scale)]) continue;
+        seen[static_cast<size_t>(scale)] = true;
+        costs.weight_bytes += bytes_of(graph, residency, scale, precision);
+      }
       costs.parameters += parameters_of(node, i, residency.stored_type[t], graph.tensors[t].shape);
     }
     if (has_body(node)) {  // its own weights, of all bodies together
@@ -123,6 +157,12 @@ void add_compulsory(const model::Graph& graph, const Residency& residency, const
             i == 0 && !node.outputs.empty() && node.outputs[0] >= 0 ? need[static_cast<size_t>(node.outputs[0])] : 0;
       if (residency.constant[index] && work.cost.needed_flops == 0) wanted = 0;
       need[index] = std::max(need[index], wanted);
+      if (wanted <= 0) continue;
+      const double share = share_read(graph, residency, node, work, i, precision);
+      for (int scale : residency.scales[index])
+        if (scale >= 0)
+          need[static_cast<size_t>(scale)] =
+              std::max(need[static_cast<size_t>(scale)], share * bytes_of(graph, residency, scale, precision));
     }
   }
   std::unordered_set<int> inputs(graph.inputs.begin(), graph.inputs.end());

@@ -142,8 +142,24 @@ TEST(Count, DequantisedOperandsMeanIntegerArithmeticAndIntegerWeights) {
   Costs c = count(g.finish({g.node("MatMul", {a, b}, {2, 3})}));
   EXPECT_EQ(c.nodes[2].precision, Precision::kInt8);
   EXPECT_FALSE(c.nodes[1].runs);
-  EXPECT_DOUBLE_EQ(c.compulsory_read, 10 + 15);
+  EXPECT_DOUBLE_EQ(c.compulsory_read, 10 + 15 + 4);
   EXPECT_EQ(c.parameters, 15);
+}
+
+// Weights of 64 × 6 in 8 bits and blocks of 16 rows, with a scale and a zero point for each block and column.
+TEST(Count, WeightsQuantisedInBlocksIncludeTheirScalesAndZeroPoints) {
+  GraphBuilder g;
+  int x = g.input("x", {2, 64}), w = g.weight("w", {64, 6}, DataType::kUint8);
+  int scale = g.weight("scale", {4, 6}), zero = g.weight("zero", {4, 6}, DataType::kUint8);
+  int d = g.node("DequantizeLinear", {w, scale, zero}, {64, 6}, {{"block_size", int64_t{16}}});
+  int y = g.node("MatMul", {x, d}, {2, 6});
+  Costs c = count(g.finish({g.node("Add", {y, g.node("MatMul", {x, d}, {2, 6})}, {2, 6})}));
+  const double weights = 64 * 6 + 4 * 6 * 4 + 4 * 6;
+  EXPECT_DOUBLE_EQ(c.weight_bytes, weights);  // once
+  EXPECT_DOUBLE_EQ(c.compulsory_read, 2 * 64 * 4 + weights);
+  EXPECT_DOUBLE_EQ(c.nodes[1].weight_bytes, weights);
+  EXPECT_DOUBLE_EQ(c.nodes[1].bytes_read, 2 * 64 * 4 + weights);
+  EXPECT_EQ(c.parameters, 64 * 6);
 }
 
 TEST(Count, ListsOperatorsWithoutRuleAndNodesOfUnknownShape) {

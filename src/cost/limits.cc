@@ -81,6 +81,15 @@ double compute_seconds(double flops, Precision precision, const DeviceLimits& li
   return rate > 0 ? flops / rate : 0;
 }
 
+bool mostly_without_rule(const Costs& costs) {
+  int without = 0, counted = 0;
+  for (const NodeCost& node : costs.nodes) {
+    without += node.runs && !node.has_rule ? 1 : 0;
+    counted += node.flops > 0 ? 1 : 0;
+  }
+  return without > 0 && without >= counted;
+}
+
 }  // namespace
 
 Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads) {
@@ -141,6 +150,7 @@ Bound bound(const NodeCost& node, const DeviceLimits& limits) {
 }
 
 Bound bound(const Costs& costs, const DeviceLimits& limits) {
+  if (mostly_without_rule(costs)) return {};
   double compute_s = 0;
   for (const NodeCost& node : costs.nodes) compute_s += compute_seconds(node.needed_flops, node.precision, limits);
   return combine(compute_s, memory_seconds(std::max(costs.compulsory_read, costs.compulsory_written), limits));
@@ -162,6 +172,8 @@ std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
   std::vector<std::string> sentences = notes(limits, used);
   for (const std::string& op : costs.without_rule)
     sentences.push_back(fmt::format("no rule for {}: counted by its bytes, its FLOPs are not known", op));
+  if (mostly_without_rule(costs))
+    sentences.emplace_back("most of the model's arithmetic has no rule: its bound is not known");
   if (!costs.unknown_shapes.empty())
     sentences.push_back(
         fmt::format("{} of {} nodes have a shape that is not known (first: {}); the figures are a lower "

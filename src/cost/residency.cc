@@ -68,6 +68,9 @@ void find_constants(const model::Graph& graph, Residency& residency) {
       if (row.is(Trait::kDequantises)) residency.dequantised[t] = true;
       if (source >= 0 && row.rearranges())
         residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
+      if (folded && row.is(Trait::kDequantises)) residency.scales[t] = {node.inputs.begin() + 1, node.inputs.end()};
+      if (folded && source >= 0 && row.rearranges())
+        residency.scales[t] = residency.scales[static_cast<size_t>(source)];
       if (folded && source >= 0 && (row.rearranges() || row.values == Values::kConverted))
         residency.stored_type[t] = residency.stored_type[static_cast<size_t>(source)];
     }
@@ -99,6 +102,7 @@ Residency residency_of(const model::Graph& graph) {
   residency.constant.resize(graph.tensors.size());
   residency.dequantised.resize(graph.tensors.size());
   residency.stored_type.resize(graph.tensors.size());
+  residency.scales.resize(graph.tensors.size());
   residency.runs.resize(graph.nodes.size());
   find_captured(graph, residency);
   find_constants(graph, residency);

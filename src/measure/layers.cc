@@ -19,17 +19,40 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 constexpr int kLeastRuns = 3;
 
-// Nodes by name and operator; several of one name (in subgraphs) stay in order.
-using NodeIndex =
-    std::multimap<std::pair<std::string, std::string>, std::pair<const model::Graph*, const model::Node*>>;
+struct GraphNode {
+  const model::Graph* graph = nullptr;
+  const model::Node* node = nullptr;
+};
+// Nodes by name, "" where the file has none, and operator; several of one name (in subgraphs) stay in order.
+using NodeIndex = std::multimap<std::pair<std::string, std::string>, GraphNode>;
 
 void add_to_index(const model::Graph& graph, NodeIndex& index) {
   for (const model::Node& node : graph.nodes) {
-    index.emplace(std::pair(node.name, node.op), std::pair(&graph, &node));
+    index.emplace(std::pair(node.named ? node.name : "", node.op), GraphNode{&graph, &node});
     for (const auto& [name, attribute] : node.attributes)
       if (const auto* body = std::get_if<std::shared_ptr<const model::Graph>>(&attribute); body != nullptr && *body)
         add_to_index(**body, index);
   }
+}
+
+// The node of each time. ONNX Runtime's profile names a node without a name after its operator and a number that its graph
+// does not show, and lists nodes in the order of the graph: times and nodes without a name, if there are as many of an
+// operator, belong to each other in this order. In a branch that was not taken there are more.
+std::vector<GraphNode> nodes_of(std::span<const engine::NodeTime> times, NodeIndex index) {
+  std::vector<GraphNode> nodes(times.size());
+  std::map<std::string, std::vector<size_t>> unnamed;  // by operator: times
+  for (size_t i = 0; i < times.size(); ++i) {
+    const auto found = index.find({times[i].name, times[i].op});
+    if (found != index.end())
+      nodes[i] = index.extract(found).mapped();
+    else
+      unnamed[times[i].op].push_back(i);
+  }
+  for (const auto& [op, of_op] : unnamed) {
+    if (index.count({"", op}) != of_op.size()) continue;
+    for (const size_t time : of_op) nodes[time] = index.extract({"", op}).mapped();
+  }
+  return nodes;
 }
 
 void add_cost(Layer& layer, const cost::NodeCost& cost, double calls, const cost::DeviceLimits* limits) {
@@ -66,20 +89,18 @@ std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const mode
                              const cost::DeviceLimits* limits) {
   NodeIndex index;
   if (optimised != nullptr) add_to_index(*optimised, index);
+  const std::vector<GraphNode> nodes = nodes_of(times, std::move(index));
   std::vector<Layer> layers;
-  for (const engine::NodeTime& time : times) {
+  for (size_t i = 0; i < times.size(); ++i) {
+    const engine::NodeTime& time = times[i];
+    const auto [graph, node] = nodes[i];
     Layer layer = timed(time);
-    auto found = index.find({time.name, time.op});
-    if (found != index.end()) {
-      auto [graph, node] = found->second;
-      index.erase(found);
-      double calls = time.runs > 0 ? static_cast<double>(time.calls) / time.runs : 1;
-      if (!model::has_body(*node))  // the subgraph's nodes are in the list themselves
-        add_cost(layer,
-                 cost::count_node(*node, operands(*graph, node->inputs, time.inputs),
-                                  operands(*graph, node->outputs, time.outputs)),
-                 calls, limits);
-    }
+    const double calls = time.runs > 0 ? static_cast<double>(time.calls) / time.runs : 1;
+    if (node != nullptr && !model::has_body(*node))
+      add_cost(layer,
+               cost::count_node(*node, operands(*graph, node->inputs, time.inputs),
+                                operands(*graph, node->outputs, time.outputs)),
+               calls, limits);
     layers.push_back(std::move(layer));
   }
   sort_slowest_first(layers);

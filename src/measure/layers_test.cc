@@ -78,5 +78,27 @@ TEST(Layers, ANodeInALoopIsCountedAsOftenAsItRan) {
   EXPECT_DOUBLE_EQ(layers_of(times, &graph, nullptr)[0].flops, 3 * 2.0 * 64 * 32 * 16);
 }
 
+// As ONNX Runtime's profile has them: the operator and a number of the engine's own.
+TEST(Layers, NodesWithoutANameAreFoundInTheOrderOfTheGraph) {
+  model::Graph graph = matmul();
+  graph.tensors.push_back({"v", DataType::kFp32, Shape{16, 8}, model::TensorRole::kWeight, {}});
+  graph.tensors.push_back({"z", DataType::kFp32, {}, model::TensorRole::kActivation, {}});
+  graph.nodes.push_back({"MatMul_4", "MatMul", "", {2, 3}, {4}, {}});
+  for (model::Node& node : graph.nodes) node.named = false;
+  std::vector<engine::NodeTime> times = {timed("MatMul_4", "MatMul", 100), timed("MatMul_7", "MatMul", 50)};
+  times[1].inputs = {{DataType::kFp32, {1, 64, 16}}, {DataType::kFp32, {16, 8}}};
+  times[1].outputs = {{DataType::kFp32, {1, 64, 8}}};
+  std::vector<Layer> layers = layers_of(times, &graph, nullptr);
+  EXPECT_DOUBLE_EQ(layers[0].flops, 2.0 * 64 * 32 * 16);
+  EXPECT_DOUBLE_EQ(layers[1].flops, 2.0 * 64 * 16 * 8);
+}
+
+TEST(Layers, NodesWithoutANameAreNotGuessedWhenSomeDidNotRun) {
+  model::Graph graph = matmul();
+  graph.nodes[0].named = false;
+  graph.nodes.push_back(graph.nodes[0]);
+  EXPECT_FALSE(layers_of(std::vector{timed("MatMul_0", "MatMul", 100)}, &graph, nullptr)[0].has_rule);
+}
+
 }  // namespace
 }  // namespace ridge::measure

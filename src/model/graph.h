@@ -36,6 +36,7 @@ struct Node {
   std::vector<int> inputs;   // index into Graph::tensors; -1 = optional input left out
   std::vector<int> outputs;  // likewise
   std::map<std::string, Attribute> attributes;
+  bool named = true;  // false: the file gives it no name
 };
 
 struct GraphInput {

@@ -155,7 +155,8 @@ class GraphBuilder {
     Node node;
     node.op = proto.op_type();
     node.domain = proto.domain();
-    node.name = proto.name().empty() ? node.op + "_" + std::to_string(graph_.nodes.size()) : proto.name();
+    node.named = !proto.name().empty();
+    node.name = node.named ? proto.name() : node.op + "_" + std::to_string(graph_.nodes.size());
     for (const std::string& input : proto.input()) node.inputs.push_back(input.empty() ? -1 : tensor(input));
     for (const auto& attribute : proto.attribute())
       if (std::optional<Attribute> value = attribute_from(attribute, *this))

@@ -25,10 +25,12 @@ void choose_threads(const machine::Machine& machine, const cost::Costs& costs, c
     return;
   }
   plan.threads = usable;
-  if (auto one = cost::limits_of(machine, 1); usable > 1 && one && cost::bound(costs, *one).ms < kTooSmallToShareMs) {
+  const Result<cost::DeviceLimits> one = cost::limits_of(machine, 1);
+  const double bound_ms = one ? cost::bound(costs, *one).ms : 0;
+  if (usable > 1 && bound_ms > 0 && bound_ms < kTooSmallToShareMs) {
     plan.threads = 1;
-    plan.reasons.push_back(fmt::format("1 thread: the run is too short to parallelise (at least {})",
-                                       format_ms(cost::bound(costs, *one).ms)));
+    plan.reasons.push_back(
+        fmt::format("1 thread: the run is too short to parallelise (at least {})", format_ms(bound_ms)));
     return;
   }
   if (machine.cpu.quota && usable < machine.cpu.allowed_cores)

@@ -33,7 +33,7 @@ struct CurvePoint {
 };
 void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
   visit("batch", point.batch);
-  visit("bound_ms", point.bound_ms);
+  visit.or_null("bound_ms", point.bound_ms);
   visit("limiter", point.limiter);
   visit("throughput_per_s", point.throughput_per_s);
   visit("memory_bytes", point.memory_bytes);

@@ -23,6 +23,10 @@ Result<DeviceEstimate> estimate_on(const catalogue::CatalogueDevice& device, con
       .ms = predicted_ms(layers, efficiency), .held = held_by(layers, efficiency), .evidence = efficiency.evidence};
   if (!limits.sources.empty() && cost::origin_at(limits, precision) == Origin::kMeasured)
     estimate.evidence.push_back("those are shares of datasheets; here they are applied to measured limits");
+  if (const double bound = cost::bound(costs, limits).ms; estimate.ms.fast < bound) {
+    for (double* ms : {&estimate.ms.slow, &estimate.ms.likely, &estimate.ms.fast}) *ms = std::max(*ms, bound);
+    estimate.evidence.emplace_back("the bound is taken where these shares would be faster");
+  }
   if (estimate.ms.likely > 0) {
     estimate.throughput_per_s = 1e3 * static_cast<double>(rows) / estimate.ms.likely;
     estimate.error_percent =

@@ -90,8 +90,24 @@ struct Sum {
   double squares = 0;  // of the kernels' own errors [µs²]
   double unknown_us = 0;
   double stepped_us = 0;  // of decomposed kernels
-  std::set<std::string> unknown, stepped;
+  std::set<std::string> unknown, stepped, at_bound;
 };
+
+// The least time of a kernel, by the roofline; of one that holds others, of what is inside it.
+double bound_us(const ExecutedKernel& executed, const cost::DeviceLimits& limits) {
+  if (executed.inside.empty() || is_stepped(executed)) {
+    const Kernel& kernel = executed.kernel;
+    const model::Node node{kernel.name, kernel.op, kernel.domain, {}, {}, kernel.attributes};
+    return 1e3 * executed.times * cost::bound(cost::count_node(node, kernel.inputs, kernel.outputs), limits).ms;
+  }
+  double longest = 0;
+  for (const std::vector<ExecutedKernel>& side : executed.inside) {
+    double us = 0;
+    for (const ExecutedKernel& kernel : side) us += bound_us(kernel, limits);
+    longest = std::max(longest, us);
+  }
+  return executed.times * longest;
+}
 
 // The time of one kernel, including everything inside it.
 struct KernelDuration {
@@ -159,13 +175,16 @@ class KernelTimeSum {
 };
 
 Sum add_layers(const std::vector<ExecutedKernel>& kernels, const std::vector<Source>& sources,
-               const EstimateOptions& options, double turns, Estimate& estimate) {
+               const cost::DeviceLimits& limits, const EstimateOptions& options, double turns, Estimate& estimate) {
   const KernelTimeSum stopwatch(sources, footprint_of(flattened(kernels)));
   Sum sum;
   for (const ExecutedKernel& executed : kernels) {
     KernelDuration timed = stopwatch.time_of(executed, sum);
     const bool exact = sources.size() == 1 && sources[0].threads == options.threads;
-    const double value = (exact ? timed.us[0] : at_threads(sources, timed.us, options.threads)) * turns;
+    const double predicted = exact ? timed.us[0] : at_threads(sources, timed.us, options.threads);
+    const double bound = bound_us(executed, limits);
+    if (predicted < bound) sum.at_bound.insert(executed.kernel.op);
+    const double value = std::max(predicted, bound) * turns;
     const double scale = timed.us.back() > 0 ? value / timed.us.back() : 0;
     if (is_stepped(executed)) {
       sum.stepped_us += value;
@@ -205,6 +224,9 @@ void add_notes(const std::vector<Source>& sources, const EstimateOptions& option
     estimate.notes.push_back(
         fmt::format("{} of the estimate is {}, composed of timed matrix multiplications and functions",
                     format_percent(100 * sum.stepped_us / sum.us), joined(sum.stepped)));
+  if (!sum.at_bound.empty())
+    estimate.notes.push_back(
+        fmt::format("by the calibration {} would be faster than the bound; the bound is taken", joined(sum.at_bound)));
 }
 
 }  // namespace
@@ -229,10 +251,15 @@ Result<Estimate> estimate(const model::Graph& graph, const Efficiency& efficienc
   estimate.instances = options.instances;
   estimate.engine = efficiency.engine + " " + efficiency.engine_version;
   estimate.measured_at = efficiency.measured_at;
-  const Sum sum = add_layers(executed.kernels, sources, options, turns, estimate);
+  RIDGE_ASSIGN(const cost::DeviceLimits own_limits, cost::limits_of(machine, options.threads));
+  Sum sum = add_layers(executed.kernels, sources, own_limits, options, turns, estimate);
   const double between_us = sources[0].predictor->dispatch_us() * static_cast<double>(executed.kernels.size()) * turns;
   estimate.between_ms = between_us / 1e3;
   estimate.ms = (sum.us + between_us) / 1e3;
+  if (estimate.ms < options.bound_ms) {
+    estimate.ms = options.bound_ms;
+    sum.at_bound.insert("the model as a whole");
+  }
   if (estimate.ms > 0)
     estimate.throughput_per_s = 1e3 * static_cast<double>(options.rows * options.instances) / estimate.ms;
   double variance = std::pow(options.seen_error.value_or(sources[0].held_out_error), 2);

@@ -3,7 +3,7 @@
 //
 // Each kernel of the engine's graph gets its time (predictor.h), plus the time between kernels. For uncalibrated numbers of
 // threads, each kernel follows Amdahl's law through the two nearest calibrated ones. Instances share the last cache and the
-// bandwidth, and more threads than cores share the time. Pure.
+// bandwidth, and more threads than cores share the time. No kernel is faster than its bound, nor is the whole. Pure.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,10 @@
 namespace ridge::predict {
 
 struct EstimateOptions {
-  int threads = 1;    // of each instance
-  int instances = 1;  // that run at the same time
-  int64_t rows = 1;   // of one run: the batch
+  int threads = 1;      // of each instance
+  int instances = 1;    // that run at the same time
+  int64_t rows = 1;     // of one run: the batch
+  double bound_ms = 0;  // of one run, by the roofline: the estimate is not below it
   // Relative error of predictions on this machine from a ledger of verified ones, in place of the calibration's own.
   std::optional<double> seen_error = {};
 };

@@ -138,6 +138,29 @@ TEST(Estimate, ALoopTakesItsBodyOncePerTurn) {
   EXPECT_TRUE(result->notes.empty());
 }
 
+// 64 · 512 · 512 multiply-adds of 100 GFLOP/s take 336 µs; the calibration says 20.
+TEST(Estimate, IsTheBoundWhereTheCalibrationWouldBeBelowIt) {
+  Efficiency fast = efficiency();
+  for (Calibration& calibration : fast.calibrations)
+    for (TimedKernel& timed : calibration.kernels) timed.us /= 100;
+  const double bound_ms = 2.0 * 64 * 512 * 512 / 1e11 * 1e3;
+  Result<Estimate> result = estimate(two_products(), fast, two_threads(), {.threads = 1});
+  ASSERT_TRUE(result.ok());
+  for (const Estimate::Layer& layer : result->layers) EXPECT_NEAR(layer.ms, bound_ms, 1e-9);
+  EXPECT_GE(result->ms, 2 * bound_ms);
+  ASSERT_EQ(result->notes.size(), 1U);
+  EXPECT_NE(result->notes[0].find("MatMul"), std::string::npos);
+}
+
+TEST(Estimate, OfTheWholeIsNotBelowTheBoundOfTheWhole) {
+  Result<Estimate> result =
+      estimate(two_products(), efficiency(), two_threads(), {.threads = 1, .rows = 64, .bound_ms = 9});
+  ASSERT_TRUE(result.ok());
+  EXPECT_DOUBLE_EQ(result->ms, 9);
+  EXPECT_DOUBLE_EQ(result->throughput_per_s, 64 / 9e-3);
+  EXPECT_EQ(result->notes.size(), 1U);
+}
+
 TEST(Estimate, WithoutAMeasurementThereIsNone) {
   Result<Estimate> result = estimate(two_products(), Efficiency(), two_threads(), {});
   ASSERT_FALSE(result.ok());

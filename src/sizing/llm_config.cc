@@ -81,6 +81,52 @@ constexpr std::array<Kind, 15> kKinds = {{
 // Tied unless the config says otherwise (their configuration classes' default).
 constexpr std::array<std::string_view, 4> kTied = {"gpt2", "gemma", "gemma2", "gemma3_text"};
 
+// Encoders, which keep no keys and values. Source: the modelling files of the transformers library.
+constexpr std::array<std::string_view, 22> kEncoders = {
+    "albert",     "bert",    "big_bird", "camembert",  "deberta",       "deberta-v2", "deit",  "dinov2",
+    "distilbert", "ernie",   "electra",  "longformer", "megatron-bert", "modernbert", "mpnet", "mt5",
+    "nomic_bert", "roberta", "roformer", "t5",         "vit",           "xlm-roberta"};
+
+bool generates(const std::string& architecture) {
+  for (const char* head : {"CausalLM", "LMHeadModel", "ForConditionalGeneration"})
+    if (architecture.find(head) != std::string::npos) return true;
+  return false;
+}
+
+std::vector<std::string> architectures_of(const Json& json) {
+  std::vector<std::string> names;
+  const auto list = json.find("architectures");
+  if (list == json.end() || !list->is_array()) return names;
+  for (const Json& name : *list)
+    if (name.is_string()) names.push_back(name.get<std::string>());
+  return names;
+}
+
+// The architectures of the whole config decide, or else the kind of its text part. A known decoder's body alone is sized too.
+Status refuse_encoder(const Json& json, const Json& text) {
+  RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(text, "model_type", ""));
+  const std::vector<std::string> architectures = architectures_of(json);
+  if (std::any_of(architectures.begin(), architectures.end(), generates)) return ok_status();
+  const bool encoder = std::find(kEncoders.begin(), kEncoders.end(), type) != kEncoders.end();
+  const bool decoder = std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.type == type; });
+  if (!encoder && (decoder || architectures.empty())) return ok_status();
+  return Error{Code::kUnsupported,
+               fmt::format("model_type '{}'{} keeps no keys and values: it has no cache to size; plan its ONNX file "
+                           "instead",
+                           type, architectures.empty() ? "" : " (" + architectures.front() + ")")};
+}
+
+constexpr std::array<std::pair<std::string_view, Precision>, 3> kDtypes = {
+    {{"float32", Precision::kFp32}, {"bfloat16", Precision::kBf16}, {"float16", Precision::kFp16}}};
+
+Status read_dtype(const Json& json, LlmConfig& config) {
+  RIDGE_ASSIGN(std::string older, json_member_or<std::string>(json, "torch_dtype", ""));
+  RIDGE_ASSIGN(const std::string name, json_member_or<std::string>(json, "dtype", std::move(older)));
+  for (const auto& [known, precision] : kDtypes)
+    if (name == known) config.precision = precision;
+  return ok_status();
+}
+
 Status read_kind(const Json& json, LlmConfig& config) {
   RIDGE_ASSIGN(std::string type, json_member_or<std::string>(json, "model_type", ""));
   auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.type == type; });
@@ -163,6 +209,9 @@ Result<LlmConfig> read_config(const Json& json, const std::string& name) {
   LlmConfig config;
   config.shape.name = name;
   RIDGE_TRY(refuse_foreign(text));
+  RIDGE_TRY(refuse_encoder(json, text));
+  RIDGE_TRY(read_dtype(json, config));
+  if (!config.precision) RIDGE_TRY(read_dtype(text, config));
   RIDGE_TRY(read_kind(text, config));
   RIDGE_TRY(read_dimensions(text, config.shape));
   RIDGE_TRY(read_feed_forward(text, config));

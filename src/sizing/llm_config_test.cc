@@ -100,6 +100,34 @@ TEST(LlmConfig, SaysWhatItAssumes) {
   EXPECT_THAT(config.notes, Contains(HasSubstr("4096")));
 }
 
+TEST(LlmConfig, RefusesEncodersWhichKeepNoKeysAndValues) {
+  Json bert{{"model_type", "bert"},    {"architectures", {"BertForMaskedLM"}},
+            {"hidden_size", 768},      {"intermediate_size", 3072},
+            {"num_hidden_layers", 12}, {"num_attention_heads", 12},
+            {"vocab_size", 30522}};
+  for (const char* type : {"bert", "roberta", "electra", "distilbert", "vit", "t5"}) {
+    bert["model_type"] = type;
+    EXPECT_THAT(refusal(bert), HasSubstr(type));
+  }
+  bert.erase("architectures");
+  EXPECT_NE(refusal(bert), "read");
+  bert["architectures"] = {"BertLMHeadModel"};
+  EXPECT_EQ(refusal(bert), "read");
+  bert["model_type"] = "brandnew";
+  bert["architectures"] = {"BrandnewForSequenceClassification"};
+  EXPECT_NE(refusal(bert), "read");
+}
+
+TEST(LlmConfig, ReadsThePrecisionOfThePublishedWeights) {
+  Json json = llama3();
+  EXPECT_FALSE(read(json).precision);
+  json["torch_dtype"] = "bfloat16";
+  EXPECT_EQ(read(json).precision, Precision::kBf16);
+  json["dtype"] = "float32";
+  EXPECT_EQ(read(json).precision, Precision::kFp32);
+  EXPECT_EQ(read({{"model_type", "llava"}, {"text_config", json}}).precision, Precision::kFp32);
+}
+
 TEST(LlmConfig, RefusesWhatTheFormulasDoNotDescribe) {
   Json json = llama3();
   json["kv_lora_rank"] = 512;

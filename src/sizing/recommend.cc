@@ -60,7 +60,8 @@ void predict_inference(const Workload& workload, const Goal& goal, const cost::D
                        Candidate& candidate) {
   std::vector<cost::Bound> layers = predict::layer_bounds(workload.costs, limits);
   predict::CarriedOver efficiency = predict::carried_over(candidate.device, goal.precision);
-  if (auto any = cost::limits_of(candidate.device)) candidate.bound_ms = cost::bound(workload.costs, *any).ms;
+  if (auto any = cost::limits_of(candidate.device))
+    if (const double ms = cost::bound(workload.costs, *any).ms; ms > 0) candidate.bound_ms = ms;
   candidate.run_ms = predict::predicted_ms(layers, efficiency);
   candidate.held = predict::held_by(layers, efficiency);
 }

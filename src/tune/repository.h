@@ -13,6 +13,9 @@
 
 namespace ridge::tune {
 
+// Whether `repository` is a folder that can be written, or can become one.
+Status check_repository(const std::string& repository);
+
 struct RepositoryEntry {
   std::string name;                         // a folder name
   std::string model_file;                   // copied to model.onnx
