@@ -82,6 +82,7 @@ def engines(program, **environment):
 def test_without_its_plugin_or_its_library_the_program_works_and_says_what_it_tried(tmp_path):
     alone = tmp_path / "ridge"
     shutil.copy(RIDGE, alone)
+    (tmp_path / ".deps").symlink_to(os.environ["RIDGE_DEPS"])  # where a program in a checkout finds its engines
     without_plugin = engines(alone)
     assert without_plugin["engines.onnxruntime"][0] == "ok"
     assert without_plugin["engines.openvino"][0] == "not_applicable"

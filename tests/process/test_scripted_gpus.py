@@ -117,7 +117,7 @@ def series_in(text):
 def test_metrics_are_the_scripts_figures(empty, name):
     gpus = gpus_of(SCRIPTS / f"{name}.txt")
     silent = not gpus or any(gpu.hangs for gpu in gpus)
-    with Server(empty, environment=playing(SCRIPTS / f"{name}.txt")) as server:
+    with Server(empty, "--model-control-mode=explicit", environment=playing(SCRIPTS / f"{name}.txt")) as server:
         text = server.metrics() if silent else metrics_with(server, "ridge_gpu_up{")
         begin = time.monotonic()
     assert time.monotonic() - begin < 15, "a driver that hangs keeps the server from ending"
@@ -138,7 +138,7 @@ def test_metrics_are_the_scripts_figures(empty, name):
 
 def test_a_gpu_that_is_lost_while_the_server_runs_keeps_its_name_and_no_reading(empty, tmp_path):
     state = tmp_path / "state"
-    with Server(empty, environment=playing(SCRIPTS / "lost-later.txt", RIDGE_FAKE_NVML_STATE=state)) as server:
+    with Server(empty, "--model-control-mode=explicit", environment=playing(SCRIPTS / "lost-later.txt", RIDGE_FAKE_NVML_STATE=state)) as server:
         label = 'gpu_uuid="GPU-3f6c1d4e-0000-0000-0000-000000000001"'
         assert "nv_gpu_power_usage{" in metrics_with(server, f"ridge_gpu_up{{{label}}} 1")
         state.write_text("0 writes 1\n")
@@ -151,7 +151,7 @@ def test_a_gpu_that_is_lost_while_the_server_runs_keeps_its_name_and_no_reading(
 def test_a_reading_that_is_refused_has_no_series(empty, tmp_path, code):
     (tmp_path / "refused.txt").write_text((SCRIPTS / "healthy.txt").read_text() + f"fail nvmlDeviceGetPowerUsage {code}\n"
                                           + f"fail nvmlDeviceGetMemoryInfo {code}\n")
-    with Server(empty, environment=playing(tmp_path / "refused.txt")) as server:
+    with Server(empty, "--model-control-mode=explicit", environment=playing(tmp_path / "refused.txt")) as server:
         text = metrics_with(server, "ridge_gpu_up{")
     families = {family for family, _ in series_in(text)["GPU-3f6c1d4e-0000-0000-0000-000000000001"]}
     assert families >= {"ridge_gpu_up", "nv_gpu_utilization", "nv_gpu_power_limit", "nv_energy_consumption"}
