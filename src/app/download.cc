@@ -130,10 +130,10 @@ bool is_url(std::string_view text) { return text.starts_with("http://") || text.
 Result<std::string> download(const std::string& url, const DownloadOptions& options, const RunControl& control) {
   RIDGE_ASSIGN(const Source source, parse_source(url));
   const std::string doing = "download " + source.url;
-  if (options.folder.empty() && cache_folder().empty())
+  const std::string folder = options.folder.empty() ? cache_folder("models") : options.folder;
+  if (folder.empty())
     return Error{Code::kUnavailable,
                  doing + ": neither XDG_CACHE_HOME nor HOME is set, so there is nowhere to keep it"};
-  const std::string folder = options.folder.empty() ? cache_folder() + "/models" : options.folder;
   auto path_of = [&](const std::string& sum) { return folder + "/" + sum.substr(0, 16) + "/" + source.name; };
   std::error_code error;
   if (!source.sha256.empty() && fs::exists(path_of(source.sha256), error)) return path_of(source.sha256);

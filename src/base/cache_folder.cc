@@ -4,11 +4,17 @@
 
 namespace ridge {
 
-std::string cache_folder() {
+std::string cache_folder(std::string_view inside) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache) return std::string(cache) + "/ridge";
   const char* home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache/ridge" : std::string();
+  std::string folder;
+  if (cache && *cache)
+    folder = std::string(cache) + "/ridge";
+  else if (home && *home)
+    folder = std::string(home) + "/.cache/ridge";
+  else
+    return "";
+  return inside.empty() ? folder : folder + "/" + std::string(inside);
 }
 
 }  // namespace ridge

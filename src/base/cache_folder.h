@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace ridge {
 
-// $XDG_CACHE_HOME/ridge, else ~/.cache/ridge; "" where neither is set.
-std::string cache_folder();
+// `inside` of $XDG_CACHE_HOME/ridge, else of ~/.cache/ridge; "" where neither is set.
+std::string cache_folder(std::string_view inside = "");
 
 }  // namespace ridge

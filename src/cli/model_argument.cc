@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "app/download.h"
+#include "base/cache_folder.h"
 #include "cli/terminal.h"
-#include "limits/limits_file.h"
 #include "zoo/zoo.h"
 
 namespace ridge::cli {
@@ -15,13 +15,13 @@ namespace fs = std::filesystem;
 
 // One folder per release, as another one may write another file.
 Result<fs::path> reference_file(const std::string& name) {
-  const std::string kept = limits::default_cache_file();
-  if (kept.empty())
+  const std::string folder = cache_folder("models");
+  if (folder.empty())
     return Error{Code::kUnavailable, name +
                                          " is a reference model, and there is no folder to keep it in: neither "
                                          "XDG_CACHE_HOME nor HOME is set. ridge make " +
                                          name + " -o FILE writes it anywhere"};
-  return fs::path(kept).parent_path() / "models" / RIDGE_VERSION / (name + ".onnx");
+  return fs::path(folder) / RIDGE_VERSION / (name + ".onnx");
 }
 
 Status find_reference(std::string_view verb, std::string& model) {

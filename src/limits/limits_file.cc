@@ -21,10 +21,7 @@ Json empty_limits_file() { return {{"version", kFileVersion}, {"machines", Json:
 
 }  // namespace
 
-std::string default_cache_file() {
-  const std::string folder = cache_folder();
-  return folder.empty() ? folder : folder + "/machine.json";
-}
+std::string default_cache_file() { return cache_folder("machine.json"); }
 
 FileLock::FileLock(const std::string& lock_file) {
   std::error_code failure;

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/cache_folder.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "limits/limits_store.h"
 
 namespace ridge::predict {
 namespace {
@@ -18,10 +18,7 @@ Result<Efficiency> read(const std::string& path) {
 
 }  // namespace
 
-std::string default_calibration_folder() {
-  const std::string limits = limits::default_cache_file();
-  return limits.empty() ? "" : (std::filesystem::path(limits).parent_path() / "calibration").string();
-}
+std::string default_calibration_folder() { return cache_folder("calibration"); }
 
 std::optional<Efficiency> recall_calibration(const std::string& folder, const std::string& machine_id) {
   std::optional<Efficiency> newest;

@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/cache_folder.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
-#include "limits/limits_file.h"
 #include "model/optimised.h"
 #include "predict/engine_process.h"
 
@@ -114,9 +114,6 @@ Result<model::Graph> EngineGraph::at(const model::Graph& bound, const ChildLimit
   return graph;
 }
 
-std::string default_graph_folder() {
-  const std::string limits = limits::default_cache_file();
-  return limits.empty() ? "" : (fs::path(limits).parent_path() / "graphs").string();
-}
+std::string default_graph_folder() { return cache_folder("graphs"); }
 
 }  // namespace ridge::predict
