@@ -1,6 +1,7 @@
 #include "app/download.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -107,15 +108,15 @@ Status transfer(const Source& source, const std::string& folder, const std::stri
     too_large = size > static_cast<double>(options.limit_bytes);
     return too_large || control.stopped();
   };
-  Result<std::string> done = output_of_program(curl, limits);
-  if (done) return {};
-  constexpr std::string_view kTooLarge = "status 63";  // of curl: the size is above --max-filesize
-  if (too_large || done.error().message.find(kTooLarge) != std::string::npos)
+  Result<ChildRun> run = run_program(curl, limits);
+  constexpr int kTooLarge = 63;  // curl's exit status: the size is above --max-filesize
+  if (too_large || (run && run->end == ChildEnd::kExited && run->exit_status == kTooLarge))
     return Error{Code::kExhausted, "it has more than " + format_bytes(static_cast<double>(options.limit_bytes)) +
                                        ", the most that is downloaded"};
-  if (done.error().code == Code::kNotFound)
+  if (!run && run.error().code == Code::kNotFound)
     return Error{Code::kNotFound, "curl is not on PATH; install it, or download the file yourself"};
-  return std::move(done).error();
+  RIDGE_TRY(output_of("'curl'", limits, std::move(run)));
+  return {};
 }
 
 Status check_sum(const Source& source, const std::string& sum) {
@@ -154,9 +155,10 @@ Result<std::string> download(const std::string& url, const DownloadOptions& opti
   if (unchanged) return kept;
   const std::string path = path_of(*sum);
   fs::create_directories(fs::path(path).parent_path(), error);
-  fs::copy_file(file, path + ".part", fs::copy_options::overwrite_existing, error);
-  if (!error) fs::last_write_time(path + ".part", fs::last_write_time(file), error);
-  if (!error) fs::rename(path + ".part", path, error);
+  const std::string part = fmt::format("{}.{}.part", path, getpid());  // another process may download the same
+  fs::copy_file(file, part, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::last_write_time(part, fs::last_write_time(file), error);
+  if (!error) fs::rename(part, path, error);
   if (error) return Error{Code::kFailed, doing + ": keep it as " + path + ": " + error.message()};
   if (Status written = write_file_atomically(last_file, path); !written) return wrap(std::move(written).error(), doing);
   return path;

@@ -45,6 +45,22 @@ TEST_F(DownloadTest, RefusesAnotherContentAndAnAddressWithoutAFile) {
   EXPECT_FALSE(download("http://x/", options, {}));
 }
 
+TEST_F(DownloadTest, TellsWhatIsTooLargeByCurlsExitStatus) {
+  const DownloadOptions options{.folder = folder_.path() + "/kept"};
+  std::ofstream(folder_.path() + "/curl") << "#!/bin/sh\nexit 63\n";
+  EXPECT_EQ(download("http://x/m.onnx", options, {}).error().code, Code::kExhausted);
+  std::ofstream(folder_.path() + "/curl") << "#!/bin/sh\necho the server answers with status 63; exit 22\n";
+  EXPECT_EQ(download("http://x/m.onnx", options, {}).error().code, Code::kFailed);
+}
+
+TEST_F(DownloadTest, LeavesTheUnfinishedFileOfAnotherProcess) {
+  const std::string folder = folder_.path() + "/kept/541b3e9daa09b20b";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/m.onnx.part") << "half";
+  ASSERT_TRUE(download("http://x/m.onnx", {.folder = folder_.path() + "/kept"}, {}));
+  EXPECT_EQ(std::filesystem::file_size(folder + "/m.onnx.part"), 4u);
+}
+
 TEST(Download, KnowsAUrl) {
   EXPECT_TRUE(is_url("https://x/m.onnx"));
   EXPECT_FALSE(is_url("ftp://x/m.onnx"));

@@ -32,7 +32,7 @@ tune::VariantRequests wishes_of(const TuneRequest& request) {
   return {request.variants};
 }
 
-precision::VariantOptions making(const AdmissionSubject& subject, const RunControl& control) {
+precision::VariantOptions variant_options(const AdmissionSubject& subject, const RunControl& control) {
   const TuneRequest& request = subject.request;
   precision::VariantOptions options;
   options.limits = request.guard;
@@ -40,7 +40,7 @@ precision::VariantOptions making(const AdmissionSubject& subject, const RunContr
   options.quantise = precision::quantise_options(subject.machine.cpu.isa, subject.target.device);
   options.seconds = request.guard_seconds.value_or(request.seconds);
   const std::string store = request.store.empty() ? tune::default_store_path() : request.store;
-  options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
+  if (!store.empty()) options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
   options.interrupted = control.interrupted;
   options.progress = [&control](const std::string& step, double share) { control.report(step, share); };
   options.clock = control.clock;
@@ -70,7 +70,7 @@ Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunC
     RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
                                                     subject.request.samples));
   }
-  precision::VariantOptions options = making(subject, control);
+  precision::VariantOptions options = variant_options(subject, control);
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::VariantSelection admission,
                tune::admit({subject.model, subject.plan, subject.signature, samples}, choices.requests, options));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/gpus_text.h"
+#include "cli/model_argument.h"
 #include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -157,9 +158,11 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
   return kDone;
 }
 
-// read → estimate → rank
+// fetch → read → estimate → rank
 int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
-  auto model = model::UnboundModel::read(options.recommend);
+  std::string file = options.recommend;
+  if (Status fetched = fetch_model("gpus", file); !fetched) return fail("gpus", fetched.error());
+  auto model = model::UnboundModel::read(file);
   if (!model) return fail("gpus", model.error());
   auto graph = model->bind(binding);
   if (!graph) return wrong_usage(graph.error());

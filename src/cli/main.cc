@@ -125,12 +125,7 @@ int run(std::span<const std::string> arguments) {
   if (first == predict::kEngineVerb) return predict::engine_process(arguments.subspan(1));
   for (const Row& verb : kVerbs)
     if (verb.name == first) return verb.run(arguments.subspan(1));
-  if (is_path(first)) return describe(arguments);
-  if (zoo::describe(first, {})) {
-    std::vector<std::string> words(arguments.begin(), arguments.end());
-    words.emplace_back("--describe");
-    return make(words);
-  }
+  if (is_path(first) || zoo::describe(first, {})) return describe(arguments);
   return unknown_verb(first);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "app/next_steps.h"
+#include "base/proc_text.h"
 #include "base/units.h"
 #include "cli/next_text.h"
 #include "cli/terminal.h"
@@ -42,13 +43,8 @@ Status complete(MakeOptions& options) {
   if (options.file.empty() && !options.describe)
     return Error{Code::kInvalid, "-o FILE is required (or --describe, which writes nothing)"};
   if (options.batch != "dynamic") {
-    size_t used = 0;
-    try {
-      options.zoo.batch = std::stoll(options.batch, &used);
-    } catch (const std::logic_error&) {
-      used = 0;
-    }
-    if (used != options.batch.size())
+    options.zoo.batch = to_number(options.batch);
+    if (!options.zoo.batch)
       return Error{Code::kInvalid, "--batch " + options.batch + ": expected a number or 'dynamic'"};
   }
   options.zoo.type = data_type_from_name(options.type == "STRING" ? "BYTES" : options.type);

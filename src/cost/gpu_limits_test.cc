@@ -152,7 +152,7 @@ TEST(GpuLimits, OfAGpuThatTheCatalogueDoesNotKnowAreOnlyMeasured) {
   EXPECT_GT(bound(1e12, 1e9, Precision::kInt8, *limits).memory_ms, 0);
 }
 
-TEST(LimitBasis, IsReadBackAsItWasWritten) {
+TEST(LimitSources, IsReadBackAsItWasWritten) {
   limits::NvidiaGpu gpu = h100();
   gpu.measured = measured_on(gpu);
   const Result<DeviceLimits> limits = limits_of(gpu);

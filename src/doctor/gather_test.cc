@@ -33,6 +33,7 @@ TEST(Tree, TextFormRoundTrips) {
   tree.files = {
       {"a/one", "1\n"}, {"a/b/two", "x: y\nz\n"}, {"a/b/0000:18:00.0/empty", ""}, {"c", "first\n=== not a header\n"}};
   tree.missing = {{"tools/dmesg", {Code::kNotFound, "Operation not permitted"}},
+                  {"tools/nvidia-smi", {Code::kFailed, "status 18"}},
                   {"tools/nvml", {Code::kTimeout, "no answer"}}};
   machine::Tree back = machine::parse_tree(machine::format_tree(tree));
   EXPECT_EQ(back.files.at("a/one"), "1\n");
@@ -40,6 +41,7 @@ TEST(Tree, TextFormRoundTrips) {
   EXPECT_TRUE(back.files.contains("a/b/0000:18:00.0/empty"));
   EXPECT_EQ(back.files.at("c"), "first\n === not a header\n");
   EXPECT_EQ(machine::error_at(back, "tools/dmesg").code, Code::kNotFound);
+  EXPECT_EQ(machine::error_at(back, "tools/nvidia-smi").code, Code::kFailed);
   EXPECT_EQ(machine::error_at(back, "tools/nvml").code, Code::kTimeout);
   EXPECT_EQ(machine::children(back, "a"), (std::vector<std::string>{"b", "one"}));
   EXPECT_EQ(machine::reason_at(back, "tools/dmesg"), "Operation not permitted");

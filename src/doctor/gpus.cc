@@ -118,8 +118,7 @@ Finding judge_nvidia_smi(const machine::Tree& tree) {
     return ok(finding, fmt::format("answers, {} line{}", gpus, gpus == 1 ? "" : "s"));
   }
   const auto& [code, reason] = machine::error_at(tree, entry::kNvidiaSmi);
-  if (reason.find("not on PATH") != std::string::npos || !tree.missing.contains(entry::kNvidiaSmi))
-    return not_applicable(finding, reason);
+  if (code == Code::kNotFound) return not_applicable(finding, reason);
   if (code == Code::kTimeout)
     return fail(finding, reason,
                 "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");

@@ -300,9 +300,11 @@ TEST(NvidiaLibrary, MissingIsAFaultOnlyWithAGpu) {
 TEST(NvidiaSmi, ToolThatHangsFails) {
   EXPECT_THAT(judged_gpus("=== timeout/tools/nvidia-smi: no answer\n", "gpu.nvidia-smi"),
               AllOf(StartsWith("fail: "), HasSubstr("the driver hangs")));
+  EXPECT_THAT(judged_gpus(device("0x10de") + "=== missing/tools/nvidia-smi: no such tool\n", "gpu.nvidia-smi"),
+              StartsWith("not_applicable: "));
   EXPECT_THAT(
-      judged_gpus(device("0x10de") + "=== missing/tools/nvidia-smi: nvidia-smi is not on PATH\n", "gpu.nvidia-smi"),
-      StartsWith("not_applicable: "));
+      judged_gpus(device("0x10de") + "=== failed/tools/nvidia-smi: a library is not on PATH\n", "gpu.nvidia-smi"),
+      StartsWith("fail: "));
   EXPECT_THAT(judged_gpus("=== tools/nvidia-smi: GPU 0: NVIDIA H100 (UUID: GPU-1)\n", "gpu.nvidia-smi"),
               StartsWith("ok: answers, 1 line"));
 }

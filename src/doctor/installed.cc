@@ -45,7 +45,7 @@ void read_path(const std::string& path, InstalledSoftware& installed) {
     if (name.starts_with("nvidia_cudnn")) keep_newest(installed.cudnn, version, path);
     if (name.starts_with("nvidia_nccl_cu")) {
       keep_newest(installed.nccl, version, path);
-      if (installed.nccl && installed.nccl->path == path) installed.nccl_cuda = std::stoi(name.substr(14));
+      if (installed.nccl && installed.nccl->path == path) installed.nccl_cuda = to_number(name.substr(14));
     }
     if (name.starts_with("nvidia_cuda_runtime")) keep_newest(installed.cuda, version, path);
   }

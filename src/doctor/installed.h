@@ -24,7 +24,7 @@ struct InstalledSoftware {
   std::optional<InstalledPart> cudnn;
   std::optional<InstalledPart> tensorrt;
   std::optional<InstalledPart> nccl;
-  std::optional<int> nccl_cuda;              // major version of CUDA that it was built for; absent: not in its name
+  std::optional<int64_t> nccl_cuda;          // major version of CUDA that it was built for; absent: not in its name
   std::optional<InstalledPart> onnxruntime;  // python package
   bool onnxruntime_gpu = false;              // it is onnxruntime-gpu
   std::optional<std::string> container;      // evidence that this is a container

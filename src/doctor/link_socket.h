@@ -1,4 +1,5 @@
-// The few socket operations of the link test, each with a deadline. Move-only owner of one TCP socket; one thread.
+// The few socket operations of the link test, each with a deadline in real time, as poll() waits; the clock of a measurement is an argument
+// of link_speed.h. Move-only owner of one TCP socket; one thread.
 #pragma once
 
 #include <cstddef>

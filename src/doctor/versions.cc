@@ -150,8 +150,8 @@ Finding judge_nccl(const Stack& stack) {
   if (!part) return not_applicable(finding, "NCCL not found; only programs that use several GPUs need it");
   std::string evidence = "NCCL " + shown(*part);
   if (part->version.parts.size() < 2) return not_applicable(finding, evidence + "; the file's name has no version");
-  const int cuda =
-      stack.installed.nccl_cuda.value_or(stack.installed.cuda ? stack.installed.cuda->version.part(0) : 12);
+  const int cuda = static_cast<int>(
+      stack.installed.nccl_cuda.value_or(stack.installed.cuda ? stack.installed.cuda->version.part(0) : 12));
   std::optional<catalogue::LibraryRow> row = catalogue::nccl_row(part->version, cuda);
   if (!row) return not_applicable(finding, evidence + "; this release is not in the table");
   evidence +=

@@ -192,6 +192,8 @@ TEST(Versions, NcclIsComparedWithDriverAndGpus) {
               AllOf(StartsWith("ok: NCCL 2.28.9"), HasSubstr("row 2.28.3 for CUDA 12: GPUs from capability 6.0")));
   EXPECT_THAT(judged_versions(kModule + installed({"/usr/lib/libnccl.so.2"}), "versions.nccl"),
               HasSubstr("has no version"));
+  EXPECT_THAT(judged_versions(kModule + installed({"/v/nvidia_nccl_cu-2.28.9.dist-info"}), "versions.nccl"),
+              StartsWith("not_applicable: "));
   EXPECT_EQ(catalogue::nccl_row(version("2.28.9"), 13)->least_capability, version("7.5"));
   EXPECT_FALSE(catalogue::nccl_row(version("1.3"), 12).has_value());
 }

@@ -14,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kHeader = "=== ";
-constexpr std::pair<std::string_view, Code> kMissing[] = {{"missing/", Code::kNotFound}, {"timeout/", Code::kTimeout}};
+constexpr std::pair<std::string_view, Code> kMissing[] = {
+    {"missing/", Code::kNotFound}, {"failed/", Code::kFailed}, {"timeout/", Code::kTimeout}};
 constexpr uintmax_t kLargestFile = 16 << 20;
 
 void save(Tree& tree, std::string_view path, std::string text) {
@@ -114,10 +115,12 @@ Status unpack_tree(const Tree& tree, const std::string& folder) {
 }
 
 void save_answer(Tree& tree, const std::string& path, const Result<std::string>& text) {
-  if (text)
+  if (text) {
     tree.files[path] = *text;
-  else
-    tree.missing[path] = {text.error().code == Code::kTimeout ? Code::kTimeout : Code::kNotFound, text.error().message};
+    return;
+  }
+  const auto& [code, reason] = text.error();
+  tree.missing[path] = {code == Code::kNotFound || code == Code::kTimeout ? code : Code::kFailed, reason};
 }
 
 std::optional<std::string> text_at(const Tree& tree, const std::string& path) {

@@ -2,8 +2,8 @@
 // tools/. The doctor judges nothing else, so a machine can be recorded as one text file, inspected, sent, and judged elsewhere.
 //
 // The text form (also that of tests/machines/*.tree): `=== PATH: LINE` is a file of one line, `=== PATH` one with the
-// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or output is missing,
-// `=== timeout/PATH: REASON` that reading it was given up.
+// lines that follow. PATH has no leading slash. `=== missing/PATH: REASON` says why a file or tool is missing,
+// `=== failed/PATH: REASON` why a tool or probe has no output, `=== timeout/PATH: REASON` that reading it was given up.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace ridge::machine {
 
 struct Tree {
   std::map<std::string, std::string> files;  // path → text
-  std::map<std::string, Error> missing;      // path → reason; kTimeout: given up, else kNotFound
+  std::map<std::string, Error> missing;      // path → reason; kNotFound: not there, kTimeout: given up, else kFailed
 };
 
 Tree parse_tree(std::string_view text);

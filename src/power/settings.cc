@@ -27,8 +27,6 @@ Status check_clocks(const ClockRange& range, const gpu::Reading<int64_t>& highes
   return {};
 }
 
-std::optional<int64_t> whole_number(std::string_view text) { return to_number(text); }
-
 }  // namespace
 
 State state_of(const gpu::Gpu& gpu) {
@@ -86,8 +84,8 @@ Result<int64_t> parse_watts(std::string_view text) {
 
 Result<ClockRange> parse_clocks(std::string_view text) {
   const size_t comma = text.find(',');
-  std::optional<int64_t> least = whole_number(text.substr(0, comma));
-  std::optional<int64_t> most = comma == std::string_view::npos ? least : whole_number(text.substr(comma + 1));
+  std::optional<int64_t> least = to_number(text.substr(0, comma));
+  std::optional<int64_t> most = comma == std::string_view::npos ? least : to_number(text.substr(comma + 1));
   if (!least || !most || *least <= 0 || *most <= 0)
     return invalid(fmt::format("'{}' is not a clock range: expected MIN,MAX or one clock, in MHz", text));
   return ClockRange{*least, *most};

@@ -74,6 +74,10 @@ std::optional<Site> gemm(const PassModel& model, const onnx::NodeProto& node) {
 
 }  // namespace
 
+bool is_matrix_product(const onnx::NodeProto& node) {
+  return node.op_type() == "MatMul" || (node.op_type() == "Gemm" && integer_attribute(node, "transA", 0) == 0);
+}
+
 std::optional<Site> heavy_site(PassModel& model, int index, const QuantiseOptions& options) {
   const onnx::NodeProto& node = model.node(index);
   const std::string& op = node.op_type();

@@ -22,7 +22,8 @@ class DynamicPass {
   DynamicPass(PassModel& model, const QuantiseOptions& options) : model_(model), options_(options) {}
 
   Result<PassReport> run() {
-    const MatMulPass pass{fits_matmul, [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
+    const MatMulPass pass{is_matrix_product,
+                          [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
     RIDGE_ASSIGN(PassReport report, quantise_matmuls(model_, options_, pass));
     model_.remove_nodes(replaced_);
     return report;
@@ -40,11 +41,6 @@ class DynamicPass {
     std::string scale;
     std::string zero_point;
   };
-
-  static bool fits_matmul(const onnx::NodeProto& node) {
-    if (node.op_type() == "MatMul") return true;
-    return node.op_type() == "Gemm" && integer_attribute(node, "transA", 0) == 0;
-  }
 
   Result<bool> replace(const Site& site, PassReport& report) {
     const onnx::NodeProto node = model_.node(site.node);  // a copy: nodes are added below

@@ -34,7 +34,7 @@ class WeightPass {
       : model_(model), bits_(bits), block_size_(block_size), options_(options) {}
 
   Result<PassReport> run() {
-    const MatMulPass pass{is_matmul, [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
+    const MatMulPass pass{is_unscaled, [this](const Site& site, PassReport& notes) { return replace(site, notes); }};
     RIDGE_ASSIGN(PassReport report, quantise_matmuls(model_, options_, pass));
     model_.remove_nodes(replaced_);
     if (options_.weight_form == WeightForm::kMatMulNBits) model_.import(std::string(model::kMicrosoft), 1);
@@ -51,10 +51,8 @@ class WeightPass {
     bool usable = true;
   };
 
-  static bool is_matmul(const onnx::NodeProto& node) {
-    if (node.op_type() == "MatMul") return true;
-    return node.op_type() == "Gemm" && integer_attribute(node, "transA", 0) == 0 &&
-           float_attribute(node, "alpha", 1) == 1 && float_attribute(node, "beta", 1) == 1;
+  static bool is_unscaled(const onnx::NodeProto& node) {
+    return is_matrix_product(node) && float_attribute(node, "alpha", 1) == 1 && float_attribute(node, "beta", 1) == 1;
   }
 
   Result<Constants> constants_of(const Site& site) {

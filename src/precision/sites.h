@@ -43,5 +43,7 @@ Sites find_sites(PassModel& model, const QuantiseOptions& options, const std::se
 // For a heavy node: the constant input with its weights, the axis of its output channels and so on; nullopt if there is none or
 // no integer form.
 std::optional<Site> heavy_site(PassModel& model, int node, const QuantiseOptions& options);
+// MatMul, or a Gemm whose first input is not transposed.
+bool is_matrix_product(const onnx::NodeProto& node);
 
 }  // namespace ridge::precision

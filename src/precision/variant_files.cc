@@ -53,6 +53,10 @@ void visit_record(auto& visit, Is<Variant> auto& variant) {
 }  // namespace
 
 Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string& name, const VariantOptions& options) {
+  if (options.folder.empty())
+    return Error{Code::kUnavailable,
+                 "there is no folder to keep generated models in: neither XDG_CACHE_HOME nor HOME is set; name a store"
+                 " with --store"};
   std::error_code error;
   std::filesystem::create_directories(options.folder, error);
   if (error)

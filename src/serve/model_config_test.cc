@@ -35,7 +35,7 @@ Json completed_json(const std::string& text, const Signature& signature) {
   return config ? config_to_json(**config) : Json();
 }
 
-std::string refusal(const std::string& text, const Signature& signature = kImage) {
+std::string rejection(const std::string& text, const Signature& signature = kImage) {
   auto config = complete(text, signature);
   return config ? "" : config.error().message;
 }
@@ -155,20 +155,21 @@ TEST(CompleteConfig, AScalarPerRowIsReshaped) {
 }
 
 TEST(CompleteConfig, TensorsMustBeTheModels) {
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"z\" data_type: TYPE_FP32 dims: 3 }"), "input 'z'"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 output { name: \"z\" data_type: TYPE_FP32 dims: 3 }"), "output 'z'"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4 input { name: \"z\" data_type: TYPE_FP32 dims: 3 }"), "input 'z'"));
   EXPECT_TRUE(
-      contains(refusal("max_batch_size: 4 input { name: \"x\" data_type: TYPE_INT8 dims: [ 3, -1 ] }"), "TYPE_INT8"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 output { name: \"y\" dims: [ 11 ] }"), "[-1,11]"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 output { name: \"y\" dims: [ -1 ] }"), "output 'y'"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" dims: [ 3 ] }"), "input 'x'"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" dims: [ 3, 0 ] }"), "at least 1"));
-  EXPECT_TRUE(contains(refusal("output { name: \"y\" } output { name: \"y\" }"), "twice"));
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4", kFixed), "first dimension is not dynamic"));
+      contains(rejection("max_batch_size: 4 output { name: \"z\" data_type: TYPE_FP32 dims: 3 }"), "output 'z'"));
+  EXPECT_TRUE(
+      contains(rejection("max_batch_size: 4 input { name: \"x\" data_type: TYPE_INT8 dims: [ 3, -1 ] }"), "TYPE_INT8"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4 output { name: \"y\" dims: [ 11 ] }"), "[-1,11]"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4 output { name: \"y\" dims: [ -1 ] }"), "output 'y'"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4 input { name: \"x\" dims: [ 3 ] }"), "input 'x'"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4 input { name: \"x\" dims: [ 3, 0 ] }"), "at least 1"));
+  EXPECT_TRUE(contains(rejection("output { name: \"y\" } output { name: \"y\" }"), "twice"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4", kFixed), "first dimension is not dynamic"));
   Signature two = kImage;
   two.inputs.push_back({"z", DataType::kInt64, {-1}});
-  EXPECT_TRUE(contains(refusal("max_batch_size: 4 input { name: \"x\" }", two), "input 'z'"));
-  EXPECT_TRUE(contains(refusal("output { name: \"y\" dims: [ 5 ] reshape { shape: [ 10 ] } }"), "reshape"));
+  EXPECT_TRUE(contains(rejection("max_batch_size: 4 input { name: \"x\" }", two), "input 'z'"));
+  EXPECT_TRUE(contains(rejection("output { name: \"y\" dims: [ 5 ] reshape { shape: [ 10 ] } }"), "reshape"));
 }
 
 TEST(CompleteConfig, AnInputMayBeOptionalIfTheModelHasAValueForIt) {
@@ -179,7 +180,7 @@ TEST(CompleteConfig, AnInputMayBeOptionalIfTheModelHasAValueForIt) {
   ModelSettings found = settings(with, signature);
   EXPECT_EQ(found.model_inputs, 2u);
   EXPECT_EQ(found.inputs[0].signature_index, 1);
-  EXPECT_TRUE(contains(refusal("input { name: \"x\" optional: true }", signature), "cannot be optional"));
+  EXPECT_TRUE(contains(rejection("input { name: \"x\" optional: true }", signature), "cannot be optional"));
 }
 
 TEST(CompleteConfig, ANarrowerOpenDimensionIsAllowed) {
@@ -209,9 +210,9 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
                            "dynamic_batching { priority_queue_policy { key: 1 value { } } }",
                            "input { name: \"x\" allow_ragged_batch: true }",
                            "input { name: \"x\" is_shape_tensor: true }"})
-    EXPECT_NE(refusal(text), "") << text;
-  EXPECT_TRUE(contains(refusal("backend: \"python\""), "use backend: \"onnxruntime\""));
-  EXPECT_EQ(refusal("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
+    EXPECT_NE(rejection(text), "") << text;
+  EXPECT_TRUE(contains(rejection("backend: \"python\""), "use backend: \"onnxruntime\""));
+  EXPECT_EQ(rejection("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
 }
 
 TEST(Settings, BatchingAndQueuesComeFromDynamicBatching) {

@@ -83,7 +83,13 @@ struct Store::Database {
 
 Store::Store(const std::string& path, StoreKey key)
     : path_(path.empty() ? default_store_path() : path), key_(std::move(key)), database_(std::make_unique<Database>()) {
-  if (Status opened = database_->open(path_); !opened) give_up(opened.error().message);
+  if (path_.empty()) {
+    log::warning(
+        "neither XDG_CACHE_HOME nor HOME is set; results of this run are not stored. Name a file with --store");
+    database_.reset();
+  } else if (Status opened = database_->open(path_); !opened) {
+    give_up(opened.error().message);
+  }
 }
 
 Store::~Store() = default;
@@ -136,9 +142,6 @@ void Store::give_up(const std::string& why) {
   database_.reset();
 }
 
-std::string default_store_path() {
-  const std::string folder = cache_folder();
-  return (folder.empty() ? "/tmp/.cache/ridge" : folder) + "/tune.sqlite";
-}
+std::string default_store_path() { return cache_folder("tune.sqlite"); }
 
 }  // namespace ridge::tune

@@ -29,7 +29,7 @@ struct StoreKey {
 
 class Store {
  public:
-  // `path` empty: $XDG_CACHE_HOME/ridge/tune.sqlite, or ~/.cache/ridge/tune.sqlite.
+  // `path` empty: default_store_path().
   Store(const std::string& path, StoreKey key);
   ~Store();
   Store(const Store&) = delete;
@@ -53,6 +53,7 @@ class Store {
   std::unique_ptr<Database> database_;
 };
 
+// $XDG_CACHE_HOME/ridge/tune.sqlite, or ~/.cache/ridge/tune.sqlite; "" where neither is set: nothing is stored.
 std::string default_store_path();
 
 }  // namespace ridge::tune

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -49,6 +50,20 @@ TEST_F(StoreTest, FindsWhatAnEarlierRunKept) {
   EXPECT_EQ(found->rate_log_ratios, (std::vector<double>{0.1, 0.25}));
   EXPECT_EQ(found->seconds, 1.5);
   EXPECT_FALSE(later.find(candidate_, 1)) << "the second measurement of it was not kept";
+}
+
+TEST_F(StoreTest, KeepsNothingWhereThereIsNoCacheFolder) {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  const std::string cache_before = cache ? cache : "", home_before = home ? home : "";
+  unsetenv("XDG_CACHE_HOME");
+  unsetenv("HOME");
+  EXPECT_EQ(default_store_path(), "");
+  Store store("", key_);
+  if (cache) setenv("XDG_CACHE_HOME", cache_before.c_str(), 1);
+  if (home) setenv("HOME", home_before.c_str(), 1);
+  EXPECT_FALSE(store.usable());
+  store.keep(candidate_, 0, trial(123));
+  EXPECT_FALSE(store.find(candidate_, 0));
 }
 
 TEST_F(StoreTest, KeepsNothingAcrossMachineEngineModelOrShape) {

@@ -112,16 +112,16 @@ std::string packages_of(const std::vector<std::string>& libraries, int major) {
   return fmt::format("{}", fmt::join(packages, " "));
 }
 
-// A finding: the problem and the remedy. Empty `id`: no finding.
+// A finding: the problem and the remedy.
 struct Reason {
-  std::string id, wrong, help;
+  std::string wrong, help;
   Code code = Code::kUnavailable;
 };
 
 // The installed package is another build, for the CPU alone or for other GPUs.
-Reason other_build(GpuProvider provider, const GpuFacts& facts, const Matrix& matrix) {
+std::optional<Reason> other_build(GpuProvider provider, const GpuFacts& facts, const Matrix& matrix) {
   if (std::find(facts.compiled.begin(), facts.compiled.end(), provider_name(provider)) != facts.compiled.end())
-    return {};
+    return std::nullopt;
   const std::optional<OnnxRuntimeRow> fitting =
       matrix.driver ? newest_for(*matrix.driver, facts.version) : std::nullopt;
   std::string help = "pip uninstall onnxruntime, then ";
@@ -134,18 +134,16 @@ Reason other_build(GpuProvider provider, const GpuFacts& facts, const Matrix& ma
   else
     help += fmt::format("{} (the newest whose CUDA {} this driver runs)", install_text(for_pip(fitting->version)),
                         fitting->cuda_text);
-  return {
-      "other-build",
+  return Reason{
       fmt::format("{} is ONNX Runtime {} with {} only", facts.runtime, facts.version, fmt::join(facts.compiled, ", ")),
       help, Code::kUnsupported};
 }
 
-Reason missing_library(const GpuFacts& facts, const Matrix& matrix) {
+std::optional<Reason> missing_library(const GpuFacts& facts, const Matrix& matrix) {
   std::vector<std::string> missing = facts.missing;
   const bool driver = std::erase(missing, kDriverLibrary) > 0;
-  if (missing.empty() && !driver) return {};
+  if (missing.empty() && !driver) return std::nullopt;
   Reason reason;
-  reason.id = "library-missing";
   std::string what = missing.empty() ? std::string(kDriverLibrary) : missing.front();
   reason.wrong = fmt::format("{} needs {}, which is not installed", facts.provider_library, what);
   if (missing.size() > 1)
@@ -161,55 +159,54 @@ Reason missing_library(const GpuFacts& facts, const Matrix& matrix) {
   return reason;
 }
 
-Reason no_driver(const GpuFacts& facts) {
-  if (facts.driver || facts.driver_reason.empty() || !facts.gpus.empty()) return {};
-  return {"no-driver", "there is no NVIDIA driver: " + facts.driver_reason,
-          "install it, or start the container with --gpus all; see ridge doctor --area gpu"};
+std::optional<Reason> no_driver(const GpuFacts& facts) {
+  if (facts.driver || facts.driver_reason.empty() || !facts.gpus.empty()) return std::nullopt;
+  return Reason{"there is no NVIDIA driver: " + facts.driver_reason,
+                "install it, or start the container with --gpus all; see ridge doctor --area gpu"};
 }
 
-Reason old_driver(const GpuFacts& facts, const Matrix& matrix) {
+std::optional<Reason> old_driver(const GpuFacts& facts, const Matrix& matrix) {
   if (!matrix.driver || !matrix.cuda || catalogue::driver_fit(*matrix.driver, *matrix.cuda) != DriverFit::kNone)
-    return {};
+    return std::nullopt;
   const Version& least =
       matrix.cuda->driver_minor ? *matrix.cuda->driver_minor : matrix.cuda->driver.value_or(*matrix.driver);
   const std::optional<OnnxRuntimeRow> fitting = newest_for(*matrix.driver, facts.version);
-  return {"driver-too-old",
-          fmt::format("driver {} is too old for CUDA {}", *facts.driver, version_text(matrix.cuda->cuda)),
-          fmt::format("update the driver to {} or newer{}", version_text(least),
-                      fitting ? ", or " + install_text(for_pip(fitting->version)) : "")};
+  return Reason{fmt::format("driver {} is too old for CUDA {}", *facts.driver, version_text(matrix.cuda->cuda)),
+                fmt::format("update the driver to {} or newer{}", version_text(least),
+                            fitting ? ", or " + install_text(for_pip(fitting->version)) : "")};
 }
 
-Reason no_such_gpu(const plan::Device& device, const GpuFacts& facts) {
-  if (facts.gpus.empty() || device.index < static_cast<int>(facts.gpus.size())) return {};
+std::optional<Reason> no_such_gpu(const plan::Device& device, const GpuFacts& facts) {
+  if (facts.gpus.empty() || device.index < static_cast<int>(facts.gpus.size())) return std::nullopt;
   std::string gpus;
   for (size_t i = 0; i < facts.gpus.size(); ++i)
     gpus += fmt::format("{}cuda:{} {}", i == 0 ? ": " : ", ", i, facts.gpus[i].name);
-  return {"no-such-gpu", fmt::format("there is no GPU {}; the driver has {}{}", device.index, facts.gpus.size(), gpus),
-          "name one of these; CUDA_VISIBLE_DEVICES changes their numbers"};
+  return Reason{fmt::format("there is no GPU {}; the driver has {}{}", device.index, facts.gpus.size(), gpus),
+                "name one of these; CUDA_VISIBLE_DEVICES changes their numbers"};
 }
 
-Reason wrong_capability(const plan::Device& device, const GpuFacts& facts, const Matrix& matrix) {
-  if (!matrix.cuda || device.index >= static_cast<int>(facts.gpus.size())) return {};
+std::optional<Reason> wrong_capability(const plan::Device& device, const GpuFacts& facts, const Matrix& matrix) {
+  if (!matrix.cuda || device.index >= static_cast<int>(facts.gpus.size())) return std::nullopt;
   const CudaGpu& gpu = facts.gpus[static_cast<size_t>(device.index)];
   const std::optional<Version> capability = parse_version(gpu.capability);
-  if (!capability || !matrix.cuda->least_capability || *capability >= *matrix.cuda->least_capability) return {};
-  return {"capability-too-low",
-          fmt::format("{} has compute capability {}; CUDA {} begins at {}", gpu.name, gpu.capability,
-                      version_text(matrix.cuda->cuda), version_text(*matrix.cuda->least_capability)),
-          "use an onnxruntime-gpu built with an older CUDA for this GPU"};
+  if (!capability || !matrix.cuda->least_capability || *capability >= *matrix.cuda->least_capability)
+    return std::nullopt;
+  return Reason{fmt::format("{} has compute capability {}; CUDA {} begins at {}", gpu.name, gpu.capability,
+                            version_text(matrix.cuda->cuda), version_text(*matrix.cuda->least_capability)),
+                "use an onnxruntime-gpu built with an older CUDA for this GPU"};
 }
 
 Reason reason_of(const plan::Device& device, GpuProvider provider, const GpuFacts& facts, const Matrix& matrix) {
-  for (Reason reason : {other_build(provider, facts, matrix), missing_library(facts, matrix), no_driver(facts),
-                        old_driver(facts, matrix), no_such_gpu(device, facts), wrong_capability(device, facts, matrix)})
-    if (!reason.id.empty()) return reason;
-  return {"unexplained", facts.engine_words,
-          "see the message above; ridge doctor shows whether driver and libraries match"};
+  for (const std::optional<Reason>& reason :
+       {other_build(provider, facts, matrix), missing_library(facts, matrix), no_driver(facts),
+        old_driver(facts, matrix), no_such_gpu(device, facts), wrong_capability(device, facts, matrix)})
+    if (reason) return *reason;
+  return {facts.engine_words, "see the message above; ridge doctor shows whether driver and libraries match"};
 }
 
 }  // namespace
 
-GpuError gpu_error(const plan::Device& device, const GpuFacts& facts) {
+Error gpu_error(const plan::Device& device, const GpuFacts& facts) {
   const GpuProvider provider = provider_of(device.kind);
   const Matrix matrix = matrix_of(facts);
   const Reason reason = reason_of(device, provider, facts, matrix);
@@ -219,7 +216,7 @@ GpuError gpu_error(const plan::Device& device, const GpuFacts& facts) {
   if (matrix.cuda) text += "; " + row_text(*matrix.cuda);
   if (!facts.engine_words.empty() && facts.engine_words != reason.wrong)
     text += "\n  in its words: " + facts.engine_words;
-  return {reason.id, {reason.code, text + "\n  what to do: " + reason.help}};
+  return {reason.code, text + "\n  what to do: " + reason.help};
 }
 
 }  // namespace ridge::engine::onnxruntime

@@ -30,12 +30,7 @@ struct GpuFacts {
   std::vector<CudaGpu> gpus;          // that the driver has, by index
 };
 
-// `id`: "other-build", "library-missing", "no-driver", "driver-too-old", "no-such-gpu", "capability-too-low", or "unexplained". The error is
-// kUnavailable, or kUnsupported where another build of ONNX Runtime is needed.
-struct GpuError {
-  std::string id;
-  Error error;
-};
-GpuError gpu_error(const plan::Device& device, const GpuFacts& facts);
+// Its code is kUnavailable, or kUnsupported where another build of ONNX Runtime is needed.
+Error gpu_error(const plan::Device& device, const GpuFacts& facts);
 
 }  // namespace ridge::engine::onnxruntime

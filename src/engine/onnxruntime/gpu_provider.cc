@@ -115,7 +115,7 @@ Error explain(const Library& library, const plan::Device& device, const Error& e
     if (const auto needed = gpu::needed_libraries(facts.provider_library))
       facts.missing = gpu::missing_libraries(*needed);
   add_driver(facts);
-  return gpu_error(device, facts).error;
+  return gpu_error(device, facts);
 }
 
 }  // namespace ridge::engine::onnxruntime
