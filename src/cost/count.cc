@@ -119,7 +119,7 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
       seen[t] = true;
       costs.weight_bytes += bytes_of(graph, residency, node.inputs[i], precision);
       for (int scale : residency.scales[t]) {
-        if (scale < 0 || seen[static_cast<size_t>(scale)]) continue;
+        if (seen[static_cast<size_t>(scale)]) continue;
         seen[static_cast<size_t>(scale)] = true;
         costs.weight_bytes += bytes_of(graph, residency, scale, precision);
       }
@@ -160,9 +160,8 @@ void add_compulsory(const model::Graph& graph, const Residency& residency, const
       if (wanted <= 0) continue;
       const double share = share_read(graph, residency, node, work, i, precision);
       for (int scale : residency.scales[index])
-        if (scale >= 0)
-          need[static_cast<size_t>(scale)] =
-              std::max(need[static_cast<size_t>(scale)], share * bytes_of(graph, residency, scale, precision));
+        need[static_cast<size_t>(scale)] =
+            std::max(need[static_cast<size_t>(scale)], share * bytes_of(graph, residency, scale, precision));
     }
   }
   std::unordered_set<int> inputs(graph.inputs.begin(), graph.inputs.end());

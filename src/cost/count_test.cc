@@ -162,6 +162,15 @@ TEST(Count, WeightsQuantisedInBlocksIncludeTheirScalesAndZeroPoints) {
   EXPECT_EQ(c.parameters, 64 * 6);
 }
 
+// Files are malformed so: the address sanitizer sees what such a node would make of its scales.
+TEST(Count, ADequantisingNodeWithoutInputsHasNoScales) {
+  GraphBuilder g;
+  int x = g.input("x", {2, 5});
+  int d = g.node("DequantizeLinear", {}, {5, 3});
+  Costs c = count(g.finish({g.node("MatMul", {x, d}, {2, 3})}));
+  EXPECT_DOUBLE_EQ(c.nodes[1].flops, 2 * 2 * 5 * 3);
+}
+
 TEST(Count, ListsOperatorsWithoutRuleAndNodesOfUnknownShape) {
   GraphBuilder g;
   int x = g.input("x", {-1, 5});

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "limits/accelerator/utilisation.h"
+
 namespace ridge::cost {
 namespace {
 
@@ -71,6 +73,20 @@ TEST(GpuLimits, AreTheDatasheetsUntilSomethingIsMeasuredAndSaySo) {
   EXPECT_NE(all_remarks(*limits).find("nothing was measured on it yet; `ridge bench device -d cuda:1` measures them"),
             std::string::npos)
       << all_remarks(*limits);
+}
+
+// Tensor cores multiply FP64 twice as fast as the lanes that the datasheet's FP64 figure is of; healthy GPUs run 8-bit products at 0.71.
+TEST(GpuLimits, AreComparedWithTheDatasheetOnlyWhereItListsTheSameUnits) {
+  limits::NvidiaGpu gpu = h100();
+  gpu.measured = measured_on(gpu);
+  const double fp8 = limits::accelerator::datasheet_peak(*gpu.datasheet, Precision::kFp8, "cuBLASLt")->flops_per_s;
+  gpu.measured->peaks.push_back({Precision::kFp64, "cuBLASLt", reached(46e12)});
+  gpu.measured->peaks.push_back({Precision::kFp8, "cuBLASLt", reached(0.71 * fp8)});
+  auto limits = limits_of(gpu);
+  ASSERT_TRUE(limits);
+  EXPECT_FALSE(source_of(*limits, "fp64")->datasheet);
+  EXPECT_TRUE(source_of(*limits, "fp8")->datasheet);
+  EXPECT_EQ(all_remarks(*limits).find("fp8 reached"), std::string::npos) << all_remarks(*limits);
 }
 
 TEST(GpuLimits, TakeTheBestWayThatWasMeasuredAndTheDatasheetForTheRest) {

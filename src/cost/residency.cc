@@ -68,7 +68,10 @@ void find_constants(const model::Graph& graph, Residency& residency) {
       if (row.is(Trait::kDequantises)) residency.dequantised[t] = true;
       if (source >= 0 && row.rearranges())
         residency.dequantised[t] = residency.dequantised[static_cast<size_t>(source)];
-      if (folded && row.is(Trait::kDequantises)) residency.scales[t] = {node.inputs.begin() + 1, node.inputs.end()};
+      if (folded && source >= 0 && row.is(Trait::kDequantises)) {
+        residency.scales[t] = {node.inputs.begin() + 1, node.inputs.end()};
+        std::erase(residency.scales[t], -1);
+      }
       if (folded && source >= 0 && row.rearranges())
         residency.scales[t] = residency.scales[static_cast<size_t>(source)];
       if (folded && source >= 0 && (row.rearranges() || row.values == Values::kConverted))

@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <set>
+#include <utility>
 
 namespace ridge::model {
 namespace {
@@ -41,6 +42,18 @@ std::vector<std::string> external_files(const onnx::ModelProto& model) {
   for (const onnx::FunctionProto& function : model.functions())
     for (const onnx::NodeProto& node : function.node()) collect(node, files);
   return {files.begin(), files.end()};
+}
+
+void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t offset, int64_t length) {
+  tensor.clear_external_data();
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  const std::pair<const char*, std::string> entries[] = {
+      {"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}};
+  for (const auto& [key, value] : entries) {
+    auto& entry = *tensor.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
 }
 
 }  // namespace ridge::model

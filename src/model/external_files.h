@@ -1,17 +1,22 @@
 // The files beside an ONNX model that hold its weights (external data), so that the model can be moved or copied as a whole.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace onnx {
 class ModelProto;
-}
+class TensorProto;
+}  // namespace onnx
 
 namespace ridge::model {
 
 // Locations as the file gives them, relative to its folder; sorted, each once; of all graphs and subgraphs. Does not
 // check that they exist: read() does.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
+
+// The tensor's values are `length` bytes at `offset` of the file `location`, whatever it pointed to before; its raw data stay as they are.
+void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t offset, int64_t length);
 
 }  // namespace ridge::model

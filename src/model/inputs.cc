@@ -42,9 +42,18 @@ std::map<std::string, Shape> input_shapes(const Graph& graph) {
   return shapes;
 }
 
+bool has_open_batch(const Graph& graph) {
+  if (graph.input_specs.empty()) return false;
+  const std::vector<std::string>& symbols = graph.input_specs.front().symbols;
+  return !symbols.empty() && !symbols.front().empty();
+}
+
 int64_t rows_of(const Graph& graph) {
-  bool known = !graph.input_specs.empty() && !graph.input_specs.front().spec.shape.empty();
-  return known ? graph.input_specs.front().spec.shape.front() : 1;
+  return graph.input_specs.empty() ? 1 : rows_of(graph, graph.input_specs.front().spec.shape);
+}
+
+int64_t rows_of(const Graph& graph, const Shape& first_input) {
+  return first_input.empty() || (first_input.size() == 1 && !has_open_batch(graph)) ? 1 : first_input.front();
 }
 
 }  // namespace ridge::model

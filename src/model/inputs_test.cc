@@ -29,5 +29,15 @@ TEST(Inputs, AskForTheShapeWhereNothingHasAName) {
   EXPECT_TRUE(question_of(with_input({1, 3, -1, -1})).ends_with("--shape x=1x3x224x224"));
 }
 
+TEST(Inputs, RowsAreTheFirstDimensionButNotTheElementsOfAVector) {
+  EXPECT_EQ(rows_of(with_input({8, 3, 224, 224})), 8);
+  EXPECT_EQ(rows_of(with_input({256})), 1);
+  Graph ids = with_input({256});
+  ids.input_specs.front().symbols = {"batch"};
+  EXPECT_TRUE(has_open_batch(ids));
+  EXPECT_EQ(rows_of(ids), 256);
+  EXPECT_EQ(rows_of(Graph()), 1);
+}
+
 }  // namespace
 }  // namespace ridge::model

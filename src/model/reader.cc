@@ -11,6 +11,8 @@
 #include "model/graph_from_onnx.h"
 #include "model/guarded.h"
 #include "model/inference.h"
+#include "model/ir_file.h"
+#include "model/ir_to_onnx.h"
 #include "model/model_file.h"
 #include "model/node_order.h"
 #include "model/structure.h"
@@ -49,6 +51,7 @@ struct UnboundModel::ParsedModel {
   std::string doing;       // opens every message
   onnx::ModelProto model;  // sound, without large values
   std::map<std::string, std::vector<std::string>> open;
+  bool ir = false;
   Digest digest;  // of the bytes that were read
   std::vector<std::string> external_files;
   std::vector<std::string> unread;  // paths of those that `digest` lacks
@@ -64,7 +67,8 @@ Result<UnboundModel> UnboundModel::read(const std::string& path) {
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model " + path;
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
-    RIDGE_TRY(load(path, parsed->model, parsed->digest));
+    parsed->ir = path.ends_with(kIrSuffix);
+    RIDGE_TRY(parsed->ir ? load_ir(path, parsed->model, parsed->digest) : load(path, parsed->model, parsed->digest));
     parsed->external_files = model::external_files(parsed->model);
     for (const std::string& file : parsed->external_files) parsed->unread.push_back((folder_of(path) / file).string());
     RIDGE_TRY(parsed->finish(folder_of(path).string()));
@@ -94,7 +98,8 @@ Result<UnboundModel> UnboundModel::read_bytes(std::string_view bytes, const std:
   auto parsed = std::make_shared<ParsedModel>();
   parsed->doing = "read model";
   return guarded(parsed->doing, [&]() -> Result<UnboundModel> {
-    RIDGE_TRY(parse(bytes, parsed->model));
+    parsed->ir = looks_like_ir(bytes);
+    RIDGE_TRY(parsed->ir ? ir_from_bytes(bytes, folder, parsed->model) : parse(bytes, parsed->model));
     parsed->digest.add(bytes);
     parsed->digest.end_content();
     RIDGE_TRY(parsed->finish(folder));
@@ -119,6 +124,8 @@ Result<std::string> UnboundModel::digest() const {
   if (Status added = add_files(parsed_->unread, digest); !added) return wrap(added.error(), parsed_->doing);
   return digest.text();
 }
+
+bool UnboundModel::is_ir() const { return parsed_->ir; }
 
 const std::vector<std::string>& UnboundModel::external_files() const { return parsed_->external_files; }
 

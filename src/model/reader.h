@@ -1,4 +1,4 @@
-// Reads an ONNX model file into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted.
+// Reads an ONNX model file, or OpenVINO's IR (.xml), into a Graph: parse and check once, then bind symbols and infer shapes as often as wanted.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ class UnboundModel {
   // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
   // newer than known. Domains without schemas are allowed: their shapes stay unknown.
   static Result<UnboundModel> read(const std::string& path);
-  // With all values, external data too. Takes memory of their size.
+  // With all values, external data too. Takes memory of their size. IR is refused: no pass writes it.
   static Result<WholeModel> read_whole(const std::string& path);
   // The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
   static Result<UnboundModel> read_bytes(std::string_view bytes, const std::string& folder);
@@ -50,6 +50,8 @@ class UnboundModel {
   Result<Graph> bind(const Binding& binding = {}) const;
   // Digest of the file's bytes and of its external data (base/digest.h). Reads external data, unless read_whole() did.
   Result<std::string> digest() const;
+  // Read from OpenVINO's IR, as nodes of ONNX (model/ir_to_onnx.h); only the engine whose format it is opens the file.
+  bool is_ir() const;
   // The files with its external data (external_files.h).
   const std::vector<std::string>& external_files() const;
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "model/external_files.h"
 #include "model/replacement_file.h"
 #include "model/structure.h"
 #include "precision/tensors.h"
@@ -72,18 +73,6 @@ Status append_padding(model::ReplacementFile& data) {
   return data.append(std::string(static_cast<size_t>(padding), '\0'));
 }
 
-void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t offset, int64_t length) {
-  tensor.clear_external_data();
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-  const std::pair<const char*, std::string> entries[] = {
-      {"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}};
-  for (const auto& [key, value] : entries) {
-    auto& entry = *tensor.add_external_data();
-    entry.set_key(key);
-    entry.set_value(value);
-  }
-}
-
 // Values outside raw_data (typed fields) are few in large models, and stay in the file.
 Status move_out(onnx::TensorProto& tensor, const model::ExternalData& known, const std::string& location,
                 model::ReplacementFile& data) {
@@ -98,7 +87,7 @@ Status move_out(onnx::TensorProto& tensor, const model::ExternalData& known, con
     RIDGE_TRY(data.append(tensor.raw_data()));
     tensor.clear_raw_data();
   }
-  point_to(tensor, location, offset, bytes);
+  model::point_to(tensor, location, offset, bytes);
   return {};
 }
 

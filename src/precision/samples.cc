@@ -111,9 +111,10 @@ Result<Samples> gather_samples(const engine::Signature& signature, const std::ma
   return samples;
 }
 
-std::string provenance(const Samples& samples) {
+std::string provenance(const Samples& samples, size_t judged) {
   return fmt::format(
-      "the deviation was measured on {} held-out samples ({}){}", samples.held_out.size(), samples.origin,
+      "the deviation was measured on {}{} held-out samples ({}){}", judged,
+      judged < samples.held_out.size() ? fmt::format(" of {}", samples.held_out.size()) : "", samples.origin,
       samples.synthetic ? ": synthetic data says little about accuracy on your data; give --calibration" : "");
 }
 

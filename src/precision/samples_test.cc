@@ -176,7 +176,8 @@ TEST_F(SamplesTest, SyntheticSamplesDifferAndSayWhatTheyAre) {
   EXPECT_EQ(samples->held_out.size(), 3u);
   EXPECT_NE(first_value(samples->calibration[0]), first_value(samples->held_out[0]));
   EXPECT_EQ(samples->origin, "synthetic, seed 1");
-  EXPECT_NE(provenance(*samples).find("synthetic data"), std::string::npos);
+  EXPECT_NE(provenance(*samples, samples->held_out.size()).find("synthetic data"), std::string::npos);
+  EXPECT_NE(provenance(*samples, 1).find("on 1 of "), std::string::npos) << "time for one only";
   EXPECT_TRUE(samples->synthetic);
 }
 

@@ -2,11 +2,13 @@
 // absent, not estimated.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fields.h"
+#include "base/tensor.h"
 #include "cost/costs.h"
 
 namespace ridge::predict {
@@ -29,6 +31,7 @@ struct Forecast {
     double bytes_per_s = 0;
   };
   std::string model;
+  std::map<std::string, Shape> shapes;  // of the inputs, by name
   std::string device, device_kind = "cpu";
   Origin origin = Origin::kMeasured;               // of the limits that bound this: measured here, or from a datasheet
   std::vector<cost::DeviceLimits::Source> limits;  // of a GPU in this machine: the origin of each
@@ -70,6 +73,7 @@ void visit_fields(auto& visit, Is<Forecast::Roof> auto& roof) {
 }
 void visit_fields(auto& visit, Is<Forecast> auto& forecast) {
   visit("model", forecast.model);
+  visit.unless_empty("shapes", forecast.shapes);
   visit.object("device", [&](auto& device) {
     device("name", forecast.device);
     device("kind", forecast.device_kind);

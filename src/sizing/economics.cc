@@ -37,8 +37,8 @@ void compare(Economics& e) {
   double saved_per_month = (*e.renting_usd_per_hour - running) * kHoursPerMonth;
   double years = e.inputs.years.value;
   if (saved_per_month <= 0) {
-    e.verdict = fmt::format("renting is always cheaper: running your own machine costs {:.3g} $/h, renting {:.3g}",
-                            running, *e.renting_usd_per_hour);
+    e.verdict = fmt::format("renting is always cheaper: running your own machine costs {}/h, renting {}/h",
+                            format_usd(running), format_usd(*e.renting_usd_per_hour));
     return;
   }
   double months = e.inputs.price_usd->value / saved_per_month;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -71,12 +72,12 @@ bool predict(const Workload& workload, const Goal& goal, Candidate& candidate) {
   auto limits = cost::limits_of(candidate.device, cost::Accumulate::kFp32);
   if (!limits) {
     candidate.rejection = "no-source";
-    candidate.reason = "cannot be judged: its peaks or its bandwidth have no source";
+    candidate.reason = "no published peak or bandwidth";
     return false;
   }
   if (cost::rate_of(*limits, goal.precision).flops_per_s <= 0) {
     candidate.rejection = "no-source";
-    candidate.reason = fmt::format("cannot be judged: no {} rate has a source", precision_name(goal.precision));
+    candidate.reason = fmt::format("no published {} peak", precision_name(goal.precision));
     return false;
   }
   (goal.use == Use::kTraining ? predict_training : predict_inference)(workload, goal, *limits, candidate);
@@ -118,11 +119,10 @@ std::optional<Objection> objection(const Goal& goal, const Candidate& candidate)
   if (goal.p99_ms && *candidate.p99_ms > *goal.p99_ms)
     return Objection{"too-slow", fmt::format("too slow: up to {} where {} are asked for", format_ms(*candidate.p99_ms),
                                              format_ms(*goal.p99_ms))};
-  if (goal.usd_per_hour && !candidate.price)
-    return Objection{"no-price", "cannot be compared with the budget: no hourly price is known"};
+  if (goal.usd_per_hour && !candidate.price) return Objection{"no-price", "no price known"};
   if (goal.usd_per_hour && *candidate.usd_per_hour > *goal.usd_per_hour)
-    return Objection{"too-dear", fmt::format("too dear: {} of it cost {:.2f} USD/h, the budget is {:.2f}",
-                                             candidate.devices, *candidate.usd_per_hour, *goal.usd_per_hour)};
+    return Objection{"too-dear", fmt::format("over budget: {} of it cost {}/h, the limit is {}/h", candidate.devices,
+                                             format_usd(*candidate.usd_per_hour), format_usd(*goal.usd_per_hour))};
   return std::nullopt;
 }
 
@@ -150,7 +150,7 @@ Candidate judge(const catalogue::CatalogueDevice& device, std::span<const catalo
   candidate.available_bytes = device.memory_bytes.value_or(0);
   if (!device.memory_bytes) {
     candidate.rejection = "no-source";
-    candidate.reason = "cannot be judged: its memory has no source";
+    candidate.reason = "no published memory size";
     return candidate;
   }
   if (!predict(workload, goal, candidate)) return candidate;
@@ -182,11 +182,26 @@ void name_winners(std::vector<Candidate>& ranked) {
     auto better = [by = by](const Candidate& a, const Candidate& b) { return merit(a, by) < merit(b, by); };
     auto best = std::max_element(ranked.begin(), ranked.end(), better);
     if (best == ranked.end() || merit(*best, by) <= 0) continue;
+    const auto equal = [&, by = by](const Candidate& each) { return merit(each, by) == merit(*best, by); };
+    if (std::ranges::count_if(ranked, equal) > 1) continue;
     std::string& own = titles[static_cast<size_t>(best - ranked.begin())];
     own += (own.empty() ? "" : ", ") + std::string(title);
   }
   for (size_t i = 0; i < ranked.size(); ++i)
     if (!titles[i].empty()) ranked[i].reason = titles[i] + ": " + ranked[i].reason;
+}
+
+// Starting kernels takes as long on each of them, so a small run tells them no further apart.
+std::string tie_of(const std::vector<Candidate>& ranked, const Goal& goal) {
+  if (ranked.empty()) return "";
+  const auto equal = [&](const Candidate& each) { return each.run_ms.likely == ranked.front().run_ms.likely; };
+  const auto count = std::ranges::count_if(ranked, equal);
+  if (count < 2 || ranked.front().held.start < 0.5) return "";
+  return fmt::format(
+      "{} of {} devices are equally fast at batch {}, {}: launch-bound. Try a larger --batch, or a goal (--rps, "
+      "--p99-ms, "
+      "--budget).",
+      count, ranked.size(), goal.batch, format_ms(ranked.front().run_ms.likely));
 }
 
 // The evidence behind the predictions, each sentence once.
@@ -255,8 +270,11 @@ Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,
   std::stable_sort(result.ranked.begin(), result.ranked.end(), [&](const Candidate& a, const Candidate& b) {
     double of_a = merit(a, goal.rank_by), of_b = merit(b, goal.rank_by);
     if (of_a != of_b) return of_a > of_b;
-    return a.rows_per_s != b.rows_per_s ? a.rows_per_s > b.rows_per_s : a.run_ms.fast < b.run_ms.fast;
+    if (a.rows_per_s != b.rows_per_s) return a.rows_per_s > b.rows_per_s;
+    if (a.run_ms.fast != b.run_ms.fast) return a.run_ms.fast < b.run_ms.fast;
+    return a.bound_ms.value_or(INFINITY) < b.bound_ms.value_or(INFINITY);
   });
+  result.tie = tie_of(result.ranked, goal);
   name_winners(result.ranked);
   result.assumptions = assumptions_of(goal, result);
   result.assumptions.insert(result.assumptions.end(), workload.notes.begin(), workload.notes.end());

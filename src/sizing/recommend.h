@@ -92,12 +92,14 @@ struct Recommendation {
   std::vector<Candidate> ranked = {};   // those that meet the goal, best first
   std::vector<Candidate> refused = {};  // the others, in catalogue order
   std::vector<std::string> assumptions = {};
+  std::string tie = {};  // a sentence: the first ones are equal, and why; empty: they are not
 };
 void visit_fields(auto& visit, Is<Recommendation> auto& recommendation) {
   visit("goal", recommendation.goal);
   visit("ranked", recommendation.ranked);
   visit("refused", recommendation.refused);
   visit("assumptions", recommendation.assumptions);
+  visit.unless_empty("tie", recommendation.tie);
 }
 
 // The model's demand on a device, at the goal's batch and precision.

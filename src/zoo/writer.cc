@@ -3,11 +3,11 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 
 #include "base/tensor.h"
+#include "model/external_files.h"
 #include "model/onnx_types.h"
 #include "model/replacement_file.h"
 #include "zoo/random.h"
@@ -168,17 +168,6 @@ Status write_embedded(const Blueprint& blueprint, uint64_t seed, const std::stri
   return file.commit();
 }
 
-void set_external(onnx::TensorProto& proto, const std::string& location, int64_t offset, int64_t length) {
-  proto.set_data_location(onnx::TensorProto::EXTERNAL);
-  const std::array<std::pair<const char*, std::string>, 3> entries = {
-      {{"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}}};
-  for (const auto& [key, value] : entries) {
-    auto& entry = *proto.add_external_data();
-    entry.set_key(key);
-    entry.set_value(value);
-  }
-}
-
 Status write_external(const Blueprint& blueprint, uint64_t seed, const std::string& path) {
   const std::string data_path = path + ".data";
   const std::string location = std::filesystem::path(data_path).filename().string();
@@ -191,7 +180,7 @@ Status write_external(const Blueprint& blueprint, uint64_t seed, const std::stri
     const int64_t padding = (kWeightAlignment - data.size() % kWeightAlignment) % kWeightAlignment;
     RIDGE_TRY(data.append(std::string(static_cast<size_t>(padding), '\0')));
     onnx::TensorProto& proto = *graph.add_initializer() = weight_header(weight);
-    set_external(proto, location, data.size(), size_of(weight.shape) * static_cast<int64_t>(sizeof(float)));
+    model::point_to(proto, location, data.size(), size_of(weight.shape) * static_cast<int64_t>(sizeof(float)));
     RIDGE_TRY(append_values(data, weight, stream_key(seed, i), piece));
   }
   RIDGE_TRY(append_model(file, blueprint, graph.SerializeAsString(), 0));
