@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/own_format.h"
+
 namespace ridge::engine {
 namespace {
 
@@ -55,6 +57,18 @@ TEST(Engines, WithoutANameAreChosenByDeviceAndNeverThoseForTests) {
   EXPECT_EQ(usual_for(plan::DeviceKind::kTensorRt).name, "onnxruntime");
   EXPECT_EQ(usual_for(plan::DeviceKind::kGpu).name, "openvino");
   EXPECT_EQ(first_that(&Engine::takes_precision).name, "openvino") << "the fake engine does too";
+}
+
+TEST(Engines, AFileOfAnOwnFormatIsForItsEngineAlone) {
+  EXPECT_EQ(owner_of("model.onnx"), nullptr);
+  EXPECT_EQ(owner_of("model"), nullptr);
+  ASSERT_NE(owner_of("a/model.xml"), nullptr);
+  EXPECT_EQ(owner_of("a/model.xml")->name, "openvino");
+  EXPECT_EQ(engine_for("model.onnx", "").value(), plan::kUsualEngine);
+  EXPECT_EQ(engine_for("model.onnx", "openvino").value(), "openvino");
+  EXPECT_EQ(engine_for("model.xml", "").value(), "openvino");
+  EXPECT_NE(engine_for("model.xml", "onnxruntime").error().message.find("own format"), std::string::npos);
+  EXPECT_EQ(engine_for("model.xml", "nothing").error().code, Code::kInvalid);
 }
 
 TEST(Engines, ReadTheAcceleratorsThatTheyWrite) {

@@ -28,11 +28,6 @@ constexpr double kLeastShown = 0.005;  // CPUs of a process that is named
 constexpr size_t kShown = 3;
 constexpr double kTick = 0.01;  // [s]: USER_HZ is 100 (proc(5), time(7))
 
-std::string content_of(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  return text ? std::move(*text) : std::string();
-}
-
 // The names in a folder that are numbers: of processes and threads.
 std::vector<int> numbers_in(const std::string& folder) {
   std::vector<int> numbers;
@@ -61,11 +56,11 @@ std::optional<ProcessStat> process_stat(const std::string& text) {
 
 // This process with its descendants goes to own_s, the others by name.
 void read_processes(const std::string& root, CpuCounters& counters) {
-  const std::optional<ProcessStat> self = process_stat(content_of(root + "/proc/self/stat"));
+  const std::optional<ProcessStat> self = process_stat(text_or_empty(root + "/proc/self/stat"));
   if (!self) return;
   std::map<int, ProcessStat> all;
   for (const int id : numbers_in(root + "/proc"))
-    if (auto stat = process_stat(content_of(fmt::format("{}/proc/{}/stat", root, id)))) all[id] = std::move(*stat);
+    if (auto stat = process_stat(text_or_empty(fmt::format("{}/proc/{}/stat", root, id)))) all[id] = std::move(*stat);
   all[self->id] = *self;
   const auto is_ours = [&](int id) {
     for (size_t hops = 0; hops < all.size(); ++hops) {
@@ -88,7 +83,7 @@ void read_processes(const std::string& root, CpuCounters& counters) {
 double throttled_seconds(const std::string& root) {
   double sum = 0;
   for (const std::string& folder : cgroup_folders(root, "cpu")) {
-    const std::string text = content_of(root + folder + "/cpu.stat");
+    const std::string text = text_or_empty(root + folder + "/cpu.stat");
     const auto value = [&](const char* name) {
       return static_cast<double>(to_number(line_value(text, name, ' ').value_or("")).value_or(0));
     };
@@ -97,16 +92,10 @@ double throttled_seconds(const std::string& root) {
   return sum;
 }
 
-std::set<int> affinity_of(const std::string& root) {
-  const auto list = line_value(content_of(root + "/proc/self/status"), "Cpus_allowed_list");
-  const Result<std::vector<int>> cpus = parse_cpu_list(list.value_or(""));
-  return cpus ? std::set<int>(cpus->begin(), cpus->end()) : std::set<int>();
-}
-
 // "cpu0 user nice system idle iowait irq softirq steal guest guest_nice"; guests are in user.
 void read_cpus(const std::string& root, CpuCounters& counters) {
-  const std::set<int> allowed = affinity_of(root);
-  std::istringstream lines(content_of(root + "/proc/stat"));
+  const std::set<int> allowed = affinity(root);
+  std::istringstream lines(text_or_empty(root + "/proc/stat"));
   double cpus = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::vector<std::string> words = split_words(line);
@@ -144,8 +133,8 @@ bool got_too_little(const Disturbance& d) {
 std::string others_text(const Disturbance& disturbance) {
   std::string names;
   for (const BusyProcess& process : disturbance.others)
-    names += fmt::format("{}{} {:.2g}", names.empty() ? ": " : ", ", process.name, process.cpus);
-  return fmt::format("others used {:.2g} of {:.2g} CPUs{}", disturbance.other_cpus, disturbance.cpus, names);
+    names += fmt::format("{}{} {:.1f}", names.empty() ? ": " : ", ", process.name, process.cpus);
+  return fmt::format("others used {:.1f} of {:.3g} CPUs{}", disturbance.other_cpus, disturbance.cpus, names);
 }
 
 }  // namespace
@@ -173,10 +162,9 @@ std::string sentence(const Disturbance& d) {
 
 CpuCounters read_cpu_counters(const std::string& root) {
   CpuCounters counters;
-  const std::vector<std::string> uptime = split_words(content_of(root + "/proc/uptime"));
+  const std::vector<std::string> uptime = split_words(text_or_empty(root + "/proc/uptime"));
   if (uptime.empty()) return counters;
   counters.at_s = std::strtod(uptime.front().c_str(), nullptr);
-  counters.threads = read_threads(root);
   counters.throttled_s = throttled_seconds(root);
   read_cpus(root, counters);
   read_processes(root, counters);
@@ -187,7 +175,7 @@ CpuCounters read_cpu_counters(const std::string& root) {
 std::map<int, ThreadTime> read_threads(const std::string& root) {
   std::map<int, ThreadTime> threads;
   for (const int id : numbers_in(root + "/proc/self/task")) {
-    const auto words = split_words(content_of(fmt::format("{}/proc/self/task/{}/schedstat", root, id)));
+    const auto words = split_words(text_or_empty(fmt::format("{}/proc/self/task/{}/schedstat", root, id)));
     if (words.size() < 2) continue;
     const auto seconds = [&](size_t at) { return 1e-9 * static_cast<double>(to_number(words[at]).value_or(0)); };
     threads[id] = {seconds(0), seconds(1)};
@@ -222,7 +210,7 @@ std::string proc_root() {
 }
 
 DisturbanceWatch::DisturbanceWatch(std::string root)
-    : root_(std::move(root)), before_(read_cpu_counters(root_)), last_(before_.threads) {}
+    : root_(std::move(root)), before_(read_cpu_counters(root_)), last_(read_threads(root_)) {}
 
 void DisturbanceWatch::look() {
   std::map<int, ThreadTime> now = read_threads(root_);

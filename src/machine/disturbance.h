@@ -42,6 +42,7 @@ struct Disturbance {
 // microseconds whenever it wakes, which is much of the little that it asks for); more than 5 % stolen; others on more than half
 // of the CPUs; a mean of more than 1.5 medians. Throttling alone is none: a process that uses all of its quota is throttled.
 bool disturbed(const Disturbance& disturbance);
+inline bool disturbed(const std::optional<Disturbance>& watched) { return watched && disturbed(*watched); }
 // "The machine was busy: this process got 12 % of the CPU time it asked for; others used 1.9 of 2 CPUs: cc1plus 1.4, …"; empty
 // if not disturbed.
 std::string sentence(const Disturbance& disturbance);
@@ -67,16 +68,16 @@ struct ThreadTime {
 
 // The kernel's counters at one moment [s]. Absent and 0: not reported.
 struct CpuCounters {
-  double at_s = 0;                    // since boot
-  double cpus = 0;                    // as in Disturbance
-  std::map<int, ThreadTime> threads;  // of this process, by thread id
-  double own_s = 0;                   // CPU time of this process and its descendants, those that ended included
+  double at_s = 0;   // since boot
+  double cpus = 0;   // as in Disturbance
+  double own_s = 0;  // CPU time of this process and its descendants, those that ended included
   double throttled_s = 0;
   std::optional<double> busy_s;  // of the CPUs that this process may use, by anything
   double steal_s = 0;
   std::map<int, std::pair<std::string, double>> others;  // process id → name and CPU time
 };
 CpuCounters read_cpu_counters(const std::string& root);
+// Of this process, by thread id.
 std::map<int, ThreadTime> read_threads(const std::string& root);
 
 // `threads`: what the threads of this process got and waited between the two.

@@ -18,11 +18,6 @@
 namespace ridge::machine {
 namespace {
 
-std::string text_or_empty(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  return text ? std::move(*text) : std::string();
-}
-
 // "MemTotal: 24684092 kB" → bytes.
 int64_t meminfo_bytes(const std::string& meminfo, std::string_view name) {
   std::string value = line_value(meminfo, name).value_or("");
@@ -39,12 +34,7 @@ Result<Topology> read_topology(const std::string& root) {
 
 // Online CPUs left to this process by affinity and cpuset. If unknown: all.
 std::vector<int> allowed_cpus(const std::string& root, const Topology& topology) {
-  std::string status = text_or_empty(root + "/proc/self/status");
-  std::set<int> allowed;
-  if (auto list = line_value(status, "Cpus_allowed_list")) {
-    Result<std::vector<int>> parsed = parse_cpu_list(*list);
-    if (parsed) allowed.insert(parsed->begin(), parsed->end());
-  }
+  const std::set<int> allowed = affinity(root);
   std::vector<int> usable, online;
   for (const Topology::Cpu& cpu : topology.cpus) {
     online.push_back(cpu.id);

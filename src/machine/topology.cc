@@ -162,6 +162,12 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
   return numbers;
 }
 
+std::set<int> affinity(const std::string& root) {
+  const auto list = line_value(text_or_empty(root + "/proc/self/status"), "Cpus_allowed_list");
+  const Result<std::vector<int>> cpus = parse_cpu_list(list.value_or(""));
+  return cpus ? std::set<int>(cpus->begin(), cpus->end()) : std::set<int>();
+}
+
 std::string format_cpu_list(const std::vector<int>& ascending) {
   std::string text;
   for (size_t first = 0; first < ascending.size();) {

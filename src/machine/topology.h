@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct Topology {
 Result<Topology> topology_by_hwloc();
 // From `root`/sys/devices/system and, for what is missing there, `root`/proc/cpuinfo.
 Result<Topology> topology_from_files(const std::string& root);
+
+// CPUs that this process may run on, by affinity and cpuset. Empty: `root`/proc/self/status does not say.
+std::set<int> affinity(const std::string& root);
 
 // "0-3,8,10-11" → {0,1,2,3,8,10,11}. The kernel's format for sets of CPUs; "" is the empty set.
 Result<std::vector<int>> parse_cpu_list(std::string_view text);

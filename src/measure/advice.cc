@@ -15,8 +15,12 @@ namespace {
 
 // From this share on, the machine itself is the limit.
 constexpr double kNearLimitPercent = 70;
-// Below this bound a run is mostly the engine's own overhead (a run of an empty graph takes some 5 µs).
+// Below this bound a run may be mostly the engine's own overhead: some 5 µs for a run of an empty graph, and 1 to 4 µs to start each
+// node (ONNX Runtime 1.31.1 on an EPYC). A run that takes longer than all of that is slow for another reason.
 constexpr double kSmallBoundMs = 0.05;
+constexpr double kMostOverheadMs = 0.05, kMostOverheadPerNodeMs = 0.005;
+// Above this share of the run an operator that multiplies nothing decides its time.
+constexpr double kDecidesShare = 0.5;
 
 std::string upper(std::string_view text) {
   std::string result(text);
@@ -63,18 +67,60 @@ Advice near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
                                (faster.empty() ? "." : "; " + faster + ".")};
 }
 
-// The operator with the most time above its bound, and that time as share of the whole.
-std::string greatest_loss(const Measurement& m) {
-  std::map<std::string, double> loss_ms;
+// An operator's part in the time of a run.
+struct Part {
+  std::string op;
+  double share = 0;  // 0 to 1
+};
+// That with the greatest `figure` of its layers [ms]. Empty without layers.
+template <typename Figure>
+std::optional<Part> greatest(const Measurement& m, Figure figure) {
+  std::map<std::string, double> by_op;
   double total_ms = 0;
   for (const Layer& layer : m.layers) {
-    loss_ms[layer.op] += std::max(0.0, layer.ms - layer.bound_ms);
+    by_op[layer.op] += figure(layer);
     total_ms += layer.ms;
   }
-  if (loss_ms.empty() || total_ms <= 0) return "";
-  auto worst = std::max_element(loss_ms.begin(), loss_ms.end(),
-                                [](const auto& a, const auto& b) { return a.second < b.second; });
-  return worst->first + " loses the most, " + rounded(100 * worst->second / total_ms) + " % of the time";
+  if (by_op.empty() || total_ms <= 0) return std::nullopt;
+  const auto most =
+      std::max_element(by_op.begin(), by_op.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return Part{most->first, most->second / total_ms};
+}
+
+// The operator with the most time above its bound, and that time as share of the whole.
+std::string greatest_loss(const Measurement& m) {
+  const auto worst = greatest(m, [](const Layer& layer) { return std::max(0.0, layer.ms - layer.bound_ms); });
+  return worst ? worst->op + " loses the most, " + rounded(100 * worst->share) + " % of the time" : "";
+}
+
+bool overhead_explains(const Measurement& m) {
+  return m.latency_ms.p50 <= kMostOverheadMs + kMostOverheadPerNodeMs * static_cast<double>(m.nodes);
+}
+
+Advice unknown_limit(const Measurement& m) {
+  std::string text = "The limit of this model on this machine is not known";
+  if (!m.without_rule.empty()) text += ", because most of its work has no rule";
+  if (const auto most = greatest(m, [](const Layer& layer) { return layer.ms; }))
+    text += fmt::format("; {} takes {} of the run", most->op, format_percent(100 * most->share));
+  return {"limit-unknown", text + ". There is no advice."};
+}
+
+// A bound of next to nothing: the engine's overhead decides, or an operator that the bound leaves out.
+Advice about_small_bound(const Measurement& m, const std::string& share) {
+  if (!overhead_explains(m))
+    return {"see-layers", share +
+                              ": neither arithmetic nor the engine's per-call overhead takes this long, so another "
+                              "operator does; --layers names it."};
+  return {"small-model", share + ": the engine's per-call overhead dominates; " +
+                             (m.open_batch ? "larger batches amortise it."
+                                           : "with an open first dimension, batches would amortise it.")};
+}
+
+// An operator that multiplies nothing and takes most of the run; none in a run that is mostly overhead.
+std::optional<Part> deciding_operator(const Measurement& m) {
+  const auto part = greatest(m, [](const Layer& layer) { return layer.macs > 0 ? 0 : layer.ms; });
+  const bool decides = part && part->share > kDecidesShare && !(m.bound_ms < kSmallBoundMs && overhead_explains(m));
+  return decides ? part : std::nullopt;
 }
 
 // What an open loop shows is how the load is carried.
@@ -103,19 +149,20 @@ Advice about_disturbance(const Measurement& m) {
 
 Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (m.load) return about_load(*m.load);
-  if (m.disturbance && machine::disturbed(*m.disturbance)) return about_disturbance(m);
-  if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0)
-    return {"limit-unknown", "The limit of this model on this machine is unknown, so there is no advice."};
+  if (machine::disturbed(m.disturbance)) return about_disturbance(m);
+  if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0) return unknown_limit(m);
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
   std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
   if (m.percent_of_limit < 1.5) share = "It reaches less than 1.5 % of the limit";
-  if (m.bound_ms < kSmallBoundMs)
-    return {"small-model", share +
-                               ": the engine's per-call overhead dominates; larger "
-                               "batches amortise it."};
+  if (const std::optional<Part> part = deciding_operator(m))
+    return {"one-operator",
+            fmt::format("{}: {} takes {} of the run and multiplies nothing, so neither batch nor precision "
+                        "helps there; replace it, or move it out of the model.",
+                        share, part->op, format_percent(100 * part->share))};
+  if (m.bound_ms < kSmallBoundMs && (m.layers.empty() || overhead_explains(m))) return about_small_bound(m, share);
   std::string loss = greatest_loss(m);
   if (loss.empty()) loss = "--layers shows the time per layer";
-  const bool larger_batch = m.batch <= 1;
+  const bool larger_batch = m.batch <= 1 && m.open_batch;
   const char* remedy = larger_batch ? "a larger batch or several instances may help"
                                     : "another number of threads and instances may help";
   return {larger_batch ? "larger-batch" : "other-threads",

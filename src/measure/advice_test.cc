@@ -43,7 +43,7 @@ TEST(Advice, AtTheMemoryLimitOnlyFewerBytesHelp) {
 TEST(Advice, FarFromTheLimitNamesTheOperatorThatLosesMost) {
   cost::DeviceLimits plain = limits(0);
   Measurement m = reaching(40, cost::Limiter::kCompute);
-  m.layers = {{.name = "a", .op = "Conv", .ms = 10, .bound_ms = 9},
+  m.layers = {{.name = "a", .op = "Conv", .ms = 10, .macs = 1, .bound_ms = 9},
               {.name = "b", .op = "Softmax", .ms = 10, .bound_ms = 1}};
   const Advice advice = advise(m, &plain);
   EXPECT_EQ(advice.id, "larger-batch");
@@ -103,6 +103,79 @@ TEST(Advice, ATinyModelIsMostlyTheEnginesOwnWork) {
 
 TEST(Advice, WithoutALimitItPromisesNothing) {
   EXPECT_EQ(advise(reaching(50, cost::Limiter::kCompute), nullptr).id, "limit-unknown");
+}
+
+// Models as a first user brought them, with the figures that a quiet machine shows: time of a run, bound, nodes, and where given the
+// layers. Their shares of the limit follow.
+struct Case {
+  const char* name;
+  double p50_ms, bound_ms;
+  int64_t nodes;
+  std::vector<Layer> layers;
+  const char* id;
+  const char* says;  // in the sentence
+  bool open_batch = true;
+  std::vector<std::string> without_rule = {};
+};
+
+Layer layer_of(const char* op, double ms, double macs) { return {.name = op, .op = op, .ms = ms, .macs = macs}; }
+
+Measurement measured(const Case& c) {
+  Measurement m;
+  m.latency_ms.p50 = m.latency_ms.mean = c.p50_ms;
+  m.bound_ms = c.bound_ms;
+  m.limiter = c.bound_ms > 0 ? cost::Limiter::kCompute : cost::Limiter::kUnknown;
+  m.percent_of_limit = 100 * c.bound_ms / c.p50_ms;
+  m.nodes = c.nodes;
+  m.layers = c.layers;
+  m.open_batch = c.open_batch;
+  m.without_rule = c.without_rule;
+  return m;
+}
+
+TEST(Advice, IsRightOnModelsOfAllKinds) {
+  const cost::DeviceLimits plain = limits(0);
+  const std::vector<std::string> trees = {"ai.onnx.ml.TreeEnsembleClassifier × 1"};
+  const Case cases[] = {
+      {"cnn: 4 small convolutions", 0.038, 0.027, 9, {}, "compute-limit", "71 %"},
+      {"crnn: convolution and LSTM",
+       2.1,
+       0.35,
+       14,
+       {layer_of("LSTM", 1.6, 1e6), layer_of("Conv", 0.5, 1e6)},
+       "larger-batch",
+       "LSTM loses the most"},
+      {"det: convolution and NMS",
+       0.9,
+       0.012,
+       11,
+       {layer_of("NonMaxSuppression", 0.6, 0), layer_of("Conv", 0.3, 1e5)},
+       "one-operator",
+       "NonMaxSuppression takes 66.7 %"},
+      {"det without layers", 0.9, 0.012, 11, {}, "see-layers", "--layers"},
+      {"u8: bytes in", 0.03, 0.001, 5, {}, "small-model", "larger batches"},
+      {"vec: no batch", 0.007, 0.0001, 3, {}, "small-model", "open first dimension", false},
+      {"txt: ids and a mask", 0.06, 0.002, 12, {}, "small-model", "per-call overhead"},
+      {"rf: trees", 0.4, 0, 2, {}, "limit-unknown", "no rule", true, trees},
+      {"gbr: trees, with layers",
+       0.4,
+       0,
+       2,
+       {layer_of("TreeEnsembleRegressor", 0.38, 0)},
+       "limit-unknown",
+       "TreeEnsembleRegressor takes 100",
+       true,
+       trees},
+      {"lr: linear", 0.004, 0, 3, {}, "limit-unknown", "not known", true, {"ai.onnx.ml.LinearClassifier × 1"}},
+      {"resnet50", 28, 19, 122, {layer_of("Conv", 26, 4e9), layer_of("Add", 2, 0)}, "larger-batch", "Conv loses"},
+      {"squeezenet", 2.9, 1.6, 66, {}, "larger-batch", "--layers"},
+      {"a picture of fixed size", 28, 19, 122, {}, "other-threads", "threads and instances", false},
+  };
+  for (const Case& c : cases) {
+    const Advice advice = advise(measured(c), &plain);
+    EXPECT_EQ(advice.id, c.id) << c.name << ": " << advice.sentence;
+    EXPECT_NE(advice.sentence.find(c.says), std::string::npos) << c.name << ": " << advice.sentence;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "measure/bench.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/log.h"
 #include "cost/costs.h"
@@ -10,20 +11,34 @@
 #include "measure/resident.h"
 #include "measure/runner.h"
 #include "measure/statistics.h"
+#include "model/inputs.h"
 
 namespace ridge::measure {
 namespace {
 
-LoadOptions load_options(const BenchOptions& options, int callers) {
+constexpr Nanoseconds kLayersTime = std::chrono::seconds(3);
+
+// A quarter, and at most kLayersTime.
+Nanoseconds layers_time(const BenchOptions& options) {
+  return std::min<Nanoseconds>(options.max_time / 4, kLayersTime);
+}
+
+// `left`: of the time, once the model is open. Warming up takes a quarter of it; with time for fewer than four runs the first
+// run, at opening, was the warm-up.
+LoadOptions load_options(const BenchOptions& options, int callers, Nanoseconds first_run, TimePoint now,
+                         Nanoseconds left) {
   LoadOptions load;
   load.concurrency = callers;
   load.rate_per_s = options.rate_per_s;
   load.arrival = options.arrival;
   load.seed = options.seed;
-  load.warm_up.emplace();
-  load.warm_up->max_time = std::min<Nanoseconds>(load.warm_up->max_time, options.max_time / 4);
-  load.warm_up->min_runs = std::max(load.warm_up->min_runs, options.warm_up_runs);
-  load.stop.max_time = options.max_time;
+  if (left >= 4 * first_run || options.warm_up_runs > 0) {
+    load.warm_up.emplace();
+    load.warm_up->max_time = std::min<Nanoseconds>(load.warm_up->max_time, left / 4);
+    load.warm_up->min_runs = std::max(load.warm_up->min_runs, options.warm_up_runs);
+  }
+  load.stop.max_time = std::max(left, Nanoseconds(0));
+  load.end_by = now + left;
   load.stop.half_width_percent = options.runs ? 0 : options.half_width_percent;
   if (options.runs) load.stop.max_samples = *options.runs;
   load.interrupted = options.interrupted;
@@ -31,10 +46,27 @@ LoadOptions load_options(const BenchOptions& options, int callers) {
   return load;
 }
 
+// The first run as the measurement: a second would exceed the time.
+LoadResult cold_run(const Runner& runner) {
+  LoadResult load;
+  load.latencies_ms = {runner.first_run_ms()};
+  load.half_width_percent = std::numeric_limits<double>::infinity();
+  load.rate_per_s = 1e3 / runner.first_run_ms();
+  load.mean_times.compute = from_seconds(runner.first_run_ms() / 1e3);
+  return load;
+}
+
+// Of a closed loop, in which the rate is the callers' number over the mean latency.
+Interval rate_interval(double rate_per_s, double half_width_percent) {
+  if (!(half_width_percent < 100)) return {};
+  return {rate_per_s / (1 + half_width_percent / 100), rate_per_s / (1 - half_width_percent / 100)};
+}
+
 Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& load) {
   const engine::Info& info = runner.session(0).info();
   Measurement m;
   m.model = plan.model;
+  m.shapes = runner.shapes();
   m.engine = info.name;
   m.engine_version = info.version;
   m.device = info.device;
@@ -44,8 +76,10 @@ Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& l
   m.instances = plan.instances;
   m.batch = runner.rows();
   m.latency_ms = latency_of(load.latencies_ms);
+  m.histogram = histogram_of(load.latencies_ms);
   m.throughput_per_s = load.rate_per_s * static_cast<double>(runner.rows());
   m.ci95_percent = load.half_width_percent;
+  m.latency_ci95_ms = percentile_intervals(load.latencies_ms);
   m.samples = static_cast<int64_t>(load.latencies_ms.size());
   m.converged = load.verdict == Verdict::kConverged;
   m.interrupted = load.interrupted;
@@ -60,18 +94,31 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
                           const BenchOptions& options, Clock& clock) {
   const int callers = options.concurrency > 0 ? options.concurrency : plan.instances;
   const int64_t resident_before = resident_bytes();
+  const TimePoint begin = clock.now();
   if (options.progress) options.progress("open", 0);
   Measurement m;
   {
     RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed, clock));
     EnergyOfLoad energy(options.energy, options.energy_reason);
-    LoadOptions how = load_options(options, callers);
+    const TimePoint open = clock.now();
+    const Nanoseconds left =
+        options.max_time - (open - begin) - (options.layers ? layers_time(options) : Nanoseconds(0));
+    const Nanoseconds first_run = from_seconds(runner.first_run_ms() / 1e3);
+    LoadOptions how = load_options(options, callers, first_run, open, left);
     how.counting_begins = [&] { energy.begin(clock.now()); };
+    how.keep_runs = options.trace != nullptr;
     if (options.watch) how.before_end = [&] { options.watch->look(); };
-    RIDGE_ASSIGN(LoadResult load, run_load(runner.target(), how, clock));
+    LoadResult load = cold_run(runner);
+    const bool cold = left < first_run && callers == 1 && !options.rate_per_s && !options.runs;
+    if (!cold) {
+      RIDGE_ASSIGN(load, run_load(runner.target(), how, clock));
+    }
     const TimePoint end = clock.now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
+    if (options.trace) *options.trace = std::move(load.runs);
+    m.cold = cold;
+    if (!options.rate_per_s) m.throughput_ci95_per_s = rate_interval(m.throughput_per_s, m.ci95_percent);
     if (options.runs) m.converged = m.samples >= *options.runs;
     m.energy = energy.end(end, m.throughput_per_s);
     if (options.rate_per_s)
@@ -83,11 +130,13 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.rss_delta_bytes = resident_bytes() - resident_before;
   }  // frees the sessions' memory before the profiled one opens
 
+  if (graph != nullptr) m.open_batch = model::has_open_batch(*graph);
   std::optional<cost::DeviceLimits> limits = options.device;
   if (graph != nullptr && (limits || machine != nullptr)) {
     const cost::Costs costs = cost::count(*graph, plan.precision);
     m.flops = costs.flops;
     m.without_rule = costs.without_rule;
+    m.nodes = std::count_if(costs.nodes.begin(), costs.nodes.end(), [](const auto& node) { return node.runs; });
     if (limits) {
       set_beside_limit(m, costs, *limits, *limits, 1);
       m.limits = limits->sources;
@@ -109,12 +158,10 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
     if (options.progress) options.progress("profile", 0);
-    RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known,
-                                          std::min<Nanoseconds>(options.max_time / 4, std::chrono::seconds(3)),
-                                          options.interrupted, clock));
+    RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known, layers_time(options), options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
-  if (m.disturbance && machine::disturbed(*m.disturbance) && !m.load) m.undisturbed = undisturbed(m);
+  if (machine::disturbed(m.disturbance) && !m.load) m.undisturbed = undisturbed(m);
   m.advice = advise(m, known);
   return m;
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -12,6 +13,7 @@
 #include "machine/energy_meter.h"
 #include "machine/machine.h"
 #include "measure/arrival.h"
+#include "measure/load.h"
 #include "measure/measurement.h"
 #include "model/graph.h"
 #include "plan/plan.h"
@@ -22,11 +24,12 @@ struct BenchOptions {
   int concurrency = 0;               // callers; 0 = one per instance
   std::optional<double> rate_per_s;  // requests; absent = closed loop
   Arrival arrival = Arrival::kConstant;
-  Nanoseconds max_time = std::chrono::seconds(20);  // of sampling; warming up takes a quarter of it at most
+  Nanoseconds max_time = std::chrono::seconds(20);  // of all of it, as far as runs are shorter: measure/bench.cc
   double half_width_percent = 2;                    // of the mean latency, at 95 %
   std::optional<int64_t> runs;                      // ends after at least so many, however wide the interval is
   size_t warm_up_runs = 0;                          // at least
   bool layers = false;
+  std::vector<TimedRun>* trace = nullptr;  // if given: filled in with the counted runs
   uint64_t seed = 1;
   std::optional<cost::DeviceLimits> device;    // of the device that all instances share, instead of the machine's
   machine::EnergyMeter* energy = nullptr;      // of the device; null: energy is not measured

@@ -80,6 +80,52 @@ TEST(Bench, AnOpenLoopSaysHowItsLoadIsCarried) {
   EXPECT_EQ(m->advice.id, "overloaded");
 }
 
+struct TimedBench {
+  Measurement m;
+  double seconds = 0;  // that all of it took
+};
+TimedBench timed(double run_ms, BenchOptions options) {
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  const auto m = bench(scripted({{"latency_ms", std::to_string(run_ms)}}), nullptr, nullptr, options, clock);
+  EXPECT_TRUE(m) << m.error().message;
+  return {m ? *m : Measurement{}, to_seconds(clock.now() - begin)};
+}
+
+// Of runs between a hundredth of the time and more than all of it.
+TEST(Bench, TheTimeIsAnUpperBoundForAllOfItUnlessOneRunExceedsIt) {
+  BenchOptions options;
+  options.max_time = std::chrono::seconds(5);
+  options.half_width_percent = 0;  // never narrow enough
+  for (const double run_ms : {50.0, 400.0, 900.0, 1300.0, 2000.0, 2400.0, 3000.0, 9000.0}) {
+    const TimedBench timed_bench = timed(run_ms, options);
+    EXPECT_LE(timed_bench.seconds, std::max(5.05, run_ms / 1e3 + 0.05)) << run_ms;
+    EXPECT_GE(timed_bench.m.samples, 1) << run_ms;
+    EXPECT_DOUBLE_EQ(timed_bench.m.latency_ms.p50, run_ms);
+    EXPECT_FALSE(timed_bench.m.converged);
+    EXPECT_EQ(timed_bench.m.cold, 2 * run_ms > 5000) << run_ms;
+  }
+}
+
+TEST(Bench, TheProfileOfTheLayersIsPartOfTheTime) {
+  BenchOptions options;
+  options.max_time = std::chrono::seconds(5);
+  options.half_width_percent = 0;
+  options.layers = true;
+  EXPECT_LE(timed(50, options).seconds, 5.5) << "and at least three profiled runs";
+}
+
+TEST(Bench, PercentilesAndThroughputHaveIntervals) {
+  const Result<Measurement> m = bench_fake(scripted({{"latency_ms", "10"}}), short_one());
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->latency_ci95_ms.p50.low, 10);
+  EXPECT_EQ(m->latency_ci95_ms.p50.high, 10);
+  EXPECT_EQ(m->latency_ci95_ms.p99.low, 10);
+  EXPECT_FALSE(m->latency_ci95_ms.p99.high) << "50 runs do not know it";
+  EXPECT_NEAR(*m->throughput_ci95_per_s.low, 400, 1e-6);
+  EXPECT_NEAR(*m->throughput_ci95_per_s.high, 400, 1e-6);
+}
+
 TEST(Bench, AFailingRunIsAnErrorThatSaysWhy) {
   Result<Measurement> m = bench_fake(scripted({{"fail_runs", "[5]"}, {"latency_ms", "1"}}), short_one());
   ASSERT_FALSE(m.ok());

@@ -63,11 +63,13 @@ void SourceNodes::add_folded_product(std::set<size_t>& nodes) {
   }
 }
 
-std::optional<cost::NodeCost> SourceNodes::take(const engine::NodeTime& time) {
+std::optional<SourceLayer> SourceNodes::take(const engine::NodeTime& time) {
   const std::set<size_t> nodes = nodes_of(time);
   if (nodes.empty()) return std::nullopt;
   const Precision precision = arithmetic_of(time);
-  cost::NodeCost whole;
+  SourceLayer layer;
+  for (size_t index : nodes) layer.own.nodes.push_back({&graph_, &graph_.nodes[index]});
+  cost::NodeCost& whole = layer.cost;
   whole.precision = precision;
   std::set<int> made, read;
   for (size_t index : nodes) made.insert(graph_.nodes[index].outputs.begin(), graph_.nodes[index].outputs.end());
@@ -87,7 +89,7 @@ std::optional<cost::NodeCost> SourceNodes::take(const engine::NodeTime& time) {
       if (given_.contains(node.outputs[i]) || !inside) whole.bytes_written += work.written[i];
     }
   }
-  return whole;
+  return layer;
 }
 
 }  // namespace ridge::measure

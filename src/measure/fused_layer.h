@@ -8,21 +8,27 @@
 
 #include "cost/costs.h"
 #include "engine/engine.h"
+#include "measure/own_nodes.h"
 #include "model/graph.h"
 
 namespace ridge::measure {
+
+struct SourceLayer {
+  OwnNodes own;
+  cost::NodeCost cost;
+};
 
 // The nodes of a graph by their names and by the names of their outputs; engines use either.
 class SourceNodes {
  public:
   explicit SourceNodes(const model::Graph& graph);
 
-  // Arithmetic of all nodes that `time` names as its sources, and the bytes that cross the layer's boundary: inputs from outside and
+  // The nodes that `time` names as its sources; their arithmetic that `time` names as its sources, and the bytes that cross the layer's boundary: inputs from outside and
   // outputs that others need. The arithmetic has the type of the layer's first input. Empty if it names no source, or only nodes that
   // an earlier layer has claimed. A convolution or matrix multiplication whose batch normalisation was folded into its weights has only
   // the normalisation's name; then its nodes include the operator normalised. Also empty if a layer that multiplies has no such node:
   // half a cost would be wrong.
-  std::optional<cost::NodeCost> take(const engine::NodeTime& time);
+  std::optional<SourceLayer> take(const engine::NodeTime& time);
 
  private:
   std::set<size_t> nodes_of(const engine::NodeTime& time);

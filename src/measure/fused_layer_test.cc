@@ -31,19 +31,24 @@ engine::NodeTime layer(std::vector<std::string> sources, DataType type = DataTyp
 TEST(FusedLayer, CountsAllItsNodesAndOnlyTheBytesThatCrossItsBorder) {
   const model::Graph graph = product_and_relu();
   SourceNodes nodes(graph);
-  std::optional<cost::NodeCost> cost = nodes.take(layer({"product", "clip"}));
-  ASSERT_TRUE(cost.has_value());
-  EXPECT_DOUBLE_EQ(cost->flops, 2 * 4 * 8 * 16 + 4 * 16);
-  EXPECT_DOUBLE_EQ(cost->bytes_read, 4 * (4 * 8 + 8 * 16));
-  EXPECT_DOUBLE_EQ(cost->bytes_written, 4 * 4 * 16);  // y; m stays inside
+  const std::optional<SourceLayer> both = nodes.take(layer({"product", "clip"}));
+  ASSERT_TRUE(both.has_value());
+  EXPECT_DOUBLE_EQ(both->cost.flops, 2 * 4 * 8 * 16 + 4 * 16);
+  EXPECT_DOUBLE_EQ(both->cost.bytes_read, 4 * (4 * 8 + 8 * 16));
+  EXPECT_DOUBLE_EQ(both->cost.bytes_written, 4 * 4 * 16);  // y; m stays inside
+  Layer named{.name = "product/fused", .op = "FullyConnected"};
+  name_after(both->own, named);
+  EXPECT_EQ(named.name, "product");
+  EXPECT_EQ(named.op, "MatMul");
+  EXPECT_EQ(named.nodes, (std::vector<std::string>{"product", "clip"}));
 }
 
 TEST(FusedLayer, IsBoundedAtTheTypeThatItsFirstInputHas) {
   const model::Graph graph = product_and_relu();
-  std::optional<cost::NodeCost> cost = SourceNodes(graph).take(layer({"product"}, DataType::kBf16));
-  ASSERT_TRUE(cost.has_value());
-  EXPECT_EQ(cost->precision, Precision::kBf16);
-  EXPECT_DOUBLE_EQ(cost->bytes_read, 2 * (4 * 8 + 8 * 16));
+  const std::optional<SourceLayer> taken = SourceNodes(graph).take(layer({"product"}, DataType::kBf16));
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_EQ(taken->cost.precision, Precision::kBf16);
+  EXPECT_DOUBLE_EQ(taken->cost.bytes_read, 2 * (4 * 8 + 8 * 16));
 }
 
 TEST(FusedLayer, FindsANodeByItsNameAndByWhatItGives) {
@@ -57,9 +62,9 @@ TEST(FusedLayer, FindsTheProductWhoseNormalisationWasFoldedIntoItsWeights) {
   const model::Graph graph = product_and_relu();
   engine::NodeTime time = layer({"Multiply_7680", "clip"});
   time.multiplies = true;
-  std::optional<cost::NodeCost> cost = SourceNodes(graph).take(time);
-  ASSERT_TRUE(cost.has_value());
-  EXPECT_DOUBLE_EQ(cost->macs, 4 * 8 * 16);
+  const std::optional<SourceLayer> taken = SourceNodes(graph).take(time);
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_DOUBLE_EQ(taken->cost.macs, 4 * 8 * 16);
   time.sources = {"squash"};
   EXPECT_FALSE(SourceNodes(graph).take(time).has_value()) << "a product without its product has no cost to show";
 }

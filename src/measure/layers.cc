@@ -10,6 +10,7 @@
 #include "engine/engines.h"
 #include "measure/fused_layer.h"
 #include "measure/operands.h"
+#include "measure/own_nodes.h"
 #include "measure/runner.h"
 #include "model/optimised.h"
 
@@ -19,10 +20,6 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 constexpr int kLeastRuns = 3;
 
-struct GraphNode {
-  const model::Graph* graph = nullptr;
-  const model::Node* node = nullptr;
-};
 // Nodes by name, "" where the file has none, and operator; several of one name (in subgraphs) stay in order.
 using NodeIndex = std::multimap<std::pair<std::string, std::string>, GraphNode>;
 
@@ -57,6 +54,7 @@ std::vector<GraphNode> nodes_of(std::span<const engine::NodeTime> times, NodeInd
 
 void add_cost(Layer& layer, const cost::NodeCost& cost, double calls, const cost::DeviceLimits* limits) {
   layer.flops = cost.flops * calls;
+  layer.macs = cost.macs * calls;
   layer.bytes = (cost.bytes_read + cost.bytes_written) * calls;
   layer.has_rule = cost.has_rule;
   if (layer.ms > 0) {
@@ -70,8 +68,9 @@ void add_cost(Layer& layer, const cost::NodeCost& cost, double calls, const cost
   if (layer.ms > 0) layer.percent_of_limit = 100 * layer.bound_ms / layer.ms;
 }
 
-Layer timed(const engine::NodeTime& time) {
+Layer timed(const engine::NodeTime& time, size_t position) {
   Layer layer;
+  layer.position = static_cast<int>(position);
   layer.name = time.name;
   layer.op = time.op;
   layer.ms = time.mean_us / 1e3;
@@ -86,21 +85,24 @@ void sort_slowest_first(std::vector<Layer>& layers) {
 }  // namespace
 
 std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
-                             const cost::DeviceLimits* limits) {
+                             const model::Graph* model, const cost::DeviceLimits* limits) {
   NodeIndex index;
   if (optimised != nullptr) add_to_index(*optimised, index);
   const std::vector<GraphNode> nodes = nodes_of(times, std::move(index));
+  std::vector<OwnNodes> own(times.size());
+  if (model != nullptr) own = own_nodes(times, nodes, *model);
   std::vector<Layer> layers;
   for (size_t i = 0; i < times.size(); ++i) {
     const engine::NodeTime& time = times[i];
     const auto [graph, node] = nodes[i];
-    Layer layer = timed(time);
+    Layer layer = timed(time, i);
     const double calls = time.runs > 0 ? static_cast<double>(time.calls) / time.runs : 1;
     if (node != nullptr && !model::has_body(*node))
       add_cost(layer,
                cost::count_node(*node, operands(*graph, node->inputs, time.inputs),
                                 operands(*graph, node->outputs, time.outputs)),
                calls, limits);
+    name_after(own[i], layer);
     layers.push_back(std::move(layer));
   }
   sort_slowest_first(layers);
@@ -112,9 +114,12 @@ std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, cons
   SourceNodes nodes(graph);
   std::vector<Layer> layers;
   for (const engine::NodeTime& time : times) {
-    Layer layer = timed(time);
+    Layer layer = timed(time, layers.size());
     layer.kernel = time.provider;
-    if (std::optional<cost::NodeCost> cost = nodes.take(time)) add_cost(layer, *cost, 1, limits);
+    if (const std::optional<SourceLayer> source = nodes.take(time)) {
+      add_cost(layer, source->cost, 1, limits);
+      name_after(source->own, layer);
+    }
     layers.push_back(std::move(layer));
   }
   sort_slowest_first(layers);
@@ -139,10 +144,10 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   if (runs < kLeast) return std::vector<Layer>();
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));
   if (!writes_graph)
-    return graph != nullptr ? fused_layers_of(times, *graph, limits) : layers_of(times, nullptr, limits);
+    return graph != nullptr ? fused_layers_of(times, *graph, limits) : layers_of(times, nullptr, nullptr, limits);
   Result<model::Graph> optimised = model::read_optimised(profiled.optimised_model);
   if (!optimised) log::warning("layers have times but no costs: {}", optimised.error().message);
-  return layers_of(times, optimised ? &*optimised : nullptr, limits);
+  return layers_of(times, optimised ? &*optimised : nullptr, graph, limits);
 }
 
 }  // namespace ridge::measure

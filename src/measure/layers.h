@@ -21,9 +21,9 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
                                           const std::function<bool()>& interrupted, Clock& clock = system_clock());
 
 // The pure part: `optimised` is the graph that the engine really ran (its nodes carry the attributes), or null. Shapes come
-// from the profile. A node that is not found in the graph has no rule.
+// from the profile. A node that is not found in the graph has no rule. `model`: with its own names; null: the engine's stay.
 std::vector<Layer> layers_of(std::span<const engine::NodeTime> times, const model::Graph* optimised,
-                             const cost::DeviceLimits* limits);
+                             const model::Graph* model, const cost::DeviceLimits* limits);
 
 // The same for an engine that does not write its graph but says which of the model's nodes a layer computes
 // (NodeTime::sources); costs are then those of the nodes in `graph`, the model with all shapes bound.

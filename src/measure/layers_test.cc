@@ -38,7 +38,7 @@ TEST(Layers, AreCountedWithTheShapesThatTheProfileSaw) {
   model::Graph graph = matmul();
   cost::DeviceLimits device = layer_limits();
   std::vector<engine::NodeTime> times = {timed("product", "MatMul", 100)};
-  std::vector<Layer> layers = layers_of(times, &graph, &device);
+  std::vector<Layer> layers = layers_of(times, &graph, nullptr, &device);
   ASSERT_EQ(layers.size(), 1u);
   EXPECT_DOUBLE_EQ(layers[0].flops, 2.0 * 64 * 32 * 16);
   EXPECT_DOUBLE_EQ(layers[0].bytes, 4.0 * (64 * 32 + 32 * 16 + 64 * 16));
@@ -56,14 +56,14 @@ TEST(Layers, AWeightThatTheEnginePackedAwayDoesNotShiftTheOthers) {
   engine::NodeTime time = timed("product", "Gemm", 100);
   time.inputs = {{DataType::kFp32, {64, 32}}, {DataType::kFp32, {16}}};  // x and the bias
   time.outputs = {{DataType::kFp32, {64, 16}}};
-  std::vector<Layer> layers = layers_of(std::vector<engine::NodeTime>{time}, &graph, nullptr);
+  std::vector<Layer> layers = layers_of(std::vector<engine::NodeTime>{time}, &graph, nullptr, nullptr);
   EXPECT_DOUBLE_EQ(layers[0].bytes, 4.0 * (64 * 32 + 32 * 16 + 16 + 64 * 16));
 }
 
 TEST(Layers, ComeSlowestFirstAndOnesWithoutANodeHaveNoRule) {
   model::Graph graph = matmul();
   std::vector<engine::NodeTime> times = {timed("product", "MatMul", 5), timed("unknown", "Mystery", 50)};
-  std::vector<Layer> layers = layers_of(times, &graph, nullptr);
+  std::vector<Layer> layers = layers_of(times, &graph, nullptr, nullptr);
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[0].op, "Mystery");
   EXPECT_FALSE(layers[0].has_rule);
@@ -75,7 +75,7 @@ TEST(Layers, ANodeInALoopIsCountedAsOftenAsItRan) {
   model::Graph graph = matmul();
   std::vector<engine::NodeTime> times = {timed("product", "MatMul", 100)};
   times[0].calls = 12;  // in four runs
-  EXPECT_DOUBLE_EQ(layers_of(times, &graph, nullptr)[0].flops, 3 * 2.0 * 64 * 32 * 16);
+  EXPECT_DOUBLE_EQ(layers_of(times, &graph, nullptr, nullptr)[0].flops, 3 * 2.0 * 64 * 32 * 16);
 }
 
 // As ONNX Runtime's profile has them: the operator and a number of the engine's own.
@@ -88,7 +88,7 @@ TEST(Layers, NodesWithoutANameAreFoundInTheOrderOfTheGraph) {
   std::vector<engine::NodeTime> times = {timed("MatMul_4", "MatMul", 100), timed("MatMul_7", "MatMul", 50)};
   times[1].inputs = {{DataType::kFp32, {1, 64, 16}}, {DataType::kFp32, {16, 8}}};
   times[1].outputs = {{DataType::kFp32, {1, 64, 8}}};
-  std::vector<Layer> layers = layers_of(times, &graph, nullptr);
+  std::vector<Layer> layers = layers_of(times, &graph, nullptr, nullptr);
   EXPECT_DOUBLE_EQ(layers[0].flops, 2.0 * 64 * 32 * 16);
   EXPECT_DOUBLE_EQ(layers[1].flops, 2.0 * 64 * 16 * 8);
 }
@@ -97,7 +97,7 @@ TEST(Layers, NodesWithoutANameAreNotGuessedWhenSomeDidNotRun) {
   model::Graph graph = matmul();
   graph.nodes[0].named = false;
   graph.nodes.push_back(graph.nodes[0]);
-  EXPECT_FALSE(layers_of(std::vector{timed("MatMul_0", "MatMul", 100)}, &graph, nullptr)[0].has_rule);
+  EXPECT_FALSE(layers_of(std::vector{timed("MatMul_0", "MatMul", 100)}, &graph, nullptr, nullptr)[0].has_rule);
 }
 
 }  // namespace

@@ -26,20 +26,23 @@ constexpr int kStagesEvery = 8;
 struct Sample {
   TimePoint begin, end;  // of the run itself; in a closed loop `begin` is the end of the caller's last sample
   int64_t runs = 1;      // between them; the last one is timed
+  TimePoint due;         // from when latency counts
   Nanoseconds latency{};
   std::optional<engine::RunTimes> times;
   size_t caller = 0;
+  int failure = 0;  // as AsyncTarget::Ended
 };
 
 // The counted runs of one caller of a closed loop, which follow one another without a gap.
 struct Window {
   TimePoint begin, end;
-  int64_t runs = 0;
+  int64_t runs = 0;  // that succeeded
+  bool any = false;
 
   double rate_per_s() const { return end > begin ? static_cast<double>(runs) / to_seconds(end - begin) : 0; }
 };
 
-// One caller's samples; shared with the collector.
+// Samples of one caller, or of all callers of one thread; shared with the collector.
 struct alignas(64) Caller {
   Mutex mutex;
   std::vector<Sample> fresh RIDGE_GUARDED_BY(mutex);  // the collector takes them away
@@ -67,9 +70,8 @@ class Schedule {
 
 class Load {
  public:
-  Load(const RunOnce& run_once, const LoadOptions& options, Clock& clock)
-      : run_once_(run_once),
-        options_(options),
+  Load(const LoadOptions& options, Clock& clock)
+      : options_(options),
         clock_(clock),
         schedule_(options),
         callers_(static_cast<size_t>(options.concurrency)),
@@ -78,29 +80,40 @@ class Load {
         warm_(!options.warm_up),
         rule_(options.stop) {}
 
-  Result<LoadResult> run() {
+  Result<LoadResult> run(const RunOnce& run_once) {
+    return run(callers_.size(), [this, &run_once](size_t caller) { call(run_once, caller, callers_[caller]); });
+  }
+
+  Result<LoadResult> run(AsyncTarget& target, size_t threads) {
+    return run(threads, [&, this](size_t thread) { Driver(*this, target, thread, threads).drive(); });
+  }
+
+ private:
+  Result<LoadResult> run(size_t thread_count, const std::function<void(size_t)>& body) {
     begin_ = counting_from_ = last_end_ = clock_.now();
     if (warm_ && options_.counting_begins) options_.counting_begins();
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < callers_.size(); ++i) threads.push_back(clock_.start([this, i] { call(i, callers_[i]); }));
+    for (size_t i = 0; i < thread_count; ++i) threads.push_back(clock_.start([&body, i] { body(i); }));
     collect_until_enough();
     if (options_.before_end) options_.before_end();
+    leave_ = interrupted_;
     stop_ = true;
     for (std::jthread& thread : threads) clock_.join(thread);
-    if (schedule_.open()) collect();  // a stall cut off by the end counts
+    if (schedule_.open() || all_rest()) collect();  // a stall cut off by the end counts
     if (error_) return *error_;
     return result();
   }
 
- private:
-  void call(size_t number, Caller& caller) {
+  bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+  void call(const RunOnce& run_once, size_t number, Caller& caller) {
     prctl(PR_SET_TIMERSLACK, 1);  // [ns] Linux would otherwise end a sleep up to 50 µs late
     TimePoint last_end = clock_.now();
     Nanoseconds last_run = kShortRun;
-    for (int64_t samples = 0; !stop_.load(std::memory_order_relaxed); ++samples) {
+    for (int64_t samples = 0; !stopped(); ++samples) {
       TimePoint due = schedule_.open() ? schedule_.next(begin_) : last_end;
-      if (schedule_.open() && !clock_.sleep_until(due, [this] { return stop_.load(std::memory_order_relaxed); }))
-        return;
+      if (schedule_.open() && !clock_.sleep_until(due, [this] { return stopped(); })) return;
+      if (samples > 0 && options_.end_by && clock_.now() + last_run > *options_.end_by) return rest();
       // In a closed loop one run begins where the last one ended.
       Sample sample;
       sample.begin = schedule_.open() ? clock_.now() : last_end;
@@ -109,11 +122,11 @@ class Load {
       const bool brief = !schedule_.open() && last_run < kShortRun;
       if (!brief || samples % kStagesEvery == 0) sample.times.emplace();
       if (brief) {
-        done = run_untimed(number, sample.times);
+        done = run_untimed(run_once, number, sample.times);
         sample.runs += kUntimed;
         due = clock_.now();
       }
-      if (done) done = run_once_(static_cast<int>(number), brief ? nullptr : &*sample.times);
+      if (done) done = run_once(static_cast<int>(number), brief ? nullptr : &*sample.times);
       sample.end = last_end = clock_.now();
       sample.latency = sample.end - due;
       last_run = schedule_.open() ? sample.end - sample.begin : sample.latency;
@@ -126,11 +139,89 @@ class Load {
     }
   }
 
-  Status run_untimed(size_t number, std::optional<engine::RunTimes>& first) {
+  // The thread stays until the end: the kernel's counters of one that has ended are gone.
+  void rest() {
+    ++resting_;
+    clock_.sleep_until(TimePoint::max(), [this] { return stopped(); });
+  }
+  bool all_rest() const { return resting_ == callers_.size(); }
+
+  static Status run_untimed(const RunOnce& run_once, size_t number, std::optional<engine::RunTimes>& first) {
     for (int i = 0; i < kUntimed; ++i)
-      RIDGE_TRY(run_once_(static_cast<int>(number), i == 0 && first ? &*first : nullptr));
+      RIDGE_TRY(run_once(static_cast<int>(number), i == 0 && first ? &*first : nullptr));
     return {};
   }
+
+  // One thread's callers of an AsyncTarget.
+  class Driver {
+   public:
+    Driver(Load& load, AsyncTarget& target, size_t thread, size_t threads)
+        : load_(load), target_(target), thread_(thread), samples_(load.callers_.size()) {
+      for (size_t caller = thread; caller < samples_.size(); caller += threads) idle_.push_back(caller);
+      std::reverse(idle_.begin(), idle_.end());
+    }
+
+    void drive() {
+      prctl(PR_SET_TIMERSLACK, 1);
+      while (!load_.stopped()) wait(send_what_is_due());
+      while (in_flight_ > 0 && !load_.leave_.load(std::memory_order_relaxed)) wait(load_.clock_.now() + kLook);
+    }
+
+   private:
+    // When to look again. An open loop's request that is due while all callers are busy is the next to be sent.
+    TimePoint send_what_is_due() {
+      while (!idle_.empty()) {
+        const TimePoint now = load_.clock_.now();
+        if (!due_) due_ = load_.schedule_.open() ? load_.schedule_.next(load_.begin_) : now;
+        if (*due_ > now) return std::min(*due_, now + kLook);
+        const size_t caller = idle_.back();
+        idle_.pop_back();
+        send(caller, *due_, now);
+        due_.reset();
+      }
+      return load_.clock_.now() + kLook;
+    }
+
+    void send(size_t caller, TimePoint due, TimePoint now) {
+      Sample& sample = samples_[caller] = {};
+      sample.begin = now;
+      sample.due = due;
+      sample.caller = caller;
+      ++in_flight_;
+      target_.begin(static_cast<int>(caller));
+    }
+
+    void wait(TimePoint until) {
+      target_.wait(static_cast<int>(thread_), until, [this](const AsyncTarget::Ended& ended) { end(ended); });
+    }
+
+    void end(const AsyncTarget::Ended& ended) {
+      const auto caller = static_cast<size_t>(ended.caller);
+      Sample sample = samples_[caller];
+      sample.end = load_.clock_.now();
+      sample.latency = sample.end - sample.due;
+      sample.failure = ended.failure;
+      sample.times = ended.times;
+      {
+        MutexLock lock(load_.callers_[thread_].mutex);
+        load_.callers_[thread_].fresh.push_back(sample);
+      }
+      --in_flight_;
+      // In a closed loop the next request begins where this one ended.
+      if (!load_.schedule_.open() && !load_.stopped())
+        send(caller, sample.end, sample.end);
+      else
+        idle_.push_back(caller);
+    }
+
+    Load& load_;
+    AsyncTarget& target_;
+    const size_t thread_;
+    std::vector<Sample> samples_;  // in flight, by caller
+    std::vector<size_t> idle_;     // the last to become idle is the next to send: its connection is warm
+    std::optional<TimePoint> due_;
+    size_t in_flight_ = 0;
+  };
 
   void collect_until_enough() {
     while (verdict_ == Verdict::kContinue && !interrupted_ && !error_) {
@@ -139,11 +230,12 @@ class Load {
       const Nanoseconds elapsed = clock_.now() - counting_from_;
       if (warm_)
         verdict_ = rule_.verdict(static_cast<int64_t>(latencies_ms_.size()), elapsed, [this] { return precision(); });
+      if (verdict_ == Verdict::kContinue && all_rest()) verdict_ = Verdict::kSpent;
       interrupted_ = options_.interrupted && options_.interrupted();
       if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
     }
     // Slow runs: those in progress at the end still count, so that every caller contributes to the rate.
-    while (!error_ && !interrupted_ && !every_caller_counts()) {
+    while (!error_ && !interrupted_ && !all_rest() && !every_caller_counts()) {
       clock_.sleep_for(kLook);
       collect();
       interrupted_ = options_.interrupted && options_.interrupted();
@@ -153,8 +245,8 @@ class Load {
   double precision() const { return half_width_percent(latencies_ms_, options_.stop.confidence); }
 
   bool every_caller_counts() const {
-    if (schedule_.open()) return !latencies_ms_.empty();
-    return std::all_of(windows_.begin(), windows_.end(), [](const Window& window) { return window.runs > 0; });
+    if (schedule_.open()) return !latencies_ms_.empty() || !failures_.empty();
+    return std::all_of(windows_.begin(), windows_.end(), [](const Window& window) { return window.any; });
   }
 
   void collect() {
@@ -168,26 +260,38 @@ class Load {
     std::stable_sort(fresh.begin(), fresh.end(), [](const Sample& a, const Sample& b) { return a.end < b.end; });
     if (fresh.empty()) return;
     last_end_ = fresh.back().end;
-    for (const Sample& sample : fresh) warm_ ? count(sample) : warm_up_.add(to_ms(sample.latency));
-    if (!warm_) {
-      for (const Sample& sample : fresh) add(sample.times), warming_runs_ += sample.runs;
-      if (warm_up_.steady(clock_.now() - begin_)) start_counting();
+    if (warm_) {
+      for (const Sample& sample : fresh) count(sample);
+      return;
     }
+    for (const Sample& sample : fresh) {
+      if (sample.failure != 0) continue;
+      warm_up_.add(to_ms(sample.latency));
+      add(sample.times), warming_runs_ += sample.runs;
+    }
+    const Nanoseconds elapsed = clock_.now() - begin_;
+    if (warm_up_.steady(elapsed) || elapsed >= options_.warm_up->max_time) start_counting();
   }
 
   // In a closed loop, a run that began during warm-up belongs to neither part: half of it is not counted.
   void count(const Sample& sample) {
     if (!schedule_.open() && sample.begin < counting_from_) return;
+    Window& window = windows_[sample.caller];
+    if (!window.any) window.begin = sample.begin;
+    window.any = true;
+    window.end = sample.end;
+    if (sample.failure != 0) return void(++failures_[sample.failure]);
+    window.runs += sample.runs;
     if (latencies_ms_.empty()) sum_ = {}, timed_ = 0;
     latencies_ms_.push_back(to_ms(sample.latency));
     if (schedule_.open())
       running_ += sample.end - sample.begin, queueing_ += sample.latency - (sample.end - sample.begin);
+    if (options_.keep_runs) {
+      const TimePoint due = schedule_.open() ? sample.end - sample.latency : sample.begin;
+      timed_runs_.push_back({static_cast<int>(sample.caller), due, sample.begin, sample.end, sample.runs});
+    }
     whose_.push_back(static_cast<int>(sample.caller));
     add(sample.times);
-    Window& window = windows_[sample.caller];
-    if (window.runs == 0) window.begin = sample.begin;
-    window.runs += sample.runs;
-    window.end = sample.end;
   }
 
   void add(const std::optional<engine::RunTimes>& times) {
@@ -207,10 +311,12 @@ class Load {
 
   LoadResult result() const {
     LoadResult result;
-    result.latencies_ms = latencies_ms_.empty() ? warm_up_.latencies() : latencies_ms_;
+    result.latencies_ms = only_warmed() ? warm_up_.latencies() : latencies_ms_;
+    result.runs = timed_runs_;
     result.half_width_percent = precision();
     result.verdict = verdict_;
     result.interrupted = interrupted_;
+    result.failures = failures_;
     result.rate_per_s = rate();
     if (!schedule_.open() && !latencies_ms_.empty()) {
       result.callers = whose_;
@@ -225,25 +331,29 @@ class Load {
     return result;
   }
 
+  // Nothing was counted, not even a failure.
+  bool only_warmed() const { return latencies_ms_.empty() && failures_.empty(); }
+
   // In a closed loop: the callers' rates, each over its own whole runs; they end at different moments. In an open one, and
   // after an early interruption: requests over time.
   double rate() const {
-    const bool warming = latencies_ms_.empty();
+    const bool warming = only_warmed();
     const Nanoseconds elapsed = last_end_ - (warming ? begin_ : counting_from_);
     const auto requests = static_cast<double>(warming ? warming_runs_ : static_cast<int64_t>(latencies_ms_.size()));
     if (warming || schedule_.open()) return elapsed.count() > 0 ? requests / to_seconds(elapsed) : 0;
-    double sum = 0;
-    for (const Window& window : windows_) sum += window.rate_per_s();
-    return sum;
+    double sum = 0, counted = 0;
+    for (const Window& window : windows_) sum += window.rate_per_s(), counted += window.any;
+    // A caller whose time was up before a whole run of its own is taken to be like the others.
+    return counted > 0 ? sum * static_cast<double>(windows_.size()) / counted : 0;
   }
 
-  const RunOnce& run_once_;
   const LoadOptions& options_;
   Clock& clock_;
   Schedule schedule_;
   std::vector<Caller> callers_;
-  std::vector<Window> windows_;  // of the collecting thread
-  std::atomic<bool> stop_ = false;
+  std::vector<Window> windows_;                     // of the collecting thread
+  std::atomic<bool> stop_ = false, leave_ = false;  // the second: also the requests in flight
+  std::atomic<size_t> resting_ = 0;                 // callers whose time is up
   TimePoint begin_;
 
   // Of the collecting thread alone.
@@ -252,6 +362,8 @@ class Load {
   TimePoint counting_from_;
   std::vector<double> latencies_ms_;  // of the counted requests
   std::vector<int> whose_;            // the caller of each
+  std::vector<TimedRun> timed_runs_;
+  std::map<int, int64_t> failures_;
   StopRule rule_;
   Verdict verdict_ = Verdict::kContinue;
   bool interrupted_ = false;
@@ -263,13 +375,23 @@ class Load {
   TimePoint last_end_;
 };
 
-}  // namespace
-
-Result<LoadResult> run_load(const RunOnce& run_once, const LoadOptions& options, Clock& clock) {
+Status check(const LoadOptions& options) {
   if (options.concurrency < 1) return Error{Code::kInvalid, "concurrency should be at least 1"};
   if (options.rate_per_s && !(*options.rate_per_s > 0))
     return Error{Code::kInvalid, "the rate should be above 0 per second"};
-  return Load(run_once, options, clock).run();
+  return {};
+}
+
+}  // namespace
+
+Result<LoadResult> run_load(const RunOnce& run_once, const LoadOptions& options, Clock& clock) {
+  RIDGE_TRY(check(options));
+  return Load(options, clock).run(run_once);
+}
+
+Result<LoadResult> run_load(AsyncTarget& target, int threads, const LoadOptions& options, Clock& clock) {
+  RIDGE_TRY(check(options));
+  return Load(options, clock).run(target, static_cast<size_t>(std::clamp(threads, 1, options.concurrency)));
 }
 
 }  // namespace ridge::measure

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/fake_clock.h"
@@ -163,6 +164,122 @@ TEST_F(LoadTest, OfShortRunsSomeAreTimedAndAllCountForTheRate) {
   EXPECT_NEAR(static_cast<double>(result->latencies_ms.size()), static_cast<double>(runs) / 32, 1);
   EXPECT_EQ(result->latencies_ms, std::vector(result->latencies_ms.size(), 0.002)) << "of one run, not of those before";
   EXPECT_NEAR(result->rate_per_s, 32 / 70e-6, 32 / 70e-6 * 1e-3);
+}
+
+// Answers each request after a time of its own. One thread.
+class FakeServer final : public AsyncTarget {
+ public:
+  explicit FakeServer(Clock& clock) : clock_(clock) {}
+  std::function<Nanoseconds(int number)> takes = [](int) { return milliseconds(5); };
+  std::function<int(int number)> fails = [](int) { return 0; };
+  std::function<int(int caller)> fails_caller = [](int) { return 0; };
+  int number = 0;  // of requests sent
+  size_t most = 0;
+
+  void begin(int caller) override {
+    in_flight_.emplace(clock_.now() + takes(number), Ended{caller, fails(number) + fails_caller(caller),
+                                                           engine::RunTimes{milliseconds(1), milliseconds(3), {}}});
+    ++number;
+    most = std::max(most, in_flight_.size());
+  }
+  void wait(int, TimePoint until, const std::function<void(const Ended&)>& ended) override {
+    clock_.sleep_until(in_flight_.empty() ? until : std::min(until, in_flight_.begin()->first));
+    while (!in_flight_.empty() && in_flight_.begin()->first <= clock_.now()) {
+      const Ended first = in_flight_.begin()->second;
+      in_flight_.erase(in_flight_.begin());
+      ended(first);
+    }
+  }
+
+ private:
+  Clock& clock_;
+  std::multimap<TimePoint, Ended> in_flight_;
+};
+
+class AsyncLoadTest : public LoadTest {
+ protected:
+  Result<LoadResult> run() { return run_load(server_, 1, options_, clock_); }
+  FakeServer server_{clock_};
+};
+
+TEST_F(AsyncLoadTest, OneThreadKeepsAllCallersOfAClosedLoopBusy) {
+  options_.concurrency = 300;
+  options_.stop = for_just(milliseconds(600));
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(server_.most, 300u);
+  EXPECT_EQ(result->latencies_ms, std::vector<double>(300 * 119, 5));
+  EXPECT_NEAR(result->rate_per_s, 300 * 200, 1e-6);
+  EXPECT_EQ(result->mean_times.compute, milliseconds(3));
+  EXPECT_TRUE(result->failures.empty());
+}
+
+TEST_F(AsyncLoadTest, AnOpenLoopSendsAtIntendedTimes) {
+  options_.concurrency = 4;
+  options_.rate_per_s = 200;
+  options_.stop = for_just(milliseconds(1000));
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->latencies_ms, std::vector<double>(200, 5));
+  EXPECT_EQ(server_.most, 1u);
+  EXPECT_NEAR(result->mean_queueing_ms, 0, 1e-9);
+}
+
+// One caller, one stall: latency counts from the intended time, as with a thread per caller.
+TEST_F(AsyncLoadTest, AnOpenLoopShowsTheQueueBehindAStall) {
+  options_.rate_per_s = 200;
+  options_.stop = for_just(milliseconds(1500));
+  server_.takes = [](int number) { return number == 19 ? milliseconds(200) : milliseconds(0); };
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->latencies_ms.size(), 300u);
+  for (size_t i = 0; i < 300; ++i)
+    EXPECT_EQ(result->latencies_ms[i], i < 19 || i >= 59 ? 0 : 200 - 5.0 * static_cast<double>(i - 19)) << i;
+  EXPECT_NEAR(result->mean_queueing_ms, 39 * 100 / 300.0, 1e-9);
+}
+
+TEST_F(AsyncLoadTest, FailuresAreCountedByKindAndAreNoLatencies) {
+  options_.stop = for_just(milliseconds(1000));
+  server_.takes = [](int number) { return number % 10 == 9 ? milliseconds(1) : milliseconds(5); };
+  server_.fails = [](int number) { return number % 10 == 9 ? 503 : 0; };
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failures, (std::map<int, int64_t>{{503, 21}}));
+  EXPECT_EQ(result->latencies_ms, std::vector<double>(result->latencies_ms.size(), 5));
+  EXPECT_NEAR(result->rate_per_s, 9 / 0.046, 0.5) << "of the requests that succeeded";
+}
+
+TEST_F(AsyncLoadTest, ACallerWhoseRequestsAllFailAddsNothingToTheRate) {
+  options_.concurrency = 2;
+  options_.stop = for_just(milliseconds(600));
+  server_.fails_caller = [](int caller) { return caller == 1 ? 503 : 0; };
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(result->rate_per_s, 200, 1e-6);
+}
+
+TEST_F(AsyncLoadTest, WhereEveryRequestFailsItEndsWithTheTime) {
+  options_.warm_up.emplace();
+  options_.warm_up->max_time = milliseconds(100);
+  options_.stop = for_just(milliseconds(500));
+  server_.fails = [](int) { return -1; };
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->latencies_ms.empty());
+  EXPECT_GT(result->failures.at(-1), 90);
+  EXPECT_EQ(result->verdict, Verdict::kSpent);
+}
+
+TEST_F(AsyncLoadTest, InterruptedItLeavesTheRequestsInFlight) {
+  options_.concurrency = 2;
+  server_.takes = [](int number) { return number < 10 ? milliseconds(5) : std::chrono::hours(1); };
+  options_.interrupted = [&] { return server_.number == 12; };
+  const TimePoint begin = clock_.now();
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_EQ(result->latencies_ms.size(), 10u);
+  EXPECT_LT(clock_.now() - begin, std::chrono::seconds(1));
 }
 
 TEST_F(LoadTest, NonsenseIsRefused) {

@@ -1,14 +1,18 @@
 // Measurement: the result of benchmarking a model, beside its limit. The `bench` JSON contract.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fields.h"
+#include "base/tensor.h"
 #include "cost/costs.h"
 #include "machine/disturbance.h"
 #include "measure/energy.h"
+#include "measure/histogram.h"
+#include "measure/interval.h"
 #include "plan/plan.h"
 
 namespace ridge::measure {
@@ -27,11 +31,23 @@ void visit_fields(auto& visit, Is<Latency> auto& latency) {
   visit.optional("max", latency.max);
 }
 
+struct PercentileIntervals {
+  Interval p50, p90, p95, p99;
+};
+void visit_fields(auto& visit, Is<PercentileIntervals> auto& intervals) {
+  visit("p50", intervals.p50);
+  visit("p90", intervals.p90);
+  visit("p95", intervals.p95);
+  visit("p99", intervals.p99);
+}
+
 struct Layer {
-  std::string name;
+  std::string
+      name;  // of the model's node with the most arithmetic in it (measure/own_nodes.h); the engine's, where none is known
   std::string op;
   double ms = 0;  // per run, by the engine's profile
   double flops = 0;
+  double macs = 0;  // the multiply-adds among them
   double bytes = 0;
   double flops_per_s = 0;  // achieved
   double bytes_per_s = 0;
@@ -39,13 +55,17 @@ struct Layer {
   double percent_of_limit = 0;  // 100 · bound / measured
   cost::Limiter limiter = cost::Limiter::kUnknown;
   bool has_rule = true;
-  std::string kernel = {};  // the executed kernel, if the engine reports it: "brgconv_avx512_bf16"
+  int position = 0;                     // in the order in which the layers ran
+  std::string kernel = {};              // the executed kernel, if the engine reports it: "brgconv_avx512_bf16"
+  std::string engine_name = {};         // in the engine's graph
+  std::vector<std::string> nodes = {};  // of the model, that it computes; empty: none, or not known
 };
 void visit_fields(auto& visit, Is<Layer> auto& layer) {
   visit.optional("name", layer.name);
   visit.optional("op", layer.op);
   visit.optional("ms", layer.ms);
   visit.optional("flops", layer.flops);
+  visit.optional("macs", layer.macs);
   visit.optional("bytes", layer.bytes);
   visit.optional("flops_per_s", layer.flops_per_s);
   visit.optional("bytes_per_s", layer.bytes_per_s);
@@ -53,7 +73,10 @@ void visit_fields(auto& visit, Is<Layer> auto& layer) {
   visit.optional("percent_of_limit", layer.percent_of_limit);
   visit.optional("limiter", layer.limiter);
   visit.optional("has_rule", layer.has_rule);
+  visit.optional("position", layer.position);
   visit.optional("kernel", layer.kernel);
+  visit.optional("engine_name", layer.engine_name);
+  visit.optional("nodes", layer.nodes);
 }
 
 struct Stages {     // [ms]
@@ -104,7 +127,7 @@ void visit_fields(auto& visit, Is<Undisturbed> auto& estimate) {
 
 // Possible improvements.
 struct Advice {
-  // limit-unknown, memory-limit, compute-limit, small-model, larger-batch, other-threads; of a disturbed measurement
+  // limit-unknown, memory-limit, compute-limit, small-model, one-operator, see-layers, larger-batch, other-threads; of a disturbed measurement
   // "disturbed"; of an open loop "kept-up" or "overloaded"; stable
   std::string id;
   std::string sentence;
@@ -112,6 +135,8 @@ struct Advice {
 
 struct Measurement {
   std::string model, engine, engine_version, device;
+  std::string model_digest;             // of the file (base/digest.h); empty: of a script
+  std::map<std::string, Shape> shapes;  // of the inputs as they ran, by name
   Precision precision = Precision::kFp32;
   std::string
       executed;       // precisions that the engine says it runs in: "bf16 in 53 layers, f32 in 1"; empty: not reported
@@ -119,10 +144,15 @@ struct Measurement {
   int instances = 1;  // sessions
   int concurrency = 1;  // callers with a request in flight
   int64_t batch = 1;
+  bool open_batch = true;       // the model takes other batches too
+  int64_t nodes = 0;            // of the model, that run; 0: not known
   Latency latency_ms;           // of one run (a batch)
   double throughput_per_s = 0;  // rows (items), not runs
   double ci95_percent = 0;      // half-width of the 95 % confidence interval of the mean latency
+  PercentileIntervals latency_ci95_ms;
+  Interval throughput_ci95_per_s;  // of a closed loop; empty: not known
   int64_t samples = 0;
+  bool cold = false;         // the only sample is the first run: a second would have exceeded the time
   bool converged = true;     // false: time ran out before the interval was narrow enough
   bool interrupted = false;  // ended by the user; the figures cover the time until then
   Stages stages_ms;
@@ -132,9 +162,10 @@ struct Measurement {
   std::vector<cost::DeviceLimits::Source> limits;  // for a GPU: the source of each limit
   std::vector<std::string> limit_notes;            // for a GPU: assumptions about them
   Energy energy;
-  double flops = 0;             // of one run
-  int64_t rss_delta_bytes = 0;  // resident memory of the process after the runs, less before opening
-  std::vector<Layer> layers;    // empty unless requested
+  double flops = 0;                    // of one run
+  int64_t rss_delta_bytes = 0;         // resident memory of the process after the runs, less before opening
+  std::optional<Histogram> histogram;  // of the latencies of all samples
+  std::vector<Layer> layers;           // empty unless requested
   std::vector<std::string> without_rule;
   std::optional<OpenLoad> load;                     // of an open loop
   std::optional<machine::Disturbance> disturbance;  // of the runs; absent: not watched
@@ -143,6 +174,8 @@ struct Measurement {
 };
 void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.optional("model", m.model);
+  visit.unless_empty("model_digest", m.model_digest);
+  visit.unless_empty("shapes", m.shapes);
   visit.optional("engine", m.engine);
   visit.optional("engine_version", m.engine_version);
   visit.optional("device", m.device);
@@ -152,10 +185,15 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.optional("instances", m.instances);
   visit.optional("concurrency", m.concurrency);
   visit.optional("batch", m.batch);
+  visit.optional("open_batch", m.open_batch);
+  visit.optional("nodes", m.nodes);
   visit("latency_ms", m.latency_ms);
   visit.optional("throughput_per_s", m.throughput_per_s);
   visit.optional("ci95_percent", m.ci95_percent);
+  visit.optional("latency_ci95_ms", m.latency_ci95_ms);
+  visit.optional("throughput_ci95_per_s", m.throughput_ci95_per_s);
   visit.optional("samples", m.samples);
+  visit.unless_empty("cold", m.cold);
   visit.optional("converged", m.converged);
   visit.optional("interrupted", m.interrupted);
   visit("stages_ms", m.stages_ms);
@@ -172,6 +210,7 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.unless_empty("load", m.load);
   visit.unless_empty("disturbance", m.disturbance);
   visit.unless_empty("undisturbed", m.undisturbed);
+  visit.unless_empty("histogram", m.histogram);
   visit.optional("advice_id", m.advice.id);
   visit.optional("advice", m.advice.sentence);
 }

@@ -4,6 +4,7 @@
 
 #include "measure/inputs.h"
 #include "measure/resident.h"
+#include "model/inputs.h"
 
 namespace ridge::measure {
 
@@ -19,13 +20,25 @@ Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, i
   const engine::Signature& signature = runner.sessions_.front()->signature();
   RIDGE_ASSIGN(runner.inputs_, make_inputs(signature, plan.shapes, graph, seed));
   for (const Tensor& tensor : runner.inputs_) runner.views_.push_back(tensor.view());
-  if (!runner.inputs_.empty() && !runner.inputs_.front().shape.empty())
-    runner.rows_ = runner.inputs_.front().shape.front();
+  if (!runner.inputs_.empty()) {
+    const Shape& first = runner.inputs_.front().shape;
+    if (graph != nullptr)
+      runner.rows_ = model::rows_of(*graph, first);
+    else if (!first.empty())
+      runner.rows_ = first.front();
+  }
   runner.wanted_.resize(signature.outputs.size());
   std::iota(runner.wanted_.begin(), runner.wanted_.end(), 0);
   RIDGE_TRY(runner.run_first(callers, clock));
   runner.rss_delta_bytes_ = resident_bytes() - resident_before;
   return runner;
+}
+
+std::map<std::string, Shape> Runner::shapes() const {
+  std::map<std::string, Shape> shapes;
+  const std::vector<TensorSpec>& inputs = sessions_.front()->signature().inputs;
+  for (size_t i = 0; i < inputs_.size(); ++i) shapes[inputs[i].name] = inputs_[i].shape;
+  return shapes;
 }
 
 Status Runner::run_first(int callers, const Clock& clock) {

@@ -1,7 +1,9 @@
 // An opened plan, ready to run repeatedly: its sessions, inputs for them, and memory for the outputs.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,8 +30,9 @@ class Runner {
   }
 
   engine::Session& session(size_t index) { return *sessions_[index]; }
-  int64_t rows() const { return rows_; }       // of one run: first dimension of the first input
-  double load_ms() const { return load_ms_; }  // of the first session
+  std::map<std::string, Shape> shapes() const;  // of the inputs, by name
+  int64_t rows() const { return rows_; }        // of one run: first dimension of the first input
+  double load_ms() const { return load_ms_; }   // of the first session
   double first_run_ms() const { return first_run_ms_; }
 
   // By how much this process's resident memory grew while the runner was opened.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -43,8 +44,67 @@ double incomplete_beta(double a, double b, double x) {
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
+// The means of equal stretches. The oldest values that do not fill one are left out.
+std::vector<double> batch_means(std::span<const double> values, size_t length) {
+  std::vector<double> means;
+  for (size_t at = values.size() % length; at + length <= values.size(); at += length)
+    means.push_back(mean(values.subspan(at, length)));
+  return means;
+}
+
 double student_distribution(double t, double degrees) {
   return 1 - incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;  // t ≥ 0
+}
+
+// Where `holds` turns from true to false between `yes` and `no`.
+double turning_point(double yes, double no, const std::function<bool(double)>& holds) {
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (yes + no) / 2;
+    (holds(middle) ? yes : no) = middle;
+  }
+  return yes;
+}
+
+// The number of independent values that would know the share of those below `limit` as well. By Student's t and batch means, as
+// half_width_in_time().
+double independent_values(std::span<const double> values, double limit, double share, double confidence, int batches) {
+  std::vector<double> below;
+  for (const double value : values) below.push_back(value <= limit ? 1 : 0);
+  const double normal = student_t((1 + confidence) / 2, 1e6);
+  const double independent = std::sqrt(share * (1 - share) / static_cast<double>(values.size()));
+  const size_t length = values.size() / static_cast<size_t>(batches);
+  if (length < 2) return static_cast<double>(values.size());
+  const double half = half_width(batch_means(below, length), confidence) / normal;
+  return static_cast<double>(values.size()) * std::min(1.0, std::pow(independent / half, 2));
+}
+
+std::vector<double> sorted_copy(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+// `sorted`: the values in order.
+Interval interval_of(std::span<const double> values, std::span<const double> sorted, double percent, double confidence,
+                     int batches) {
+  if (values.empty()) return {};
+  const double share = percent / 100, tail = (1 - confidence) / 2;
+  const double n = independent_values(values, percentile(sorted, percent), share, confidence, batches);
+  // The probability that at least k of n independent values lie below the percentile.
+  auto at_least = [&](double k) { return incomplete_beta(k, n - k + 1, share); };
+  auto at_rank = [&](double rank) {
+    const double last = static_cast<double>(sorted.size());
+    return sorted[static_cast<size_t>(std::clamp(rank, 1.0, last)) - 1];
+  };
+  const double per_value = static_cast<double>(sorted.size()) / n;
+  Interval interval;
+  if (n >= 1 && 1 - at_least(1) <= tail)
+    interval.low =
+        at_rank(std::floor(per_value * turning_point(1, n, [&](double k) { return 1 - at_least(k) <= tail; }) + 1e-6));
+  if (n >= 1 && at_least(n) <= tail)
+    interval.high =
+        at_rank(std::ceil(per_value * turning_point(n, 1, [&](double k) { return at_least(k) <= tail; }) - 1e-6));
+  return interval;
 }
 
 }  // namespace
@@ -108,11 +168,13 @@ double half_width_in_time(std::span<const double> values, double confidence, int
   double independent = half_width(values, confidence);
   size_t length = values.size() / static_cast<size_t>(batches);
   if (length < 2) return independent;
-  std::vector<double> means;
-  // The oldest values that do not fill a stretch are left out.
-  for (size_t at = values.size() % length; at + length <= values.size(); at += length)
-    means.push_back(mean(values.subspan(at, length)));
-  return std::max(independent, half_width(means, confidence));
+  return std::max(independent, half_width(batch_means(values, length), confidence));
+}
+
+Interval mean_interval(std::span<const double> values) {
+  if (values.size() < 2) return {};
+  const double centre = mean(values), half = half_width(values, kIntervalConfidence);
+  return {centre - half, centre + half};
 }
 
 double half_width_percent(std::span<const double> values, double confidence) {
@@ -122,11 +184,22 @@ double half_width_percent(std::span<const double> values, double confidence) {
 }
 
 Latency latency_of(std::span<const double> values_ms) {
-  std::vector<double> sorted(values_ms.begin(), values_ms.end());
-  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> sorted = sorted_copy(values_ms);
   if (sorted.empty()) return {};
   return {mean(sorted),           percentile(sorted, 50), percentile(sorted, 90), percentile(sorted, 95),
           percentile(sorted, 99), sorted.front(),         sorted.back()};
+}
+
+Interval percentile_interval(std::span<const double> values, double percent, double confidence, int batches) {
+  return interval_of(values, sorted_copy(values), percent, confidence, batches);
+}
+
+PercentileIntervals percentile_intervals(std::span<const double> values_ms) {
+  const std::vector<double> sorted = sorted_copy(values_ms);
+  const auto at = [&](double percent) {
+    return interval_of(values_ms, sorted, percent, kIntervalConfidence, kBatches);
+  };
+  return {at(50), at(90), at(95), at(99)};
 }
 
 }  // namespace ridge::measure

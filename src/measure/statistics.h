@@ -10,6 +10,9 @@
 
 namespace ridge::measure {
 
+constexpr double kIntervalConfidence = 0.95;  // of the intervals that are shown
+constexpr int kBatches = 10;                  // stretches of time whose means tell how far neighbours are correlated
+
 double mean(std::span<const double> values);                // 0 if empty
 double standard_deviation(std::span<const double> values);  // of the sample: n − 1; 0 for fewer than two
 double percentile(std::span<const double> sorted, double percent);
@@ -32,11 +35,22 @@ MeanDifference mean_difference(std::span<const double> before, std::span<const d
 // independent and the one from the means of `batches` equal stretches (method of batch means: Law and Kelton, "Simulation
 // Modeling and Analysis", 9.5.3). Neighbouring latencies are correlated, which the first alone would mistake for
 // certainty.
-double half_width_in_time(std::span<const double> values, double confidence, int batches = 10);
+double half_width_in_time(std::span<const double> values, double confidence, int batches = kBatches);
 
-// That as a share of the mean [%]; infinite if unknown.
+// The 95 % interval of the mean of independent values; empty for fewer than two.
+Interval mean_interval(std::span<const double> values);
+
+// half_width_in_time() as a share of the mean [%]; infinite if unknown.
 double half_width_percent(std::span<const double> values, double confidence);
 
 Latency latency_of(std::span<const double> values_ms);
+
+// The interval of a percentile of values in order of time: between two order statistics, whose ranks follow from the binomial
+// distribution (David and Nagaraja, "Order Statistics", 7.1), whatever the values' own. Correlated values count as the number of
+// independent ones that would know the share below the percentile as well, by batch means of that share. A side is absent where
+// it would lie beyond all values.
+Interval percentile_interval(std::span<const double> values, double percent, double confidence = kIntervalConfidence,
+                             int batches = kBatches);
+PercentileIntervals percentile_intervals(std::span<const double> values_ms);
 
 }  // namespace ridge::measure

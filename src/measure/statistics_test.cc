@@ -78,6 +78,51 @@ TEST(Statistics, TheIntervalHoldsTheTrueMeanAlsoWhenLatenciesAreCorrelated) {
   EXPECT_LT(held_as_independent, kTrials * 6 / 10);  // the plain formula's 95 % interval
 }
 
+// Low and high in turn, so that every stretch has as many below any percentile: the values count as independent.
+std::vector<double> spread_evenly(int count) {
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) values.push_back(i % 2 == 0 ? i / 2 + 1 : count - i / 2);
+  return values;
+}
+
+// Ranks 6 and 15 of 20: 100 · P(6 ≤ B(20, 0.5) < 15) = 95.86 %, the table of the median's interval in textbooks.
+TEST(PercentileInterval, OfIndependentValuesIsBetweenTheTablesOrderStatistics) {
+  const Interval median = percentile_interval(spread_evenly(20), 50);
+  EXPECT_EQ(median.low, 6);
+  EXPECT_EQ(median.high, 15);
+}
+
+// 0.99ⁿ is 2.5 % at n = 367: with fewer values the largest may be below the 99th percentile.
+TEST(PercentileInterval, ASideBeyondAllValuesIsNotKnown) {
+  const std::vector<double> few(300, 5.0), enough(400, 5.0);
+  EXPECT_EQ(percentile_interval(few, 99).low, 5);
+  EXPECT_FALSE(percentile_interval(few, 99).high);
+  EXPECT_EQ(percentile_interval(enough, 99).high, 5);
+  EXPECT_TRUE(percentile_interval(std::vector<double>{5.0}, 50).empty());
+  EXPECT_TRUE(percentile_interval({}, 99).empty());
+}
+
+struct Coverage {
+  double percent, quantile;  // of the standard normal distribution
+};
+TEST(PercentileInterval, HoldsTheTruePercentileAlsoWhenLatenciesAreCorrelated) {
+  constexpr int kTrials = 300;
+  constexpr double kDeviation = 2.294157;  // of x ← 0.9 x + noise: 1/√(1 − 0.81)
+  for (const auto [percent, quantile] : {Coverage{50, 0}, Coverage{90, 1.281552}, Coverage{99, 2.326348}}) {
+    std::mt19937_64 random(11);
+    int held = 0;
+    double width = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      const Interval interval = percentile_interval(correlated(random, 4000), percent);
+      const double truth = 10 + kDeviation * quantile;
+      held += interval.low && *interval.low <= truth && (!interval.high || truth <= *interval.high);
+      if (interval.high) width += (*interval.high - *interval.low) / kTrials;
+    }
+    EXPECT_GE(held, kTrials * 9 / 10) << percent;
+    EXPECT_LT(width, 2 * kDeviation) << percent << ": an interval of everything holds the truth too";
+  }
+}
+
 // A worked example: standard error 0.57591 with 2.37725 degrees of freedom, whose t of 97.5 % is 3.71024 by integrating the
 // density numerically.
 TEST(MeanDifference, IsWelchsInterval) {

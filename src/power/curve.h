@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,13 +17,14 @@ namespace ridge::power {
 struct CurvePoint {
   int64_t limit_mw = 0;
   int rounds = 0;
-  double rate = 0;                       // of the workload, in its unit per second; median of the rounds
-  lab::Interval relative;                // rate over that of the reference point, with its 95 % interval
-  double power_w = 0;                    // mean while the workload ran
-  double power_spread_percent = 0;       // standard deviation over the rounds / mean
-  std::optional<int64_t> temperature_c;  // highest
-  std::optional<int64_t> clock_mhz;      // mean
-  uint64_t slowdown_bits = 0;            // all that were seen
+  double rate = 0;  // of the workload, in its unit per second; median of the rounds
+  lab::Interval relative{
+      1, 0, std::numeric_limits<double>::infinity()};  // rate over that of the reference point, with its 95 % interval
+  double power_w = 0;                                  // mean while the workload ran
+  double power_spread_percent = 0;                     // standard deviation over the rounds / mean
+  std::optional<int64_t> temperature_c;                // highest
+  std::optional<int64_t> clock_mhz;                    // mean
+  uint64_t slowdown_bits = 0;                          // all that were seen
   double per_joule() const { return power_w > 0 ? rate / power_w : 0; }  // work per joule: rate per watt
 };
 inline double watts_of(int64_t milliwatts) { return static_cast<double>(milliwatts) / 1000; }
@@ -34,7 +36,7 @@ void visit_fields(auto& visit, Is<CurvePoint> auto& point) {
   visit("rate_per_s", point.rate);
   visit("relative", point.relative.value);
   visit("relative_low", point.relative.low);
-  visit("relative_high", point.relative.high);
+  visit.optional("relative_high", point.relative.high);  // null: no bound
   visit("power_w", point.power_w);
   visit("power_spread_percent", point.power_spread_percent);
   visit.derived("per_joule", point.per_joule());

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "lab/claim.h"
@@ -136,6 +138,32 @@ void fill(Sweep& result, Journal& journal, const std::vector<int64_t>& limits,
 }
 
 }  // namespace
+
+Result<Sweep> sweep_from_json(const Json& json) {
+  RIDGE_ASSIGN(Sweep sweep, from_json<Sweep>(json));
+  const auto milliwatts = [](double watts) { return std::llround(1000 * watts); };
+  RIDGE_TRY(read_fields(json, [&](auto& visit) {
+    double watts = 0;
+    visit("reference_limit_w", watts);
+    sweep.reference_limit_mw = milliwatts(watts);
+  }));
+  for (size_t i = 0; i < sweep.points.size(); ++i)
+    RIDGE_TRY(read_fields(json["points"][i], [&](auto& visit) {
+      double watts = 0;
+      visit("limit_w", watts);
+      sweep.points[i].limit_mw = milliwatts(watts);
+    }));
+  for (size_t i = 0; i < sweep.claims.size(); ++i)
+    RIDGE_TRY(read_fields(json["claims"][i], [&](auto& visit) {
+      std::optional<double> value, low, high;
+      visit("relative", value);
+      visit("relative_low", low);
+      visit("relative_high", high);
+      if (value && low && high) sweep.claims[i].measured = lab::Interval{*value, *low, *high};
+    }));
+  sweep.spots = sweet_spots(sweep.points);
+  return sweep;
+}
 
 Result<double> rate_of(Nanoseconds slice, double work, const std::function<Status()>& once, Clock& clock) {
   const TimePoint begin = clock.now();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "machine/disturbance.h"
 #include "power/curve.h"
@@ -68,6 +69,9 @@ void visit_fields(auto& visit, Is<Sweep> auto& sweep) {
   visit.derived("within_5_percent_of_peak_w", limit_w(sweep.spots.within));
   visit("claims", sweep.claims);
 }
+
+// What the list of fields wrote, with what it derives.
+Result<Sweep> sweep_from_json(const Json& json);
 
 // `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, the reference.
 // Errors: it has no settable limit; one is outside its range.

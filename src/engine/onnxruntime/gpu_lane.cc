@@ -24,6 +24,16 @@ int next_graph() {
   return ++graphs;
 }
 
+// ONNX Runtime frees no graph before the session ends, and each holds memory: more layouts than a lane's usual few run without.
+constexpr size_t kMostGraphs = 16;
+
+// A number of the calling thread, never given again.
+uint64_t this_thread() {
+  static std::atomic<uint64_t> threads = 0;
+  thread_local const uint64_t number = ++threads;
+  return number;
+}
+
 Status allocate(gpu::cuda::CudaMemory& memory, const gpu::cuda::CudaContext& context, size_t bytes,
                 gpu::MemoryKind kind) {
   RIDGE_ASSIGN(memory, gpu::cuda::CudaMemory::allocate(context, bytes, kind));
@@ -149,17 +159,27 @@ void GpuLane::note(const GpuTensor& place) {
 // Outputs allocated by the engine are copied to the CPU's memory by the engine itself; only a run that waits for its end has
 // finished them.
 Result<OrtRunOptions*> GpuLane::options_of_run() {
-  const bool waits = engine_allocates_ || basis_.mixed;
-  if (waits && waiting_) return waiting_->get();
-  if (auto known = queuing_.find(laid_out_); !waits && known != queuing_.end()) return known->second.get();
-  const OrtApi& api = *basis_.library.api;
+  const auto known = layouts_.find(laid_out_);
+  const bool graph = has_graph();
+  if (graph && known != layouts_.end()) return known->second.options.get();
+  std::optional<RunOptionsHandle>& kept = waits() ? waiting_ : queuing_;
+  if (!graph && kept) return kept->get();
   std::map<std::string, std::string> entries = basis_.run_entries;
-  if (!waits) entries[kOrtRunOptionsConfigDisableSynchronizeExecutionProviders] = "1";
-  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = waits ? "-1" : std::to_string(next_graph());
-  RIDGE_ASSIGN(RunOptionsHandle made, run_options_of(api, entries));
-  if (!waits) return queuing_.emplace(laid_out_, std::move(made)).first->second.get();
-  waiting_ = std::move(made);
-  return waiting_->get();
+  if (!waits()) entries[kOrtRunOptionsConfigDisableSynchronizeExecutionProviders] = "1";
+  if (basis_.graphs) entries[kOrtRunOptionsConfigCudaGraphAnnotation] = graph ? std::to_string(next_graph()) : "-1";
+  RIDGE_ASSIGN(RunOptionsHandle made, run_options_of(*basis_.library.api, entries));
+  if (graph) return layouts_.emplace(laid_out_, Layout{std::move(made), {}}).first->second.options.get();
+  kept = std::move(made);
+  return kept->get();
+}
+
+bool GpuLane::has_graph() const {
+  return basis_.graphs && !waits() && (layouts_.size() < kMostGraphs || layouts_.contains(laid_out_));
+}
+
+bool GpuLane::captures() const {
+  const auto known = layouts_.find(laid_out_);
+  return has_graph() && (known == layouts_.end() || !known->second.captured_by.contains(this_thread()));
 }
 
 Status GpuLane::compute(const GpuRun& run, const gpu::cuda::CudaStream& stream) {
@@ -171,6 +191,7 @@ Status GpuLane::compute(const GpuRun& run, const gpu::cuda::CudaStream& stream) 
   const std::vector<OrtValue*> given = out_;
   RIDGE_TRY(take(api, api.Run(run.session, options, in_names_.data(), in_.data(), in_.size(), out_names_.data(),
                               out_names_.size(), out_.data())));
+  if (has_graph()) layouts_.at(laid_out_).captured_by.insert(this_thread());
   for (size_t i = 0; i < out_.size(); ++i)
     if (given[i] == nullptr) allocated_.emplace_back(api, out_[i]);
   return stream.record(computed_);

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,8 @@ class GpuLane {
   ~GpuLane();  // waits for queued work
 
   Status send(const GpuRun& run);
+  // Whether compute() after this send() captures a graph.
+  bool captures() const;
   Status compute(const GpuRun& run, const gpu::cuda::CudaStream& stream);
   // Waits, and fills in the outputs; those that the engine allocated go through `take`, which owns them then.
   Status fetch(const GpuRun& run, const TakeOutput& take);
@@ -79,6 +82,13 @@ class GpuLane {
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
   Status add_outputs(const GpuRun& run);
   void note(const GpuTensor& place);  // that it is of this run
+  // With graphs, the options of the runs of one layout, which have a graph of their own. ONNX Runtime keeps it per thread.
+  struct Layout {
+    RunOptionsHandle options;
+    std::set<uint64_t> captured_by;  // threads, as numbered by this_thread()
+  };
+  bool has_graph() const;
+  bool waits() const { return engine_allocates_ || basis_.mixed; }
   Result<OrtRunOptions*> options_of_run();
 
   const GpuBasis& basis_;
@@ -88,11 +98,12 @@ class GpuLane {
   std::map<size_t, std::unique_ptr<GpuTensor>> gpu_tensors_;  // by slot: inputs, optional inputs, outputs
   std::vector<const char*> in_names_, out_names_;             // of this run, as the values
   std::vector<OrtValue*> in_, out_;
-  std::vector<ValueHandle> strings_, allocated_;     // of this run: inputs, and outputs by the engine
-  bool engine_allocates_ = false;                    // some output of this run
-  std::string laid_out_;                             // with graphs: addresses and shapes of this run's tensors
-  std::optional<RunOptionsHandle> waiting_;          // of runs that wait for their end
-  std::map<std::string, RunOptionsHandle> queuing_;  // of those that do not, by laid_out_: each has a graph of its own
+  std::vector<ValueHandle> strings_, allocated_;  // of this run: inputs, and outputs by the engine
+  bool engine_allocates_ = false;                 // some output of this run
+  std::string laid_out_;                          // with graphs: addresses and shapes of this run's tensors
+  std::optional<RunOptionsHandle> waiting_;       // of runs that wait for their end
+  std::optional<RunOptionsHandle> queuing_;       // of those that do not, without a graph
+  std::map<std::string, Layout> layouts_;         // of those that do not, by laid_out_
 };
 
 }  // namespace ridge::engine::onnxruntime

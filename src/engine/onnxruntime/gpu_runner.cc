@@ -47,7 +47,7 @@ Result<std::unique_ptr<GpuLane>> GpuRunner::acquire() {
 
 Status GpuRunner::compute_on(GpuLane& lane, const GpuRun& run) {
   MutexLock lock(compute_mutex_);
-  if (basis_.graphs) {
+  if (lane.captures()) {
     WriterLock alone(graph_captures());
     return lane.compute(run, compute_);
   }

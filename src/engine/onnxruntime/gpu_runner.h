@@ -11,8 +11,9 @@
 
 namespace ridge::engine::onnxruntime {
 
-// While ONNX Runtime captures a graph, no thread of the process may allocate or free on a GPU (CUDA C++ Programming Guide, "Prohibited
-// and Unhandled Operations": the capture would fail). A run that may capture holds this exclusively; code that may allocate holds it shared.
+// While ONNX Runtime captures a graph, no other session of the process may begin, run or end: its own calls (a device-wide wait, an
+// allocation on a thread of its own) would break the capture (CUDA C++ Programming Guide, "Prohibited and Unhandled Operations").
+// A run that captures holds this exclusively, all else shared; our own calls need no lock (gpu::cuda::CudaContext::use).
 SharedMutex& graph_captures();
 
 // Thread-safe.

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -17,6 +19,8 @@
 #include "engine/onnxruntime/library.h"
 #include "engine/test_model.h"
 #include "engine/test_session.h"
+#include "gpu/cuda/cuda.h"
+#include "gpu/cuda/memory.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
@@ -150,13 +154,26 @@ void await(const std::function<bool()>& what) {
   while (!what()) std::this_thread::yield();
 }
 
+// While it lives, no run on a GPU ends.
+class Hold {
+ public:
+  explicit Hold(const std::string& folder) : file_(folder + "/hold") {
+    EXPECT_TRUE(write_file_atomically(file_, "").ok());
+    setenv("RIDGE_FAKE_HOLD", file_.c_str(), 1);
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  ~Hold() { std::filesystem::remove(file_); }
+
+ private:
+  std::string file_;
+};
+
 TEST_F(OnAGpu, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
   std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
   ASSERT_NE(session, nullptr);
   ASSERT_TRUE(computes(*session, 3, -5));
-  const std::string hold = folder_ + "/hold";
-  ASSERT_TRUE(write_file_atomically(hold, "").ok());
-  set("RIDGE_FAKE_HOLD", hold);
+  std::optional<Hold> hold(folder_);
   const size_t objects = objects_on_gpus();
   std::jthread first([&] { EXPECT_TRUE(computes(*session, 3, -7)); });
   await([&] { return asked("run").size() == 2; });  // the first caller's run computes
@@ -164,7 +181,7 @@ TEST_F(OnAGpu, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
   // Stream, five events, and memory on the GPU and beside it for input and output.
   await([&] { return objects_on_gpus() == objects + 10; });  // the second one's lane is full
   EXPECT_EQ(asked("run").size(), 2u) << "and it waits for its turn to compute";
-  std::filesystem::remove(hold);
+  hold.reset();
 }
 
 TEST_F(OnAGpu, OptionsReachTheProvidersTogether) {
@@ -196,6 +213,56 @@ TEST_F(OnAGpu, AGraphIsKeptPerSetOfAddresses) {
   EXPECT_EQ(runs[0], runs[1]);
   EXPECT_NE(runs[0], runs[2]) << "another shape is another graph";
   EXPECT_EQ(runs[0], runs[3]) << "and the first is known still";
+}
+
+TEST_F(OnAGpu, ACaptureSurvivesWhatOtherThreadsAskOfTheDriver) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.enable_cuda_graph", "1"}};
+  std::unique_ptr<Session> session = open_model(plan);
+  ASSERT_NE(session, nullptr);
+  std::jthread captures;
+  const Hold hold(folder_);
+  captures = std::jthread([&] { EXPECT_TRUE(computes(*session, 2, -3)); });
+  await([&] { return asked("run").size() == 1; });
+  const Result<gpu::cuda::Cuda> driver = gpu::cuda::Cuda::open();
+  const Result<gpu::cuda::CudaContext> context = driver->context(1);
+  Result<gpu::cuda::CudaMemory> memory = gpu::cuda::CudaMemory::allocate(*context, 4096, gpu::MemoryKind::kDevice);
+  ASSERT_TRUE(memory) << memory.error().message;
+  std::vector<std::byte> bytes(4096);
+  EXPECT_TRUE(memory->read(bytes, 0));
+}
+
+TEST_F(OnAGpu, ReplaysOfTwoSessionsRunBesideEachOther) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.enable_cuda_graph", "1"}};
+  std::unique_ptr<Session> one = open_model(plan), other = open_model(plan);
+  ASSERT_TRUE(one && other);
+  // A graph is kept per thread, so each thread captures its own before both replay.
+  std::latch captured(3), held(3);
+  const auto caller = [&](Session& session) {
+    EXPECT_TRUE(computes(session, 2, -3));
+    captured.arrive_and_wait();
+    held.arrive_and_wait();
+    EXPECT_TRUE(computes(session, 2, -5));
+  };
+  std::jthread first(caller, std::ref(*one)), second(caller, std::ref(*other));
+  captured.arrive_and_wait();
+  const Hold hold(folder_);
+  held.arrive_and_wait();
+  await([&] { return asked("run").size() == 4; });
+}
+
+TEST_F(OnAGpu, OnlySoManyLayoutsGetAGraph) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.enable_cuda_graph", "1"}};
+  std::unique_ptr<Session> session = open_model(plan);
+  ASSERT_NE(session, nullptr);
+  for (int64_t rows = 40; rows > 0; --rows) EXPECT_TRUE(computes(*session, rows, -3));
+  const std::vector<std::string> runs = asked("run");
+  ASSERT_EQ(runs.size(), 40u);
+  EXPECT_EQ(std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.ends_with(" graph -1"); }), 24);
+  EXPECT_TRUE(computes(*session, 40, -3));
+  EXPECT_EQ(asked("run").back(), runs.front()) << "the first ones keep theirs";
 }
 
 TEST_F(OnAGpu, NodesThatStayWithTheCpuAreListed) {

@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // The providers open these by name, the first time that a model needs them.
-constexpr std::array<const char*, 3> kAskedForLater = {"libcudnn.so", "libcufft.so", "libnvrtc.so"};
+constexpr std::array<const char*, 4> kAskedForLater = {"libcudnn.so", "libcufft.so", "libnvrtc-builtins.so",
+                                                       "libnvrtc.so"};
 
 std::string file_in(const std::vector<std::string>& folders, const std::string& name) {
   std::error_code error;

@@ -109,10 +109,19 @@ double middle_mean(std::vector<double>& values) {
   return sum / static_cast<double>(last - first);
 }
 
+// The result with which a node of the blocked layout begins: its own result has another name, but the node is named after the
+// model's ("r59_nchwc"; nchwc_transformer.cc).
+std::vector<std::string> blocked_sources(const std::string& name) {
+  for (std::string_view suffix : {"_bn_nchwc", "_mul_nchwc", "_nchwc"})
+    if (const size_t at = name.rfind(suffix); at != std::string::npos) return {name.substr(0, at)};
+  return {};
+}
+
 NodeTime describe(const Json& event, const Json& arguments) {
   NodeTime node;
   node.name = text_or(event, "name");
   node.name.resize(node.name.size() - kKernelSuffix.size());
+  node.sources = blocked_sources(node.name);
   node.op = text_or(arguments, "op_name");
   node.provider = text_or(arguments, "provider");
   node.inputs = operands(arguments, "input_type_shape");

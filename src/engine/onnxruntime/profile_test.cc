@@ -48,6 +48,17 @@ TEST(Profile, ChargesALoopOnlyWhatItsBodyDoesNotAccountFor) {
   EXPECT_DOUBLE_EQ((*nodes)[2].mean_us, 21);
 }
 
+TEST(Profile, TakesTheModelsResultFromTheNameOfABlockedNode) {
+  std::string trace = "[" + kernel("r59_nchwc", "Conv", 10, 9) + "," + kernel("r60_bn_nchwc", "Conv", 30, 9) + "," +
+                      kernel("plain", "Conv", 50, 9) + "," + run(0, 110) + "]";
+  Result<std::vector<NodeTime>> nodes = parse_profile(trace, 0);
+  ASSERT_TRUE(nodes.ok()) << nodes.error().message;
+  ASSERT_EQ(nodes->size(), 3u);
+  EXPECT_EQ((*nodes)[0].sources, std::vector<std::string>{"r59"});
+  EXPECT_EQ((*nodes)[1].sources, std::vector<std::string>{"r60"});
+  EXPECT_TRUE((*nodes)[2].sources.empty());
+}
+
 TEST(Profile, SaysWhenNoRunIsLeft) {
   EXPECT_FALSE(parse_profile("[" + run(0, 10) + "]", 1).ok());
   EXPECT_FALSE(parse_profile("[]", 0).ok());

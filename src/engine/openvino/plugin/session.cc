@@ -35,7 +35,7 @@ std::string name_of(const std::unordered_set<std::string>& names, std::string fr
   if (names.contains(friendly)) return friendly;
   friendly = friendly.substr(0, friendly.rfind("/sink_port_"));  // the ONNX reader's names of results
   if (names.contains(friendly) || names.empty()) return friendly;
-  return *names.begin();
+  return *std::min_element(names.begin(), names.end());  // as model/ir_file.h
 }
 
 Result<TensorSpec> spec_of(const char* role, std::string name, const ov::element::Type& type,
