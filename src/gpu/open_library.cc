@@ -2,22 +2,22 @@
 
 #include <cassert>
 #include <cstdlib>
+#include <optional>
 
+#include "base/log.h"
 #include "gpu/python_packages.h"
 
 namespace ridge::gpu {
 namespace {
 
-// `otherwise` if no package has one that opens.
-Result<DynamicLibrary> open_packaged(const std::vector<std::string>& names, const std::vector<std::string>& packages,
-                                     Result<DynamicLibrary> otherwise) {
-  const std::vector<std::string> prefixes = python_prefixes(python_surroundings());
-  for (const std::string& name : names)
-    for (const std::string& prefix : prefixes)
-      for (const std::string& package : packages)
-        for (const std::string& file : package_libraries(prefix, package, name))
-          if (Result<DynamicLibrary> opened = DynamicLibrary::open(file)) return opened;
-  return otherwise;
+// kNotFound if no package has one that opens.
+Result<DynamicLibrary> open_packaged(const std::string& name, const std::vector<std::string>& prefixes,
+                                     const std::vector<std::string>& packages) {
+  for (const std::string& prefix : prefixes)
+    for (const std::string& package : packages)
+      for (const std::string& file : package_libraries(prefix, package, name))
+        if (Result<DynamicLibrary> opened = DynamicLibrary::open(file)) return opened;
+  return Error{Code::kNotFound, "no package has " + name};
 }
 
 }  // namespace
@@ -28,10 +28,25 @@ Result<DynamicLibrary> open_library(const std::string& given, const char* variab
   if (!given.empty()) return DynamicLibrary::open(given);
   if (const char* wanted = std::getenv(variable); wanted != nullptr && *wanted != '\0')
     return DynamicLibrary::open(wanted);
-  Result<DynamicLibrary> first = DynamicLibrary::open(names.front());
-  for (size_t i = 1; !first && i < names.size(); ++i)
-    if (Result<DynamicLibrary> next = DynamicLibrary::open(names[i])) return next;
-  return first || packages.empty() ? std::move(first) : open_packaged(names, packages, std::move(first));
+  std::optional<std::vector<std::string>> prefixes;  // known once the loader has not found a name
+  std::optional<Error> first_error;
+  for (const std::string& name : names) {
+    Result<DynamicLibrary> opened = DynamicLibrary::open(name);
+    if (!opened && !first_error) first_error = opened.error();
+    if (!opened && !packages.empty()) {
+      if (!prefixes) prefixes = python_prefixes(python_surroundings());
+      opened = open_packaged(name, *prefixes, packages);
+    }
+    if (!opened) continue;
+    if (name != names.front()) log::warning("{} is used, as there is no {}", opened->path(), names.front());
+    return opened;
+  }
+  return *first_error;
+}
+
+void open_beside(const DynamicLibrary& library, const std::string& name) {
+  for (const std::string& file : libraries_in(library.folder(), name))
+    if (Result<DynamicLibrary> opened = DynamicLibrary::open(file)) opened->leak();
 }
 
 }  // namespace ridge::gpu

@@ -11,22 +11,43 @@
 namespace ridge::gpu {
 namespace {
 
-TEST(OpenLibrary, FindsAPythonPackagesWhereTheLoaderHasNone) {
-  auto folder = TemporaryFolder::make();
-  ASSERT_TRUE(folder) << folder.error().message;
-  const std::string packages = folder->path() + "/lib/python3.11/site-packages/nvidia/cu13/lib";
-  std::filesystem::create_directories(packages);
-  std::filesystem::create_symlink(test_support("libnvrtc.so.1"), packages + "/libridge-compiler.so.13");
-  setenv("VIRTUAL_ENV", folder->path().c_str(), 1);
+// A python's packages with a library of major 13 in them.
+class OpenLibrary : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(folder_) << folder_.error().message;
+    packages_ = folder_->path() + "/lib/python3.11/site-packages/nvidia/cu13/lib";
+    std::filesystem::create_directories(packages_);
+    std::filesystem::create_symlink(test_support("libnvrtc.so.1"), packages_ + "/libridge-compiler.so.13");
+    setenv("VIRTUAL_ENV", folder_->path().c_str(), 1);
+  }
+
+  Result<TemporaryFolder> folder_ = TemporaryFolder::make();
+  std::string packages_;
+};
+
+TEST_F(OpenLibrary, FindsAPythonPackagesWhereTheLoaderHasNone) {
   const std::vector<std::string> names = {"libridge-compiler.so.14", "libridge-compiler.so.13"};
   auto found = open_library("", "RIDGE_NO_SUCH_VARIABLE", names, {"nvidia/other/lib", "nvidia/cu13/lib"});
   ASSERT_TRUE(found) << found.error().message;
-  EXPECT_EQ(found->path(), packages + "/libridge-compiler.so.13");
+  EXPECT_EQ(found->path(), packages_ + "/libridge-compiler.so.13");
   found->leak();
   auto missing = open_library("", "RIDGE_NO_SUCH_VARIABLE", {"libridge-compiler.so.14"}, {"nvidia/cu13/lib"});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
   EXPECT_FALSE(open_library("", "RIDGE_NO_SUCH_VARIABLE", names)) << "only where packages are asked for";
+}
+
+TEST_F(OpenLibrary, TakesAPackagesNewestBeforeTheLoadersOlder) {
+  auto found =
+      open_library("", "RIDGE_NO_SUCH_VARIABLE", {"libridge-compiler.so.13", "libc.so.6"}, {"nvidia/cu13/lib"});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->path(), packages_ + "/libridge-compiler.so.13");
+  found->leak();
+  auto older =
+      open_library("", "RIDGE_NO_SUCH_VARIABLE", {"libridge-compiler.so.14", "libc.so.6"}, {"nvidia/cu13/lib"});
+  ASSERT_TRUE(older) << older.error().message;
+  EXPECT_EQ(older->path(), "libc.so.6");
 }
 
 }  // namespace

@@ -73,10 +73,11 @@ Verdict judge(const Figure& figure, const Interval& measured) {
   double low = figure.low * (1 - around);
   double high = figure.high.value_or(std::numeric_limits<double>::infinity()) * (1 + around);
   bool has_direction = figure.kind != Figure::kShare;
-  if (effect.high > kTooWide * effect.low) return Verdict::kNotTestable;
   if (has_direction && effect.high < 1) return Verdict::kContradicted;
   if (effect.high < low) return Verdict::kSmaller;
   if (effect.low > high) return Verdict::kLarger;
+  const bool inside = effect.low > low && effect.high < high;
+  if (!inside && effect.high > kTooWide * effect.low) return Verdict::kNotTestable;
   if (!has_direction || effect.low > 1) return Verdict::kConfirmed;
   return figure.high ? Verdict::kNotTestable : Verdict::kSmaller;  // "more than 1": no gain to be seen
 }

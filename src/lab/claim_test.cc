@@ -19,7 +19,10 @@ TEST(Verdicts, FollowFromRangeAndInterval) {
 
 TEST(Verdicts, AreRefusedWhereTheIntervalTellsNothing) {
   EXPECT_EQ(judge(kTenToThirty, {1.05, 0.95, 1.15}), Verdict::kNotTestable);
-  EXPECT_EQ(judge(kTenToThirty, {2.00, 1.50, 2.60}), Verdict::kNotTestable) << "wider than kTooWide";
+  EXPECT_EQ(judge(kTenToThirty, {1.40, 1.10, 1.90}), Verdict::kNotTestable) << "wider than kTooWide";
+  EXPECT_EQ(judge(kTenToThirty, {16.46, 10.77, 25.16}), Verdict::kLarger) << "wide, but all of it is beyond the range";
+  EXPECT_EQ(judge({Figure::kGain, 1, std::nullopt}, {1.75, 1.39, 2.19}), Verdict::kConfirmed)
+      << "wide, but all of it is inside";
 }
 
 TEST(Verdicts, OfAClaimOfOneNumberAllowALittleAround) {

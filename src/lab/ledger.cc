@@ -101,7 +101,7 @@ LedgerRow untested(const Claim& claim, const Device& device, bool has_experiment
   else if (std::find(claim.on.begin(), claim.on.end(), device.kind) == claim.on.end())
     row.explanation = fmt::format("needs {}; this device is {}", fmt::join(claim.on, " or "), device.kind);
   else
-    row.explanation = has_experiment ? "its experiment has no form for this device" : "there is no experiment for it";
+    row.explanation = has_experiment ? "not implemented on " + device.kind : "there is no experiment for it";
   return row;
 }
 
@@ -158,7 +158,10 @@ class LedgerBuilder {
 
   void add_untested() {
     for (const Claim& claim : claims_) {
-      if (!wants(selection_, claim.id)) continue;
+      const auto tests_it = [&](const Experiment& each) {
+        return wants(selection_, each.name) && std::ranges::find(each.claims, claim.id) != each.claims.end();
+      };
+      if (!wants(selection_, claim.id) && std::ranges::none_of(all_experiments(), tests_it)) continue;
       auto is_it = [&](const LedgerRow& row) { return row.claim.id == claim.id; };
       if (std::any_of(ledger_.rows.begin(), ledger_.rows.end(), is_it)) continue;
       auto has = [&](const Experiment& e) {
@@ -200,6 +203,26 @@ Json case_json(const MeasuredCase& one) {
   return json;
 }
 
+// From the rates, which are derived from it.
+void read_work(FieldReader& visit, LedgerRow& row) {
+  if (row.experiment.empty()) return;
+  std::optional<double> bytes, flops, baseline_bytes, baseline_flops;
+  visit("variant_bytes_per_s", bytes);
+  visit("variant_flops_per_s", flops);
+  visit("baseline_bytes_per_s", baseline_bytes);
+  visit("baseline_flops_per_s", baseline_flops);
+  row.of_bytes = bytes.has_value();
+  row.variant_work = bytes.value_or(flops.value_or(0)) * row.variant_seconds;
+  row.baseline_work = baseline_bytes.value_or(baseline_flops.value_or(0)) * row.baseline_seconds;
+  for (auto& [whose, residency] :
+       {std::pair("variant_", &row.variant_residency), {"baseline_", &row.baseline_residency}}) {
+    gpu::Residency read;
+    visit.optional((std::string(whose) + "registers").c_str(), read.registers);
+    visit.optional((std::string(whose) + "occupancy_percent").c_str(), read.occupancy_percent);
+    if (read.registers > 0) *residency = read;
+  }
+}
+
 }  // namespace
 
 Status check_selection(const Selection& selection, std::span<const Claim> claims) {
@@ -219,6 +242,22 @@ Result<Ledger> build_ledger(const Device& device, const Selection& selection, st
   machine::DisturbanceWatch watch;
   RIDGE_ASSIGN(Ledger ledger, LedgerBuilder(device, selection, claims, options, clock).build());
   ledger.disturbance = watch.end();
+  ledger.device = device.text;
+  ledger.note = device.note;
+  return ledger;
+}
+
+Result<Ledger> ledger_from_json(const Json& json) {
+  Ledger ledger;
+  RIDGE_TRY(read_fields(json, [&](auto& visit) {
+    visit("device", ledger.device);
+    visit("note", ledger.note);
+    visit("interrupted", ledger.interrupted);
+    visit("disturbance", ledger.disturbance);
+    visit("ledger", ledger.rows);
+  }));
+  for (size_t i = 0; i < ledger.rows.size(); ++i)
+    RIDGE_TRY(read_fields(json["ledger"][i], [&](auto& visit) { read_work(visit, ledger.rows[i]); }));
   return ledger;
 }
 
@@ -230,7 +269,9 @@ Json to_json(const Ledger& ledger, const Device& device) {
     count = count.get<int>() + 1;
   }
   for (const MeasuredCase& one : ledger.cases) cases.push_back(case_json(one));
-  return Json{{"conditions", device.conditions()},
+  return Json{{"device", ledger.device},
+              {"note", ledger.note},
+              {"conditions", device.conditions()},
               {"interrupted", ledger.interrupted},
               {"disturbance", json_of(ledger.disturbance)},
               {"verdicts", verdicts},

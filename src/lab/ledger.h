@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,9 @@ struct LedgerRow {
   // Of a measurement; `experiment` is empty otherwise.
   std::string experiment, title, variant, baseline;
   Figure figure;
-  Interval ratio;                                    // speed of the variant over that of the baseline, in work per time
+  Interval ratio{
+      1, 0,
+      std::numeric_limits<double>::infinity()};      // speed of the variant over that of the baseline, in work per time
   double variant_seconds = 0, baseline_seconds = 0;  // of one run, median
   bool of_bytes = true;                              // the work is counted in bytes, else in FLOPs
   double variant_work = 0, baseline_work = 0;        // bytes or FLOPs of one run
@@ -52,8 +55,8 @@ void visit_fields(auto& visit, Is<LedgerRow> auto& row) {
   visit("source", row.claim.source);
   visit("verdict", row.verdict);
   visit("explanation", row.explanation);
+  visit.unless_empty("experiment", row.experiment);
   if (row.experiment.empty()) return;
-  visit("experiment", row.experiment);
   visit("work", row.title);
   visit("variant", row.variant);
   visit("baseline", row.baseline);
@@ -62,7 +65,9 @@ void visit_fields(auto& visit, Is<LedgerRow> auto& row) {
     visit_fields(claimed, row.figure);
   });
   visit.object("ratio", [&](auto& ratio) {
-    visit_fields(ratio, row.ratio);
+    ratio("value", row.ratio.value);
+    ratio("low", row.ratio.low);
+    ratio.optional("high", row.ratio.high);  // null: no bound
     ratio.derived("confidence", 0.95);
   });
   visit.derived("effect", effect_of(row.figure, row.ratio));  // what the claim speaks of
@@ -98,6 +103,7 @@ struct LedgerOptions {
 };
 
 struct Ledger {
+  std::string device, note;  // the device's name and software for people; what explains results, may be empty
   std::vector<LedgerRow> rows;
   std::vector<MeasuredCase> cases;
   bool interrupted = false;
@@ -116,6 +122,8 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());
 
+// What to_json() wrote, without the cases.
+Result<Ledger> ledger_from_json(const Json& json);
 // Rows, cases and how many rows have which verdict, with the device's conditions.
 Json to_json(const Ledger& ledger, const Device& device);
 

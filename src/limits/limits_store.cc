@@ -70,7 +70,7 @@ Result<machine::Machine> recall_or_measure(machine::Machine machine, const Limit
   machine.bandwidths = std::move(limits.bandwidths);
   machine.disturbance = std::move(limits.disturbance);
   warn_of_spread(machine);
-  if (machine::disturbed(*machine.disturbance) && !options.keep_disturbed)
+  if (machine::disturbed(machine.disturbance) && !options.keep_disturbed)
     log::warning(
         "{}: the limits measured meanwhile may be too low, serve this run only and are not kept (each run measures "
         "again, 5 to 12 s, until the machine is quiet; --keep-disturbed keeps them)",

@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake_cuda_memory.h"
@@ -44,6 +45,8 @@ struct Allocation {
 using namespace ridge::fake;  // the structures are in no namespace
 
 struct CUgraph_st {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  // of its capture
+  std::thread::id thread;                                    // that captures
   std::vector<Operation> operations;
 };
 
@@ -53,6 +56,7 @@ struct CUgraphExec_st {
 
 struct CUstream_st {
   std::deque<Operation> queue;
+  bool blocking = true;  // waits for the default stream
   CUgraph captured_by = nullptr;
   bool capture_broken = false;
 

@@ -36,9 +36,30 @@ CUresult copy_later(CUstream stream, void* to, const void* from, size_t bytes) {
   return queue_on(stream, [=] { return std::memcpy(to, from, bytes), CUDA_SUCCESS; });
 }
 
-bool any_captured() {
+// The default stream takes part in no capture.
+bool default_stream_waits() {
   return std::any_of(current->streams.begin(), current->streams.end(),
-                     [](const auto& stream) { return stream->captured_by != nullptr; });
+                     [](const auto& stream) { return stream->blocking && stream->captured_by != nullptr; });
+}
+
+thread_local CUstreamCaptureMode interaction = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+// A potentially unsafe call breaks every capture that forbids it: those of this thread, and of others in the global mode. A relaxed
+// thread may call all the same.
+CUresult break_captures() {
+  if (interaction == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  CUresult code = CUDA_SUCCESS;
+  for (CUctx_st& this_gpu : gpus())
+    for (const auto& stream : this_gpu.streams) {
+      const CUgraph graph = stream->captured_by;
+      if (graph == nullptr || graph->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+      if (graph->thread != std::this_thread::get_id() &&
+          (graph->mode != CU_STREAM_CAPTURE_MODE_GLOBAL || interaction != CU_STREAM_CAPTURE_MODE_GLOBAL))
+        continue;
+      stream->capture_broken = true;
+      code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+  return code;
 }
 
 // Values of a kernel's arguments, at this moment.
@@ -50,6 +71,11 @@ std::vector<uint64_t> values_of(const Kernel& kernel, void** arguments) {
 
 }  // namespace
 
+// The start of a function that the driver deems potentially unsafe during a capture.
+#define ENTER_UNSAFE(function) \
+  ENTER(function);             \
+  if (CUresult unsafe = break_captures(); unsafe != CUDA_SUCCESS) return unsafe
+
 extern "C" {
 
 EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
@@ -59,28 +85,28 @@ EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  ENTER(cuMemAlloc_v2);
+  ENTER_UNSAFE(cuMemAlloc_v2);
   return current->allocate(bytes, Place::kGpu, address);
 }
 EXPORT CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
-  ENTER(cuMemAllocManaged);
+  ENTER_UNSAFE(cuMemAllocManaged);
   if (number_of(*current->part, "managed_memory") == 0) return CUDA_ERROR_NOT_SUPPORTED;
   return current->allocate(bytes, Place::kManaged, address);
 }
 EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
-  ENTER(cuMemFree_v2);
+  ENTER_UNSAFE(cuMemFree_v2);
   current->drain_all();
   return current->release(address, false);
 }
 EXPORT CUresult cuMemHostAlloc(void** host, size_t bytes, unsigned) {
-  ENTER(cuMemHostAlloc);
+  ENTER_UNSAFE(cuMemHostAlloc);
   CUdeviceptr address = 0;
   CUresult code = current->allocate(bytes, Place::kPinned, &address);
   *host = pointer(address);
   return code;
 }
 EXPORT CUresult cuMemFreeHost(void* host) {
-  ENTER(cuMemFreeHost);
+  ENTER_UNSAFE(cuMemFreeHost);
   current->drain_all();
   return current->release(reinterpret_cast<CUdeviceptr>(host), true);
 }
@@ -93,16 +119,16 @@ EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* host, u
 // These belong to the default stream, independent of other streams' work. From memory that is not pinned the first may return
 // before the GPU has the content.
 EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
-  ENTER(cuMemcpyHtoD_v2);
-  if (any_captured()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  ENTER_UNSAFE(cuMemcpyHtoD_v2);
+  if (default_stream_waits()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   if (!current->holds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
   auto now = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
   current->standard.add([=] { return std::memcpy(pointer(to), now->data(), bytes), CUDA_SUCCESS; });
   return current->pinned(from) ? current->drain(current->standard) : CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
-  ENTER(cuMemcpyDtoH_v2);
-  if (any_captured()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  ENTER_UNSAFE(cuMemcpyDtoH_v2);
+  if (default_stream_waits()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   if (!current->holds(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult code = current->drain(current->standard); code != CUDA_SUCCESS) return code;
   std::memcpy(to, pointer(from), bytes);
@@ -132,9 +158,10 @@ EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t byte
   return queue_on(stream, [=] { return std::memset(pointer(to), value, bytes), CUDA_SUCCESS; });
 }
 
-EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
+EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   ENTER(cuStreamCreate);
   *stream = keep(current->streams);
+  (*stream)->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
@@ -148,13 +175,13 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamSynchronize(CUstream handle) {
-  ENTER(cuStreamSynchronize);
+  ENTER_UNSAFE(cuStreamSynchronize);
   CUstream stream = handle == nullptr ? &current->standard : known(current->streams, handle);
   return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : wait_for(*stream);
 }
 // Every query advances the work by a step.
 EXPORT CUresult cuStreamQuery(CUstream handle) {
-  ENTER(cuStreamQuery);
+  ENTER_UNSAFE(cuStreamQuery);
   CUstream stream = known(current->streams, handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!stream->queue.empty()) current->step(*stream);
@@ -201,7 +228,7 @@ EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream_handle) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuEventSynchronize(CUevent handle) {
-  ENTER(cuEventSynchronize);
+  ENTER_UNSAFE(cuEventSynchronize);
   CUevent event = known(current->events, handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (event->mark == nullptr || event->mark->passed || event->stream == nullptr) return CUDA_SUCCESS;
@@ -251,12 +278,19 @@ EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argum
   return queue_on(stream, [=] { return function(argument), CUDA_SUCCESS; });
 }
 
-EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode) {
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  LOCK;
+  std::swap(*mode, interaction);
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
   ENTER(cuStreamBeginCapture_v2);
   CUstream stream = known(current->streams, handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->captured_by != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   stream->captured_by = keep(current->graphs);
+  stream->captured_by->mode = mode;
+  stream->captured_by->thread = std::this_thread::get_id();
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {

@@ -3,6 +3,7 @@
 //   the providers exist, take their options, refuse wrong ones, and restart from the defaults with every update
 //   a session on a GPU computes on its given stream, after the work queued there before: here when it is run
 //   tensors of a run may be on the GPU; an output without memory comes to the CPU's
+//   the first run of a graph on a thread captures it, in the driver's global mode
 //   while the file RIDGE_FAKE_HOLD exists, no run on a GPU ends (for ten seconds at most)
 //   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the CPU; "tensorrt":
 //   TensorRT takes none, and the CUDA provider all
@@ -24,6 +25,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -258,6 +260,19 @@ void hold() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// As ONNX Runtime captures: per session, thread and number of the graph, when it is run first.
+OrtStatus* capture(const GpuSession& this_gpu, const OrtSession* session, const std::string& graph) {
+  thread_local std::set<std::pair<const OrtSession*, std::string>> captured;
+  if (graph.empty() || graph == "-1" || !captured.emplace(session, graph).second) return hold(), nullptr;
+  const auto stream = static_cast<CUstream>(this_gpu.stream);
+  CUgraph made = nullptr;
+  const bool begun = DRIVER(cuStreamBeginCapture_v2)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS;
+  hold();
+  if (!begun || DRIVER(cuStreamEndCapture)(stream, &made) != CUDA_SUCCESS) return error("the capture was broken");
+  DRIVER(cuGraphDestroy)(made);
+  return nullptr;
+}
+
 OrtStatus* run_on_gpu(const GpuSession& this_gpu, OrtSession* session, const OrtRunOptions* options,
                       const char* const* in_names, const OrtValue* const* in, size_t in_count,
                       const char* const* out_names, size_t out_count, OrtValue** out) {
@@ -266,14 +281,15 @@ OrtStatus* run_on_gpu(const GpuSession& this_gpu, OrtSession* session, const Ort
   line += " out:";
   for (size_t i = 0; i < out_count; ++i) line += out[i] == nullptr ? " engine" : lies_on_gpu(out[i]) ? " GPU" : " host";
   if (entry(options, "disable_synchronize_execution_providers") != "1") line += " waits";
-  if (const std::string graph = entry(options, "gpu_graph_id"); !graph.empty()) line += " graph " + graph;
+  const std::string graph = entry(options, "gpu_graph_id");
+  if (!graph.empty()) line += " graph " + graph;
   note(line);
   // Work queued before on the stream comes first, and nothing else: other streams are independent.
   auto* synchronize = DRIVER(cuStreamSynchronize);
   if (this_gpu.stream != nullptr &&
       (synchronize == nullptr || synchronize(static_cast<CUstream>(this_gpu.stream)) != CUDA_SUCCESS))
     return error("the stream of the session is none");
-  hold();
+  if (OrtStatus* broken = capture(this_gpu, session, graph); broken != nullptr) return broken;
 
   std::vector<OrtValue*> made;
   std::vector<const OrtValue*> inputs(in, in + in_count);

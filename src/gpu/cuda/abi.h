@@ -99,9 +99,10 @@ constexpr unsigned kNonBlocking = 1;    // of a stream: does not wait for the de
 constexpr unsigned kPortable = 1;       // of pinned memory: for all contexts
 constexpr unsigned kAttachGlobal = 1;   // of managed memory
 constexpr int kCaptureThreadLocal = 1;  // CUstreamCaptureMode
-constexpr int kReleaseThreshold = 4;    // CUmemPool_attribute; uint64_t [bytes]
-constexpr Device kCpu = -1;             // CU_DEVICE_CPU, prefetch target for host memory before CUDA 12.2
-constexpr int kLocationDevice = 1;      // CUmemLocationType
+constexpr int kCaptureRelaxed = 2;
+constexpr int kReleaseThreshold = 4;  // CUmemPool_attribute; uint64_t [bytes]
+constexpr Device kCpu = -1;           // CU_DEVICE_CPU, prefetch target for host memory before CUDA 12.2
+constexpr int kLocationDevice = 1;    // CUmemLocationType
 constexpr int kLocationHost = 2;
 constexpr unsigned kLazyPeerAccess = 1;  // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
@@ -167,6 +168,7 @@ struct MemoryLocation {  // CUmemLocation
             unsigned dynamic_shared, Handle stream, void** arguments, void** extra))                        \
   NEEDS(cuStreamBeginCapture_v2, int(Handle stream, int mode))                                              \
   NEEDS(cuStreamEndCapture, int(Handle stream, Handle * graph))                                             \
+  NEEDS(cuThreadExchangeStreamCaptureMode, int(int* mode))                                                  \
   NEEDS(cuGraphDestroy, int(Handle))                                                                        \
   NEEDS(cuGraphExecDestroy, int(Handle))                                                                    \
   NEEDS(cuGraphLaunch, int(Handle executable, Handle stream))                                               \

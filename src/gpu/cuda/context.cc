@@ -31,7 +31,25 @@ Result<CudaContext> CudaContext::retain(std::shared_ptr<const cuda::Library> lib
   return context;
 }
 
+namespace {
+
+// ONNX Runtime captures its graphs in the global mode: a call of another thread that the driver deems unsafe (allocating, waiting)
+// is refused meanwhile and breaks the capture, unless that thread has declared itself relaxed (CUDA Driver API,
+// cuThreadExchangeStreamCaptureMode). Ours may: none of them touches a stream that another captures.
+Status relax_once_per_thread(const cuda::Library& library) {
+  thread_local bool relaxed = false;
+  if (relaxed) return {};
+  int mode = cuda::kCaptureRelaxed;
+  RIDGE_TRY(
+      cuda_status(library, "cuThreadExchangeStreamCaptureMode", library.cuThreadExchangeStreamCaptureMode(&mode)));
+  relaxed = true;
+  return {};
+}
+
+}  // namespace
+
 Status CudaContext::use() const {
+  RIDGE_TRY(relax_once_per_thread(*state_->library));
   return cuda_status(*state_->library, "cuCtxSetCurrent", state_->library->cuCtxSetCurrent(state_->context));
 }
 

@@ -98,6 +98,8 @@ Result<Nvrtc> Nvrtc::open(const std::string& path, int newest) {
     if (major <= newest) names.insert(names.begin(), fmt::format("libnvrtc.so.{}", major));
   RIDGE_ASSIGN(auto library, open_table<nvrtc::Library>(path, "RIDGE_NVRTC", names, "NVIDIA's run-time compiler",
                                                         {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"}));
+  // NVRTC of CUDA 13.0 (13.0.48, 13.0.88) has no run path: its first compilation would not find this part.
+  open_beside(library->file, "libnvrtc-builtins.so");
   library->file.leak();  // unloading does not free its allocations
   int major = 0, minor = 0, count = 0;
   if (int code = library->nvrtcVersion(&major, &minor); code != nvrtc::kSuccess)

@@ -35,6 +35,16 @@ TEST(Nvrtc, CompilesForAChipThatIsNotThere) {
   EXPECT_EQ(program->kernels[0].spill_bytes, 0);
 }
 
+// The wheels that PyTorch for CUDA 13.0 asks for: a library without a run path to its second half.
+TEST(Nvrtc, CompilesWithoutARunPath) {
+  const char* folder = std::getenv("RIDGE_DEPS");
+  auto nvrtc = Nvrtc::open(std::string(folder ? folder : ".deps") + "/nvrtc-13.0/libnvrtc.so.13");
+  ASSERT_TRUE(nvrtc) << nvrtc.error().message;
+  auto program = nvrtc->compile("extern \"C\" __global__ void one(float* out) { *out = 1; }", "one.cu", 90);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->kernels.size(), 1u) << program->log;
+}
+
 TEST(Nvrtc, SaysWhereASourceIsWrong) {
   auto nvrtc = compiler();
   ASSERT_TRUE(nvrtc) << nvrtc.error().message;

@@ -19,8 +19,7 @@ Case aligned_copy(const Target& target, size_t count, std::string where) {
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   for (size_t offset : {size_t{0}, size_t{1}}) {
     Variant variant;
-    variant.name =
-        offset == 0 ? "from the line's beginning" : fmt::format("{} bytes behind it", offset * sizeof(float));
+    variant.name = offset == 0 ? "aligned" : fmt::format("misaligned by {} bytes", offset * sizeof(float));
     if (target.family == Family::kKernels)
       variant.launches = {launch_per_element(
           "copy_from", count, 256, {gpu::BufferNumber{0}, gpu::BufferNumber{1}, static_cast<int32_t>(offset)})};

@@ -54,12 +54,10 @@ std::vector<Case> coalescing_cases(const Target& target) {
     variant.expected = work.expected.size();
     work.expected.push_back(read_with_stride(work.buffers[0], stride));
     if (stride > 1)
-      work.comparisons.push_back(
-          {"L04", 0, work.variants.size(),
-           fmt::format("with stride {} a line of 64 bytes that is fetched has {} bytes for the {} that fetched it",
-                       stride, std::max<size_t>(1, kLineFloats / stride) * sizeof(float),
-                       target.family == Family::kKernels ? "group of threads" : "loop"),
-           std::nullopt});
+      work.comparisons.push_back({"L04", 0, work.variants.size(),
+                                  fmt::format("with stride {} only {} of the 64 bytes of a cache line are used", stride,
+                                              std::max<size_t>(1, kLineFloats / stride) * sizeof(float)),
+                                  std::nullopt});
     work.variants.push_back(std::move(variant));
   }
   return {work};

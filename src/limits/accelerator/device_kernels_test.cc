@@ -5,8 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
+#include "base/child_process.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "gpu/cuda/nvrtc.h"
 #include "gpu/test_gpus.h"
 #include "limits/accelerator/gemm.h"
@@ -44,7 +49,8 @@ constexpr int kOfThousandThreads = 64;  // registers of each, so that 1024 are r
 // Turing, Ampere (server and desktop), Ada, Hopper, Blackwell (server and desktop).
 class EveryGeneration : public testing::TestWithParam<int> {
  protected:
-  void compile(const std::string& definitions, std::initializer_list<std::string_view> texts, int most_registers) {
+  void compile(const std::string& definitions, std::initializer_list<std::string_view> texts, int most_registers,
+               std::string* machine_code = nullptr) {
     auto nvrtc = gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
     ASSERT_TRUE(nvrtc) << nvrtc.error().message;
     auto program = nvrtc->compile(kernel_source(definitions, texts), "device.cu", GetParam());
@@ -55,8 +61,27 @@ class EveryGeneration : public testing::TestWithParam<int> {
       EXPECT_LE(kernel.registers, most_registers) << definitions << kernel.name;
     }
     EXPECT_FALSE(program->kernels.empty());
+    if (machine_code != nullptr) *machine_code = program->machine_code;
   }
 };
+
+// The instructions of a CUBIN, one per line, by NVIDIA's disassembler.
+std::string disassembled(const std::string& machine_code) {
+  Result<TemporaryFolder> folder = TemporaryFolder::make();
+  const std::string file = folder->path() + "/kernel.cubin";
+  EXPECT_TRUE(write_file_atomically(file, machine_code));
+  Result<std::string> text =
+      output_of_program({.arguments = {std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/nvdisasm", file}},
+                        {.time = std::chrono::minutes(1)});
+  EXPECT_TRUE(text) << text.error().message;
+  return text ? *text : "";
+}
+
+int64_t count_of(const std::string& text, const std::string& word) {
+  int64_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
 
 TEST_P(EveryGeneration, OfCudaGpusHasItsMultiplyAdds) {
   for (const LaneType& type : lane_types(gpu_of(GetParam())))
@@ -66,8 +91,23 @@ TEST_P(EveryGeneration, OfCudaGpusHasItsMultiplyAdds) {
 TEST_P(EveryGeneration, OfCudaGpusHasItsTiles) {
   for (Precision precision :
        {Precision::kFp64, Precision::kTf32, Precision::kFp16, Precision::kBf16, Precision::kFp8, Precision::kInt8})
-    if (const MmaShape* shape = shape_of(precision, GetParam()))
-      compile("#define " + std::string(shape->name) + "\n", {"mma"}, kOfThousandThreads);
+    if (const MmaShape* shape = shape_of(precision, GetParam())) {
+      std::string machine_code;
+      compile("#define " + std::string(shape->name) + "\n", {"mma"}, kOfThousandThreads, &machine_code);
+      const std::string text = disassembled(machine_code);
+      // "HMMA.16816", "DMMA.884"; Hopper's is DMMA.8x8x4.
+      const int64_t tiles = count_of(text, fmt::format("MMA.{}{}{}", shape->m, shape->n, shape->k)) +
+                            count_of(text, fmt::format("MMA.{}x{}x{}", shape->m, shape->n, shape->k));
+      EXPECT_GE(tiles, kTiles * kTileStepsPerRound) << shape->name << " of sm_" << GetParam() << " is emulated";
+      EXPECT_LT(count_of(text, "FADD"), tiles) << shape->name;
+    }
+}
+
+// No tensor core of Hopper or server Blackwell multiplies FP8 by mma.sync: what compiles for them is emulated, and measures additions.
+TEST(Mma, HasNoFp8WhereItIsEmulated) {
+  for (const int capability : {80, 90, 100, 103, 110})
+    EXPECT_EQ(shape_of(Precision::kFp8, capability), nullptr) << capability;
+  for (const int capability : {89, 120, 121}) EXPECT_NE(shape_of(Precision::kFp8, capability), nullptr) << capability;
 }
 
 TEST_P(EveryGeneration, OfCudaGpusReadsAndWrites) {

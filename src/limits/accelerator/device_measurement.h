@@ -102,17 +102,16 @@ struct DeviceMeasurement {
   bool recalled = false;                                 // measured and stored by an earlier run
   std::string kept;                                      // where, or why not
 };
-// The device's facts and the storage location are not read back.
 void visit_fields(auto& visit, Is<DeviceMeasurement> auto& measured) {
   visit.derived("device", measured.facts.name);
   visit.derived("kind", measured.facts.kind);
-  visit.derived("facts", measured.facts);
+  visit.optional("facts", measured.facts);
   visit("setting", measured.setting);
   visit("measured_at", measured.measured_at);
   visit("seconds", measured.seconds);
   visit.unless_empty("disturbance", measured.disturbance);
-  visit.derived("recalled", measured.recalled);
-  visit.derived("kept", measured.kept);
+  visit.optional("recalled", measured.recalled);
+  visit.optional("kept", measured.kept);
   visit("datasheet", measured.datasheet);
   visit("processor_limits", measured.cpu_limits);
   visit("observer", measured.observer);

@@ -79,7 +79,7 @@ void put(Json& store, const std::string& key, const DeviceMeasurement& measured,
 std::string keep(const DeviceMeasurement& measured, const std::string& key, const std::string& file,
                  const Options& options) {
   if (options.rounds.interrupted && options.rounds.interrupted()) return "not kept: interrupted";
-  if (measured.disturbance && machine::disturbed(*measured.disturbance) && !options.keep_disturbed) {
+  if (machine::disturbed(measured.disturbance) && !options.keep_disturbed) {
     log::warning("{}: the limits of {} measured meanwhile are not kept; --keep-disturbed keeps them",
                  machine::sentence(*measured.disturbance), measured.facts.name);
     return "not kept: the machine was busy; --keep-disturbed keeps them";

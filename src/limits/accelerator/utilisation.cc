@@ -15,6 +15,8 @@ namespace ridge::limits::accelerator {
 namespace {
 
 constexpr double kMemoryTolerance = 0.12, kClockTolerance = 0.02;
+// A peak above this share of the datasheet's, at the clock of then, is not one: the loop did less than it claims.
+constexpr double kPlausible = 1.05;
 constexpr const char* kLanes = "multiply-adds";
 
 // Words with letters and digits, in lower case: "h100", "sxm5", "80gb".
@@ -107,6 +109,22 @@ void add_cpu(DeviceMeasurement& measured, const machine::Machine& machine) {
         highest);
 }
 
+void withdraw_implausible(DeviceMeasurement& measured, const catalogue::CatalogueDevice& device) {
+  for (PeakRow& row : measured.peaks) {
+    const auto listed = datasheet_peak(device, row.precision, row.way);
+    if (!row.result.best || !listed) continue;
+    const double clock = std::max(1.0, device.boost_hz ? row.result.clock_hz / *device.boost_hz : 1.0);
+    const double share = *row.result.best / (listed->flops_per_s * clock);
+    if (share <= kPlausible) continue;
+    row.result.best.reset();
+    row.result.typical.reset();
+    row.result.reason = fmt::format(
+        "not believed: {:.0f} % of what the chip can do by its datasheet, so this loop did less "
+        "than it claims",
+        100 * share);
+  }
+}
+
 void add_datasheet(DeviceMeasurement& measured, const catalogue::CatalogueDevice& device) {
   const std::string of = "datasheet of " + device.vendor + " " + device.name;
   for (PeakRow& row : measured.peaks)
@@ -184,7 +202,10 @@ Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::Catal
 }
 
 void add_utilisation(DeviceMeasurement& measured, const References& references) {
-  if (references.datasheet) add_datasheet(measured, *references.datasheet);
+  if (references.datasheet) {
+    withdraw_implausible(measured, *references.datasheet);
+    add_datasheet(measured, *references.datasheet);
+  }
   if (references.cpu) add_cpu(measured, *references.cpu);
   add_link(measured, references);
   add_best(

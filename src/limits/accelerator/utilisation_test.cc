@@ -67,6 +67,24 @@ TEST(Utilisation, AreOfTheDatasheetWhereItSpeaksOfTheSameUnits) {
   EXPECT_TRUE(measured.peaks[3].result.utilisation.empty()) << "FP64 of tensor cores is not in the catalogue";
 }
 
+TEST(Utilisation, APeakAboveTheDatasheetIsNotBelieved) {
+  auto devices = catalogue::catalogue();
+  ASSERT_TRUE(devices);
+  References references;
+  references.datasheet = *catalogue::find_device(*devices, "GeForce RTX 4090");
+  const double listed = datasheet_peak(*references.datasheet, Precision::kFp16, "mma")->flops_per_s;
+  DeviceMeasurement measured;
+  measured.peaks = {{Precision::kFp16, "mma", result_with(1.04 * listed)},
+                    {Precision::kFp16, "cuBLASLt", result_with(1.08 * listed)},
+                    {Precision::kFp16, "overclocked", result_with(1.08 * listed)}};
+  measured.peaks[2].result.clock_hz = 1.1 * *references.datasheet->boost_hz;
+  add_utilisation(measured, references);
+  EXPECT_TRUE(measured.peaks[0].result.best) << "within the reading of a clock";
+  EXPECT_FALSE(measured.peaks[1].result.best);
+  EXPECT_NE(measured.peaks[1].result.reason.find("108 %"), std::string::npos) << measured.peaks[1].result.reason;
+  EXPECT_TRUE(measured.peaks[2].result.best);
+}
+
 TEST(Utilisation, OfTheBestHereAreAtMostAll) {
   DeviceMeasurement measured;
   measured.links = {{Way::kToDevice, gpu::MemoryKind::kHost, 1, result_with(8e9)},
