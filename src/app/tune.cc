@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "cost/costs.h"
 #include "measure/layers.h"
 #include "tune/replay.h"
+#include "tune/share/proof.h"
 #include "tune/store.h"
 #include "tune/tuner.h"
 
@@ -24,9 +26,9 @@ struct Energy {
 Result<Energy> open_energy(const TuneRequest& request) {
   const bool wanted = request.goal.objective == tune::Objective::kEnergy;
   if (!wanted && plan::is_nvidia(request.device))  // its counter moves too seldom: every slice would be long
-    return Energy{std::nullopt, "not measured: a GPU's counter needs long slices; use --objective energy"};
+    return Energy{std::nullopt, "not measured: a GPU's counter needs long slices; use --for efficiency"};
   Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
-  if (!meter && wanted) return wrap(meter.error(), "--objective energy");
+  if (!meter && wanted) return wrap(meter.error(), "--for efficiency");
   if (!meter) return Energy{std::nullopt, "not measured: " + meter.error().message};
   Energy energy{std::move(*meter), ""};
   energy.text = energy.meter->source();
@@ -43,27 +45,65 @@ Status check_admitted(const tune::Candidate& candidate, const tune::VariantSelec
   return Error{Code::kFailed, "the stored result's " + tune::describe(candidate) + " is not available now" + why};
 }
 
+// The candidate alone at the goal's load, with random arrivals.
+Result<tune::share::Proof> prove_load(const TuneModel& model, const tune::share::CoLocatedModel& own,
+                                      const tune::Candidate& candidate) {
+  tune::BenchmarkOptions how = model.benchmark->options();
+  how.seconds = 4 * model.budget.left(tune::Part::kConfirm);  // of which it takes a quarter
+  return tune::share::prove({&model.benchmark->model(), 1}, {&own, 1}, {candidate}, how, model.benchmark->clock());
+}
+
 // The winner of a search: a candidate that loses accuracy when rows are batched is withdrawn, and the next one confirmed.
+// So is one that does not carry the goal's load.
 Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Exploration& explored,
-                                        const tune::TuneOptions& how) {
+                                        const tune::TuneOptions& how, std::optional<tune::share::AtLoad>& at_load) {
+  const tune::share::CoLocatedModel own{model.request.name, model.request.goal.limits(), {}, {}};
   while (true) {
+    at_load.reset();
     RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, *model.benchmark, explored, model.untuned, how));
-    if (decision.choice != tune::Choice::kCandidate) return decision;
-    RIDGE_ASSIGN(const bool keeps, keeps_rows_apart(decision.candidate, model));
-    if (keeps) return decision;
-    search.withdraw(decision.candidate, {"rows-lose-accuracy", "its rows lose accuracy when they run together"});
+    if (decision.interrupted || decision.choice == tune::Choice::kNone) return decision;
+    const bool untuned = decision.choice == tune::Choice::kBaseline;
+    tune::SkipReason lost = {"rows-lose-accuracy", "its rows lose accuracy when they run together"};
+    RIDGE_ASSIGN(bool holds, keeps_rows_apart(decision.candidate, model));
+    if (holds && model.request.goal.rows_per_s) {
+      Result<tune::share::Proof> proof = prove_load(model, own, decision.candidate);
+      if (!proof && proof.error().code == Code::kCancelled) {
+        decision.interrupted = true;
+        return decision;
+      }
+      if (!proof) return proof.error();
+      at_load = proof->at_load.front();
+      lost = {"not-proven", tune::share::refuted(*proof, {&own, 1})};
+      holds = lost.text.empty();
+    }
+    if (holds) return decision;
+    if (untuned) {
+      decision.choice = tune::Choice::kNone;
+      return decision;
+    }
+    search.withdraw(decision.candidate, lost);
   }
+}
+
+// Of a part of the run; its trials end with it.
+tune::TuneOptions options_of(tune::Part part, const TuneModel& model, const RunControl& control) {
+  model.benchmark->end_by(model.budget.end_of(part));
+  return {model.request.goal, model.budget.left(part), control.interrupted, control.progress,
+          [&model, part] { return model.budget.over(part); }};
 }
 
 // The best of all candidates; for a recorded one, that one measured again.
 Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune::Store& store,
-                              const tune::TuneOptions& how, tune::Exploration& explored) {
+                              const RunControl& control, tune::Exploration& explored,
+                              std::optional<tune::share::AtLoad>& at_load) {
   if (const std::optional<tune::TuningRecord>& recorded = model.request.recorded) {
     RIDGE_TRY(check_admitted(recorded->candidate, model.admission));
-    return tune::remeasure(recorded->candidate, *model.benchmark, model.untuned, how);
+    return tune::remeasure(recorded->candidate, *model.benchmark, model.untuned,
+                           options_of(tune::Part::kConfirm, model, control));
   }
-  RIDGE_ASSIGN(explored, tune::explore(search, *model.benchmark, store, how));
-  return confirm_accurate(model, search, explored, how);
+  RIDGE_ASSIGN(explored,
+               tune::explore(search, *model.benchmark, store, options_of(tune::Part::kSearch, model, control)));
+  return confirm_accurate(model, search, explored, options_of(tune::Part::kConfirm, model, control), at_load);
 }
 
 // The breakdown of a run's time, before and after.
@@ -84,16 +124,35 @@ Status add_layers(const TuneModel& model, const RunControl& control, tune::Tunin
 
 // Results of a decision: the curve over the batch, the gain of batching, the deviation of the outputs from the untuned ones.
 Status add_consequences(const TuneModel& model, const tune::Search& search, const tune::Decision& decision,
-                        tune::Store& store, const tune::TuneOptions& how, tune::Tuning& tuning) {
+                        tune::Store& store, const RunControl& control, tune::Tuning& tuning) {
   const TuneRequest& request = model.request;
   tuning.batching = model.batching.reason;
   if (model.batching.possible && !request.recorded) {
-    RIDGE_ASSIGN(tuning.curve, tune::measure_curve(decision, request.max_batch, search, *model.benchmark, store, how));
+    RIDGE_ASSIGN(tune::BatchCurve curve, tune::measure_curve(decision, request.max_batch, search, *model.benchmark,
+                                                             store, options_of(tune::Part::kCurve, model, control)));
+    tuning.curve = std::move(curve.points);
+    if (curve.late > 0 && !tuning.interrupted)
+      tuning.not_done.push_back(fmt::format("{} of {} points of the batch curve were not measured", curve.late,
+                                            tune::curve_batches(decision.candidate, request.max_batch).size()));
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, decision.candidate.batch, request.goal.p99_ms);
   if (request.strategy == tune::Strategy::kFull) tuning.replay = tune::replay(tune::grid_of(search.measured()));
   RIDGE_ASSIGN(tuning.deviation, deviation_of(decision.candidate, model));
   return {};
+}
+
+// What --seconds left out up to the decision, one sentence each.
+std::vector<std::string> not_done(const TuneModel& model, const tune::Tuning& tuning) {
+  std::vector<std::string> all;
+  if (tuning.interrupted || model.request.recorded) return all;
+  const auto unjudged = std::count_if(tuning.admission.rejections.begin(), tuning.admission.rejections.end(),
+                                      [](const auto& rejection) { return rejection.id == tune::kUnfinished; });
+  if (unjudged > 0) all.push_back(fmt::format("{} of the engines and precisions were not tried", unjudged));
+  for (const tune::SkipCount& skipped : tuning.skipped)
+    if (skipped.reason.id == tune::kBudgetEnded.id)
+      all.push_back(fmt::format("{} candidates were not measured", skipped.count));
+  if (!tuning.confirmed) all.push_back("the winner was not confirmed by a longer measurement");
+  return all;
 }
 
 Result<TuneResult> search(const TuneModel& model, tune::Space space, const RunControl& control) {
@@ -103,16 +162,19 @@ Result<TuneResult> search(const TuneModel& model, tune::Space space, const RunCo
   if (request.fresh) store.clear();
   const std::optional<tune::BatchingOutlook> outlook = tune::batching_outlook(space.entries);
   tune::Search search(std::move(space), request.goal, request.trials, request.strategy);
-  const tune::TuneOptions how{request.goal, request.seconds, control.interrupted, control.progress};
   tune::Exploration explored;
-  RIDGE_ASSIGN(const tune::Decision decision, decide(model, search, store, how, explored));
-
   TuneResult result;
+  std::optional<tune::share::AtLoad> at_load;
+  RIDGE_ASSIGN(const tune::Decision decision, decide(model, search, store, control, explored, at_load));
+
   result.tuning = tune::summarise({model.machine, model.plan, model.info, model.implementations, model.target},
                                   request.goal, search, explored, decision, model.untuned);
   result.tuning.batching_outlook = outlook;
   result.tuning.admission = model.admission;
-  RIDGE_TRY(add_consequences(model, search, decision, store, how, result.tuning));
+  result.tuning.baseline.model_digest = key.model;
+  result.tuning.at_load = at_load;
+  result.tuning.not_done = not_done(model, result.tuning);
+  RIDGE_TRY(add_consequences(model, search, decision, store, control, result.tuning));
   RIDGE_TRY(add_layers(model, control, result.tuning));
   result.verified_batch = tune::verified_batch(search);
   return result;
@@ -133,22 +195,25 @@ Status compare(const TuneRequest& request, TuneResult& result) {
 Status save(const TuneModel& model, TuneResult& result) {
   const TuneRequest& request = model.request;
   if (request.repository.empty() || request.recorded || result.tuning.choice == tune::Choice::kNone) return {};
-  RIDGE_ASSIGN(result.tuning.repository, write_entry(model, result.tuning, result.verified_batch,
-                                                     dump_json(to_json(result.tuning), true) + "\n"));
+  RIDGE_ASSIGN(result.tuning.repository,
+               write_entry(model, result.tuning, result.verified_batch, to_json(result.tuning)));
   return {};
 }
 
 }  // namespace
 
-Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, const RunControl& unwatched) {
+Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, const RunControl& unwatched,
+                        const FirstFigures& first) {
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request, control));
+  const tune::Budget budget(request.seconds, *control.clock);
   machine::DisturbanceWatch watch;
   control.watch = &watch;
   RIDGE_ASSIGN(Energy energy, open_energy(request));
-  RIDGE_ASSIGN(const std::unique_ptr<TuneModel> model,
-               prepare(request, machine, std::move(whole), energy.meter ? &*energy.meter : nullptr, control));
+  RIDGE_ASSIGN(
+      const std::unique_ptr<TuneModel> model,
+      prepare(request, machine, std::move(whole), budget, energy.meter ? &*energy.meter : nullptr, control, first));
   tune::Space space = tune::make_space(machine, *model->graph, model->implementations, space_options(*model));
   RIDGE_ASSIGN(TuneResult result, search(*model, std::move(space), control));
   tune::add_disturbance(watch.end(), result.tuning);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/run_control.h"
+#include "app/tune_model.h"
 #include "app/tune_request.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -25,7 +26,8 @@ struct TuneResult {
 
 // Interrupted after the untuned model was measured: the best so far. Before that: kCancelled.
 // `whole`: request.model, read.
-Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, const RunControl& control);
+Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, const RunControl& control,
+                        const FirstFigures& first = {});
 
 // Whether the answer is no: the goal cannot be met, or the recorded result was better.
 bool is_no(const TuneResult& result);

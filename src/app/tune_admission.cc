@@ -38,10 +38,12 @@ precision::VariantOptions variant_options(const AdmissionSubject& subject, const
   options.limits = request.guard;
   options.limits.vectors = precision::vector_outputs(subject.graph);
   options.quantise = precision::quantise_options(subject.machine.cpu.isa, subject.target.device);
-  options.seconds = request.guard_seconds.value_or(request.seconds);
+  options.seconds = request.guard_seconds.value_or(subject.budget.left(tune::Part::kVariants));
   const std::string store = request.store.empty() ? tune::default_store_path() : request.store;
   if (!store.empty()) options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
-  options.interrupted = control.interrupted;
+  options.interrupted = [&control, &budget = subject.budget] {
+    return control.stopped() || budget.over(tune::Part::kVariants);
+  };
   options.progress = [&control](const std::string& step, double share) { control.report(step, share); };
   options.clock = control.clock;
   return options;
@@ -74,6 +76,10 @@ Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunC
   RIDGE_TRY(add_evaluation(subject, options));
   RIDGE_ASSIGN(tune::VariantSelection admission,
                tune::admit({subject.model, subject.plan, subject.signature, samples}, choices.requests, options));
+  for (tune::Rejection& rejection : admission.rejections)
+    if (rejection.id == tune::kUnfinished)
+      rejection.reason =
+          control.stopped() ? "interrupted before it was judged" : "--seconds: its time ended before it was judged";
   admission.rejections.insert(admission.rejections.begin(), choices.rejections.begin(), choices.rejections.end());
   return admission;
 }

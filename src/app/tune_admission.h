@@ -14,6 +14,7 @@
 #include "model/reader.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
+#include "tune/budget.h"
 
 namespace ridge::app {
 
@@ -27,10 +28,12 @@ struct AdmissionSubject {
   const cost::Costs& costs;
   const plan::Plan& plan;
   const engine::Signature& signature;
+  const tune::Budget& budget;
 };
 
 // Everything that may enter the search; the first is the baseline. Files of other precisions are stored beside the tuning
-// store. Errors: wrong names, unreadable samples, an FP32 model that fails on them; kCancelled.
+// store. What an interruption or the end of its time leaves out is rejected with that reason. Errors: wrong names, unreadable
+// samples, an FP32 model that fails on them.
 Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunControl& control);
 
 }  // namespace ridge::app

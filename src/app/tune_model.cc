@@ -1,7 +1,10 @@
 #include "app/tune_model.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "app/about.h"
 #include "app/tune_admission.h"
 #include "engine/engines.h"
 #include "limits/limits_store.h"
@@ -68,7 +71,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
 
 // The untuned model: its engine's defaults at batch 1, and the limits of its device.
 TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machine, model::UnboundModel unbound,
-                       model::Graph graph, cost::Costs costs) {
+                       model::Graph graph, cost::Costs costs, const tune::Budget& budget) {
   plan::Plan plan = plan_of(request, graph);
   return {request,
           machine,
@@ -76,6 +79,7 @@ TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machi
           std::move(unbound),
           std::make_unique<const model::Graph>(std::move(graph)),
           std::move(costs),
+          budget,
           std::move(plan)};
 }
 
@@ -94,11 +98,37 @@ Status measure_untuned(TuneModel& model, const RunControl& control) {
 // The engines and precisions to search, each with its work and traffic. Frees the values of `whole`.
 Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control) {
   RIDGE_ASSIGN(model.admission, admit({model.request, std::move(whole), model.machine, model.target, *model.graph,
-                                       model.costs, model.plan, model.signature},
+                                       model.costs, model.plan, model.signature, model.budget},
                                       control));
   model.implementations = price(model);
   model.benchmark->admit(0, implementations_of(model.admission));
   return {};
+}
+
+// Of all threads that may be used, or of the GPU.
+Result<cost::DeviceLimits> limits_for_tuning(const TuneModel& model) {
+  return tune::limits_for(model.machine, model.target, machine::usable_threads(model.machine));
+}
+
+void report_bound(const TuneModel& model, const FirstFigures& first) {
+  if (!first.bound) return;
+  const Result<cost::DeviceLimits> limits = limits_for_tuning(model);
+  if (limits)
+    first.bound(cost::bound(model.costs, *limits), model.target.on_cpu() ? machine::usable_threads(model.machine) : 0);
+}
+
+// Of the untuned model's run over its bound, now: other runs are as far from theirs, more or less.
+double slowdown(const TuneModel& model) {
+  const Result<cost::DeviceLimits> limits = limits_for_tuning(model);
+  const double bound_ms = limits ? cost::bound(model.costs, *limits).ms : 0;
+  return bound_ms > 0 ? std::max(1.0, model.untuned.baseline.latency_ms.p50 / bound_ms) : 1;
+}
+
+void report_untuned(const TuneModel& model, const FirstFigures& first) {
+  if (!first.untuned) return;
+  const std::vector<tune::PricedImplementation> own = {
+      tune::priced({.engine = model.plan.engine}, *model.graph, nullptr)};
+  first.untuned(tune::untuned_measurement({model.machine, model.plan, model.info, own, model.target}, model.untuned));
 }
 
 }  // namespace
@@ -124,14 +154,17 @@ Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel&
 }
 
 Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
-                                           model::WholeModel whole, machine::EnergyMeter* energy,
-                                           const RunControl& control) {
+                                           model::WholeModel whole, const tune::Budget& budget,
+                                           machine::EnergyMeter* energy, const RunControl& control,
+                                           const FirstFigures& first) {
   RIDGE_ASSIGN(model::Graph graph, bind(request, whole.unbound, 1));
   cost::Costs costs = cost::count(graph);
-  auto model =
-      std::make_unique<TuneModel>(plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs)));
+  auto model = std::make_unique<TuneModel>(
+      plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs), budget));
+  report_bound(*model, first);
   RIDGE_TRY(open_untuned(*model, energy, control));
   RIDGE_TRY(measure_untuned(*model, control));
+  report_untuned(*model, first);
   RIDGE_TRY(admit_variants(*model, std::move(whole), control));
   return model;
 }
@@ -162,9 +195,12 @@ Result<tune::StoreKey> store_key(const TuneModel& model) {
 
 tune::SpaceOptions space_options(const TuneModel& model) {
   const TuneRequest& request = model.request;
-  return {request.goal,     model.batching.possible ? request.max_batch : 1,
-          request.threads,  request.strategy == tune::Strategy::kFull ? 0 : 1e3 * request.seconds / 20,
-          model.plan.batch, model.target};
+  return {request.goal,
+          model.batching.possible ? request.max_batch : 1,
+          request.threads,
+          request.strategy == tune::Strategy::kFull ? 0 : 1e3 * model.budget.seconds() / 20 / slowdown(model),
+          model.plan.batch,
+          model.target};
 }
 
 std::vector<tune::Implementation> implementations_of(const tune::VariantSelection& admission) {
@@ -187,7 +223,7 @@ Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel&
 }
 
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
-                                const std::string& tuning_json) {
+                                const Json& tuning_json) {
   const TuneRequest& options = model.request;
   tune::ServingFacts facts = facts_of(model, tuning, verified_batch);
   RIDGE_ASSIGN(facts.warmup, tune::warmup_data(model.signature, model.plan, model.graph.get(), facts.batches));
@@ -205,7 +241,7 @@ Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuni
   entry.config_pbtxt = tune::config_text(tune::serving_config(facts));
   entry.ovms_json = tune::ovms_text(facts);
   for (const tune::WarmupInput& input : facts.warmup) entry.warmup_files.emplace_back(input.file, input.bytes);
-  entry.tuning_json = tuning_json;
+  entry.tuning_json = dump_json(document(about(options.command, model.machine), tuning_json), true) + "\n";
   return tune::save(entry, options.repository, options.overwrite);
 }
 

@@ -2,12 +2,14 @@
 // (tune.h), or with co-located models (tune_share.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/run_control.h"
 #include "app/tune_request.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "cost/costs.h"
 #include "machine/energy_meter.h"
@@ -16,6 +18,7 @@
 #include "model/reader.h"
 #include "plan/plan.h"
 #include "tune/admission.h"
+#include "tune/budget.h"
 #include "tune/interleaved_benchmark.h"
 #include "tune/row_check.h"
 #include "tune/space.h"
@@ -25,6 +28,13 @@
 
 namespace ridge::app {
 
+// Called as soon as these are known, long before the search ends; may be empty.
+struct FirstFigures {
+  // Of one run at batch 1 with `threads` threads; 0 = not known.
+  std::function<void(const cost::Bound& bound, int threads)> bound;
+  std::function<void(const measure::Measurement& untuned)> untuned;
+};
+
 // Steps fill in their parts, in this order. One thread.
 struct TuneModel {
   TuneRequest request;
@@ -33,7 +43,8 @@ struct TuneModel {
   model::UnboundModel unbound;
   std::unique_ptr<const model::Graph> graph;  // at batch 1, everything bound; the benchmark looks at it
   cost::Costs costs;                          // at batch 1
-  plan::Plan plan;                            // shared by all candidates: model, engine, shapes at batch 1
+  tune::Budget budget;
+  plan::Plan plan;  // shared by all candidates: model, engine, shapes at batch 1
   // open_untuned
   std::unique_ptr<tune::InterleavedBenchmark> benchmark = nullptr;
   engine::Signature signature = {};
@@ -51,10 +62,11 @@ Result<machine::Machine> probe(const TuneRequest& request, const RunControl& con
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);
 // Everything up to the search: bind → count → plan → open → measure → admit. `energy` may be null. Frees the values of
-// `whole` at the end: the search needs none.
+// `whole` at the end: the search needs none. `budget` has begun.
 Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const machine::Machine& machine,
-                                           model::WholeModel whole, machine::EnergyMeter* energy,
-                                           const RunControl& control);
+                                           model::WholeModel whole, const tune::Budget& budget,
+                                           machine::EnergyMeter* energy, const RunControl& control,
+                                           const FirstFigures& first = {});
 // Opens the untuned model, also again after it was closed to free memory.
 Status open_untuned(TuneModel& model, machine::EnergyMeter* energy, const RunControl& control);
 
@@ -67,8 +79,8 @@ Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, cons
 // The guard judged rows that ran alone. With ranges found at run time, the rows of a batch share them.
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model);
 
-// Writes the model's entry from `tuning`, with `tuning_json` beside it. Returns the folder of the version.
+// Writes the model's entry from `tuning`, with a document of the members `tuning_json` beside it. Returns the folder of the version.
 Result<std::string> write_entry(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch,
-                                const std::string& tuning_json);
+                                const Json& tuning_json);
 
 }  // namespace ridge::app

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/about.h"
 #include "model/reader.h"
 #include "plan/device.h"
 #include "precision/evaluation.h"
@@ -20,6 +21,7 @@
 namespace ridge::app {
 
 struct TuneRequest {
+  Command command;    // named in tuning.json
   std::string model;  // path
   model::Binding binding;
   plan::Device device;
@@ -30,7 +32,7 @@ struct TuneRequest {
   std::map<std::string, std::string> engine_options;
 
   tune::Goal goal;
-  double seconds = 60;  // of the search
+  double seconds = 60;  // of all of it, but for measuring the machine's limits
   int trials = 0;       // limit; 0: as many as the time allows
   int64_t max_batch = 32;
   std::optional<int> threads;  // limit, in all

@@ -16,6 +16,8 @@
 namespace ridge::app {
 namespace {
 
+constexpr double kLeastSearchShare = 0.25;  // of a model's time alone
+
 // One model, measured alone, then closed: its memory is for the co-located measurement.
 struct SoloModel {
   std::unique_ptr<TuneModel> model;
@@ -23,20 +25,28 @@ struct SoloModel {
   tune::share::SoloProfile solo;
 };
 
-tune::TuneOptions tuning_options(const TuneRequest& request, const RunControl& control) {
-  return {request.goal, request.seconds, control.interrupted, control.progress};
+tune::TuneOptions tuning_options(const TuneRequest& request, double seconds, const RunControl& control) {
+  return {request.goal, seconds, control.interrupted, control.progress};
+}
+
+// Of the whole time: each model alone, then all of them together.
+double part_seconds(const ShareRequest& request) {
+  return request.common().seconds / static_cast<double>(request.models.size() + 1);
 }
 
 Result<SoloModel> measure_alone(const TuneRequest& request, model::WholeModel whole, const machine::Machine& machine,
-                                const RunControl& control) {
-  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, std::move(whole), nullptr, control));
+                                double seconds, const RunControl& control) {
+  const tune::Budget budget(seconds, *control.clock);
+  RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, std::move(whole), budget, nullptr, control));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.store, key);
   if (request.fresh) store.clear();
+  // However long the preparation took: without a measured candidate there is no result at all.
+  const double search_s = std::max(budget.left(tune::Part::kSearch), kLeastSearchShare * seconds);
   RIDGE_ASSIGN(tune::share::SoloProfile solo,
                tune::share::explore_alone(
                    {machine, *model->graph, model->implementations, space_options(*model), request.trials},
-                   *model->benchmark, store, tuning_options(request, control)));
+                   *model->benchmark, store, tuning_options(request, search_s, control)));
   if (solo.measured.empty() && solo.explored.interrupted)
     return Error{Code::kCancelled, "interrupted before its first measurement; nothing was written"};
   if (solo.measured.empty()) return Error{Code::kFailed, "no candidate could be measured"};
@@ -52,7 +62,7 @@ Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, s
     const std::string& name = one.name;
     RunControl own = control;
     own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
-    Result<SoloModel> alone = measure_alone(one, std::move(models[i]), machine, own);
+    Result<SoloModel> alone = measure_alone(one, std::move(models[i]), machine, part_seconds(request), own);
     if (!alone) return wrap(alone.error(), name);
     all.push_back(std::move(*alone));
   }
@@ -119,7 +129,7 @@ CoLocatedSearch together_of(const ShareRequest& request, const machine::Machine&
   space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
   tune::BenchmarkOptions how;
   how.interrupted = control.interrupted;
-  how.seconds = request.common().seconds;
+  how.seconds = part_seconds(request);
   how.watch = control.watch;
   return {request,
           control,
@@ -217,15 +227,15 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const
   const bool untuned = decision.candidate == tune::baseline_candidate();
   const tune::Side& beside = untuned ? decision.trial.baseline : decision.trial.candidate;
   const tune::Side& solo = untuned ? by_itself.trial.baseline : by_itself.trial.candidate;
-  RIDGE_ASSIGN(std::vector<tune::BatchPoint> curve,
+  RIDGE_ASSIGN(tune::BatchCurve curve,
                tune::measure_curve(by_itself, model.request.max_batch, alone.solo.whole, *model.benchmark, store,
-                                   tuning_options(model.request, control)));
-  for (tune::BatchPoint& point : curve) {
+                                   tuning_options(model.request, 0, control)));
+  for (tune::BatchPoint& point : curve.points) {
     point.figures.rows_per_s *= beside.rows_per_s / solo.rows_per_s;
     point.figures.p50_ms *= beside.latency_ms.p50 / solo.latency_ms.p50;
     point.figures.p99_ms *= beside.latency_ms.p99 / solo.latency_ms.p99;
   }
-  return curve;
+  return std::move(curve.points);
 }
 
 // The model's own tuning, with its co-located figures.
@@ -263,8 +273,7 @@ Status save_all(const std::vector<SoloModel>& all, tune::share::CoLocatedTuning&
     tune::Tuning& tuning = sharing.models[i].tuning;
     Json json = tune::to_json(tuning);
     json["shared"] = tune::share::shared_json(sharing, i);
-    RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].solo.whole),
-                                                dump_json(json, true) + "\n"));
+    RIDGE_ASSIGN(tuning.repository, write_entry(*all[i].model, tuning, tune::verified_batch(all[i].solo.whole), json));
   }
   sharing.repository = repository;
   return {};
@@ -308,7 +317,8 @@ Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::
   RIDGE_ASSIGN(const tune::CoLocatedTrial untuned, measure_untuned(together));
   tune::Store store(request.common().store, shared_key(all));
   if (request.common().fresh) store.clear();
-  const tune::TuneOptions how{{}, request.common().seconds, control.interrupted, control.progress};
+  // The confirmation and the proof have as much as the search.
+  const tune::TuneOptions how{{}, part_seconds(request) / 2, control.interrupted, control.progress};
   RIDGE_ASSIGN(const tune::share::CoLocatedExploration explored,
                tune::share::explore(together.search, *together.benchmark, store, how));
   RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));

@@ -17,8 +17,16 @@ namespace fs = std::filesystem;
 class TuneTest : public TuningTest {
  protected:
   Result<TuneResult> tune(const TuneRequest& request) {
-    return app::tune(request, read({&request, 1}).front(), control_);
+    return app::tune(request, read({&request, 1}).front(), control_,
+                     {[this](const cost::Bound&, int threads) { bound_threads_ = threads; },
+                      [this](const measure::Measurement& untuned) {
+                        untuned_ = untuned;
+                        steps_before_untuned_ = steps_.size();
+                      }});
   }
+  int bound_threads_ = 0;
+  measure::Measurement untuned_;
+  size_t steps_before_untuned_ = 0;
 };
 
 tune::TuningRecord recorded(const TuneResult& result) {
@@ -183,6 +191,71 @@ TEST_F(TuneTest, InterruptedLaterKeepsTheBestSoFar) {
   EXPECT_TRUE(result->tuning.interrupted);
   EXPECT_LT(result->tuning.measured, result->tuning.candidates);
   EXPECT_TRUE(fs::exists(path("repository/copy/tuning.json")));
+}
+
+TEST_F(TuneTest, InterruptedWhilePrecisionsArePreparedWritesTheUntunedSettings) {
+  control_.interrupted = [this] { return untuned_.samples > 0; };
+  const Result<TuneResult> result = tune(request_for("copy"));
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->tuning.interrupted);
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kBaseline);
+  EXPECT_EQ(result->tuning.trials, 0);
+  EXPECT_TRUE(fs::exists(path("repository/copy/config.pbtxt")));
+}
+
+TEST_F(TuneTest, BoundAndUntunedModelAreKnownBeforeTheSearch) {
+  const Result<TuneResult> result = tune(request_for("copy"));
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(bound_threads_, machine::usable_threads(result->tuning.machine));
+  EXPECT_DOUBLE_EQ(untuned_.latency_ms.p50, 4.2);
+  EXPECT_NEAR(untuned_.throughput_per_s, 1e3 / 4.2, 1e-9);
+  EXPECT_LT(steps_before_untuned_, steps_.size() / 2);
+}
+
+// A run takes 4.2 ms and more; the fewest rounds of a trial are a fraction of a second.
+TEST_F(TuneTest, TheTimeIsAnUpperBoundForAllOfItAndWhatIsLeftOutIsSaid) {
+  TuneRequest request = request_for("copy");
+  request.seconds = 2;
+  const TimePoint begin = clock_.now();
+  const Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_LE(to_seconds(clock_.now() - begin), 2.5);
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kCandidate);
+  EXPECT_FALSE(result->tuning.not_done.empty());
+}
+
+TEST_F(TuneTest, AWinnerUnderALoadIsTestedAtIt) {
+  TuneRequest request = request_for("copy");
+  request.goal.rows_per_s = 300;  // the untuned model makes 238
+  const Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kCandidate);
+  ASSERT_TRUE(result->tuning.at_load);
+  EXPECT_NEAR(result->tuning.at_load->asked_per_s, 300, 1e-9);
+  EXPECT_GT(result->tuning.at_load->done_per_s, 0.8 * 300);
+  EXPECT_TRUE(to_json(*result)["at_load"].contains("request_p99_ms"));
+}
+
+TEST_F(TuneTest, ALoadOutOfReachIsNo) {
+  TuneRequest request = request_for("copy");
+  request.goal.rows_per_s = 1e5;
+  const Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->tuning.choice, tune::Choice::kNone);
+  EXPECT_TRUE(is_no(*result));
+  EXPECT_FALSE(fs::exists(request.repository));
+}
+
+TEST_F(TuneTest, TheFrontHoldsTheAnswerAndItsRatesAgreeWithItsGains) {
+  TuneRequest request = request_for("copy");
+  request.goal.objective = tune::Objective::kBalanced;
+  const Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  const tune::Tuning& tuning = result->tuning;
+  EXPECT_TRUE(std::any_of(tuning.pareto.begin(), tuning.pareto.end(),
+                          [&](const auto& point) { return point.candidate == tuning.candidate; }));
+  for (const tune::Standing& point : tuning.pareto)
+    EXPECT_NEAR(point.outcome.candidate.rows_per_s, point.gain.ratio * tuning.baseline.throughput_per_s, 1e-6);
 }
 
 TEST_F(TuneTest, ARepositoryThatCannotBeWrittenCostsNoResult) {

@@ -16,8 +16,9 @@ namespace {
 
 // Passes over matrix multiplications pay where these dominate the work.
 constexpr double kMostlyProducts = 0.5;
-// Upper share of the time for accuracy: for the FP32 model's outputs. Each implementation is judged on as many samples.
-constexpr double kReferenceShare = 0.2;
+// Share of the time for running the FP32 model and each implementation on the held-out samples, all together; the rest is for
+// writing and opening the implementations.
+constexpr double kJudgingShare = 0.5;
 
 constexpr const char* kNotMade = "not-made";
 constexpr const char* kAccuracyLost = "accuracy-lost";
@@ -219,21 +220,32 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
 Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> requests,
                                const precision::VariantOptions& options) {
   VariantSelection only_baseline;
-  only_baseline.samples = precision::provenance(basis.samples);
+  only_baseline.samples = precision::provenance(basis.samples, basis.samples.held_out.size());
   only_baseline.synthetic = basis.samples.synthetic;
   only_baseline.admitted.emplace_back();
   only_baseline.admitted.front().implementation.engine = basis.plan.engine;
   only_baseline.admitted.front().verdict.holds = true;
   if (requests.size() == 1) return only_baseline;
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(basis.plan));
-  RIDGE_ASSIGN(precision::Answers reference, precision::answers_of(*session, basis.samples.held_out,
-                                                                   {.seconds = kReferenceShare * options.seconds,
-                                                                    .interrupted = options.interrupted,
-                                                                    .clock = options.clock}));
-  VariantSelector admitting{basis, options, std::move(reference), std::move(only_baseline)};
+  Result<precision::Answers> reference =
+      precision::answers_of(*session, basis.samples.held_out,
+                            {.seconds = kJudgingShare * options.seconds / static_cast<double>(requests.size()),
+                             .interrupted = options.interrupted,
+                             .clock = options.clock});
+  bool cancelled = !reference && reference.error().code == Code::kCancelled;
+  if (!reference && !cancelled) return reference.error();
+  const size_t judged = reference ? reference->per_sample.size() : 0;
+  VariantSelector admitting{basis, options, reference ? std::move(*reference) : precision::Answers{},
+                            std::move(only_baseline)};
+  admitting.admission.samples = precision::provenance(basis.samples, judged);
   for (const VariantRequest& request : requests.subspan(1)) {
-    if (options.progress) options.progress(request.engine + " " + request.variant, 0);
-    RIDGE_TRY(admitting.consider(request));
+    if (!cancelled) {
+      if (options.progress) options.progress(request.engine + " " + request.variant, 0);
+      const Status considered = admitting.consider(request);
+      if (!considered && considered.error().code != Code::kCancelled) return considered.error();
+      cancelled = !considered;
+    }
+    if (cancelled) admitting.reject(request, kUnfinished, "not judged");
   }
   return std::move(admitting.admission);
 }

@@ -36,7 +36,7 @@ struct VariantRequest {
 
 struct Rejection {
   // not-loaded, not-on-device, no-units, peak-not-higher, compute-limits, few-matrices, not-made, not-opened, not-run,
-  // evaluation-failed, accuracy-lost. Stable: docs/contracts.md.
+  // evaluation-failed, accuracy-lost, unfinished. Stable: docs/contracts.md.
   std::string id;
   std::string reason;
   VariantRequest request = {};
@@ -56,6 +56,8 @@ struct Choices {
 };
 Result<Choices> choices(const machine::Machine& machine, const cost::Costs& costs, std::span<const std::string> engines,
                         const VariantRequests& requests, const Target& target = {});
+
+inline constexpr const char* kUnfinished = "unfinished";
 
 struct SelectedVariant {
   Implementation implementation;
@@ -87,8 +89,9 @@ struct AdmissionBasis {
   const precision::Samples& samples;
 };
 
-// Writes, opens and judges; the first request is the baseline. Errors: the FP32 model itself fails on a sample; kCancelled. An
-// implementation that cannot be written, opened or run is a rejection.
+// Writes, opens and judges; the first request is the baseline. Errors: the FP32 model itself fails on a sample. An
+// implementation that cannot be written, opened or run is a rejection; interrupted, so is all that is not judged yet
+// (kUnfinished).
 Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> requests,
                                const precision::VariantOptions& options);
 

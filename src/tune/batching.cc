@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 
@@ -56,6 +57,7 @@ double lawful_gain(const BatchingAdvice& advice, int64_t batch) {
 }
 
 std::string law(const BatchingAdvice& advice) {
+  if (advice.fixed_ms <= 0) return fmt::format("a run costs {} per row", format_ms(advice.per_row_ms));
   return fmt::format("a run costs {} fixed + {} per row", format_ms(advice.fixed_ms), format_ms(advice.per_row_ms));
 }
 
@@ -71,6 +73,23 @@ std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::o
 double longest_delay_ms(const BatchPoint& chosen, std::optional<double> goal_ms) {
   const double delay = kDelayShare * chosen.figures.p50_ms;
   return goal_ms ? std::clamp(*goal_ms - chosen.figures.p99_ms, 0.0, delay) : delay;
+}
+
+double half_width_ln(const BatchPoint& point) {
+  const measure::Interval& known = point.rows_per_s_ci95;
+  return known.low && known.high && *known.low > 0 ? std::log(*known.high / *known.low) / 2 : 0;
+}
+
+// Of a ratio of two rates that were measured apart.
+measure::Interval ratio_interval(const BatchPoint& a, const BatchPoint& b) {
+  const double ratio = a.figures.rows_per_s / b.figures.rows_per_s;
+  const double factor = std::exp(std::hypot(half_width_ln(a), half_width_ln(b)));
+  return {ratio / factor, ratio * factor};
+}
+
+std::string with_interval(double gain, const measure::Interval& interval) {
+  if (!interval.low || !interval.high || *interval.low == *interval.high) return fmt::format("{:.2f}×", gain);
+  return fmt::format("{:.2f}× (95 % CI {:.2f}–{:.2f})", gain, *interval.low, *interval.high);
 }
 
 // The tuned batch was better than the untuned model, but batch 1 of its layout is not known.
@@ -101,21 +120,22 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
   if (one == nullptr || one->figures.rows_per_s <= 0) return without_comparison(*best, p99_goal_ms);
   fit(points, advice);
   advice.gain = best->figures.rows_per_s / one->figures.rows_per_s;
+  advice.gain_ci95 = ratio_interval(*best, *one);
   auto allowed = [&](const BatchPoint& point) { return !p99_goal_ms || point.figures.p99_ms <= *p99_goal_ms; };
   for (const BatchPoint& point : points)
     if (allowed(point) && point.figures.rows_per_s >= kStillGood * best->figures.rows_per_s)
       advice.max_batch = std::max(advice.max_batch, point.batch);
-  if (chosen == 1 || advice.gain < kWorthMerging || lawful_gain(advice, chosen) < kWorthMerging) {
-    double most = 0;
-    for (const BatchPoint& point : points)
-      if (allowed(point)) most = std::max(most, point.figures.rows_per_s / one->figures.rows_per_s);
-    // The chosen batch does not gain, or it does and the curve of all batches disagrees.
+  const bool significant = *advice.gain_ci95.low > 1;
+  if (chosen == 1 || !significant || advice.gain < kWorthMerging || lawful_gain(advice, chosen) < kWorthMerging) {
+    // The chosen batch does not gain, or its gain is within the noise, or the curve of all batches disagrees.
     const bool gains = advice.gain >= kWorthMerging;
     advice.id = gains ? "scatter" : "no-gain";
-    advice.reason =
-        fmt::format("{}: the best batch reaches {:.2f}× the rows/s of batch 1; {}{}",
-                    gains ? "the gain of batching is unknown: times scatter too much" : "batching gains nothing", most,
-                    law(advice), held_back(points, chosen, p99_goal_ms));
+    const std::string by_batch =
+        fmt::format("batch {} does {} the rows/s of batch 1", chosen, with_interval(advice.gain, advice.gain_ci95));
+    advice.reason = gains        ? "the gain of batching is unknown, times scatter too much: " + by_batch
+                    : chosen > 1 ? "batching gains nothing: " + by_batch
+                                 : std::string("the chosen batch is 1, so requests are not merged");
+    advice.reason += "; " + law(advice) + held_back(points, chosen, p99_goal_ms);
     return advice;
   }
   advice.helps = true;
@@ -127,10 +147,10 @@ BatchingAdvice advise_batching(std::span<const BatchPoint> points, int64_t chose
     }
   advice.preferred.push_back(chosen);
   advice.queue_delay_ms = std::min(advice.fixed_ms, longest_delay_ms(*best, p99_goal_ms));
-  advice.reason = fmt::format(
-      "batches of {} do {:.2f}× the rows/s of single rows: {}, so waiting for company pays for at "
-      "most {}{}",
-      chosen, advice.gain, law(advice), format_ms(advice.queue_delay_ms), held_back(points, chosen, p99_goal_ms));
+  advice.reason =
+      fmt::format("batches of {} do {} the rows/s of single rows; {}; a batching delay above {} does not pay{}", chosen,
+                  with_interval(advice.gain, advice.gain_ci95), law(advice), format_ms(advice.queue_delay_ms),
+                  held_back(points, chosen, p99_goal_ms));
   return advice;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "measure/interval.h"
 #include "tune/figures.h"
 #include "tune/space.h"
 
@@ -21,11 +22,13 @@ namespace ridge::tune {
 struct BatchPoint {
   int64_t batch = 1;
   Figures figures;
+  measure::Interval rows_per_s_ci95 = {};
 };
 void visit_fields(auto& visit, Is<BatchPoint> auto& point) {
   visit("batch", point.batch);
   visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, point.figures); });
   visit("throughput_per_s", point.figures.rows_per_s);
+  visit.optional("throughput_ci95_per_s", point.rows_per_s_ci95);
 }
 
 struct BatchingAdvice {
@@ -34,6 +37,7 @@ struct BatchingAdvice {
   std::vector<int64_t> preferred;  // rising; empty unless it helps
   double queue_delay_ms = 0;       // longest wait for other requests
   double gain = 1;                 // rows/s of the chosen batch ÷ of batch 1
+  measure::Interval gain_ci95 = {};
   double fixed_ms = 0, per_row_ms = 0;
   std::string id = {};      // stable: "merge", "no-gain", "scatter", "no-curve", "no-batch-1"
   std::string reason = {};  // one sentence
@@ -44,6 +48,7 @@ void visit_fields(auto& visit, Is<BatchingAdvice> auto& advice) {
   visit("preferred", advice.preferred);
   visit("queue_delay_ms", advice.queue_delay_ms);
   visit("gain", advice.gain);
+  visit("gain_ci95", advice.gain_ci95);
   visit("fixed_ms", advice.fixed_ms);
   visit("per_row_ms", advice.per_row_ms);
   visit("id", advice.id);

@@ -61,6 +61,21 @@ TEST(AdviseBatching, TheLuckOfTwoMeasurementsIsNoGain) {
   EXPECT_EQ(advice.id, "scatter") << "1.11 times by these two, nothing by all";
 }
 
+// 1.2 times, with intervals of ± 3 % or of ± 30 % on both.
+TEST(AdviseBatching, AGainWithinTheIntervalsIsNotCalledOne) {
+  auto within = [](double share) {
+    std::vector<BatchPoint> points = affine(1, 5);
+    for (BatchPoint& point : points)
+      point.rows_per_s_ci95 = {point.figures.rows_per_s / (1 + share), point.figures.rows_per_s * (1 + share)};
+    return advise_batching(points, 16, {});
+  };
+  EXPECT_TRUE(within(0.03).helps);
+  EXPECT_GT(*within(0.03).gain_ci95.low, 1);
+  EXPECT_FALSE(within(0.3).helps);
+  EXPECT_EQ(within(0.3).id, "scatter");
+  EXPECT_LT(*within(0.3).gain_ci95.low, 1);
+}
+
 TEST(AdviseBatching, TheGoalLimitsBatchAndDelay) {
   // p99 = 1.1 · (4 + b): batch 4 has 8.8 ms, batch 8 has 13.2 ms.
   const BatchingAdvice advice = advise_batching(affine(4, 1), 4, 9.0);

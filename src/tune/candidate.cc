@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "engine/engines.h"
@@ -11,6 +13,15 @@ namespace {
 
 std::string counted(int number, const char* thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
+std::string options_text(const Candidate& candidate) {
+  std::string result;
+  if (candidate.spin == plan::Spin::kOff) result += ", no spinning";
+  if (candidate.inter_op_threads > 1) result += fmt::format(", {} operators in parallel", candidate.inter_op_threads);
+  if (candidate.block_base > 0) result += fmt::format(", block base {}", candidate.block_base);
+  for (const auto& [key, value] : candidate.options) result += fmt::format(", {}={}", key, value);
+  return result;
 }
 
 // The base's engine keeps the base's library and options.
@@ -40,6 +51,19 @@ std::string text(const Candidate& candidate) {
   return result;
 }
 
+std::string settings(const Candidate& candidate, std::string_view base) {
+  const std::string_view engine = engine_of(candidate, base), label = engine::named(engine).label;
+  const std::string name(label.empty() ? engine : label);
+  if (candidate == baseline_candidate()) return name + "'s defaults";
+  std::string variant = candidate.variant;
+  const auto end = static_cast<ptrdiff_t>(std::min(variant.find('-'), variant.size()));  // INT8-dynamic
+  std::transform(variant.begin(), variant.begin() + end, variant.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return fmt::format("{} {}, batch {}, {} × {}{}", name, variant, candidate.batch, candidate.instances,
+                     candidate.threads == 0 ? "default threads" : counted(candidate.threads, "thread"),
+                     options_text(candidate));
+}
+
 std::string describe(const Candidate& candidate) {
   if (candidate == baseline_candidate()) return "the engine's defaults";
   const Candidate usual;
@@ -48,12 +72,7 @@ std::string describe(const Candidate& candidate) {
   if (candidate.variant != usual.variant) result += candidate.variant + ", ";
   result += counted(candidate.instances, "instance") + " × ";
   result += candidate.threads == 0 ? "default threads" : counted(candidate.threads, "thread");
-  result += fmt::format(", batch {}", candidate.batch);
-  if (candidate.spin == plan::Spin::kOff) result += ", no spinning";
-  if (candidate.inter_op_threads > 1) result += fmt::format(", {} operators in parallel", candidate.inter_op_threads);
-  if (candidate.block_base > 0) result += fmt::format(", block base {}", candidate.block_base);
-  for (const auto& [key, value] : candidate.options) result += fmt::format(", {}={}", key, value);
-  return result;
+  return result + fmt::format(", batch {}", candidate.batch) + options_text(candidate);
 }
 
 std::string_view engine_of(const Candidate& candidate, std::string_view base) {

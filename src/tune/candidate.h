@@ -48,6 +48,8 @@ inline Candidate baseline_candidate() { return {}; }
 std::string text(const Candidate& candidate);
 // The same for people, without defaults: "2 threads × 1 instance, batch 8, no spinning".
 std::string describe(const Candidate& candidate);
+// With the engine and the precision named in any case: "OpenVINO INT8, batch 32, 2 × 1 thread". `base`: the base plan's engine.
+std::string settings(const Candidate& candidate, std::string_view base);
 
 // The engine that the candidate runs in; `base`: the base plan's.
 std::string_view engine_of(const Candidate& candidate, std::string_view base);

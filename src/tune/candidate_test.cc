@@ -52,6 +52,15 @@ TEST(Candidate, SaysItsEngineAndPrecisionToPeople) {
             "openvino, bf16, 1 instance × 2 threads, batch 1");
 }
 
+TEST(Candidate, SettingsNameTheEngineAlsoOfTheBaseline) {
+  EXPECT_EQ(
+      settings({.engine = "openvino", .variant = "int8", .threads = 1, .instances = 2, .batch = 32}, "onnxruntime"),
+      "OpenVINO INT8, batch 32, 2 × 1 thread");
+  EXPECT_EQ(settings({.variant = "int8-dynamic", .threads = 2, .spin = plan::Spin::kOff}, "onnxruntime"),
+            "ONNX Runtime INT8-dynamic, batch 1, 1 × 2 threads, no spinning");
+  EXPECT_EQ(settings(baseline_candidate(), "onnxruntime"), "ONNX Runtime's defaults");
+}
+
 TEST(Candidate, IsReadBackFromItsJson) {
   Candidate candidate{.engine = "openvino", .variant = "int8", .threads = 2, .instances = 3, .batch = 8};
   candidate.spin = plan::Spin::kOff;

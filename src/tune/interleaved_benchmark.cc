@@ -23,7 +23,12 @@ double joules_of(machine::EnergyMeter* meter) {
 class ArmRecord {
  public:
   ArmRecord(CoLocatedModels& models, const BenchmarkOptions& options, const Clock& clock, double slice_ms)
-      : models_(models), options_(options), clock_(clock), slice_ms_(slice_ms), sums_(models.size()) {
+      : models_(models),
+        options_(options),
+        clock_(clock),
+        slice_ms_(slice_ms),
+        sums_(models.size()),
+        sum_log_rates_(models.size()) {
     const double step_ms = options.energy == nullptr ? 0 : 1e3 * options.energy->step_seconds();
     if (step_ms > kBriefStepMs) settle_ms_ = step_ms;
   }
@@ -40,6 +45,7 @@ class ArmRecord {
     std::vector<measure::Slice> slices;
     for (size_t i = 0; i < now.size(); ++i) {
       add(sums_[i], now[i]);
+      sum_log_rates_[i] += std::log(now[i].rows_per_s);
       const measure::Latency latency = measure::latency_of(now[i].latencies_ms);
       slices.push_back({now[i].rows_per_s, latency.p50, joules_per_row_.back(), latency.p99});
     }
@@ -52,9 +58,11 @@ class ArmRecord {
     Side side;
     const double runs = std::max(1.0, static_cast<double>(sum.latencies_ms.size()));
     side.latency_ms = measure::latency_of(sum.latencies_ms);
-    side.rows_per_s = sum.rows_per_s / static_cast<double>(std::max<size_t>(joules_per_row_.size(), 1));
+    side.rows_per_s =
+        std::exp(sum_log_rates_[model] / static_cast<double>(std::max<size_t>(joules_per_row_.size(), 1)));
     side.ci95_percent = measure::half_width_percent(sum.latencies_ms, 0.95);
     if (!std::isfinite(side.ci95_percent)) side.ci95_percent = 100;
+    side.latency_ci95_ms = measure::percentile_intervals(sum.latencies_ms);
     side.samples = static_cast<int64_t>(sum.latencies_ms.size());
     side.stages_ms = {runner.load_ms(), runner.first_run_ms(), sum.sums_ms.input / runs, sum.sums_ms.compute / runs,
                       sum.sums_ms.output / runs};
@@ -71,7 +79,6 @@ class ArmRecord {
  private:
   static void add(ModelSlice& sum, const ModelSlice& slice) {
     sum.latencies_ms.insert(sum.latencies_ms.end(), slice.latencies_ms.begin(), slice.latencies_ms.end());
-    sum.rows_per_s += slice.rows_per_s;
     sum.sums_ms.input += slice.sums_ms.input;
     sum.sums_ms.compute += slice.sums_ms.compute;
     sum.sums_ms.output += slice.sums_ms.output;
@@ -81,8 +88,10 @@ class ArmRecord {
   const BenchmarkOptions& options_;
   const Clock& clock_;
   double slice_ms_;
-  double settle_ms_ = 0;                // uncounted, before a slice: until the counters have settled
-  std::vector<ModelSlice> sums_;        // over the slices
+  double settle_ms_ = 0;          // uncounted, before a slice: until the counters have settled
+  std::vector<ModelSlice> sums_;  // over the slices; but for the rates
+  // Of rows/s: their geometric mean is the rate, so that the ratio of two sides is the mean of the rounds' ratios.
+  std::vector<double> sum_log_rates_;
   std::vector<double> joules_per_row_;  // of each slice
 };
 
@@ -169,6 +178,7 @@ Result<CoLocatedTrial> InterleavedBenchmark::measure(std::span<const Candidate> 
                                           {"the candidate", [&] { return own.run(); }}};
   measure::InterleaveOptions how;
   how.stop = rounds_of(effort, options_.seconds, clock_.now() - begin);
+  if (options_.end_by) how.stop.max_time = std::min(how.stop.max_time, *options_.end_by - clock_.now());
   how.seed = ++trials_;
   const measure::InterleavedResult measured = measure::interleave(arms, how, clock_);
   if (measured.interrupted) return measured.failure;

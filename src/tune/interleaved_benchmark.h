@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct BenchmarkOptions {
   // Read around every slice, which is then at least kLeastEnergySteps of its steps; null = not measured.
   machine::EnergyMeter* energy = nullptr;
   machine::DisturbanceWatch* watch = nullptr;  // of this process; may be null
+  std::optional<TimePoint> end_by;             // a trial takes no longer, but for its fewest rounds
 };
 
 // The models with a candidate each, open.
@@ -51,6 +53,9 @@ class InterleavedBenchmark {
                                                             BenchmarkOptions options, Clock& clock = system_clock());
   // Candidates of the model may name these from now on.
   void admit(size_t model, std::vector<Implementation> implementations);
+
+  // Of the trials from now on.
+  void end_by(TimePoint end) { options_.end_by = end; }
 
   // A candidate per model. A candidate that cannot be opened or run is a trial with `failure`; an Error means that the untuned
   // models failed, or kCancelled (partial measurements are dropped).

@@ -8,8 +8,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "measure/statistics.h"
-
 namespace ridge::tune {
 namespace {
 
@@ -17,8 +15,6 @@ namespace {
 // one of two values. Outputs in FP32 differ in the last bits with another kernel.
 constexpr double kMemorySlackBytes = 16 << 20;
 constexpr double kDeviationSlack = 1e-5;
-
-enum class Good { kHigh, kLow };
 
 constexpr std::array<std::pair<Change, std::string_view>, 4> kChanges = {{{Change::kAsBefore, "as before"},
                                                                           {Change::kBetter, "better"},
@@ -49,31 +45,6 @@ measure::MeanDifference gain_difference(const TuningRecord& before, const Tuning
     return known ? (std::log(gain.high) - std::log(gain.low)) / 2 : std::numeric_limits<double>::infinity();
   };
   return {std::log(now.gain.ratio / before.gain.ratio), kWider * std::hypot(half(before.gain), half(now.gain))};
-}
-
-FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now) {
-  FigureChange row;
-  row.id = std::move(id);
-  row.what = std::move(what);
-  row.unit = std::move(unit);
-  row.before = before;
-  row.now = now;
-  if (before > 0) row.change_percent = 100 * (now / before - 1);
-  return row;
-}
-
-void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row) {
-  const double tolerance = std::log1p(tolerance_percent / 100);
-  const double worse = good == Good::kLow ? difference.value : -difference.value;
-  row.spread_percent = 100 * (std::isfinite(difference.half_width) ? difference.half_width : 0);
-  if (worse - difference.half_width > tolerance) row.verdict = Change::kRegressed;
-  if (-worse - difference.half_width > tolerance) row.verdict = Change::kBetter;
-}
-
-FigureChange set_aside(FigureChange row, const char* reason) {
-  row.verdict = Change::kNotComparable;
-  row.reason = reason;
-  return row;
 }
 
 // A figure of speed, in every round: the candidate's and the untuned model's.
@@ -124,6 +95,31 @@ FigureChange of_memory(const TuningRecord& before, const TuningRecord& now, doub
 }
 
 }  // namespace
+
+FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now) {
+  FigureChange row;
+  row.id = std::move(id);
+  row.what = std::move(what);
+  row.unit = std::move(unit);
+  row.before = before;
+  row.now = now;
+  if (before > 0) row.change_percent = 100 * (now / before - 1);
+  return row;
+}
+
+void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row) {
+  const double tolerance = std::log1p(tolerance_percent / 100);
+  const double worse = good == Good::kLow ? difference.value : -difference.value;
+  row.spread_percent = 100 * (std::isfinite(difference.half_width) ? difference.half_width : 0);
+  if (worse - difference.half_width > tolerance) row.verdict = Change::kRegressed;
+  if (-worse - difference.half_width > tolerance) row.verdict = Change::kBetter;
+}
+
+FigureChange set_aside(FigureChange row, const std::string& reason) {
+  row.verdict = Change::kNotComparable;
+  row.reason = reason;
+  return row;
+}
 
 Result<TuningRecord> recorded_from_json(const Json& tuning) {
   TuningRecord recorded;

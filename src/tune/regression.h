@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "measure/statistics.h"
 #include "tune/candidate.h"
 #include "tune/search.h"
 #include "tune/trial.h"
@@ -66,6 +67,13 @@ void visit_fields(auto& visit, Is<FigureChange> auto& row) {
   visit("verdict", row.verdict);
   visit("reason", row.reason);
 }
+
+// A figure then and now, not judged yet.
+FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now);
+enum class Good { kHigh, kLow };
+// Beyond the tolerance with the interval's confidence. `difference`: of the logarithms.
+void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row);
+FigureChange set_aside(FigureChange row, const std::string& reason);
 
 // Of each interval. One side of it is left with 0.25 %, and there are three or four figures.
 constexpr double kConfidence = 0.995;

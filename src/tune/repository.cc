@@ -133,14 +133,8 @@ Status check_entry_name(const std::string& name) {
 }
 
 Status check_repository(const std::string& repository) {
-  std::error_code failure;
-  fs::path nearest = fs::absolute(repository, failure).lexically_normal();
-  while (fs::status(nearest, failure).type() == fs::file_type::not_found) nearest = nearest.parent_path();
-  if (!fs::is_directory(nearest, failure))
-    return failed("write repository " + repository, nearest.string() + " is not a folder");
-  if (access(nearest.c_str(), W_OK | X_OK) != 0)
-    return failed("write repository " + repository, nearest.string() + " cannot be written by this user");
-  return {};
+  Status ready = check_writable_folder(repository);
+  return ready ? ready : wrap(ready.error(), "write repository " + repository);
 }
 
 Result<std::string> save(const RepositoryEntry& entry, const std::string& repository, bool overwrite) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "measure/statistics.h"
+#include "tune/knee.h"
 
 namespace ridge::tune {
 namespace {
@@ -21,6 +22,16 @@ constexpr double kWorthMeasuring = 0.002;
 constexpr double kWorthMore = 0.08;
 constexpr double kUsualShare = 0.10;
 constexpr size_t kUsualLeast = 8;
+// Once so many are measured the search ends as soon as nothing untried is likely to be better by more than a little: no upper end
+// of a posterior (one-sided 90 %) is above the best by as much.
+constexpr size_t kFewest = 5;
+constexpr double kLittle = 0.03;
+constexpr double kUpperEnd = 1.28;
+// What taking the leader for the best of its contenders costs, as an expectation of ln(gain), until they are left as they are.
+constexpr double kNegligible = 0.005;
+constexpr double kGridNegligible = 0.0005;
+// Long trials, for each candidate measured; at least four.
+constexpr double kLongShare = 0.5;
 // Two measurements of one candidate differ by this much beyond their own noise (threads and memory lie elsewhere).
 constexpr double kOpeningDeviation = 0.01;
 // Prior noise of one pair of slices, as if from this many pairs.
@@ -45,6 +56,7 @@ void add(Outcome& all, const Outcome& more) {
   merge(all.candidate, more.candidate, newer);
   merge(all.baseline, more.baseline, newer);
   all.gains.insert(all.gains.end(), more.gains.begin(), more.gains.end());
+  all.rate_gains.insert(all.rate_gains.end(), more.rate_gains.begin(), more.rate_gains.end());
 }
 
 // Variance of one pair's ln(gain), from all candidates together: one candidate's four pairs are too few.
@@ -61,16 +73,20 @@ double pair_variance(std::span<const Standing> measured) {
   return squares / degrees;
 }
 
-// The 95 % interval of ln(gain), from the noise of all: intervals from two or three pairs of one candidate are wide or narrow
-// by chance, which would decide between candidates.
-struct Range {
-  double low = 0, high = 0;
-};
-Range likely_range(const Standing& standing, double variance) {
-  const double centre = measure::mean(standing.outcome.gains);
-  const double half =
-      1.96 * std::sqrt(variance / static_cast<double>(std::max<size_t>(standing.outcome.gains.size(), 1)));
-  return {centre - half, centre + half};
+// That its gain is of; at least one.
+double pairs_of(const Standing& standing) {
+  return static_cast<double>(std::max<size_t>(standing.outcome.gains.size(), 1));
+}
+
+// Half of the 95 % interval of ln(gain), from the noise of all: intervals from two or three pairs of one candidate are wide or
+// narrow by chance, which would decide between candidates.
+double likely_error(const Standing& standing, double variance) {
+  return 1.96 * std::sqrt(variance / pairs_of(standing));
+}
+
+// The 99th percentile in the time in which the untuned model, beside it, ran a row.
+double scaled_p99(const Standing& standing) {
+  return standing.outcome.candidate.p99_ms / 1e3 * standing.outcome.baseline.rows_per_s;
 }
 
 double rows_in_flight(const Candidate& candidate) { return static_cast<double>(candidate.batch * candidate.instances); }
@@ -91,6 +107,7 @@ std::optional<size_t> nearest_to_baseline(std::span<const PricedCandidate> entri
 // The gain that the entry's limit allows; nothing where limits do not bound the objective.
 std::optional<double> most_gain(const PricedCandidate& entry, const Outcome& seen, Objective objective) {
   switch (objective) {
+    case Objective::kBalanced:
     case Objective::kThroughput: return entry.max_rows_per_s / seen.baseline.rows_per_s;
     case Objective::kLatency: return seen.baseline.p50_ms / entry.bound_ms;
     case Objective::kEnergy:
@@ -112,22 +129,6 @@ bool demands_no_less(const Candidate& a, const Candidate& b) {
          a.threads >= b.threads;
 }
 
-// At least as good in every respect, and better in one.
-bool beats(const Standing& a, const Standing& b) {
-  const Figures &x = a.outcome.candidate, &y = b.outcome.candidate;
-  const bool no_worse = x.rows_per_s >= y.rows_per_s && x.p99_ms <= y.p99_ms &&
-                        a.entry.memory_bytes <= b.entry.memory_bytes && x.joules_per_row <= y.joules_per_row;
-  const bool better = x.rows_per_s > y.rows_per_s || x.p99_ms < y.p99_ms ||
-                      a.entry.memory_bytes < b.entry.memory_bytes || x.joules_per_row < y.joules_per_row;
-  return no_worse && better;
-}
-
-bool ranks_before(const Standing& a, const Standing& b) {
-  if (a.feasible != b.feasible) return a.feasible;
-  if (!a.feasible) return a.outcome.candidate.p99_ms < b.outcome.candidate.p99_ms;
-  return a.gain.ratio > b.gain.ratio;
-}
-
 }  // namespace
 
 Gain gain_of(std::span<const double> log_ratios) {
@@ -139,6 +140,12 @@ Gain gain_of(std::span<const double> log_ratios) {
   gain.low = std::exp(centre - half);
   gain.high = std::exp(centre + half);
   return gain;
+}
+
+measure::Interval Standing::rows_per_s_ci95() const {
+  if (rate.low <= 0 || !std::isfinite(rate.high)) return {};
+  const double per_gain = outcome.candidate.rows_per_s / rate.ratio;
+  return {per_gain * rate.low, per_gain * rate.high};
 }
 
 Search::Search(Space space, const Goal& goal, int max_trials, Strategy strategy)
@@ -176,13 +183,15 @@ std::optional<size_t> Search::most_promising() {
   learn();
   const std::optional<double> best = best_expected();
   const std::optional<double> closest = closest_expected();
+  const Standing* leader = best_measured();
+  if (settled(best, leader)) return std::nullopt;
   std::optional<size_t> chosen;
   const auto usual = static_cast<size_t>(kUsualShare * static_cast<double>(space_.entries.size()));
   double most = measured_.size() < std::max(usual, kUsualLeast) ? kWorthMeasuring : kWorthMore;
   for (size_t i = 0; i < space_.entries.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
     const double expected_gain = this->expected_gain(i, best, closest);
-    if (expected_gain <= most || cannot_win(space_.entries[i])) continue;
+    if (expected_gain <= most || cannot_win(space_.entries[i], leader)) continue;
     // After a failure one row alone shows whether this variant runs at all.
     if (space_.entries[i].candidate.batch > 1 && !only_failures(space_.entries[i]).empty()) continue;
     most = expected_gain;
@@ -191,15 +200,27 @@ std::optional<size_t> Search::most_promising() {
   return chosen;
 }
 
+// Whether what is left can only be better by a little.
+bool Search::settled(const std::optional<double>& best, const Standing* leader) const {
+  if (!best || measured_.size() < kFewest) return false;
+  for (size_t i = 0; i < space_.entries.size(); ++i) {
+    if (state_[i] != State::kUntried) continue;
+    const Posterior posterior = worth(i);
+    if (posterior.mean + kUpperEnd * posterior.deviation > *best + kLittle && !cannot_win(space_.entries[i], leader))
+      return false;
+  }
+  return true;
+}
+
 void Search::learn() {
   std::vector<Observation> gains, tails;
   const double variance = pair_variance(measured_);
   for (const Standing& standing : measured_) {
     const Outcome& seen = standing.outcome;
     const size_t point = index_of(standing.candidate);
-    const double pairs = static_cast<double>(std::max<size_t>(seen.gains.size(), 1));
-    gains.push_back({point, measure::mean(seen.gains), variance / pairs + kOpeningDeviation * kOpeningDeviation});
-    if (!goal_.p99_ms) continue;
+    gains.push_back(
+        {point, measure::mean(seen.gains), variance / pairs_of(standing) + kOpeningDeviation * kOpeningDeviation});
+    if (!goal_.has_limits()) continue;
     const double rows_per_s = 1e3 * rows_in_flight(standing.candidate) / seen.candidate.p99_ms;
     tails.push_back(
         {point, std::log(rows_per_s / seen.baseline.rows_per_s), kTailDeviation * kTailDeviation / standing.trials});
@@ -210,13 +231,29 @@ void Search::learn() {
   tails_.learn(tails);
 }
 
-// The posterior of the best that meets the goal; before any measurement, the baseline.
+// What is maximised, in ln units.
+double Search::worth(const Standing& standing) const {
+  const double gain = measure::mean(standing.outcome.gains);
+  return balanced() ? log_power(gain, scaled_p99(standing)) : gain;
+}
+
+// The same, expected. By Little's law the rows in flight take their number over the rate.
+Posterior Search::worth(size_t index) const {
+  Posterior posterior = gains_.posterior(index);
+  if (!balanced()) return posterior;
+  posterior.mean =
+      log_power(posterior.mean, rows_in_flight(space_.entries[index].candidate) / std::exp(posterior.mean));
+  posterior.deviation *= power_per_rate();
+  return posterior;
+}
+
+// The expectation of the best that meets the goal; before any measurement, the baseline.
 std::optional<double> Search::best_expected() const {
   std::optional<double> best;
   if (measured_.empty()) best = 0;
   for (const Standing& standing : measured_) {
     if (!standing.feasible) continue;
-    const double mean = gains_.posterior(index_of(standing.candidate)).mean;
+    const double mean = worth(index_of(standing.candidate)).mean;
     best = std::max(best.value_or(mean), mean);
   }
   return best;
@@ -243,13 +280,24 @@ Posterior Search::closeness(size_t index) const {
 // Expected improvement from measuring the entry, in ln units. While nothing meets the goal, in the distance to it.
 double Search::expected_gain(size_t index, const std::optional<double>& best,
                              const std::optional<double>& closest) const {
-  if (!goal_.p99_ms) return expected_improvement(gains_.posterior(index), best.value_or(0));
+  if (!goal_.has_limits()) return expected_improvement(worth(index), best.value_or(0));
   if (measured_.empty())  // no times are known yet: the shortest run is the safest
-    return space_.entries[index].candidate.batch == 1 ? expected_improvement(gains_.posterior(index), 0) : 0;
-  if (!best) return expected_improvement(closeness(index), *closest);
-  const double goal = -std::log(*goal_.p99_ms / 1e3 * measured_.front().outcome.baseline.rows_per_s);
-  const double likely = probability_above(closeness(index), goal);
-  return likely * expected_improvement(gains_.posterior(index), *best);
+    return !goal_.p99_ms || space_.entries[index].candidate.batch == 1 ? expected_improvement(worth(index), 0) : 0;
+  if (best) return likely_feasible(index) * expected_improvement(worth(index), *best);
+  if (closest) return expected_improvement(closeness(index), *closest);
+  double fastest = -HUGE_VAL;
+  for (const Standing& standing : measured_) fastest = std::max(fastest, measure::mean(standing.outcome.gains));
+  return expected_improvement(gains_.posterior(index), fastest);
+}
+
+// The probability that the entry meets the goal's limits.
+double Search::likely_feasible(size_t index) const {
+  const double untuned_rows_per_s = measured_.front().outcome.baseline.rows_per_s;
+  double likely = 1;
+  if (goal_.p99_ms) likely *= probability_above(closeness(index), -std::log(*goal_.p99_ms / 1e3 * untuned_rows_per_s));
+  if (goal_.rows_per_s)
+    likely *= probability_above(tails_.posterior(index), std::log(*goal_.rows_per_s / untuned_rows_per_s));
+  return likely;
 }
 
 // Measures the leader and its contenders again, the least measured first, until the leader is clear.
@@ -261,11 +309,17 @@ std::optional<Probe> Search::refine() {
   const bool grid = strategy_ == Strategy::kFull;
   const size_t contenders = std::min(grid ? kGridContenders : kContenders, ranked.size());
   const int most_trials = 1 + (grid ? kGridLongTrials : kLongTrials);
+  const int measured = static_cast<int>(measured_.size());
+  if (!grid && trials_ - measured >= std::max(4, static_cast<int>(kLongShare * measured))) return std::nullopt;
   const Standing* chosen = nullptr;
+  auto lost = [&](const Standing& contender) {  // expected, by not taking it
+    const double deviation = std::sqrt(variance / pairs_of(contender) + variance / pairs_of(leader));
+    const double scale = balanced() ? power_per_rate() : 1;
+    return expected_improvement({worth(contender), scale * deviation}, worth(leader));
+  };
   for (size_t rank = 0; rank < contenders; ++rank) {
     const Standing& contender = *ranked[rank];
-    bool open =
-        rank == 0 ? contender.trials < 2 : likely_range(contender, variance).high > likely_range(leader, variance).low;
+    const bool open = rank == 0 ? contender.trials < 2 : lost(contender) > (grid ? kGridNegligible : kNegligible);
     if (contender.feasible != leader.feasible || !open || contender.trials >= most_trials) continue;
     if (chosen == nullptr || contender.trials < chosen->trials) chosen = &contender;
   }
@@ -308,13 +362,16 @@ SkipReason Search::bound_to_fail(const PricedCandidate& entry) const {
 }
 
 // Why measuring the entry cannot change the result; empty = it can.
-SkipReason Search::cannot_win(const PricedCandidate& entry) const {
+SkipReason Search::cannot_win(const PricedCandidate& entry, const Standing* leader) const {
   if (SkipReason reason = bound_to_fail(entry)) return reason;
   if (SkipReason reason = misses_goal(entry)) return reason;
-  std::optional<Standing> leader = best();
-  if (!leader || !leader->feasible || entry.bound_ms <= 0) return {};
+  if (leader == nullptr || !leader->feasible || entry.bound_ms <= 0) return {};
   std::optional<double> most = most_gain(entry, leader->outcome, goal_.objective);
-  if (!most || *most * limit_slack_ >= leader->gain.low) return {};
+  if (!most) return {};
+  double most_worth = std::log(*most * limit_slack_);
+  if (balanced()) most_worth = log_power(most_worth, rows_in_flight(entry.candidate) / std::exp(most_worth));
+  const double surely = worth(*leader) - measure::mean(leader->outcome.gains) + std::log(leader->gain.low);
+  if (most_worth >= surely) return {};
   return {"bound-below-best", "its physical limit is below the best measured"};
 }
 
@@ -330,7 +387,10 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
   if (known == nullptr) known = &measured_.emplace_back(Standing{candidate, {}, {}, space_.entries[index], true, 0});
   add(known->outcome, outcome);
   known->gain = gain_of(known->outcome.gains);
-  known->feasible = !goal_.p99_ms || known->outcome.candidate.p99_ms <= *goal_.p99_ms;
+  known->rate = known->outcome.rate_gains.empty() ? known->gain : gain_of(known->outcome.rate_gains);
+  const Fulfilment fulfilment = fulfilment_of(goal_.limits(), candidate, known->outcome.candidate);
+  known->feasible = fulfilment.met();
+  known->closeness = fulfilment.ratio;
   ++known->trials;
   const PricedCandidate& entry = space_.entries[index];
   if (entry.max_rows_per_s > 0)
@@ -344,39 +404,50 @@ void Search::withdraw(const Candidate& candidate, const SkipReason& reason) {
 }
 
 std::optional<Standing> Search::best() const {
+  const Standing* best = best_measured();
+  return best ? std::optional(*best) : std::nullopt;
+}
+
+const Standing* Search::best_measured() const {
+  if (balanced())
+    if (const Standing* knee = knee_of_feasible()) return knee;
   const double variance = pair_variance(measured_);
-  auto surely = [&](const Standing& standing) { return likely_range(standing, variance).low; };
+  auto surely = [&](const Standing& standing) {
+    return measure::mean(standing.outcome.gains) - likely_error(standing, variance);
+  };
   const Standing* best = nullptr;
   for (const Standing& other : measured_) {
     if (best == nullptr || other.feasible != best->feasible) {
       if (best == nullptr || other.feasible) best = &other;
-    } else if (other.feasible ? surely(other) > surely(*best)
-                              : other.outcome.candidate.p99_ms < best->outcome.candidate.p99_ms) {
+    } else if (other.feasible ? surely(other) > surely(*best) : other.closeness > best->closeness) {
       best = &other;
     }
   }
-  return best ? std::optional(*best) : std::nullopt;
+  return best;
 }
 
-std::vector<Standing> Search::pareto() const {
-  std::vector<Standing> result;
-  for (const Standing& a : measured_) {
-    bool beaten = std::any_of(measured_.begin(), measured_.end(), [&](const Standing& b) { return beats(b, a); });
-    if (!beaten) result.push_back(a);
+// Null if none is feasible.
+const Standing* Search::knee_of_feasible() const {
+  const double variance = pair_variance(measured_);
+  std::vector<const Standing*> feasible;
+  std::vector<TradeOff> trades;
+  for (const Standing& standing : measured_) {
+    if (!standing.feasible) continue;
+    feasible.push_back(&standing);
+    trades.push_back({measure::mean(standing.outcome.gains), likely_error(standing, variance), scaled_p99(standing)});
   }
-  std::sort(result.begin(), result.end(), [](const Standing& a, const Standing& b) {
-    return a.outcome.candidate.rows_per_s > b.outcome.candidate.rows_per_s;
-  });
-  return result;
+  const std::optional<size_t> chosen = knee(trades);
+  return chosen ? feasible[*chosen] : nullptr;
 }
 
 std::vector<SkipCount> Search::skipped() const {
   std::vector<SkipCount> result = space_.skipped;
   for (const SkipCount& entry : skipped_)
     for (int i = 0; i < entry.count; ++i) count_skip(result, entry.reason);
+  const Standing* leader = best_measured();
   for (size_t i = 0; i < state_.size(); ++i) {
     if (state_[i] != State::kUntried) continue;
-    const SkipReason reason = cannot_win(space_.entries[i]);
+    const SkipReason reason = cannot_win(space_.entries[i], leader);
     count_skip(result, reason ? reason : converged_ ? kUnpromising : kBudgetEnded);
   }
   return result;
@@ -385,7 +456,10 @@ std::vector<SkipCount> Search::skipped() const {
 std::vector<const Standing*> Search::ranking() const {
   std::vector<const Standing*> ranked;
   for (const Standing& other : measured_) ranked.push_back(&other);
-  std::stable_sort(ranked.begin(), ranked.end(), [](auto* a, auto* b) { return ranks_before(*a, *b); });
+  std::stable_sort(ranked.begin(), ranked.end(), [this](const Standing* a, const Standing* b) {
+    if (a->feasible != b->feasible) return a->feasible;
+    return a->feasible ? worth(*a) > worth(*b) : a->closeness > b->closeness;
+  });
   return ranked;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/interval.h"
 #include "tune/effort.h"
 #include "tune/figures.h"
 #include "tune/space.h"
@@ -24,7 +25,8 @@ namespace ridge::tune {
 struct Outcome {
   std::vector<double> gains;  // per round: ln(objective of the candidate / of the baseline); > 0 = better
   Figures candidate, baseline;
-  std::string failure;  // not empty: why the candidate cannot run
+  std::string failure;                  // not empty: why the candidate cannot run
+  std::vector<double> rate_gains = {};  // per round: ln(rows/s of the candidate / of the baseline); empty: as `gains`
 };
 
 // The gain with its 95 % confidence interval, as ratios to the baseline.
@@ -47,8 +49,11 @@ struct Standing {
   Outcome outcome;  // all its measurements together: gains in order, the rest weighted by samples
   Gain gain;
   PricedCandidate entry;  // its limits and memory, as the space derived them
-  bool feasible = true;   // meets the p99 goal
+  bool feasible = true;   // meets the goal's limits
   int trials = 0;
+  double closeness = std::numeric_limits<double>::infinity();  // to these: 1 or more = met
+  Gain rate = {};                                              // of rows per second
+  measure::Interval rows_per_s_ci95() const;
 };
 // As a point of a tuning result.
 void visit_fields(auto& visit, Is<Standing> auto& standing) {
@@ -56,6 +61,7 @@ void visit_fields(auto& visit, Is<Standing> auto& standing) {
   visit_fields(visit, standing.candidate);
   visit.derived("text", describe(standing.candidate));
   visit("throughput_per_s", figures.rows_per_s);
+  visit.derived("throughput_ci95_per_s", standing.rows_per_s_ci95());
   visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
   visit("gain", standing.gain);
   visit.optional("meets_goal", standing.feasible);
@@ -91,12 +97,10 @@ class Search {
   // Excludes a measured candidate, e.g. because a confirmation failed.
   void withdraw(const Candidate& candidate, const SkipReason& reason);
 
-  // The candidate with the highest lower bound of its gain among those that meet the goal; if none does, the one closest to it
-  // (feasible = false). Absent before the first successful measurement.
+  // Among those that meet the goal's limits the candidate with the highest lower bound of its gain, or the knee where latency
+  // weighs as well; if none does, the one closest to them (feasible = false). Absent before the first successful measurement.
   std::optional<Standing> best() const;
   const std::vector<Standing>& measured() const { return measured_; }
-  // The Pareto front of the measured candidates in rows/s, p99, memory and, where measured, energy, by falling rows/s.
-  std::vector<Standing> pareto() const;
   // Candidates that were not measured, with reason and count, including those never considered.
   std::vector<SkipCount> skipped() const;
   int trials() const { return trials_; }
@@ -110,14 +114,21 @@ class Search {
 
   std::optional<Probe> explore();
   std::optional<size_t> most_promising();
+  bool settled(const std::optional<double>& best, const Standing* leader) const;
   std::optional<size_t> first_untried() const;
   std::optional<Probe> refine();
   void learn();
   std::optional<double> best_expected() const;
   std::optional<double> closest_expected() const;
   double expected_gain(size_t index, const std::optional<double>& best, const std::optional<double>& closest) const;
+  double likely_feasible(size_t index) const;
+  bool balanced() const { return goal_.objective == Objective::kBalanced; }
+  double worth(const Standing& standing) const;
+  Posterior worth(size_t index) const;
   Posterior closeness(size_t index) const;
-  SkipReason cannot_win(const PricedCandidate& entry) const;
+  const Standing* best_measured() const;  // best(), in measured_; null: none
+  const Standing* knee_of_feasible() const;
+  SkipReason cannot_win(const PricedCandidate& entry, const Standing* leader) const;  // `leader`: best_measured()
   SkipReason misses_goal(const PricedCandidate& entry) const;
   SkipReason bound_to_fail(const PricedCandidate& entry) const;
   std::vector<const Failure*> only_failures(const PricedCandidate& entry) const;

@@ -38,8 +38,10 @@ struct TuneOptions {
   double seconds = 60;  // for the search; time already paid for by the store counts. The confirmation comes on top
   std::function<bool()> interrupted;                                         // polled; may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
+  std::function<bool()> late = {};  // polled: the time of what follows the search is over; may be empty
 
   bool stopped() const { return interrupted && interrupted(); }
+  bool out_of_time() const { return late && late(); }
   void report(const std::string& step, double share_done) const {
     if (progress) progress(step, std::min(share_done, 1.0));
   }
@@ -66,6 +68,7 @@ struct DecisionOf {
   Gain gain;                 // of the candidate, from `trial`
   Trial trial;               // kBaseline: its untuned side is what counts
   bool interrupted = false;  // decided from the exploration, without confirmation
+  bool confirmed = true;     // false: the time was over before
 };
 
 template <typename Candidate>
@@ -126,36 +129,54 @@ const typename Problem::Trial* longest_trial(
 constexpr int kConfirmations = 3;
 
 // Measures the leader once more interleaved with the untuned models, longer and never from the store; if it is not better with
-// confidence the next one gets a chance, then the untuned models win. `untuned` is these against themselves. Interrupted:
-// decides from the exploration.
+// confidence the next one gets a chance, then the untuned models win. So does one that leads when the confirmation has lowered
+// the leader. `untuned` is these against themselves. Interrupted or late: decides from the exploration.
 template <typename Problem>
 Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm(
     Problem& problem, const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,
     const typename Problem::Trial& untuned, const TuneOptions& options) {
   using Decision = DecisionOf<typename Problem::Candidate, typename Problem::Trial>;
   typename Problem::Trial last = untuned;
+  std::vector<Decision> confirmed;
   auto unconfirmed = [&](Choice choice, bool interrupted) {
     const auto leader = problem.leader();
     if (choice == Choice::kBaseline || !leader) return Decision{choice, problem.untuned(), kNoGain, last, interrupted};
     const auto* trial = longest_trial<Problem>(explored, leader->candidate);
     return Decision{choice, leader->candidate, leader->gain, trial ? *trial : last, interrupted};
   };
-  for (int i = 0; i < kConfirmations; ++i) {
+  auto leader_is_confirmed = [&] {
+    const auto leader = problem.leader();
+    auto own = std::find_if(confirmed.begin(), confirmed.end(),
+                            [&](const Decision& other) { return leader && other.candidate == leader->candidate; });
+    if (own != confirmed.end()) std::rotate(own, own + 1, confirmed.end());  // the answer is the last
+    return own != confirmed.end();
+  };
+  for (int i = 0; i < kConfirmations && !leader_is_confirmed(); ++i) {
     const Choice choice = choose(problem.leader(), problem.untuned_meets(last));
-    if (explored.interrupted || options.stopped()) return unconfirmed(choice, true);
-    if (choice != Choice::kCandidate) return unconfirmed(choice, false);
+    const bool stopped = explored.interrupted || options.stopped(), late = options.out_of_time();
+    if (stopped || late || choice != Choice::kCandidate) {
+      if (!confirmed.empty()) break;
+      Decision decision = unconfirmed(choice, stopped);
+      decision.confirmed = choice != Choice::kCandidate || !late;
+      return decision;
+    }
     const auto candidate = problem.leader()->candidate;
     options.report("confirming " + problem.describe(candidate), 1);
     auto trial = problem.measure(candidate, Effort::kConfirm);
-    if (!trial && trial.error().code == Code::kCancelled) return unconfirmed(choice, true);
+    if (!trial && trial.error().code == Code::kCancelled) {
+      if (!confirmed.empty()) break;
+      return unconfirmed(choice, true);
+    }
     if (!trial) return trial.error();
     if (!problem.report(candidate, *trial)) continue;
     last = std::move(*trial);
     const Gain gain = problem.gain(candidate, last);
     if (problem.meets(candidate, last) && (!problem.untuned_meets(last) || gain.low > 1))
-      return Decision{Choice::kCandidate, candidate, gain, std::move(last), false};
-    problem.withdraw(candidate, kNotConfirmed);
+      confirmed.push_back({Choice::kCandidate, candidate, gain, last, false});
+    else
+      problem.withdraw(candidate, kNotConfirmed);
   }
+  if (!confirmed.empty()) return std::move(confirmed.back());
   return unconfirmed(problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone, false);
 }
 

@@ -134,6 +134,7 @@ Outcome measure(const Landscape& landscape, const Probe& probe, double noise, st
 struct SearchQuality {
   double quality = 0;  // rows/s of the result ÷ of the best there is
   double share = 0;    // of the measured points
+  double trials = 0;   // ÷ measured points
 };
 
 SearchQuality search(const Landscape& landscape, double noise, unsigned seed) {
@@ -142,7 +143,8 @@ SearchQuality search(const Landscape& landscape, double noise, unsigned seed) {
   while (std::optional<Probe> probe = search.next(0))
     search.report(probe->candidate, measure(landscape, *probe, noise, random));
   return {landscape.rows_per_s.at(text(search.best()->candidate)) / landscape.best,
-          static_cast<double>(search.measured().size()) / static_cast<double>(landscape.space.entries.size())};
+          static_cast<double>(search.measured().size()) / static_cast<double>(landscape.space.entries.size()),
+          static_cast<double>(search.trials()) / static_cast<double>(search.measured().size())};
 }
 
 class SearchOn : public ::testing::TestWithParam<std::pair<const char*, Kind>> {};
@@ -151,7 +153,7 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
   const Kind& kind = GetParam().second;
   unsigned near = 0, few = 0;
   size_t points = 0;
-  double worst = 1, most = 0, quality = 0, share = 0;
+  double worst = 1, most = 0, quality = 0, share = 0, trials = 0;
   for (unsigned seed = kFirstSeed; seed < kFirstSeed + kSeeds; ++seed) {
     const Landscape landscape = make_landscape(kind, seed);
     points = landscape.space.entries.size();
@@ -162,6 +164,7 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
     most = std::max(most, figures.share);
     quality += figures.quality / kSeeds;
     share += figures.share / kSeeds;
+    trials += figures.trials / kSeeds;
   }
   SCOPED_TRACE(std::string(GetParam().first) + ", " + std::to_string(points) + " points");
   // Of 100 seeds: 91 at 144 points, 95 at 960, 97 at 2940; a tenth of 84 points is eight, which settle it in 74.
@@ -170,6 +173,7 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
   EXPECT_GE(few, kSeeds * 8 / 10) << "of " << kSeeds;
   EXPECT_GE(quality, small ? 0.94 : 0.98) << "worst " << worst;
   EXPECT_LE(share, kGoalShare) << "most " << most;
+  EXPECT_LE(trials, 1.5) << "the winner is measured again, not everything near it";
 }
 
 const std::vector<std::string> kAll = {"fp32", "bf16", "int8", "int8-dynamic", "int4-weights"};

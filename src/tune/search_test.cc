@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "tune/front.h"
 #include "tune/test_layout.h"
 
 namespace ridge::tune {
@@ -126,7 +127,7 @@ TEST(Search, MeasuresAWholeGridAndThenItsContendersUntilTheyCanBeToldApart) {
   Search search(grid(), Goal{}, 0, Strategy::kFull);
   Laboratory(smooth, 10, 1).run(search);
   EXPECT_EQ(search.measured().size(), grid().entries.size());
-  EXPECT_GE(search.best()->trials, 4);
+  EXPECT_GE(search.best()->trials, 3);
   EXPECT_GE(smooth(search.best()->candidate), 0.97 * highest(grid(), smooth)) << text(search.best()->candidate);
 }
 
@@ -215,6 +216,43 @@ TEST(Search, TriesNothingNewLateInTheBudgetAndStopsAtItsEnd) {
   EXPECT_FALSE(search.next(1.0));
 }
 
+// ln of throughput^10 / p99, per 10.
+double power_of(const Candidate& candidate) {
+  const double rows = smooth(candidate);
+  return std::log(rows) - std::log(static_cast<double>(candidate.batch * candidate.instances) / rows) / 10;
+}
+
+TEST(Search, WithoutAGoalFindsTheKneeAndNotTheHighestThroughput) {
+  double most = -HUGE_VAL;
+  for (const PricedCandidate& entry : grid().entries) most = std::max(most, power_of(entry.candidate));
+  int sooner = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Search search(grid(), Goal{Objective::kBalanced});
+    Laboratory(smooth, 2, seed).run(search);
+    ASSERT_TRUE(search.best());
+    EXPECT_GE(power_of(search.best()->candidate), most - 0.1) << text(search.best()->candidate);
+    Search fastest(grid(), Goal{});
+    Laboratory(smooth, 2, seed).run(fastest);
+    sooner += search.best()->outcome.candidate.p99_ms < fastest.best()->outcome.candidate.p99_ms;
+  }
+  EXPECT_GE(sooner, 15) << "of 20";
+}
+
+TEST(Search, UnderALoadOnlyWhatCarriesItIsTheAnswer) {
+  Goal goal{Objective::kBalanced};
+  goal.rows_per_s = 150;  // at most 80 % busy: 187.5 rows/s
+  Search search(grid(), goal);
+  Laboratory(smooth, 2, 5).run(search);
+  ASSERT_TRUE(search.best() && search.best()->feasible);
+  EXPECT_GE(smooth(search.best()->candidate), 150 / 0.8);
+  goal.rows_per_s = 1000;
+  Search beyond(grid(), goal);
+  Laboratory(smooth, 2, 5).run(beyond);
+  ASSERT_TRUE(beyond.best());
+  EXPECT_FALSE(beyond.best()->feasible);
+  EXPECT_GE(smooth(beyond.best()->candidate), 0.9 * highest(grid(), smooth)) << "the closest";
+}
+
 TEST(Search, StopsAtTheLimitOfTrials) {
   Search search(grid(), Goal{}, 5);
   Laboratory(smooth, 2, 5).run(search);
@@ -232,7 +270,7 @@ TEST(Search, EveryCandidateIsEitherMeasuredOrSkippedWithAReason) {
 TEST(Search, ParetoHoldsOnlyCandidatesThatNoOtherBeatsInBothRateAndLatency) {
   Search search(grid(), Goal{});
   Laboratory(smooth, 2, 5).run(search);
-  std::vector<Standing> pareto = search.pareto();
+  const std::vector<Standing> pareto = pareto_front(search.measured(), baseline_candidate());
   ASSERT_GT(pareto.size(), 1u);
   for (size_t i = 1; i < pareto.size(); ++i) {
     EXPECT_LT(pareto[i].outcome.candidate.rows_per_s, pareto[i - 1].outcome.candidate.rows_per_s);

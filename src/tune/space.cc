@@ -9,7 +9,8 @@
 namespace ridge::tune {
 namespace {
 
-constexpr std::array<std::pair<Objective, std::string_view>, 4> kObjectives = {{{Objective::kThroughput, "throughput"},
+constexpr std::array<std::pair<Objective, std::string_view>, 5> kObjectives = {{{Objective::kBalanced, "balanced"},
+                                                                                {Objective::kThroughput, "throughput"},
                                                                                 {Objective::kLatency, "latency"},
                                                                                 {Objective::kEnergy, "energy"},
                                                                                 {Objective::kCost, "cost"}}};
@@ -153,6 +154,8 @@ SkipReason hopeless(const PricedCandidate& entry, double available, const SpaceO
     return {"memory", "does not fit into the available memory"};
   if (goal.p99_ms && entry.bound_ms > *goal.p99_ms)
     return {"bound-misses-goal", "its physical limit misses the p99 goal"};
+  if (goal.rows_per_s && entry.max_rows_per_s > 0 && entry.max_rows_per_s < *goal.rows_per_s)
+    return {"bound-misses-load", "its physical limit is below the load"};
   if (options.max_run_ms > 0 && entry.bound_ms > options.max_run_ms)
     return {"long-run", "one run takes too much of the time budget"};
   return {};

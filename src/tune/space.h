@@ -15,22 +15,28 @@
 #include "machine/machine.h"
 #include "model/graph.h"
 #include "tune/candidate.h"
+#include "tune/load_goal.h"
 #include "tune/target.h"
 
 namespace ridge::tune {
 
 enum class Objective {
+  kBalanced,    // rows per second, weighed against latency (tune/knee.h)
   kThroughput,  // rows per second
   kLatency,     // p50 of one request alone
   kEnergy,      // rows per joule, by the machine's counters
   kCost,        // rows per CPU and second: for prices per CPU
 };
-NameTable<Objective> names_of(Objective);  // "throughput", …
+NameTable<Objective> names_of(Objective);  // "balanced", "throughput", …
 Result<Objective> objective_from_name(std::string_view name);
 
 struct Goal {
   Objective objective = Objective::kThroughput;
-  std::optional<double> p99_ms;  // of one run, at most
+  std::optional<double> p99_ms = {};      // at most: of one run; with a load of a request, including its wait
+  std::optional<double> rows_per_s = {};  // the load that must be carried
+
+  ModelGoal limits() const { return {rows_per_s, p99_ms}; }
+  bool has_limits() const { return p99_ms || rows_per_s; }
 };
 
 struct PricedCandidate {

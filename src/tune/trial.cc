@@ -15,6 +15,7 @@ double cpus(const Side& side, const Candidate& candidate) {
 std::vector<double> gains_of(const Trial& trial, const Candidate& candidate, Objective objective) {
   std::vector<double> gains = trial.rate_log_ratios;
   switch (objective) {
+    case Objective::kBalanced:
     case Objective::kThroughput: break;
     case Objective::kLatency: return trial.latency_log_ratios;
     case Objective::kEnergy: return trial.energy_log_ratios;
@@ -30,6 +31,7 @@ std::vector<double> gains_of(const Trial& trial, const Candidate& candidate, Obj
 Outcome outcome_of(const Trial& trial, const Candidate& candidate, Objective objective) {
   Outcome outcome;
   outcome.gains = gains_of(trial, candidate, objective);
+  outcome.rate_gains = trial.rate_log_ratios;
   outcome.candidate = trial.candidate.figures();
   outcome.baseline = trial.baseline.figures();
   outcome.failure = trial.failure;

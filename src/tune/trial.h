@@ -19,9 +19,10 @@ namespace ridge::tune {
 struct Side {
   std::string engine, engine_version, device;  // of the actual run; empty in older records
   measure::Latency latency_ms;                 // of one run
-  double rows_per_s = 0;                       // mean over the slices
+  double rows_per_s = 0;                       // geometric mean over the slices
   double ci95_percent = 0;                     // half-width of the interval of the mean latency
-  int64_t samples = 0;                         // runs
+  measure::PercentileIntervals latency_ci95_ms;
+  int64_t samples = 0;        // runs
   measure::Stages stages_ms;  // load and first run of the first session; the rest as means over the runs
   int threads = 0;            // per instance, as the engine really runs
   double joules_per_row = 0;  // of the whole package, by its counter; 0 = not measured
@@ -40,6 +41,7 @@ void visit_fields(auto& visit, Is<Side> auto& side) {
   visit("max_ms", side.latency_ms.max);
   visit("rows_per_s", side.rows_per_s);
   visit("ci95_percent", side.ci95_percent);
+  visit.optional("latency_ci95_ms", side.latency_ci95_ms);
   visit("load_ms", side.stages_ms.load);
   visit("first_run_ms", side.stages_ms.first_run);
   visit("input_ms", side.stages_ms.input);

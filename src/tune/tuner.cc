@@ -3,13 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
+#include "measure/statistics.h"
+#include "tune/front.h"
+#include "tune/knee.h"
 
 namespace ridge::tune {
 namespace {
 
-bool meets(const Goal& goal, const Figures& figures) { return !goal.p99_ms || figures.p99_ms <= *goal.p99_ms; }
+bool meets(const Goal& goal, const Candidate& candidate, const Figures& figures) {
+  return fulfilment_of(goal.limits(), candidate, figures).met();
+}
+
+// Where latency weighs as well: whether it is worth it.
+bool pays(const Goal& goal, const Trial& trial) {
+  if (goal.objective != Objective::kBalanced || goal.has_limits()) return true;
+  auto power = [](const Side& side) { return log_power(std::log(side.rows_per_s), side.latency_ms.p99); };
+  return power(trial.candidate) >= power(trial.baseline);
+}
 
 // A Problem of search_and_confirm.h.
 struct OneModel {
@@ -38,8 +51,12 @@ struct OneModel {
   void withdraw(const Candidate& candidate, const SkipReason& reason) { search.withdraw(candidate, reason); }
   std::optional<Leader<Candidate>> leader() const { return leader_of(search); }
   Candidate untuned() const { return baseline_candidate(); }
-  bool untuned_meets(const Trial& trial) const { return tune::meets(goal, trial.baseline.figures()); }
-  bool meets(const Candidate&, const Trial& trial) const { return tune::meets(goal, trial.candidate.figures()); }
+  bool untuned_meets(const Trial& trial) const {
+    return tune::meets(goal, baseline_candidate(), trial.baseline.figures());
+  }
+  bool meets(const Candidate& candidate, const Trial& trial) const {
+    return tune::meets(goal, candidate, trial.candidate.figures()) && pays(goal, trial);
+  }
   Gain gain(const Candidate& candidate, const Trial& trial) const {
     return gain_of(outcome_of(trial, candidate, goal.objective).gains);
   }
@@ -55,15 +72,16 @@ struct OneModel {
   }
 };
 
-// The figures scaled to the machine's speed at which the untuned model made `reference` rows/s: it made `baseline` when
-// interleaved with them.
-Figures at_speed(Figures figures, double baseline, double reference) {
-  if (baseline <= 0 || reference <= 0) return figures;
-  const double faster = reference / baseline;
-  figures.rows_per_s *= faster;
-  figures.p50_ms /= faster;
-  figures.p99_ms /= faster;
-  return figures;
+BatchPoint point_of(const Standing& standing) {
+  return {standing.candidate.batch, standing.outcome.candidate, standing.rows_per_s_ci95()};
+}
+
+Standing standing_of(const Candidate& candidate, const Trial& trial) {
+  Standing standing;
+  standing.candidate = candidate;
+  standing.outcome = outcome_of(trial, candidate, Objective::kThroughput);
+  standing.gain = standing.rate = gain_of(trial.rate_log_ratios);
+  return standing;
 }
 
 const Standing* known(const Search& search, const Candidate& candidate) {
@@ -114,27 +132,37 @@ Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& ben
   return Decision{Choice::kCandidate, candidate, gain, std::move(trial), false};
 }
 
-Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
-                                              InterleavedBenchmark& benchmark, Store& store,
-                                              const TuneOptions& options) {
-  std::vector<BatchPoint> curve;
+std::vector<int64_t> curve_batches(const Candidate& chosen, int64_t most_batch) {
+  std::vector<int64_t> batches;
+  for (int64_t batch = 1; batch <= std::min(most_batch, 2 * chosen.batch); batch *= 2) batches.push_back(batch);
+  return batches;
+}
+
+Result<BatchCurve> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
+                                 InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options) {
+  BatchCurve curve;
   const Candidate& chosen = decision.candidate;
-  const Side& side = chosen == baseline_candidate() ? decision.trial.baseline : decision.trial.candidate;
   const double reference = decision.trial.baseline.rows_per_s;
-  for (int64_t batch = 1; batch <= std::min(most_batch, 2 * chosen.batch); batch *= 2) {
+  for (const int64_t batch : curve_batches(chosen, most_batch)) {
     Candidate candidate = chosen;
     candidate.batch = batch;
-    if (batch == chosen.batch) {
-      curve.push_back({batch, side.figures()});
+    if (candidate == baseline_candidate()) {
+      curve.points.push_back(
+          {batch, decision.trial.baseline.figures(), measure::mean_interval(decision.trial.rounds.untuned_rows_per_s)});
+    } else if (batch == chosen.batch) {
+      curve.points.push_back(point_of(standing_of(chosen, decision.trial)));
     } else if (const Standing* standing = known(search, candidate)) {
-      const Outcome& seen = standing->outcome;
-      curve.push_back({batch, at_speed(seen.candidate, seen.baseline.rows_per_s, reference)});
+      curve.points.push_back(point_of(at_speed(*standing, reference)));
     } else if (!decision.interrupted && !options.stopped()) {
+      if (options.out_of_time()) {
+        ++curve.late;
+        continue;
+      }
       options.report("batch curve: " + describe(candidate), 1);
       const Result<Trial> trial = short_trial(candidate, benchmark, store);
       if (!trial && trial.error().code != Code::kCancelled) return trial.error();
       if (trial && trial->failure.empty())
-        curve.push_back({batch, at_speed(trial->candidate.figures(), trial->baseline.rows_per_s, reference)});
+        curve.points.push_back(point_of(at_speed(standing_of(candidate, *trial), reference)));
     }
   }
   return curve;

@@ -2,6 +2,7 @@
 // an earlier run measured again, the curve over the batch.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/result.h"
@@ -31,11 +32,17 @@ std::optional<Leader<Candidate>> leader_of(const Search& search);
 Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& benchmark, const Trial& untuned,
                            const TuneOptions& options);
 
-// The chosen candidate at every batch from 1 to twice its own, up to `most_batch`: from the search, from the store, or a short
+// From 1 to twice the chosen candidate's, up to `most_batch`.
+std::vector<int64_t> curve_batches(const Candidate& chosen, int64_t most_batch);
+
+struct BatchCurve {
+  std::vector<BatchPoint> points;
+  int late = 0;  // points left out because the time was over
+};
+// The chosen candidate at all of these batches: from the search, from the store, or a short
 // measurement; measurements from other times are scaled by the untuned model interleaved with them, since machines change.
-// Failed or interrupted points are left out.
-Result<std::vector<BatchPoint>> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
-                                              InterleavedBenchmark& benchmark, Store& store,
-                                              const TuneOptions& options);
+// Failed, interrupted and late points are left out.
+Result<BatchCurve> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
+                                 InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options);
 
 }  // namespace ridge::tune

@@ -289,8 +289,9 @@ TEST_F(TunerTest, TheCurveOverTheBatchIsOfOneSpeedOfTheMachine) {
   auto benchmark = this->benchmark(scripted());
   Store store(store_file(), key_);
   Search search(small_space(), options_.goal);
-  Outcome slow{{0.7, 0.7}, {100, 10, 12}, {50, 20, 24}, ""};
-  Outcome usual{{1.1, 1.1}, {300, 6, 7}, {100, 10, 12}, ""};
+  const double twice = std::log(2), thrice = std::log(3);
+  Outcome slow{{twice, twice}, {100, 10, 12}, {50, 20, 24}, ""};
+  Outcome usual{{thrice, thrice}, {300, 6, 7}, {100, 10, 12}, ""};
   search.report(laid_out(1, 2, 1), slow);
   search.report(laid_out(1, 2, 2), usual);
   Decision decision;
@@ -300,12 +301,34 @@ TEST_F(TunerTest, TheCurveOverTheBatchIsOfOneSpeedOfTheMachine) {
   decision.trial.candidate.rows_per_s = 400;
   const auto curve = measure_curve(decision, 4, search, *benchmark, store, options_);
   ASSERT_TRUE(curve) << curve.error().message;
-  ASSERT_EQ(curve->size(), 3u);
-  EXPECT_NEAR(curve->at(0).figures.rows_per_s, 200, 1e-9);
-  EXPECT_NEAR(curve->at(0).figures.p50_ms, 5, 1e-9);
-  EXPECT_NEAR(curve->at(0).figures.p99_ms, 6, 1e-9);
-  EXPECT_NEAR(curve->at(1).figures.rows_per_s, 300, 1e-9);
-  EXPECT_NEAR(curve->at(2).figures.rows_per_s, 400, 1e-9);
+  ASSERT_EQ(curve->points.size(), 3u);
+  EXPECT_NEAR(curve->points.at(0).figures.rows_per_s, 200, 1e-9);
+  EXPECT_NEAR(curve->points.at(0).figures.p50_ms, 5, 1e-9);
+  EXPECT_NEAR(curve->points.at(0).figures.p99_ms, 6, 1e-9);
+  EXPECT_NEAR(curve->points.at(1).figures.rows_per_s, 300, 1e-9);
+  EXPECT_NEAR(curve->points.at(2).figures.rows_per_s, 400, 1e-9);
+}
+
+TEST_F(TunerTest, TheCurveCountsWhatItLeftOutForLackOfTimeAndNotWhatFailed) {
+  auto benchmark = this->benchmark(scripted());
+  Store store(store_file(), key_);
+  const Search search(small_space(), options_.goal);
+  Decision decision;
+  decision.choice = Choice::kCandidate;
+  decision.candidate = laid_out(1, 2, 4);
+  decision.candidate.options = {{"fail_runs", "[3]"}};
+  decision.trial.baseline.rows_per_s = 100;
+  decision.trial.candidate.rows_per_s = 400;
+  ASSERT_EQ(curve_batches(decision.candidate, 4), (std::vector<int64_t>{1, 2, 4}));
+  const auto failed = measure_curve(decision, 4, search, *benchmark, store, options_);
+  ASSERT_TRUE(failed) << failed.error().message;
+  EXPECT_EQ(failed->points.size(), 1u);
+  EXPECT_EQ(failed->late, 0);
+  options_.late = [] { return true; };
+  const auto late = measure_curve(decision, 4, search, *benchmark, store, options_);
+  ASSERT_TRUE(late) << late.error().message;
+  EXPECT_EQ(late->points.size(), 1u);
+  EXPECT_EQ(late->late, 2);
 }
 
 }  // namespace

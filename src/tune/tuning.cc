@@ -9,44 +9,15 @@
 
 #include "base/units.h"
 #include "measure/advice.h"
+#include "measure/statistics.h"
+#include "tune/conclusion.h"
+#include "tune/front.h"
 
 namespace ridge::tune {
 namespace {
 
 constexpr std::array<std::pair<Choice, std::string_view>, 3> kChoices = {
     {{Choice::kCandidate, "tuned"}, {Choice::kBaseline, "baseline"}, {Choice::kNone, "none"}}};
-
-std::string gain_sentence(const Tuning& tuning) {
-  const measure::Measurement& best = tuning.best;
-  const measure::Measurement& untuned = tuning.baseline;
-  std::string spread =
-      fmt::format("{:.2f}× (95 %: {:.2f} to {:.2f})", tuning.gain.ratio, tuning.gain.low, tuning.gain.high);
-  switch (tuning.goal.objective) {
-    case Objective::kThroughput: break;
-    case Objective::kEnergy:
-      return fmt::format("reach {} the rows per joule of the engine's defaults: {:.3g} J per row against {:.3g} J",
-                         spread, tuning.best_joules_per_row, tuning.baseline_joules_per_row);
-    case Objective::kCost:
-      return fmt::format(
-          "reach {} the rows per CPU and second of the engine's defaults: {:.4g} rows/s on {} CPUs "
-          "against {:.4g} on {}",
-          spread, best.throughput_per_s, best.instances * best.threads, untuned.throughput_per_s,
-          untuned.instances * untuned.threads);
-    case Objective::kLatency:
-      return fmt::format("answer {} as fast as the engine's defaults: p50 {} against {}", spread,
-                         format_ms(best.latency_ms.p50), format_ms(untuned.latency_ms.p50));
-  }
-  return fmt::format("reach {} the rows/s of the engine's defaults: {:.4g} against {:.4g}", spread,
-                     best.throughput_per_s, untuned.throughput_per_s);
-}
-
-// Where the guard judged the winner's outputs, and only on synthetic samples.
-std::string synthetic_sentence(const Tuning& tuning) {
-  if (!tuning.admission.synthetic) return "";
-  const SelectedVariant* admitted = admitted_as(tuning.candidate, tuning.admission);
-  const bool judged = admitted != nullptr && !admitted->verdict.outputs.empty();
-  return judged ? "; the deviation was measured on synthetic samples only" : "";
-}
 
 // The candidate's; the first is the baseline's.
 const PricedImplementation& priced_of(const Candidate& candidate, const TuningContext& context) {
@@ -55,11 +26,23 @@ const PricedImplementation& priced_of(const Candidate& candidate, const TuningCo
   return context.implementations.front();
 }
 
-// Of so many threads of the machine, or of the target GPU.
-Result<cost::DeviceLimits> limits_for(const TuningContext& context, int threads) {
-  if (context.target.on_cpu()) return cost::limits_of(context.machine, threads);
-  if (context.target.limits) return *context.target.limits;
-  return Error{Code::kUnavailable, context.target.limits_reason};
+// The winner's point, with the figures of the decision.
+Standing as_decided(Standing standing, const Decision& decision) {
+  const Outcome seen = outcome_of(decision.trial, decision.candidate, Objective::kThroughput);
+  standing.outcome.candidate = seen.candidate;
+  standing.outcome.baseline = seen.baseline;
+  standing.gain = decision.gain;
+  standing.rate = gain_of(seen.gains);
+  return standing;
+}
+
+// Where the untuned model is the answer, it is on the front.
+std::vector<Standing> with_untuned(std::vector<Standing> points, const Decision& decision) {
+  if (decision.candidate != baseline_candidate()) return points;
+  Standing& untuned = points.emplace_back();
+  untuned.outcome.candidate = untuned.outcome.baseline = decision.trial.baseline.figures();
+  untuned.gain = untuned.rate = kNoGain;
+  return points;
 }
 
 // One side of a trial beside the machine's limits.
@@ -81,6 +64,7 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.latency_ms = side.latency_ms;
   m.throughput_per_s = side.rows_per_s;
   m.ci95_percent = side.ci95_percent;
+  m.latency_ci95_ms = side.latency_ci95_ms;
   m.samples = side.samples;
   m.stages_ms = side.stages_ms;
   m.rss_delta_bytes = side.rss_delta_bytes;
@@ -88,8 +72,8 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   m.without_rule = costs.without_rule;
   const int usable = machine::usable_threads(machine);
   const int busy = side.threads * plan.instances;
-  Result<cost::DeviceLimits> own = limits_for(context, std::min(side.threads, usable));
-  Result<cost::DeviceLimits> all = limits_for(context, std::min(busy, usable));
+  Result<cost::DeviceLimits> own = limits_for(machine, context.target, std::min(side.threads, usable));
+  Result<cost::DeviceLimits> all = limits_for(machine, context.target, std::min(busy, usable));
   const double quota_factor = context.target.on_cpu() ? machine::quota_factor(machine, busy) : 1;
   if (own && all) {
     measure::set_beside_limit(m, costs, *own, *all, quota_factor);
@@ -101,6 +85,12 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
 }
 
 }  // namespace
+
+Result<cost::DeviceLimits> limits_for(const machine::Machine& machine, const Target& target, int threads) {
+  if (target.on_cpu()) return cost::limits_of(machine, threads);
+  if (target.limits) return *target.limits;
+  return Error{Code::kUnavailable, target.limits_reason};
+}
 
 Tuning summarise(const TuningContext& context, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned) {
@@ -121,8 +111,11 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
   }
   Gain itself = gain_of(outcome_of(untuned, baseline_candidate(), goal.objective).gains);
   tuning.noise_percent = 50 * (itself.high - itself.low);
-  tuning.pareto = search.pareto();
-  tuning.points = search.measured();
+  for (const Standing& standing : search.measured())
+    tuning.points.push_back(standing.candidate == decision.candidate
+                                ? as_decided(standing, decision)
+                                : at_speed(standing, decision.trial.baseline.rows_per_s));
+  tuning.pareto = pareto_front(with_untuned(tuning.points, decision), decision.candidate);
   tuning.trials = static_cast<int>(explored.trials.size());
   tuning.reused = explored.reused;
   tuning.measured = static_cast<int>(search.measured().size());
@@ -130,14 +123,40 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
   tuning.candidates = tuning.measured;
   for (const SkipCount& skipped : tuning.skipped) tuning.candidates += skipped.count;
   tuning.interrupted = explored.interrupted || decision.interrupted;
-  tuning.baseline = to_measurement(decision.trial.baseline, baseline_candidate(), context);
+  tuning.confirmed = decision.confirmed && !tuning.interrupted;
+  tuning.baseline = untuned_measurement(context, decision.trial);
   tuning.baseline_joules_per_row = tuning.best_joules_per_row = decision.trial.baseline.joules_per_row;
   tuning.best = tuning.baseline;
   if (decision.candidate != baseline_candidate()) {
     tuning.best_joules_per_row = decision.trial.candidate.joules_per_row;
     tuning.best = to_measurement(decision.trial.candidate, decision.candidate, context);
+    tuning.best.throughput_ci95_per_s = measure::mean_interval(decision.trial.rounds.rows_per_s);
   }
   return tuning;
+}
+
+measure::Measurement untuned_measurement(const TuningContext& context, const Trial& untuned) {
+  measure::Measurement m = to_measurement(untuned.baseline, baseline_candidate(), context);
+  m.throughput_ci95_per_s = measure::mean_interval(untuned.rounds.untuned_rows_per_s);
+  return m;
+}
+
+std::vector<Alternative> alternatives(const Tuning& tuning) {
+  if (tuning.pareto.empty() || tuning.choice == Choice::kNone) return {};
+  const Standing& fastest = tuning.pareto.front();
+  const Standing& soonest = *std::min_element(
+      tuning.pareto.begin(), tuning.pareto.end(),
+      [](const Standing& a, const Standing& b) { return a.outcome.candidate.p99_ms < b.outcome.candidate.p99_ms; });
+  const measure::Measurement& best = tuning.best;
+  const measure::Interval& known = best.throughput_ci95_per_s;
+  std::vector<Alternative> result;
+  // What lies within the winner's interval is not called faster.
+  if (fastest.candidate != tuning.candidate &&
+      fastest.outcome.candidate.rows_per_s > known.high.value_or(best.throughput_per_s))
+    result.push_back({std::string(name_of(names_of(Objective()), Objective::kThroughput)), fastest});
+  if (soonest.candidate != tuning.candidate && soonest.outcome.candidate.p99_ms < best.latency_ms.p99)
+    result.push_back({std::string(name_of(names_of(Objective()), Objective::kLatency)), soonest});
+  return result;
 }
 
 void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning) {
@@ -163,32 +182,6 @@ std::string shapes_text(const plan::Plan& plan) {
   return text;
 }
 
-std::string limit_sentence(const measure::Measurement& measured) {
-  if (measured.percent_of_limit <= 0) return "its physical limit is not known";
-  const char* what = measured.limiter == cost::Limiter::kMemory ? "memory bandwidth" : "compute";
-  if (measured.undisturbed)
-    return fmt::format("{}-bound, undisturbed (by the {} run) at about {:.0f} % of the limit", what,
-                       measured.undisturbed->by, measured.undisturbed->percent_of_limit);
-  return fmt::format("{}-bound, at {} of the limit", what, format_percent(measured.percent_of_limit));
-}
-
-std::string conclusion(const Tuning& tuning) {
-  const measure::Measurement& best = tuning.best;
-  std::string goal = tuning.goal.p99_ms ? fmt::format("p99 ≤ {}", format_ms(*tuning.goal.p99_ms)) : "";
-  switch (tuning.choice) {
-    case Choice::kNone:
-      return fmt::format("No candidate meets {}: the closest, {}, has a p99 of {}.", goal, describe(tuning.candidate),
-                         format_ms(best.latency_ms.p99));
-    case Choice::kBaseline:
-      return fmt::format("Kept the engine's defaults ({:.4g} rows/s, p50 {}): nothing was significantly better; {}.",
-                         best.throughput_per_s, format_ms(best.latency_ms.p50), limit_sentence(best));
-    case Choice::kCandidate: break;
-  }
-  std::string changed = describe(tuning.candidate);
-  return fmt::format("{}{} {}; {}{}.", changed, goal.empty() ? "" : ", with " + goal + ",", gain_sentence(tuning),
-                     limit_sentence(best), synthetic_sentence(tuning));
-}
-
 NameTable<Choice> names_of(Choice) { return kChoices; }
 
 void visit_fields(auto& visit, const Tuning& tuning) {
@@ -196,6 +189,7 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   visit.object("goal", [&](auto& goal) {
     goal("objective", tuning.goal.objective);
     goal("p99_ms", tuning.goal.p99_ms);
+    goal("rows_per_s", tuning.goal.rows_per_s);
     goal("met", tuning.choice != Choice::kNone);
   });
   visit("shapes", tuning.shapes);
@@ -219,6 +213,7 @@ void visit_fields(auto& visit, const Tuning& tuning) {
     energy.or_null("origin", std::string_view(tuning.best_joules_per_row > 0 ? "measured" : ""));
   });
   visit("pareto", tuning.pareto);
+  visit("alternatives", alternatives(tuning));
   visit("points", tuning.points);
   visit("curve", tuning.curve);
   visit("batching_advice", tuning.batching_advice);
@@ -233,6 +228,9 @@ void visit_fields(auto& visit, const Tuning& tuning) {
   });
   visit("batching", tuning.batching.empty() ? Json(true) : Json(tuning.batching));
   visit("interrupted", tuning.interrupted);
+  visit("confirmed", tuning.confirmed);
+  visit("not_done", tuning.not_done);
+  visit.unless_empty("at_load", tuning.at_load);
   visit.unless_empty("disturbance", tuning.disturbance);
   visit("seconds", tuning.seconds);
   visit("conclusion", conclusion(tuning));

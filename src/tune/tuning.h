@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "cost/costs.h"
 #include "machine/machine.h"
 #include "measure/measurement.h"
@@ -13,6 +14,8 @@
 #include "tune/admission.h"
 #include "tune/batching.h"
 #include "tune/replay.h"
+#include "tune/share/proof.h"
+#include "tune/target.h"
 #include "tune/tuner.h"
 
 namespace ridge::tune {
@@ -34,6 +37,7 @@ struct Tuning {
       admission;  // the searched variants with their accuracy verdicts, and the rejected ones, with reasons
   double baseline_joules_per_row = 0, best_joules_per_row = 0;  // 0 = not measured
   std::string energy;                                           // the counters, or why nothing was measured
+  // At the machine's speed while `baseline` was measured (tune/front.h).
   std::vector<Standing> pareto;
   std::vector<Standing> points;                     // all that was measured
   std::vector<BatchPoint> curve;                    // of the chosen layout over the batch
@@ -44,6 +48,9 @@ struct Tuning {
   int candidates = 0, measured = 0;                 // of the space
   std::vector<SkipCount> skipped;
   bool interrupted = false;
+  bool confirmed = true;                 // false: the winner was chosen by the search's own trials, for lack of time
+  std::vector<std::string> not_done;     // for lack of time, one sentence each
+  std::optional<share::AtLoad> at_load;  // the winner at the goal's load; absent: no load, or not measured
   std::optional<machine::Disturbance> disturbance;  // of the whole run; absent: not watched
   double seconds = 0;
   std::string batching;    // why rows are not merged; empty = they may be
@@ -59,6 +66,9 @@ struct TuningContext {
   const Target& target;
 };
 
+// Of so many threads of the machine, or of the target GPU.
+Result<cost::DeviceLimits> limits_for(const machine::Machine& machine, const Target& target, int threads);
+
 // All but deviation, batching, seconds and repository. `untuned` is the baseline against itself.
 Tuning summarise(const TuningContext& context, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
@@ -66,16 +76,25 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
 // What disturbed the run, also as that of both measurements, which then carry an undisturbed estimate and no advice.
 void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning);
 
+// The untuned model beside its limit, before the search.
+measure::Measurement untuned_measurement(const TuningContext& context, const Trial& untuned);
+
+// The answers of other goals, from the front: of the highest throughput and of the lowest p99, where they differ from the winner.
+struct Alternative {
+  std::string objective;  // as --for takes it
+  Standing standing;
+};
+void visit_fields(auto& visit, Is<Alternative> auto& alternative) {
+  visit("for", alternative.objective);
+  visit_fields(visit, alternative.standing);
+}
+std::vector<Alternative> alternatives(const Tuning& tuning);
+
 // The largest measured batch that met the goal.
 int64_t verified_batch(const Search& search);
 
 // "input[1,3,224,224] mask[1,128]".
 std::string shapes_text(const plan::Plan& plan);
-
-// One plain sentence: what changed, the gain, the current limit.
-std::string conclusion(const Tuning& tuning);
-// "compute-bound, at 71 % of the limit".
-std::string limit_sentence(const measure::Measurement& measured);
 
 NameTable<Choice> names_of(Choice);  // "tuned", "baseline", "none"
 Json to_json(const Tuning& tuning);

@@ -9,14 +9,14 @@
 
 #include "tune/candidate.h"
 #include "tune/figures.h"
+#include "tune/load_goal.h"
 #include "tune/trial.h"
 
 namespace ridge::tune::share {
 
-struct ModelGoal {
-  std::optional<double> rows_per_s;  // the load that it must carry
-  std::optional<double> p99_ms;      // with a load: of a request, including its wait; without: of one run
-};
+using tune::Fulfilment;
+using tune::fulfilment_of;
+using tune::ModelGoal;
 
 // One way to run it, alone on the machine.
 struct SoloPoint {
@@ -35,17 +35,6 @@ struct CoLocatedModel {
   SoloPoint alone;                // the fastest of all, which may take the whole machine
   std::vector<SoloPoint> points;  // that may be part of a partition; never empty
 };
-
-// One member's figures against its goal.
-struct Fulfilment {
-  double ratio = 1;           // of the goal: 1 or more = met, 0.5 = half of the goal; infinite without a goal
-  double utilisation = 0;     // of its instances by the load; 0 = no load given
-  double request_p99_ms = 0;  // with a load: of a request, waiting included (derived, sizing/capacity); else 0
-  std::string miss;           // why it is not met, in words; empty = it is
-  bool met() const { return miss.empty(); }
-};
-// `candidate` tells instances and batch.
-Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, const Figures& figures);
 
 // The members' combined result. `value` is the figure to maximise: with a load for every member, the multiple of all loads that
 // is carried, that is, the least rows/s ÷ load; else, of the members without a load, the least share of its solo throughput.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "tune/conclusion.h"
 
 namespace ridge::tune::share {
 namespace {

@@ -1,0 +1,19 @@
+#include "tune/budget.h"
+
+#include <algorithm>
+
+namespace ridge::tune {
+
+double share_until(Part part) {
+  switch (part) {
+    case Part::kVariants: return 0.50;
+    case Part::kSearch: return 0.78;
+    case Part::kConfirm: return 0.92;
+    case Part::kCurve: break;
+  }
+  return 1;
+}
+
+double Budget::left(Part part) const { return std::max(0.0, to_seconds(end_of(part) - clock_.now())); }
+
+}  // namespace ridge::tune
