@@ -135,6 +135,15 @@ def commit():
     return subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
 
 
+def report(lines, header, rows, out):
+    """Prints the lines and the table below them; also into the file `out`, if there is one."""
+    widths = [max(len(row[i]) for row in [header] + rows) for i in range(len(header))]
+    text = "\n".join(lines + ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [header] + rows])
+    print("\n" + text)
+    if out:
+        out.write_text(text + "\n")
+
+
 def spread(values):
     return f"{statistics.median(values):.4g} ({min(values):.4g}–{max(values):.4g})"
 
@@ -217,20 +226,8 @@ def main():
     rows.append(ratio_row("identity c=16 ridge / echo [requests/s]", results["ridge c16"], results["echo c16"], None, None))
     rows.append(ratio_row("identity c=1 p50 ridge / echo [µs]", results["ridge c1"], results["echo c1"], None, None))
 
-    lines = [
-        f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)",
-        machine_line(),
-        f"commit: {commit()}",
-        "",
-    ]
-    header = ["what", "A", "B", "A / B per round", "goal", ""]
-    widths = [max(len(row[i]) for row in [header] + rows) for i in range(len(header))]
-    for row in [header] + rows:
-        lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    report = "\n".join(lines)
-    print("\n" + report)
-    if options.out:
-        options.out.write_text(report + "\n")
+    report([f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)", machine_line(),
+            f"commit: {commit()}", ""], ["what", "A", "B", "A / B per round", "goal", ""], rows, options.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,441 @@
+#include "app/bench_server.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+
+#include "app/next_steps.h"
+#include "client/exchange.h"
+#include "client/http_target.h"
+#include "client/inference_server.h"
+#include "client/judgement.h"
+#include "cost/costs.h"
+#include "limits/limits_store.h"
+#include "machine/disturbance.h"
+#include "measure/load.h"
+#include "measure/rate_search.h"
+#include "measure/statistics.h"
+#include "model/reader.h"
+
+namespace ridge::app {
+namespace {
+
+using client::Point;
+using client::ServerMeasurement;
+
+constexpr int kOpenConnections = 128;
+constexpr int kMostVisits = 14;  // of a search, the first closed loop included
+constexpr auto kAskTimeout = std::chrono::seconds(10);
+constexpr auto kStatisticsTimeout = std::chrono::seconds(1);  // while the load runs: an interruption waits for it
+
+// The server as it was found, and what is sent to it.
+struct ServerUnderTest {
+  client::Exchange exchange;
+  client::ServerInfo server;
+  client::ServedModel model;
+  std::string version;  // that answered
+  ServerInputs inputs;
+  client::Payload payload = client::Payload::kBinary;
+  std::shared_ptr<const std::vector<std::string>> requests;
+  int64_t request_bytes = 0;
+};
+
+// One load of the plan.
+struct Step {
+  int concurrency = 1;
+  std::optional<double> rate_per_s;
+};
+
+// ------------------------------------------------------------------------------------------------ before the load
+
+// The only model, where none is named.
+Status choose_model(client::Exchange& exchange) {
+  const client::ServerUrl& url = exchange.url();
+  if (!url.model.empty()) return {};
+  const Result<std::vector<std::string>> names = client::ready_models(exchange);
+  if (!names)
+    return invalid(fmt::format("name the model, http://{}/v2/models/NAME: the server does not list its models ({})",
+                               client::host_and_port(url), names.error().message));
+  if (names->empty())
+    return Error{Code::kUnavailable,
+                 fmt::format("the server at http://{} has no model that is ready", client::host_and_port(url))};
+  if (names->size() > 1)
+    return invalid(fmt::format("the server at http://{0} has {1} models: {2}; name one, e.g. http://{0}/v2/models/{3}",
+                               client::host_and_port(url), names->size(), fmt::join(*names, ", "), names->front()));
+  exchange.choose(in_url(names->front()));
+  return {};
+}
+
+Result<std::vector<client::InferBody>> make_bodies(const ServerUnderTest& found, client::Payload payload) {
+  std::vector<client::InferBody> bodies;
+  for (size_t i = 0; i < found.inputs.requests; ++i) {
+    std::vector<const Tensor*> tensors;
+    for (const std::vector<Tensor>& column : found.inputs.columns) tensors.push_back(&column[i % column.size()]);
+    RIDGE_ASSIGN(client::InferBody body, client::infer_body(found.model.inputs, tensors, payload));
+    bodies.push_back(std::move(body));
+  }
+  return bodies;
+}
+
+Status try_payload(ServerUnderTest& found, client::Payload payload) {
+  RIDGE_ASSIGN(std::vector<client::InferBody> bodies, make_bodies(found, payload));
+  RIDGE_ASSIGN(found.version, client::infer_once(found.exchange, bodies.front()));
+  found.payload = payload;
+  found.request_bytes = static_cast<int64_t>(bodies.front().bytes.size());
+  std::vector<std::string> requests;
+  for (const client::InferBody& body : bodies) requests.push_back(client::infer_request(found.exchange.url(), body));
+  found.requests = std::make_shared<const std::vector<std::string>>(std::move(requests));
+  return {};
+}
+
+// The first inference: shows that the server takes the request, and in which form.
+Status choose_payload(ServerUnderTest& found, std::optional<client::Payload> wanted) {
+  const Status first = try_payload(found, wanted.value_or(client::Payload::kBinary));
+  if (first || wanted || first.error().code != Code::kInvalid)
+    return first ? first : wrap(first.error(), "POST " + client::text_of(found.exchange.url()) + "/infer");
+  if (!try_payload(found, client::Payload::kJson))
+    return wrap(first.error(), "POST " + client::text_of(found.exchange.url()) + "/infer");
+  found.inputs.notes.push_back("Tensors are sent as JSON: the server refused binary ones (" + first.error().message +
+                               ").");
+  return {};
+}
+
+// connect → describe → inputs → first inference
+Result<ServerUnderTest> find_server(const ServerBenchRequest& request, const model::Graph* graph) {
+  const Nanoseconds timeout = std::max<Nanoseconds>(request.timeout, kAskTimeout);
+  RIDGE_ASSIGN(client::Exchange exchange, client::Exchange::open(request.url, timeout));
+  RIDGE_ASSIGN(client::ServerInfo server, client::describe_server(exchange));
+  RIDGE_TRY(choose_model(exchange));
+  RIDGE_ASSIGN(client::ServedModel model, client::describe_model(exchange, server));
+  RIDGE_ASSIGN(ServerInputs inputs, server_inputs(model, request.inputs, graph));
+  ServerUnderTest found{.exchange = std::move(exchange),
+                        .server = std::move(server),
+                        .model = std::move(model),
+                        .version = {},
+                        .inputs = std::move(inputs),
+                        .requests = {}};
+  RIDGE_TRY(choose_payload(found, request.payload));
+  found.inputs.columns.clear();  // they are in the requests
+  found.exchange.limit(kStatisticsTimeout);
+  return found;
+}
+
+// ------------------------------------------------------------------------------------------------------- one load
+
+// CPU time of this process [s], and of its threads that waited for a CPU.
+struct CpuTime {
+  double run_s = 0, wait_s = 0;
+  bool knows_waiting = false;
+  TimePoint at;
+};
+
+CpuTime cpu_time(Clock& clock) {
+  CpuTime time;
+  timespec run{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &run);
+  time.run_s = static_cast<double>(run.tv_sec) + static_cast<double>(run.tv_nsec) * 1e-9;
+  for (const auto& [id, thread] : machine::read_threads(machine::proc_root())) {
+    time.wait_s += thread.wait_s;
+    time.knows_waiting = true;
+  }
+  time.at = clock.now();
+  return time;
+}
+
+client::ClientSide client_side(const CpuTime& before, const CpuTime& after, const measure::LoadResult& load,
+                               int threads) {
+  client::ClientSide side;
+  side.threads = threads;
+  const double seconds = to_seconds(after.at - before.at);
+  if (seconds > 0) {
+    side.cpus = (after.run_s - before.run_s) / seconds;
+    if (after.knows_waiting) side.waiting = std::max(0.0, (after.wait_s - before.wait_s) / seconds);
+  }
+  side.send_ms = to_ms(load.mean_times.input);
+  side.wait_ms = to_ms(load.mean_times.compute);
+  side.receive_ms = to_ms(load.mean_times.output);
+  return side;
+}
+
+// Puts the loads of a plan on a server, one after another.
+class Loads {
+ public:
+  Loads(const ServerBenchRequest& request, ServerUnderTest& found, const RunControl& control,
+        machine::DisturbanceWatch* watch)
+      : request_(request), server_(found), control_(control), watch_(watch) {}
+
+  // Warming up takes a fifth of the time at most. The latencies stay in load().
+  Result<Point> measure(const Step& step, Nanoseconds time, const std::string& what, double share_begun, double share) {
+    client::HttpTargetOptions options;
+    options.address = server_.exchange.address();
+    options.requests = server_.requests;
+    options.concurrency = step.concurrency;
+    options.threads = request_.threads;
+    options.timeout = request_.timeout;
+    options.interrupted = [&] { return control_.stopped(); };
+    RIDGE_ASSIGN(const std::unique_ptr<client::HttpTarget> target, client::HttpTarget::open(std::move(options)));
+    measure::LoadOptions how = load_options(step, time);
+    how.interrupted = [&] { return control_.stopped() || target->gone(); };
+    how.progress = [&](double done) { control_.report(what, share_begun + share * done); };
+    CpuTime begin, end;
+    std::optional<client::Statistics> before, after;
+    how.counting_begins = [&] { before = look(begin); };
+    how.before_end = [&] {
+      end = cpu_time(*control_.clock);
+      after = statistics();
+      if (watch_ != nullptr) watch_->look();
+    };
+    RIDGE_ASSIGN(load_, measure::run_load(*target, request_.threads, how, *control_.clock));
+    gone_ = target->gone();
+    Point point = describe(step, *target);
+    if (begin.at != TimePoint())
+      point.client = client_side(begin, end, load_, std::min(request_.threads, step.concurrency));
+    if (before && after) point.server = client::difference(*before, *after);
+    return point;
+  }
+
+  const measure::LoadResult& load() const { return load_; }
+  bool gone() const { return gone_; }
+  int64_t answer_bytes() const { return answer_bytes_; }
+
+ private:
+  measure::LoadOptions load_options(const Step& step, Nanoseconds time) const {
+    measure::LoadOptions how;
+    how.concurrency = step.concurrency;
+    how.rate_per_s = step.rate_per_s;
+    how.arrival = request_.arrival;
+    how.seed = request_.inputs.seed;
+    how.warm_up.emplace();
+    how.warm_up->max_time = std::min<Nanoseconds>(how.warm_up->max_time, time / 5);
+    how.warm_up->min_runs = std::max(how.warm_up->min_runs, request_.warm_up_requests);
+    how.stop.max_time = time - time / 5;
+    how.stop.half_width_percent = request_.requests ? 0 : request_.half_width_percent;
+    if (request_.requests) how.stop.max_samples = *request_.requests;
+    return how;
+  }
+
+  std::optional<client::Statistics> look(CpuTime& time) {
+    std::optional<client::Statistics> found = statistics();
+    time = cpu_time(*control_.clock);
+    return found;
+  }
+
+  std::optional<client::Statistics> statistics() {
+    if (!has_extension(server_.server, "statistics")) return std::nullopt;
+    Result<client::Statistics> found = client::statistics(server_.exchange, server_.version);
+    if (!found) return std::nullopt;
+    return *found;
+  }
+
+  Point describe(const Step& step, const client::HttpTarget& target) {
+    Point point;
+    point.concurrency = step.concurrency;
+    point.rate_per_s = step.rate_per_s;
+    point.requests_per_s = load_.rate_per_s;
+    point.rows_per_s = load_.rate_per_s * static_cast<double>(server_.inputs.batch);
+    point.samples = static_cast<int64_t>(load_.latencies_ms.size());
+    if (point.samples > 0) {
+      point.latency_ms = measure::latency_of(load_.latencies_ms);
+      point.latency_ci95_ms = measure::percentile_intervals(load_.latencies_ms);
+    }
+    point.ci95_percent = load_.half_width_percent;
+    if (step.rate_per_s)
+      point.load = measure::OpenLoad{*step.rate_per_s, load_.rate_per_s, load_.busy_share, load_.mean_queueing_ms};
+    for (const auto& [kind, count] : load_.failures) point.failures[client::failure_name(kind)] = count;
+    for (const auto& [kind, text] : target.problems()) point.problems[client::failure_name(kind)] = text;
+    point.reconnects = target.reconnects();
+    point.interrupted = load_.interrupted;
+    answer_bytes_ = static_cast<int64_t>(target.answer_bytes());
+    return point;
+  }
+
+  const ServerBenchRequest& request_;
+  ServerUnderTest& server_;
+  const RunControl& control_;
+  machine::DisturbanceWatch* watch_;
+  measure::LoadResult load_;
+  bool gone_ = false;
+  int64_t answer_bytes_ = 0;
+};
+
+// ------------------------------------------------------------------------------------------------------- the plan
+
+std::vector<Step> steps_of(const ServerBenchRequest& request) {
+  std::vector<Step> steps;
+  const int open = request.concurrency.empty() ? kOpenConnections : request.concurrency.front();
+  for (double rate : request.rates_per_s) steps.push_back({open, rate});
+  if (!steps.empty()) return steps;
+  for (int callers : request.concurrency) steps.push_back({callers, {}});
+  if (steps.empty()) steps.emplace_back();
+  return steps;
+}
+
+std::string text_of(const Step& step) {
+  if (step.rate_per_s) return fmt::format("{:.4g} requests/s", *step.rate_per_s);
+  return fmt::format("{} caller{}", step.concurrency, step.concurrency == 1 ? "" : "s");
+}
+
+// Whether to go on.
+bool keep(ServerMeasurement& m, const Loads& loads, Point point) {
+  m.interrupted = point.interrupted && !loads.gone();
+  if (loads.gone())
+    m.ended_early = fmt::format("at {} callers no connection could be opened for a second: {}", point.concurrency,
+                                point.problems["no connection"]);
+  const bool go_on = !point.interrupted;
+  if (point.samples > 0 || !point.failures.empty()) m.points.push_back(std::move(point));
+  return go_on;
+}
+
+Status sweep(const ServerBenchRequest& request, Loads& loads, ServerMeasurement& m) {
+  const std::vector<Step> steps = steps_of(request);
+  const double share = 1.0 / static_cast<double>(steps.size());
+  const auto count = static_cast<int64_t>(steps.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    RIDGE_ASSIGN(Point point, loads.measure(steps[i], request.max_time / count, text_of(steps[i]),
+                                            share * static_cast<double>(i), share));
+    if (!keep(m, loads, std::move(point))) return {};
+  }
+  return {};
+}
+
+void conclude(ServerMeasurement& m, const measure::RateSearch& search,
+              const std::optional<client::LimitedBy>& limiter) {
+  m.search->highest_per_s = search.highest();
+  m.search->lowest_failed_per_s = search.lowest_failed();
+  m.search->confirmed = search.confirmed();
+  if (limiter) m.search->limiter = limiter->id, m.search->sentence = limiter->sentence;
+}
+
+// One caller first: what a request takes without any other, and with it where to begin.
+Status search_rate(const ServerBenchRequest& request, Loads& loads, ServerMeasurement& m) {
+  m.search.emplace().p99_ms = *request.p99_ms;
+  const Nanoseconds each = request.max_time / kMostVisits;
+  const double share = 1.0 / kMostVisits;
+  RIDGE_ASSIGN(const Point alone, loads.measure({}, each, text_of(Step{}), 0, share));
+  if (!keep(m, loads, alone) || alone.samples == 0) return {};
+  if (alone.latency_ms.p50 > *request.p99_ms) {
+    m.search->limiter = "latency";
+    m.search->sentence =
+        fmt::format("One request at a time already takes {:.4g} ms at the median.", alone.latency_ms.p50);
+    return {};
+  }
+  measure::RateSearchOptions options;
+  options.first_per_s = alone.requests_per_s / 2;
+  options.least_per_s = alone.requests_per_s / 64;
+  options.most_visits = kMostVisits - 1;
+  measure::RateSearch search(options);
+  std::optional<client::LimitedBy> limiter;
+  const int connections = request.concurrency.empty() ? kOpenConnections : request.concurrency.front();
+  while (const std::optional<double> rate = search.next()) {
+    const Step step{connections, rate};
+    RIDGE_ASSIGN(const Point point, loads.measure(step, each, text_of(step), share * (search.visits() + 1), share));
+    if (!keep(m, loads, point)) break;
+    const client::Verdict verdict = client::judge(point, loads.load().latencies_ms, *request.p99_ms);
+    search.report(verdict.met);
+    if (search.lowest_failed() == rate) limiter = client::limited_by(point, verdict.why);
+  }
+  conclude(m, search, limiter);
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------------------ the limit
+
+// Rows of the largest execution that the server reports: no batch that it made was cheaper per row.
+int64_t largest_batch(const ServerMeasurement& m) {
+  int64_t rows = m.batch;
+  for (const Point& point : m.points)
+    if (point.server)
+      for (const auto& [batch, runs] : point.server->batches) rows = std::max<int64_t>(rows, std::stoll(batch));
+  return rows;
+}
+
+Status set_beside_limit(const ServerBenchRequest& request, const ServerUnderTest& found,
+                        const model::UnboundModel& model, const RunControl& control, ServerMeasurement& m) {
+  client::ServerLimit limit;
+  limit.model = request.model_file;
+  limit.batch = largest_batch(m);
+  model::Binding binding;
+  for (size_t i = 0; i < found.model.inputs.size(); ++i) {
+    Shape shape = m.inputs[i].shape;
+    if (!shape.empty() && found.model.inputs[i].shape.front() < 0) shape.front() = limit.batch;
+    binding.shapes[found.model.inputs[i].name] = shape;
+  }
+  RIDGE_ASSIGN(const model::Graph graph, model.bind(binding));
+  limits::LimitOptions how;
+  how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
+  RIDGE_ASSIGN(const machine::Machine machine, limits::machine_with_limits(how));
+  const int threads = machine::usable_threads(machine);
+  RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine, threads));
+  const cost::Bound bound = cost::bound(cost::count(graph), limits);
+  limit.bound_ms = bound.ms;
+  limit.limiter = bound.limiter;
+  if (bound.ms > 0)
+    limit.rows_per_s = static_cast<double>(limit.batch) / bound.ms * 1e3 * machine::quota_factor(machine, threads);
+  if (limit.rows_per_s > 0)
+    for (Point& point : m.points) point.percent_of_limit = 100 * point.rows_per_s / limit.rows_per_s;
+  m.limit = limit;
+  if (std::any_of(m.points.begin(), m.points.end(),
+                  [](const Point& p) { return p.percent_of_limit.value_or(0) > 100; }))
+    m.notes.push_back(
+        "More than 100 % of the limit is impossible for the CPUs of this machine: the server computes elsewhere, or "
+        "the stored "
+        "limits are too low (ridge bench device --fresh).");
+  return {};
+}
+
+ServerMeasurement describe(const ServerUnderTest& found) {
+  ServerMeasurement m;
+  m.url = client::text_of(found.exchange.url());
+  m.server = found.server.name;
+  m.server_version = found.server.version;
+  m.on_this_machine = found.exchange.on_this_machine();
+  m.model = found.model.name;
+  m.model_version = found.version;
+  m.batch = found.inputs.batch;
+  m.inputs = found.inputs.described;
+  m.payload = found.payload;
+  m.requests = static_cast<int64_t>(found.requests->size());
+  m.request_bytes = found.request_bytes;
+  m.notes = found.inputs.notes;
+  return m;
+}
+
+}  // namespace
+
+// find the server → load → beside the limit
+Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const RunControl& control) {
+  std::optional<model::UnboundModel> file;
+  std::optional<model::Graph> graph;
+  if (!request.model_file.empty()) {
+    RIDGE_ASSIGN(file, model::UnboundModel::read(request.model_file));
+    model::Binding binding;
+    binding.batch = request.inputs.batch.value_or(1);
+    binding.insist_on_batch = false;
+    RIDGE_ASSIGN(graph, file->bind(binding));
+  }
+  control.report("connect", 0);
+  RIDGE_ASSIGN(ServerUnderTest found, find_server(request, graph ? &*graph : nullptr));
+  ServerMeasurement m = describe(found);
+  if (file && !m.on_this_machine)
+    return invalid(fmt::format("--model {}: the limit of this machine says nothing about a server on another one",
+                               request.model_file));
+  std::optional<machine::DisturbanceWatch> watch;
+  if (!m.on_this_machine) watch.emplace();
+  Loads loads(request, found, control, watch ? &*watch : nullptr);
+  const Status loaded = request.p99_ms ? search_rate(request, loads, m) : sweep(request, loads, m);
+  if (!loaded && m.points.empty()) return loaded.error();
+  if (!loaded) m.ended_early = loaded.error().message;  // the finished points stay
+  m.answer_bytes = loads.answer_bytes();
+  if (watch) m.disturbance = watch->end();
+  if (m.points.empty() && m.interrupted) return Error{Code::kCancelled, "interrupted before the first answer"};
+  if (m.points.empty()) return Error{Code::kUnavailable, m.ended_early};
+  if (file && !m.interrupted)
+    if (Status beside = set_beside_limit(request, found, *file, control, m); !beside)
+      m.notes.push_back("no limit beside the figures: " + beside.error().message);
+  return m;
+}
+
+}  // namespace ridge::app

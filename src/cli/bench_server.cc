@@ -1,0 +1,357 @@
+#include "cli/bench_server.h"
+
+#include "app/bench_server.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/next_steps.h"
+#include "base/csv.h"
+#include "base/fields.h"
+#include "cli/interruption.h"
+#include "cli/model_argument.h"
+#include "cli/next_text.h"
+#include "cli/number_checks.h"
+#include "cli/page_options.h"
+#include "cli/steps.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "client/judgement.h"
+
+namespace ridge::cli {
+namespace {
+
+using client::Point;
+using client::ServerMeasurement;
+
+constexpr double kSecondsOfOne = 10, kSecondsOfEach = 5, kSecondsOfSearch = 40;  // by default
+// Percentiles of fewer samples are not those of the server.
+constexpr int64_t kSamplesForP99 = 100;
+
+struct ServerOptions {
+  app::Command command;
+  app::ServerBenchRequest request;
+  std::string url, concurrency, rate, payload;
+  bool poisson = false;
+  std::optional<double> seconds;
+  double timeout_ms = 30'000;
+  bool json = false, csv = false;
+  std::string output;  // file of the document; empty: none
+  PageOptions page;
+};
+
+void declare(CLI::App& app, ServerOptions& options) {
+  app.add_option("URL", options.url)->required();
+  app.add_option("--batch,-b", options.request.inputs.batch)->check(positive());
+  app.add_option("--shape", options.request.inputs.shapes);
+  app.add_option("--input,-i", options.request.inputs.files);
+  app.add_option("--payload", options.payload)->check(CLI::IsMember({"binary", "json"}));
+  app.add_option("--seed", options.request.inputs.seed);
+  app.add_option("--concurrency,-c", options.concurrency);
+  CLI::Option* rate = app.add_option("--rate", options.rate);
+  app.add_option("--p99-ms", options.request.p99_ms)->check(positive())->excludes(rate);
+  app.add_flag("--poisson", options.poisson);
+  app.add_option("--seconds", options.seconds)->check(positive());
+  app.add_option("--iterations", options.request.requests)->check(positive());
+  app.add_option("--warmup", options.request.warm_up_requests)->check(not_negative());
+  app.add_option("--ci", options.request.half_width_percent)->check(positive());
+  app.add_option("--timeout-ms", options.timeout_ms)->check(positive());
+  app.add_option("--client-threads", options.request.threads)->check(positive());
+  app.add_option("--model", options.request.model_file);
+  CLI::Option* json = app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv)->excludes(json);
+  app.add_option("-o,--output", options.output);
+  declare(app, options.page);
+}
+
+double default_seconds(const app::ServerBenchRequest& request) {
+  if (request.p99_ms) return kSecondsOfSearch;
+  const size_t points = std::max(request.rates_per_s.size(), request.concurrency.size());
+  return points > 1 ? kSecondsOfEach * static_cast<double>(points) : kSecondsOfOne;
+}
+
+// The parsed options; an error here is wrong usage.
+Result<app::ServerBenchRequest> request_of(const ServerOptions& options) {
+  app::ServerBenchRequest request = options.request;
+  RIDGE_ASSIGN(request.url, client::parse_server_url(options.url));
+  if (!options.concurrency.empty()) {
+    RIDGE_ASSIGN(request.concurrency, parse_whole_steps("--concurrency", options.concurrency));
+  }
+  if (!options.rate.empty()) {
+    RIDGE_ASSIGN(request.rates_per_s, parse_steps("--rate", options.rate));
+  }
+  const bool open = request.p99_ms || !request.rates_per_s.empty();
+  if (open && request.concurrency.size() > 1)
+    return invalid("--concurrency: with --rate or --p99-ms it is one number, of connections at most");
+  if (options.poisson && !open) return invalid("--poisson requires --rate or --p99-ms");
+  if (!options.payload.empty()) {
+    RIDGE_ASSIGN(request.payload, from_name<client::Payload>(names_of(client::Payload()), options.payload, "payload"));
+  }
+  request.arrival = options.poisson ? measure::Arrival::kPoisson : measure::Arrival::kConstant;
+  request.timeout = from_seconds(options.timeout_ms / 1e3);
+  request.max_time = from_seconds(options.seconds.value_or(default_seconds(request)));
+  return request;
+}
+
+std::string counted(int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+std::string failures_text(const Point& point) {
+  std::string text;
+  for (const auto& [kind, count] : point.failures)
+    text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, kind);
+  return text;
+}
+
+std::string client_text(const client::ClientSide& side) {
+  std::string text = fmt::format("{:.2f} CPUs", side.cpus);
+  if (side.waiting) text += fmt::format(", {:.2f} waiting for one", *side.waiting);
+  return text;
+}
+
+// ------------------------------------------------------------------------------------------------------ one point
+
+std::string request_text(const ServerMeasurement& m) {
+  std::string inputs;
+  for (const client::RequestInput& input : m.inputs)
+    inputs += fmt::format("{}{} {} {} ({})", inputs.empty() ? "" : ", ", input.name, input.type,
+                          shape_text(input.shape), input.source);
+  return inputs;
+}
+
+std::string heading(const ServerMeasurement& m) {
+  std::string text = fmt::format(
+      "{} · {} {}{} · version {} · batch {} · {} tensors, {} sent, {} received", m.url, m.server, m.server_version,
+      m.on_this_machine ? " on this machine" : "", m.model_version, m.batch, name_of(names_of(m.payload), m.payload),
+      format_bytes(static_cast<double>(m.request_bytes)), format_bytes(static_cast<double>(m.answer_bytes)));
+  text += "\ninputs: " + request_text(m);
+  if (m.requests > 1) text += fmt::format("; {} different requests in turn", m.requests);
+  return text;
+}
+
+std::string batches_text(const client::ServerSide& server) {
+  std::string text;
+  for (const auto& [rows, runs] : server.batches)
+    text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", runs, rows);
+  return text;
+}
+
+void add_server_rows(const client::ServerSide& server, std::vector<std::vector<std::string>>& rows) {
+  rows.push_back({"server: queue", format_ms(server.queue_ms), "reported by the server, mean per request"});
+  rows.push_back({"  input", format_ms(server.input_ms), "likewise"});
+  rows.push_back({"  compute", format_ms(server.compute_ms), "likewise"});
+  rows.push_back({"  output", format_ms(server.output_ms), "likewise"});
+  rows.push_back({"  batch", fmt::format("{:.3g}", mean_batch(server)),
+                  server.batches.empty() ? "mean rows of an execution"
+                                         : "mean rows of an execution; executions × rows: " + batches_text(server)});
+}
+
+std::string summary(const ServerMeasurement& m, const Point& point) {
+  const measure::Latency& l = point.latency_ms;
+  const std::string interval =
+      std::isfinite(point.ci95_percent) ? fmt::format("± {} at 95 %, ", format_percent(point.ci95_percent)) : "";
+  std::vector<std::vector<std::string>> rows = {
+      {"latency", format_ms(l.mean),
+       fmt::format("measured, {}{}{}", interval, counted(point.samples, "request"),
+                   point.interrupted ? ", interrupted" : "")},
+      {"  p50 p90 p95 p99", format_ms(l.p50),
+       fmt::format("{}  {}  {}", format_ms(l.p90), format_ms(l.p95), format_ms(l.p99))},
+      {"  min max", format_ms(l.min), format_ms(l.max)},
+      {"throughput", format_count(point.requests_per_s) + "/s",
+       m.batch > 1 ? fmt::format("measured, requests answered; {}", format_row_rate(point.rows_per_s))
+                   : "measured, requests answered"}};
+  if (point.load) {
+    rows.push_back({"load", format_count(*point.rate_per_s) + "/s",
+                    fmt::format("asked, {}; latency counts from the intended time",
+                                measure::kept_up(*point.load) ? "kept up" : "not kept up")});
+    rows.push_back({"  queueing", format_ms(point.load->queueing_ms),
+                    fmt::format("measured, mean: from the intended time to the sending, by one of {} connections",
+                                point.concurrency)});
+  }
+  rows.push_back({"failed", std::to_string(failed(point)), failures_text(point)});
+  rows.push_back(
+      {"client", client_text(point.client), fmt::format("measured; {}", counted(point.client.threads, "thread"))});
+  rows.push_back(
+      {"  send wait receive", format_ms(point.client.send_ms),
+       fmt::format("{}  {}  measured, mean", format_ms(point.client.wait_ms), format_ms(point.client.receive_ms))});
+  if (point.server) add_server_rows(*point.server, rows);
+  if (m.limit && point.percent_of_limit) {
+    rows.push_back({"bound", format_ms(m.limit->bound_ms),
+                    fmt::format("derived: an execution of {} on all CPUs, limited by {}",
+                                counted(m.limit->batch, "row"), cost::limiter_name(m.limit->limiter))});
+    rows.push_back(
+        {"share of the limit", format_percent(*point.percent_of_limit), "measured rate / rate at the bound"});
+  }
+  return table({}, rows, "lrl");
+}
+
+// ----------------------------------------------------------------------------------------------------- many points
+
+// A column of the table of points; left out where no point has it.
+struct Column {
+  const char* head;
+  std::string (*cell)(const Point&);  // empty: this point has none
+};
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> kColumns = {
+      {"callers", [](const Point& p) { return p.rate_per_s ? "" : std::to_string(p.concurrency); }},
+      {"asked/s", [](const Point& p) { return p.rate_per_s ? format_count(*p.rate_per_s) : ""; }},
+      {"answered/s", [](const Point& p) { return format_count(p.requests_per_s); }},
+      {"rows/s",
+       [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
+      {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
+      {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
+      {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
+      {"max", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.max) : "-"; }},
+      {"failed", [](const Point& p) { return failed(p) > 0 ? std::to_string(failed(p)) : ""; }},
+      {"queue", [](const Point& p) { return p.server ? format_ms(p.server->queue_ms) : ""; }},
+      {"compute", [](const Point& p) { return p.server ? format_ms(p.server->compute_ms) : ""; }},
+      {"batch", [](const Point& p) { return p.server ? fmt::format("{:.3g}", mean_batch(*p.server)) : ""; }},
+      {"client CPUs", [](const Point& p) { return fmt::format("{:.2f}", p.client.cpus); }},
+      {"of limit", [](const Point& p) { return p.percent_of_limit ? format_percent(*p.percent_of_limit) : ""; }},
+  };
+  return kColumns;
+}
+
+std::string point_table(const std::vector<Point>& points) {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows(points.size());
+  for (const Column& column : columns()) {
+    std::vector<std::string> cells;
+    for (const Point& point : points) cells.push_back(column.cell(point));
+    if (std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
+    head.emplace_back(column.head);
+    for (size_t i = 0; i < points.size(); ++i) rows[i].push_back(cells[i].empty() ? "-" : cells[i]);
+  }
+  return table(head, rows, std::string(head.size(), 'r'));
+}
+
+// ------------------------------------------------------------------------------------------------------- sentences
+
+std::string search_text(const client::RateAnswer& answer) {
+  const std::string goal = format_ms(answer.p99_ms);
+  if (!answer.highest_per_s)
+    return fmt::format("No rate was found at which 99 % of the requests are answered within {}. {}", goal,
+                       answer.sentence);
+  return fmt::format("Highest rate at which 99 % of the requests are answered within {}: {}/s ({}). {}", goal,
+                     format_count(*answer.highest_per_s),
+                     answer.confirmed ? "measured twice" : "not confirmed: the visits ended", answer.sentence);
+}
+
+void print_point_notes(const ServerMeasurement& m) {
+  for (const Point& point : m.points) {
+    const std::string at = point.rate_per_s ? fmt::format("at {}/s", format_count(*point.rate_per_s))
+                                            : "at " + counted(point.concurrency, "caller");
+    for (const auto& [kind, text] : point.problems)
+      if (point.failures.contains(kind))
+        print(fmt::format("failed {}: {} × {}, the first with: {}", at, point.failures.at(kind), kind, text));
+    if (point.samples > 0 && is_bottleneck(point.client))
+      print(
+          fmt::format("note: {} the load generator was the bottleneck ({}): the server may be faster; give "
+                      "--client-threads {}, or measure from another machine",
+                      at, client_text(point.client), 2 * point.client.threads));
+    if (point.reconnects > point.samples / 2 && point.reconnects > 0)
+      print(fmt::format(
+          "note: {} the server closed its connections, and {} were opened again; that takes time of each request", at,
+          point.reconnects));
+    if (point.samples > 0 && point.samples < kSamplesForP99)
+      print(fmt::format("note: {} p99 is that of {}; give --seconds more", at, counted(point.samples, "request")));
+  }
+}
+
+void render(const ServerMeasurement& m) {
+  print(heading(m) + "\n");
+  print(m.points.size() == 1 ? summary(m, m.points.front()) : point_table(m.points));
+  if (m.points.size() > 1)
+    print(
+        "times: measured from sending to the whole answer, at a rate from the intended time; queue and compute: "
+        "reported by the server, mean");
+  if (m.limit && m.points.size() > 1)
+    print(fmt::format("limit: {} by all CPUs, derived from {} at {} per execution",
+                      format_row_rate(m.limit->rows_per_s), m.limit->model, counted(m.limit->batch, "row")));
+  for (const std::string& note : m.notes) print("note: " + note);
+  print_point_notes(m);
+  if (machine::disturbed(m.disturbance)) print("note: " + machine::sentence(*m.disturbance) + ".");
+  if (const Point* knee = client::knee(m.points); knee != nullptr)
+    print(fmt::format("\nFewest callers within 5 % of the highest throughput: {} ({}/s, p99 {}).", knee->concurrency,
+                      format_count(knee->requests_per_s), format_ms(knee->latency_ms.p99)));
+  if (m.search) print("\n" + search_text(*m.search));
+  if (!m.ended_early.empty()) print("\nended early: " + m.ended_early);
+  if (m.interrupted) print("\ninterrupted: what is above was measured until then");
+}
+
+std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasurement& m) {
+  std::string words = "ridge bench " + model_words(m.url, options.request.inputs.shapes, "");
+  if (m.batch > 1) words += fmt::format(" --batch {}", m.batch);
+  std::vector<std::string> lines;
+  if (options.concurrency.empty() && !m.search) lines.push_back(words + " --concurrency 1..64");
+  if (!m.search && m.points.front().samples > 0) {
+    const double goal_ms = 3 * m.points.front().latency_ms.p50;
+    lines.push_back(fmt::format("{} --p99-ms {:.{}f}", words, std::max(goal_ms, 0.01),
+                                goal_ms < 1    ? 2
+                                : goal_ms < 10 ? 1
+                                               : 0));
+  }
+  return lines;
+}
+
+int exit_of(const ServerMeasurement& m) {
+  const bool none =
+      std::all_of(m.points.begin(), m.points.end(), [](const Point& point) { return point.samples == 0; });
+  if (none || !m.ended_early.empty()) return kFailed;
+  return m.search && !m.search->highest_per_s && !m.interrupted ? kNo : kDone;
+}
+
+int wrong_request(const Error& error) {
+  fail("bench", error);
+  return kUsage;
+}
+
+}  // namespace
+
+bool names_server(std::span<const std::string> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& word) { return client::is_server_url(word); });
+}
+
+int bench_server(std::span<const std::string> arguments) {
+  if (asks_for_help(arguments)) return print_help("bench-server"), kDone;
+  ServerOptions options;
+  options.command = typed("bench", arguments);
+  options.command.verb = "bench server";  // the kind of document
+  CLI::App app;
+  declare(app, options);
+  if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
+  Result<app::ServerBenchRequest> request = request_of(options);
+  if (!request) return wrong_request(request.error());
+  if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("bench", ready.error());
+  if (!request->model_file.empty())
+    if (Status fetched = fetch_model("bench", request->model_file); !fetched) return fail("bench", fetched.error());
+  listen_for_interruption();
+  const Result<ServerMeasurement> measured = app::bench_server(*request, interruptible("bench"));
+  if (!measured)
+    return measured.error().code == Code::kInvalid ? wrong_request(measured.error()) : fail("bench", measured.error());
+  const Json json = json_of(*measured);
+  if (options.json) {
+    print_json(options.command, json);
+  } else if (options.csv) {
+    print_verbatim(
+        csv_table("concurrency rate_per_s requests_per_s throughput_per_s samples mean_ms=/latency_ms/mean "
+                  "p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 p99_ms=/latency_ms/p99 "
+                  "max_ms=/latency_ms/max ci95_percent failed percent_of_limit",
+                  json["points"]));
+  } else {
+    render(*measured);
+    print_next(next_of(options, *measured));
+  }
+  if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
+    return fail("bench", kept.error());
+  return exit_of(*measured);
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,30 @@
+// What the points of a load say: whether a goal is met, what limits, where more callers bring no more. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "client/server_measurement.h"
+
+namespace ridge::client {
+
+// At most one request in a hundred later than `p99_ms` or failed, and the intended rate kept up. `latencies_ms` of the counted requests
+// that succeeded.
+struct Verdict {
+  bool met = false;
+  std::string why;  // if not: "p99 12 ms", "3.1 % of the requests failed", "782/s of 1000/s were answered"
+};
+Verdict judge(const Point& point, std::span<const double> latencies_ms, double p99_ms);
+
+// What keeps a higher rate from meeting the goal: id and sentence, from the point at the lowest rate that failed.
+struct LimitedBy {
+  std::string id;
+  std::string sentence;
+};
+LimitedBy limited_by(const Point& failed, const std::string& why);
+
+// Of closed loops: the fewest callers with a throughput within 5 % of the best one; none of fewer than two points.
+const Point* knee(std::span<const Point> points);
+
+}  // namespace ridge::client

@@ -1,0 +1,147 @@
+#include "client/server_url.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace ridge::client {
+namespace {
+
+struct Scheme {
+  std::string_view name;
+  bool may_be_file;
+  const char* refused;  // why; null: it is supported
+};
+constexpr std::array<Scheme, 3> kSchemes = {{
+    {"http://", true, nullptr},
+    {"https://", true, "https is not supported; measure behind the proxy that ends TLS, by http"},
+    {"grpc://", false, "gRPC is not supported yet; give the address of the server's HTTP port"},
+}};
+
+struct Api {
+  std::string_view segment;
+  const char* refused;
+};
+constexpr std::array<Api, 2> kApis = {{
+    {"/v2", nullptr},
+    {"/v1",
+     "OpenAI's API and that of TensorFlow Serving are not supported yet; give .../v2/models/NAME of a server of the "
+     "Open "
+     "Inference Protocol"},
+}};
+
+const Scheme* scheme_of(std::string_view text) {
+  const auto found = std::find_if(kSchemes.begin(), kSchemes.end(),
+                                  [&](const Scheme& row) { return text.substr(0, row.name.size()) == row.name; });
+  return found == kSchemes.end() ? nullptr : found;
+}
+
+// Where the API's segment begins; npos: it is not in the path.
+size_t find_segment(std::string_view path, std::string_view segment) {
+  for (size_t at = path.find(segment); at != path.npos; at = path.find(segment, at + 1)) {
+    const size_t end = at + segment.size();
+    if (end == path.size() || path[end] == '/') return at;
+  }
+  return path.npos;
+}
+
+bool is_model_file(std::string_view path) {
+  return path.ends_with(".onnx") || path.ends_with(".xml") || path.find(".onnx#") != path.npos;
+}
+
+Error unfit(std::string_view text, const std::string& why) {
+  return invalid(fmt::format("{}: {}; give http://HOST:PORT/v2/models/NAME", text, why));
+}
+
+// "host:8000", "[::1]:8000", "host".
+Status read_authority(std::string_view text, std::string_view authority, ServerUrl& url) {
+  std::string_view port;
+  const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+  if (bracket == authority.npos) return unfit(text, "the address lacks its ']'");
+  const size_t colon = authority.find(':', bracket);
+  if (colon != authority.npos) port = authority.substr(colon + 1);
+  url.host = bracket > 0 ? authority.substr(1, bracket - 1) : authority.substr(0, colon);
+  if (url.host.empty()) return unfit(text, "there is no host");
+  if (url.host.find('@') != url.host.npos) return unfit(text, "user names are not supported");
+  if (colon == authority.npos) return {};
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+  if (error != std::errc() || end != port.data() + port.size() || url.port == 0)
+    return unfit(text, fmt::format("'{}' is no port", port));
+  return {};
+}
+
+// "/models/NAME/versions/V[/infer]", what follows the API's segment.
+Status read_model(std::string_view text, std::string_view path, ServerUrl& url) {
+  constexpr std::string_view kModels = "/models/", kVersions = "/versions/";
+  if (path.ends_with("/infer")) path.remove_suffix(6);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path.empty() || path == "/models") return {};
+  if (!path.starts_with(kModels)) return unfit(text, fmt::format("'/v2{}' is no model's path", path));
+  path.remove_prefix(kModels.size());
+  url.model = path.substr(0, path.find('/'));
+  path.remove_prefix(url.model.size());
+  if (path.starts_with(kVersions)) {
+    url.version = path.substr(kVersions.size());
+    const bool digits =
+        std::all_of(url.version.begin(), url.version.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) return unfit(text, fmt::format("'{}' is no version", url.version));
+  } else if (!path.empty()) {
+    return unfit(text, fmt::format("'{}' does not belong behind a model's name", path));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_server_url(std::string_view text) {
+  const Scheme* scheme = scheme_of(text);
+  if (scheme == nullptr) return false;
+  if (!scheme->may_be_file) return true;
+  const std::string_view rest = text.substr(scheme->name.size());
+  const std::string_view path = rest.substr(std::min(rest.find('/'), rest.size()));
+  if (path.empty() || path == "/") return true;
+  return !is_model_file(path) && std::any_of(kApis.begin(), kApis.end(), [&](const Api& api) {
+    return find_segment(path, api.segment) != path.npos;
+  });
+}
+
+Result<ServerUrl> parse_server_url(std::string_view text) {
+  const Scheme* scheme = scheme_of(text);
+  if (scheme == nullptr) return unfit(text, "this is no address of a server");
+  if (scheme->refused != nullptr) return Error{Code::kUnsupported, fmt::format("{}: {}", text, scheme->refused)};
+  ServerUrl url;
+  const std::string_view rest = text.substr(scheme->name.size());
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  RIDGE_TRY(read_authority(text, rest.substr(0, slash), url));
+  const std::string_view path = rest.substr(slash);
+  if (path.find_first_of(" \t\r\n?#") != path.npos) return unfit(text, "a model's path has no blanks, '?' or '#'");
+  for (const Api& api : kApis) {
+    const size_t at = find_segment(path, api.segment);
+    if (at == path.npos) continue;
+    if (api.refused != nullptr) return Error{Code::kUnsupported, fmt::format("{}: {}", text, api.refused)};
+    url.prefix = path.substr(0, at);
+    RIDGE_TRY(read_model(text, path.substr(at + api.segment.size()), url));
+    return url;
+  }
+  if (!path.empty() && path != "/") return unfit(text, fmt::format("'{}' is no model's path", path));
+  return url;
+}
+
+std::string host_and_port(const ServerUrl& url) {
+  const bool v6 = url.host.find(':') != url.host.npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", url.host, v6 ? "]" : "", url.port);
+}
+
+std::string text_of(const ServerUrl& url) {
+  return "http://" + host_and_port(url) + (url.model.empty() ? url.prefix + "/v2" : model_path(url));
+}
+
+std::string model_path(const ServerUrl& url, std::string_view tail) {
+  std::string path = url.prefix + "/v2/models/" + url.model;
+  if (!url.version.empty()) path += "/versions/" + url.version;
+  return path.append(tail);
+}
+
+}  // namespace ridge::client

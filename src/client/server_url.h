@@ -1,0 +1,31 @@
+// The address of a served model: "http://HOST:PORT/v2/models/NAME/versions/V" → its parts. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace ridge::client {
+
+struct ServerUrl {
+  std::string host;  // without the brackets of an IPv6 address
+  uint16_t port = 80;
+  std::string prefix;   // of the path, before /v2: of a proxy; usually empty
+  std::string model;    // as in the path, percent-encoded; empty: none is named
+  std::string version;  // empty: the server chooses
+};
+
+// Whether it means a server, not a file to download: of http or https, with the path of an API or none, or of grpc.
+bool is_server_url(std::string_view text);
+// Errors: a scheme or an API that is not supported, no host, a port out of range, another path.
+Result<ServerUrl> parse_server_url(std::string_view text);
+
+std::string host_and_port(const ServerUrl& url);  // as in a URL
+// "http://HOST:PORT/v2/models/NAME".
+std::string text_of(const ServerUrl& url);
+// The path of the model, "/v2/models/NAME/versions/V", followed by `tail`.
+std::string model_path(const ServerUrl& url, std::string_view tail = "");
+
+}  // namespace ridge::client
