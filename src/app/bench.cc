@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "app/device_energy.h"
 #include "base/log.h"
@@ -11,6 +12,7 @@
 #include "limits/limits_store.h"
 #include "machine/disturbance.h"
 #include "machine/probe.h"
+#include "measure/trace.h"
 #include "model/inputs.h"
 #include "plan/first_plan.h"
 #include "predict/device_limits.h"
@@ -21,7 +23,7 @@ namespace {
 Status check_batch(const BenchRequest& request, const model::Graph& graph) {
   if (!request.binding.insist_on_batch || graph.input_specs.empty()) return {};
   const Shape& shape = graph.input_specs.front().spec.shape;
-  if (shape.empty() || shape.front() == request.binding.batch) return {};
+  if (rows_of(graph) == request.binding.batch) return {};
   return Error{Code::kInvalid,
                fmt::format("{} has the fixed input shape {}, so it cannot run with --batch {}; export it with "
                            "an open first dimension",
@@ -114,8 +116,8 @@ Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std:
 }
 
 // probe → plan → measure
-Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,
-                                   const RunControl& control) {
+Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::UnboundModel>& model,
+                                   const std::optional<model::Graph>& graph, const RunControl& control) {
   measure::BenchOptions how = request.how;
   how.interrupted = control.interrupted;
   how.progress = control.progress;
@@ -135,8 +137,16 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
   plan::Plan plan = plan_model(request, *graph, machine);
   add_request(request, plan);
   how.watch = &watch.emplace();
-  return here ? measure::bench(plan, &*graph, &machine, how, *control.clock)
-              : bench_on_device(request, plan, *graph, how, *control.clock);
+  Result<measure::Measurement> measured = here ? measure::bench(plan, &*graph, &machine, how, *control.clock)
+                                               : bench_on_device(request, plan, *graph, how, *control.clock);
+  if (measured) {
+    RIDGE_ASSIGN(measured->model_digest, model->digest());
+  }
+  return measured;
+}
+
+std::string trace_text(const std::vector<measure::TimedRun>& runs, const measure::Measurement& measured) {
+  return dump_json(measure::chrome_trace(runs, measured)) + "\n";
 }
 
 }  // namespace ridge::app

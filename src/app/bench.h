@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/run_control.h"
 #include "base/result.h"
@@ -35,8 +36,11 @@ Result<std::optional<model::UnboundModel>> read_model(const BenchRequest& reques
 // precision that neither file nor engine has.
 Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std::optional<model::UnboundModel>& model);
 
-// Interrupted, the measurement until then.
-Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::Graph>& graph,
-                                   const RunControl& control);
+// `model` as read, `graph` as bound. Interrupted, the measurement until then.
+Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::UnboundModel>& model,
+                                   const std::optional<model::Graph>& graph, const RunControl& control);
+
+// The runs that BenchOptions::trace collected, as a Chrome trace (measure/trace.h).
+std::string trace_text(const std::vector<measure::TimedRun>& runs, const measure::Measurement& measured);
 
 }  // namespace ridge::app

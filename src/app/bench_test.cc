@@ -22,31 +22,35 @@ class BenchTest : public TuningTest {
     request_.binding.insist_on_batch = true;
   }
 
-  Result<std::optional<model::Graph>> bound() const {
-    RIDGE_ASSIGN(const auto model, read_model(request_));
-    return bind(request_, model);
+  Result<std::optional<model::Graph>> bound() {
+    RIDGE_ASSIGN(model_, read_model(request_));
+    return app::bind(request_, model_);
   }
 
   BenchRequest request_;
+  std::optional<model::UnboundModel> model_;
 };
 
 TEST_F(BenchTest, MeasuresTheModelOnTheClockOfItsControl) {
   const auto graph = bound();
   ASSERT_TRUE(graph);
-  const Result<measure::Measurement> measured = bench(request_, *graph, control_);
+  const Result<measure::Measurement> measured = bench(request_, model_, *graph, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_NEAR(measured->latency_ms.p50, 4.8, 1e-6);
   EXPECT_NEAR(measured->throughput_per_s, 4 / 4.8e-3, 1);
   EXPECT_EQ(measured->batch, 4);
   EXPECT_TRUE(measured->converged);
   EXPECT_FALSE(steps_.empty());
+  ASSERT_TRUE(measured->histogram);
+  EXPECT_EQ(measure::samples_in(*measured->histogram), measured->samples);
+  EXPECT_EQ(measured->model_digest, *model_->digest());
 }
 
 TEST_F(BenchTest, OnABusyMachineItSaysSoAndEstimatesTheUndisturbedSpeed) {
   const auto graph = bound();
   ASSERT_TRUE(graph);
   be_busy();
-  const Result<measure::Measurement> measured = bench(request_, *graph, control_);
+  const Result<measure::Measurement> measured = bench(request_, model_, *graph, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   ASSERT_TRUE(measured->disturbance);
   EXPECT_NEAR(measured->disturbance->steal_share, 0.75, 1e-9);
@@ -60,13 +64,13 @@ TEST_F(BenchTest, InstancesShareTheThreadsUnlessTheirNumberIsGiven) {
   ASSERT_TRUE(graph);
   request_.instances = 1000;  // more than any machine has threads
   request_.how.concurrency = 1;
-  Result<measure::Measurement> measured = bench(request_, *graph, control_);
+  Result<measure::Measurement> measured = bench(request_, model_, *graph, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_EQ(measured->instances, 1000);
   EXPECT_EQ(measured->threads, 1);
   request_.instances = 2;
   request_.threads = 3;
-  measured = bench(request_, *graph, control_);
+  measured = bench(request_, model_, *graph, control_);
   ASSERT_TRUE(measured);
   EXPECT_EQ(measured->threads, 3);
 }
@@ -79,7 +83,7 @@ TEST_F(BenchTest, AScriptIsMeasuredWithoutALimit) {
   const auto none = bound();
   ASSERT_TRUE(none) << none.error().message;
   EXPECT_FALSE(*none);
-  const Result<measure::Measurement> measured = bench(request_, *none, control_);
+  const Result<measure::Measurement> measured = bench(request_, model_, *none, control_);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_NEAR(measured->latency_ms.p50, 5, 1e-6);
   EXPECT_EQ(measured->threads, 1);

@@ -68,6 +68,7 @@ Result<ModelDescription> describe(const std::string& path, const model::UnboundM
   ModelDescription description;
   description.model = path;
   description.producer = open.producer;
+  description.is_ir = model.is_ir();
   description.opset = open.opset;
   description.nodes = static_cast<int64_t>(open.nodes.size());
   description.parameters = open.parameters;

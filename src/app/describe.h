@@ -21,6 +21,7 @@ struct ModelDescription {
   };
   std::string model;  // path
   std::string producer;
+  bool is_ir = false;  // OpenVINO's IR, read as nodes of ONNX's `opset`
   int64_t opset = 0;
   int64_t nodes = 0;
   int64_t parameters = 0;
@@ -39,6 +40,7 @@ void visit_fields(auto& visit, Is<ModelDescription::Tensor> auto& tensor) {
 void visit_fields(auto& visit, Is<ModelDescription> auto& description) {
   visit("model", description.model);
   visit("producer", description.producer);
+  visit("format", std::string(description.is_ir ? "OpenVINO IR" : "ONNX"));
   visit("opset", description.opset);
   visit("nodes", description.nodes);
   visit("params", description.parameters);

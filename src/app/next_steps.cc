@@ -19,13 +19,6 @@ bool plain_in(std::string_view text, std::string_view others) {
   });
 }
 
-std::string in_url(std::string_view text) {
-  std::string url;
-  for (char c : text)
-    url += plain_in({&c, 1}, "-_.~") ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  return url;
-}
-
 // The tensor of a request, as JSON or as Python has it: valid for ids, masks and pictures alike.
 std::string tensor_text(const TensorSpec& input, bool python) {
   const int64_t count = element_count(input.shape).value_or(1);
@@ -46,6 +39,13 @@ bool has_json_form(const TensorSpec& input) {
 }
 
 }  // namespace
+
+std::string in_url(std::string_view text) {
+  std::string url;
+  for (char c : text)
+    url += plain_in({&c, 1}, "-_.~") ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return url;
+}
 
 std::string shell_word(std::string_view text) {
   if (plain_in(text, "-_./:=,@%+~#") && text.front() != '~' && text.front() != '#') return std::string(text);

@@ -16,7 +16,7 @@ plan::Plan bounded_plan(const PlannedModel& model) {
   const PlanRequest& request = model.request;
   plan::Plan plan = plan::first_plan(
       *model.device.machine, model.costs,
-      {request.model, input_shapes(model.graph), request.batch.first, request.threads, request.precision});
+      {request.model, input_shapes(model.graph), rows_of(model.graph), request.threads, request.precision});
   plan.engine = request.engine;
   return plan;
 }
@@ -25,6 +25,10 @@ plan::Plan bounded_plan(const PlannedModel& model) {
 void add_engine_graph(PlannedModel& model) {
   const bool asked = can_be_estimated(model) || model.request.memory;
   if (!model.device.machine || !asked) return;
+  if (model.unbound.is_ir()) {
+    model.no_engine_graph = "it does not read OpenVINO's IR";
+    return;
+  }
   ask_for_engine_graph(model);
 }
 
@@ -47,13 +51,17 @@ Status add_load_and_cost(const PlannedModel& model, ModelPlan& plan) {
   RIDGE_ASSIGN(const std::vector<sizing::Service> services, services_of(request.service, plan));
   if (request.load) plan.load = plan_load(*request.load, plan, services);
   if (!request.cost) return {};
-  RIDGE_ASSIGN(plan.cost,
-               plan_cost(*request.cost, {plan.device, plan.forecast.device, plan.forecast.threads, services}));
+  // One answer, one batch: what carries the load is what is paid for.
+  CostSubject subject{plan.device, plan.forecast.device, plan.forecast.threads, services};
+  if (plan.load) subject.services = {plan.load->capacity.service};
+  if (plan.load && plan.load->capacity.met) subject.carries = &plan.load->capacity;
+  RIDGE_ASSIGN(plan.cost, plan_cost(*request.cost, subject));
   return {};
 }
 
 predict::Forecast first_forecast(const PlannedModel& model) {
-  predict::Forecast forecast = forecast_of(model, model.request.batch.first, model.costs);
+  predict::Forecast forecast = forecast_of(model, rows_of(model.graph), model.costs);
+  forecast.shapes = input_shapes(model.graph);
   if (std::string note = cost::note_on_data_sizes(model.graph); !note.empty())
     forecast.notes.push_back(std::move(note));
   const std::vector<double> live = cost::live_activations(model.graph, model.request.precision);

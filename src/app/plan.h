@@ -65,13 +65,21 @@ void visit_fields(auto& visit, Is<LoadPlan> auto& plan) {
 
 struct CostPlan {
   sizing::Economics economics;
-  sizing::Service service;  // the priced way to run: the one with the most rows per second
-  std::string unit;         // name of a row
+  sizing::Service service;          // the priced way to run: the one with the most rows per second
+  std::string unit;                 // name of a row
+  std::optional<int64_t> machines;  // of the load that is carried; absent: no load was given
+  std::optional<double> renting_usd_per_hour() const {
+    return machines && economics.renting_usd_per_hour
+               ? std::optional(static_cast<double>(*machines) * *economics.renting_usd_per_hour)
+               : std::nullopt;
+  }
 };
 void visit_fields(auto& visit, Is<CostPlan> auto& plan) {
   visit_fields(visit, plan.economics);
   visit("row", plan.unit);
   visit_fields(visit, plan.service);
+  visit("machines", plan.machines);
+  visit.derived("machines_usd_per_hour", plan.renting_usd_per_hour());
 }
 
 // Memory needed by a process that ran the model, or the limit that stopped it.

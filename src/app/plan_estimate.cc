@@ -23,26 +23,31 @@ Result<predict::Efficiency> run_calibration(const machine::Machine& machine, con
 
 // Why a calibration is not kept; empty if it may be.
 std::string not_kept(const predict::Efficiency& efficiency, const PlanRequest& request) {
-  if (request.keep_disturbed || !efficiency.disturbance || !machine::disturbed(*efficiency.disturbance)) return "";
+  if (request.keep_disturbed || !machine::disturbed(efficiency.disturbance)) return "";
   return machine::sentence(*efficiency.disturbance) +
          ": the calibration measured meanwhile is not kept; repeat it when the machine is quiet, or give "
          "--keep-disturbed";
 }
 
-Result<predict::Efficiency> calibrate_machine(const machine::Machine& machine, const PlanRequest& request,
-                                              const PlanControl& control) {
+struct Calibrated {
+  predict::Efficiency efficiency;
+  std::string not_kept = {};  // the reason; empty: it is in the store
+};
+Result<Calibrated> calibrate_machine(const machine::Machine& machine, const PlanRequest& request,
+                                     const PlanControl& control) {
   const std::string folder = predict::default_calibration_folder();
   if (!request.fresh) {
     if (auto known = predict::recall_calibration(folder, machine.id)) {
       control.calibrated(*known, "");
-      return std::move(*known);
+      return Calibrated{std::move(*known)};
     }
   }
   RIDGE_ASSIGN(predict::Efficiency efficiency, run_calibration(machine, control));
-  if (!not_kept(efficiency, request).empty()) return efficiency;
+  if (std::string reason = not_kept(efficiency, request); !reason.empty())
+    return Calibrated{std::move(efficiency), std::move(reason)};
   RIDGE_ASSIGN(const std::string path, predict::keep_calibration(folder, efficiency));
   control.calibrated(efficiency, path);
-  return efficiency;
+  return Calibrated{std::move(efficiency)};
 }
 
 void warn_of_spread(const predict::Efficiency& efficiency) {
@@ -59,18 +64,18 @@ Status calibrate(const PlanRequest& request, const PlanControl& control) {
   RIDGE_ASSIGN(const PlanDevice device, know_device(request, control));
   if (!device.machine)
     return Error{Code::kInvalid, "--calibrate measures this machine; a device of the catalogue is not here"};
-  RIDGE_ASSIGN(const predict::Efficiency efficiency, calibrate_machine(*device.machine, request, control));
-  warn_of_spread(efficiency);
-  const std::string why = not_kept(efficiency, request);
-  return why.empty() ? ok_status() : Status(Error{Code::kFailed, why});
+  RIDGE_ASSIGN(const Calibrated calibrated, calibrate_machine(*device.machine, request, control));
+  warn_of_spread(calibrated.efficiency);
+  return calibrated.not_kept.empty() ? ok_status() : Status(Error{Code::kFailed, calibrated.not_kept});
 }
 
 Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model) {
   const machine::Machine& machine = *model.device.machine;
   std::optional<predict::Efficiency> known;
   if (model.request.calibrate) {
-    RIDGE_ASSIGN(known, calibrate_machine(machine, model.request, model.control));
-    if (const std::string why = not_kept(*known, model.request); !why.empty()) log::warning("{}", why);
+    RIDGE_ASSIGN(Calibrated calibrated, calibrate_machine(machine, model.request, model.control));
+    if (!calibrated.not_kept.empty()) log::warning("{}", calibrated.not_kept);
+    known = std::move(calibrated.efficiency);
   } else {
     known = predict::recall_calibration(predict::default_calibration_folder(), machine.id);
   }

@@ -110,6 +110,8 @@ Result<sizing::EconomicInputs> economic_inputs(const CostRequest& r, const CostS
       assume("electricity", "$/kWh", r.kwh_usd, "--kwh-usd", 0.13, "about the US commercial average of 2024 (EIA)");
   in.years = assume("years", "years", r.years, "--years", 4, "of depreciation");
   in.utilisation = assume("utilisation", "", r.utilisation, "--utilisation", 0.5, "share of the time with work to do");
+  if (subject.carries != nullptr && !r.utilisation)
+    in.utilisation = {"utilisation", subject.carries->utilisation, "", Origin::kDerived, "of the load"};
   const std::optional<double> staff = r.staff_percent ? std::optional(*r.staff_percent / 100) : std::nullopt;
   in.staff_share =
       assume("staff_share", "per year", staff, "--staff-percent", 0.1, "of the price, for operating staff");
@@ -148,7 +150,9 @@ Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subjec
                                          [&](const auto& a, const auto& b) { return rate(a) < rate(b); });
   inputs.batch_ms = best.ms;
   inputs.batch = static_cast<double>(best.batch);
-  return CostPlan{sizing::economics(inputs), best, subject.unit};
+  CostPlan plan{sizing::economics(inputs), best, subject.unit, {}};
+  if (subject.carries != nullptr) plan.machines = subject.carries->machines;
+  return plan;
 }
 
 }  // namespace ridge::app

@@ -77,6 +77,7 @@ struct CostSubject {
   int threads = 1;   // on this machine
   std::vector<sizing::Service> services;
   std::string unit = "row";
+  const sizing::Capacity* carries = nullptr;  // the load, if one was given and is met
 };
 Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subject);
 

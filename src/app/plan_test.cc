@@ -73,8 +73,9 @@ class PlanTest : public TuningTest {
   }
 
   // As if this machine had been calibrated with one thread: a product of 512 columns takes 2 ms.
-  void keep_calibration() {
+  void keep_calibration(const std::optional<machine::Disturbance>& disturbance = {}) {
     predict::Efficiency e;
+    e.disturbance = disturbance;
     e.machine = machine::probe()->id;
     e.engine = "fake";
     e.engine_version = "1";
@@ -190,6 +191,17 @@ TEST_F(PlanTest, CalibratesOnlyWhatIsNotCalibrated) {
   const Status refused = calibrate(request_, plan_control_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalid);
+}
+
+TEST_F(PlanTest, ACalibrationOfABusyMachineThatWasKeptIsNotRefusedLater) {
+  machine::Disturbance busy;
+  busy.seconds = 1;
+  busy.steal_share = 0.5;
+  ASSERT_TRUE(machine::disturbed(busy));
+  keep_calibration(busy);
+  const Status calibrated = calibrate(request_, plan_control_);
+  EXPECT_TRUE(calibrated) << calibrated.error().message;
+  EXPECT_EQ(kept_, std::vector<std::string>{""});
 }
 
 TEST_F(PlanTest, VerifiesOnlyAnEstimateOfOneInstance) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/child_process.h"
 #include "cost/costs.h"
 #include "machine/probe.h"
 #include "measure/runner.h"

@@ -11,6 +11,7 @@
 #include "app/next_steps.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "engine/own_format.h"
 #include "front/http/api.h"
 #include "front/http/server.h"
 #include "front/model_metrics.h"
@@ -49,13 +50,13 @@ Result<std::shared_ptr<serve::Recorder>> start_recorder(const std::optional<serv
   return std::shared_ptr<serve::Recorder>(std::move(recorder));
 }
 
-// Requested models that could not be loaded, each with its reason: "a (…), b (…)".
-std::string failed_models(const serve::Server& server) {
-  std::string text;
-  for (const serve::IndexEntry& entry : server.index(false))
+// Requested models that could not be loaded.
+std::vector<serve::IndexEntry> failed_models(const serve::Server& server) {
+  std::vector<serve::IndexEntry> failed;
+  for (serve::IndexEntry& entry : server.index(false))
     if (entry.state == serve::ModelState::kUnavailable && !entry.reason.empty() && entry.reason != "unloaded")
-      text += (text.empty() ? "'" : ", '") + entry.name + "' (" + entry.reason + ")";
-  return text;
+      failed.push_back(std::move(entry));
+  return failed;
 }
 
 // The models in the repository, for the log.
@@ -70,11 +71,12 @@ std::string model_names(const serve::Server& server) {
   return text.empty() ? "none" : text;
 }
 
-// A file that is no .onnx file: what it is instead.
+// A file that is no .onnx file, nor of an engine's own format: what it is instead.
 Status check_files(const std::vector<std::string>& repositories) {
   for (const std::string& path : repositories) {
     std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error) || path.ends_with(".onnx")) continue;
+    if (!std::filesystem::is_regular_file(path, error) || path.ends_with(".onnx") || engine::owner_of(path) != nullptr)
+      continue;
     RIDGE_TRY(model::UnboundModel::read(path));
     return Error{Code::kInvalid, path + " is a model, but its name does not end in .onnx; rename it"};
   }
@@ -134,9 +136,16 @@ Status ServeRun::write_port_file() const {
 void ServeRun::load() {
   server_->load_all();
   if (server_->draining()) return;
-  not_loaded_ = failed_models(*server_);
-  if (not_loaded_.empty()) return log_loaded();
-  if (!request_.exit_on_error) return log::error("not all models could be loaded: {}", not_loaded_);
+  const std::vector<serve::IndexEntry> failed = failed_models(*server_);
+  if (failed.empty()) return log_loaded();
+  std::string names;
+  for (const serve::IndexEntry& entry : failed) {
+    names += (names.empty() ? "'" : ", '") + entry.name + "'";
+    not_loaded_ += (not_loaded_.empty() ? "'" : ", '") + entry.name + "' (" + entry.reason + ")";
+  }
+  if (!request_.exit_on_error)
+    return log::error("not all models could be loaded: {}, for the reasons above; {} are ready", names,
+                      server_->index(true).size());
   failed_ = true;
 }
 
@@ -189,7 +198,10 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
 }
 
 ServeEnd ServeRun::run(const ServeControl& control) {
-  loading_ = std::jthread([this] { load(); });
+  loading_ = std::jthread([this, loaded = control.loaded] {
+    load();
+    loaded();
+  });
   if (const int signal = wait_for_signal(control, failed_); signal != 0)
     log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
   else

@@ -44,6 +44,7 @@ struct ServeRequest {
 struct ServeControl {
   std::function<int(Nanoseconds at_most)> next_signal;         // waits at most this long; 0: no signal
   std::function<void(const std::string& reasons)> not_loaded;  // with exit_on_error, before the end
+  std::function<void()> loaded = [] {};                        // when the start's loading has ended, by another thread
   Clock* clock = &system_clock();
 };
 

@@ -1,0 +1,71 @@
+// What was measured of models on this machine: one line of JSON per result of `bench MODEL` and `tune`, the newest last, in
+// `history/MACHINE.jsonl` of the cache folder. Bounded: when a file is larger than kMostHistoryBytes, its older half goes. Two processes that
+// write at the moment of that may lose a line.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/about.h"
+#include "base/fields.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "measure/measurement.h"
+
+namespace ridge::app {
+
+constexpr size_t kMostHistoryBytes = 1 << 20;  // some 1500 results
+
+struct PastResult {
+  About about;
+  std::string model, model_digest;
+  std::map<std::string, Shape> shapes;
+  std::string engine, engine_version, device;
+  Precision precision = Precision::kFp32;
+  int64_t batch = 1;
+  int instances = 1, threads = 0;
+  double throughput_per_s = 0;
+  double p50_ms = 0, p99_ms = 0;
+  double ci95_percent = 0;
+  double percent_of_limit = 0;       // 0: not known
+  std::optional<double> rate_per_s;  // of an open loop
+  bool disturbed = false;
+};
+void visit_fields(auto& visit, Is<PastResult> auto& past) {
+  visit("about", past.about);
+  visit("model", past.model);
+  visit.unless_empty("model_digest", past.model_digest);
+  visit.unless_empty("shapes", past.shapes);
+  visit("engine", past.engine);
+  visit.optional("engine_version", past.engine_version);
+  visit.optional("device", past.device);
+  visit.optional("precision", past.precision);
+  visit.optional("batch", past.batch);
+  visit.optional("instances", past.instances);
+  visit.optional("threads", past.threads);
+  visit("throughput_per_s", past.throughput_per_s);
+  visit("p50_ms", past.p50_ms);
+  visit("p99_ms", past.p99_ms);
+  visit.optional("ci95_percent", past.ci95_percent);
+  visit.optional("percent_of_limit", past.percent_of_limit);
+  visit.unless_empty("rate_per_s", past.rate_per_s);
+  visit.optional("disturbed", past.disturbed);
+}
+
+// Of a document of `bench MODEL`, or of `tune`: its best. Error: of another verb.
+Result<PastResult> past_result_of(const Json& document);
+
+// "" where there is no cache folder, or RIDGE_HISTORY is "off".
+std::string history_file(const std::string& machine_id);
+// Adds one; does nothing for an empty file name.
+Status remember(const PastResult& past, const std::string& file);
+// Those of a file, oldest first; none if it is missing. Lines that are no results are left out.
+std::vector<PastResult> recall_history(const std::string& file);
+
+// Whether it is of that model: the same digest where both have one; else the same path, or the same file name.
+bool is_of(const PastResult& past, const std::string& model, const std::string& digest);
+
+}  // namespace ridge::app

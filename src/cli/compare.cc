@@ -1,0 +1,110 @@
+// ridge compare: two kept results, figure by figure.
+#include "app/compare.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "app/kept.h"
+#include "base/csv.h"
+#include "base/units.h"
+#include "cli/number_checks.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kCompareVerb = "compare";
+constexpr size_t kComparedLayers = 15;  // the rest is in the JSON
+
+struct CompareOptions {
+  app::Command command;
+  std::string before, now;
+  std::optional<double> fail_above_percent;
+  bool json = false, csv = false;
+};
+
+std::string value_text(const tune::FigureChange& row, double value) {
+  if (value == 0) return "-";
+  if (row.unit == "B") return format_bytes(value);
+  if (row.unit == "ms") return format_ms(value);
+  return fmt::format("{:.4g}{}{}", value, row.unit.empty() || row.unit == "×" ? "" : " ", row.unit);
+}
+
+std::string verdict_text(const tune::FigureChange& row) {
+  switch (row.verdict) {
+    case tune::Change::kAsBefore: return "no significant difference";
+    case tune::Change::kBetter: return "better";
+    case tune::Change::kRegressed: return "worse";
+    case tune::Change::kNotComparable: break;
+  }
+  return row.reason;
+}
+
+std::string figures_text(const app::Comparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  for (const tune::FigureChange& row : comparison.figures) {
+    const bool known = row.before > 0 && row.now > 0;
+    const std::string interval = row.spread_percent > 0 ? fmt::format("± {:.1f} %", row.spread_percent) : "";
+    rows.push_back({row.what, value_text(row, row.before), value_text(row, row.now),
+                    known ? fmt::format("{:+.1f} %", row.change_percent) : "-", interval, verdict_text(row)});
+  }
+  return table({"", "then", "now", "change", "", "verdict"}, rows, "lrrrll");
+}
+
+std::string layer_changes_text(const app::Comparison& comparison) {
+  if (comparison.layers.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  const auto time = [](double ms) { return ms > 0 ? format_ms(ms) : std::string("-"); };
+  for (const app::LayerChange& layer : comparison.layers) {
+    if (rows.size() == kComparedLayers) break;
+    const double change = layer.now_ms - layer.before_ms;
+    rows.push_back({layer.name, layer.op, time(layer.before_ms), time(layer.now_ms),
+                    fmt::format("{}{}", change < 0 ? "-" : "+", format_ms(std::abs(change)))});
+  }
+  std::string text = "\nlayers, the largest change first (time from the engine's profile, without an interval)\n\n" +
+                     table({"layer", "operator", "then", "now", "change"}, rows, "llrrr");
+  if (comparison.layers.size() > kComparedLayers)
+    text += fmt::format("… and {} more\n", comparison.layers.size() - kComparedLayers);
+  return text;
+}
+
+void render(const app::Comparison& comparison) {
+  for (const auto& [when, about] : {std::pair("then", &comparison.before), std::pair("now ", &comparison.now)})
+    print(fmt::format("{}  {}  {}", when, about->command.date, about->command.line));
+  print("");
+  for (const app::Caveat& caveat : comparison.caveats) print("not alike: " + caveat.sentence);
+  print(figures_text(comparison) + layer_changes_text(comparison));
+}
+
+}  // namespace
+
+int compare(std::span<const std::string> arguments) {
+  CompareOptions options;
+  options.command = typed(kCompareVerb, arguments);
+  CLI::App app;
+  app.add_option("BEFORE", options.before)->required();
+  app.add_option("NOW", options.now)->required();
+  app.add_option("--fail-above", options.fail_above_percent)->check(not_negative());
+  CLI::Option* json = app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv)->excludes(json);
+  if (ParseResult parsed = parse(app, kCompareVerb, arguments); !parsed.go_on) return parsed.exit;
+  const Result<Json> before = app::read_document(options.before);
+  if (!before) return fail(kCompareVerb, before.error());
+  const Result<Json> now = app::read_document(options.now);
+  if (!now) return fail(kCompareVerb, now.error());
+  const Result<app::Comparison> comparison = app::compare(*before, *now, options.fail_above_percent.value_or(0));
+  if (!comparison) return fail(kCompareVerb, comparison.error());
+  if (options.json)
+    print_json(options.command, json_of(*comparison));
+  else if (options.csv)
+    print_verbatim(
+        csv_table("id unit before now change_percent spread_percent verdict reason", json_of(comparison->figures)));
+  else
+    render(*comparison);
+  return options.fail_above_percent && comparison->slower ? kNo : kDone;
+}
+
+}  // namespace ridge::cli

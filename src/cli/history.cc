@@ -1,0 +1,120 @@
+// ridge history: what was measured of a model on this machine.
+#include "app/history.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/kept.h"
+#include "base/csv.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/kept.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "machine/probe.h"
+#include "model/reader.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kHistoryVerb = "history";
+
+struct HistoryOptions {
+  app::Command command;
+  std::string model;
+  std::vector<std::string> files;
+  bool json = false, csv = false;
+};
+
+// Of a model that is a file here; "" otherwise.
+std::string digest_of(const std::string& model) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(model, failure)) return "";
+  const auto read = model::UnboundModel::read(model);
+  const Result<std::string> digest = read ? read->digest() : Result<std::string>(read.error());
+  return digest ? *digest : "";
+}
+
+// Those of the history and of the given files that are of the model, oldest first.
+Result<std::vector<app::PastResult>> results_of(const HistoryOptions& options) {
+  const Result<machine::Machine> machine = machine::probe();
+  std::vector<app::PastResult> all = app::recall_history(machine ? app::history_file(machine->id) : "");
+  for (const std::string& file : options.files) {
+    RIDGE_ASSIGN(const Json document, app::read_document(file));
+    Result<app::PastResult> past = app::past_result_of(document);
+    if (!past) return wrap(past.error(), file);
+    all.push_back(std::move(*past));
+  }
+  if (!options.model.empty()) {
+    const std::string digest = digest_of(options.model);
+    std::erase_if(all, [&](const app::PastResult& past) { return !app::is_of(past, options.model, digest); });
+  }
+  std::ranges::stable_sort(all, {}, [](const app::PastResult& past) { return past.about.command.date; });
+  return all;
+}
+
+std::string settings_text(const app::PastResult& past) {
+  return fmt::format("{} {} {} · batch {} · {} × {}{}", past.engine, past.device, precision_name(past.precision),
+                     past.batch, past.instances, past.threads,
+                     past.rate_per_s ? fmt::format(" · at {:.4g}/s", *past.rate_per_s) : "");
+}
+
+std::string history_table(const std::vector<app::PastResult>& all, bool with_model) {
+  std::vector<std::vector<std::string>> rows;
+  for (const app::PastResult& past : all) {
+    rows.push_back({past.about.command.date, past.about.version, past.about.command.verb, settings_text(past),
+                    fmt::format("{:.4g} rows/s", past.throughput_per_s), format_ms(past.p50_ms), format_ms(past.p99_ms),
+                    past.percent_of_limit > 0 ? format_percent(past.percent_of_limit) : "-",
+                    past.disturbed ? "yes" : "no"});
+    if (with_model) rows.back().insert(rows.back().begin(), past.model);
+  }
+  std::vector<std::string> head = {"date", "ridge", "verb",         "settings", "throughput",
+                                   "p50",  "p99",   "of the limit", "disturbed"};
+  if (with_model) head.insert(head.begin(), "model");
+  return table(head, rows, with_model ? "lllllrrrrl" : "llllrrrrl");
+}
+
+}  // namespace
+
+void remember(const Json& document) {
+  const app::About about = app::about_of(document);
+  const std::string file = app::history_file(about.machine ? about.machine->id : "");
+  if (file.empty()) return;  // switched off, or of an unknown machine
+  const Result<app::PastResult> past = app::past_result_of(document);
+  const Status kept = past ? app::remember(*past, file) : Status(past.error());
+  if (!kept) log::warning("the result is not in the history: {}", kept.error().message);
+}
+
+int history(std::span<const std::string> arguments) {
+  HistoryOptions options;
+  options.command = typed(kHistoryVerb, arguments);
+  CLI::App app;
+  app.add_option("MODEL", options.model);
+  app.add_option("FILE", options.files);
+  CLI::Option* json = app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv)->excludes(json);
+  if (ParseResult parsed = parse(app, kHistoryVerb, arguments); !parsed.go_on) return parsed.exit;
+  const auto all = results_of(options);
+  if (!all) return fail(kHistoryVerb, all.error());
+  const Json results = json_of(*all);
+  if (options.json)
+    print_json(options.command, Json{{"results", results}});
+  else if (options.csv)
+    print_verbatim(
+        csv_table("date=/about/date ridge=/about/ridge verb=/about/verb machine=/about/machine/id model engine "
+                  "engine_version device precision batch instances threads throughput_per_s ci95_percent p50_ms p99_ms "
+                  "percent_of_limit rate_per_s disturbed",
+                  results));
+  else if (all->empty())
+    say("ridge history: nothing was kept of " + (options.model.empty() ? "any model" : options.model) +
+        " on this machine; ridge bench and ridge tune add to it, unless RIDGE_HISTORY=off");
+  else
+    print(history_table(*all, options.model.empty()));
+  return all->empty() ? kNo : kDone;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,19 @@
+// What was kept is shown again: each verb that keeps documents (-o) reads its own back and renders it. Used by `ridge show`.
+#pragma once
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::cli {
+
+// Prints a document as its verb did, without what to do next. Error: a member is missing or wrong.
+Status show_bench(const Json& document);
+Status show_bench_device(const Json& document);
+Status show_doctor(const Json& document);
+Status show_lab(const Json& document);
+Status show_power_sweep(const Json& document);
+
+// Adds a document of `bench MODEL` or `tune` to the history of its machine. A failure is a warning.
+void remember(const Json& document);
+
+}  // namespace ridge::cli

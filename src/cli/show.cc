@@ -1,0 +1,64 @@
+// ridge show: a kept document, as its verb showed it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/kept.h"
+#include "cli/kept.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+
+namespace ridge::cli {
+namespace {
+
+constexpr const char* kShowVerb = "show";
+
+struct ShownVerb {
+  std::string_view verb;
+  Status (*show)(const Json& document);
+};
+constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
+                                     {"bench device", show_bench_device},
+                                     {"doctor", show_doctor},
+                                     {"lab", show_lab},
+                                     {"power sweep", show_power_sweep}};
+
+// "2026-11-23T12:00:00Z, ridge 0.1.0, AMD EPYC 9B45 (2 CPUs): ridge bench m.onnx".
+std::string origin_of(const app::About& about) {
+  const std::string machine =
+      about.machine ? fmt::format(", {} ({} CPUs)", about.machine->name, about.machine->cpus) : "";
+  return fmt::format("{}, ridge {}{}: {}", about.command.date, about.version, machine, about.command.line);
+}
+
+Status show_document(const Json& document) {
+  const app::About about = app::about_of(document);
+  const auto shown = std::ranges::find(kShownVerbs, about.command.verb, &ShownVerb::verb);
+  if (shown == std::end(kShownVerbs)) {
+    std::string known;
+    for (const ShownVerb& row : kShownVerbs) known += (known.empty() ? "" : ", ") + std::string(row.verb);
+    return invalid(fmt::format("a document of `ridge {}` is not shown; those of {} are", about.command.verb, known));
+  }
+  print(origin_of(about));
+  print("");
+  return shown->show(document);
+}
+
+}  // namespace
+
+int show(std::span<const std::string> arguments) {
+  std::string file;
+  bool json = false;
+  CLI::App app;
+  app.add_option("FILE", file)->required();
+  app.add_flag("--json", json);
+  if (ParseResult parsed = parse(app, kShowVerb, arguments); !parsed.go_on) return parsed.exit;
+  const Result<Json> document = app::read_document(file);
+  if (!document) return fail(kShowVerb, document.error());
+  if (json) return print_verbatim(dump_json(*document, true)), kDone;
+  const Status shown = show_document(*document);
+  return shown ? static_cast<int>(kDone) : fail(kShowVerb, wrap(shown.error(), file));
+}
+
+}  // namespace ridge::cli
