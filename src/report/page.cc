@@ -13,27 +13,38 @@ namespace ridge::report {
 namespace {
 
 struct PageRow {
-  PageKind kind;
-  const char* title;
+  std::string_view verb;
   const char* subject;  // the member that completes the title
   const char* script;   // the asset that draws the page, after the common one
 };
 constexpr PageRow kPages[] = {
-    {PageKind::kPlan, "ridge plan", "/model", "plan_script"},
+    {"plan", "/model", "plan_script"},
     // The original model; the winner's may be a file of another precision.
-    {PageKind::kTune, "ridge tune", "/baseline/model", "tune_script"},
-    {PageKind::kPowerSweep, "ridge power sweep", "/device", "power_script"},
-    {PageKind::kLab, "ridge lab", "/conditions/name", "lab_script"},
+    {"tune", "/baseline/model", "tune_script"},
+    {"bench", "/model", "bench_script"},
+    {"bench server", "/model", "server_script"},
+    {"bench device", "/device", "device_script"},
+    {"doctor", "/about/machine/name", "doctor_script"},
+    {"gpus", "/name", "gpus_script"},
+    {"power sweep", "/device", "power_script"},
+    {"lab", "/conditions/name", "lab_script"},
 };
 
-std::string title_of(const PageRow& row, const Json& value) {
-  const Json::json_pointer subject(row.subject);
-  if (!value.contains(subject) || !value.at(subject).is_string()) return row.title;
-  return fmt::format("{} · {}", row.title, value.at(subject).get<std::string>());
+// Text at this pointer; "" if there is none.
+std::string text_of(const Json& document, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return document.contains(at) && document.at(at).is_string() ? document.at(at).get<std::string>() : "";
+}
+
+// "ridge plan · resnet50.onnx": a path by its last part.
+std::string title_of(const PageRow& row, const Json& document) {
+  std::string subject = text_of(document, row.subject);
+  if (subject.find(' ') == std::string::npos) subject = subject.substr(subject.rfind('/') + 1);
+  return fmt::format("ridge {}{}{}", row.verb, subject.empty() ? "" : " · ", subject);
 }
 
 // Every @NAME@ of the skeleton, once and from the left: inserted text is not scanned again.
-std::string filled(std::string_view skeleton, const std::array<std::pair<std::string_view, std::string>, 6>& values) {
+std::string filled(std::string_view skeleton, const std::array<std::pair<std::string_view, std::string>, 7>& values) {
   std::string page;
   while (true) {
     size_t next = skeleton.size();
@@ -52,21 +63,18 @@ std::string filled(std::string_view skeleton, const std::array<std::pair<std::st
 
 }  // namespace
 
-Result<Language> language_from_name(std::string_view name) {
-  if (name == "en") return Language::kEnglish;
-  if (name == "zh") return Language::kChinese;
-  return Error{Code::kInvalid, fmt::format("unknown language '{}'; known: en, zh", name)};
-}
-
-std::string page(PageKind kind, const Json& value, Language language) {
-  const PageRow& row =
-      *std::find_if(std::begin(kPages), std::end(kPages), [&](const PageRow& r) { return r.kind == kind; });
-  return filled(asset("frame"), {{{"@LANGUAGE@", language == Language::kChinese ? "zh-CN" : "en"},
-                                  {"@TITLE@", escape_html(title_of(row, value))},
-                                  {"@STYLE@", std::string(asset("style"))},
-                                  {"@DATA@", escape_script_json(dump_json(value))},
-                                  {"@CHARTS@", std::string(asset("chart"))},
-                                  {"@SCRIPT@", std::string(asset("common_script")) + std::string(asset(row.script))}}});
+Result<std::string> page(const Json& document, Language language) {
+  const std::string verb = text_of(document, "/about/verb");
+  const auto* row = std::ranges::find(kPages, std::string_view(verb), &PageRow::verb);
+  if (row == std::end(kPages)) return Error{Code::kInvalid, fmt::format("there is no page for 'ridge {}'", verb)};
+  return filled(asset("frame"),
+                {{{"@LANGUAGE@", language == Language::kChinese ? "zh-CN" : "en"},
+                  {"@TITLE@", escape_html(title_of(*row, document))},
+                  {"@STYLE@", std::string(asset("style"))},
+                  {"@DATA@", escape_script_json(dump_json(document))},
+                  {"@CHINESE@", escape_script_json(asset("chinese"))},
+                  {"@CHARTS@", std::string(asset("chart"))},
+                  {"@SCRIPT@", std::string(asset("common_script")) + std::string(asset(row->script))}}});
 }
 
 std::string escape_html(std::string_view text) {

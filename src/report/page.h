@@ -1,7 +1,7 @@
-// A self-contained page: no network, no other files. It holds the object that a verb prints with --json, a charting library and
-// the page's script, which draws the object; nothing is computed here.
+// A self-contained page: no network, no other files. It holds the document that a verb prints with --json, a charting library and
+// the verb's script, which draws the document in either language; nothing is computed here.
 //
-// The object's content (node names may hold anything) is text in the page, never markup: it is in a script element with every
+// The document's content (node names may hold anything) is text in the page, never markup: it is in a script element with every
 // '<' escaped, and the script writes only text nodes.
 #pragma once
 
@@ -9,15 +9,12 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/language.h"
 
 namespace ridge::report {
 
-enum class Language { kEnglish, kChinese };
-Result<Language> language_from_name(std::string_view name);  // "en", "zh"
-
-enum class PageKind { kPlan, kTune, kPowerSweep, kLab };
-// `value`: what `ridge plan`, `tune`, `power sweep` or `lab` prints with --json.
-std::string page(PageKind kind, const Json& value, Language language);
+// `document` is drawn by the script of its verb, `about.verb`, at first in `language`. Error: there is no page for the verb.
+Result<std::string> page(const Json& document, Language language);
 
 // As text between tags or inside a quoted attribute.
 std::string escape_html(std::string_view text);

@@ -24,28 +24,38 @@ std::string embedded(const std::string& page) {
   return page.substr(begin, page.find("</script>", begin) - begin);
 }
 
+Json of_verb(const char* verb, Json members = Json::object()) {
+  members["about"] = {{"verb", verb}};
+  return members;
+}
+
+std::string page_of(const Json& document, Language language = Language::kEnglish) {
+  const Result<std::string> text = page(document, language);
+  return text ? *text : text.error().message;
+}
+
 Json hostile() {
-  return {{"model", "a\"b'<i>&@SCRIPT@.onnx"},
-          {"layers", {{{"name", "</script><script>alert(1)</script>"}, {"op", "<!--\xE2\x80\xA8"}}}}};
+  return of_verb("plan", {{"model", "a\"b'<i>&@SCRIPT@.onnx"},
+                          {"layers", {{{"name", "</script><script>alert(1)</script>"}, {"op", "<!--\xE2\x80\xA8"}}}}});
 }
 
 TEST(Page, CarriesThePlanUnchanged) {
-  auto plan = parse_json(embedded(page(PageKind::kPlan, hostile(), Language::kEnglish)), "page");
+  auto plan = parse_json(embedded(page_of(hostile())), "page");
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(*plan, hostile());
 }
 
 TEST(Page, NamesCannotBecomeMarkup) {
-  std::string page = report::page(PageKind::kPlan, hostile(), Language::kEnglish);
+  const std::string page = page_of(hostile());
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
   EXPECT_THAT(page, HasSubstr("<title>ridge plan · a&quot;b&#39;&lt;i&gt;&amp;@SCRIPT@.onnx</title>"));
-  // The page's own: data, library, script. A library with the closing tag in its text would end its element early.
-  EXPECT_EQ(times(page, "</script"), 3u);
+  // The page's own: data, Chinese, library, script. A library with the closing tag in its text would end its element early.
+  EXPECT_EQ(times(page, "</script"), 4u);
   EXPECT_EQ(times(page, "</style"), 1u);
 }
 
 TEST(Page, NeedsNothingElse) {
-  std::string page = report::page(PageKind::kPlan, Json::object(), Language::kEnglish);
+  const std::string page = page_of(of_verb("plan"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {" src=", "<link", "@import", "url("}) {
     size_t library = page.find("/*!"), script = page.find("// Shared by all pages");
@@ -55,34 +65,40 @@ TEST(Page, NeedsNothingElse) {
   EXPECT_GT(page.size(), 100000u);  // with its charting library
 }
 
-TEST(Page, SaysItsLanguage) {
-  EXPECT_THAT(page(PageKind::kPlan, Json::object(), *language_from_name("zh")), HasSubstr("<html lang=\"zh-CN\">"));
-  EXPECT_THAT(page(PageKind::kPlan, Json::object(), *language_from_name("en")), HasSubstr("<html lang=\"en\">"));
-  EXPECT_FALSE(language_from_name("xx"));
+TEST(Page, BeginsInItsLanguageAndHoldsBoth) {
+  const std::string chinese = page_of(of_verb("plan"), Language::kChinese), english = page_of(of_verb("plan"));
+  EXPECT_THAT(chinese, HasSubstr("<html lang=\"zh-CN\">"));
+  EXPECT_THAT(english, HasSubstr("<html lang=\"en\">"));
+  EXPECT_THAT(english, HasSubstr("屋顶线"));
 }
 
 TEST(Page, IsNamedAfterWhatItShows) {
   const struct {
-    PageKind kind;
-    Json value;
+    Json document;
     const char* title;
   } rows[] = {
-      {PageKind::kTune,
-       {{"baseline", {{"model", "net<i>.onnx"}}}, {"best", {{"model", "variants/int8-1.onnx"}}}},
+      {of_verb("tune", {{"baseline", {{"model", "a/net<i>.onnx"}}}, {"best", {{"model", "variants/int8-1.onnx"}}}}),
        "<title>ridge tune · net&lt;i&gt;.onnx</title>"},
-      {PageKind::kPowerSweep, {{"device", "GPU 0 (<i>)"}}, "<title>ridge power sweep · GPU 0 (&lt;i&gt;)</title>"},
-      {PageKind::kLab, {{"conditions", {{"name", "GPU<i>"}}}}, "<title>ridge lab · GPU&lt;i&gt;</title>"},
+      {of_verb("power sweep", {{"device", "GPU 0 (a/<i>)"}}), "<title>ridge power sweep · GPU 0 (a/&lt;i&gt;)</title>"},
+      {of_verb("lab", {{"conditions", {{"name", "GPU<i>"}}}}), "<title>ridge lab · GPU&lt;i&gt;</title>"},
+      {of_verb("bench", {{"model", 1}}), "<title>ridge bench</title>"},
   };
   for (const auto& row : rows) {
-    const std::string page = report::page(row.kind, row.value, Language::kEnglish);
+    const std::string page = page_of(row.document);
     EXPECT_THAT(page, HasSubstr(row.title));
     EXPECT_THAT(page, Not(HasSubstr("<i>")));
   }
 }
 
-TEST(Page, OfAnythingElseIsStillAPage) {
-  for (PageKind kind : {PageKind::kPlan, PageKind::kTune, PageKind::kPowerSweep, PageKind::kLab})
-    EXPECT_THAT(page(kind, Json::array(), Language::kChinese), HasSubstr("<html lang=\"zh-CN\">"));
+TEST(Page, EveryVerbWithAPageHasItsScript) {
+  for (const char* verb :
+       {"plan", "tune", "bench", "bench server", "bench device", "doctor", "gpus", "power sweep", "lab"})
+    EXPECT_GT(times(page_of(of_verb(verb)), "ridge.page("), 0u) << verb;
+}
+
+TEST(Page, OfAnotherVerbIsAnError) {
+  EXPECT_FALSE(page(of_verb("serve"), Language::kEnglish));
+  EXPECT_FALSE(page(Json::array(), Language::kEnglish));
 }
 
 TEST(EscapeScriptJson, KeepsTheMeaning) {

@@ -94,3 +94,28 @@ def optional_sum(path):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(path))
+
+
+def classifier(path):
+    """A small image classifier: image FP32 [batch,3,32,32] → scores [batch,10]."""
+    random = np.random.default_rng(1)
+
+    def weight(name, *dims):
+        values = random.standard_normal(dims, dtype=np.float32) * np.sqrt(2 / np.prod(dims[1:]))
+        return helper.make_tensor(name, TensorProto.FLOAT, dims, values.astype(np.float32).tobytes(), raw=True)
+
+    save(path,
+         [helper.make_node("Conv", ["image", "w1"], ["c1"], "conv1", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c1"], ["r1"], "relu1"),
+          helper.make_node("Conv", ["r1", "w2"], ["c2"], "conv2", pads=[1, 1, 1, 1], strides=[2, 2]),
+          helper.make_node("Relu", ["c2"], ["r2"], "relu2"), helper.make_node("GlobalAveragePool", ["r2"], ["p"], "pool"),
+          helper.make_node("Flatten", ["p"], ["f"], "flatten"), helper.make_node("Gemm", ["f", "w3"], ["scores"], "classify", transB=1)],
+         [("image", "FP32", ["batch", 3, 32, 32])], [("scores", "FP32", ["batch", 10])],
+         [weight("w1", 32, 3, 3, 3), weight("w2", 64, 32, 3, 3), weight("w3", 10, 64)])
+
+
+def products(path, name="first", width=64):
+    """Two matrix multiplications, the first of that name, and an addition whose bytes limit it."""
+    weights = [helper.make_tensor(each, TensorProto.FLOAT, [width, width], [0.5] * width * width) for each in ("w1", "w2")]
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name=name), helper.make_node("Relu", ["a"], ["b"], name="relu"),
+             helper.make_node("MatMul", ["b", "w2"], ["c"], name="second"), helper.make_node("Add", ["c", "a"], ["y"], name="sum")]
+    save(path, nodes, [("x", "FP32", ["batch", width])], [("y", "FP32", ["batch", width])], weights)

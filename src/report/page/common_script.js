@@ -1,11 +1,54 @@
-// Shared by all pages: readable numbers, elements, charts. Text from outside reaches a page by textContent only. A page calls
-// ridge.translate(dictionary) first and ridge.show(parts) last.
+// Shared by all pages: languages, readable numbers, elements, charts. Text from outside reaches a page by textContent only. A
+// page's script calls ridge.page(draw) once; draw() returns the page's parts and is called again when the language changes.
 'use strict';
 const ridge = (() => {
-const chinese = document.documentElement.lang.startsWith('zh');
-let dictionary = {};
-const translate = words => { dictionary = words; };
-const say = text => (chinese && dictionary[text]) || text;
+const read = id => JSON.parse(document.getElementById(id).textContent);
+const data = read('data');  // what the verb prints with --json
+
+// ---------------------------------------------------------------- languages
+// chinese.json has `texts`, English → Chinese, in which {#} is a number, {=} a number with its unit and {} any value; in the Chinese
+// they are {0}, {1}, …; and `sentences`, id → Chinese with {names}, for what the data name by an id.
+let chinese = document.documentElement.lang.startsWith('zh');
+const {texts, sentences} = read('chinese');
+const kNumber = '[-+−]?\\d[\\d.,]*(?:e[-+]?\\d+)?';
+const kValues = {'{#}': `(${kNumber})`, '{=}': `(${kNumber}(?: ?[A-Za-zµ%°/]+)?)`, '{}': '((?:(?!; |\\. |: ).)+?)'};
+const patterns = Object.entries(texts).filter(([english]) => english.includes('{'))
+  .sort((a, b) => b[0].length - a[0].length)  // the most specific first
+  .map(([english, text]) => [new RegExp('^' + english.split(/(\{[#=]?\})/).map((part, i, all) =>
+    part === '{}' && i === all.length - 2 && all[i + 1] === '' ? '((?:(?!; |\\. ).)+)'  // the last thing may have more parts
+    : kValues[part] || part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('') + '$'), text]);
+
+const own = (object, key) => Object.hasOwn(object, key) ? object[key] : undefined;
+// A whole text; undefined: there is none.
+const translated = text => {
+  const known = own(texts, text);
+  if (known !== undefined) return known;
+  for (const [pattern, into] of patterns) {
+    const match = pattern.exec(text);
+    if (match) return into.replace(/\{(\d)\}/g, (_, i) => say(match[Number(i) + 1]));
+  }
+  return undefined;
+};
+// Split at the coarsest separator that it has.
+const kSeparators = [['. ', '。'], ['; ', '；'], [': ', '：'], [', ', '，']];
+const byParts = text => {
+  const end = text.endsWith('.') ? '。' : '';
+  const whole = end ? text.slice(0, -1) : text;
+  const [separator, wide] = kSeparators.find(([separator]) => whole.includes(separator)) || [];
+  if (!separator && !end) return text;
+  const parts = separator ? whole.split(separator) : [whole];
+  const known = parts.map(say);
+  return known.some((part, i) => part !== parts[i]) ? known.join(wide) + end : text;
+};
+function say(text) { return !chinese || !text || text.includes('\n') ? text : translated(text) ?? byParts(text); }
+// The sentence of that id with these values (ready to be shown); in English the one in the data.
+const sentence = (id, english, values = {}) => {
+  const template = chinese && own(sentences, id);
+  return template ? template.replace(/\{(\w+)\}/g, (_, name) => values[name]) : say(english);
+};
+const colon = () => chinese ? '：' : ': ';
+const comma = () => chinese ? '，' : ', ';
+const listed = parts => parts.filter(part => part).join(chinese ? '、' : ', ');
 
 // ---------------------------------------------------------------- readable numbers (base/units.h)
 const digits = value => {
@@ -16,92 +59,186 @@ const digits = value => {
 const scaled = (value, unit, base, prefixes) => {
   let step = 0;
   while (Math.abs(value) >= base && step + 1 < prefixes.length) { value /= base; ++step; }
-  return digits(value) + ' ' + prefixes[step] + unit;
+  return (digits(value) + ' ' + prefixes[step] + unit).trim();
 };
-const decimal = unit => value => scaled(value, unit, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']).trim();
-const bytes = value => scaled(value, 'B', 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']);
-const milliseconds = value =>
+const kNone = '–';
+const unlessZero = show => value => value === 0 ? kNone : show(value);
+const decimal = unit => value => scaled(value, unit, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']);
+const bytes = unlessZero(value => scaled(value, 'B', 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi']));
+const milliseconds = unlessZero(value =>
   value >= 1000 ? digits(value / 1000) + ' s' : value >= 1 ? digits(value) + ' ms'
-  : value >= 1e-3 ? digits(value * 1e3) + ' µs' : digits(value * 1e6) + ' ns';
-const flops = decimal('FLOP'), rate = decimal('FLOP/s'), count = decimal(''), bandwidth = decimal('B/s');
+  : value >= 1e-3 ? digits(value * 1e3) + ' µs' : value >= 1e-6 ? digits(value * 1e6) + ' ns' : '< 1 ns');
+const seconds = value => milliseconds(1000 * value);
+const flops = unlessZero(decimal('FLOP')), rate = unlessZero(decimal('FLOP/s')), bandwidth = unlessZero(decimal('B/s'));
+const count = decimal(''), hertz = decimal('Hz');
 const intensity = value => digits(value) + ' FLOP/byte';
 const plusMinus = value => '± ' + digits(value) + ' %';
-const rowsPerSecond = value => Number(value.toPrecision(4)) + ' ' + say('rows/s');
+const rowsPerSecond = value => count(value) + ' ' + say('rows/s');
 const percent = value => digits(100 * value) + ' %';
-const dollars = value => Number(value.toPrecision(4)) + ' $';
+const percentOf = value => digits(value) + ' %';
+const ratio = value => value.toFixed(2) + ' ×';
+const joules = value => scaled(value, 'J', 1000, ['', 'k', 'M']);
+const watts = value => `${Number(value.toPrecision(4))} W`;
+const dollars = value => Number(value.toPrecision(3)) + ' $';
+const plainNumber = value => String(Number(value.toPrecision(3)));
+const range = (low, high, show) => `${show(low)} – ${show(high)}`;
 
 // ---------------------------------------------------------------- elements
 const make = (tag, text, attributes = {}, ...children) => {
   const element = document.createElement(tag);
   if (text !== null && text !== undefined) element.textContent = text;
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
+  element.append(...children.flat(Infinity).filter(child => child));
   return element;
 };
-const page = document.getElementById('page');
+const main = document.getElementById('page');
 const section = (id, title, ...children) => make('section', null, {id}, make('h2', say(title)), ...children);
+// One that may go over several sheets of paper.
+const longSection = (id, title, ...children) => {
+  const whole = section(id, title, ...children);
+  whole.classList.add('long');
+  return whole;
+};
 const quiet = text => make('p', say(text), {class: 'quiet'});
-// The page's JSON, and its member 'curve.3.bound_ms'; undefined or null: missing.
-const data = JSON.parse(document.getElementById('data').textContent);
-const valueOf = member => member.split('.').reduce((value, part) => value === null || value === undefined ? value : value[part], data);
+const warning = text => make('p', say(text), {class: 'warn'});
+const bullets = texts => make('ul', null, {}, texts.map(text => make('li', say(text))));
+// A name from outside: stays as it is in every language.
+const name = (text, tag = 'td') => make(tag, text, {class: 'name', translate: 'no'});
+const prose = (text, attributes = {}) => make('td', say(text), {class: 'name wide', ...attributes});
+const known = value => value !== null && value !== undefined;
+// The data's member 'curve.3.bound_ms'; undefined or null: missing.
+const valueOf = member => member.split('.').reduce((value, part) => known(value) ? value[part] : value, data);
 // A member's number, which keeps its value and its member.
 const number = (tag, show, member, attributes = {}) => {
   const value = valueOf(member);
-  return value === null || value === undefined ? make(tag, '-', attributes)
-    : make(tag, show(value), {...attributes, 'data-member': member, 'data-value': value});
+  return known(value) ? make(tag, show(value), {...attributes, 'data-member': member, 'data-value': value}) : make(tag, kNone, attributes);
 };
 const cell = (show, member) => number('td', show, member, {class: 'number'});
-const noCell = () => make('td', '-', {class: 'number'});
+const noCell = () => make('td', kNone, {class: 'number'});
 // A tile with one number.
-const figure = (name, show, member, note = '') =>
-  make('div', null, {class: 'figure'}, make('span', say(name), {class: 'quiet'}), number('b', show, member),
-       ...(note ? [make('span', note, {class: 'quiet'})] : []));
+const figure = (title, show, member, note = '') =>
+  make('div', null, {class: 'figure'}, make('span', say(title), {class: 'quiet'}), number('b', show, member),
+       note ? make('span', note, {class: 'quiet'}) : null);
+const figures = (...tiles) => make('div', null, {class: 'figures'}, ...tiles);
+// Heads with '#' are of numbers; cells are texts or elements.
 const table = (head, rows) => {
-  const line = (cells, tag) => {
-    const row = make('tr');
-    for (const cell of cells)
-      row.append(cell instanceof Element ? cell : make(tag, cell));
-    return row;
-  };
-  return make('div', null, {class: 'scroll'},
-              make('table', null, {}, make('thead', null, {}, line(head.map(name =>
-                name.startsWith('#') ? make('th', say(name.slice(1)), {class: 'number'}) : say(name)), 'th')),
-              make('tbody', null, {}, ...rows.map(row => line(row, 'td')))));
+  const line = (cells, tag) => make('tr', null, {}, cells.map(cell => cell instanceof Element ? cell : make(tag, cell)));
+  return make('div', null, {class: 'scroll', tabindex: 0},
+              make('table', null, {}, make('thead', null, {}, line(head.map(title =>
+                title.startsWith('#') ? make('th', say(title.slice(1)), {class: 'number'}) : say(title)), 'th')),
+              make('tbody', null, {}, rows.map(row => line(row, 'td')))));
 };
+// Small sections side by side where the window is wide.
+const halves = (...sections) => make('div', null, {class: 'halves'}, ...sections);
+const expander = (text, content, open = false) => make('details', null, open ? {open: ''} : {}, make('summary', say(text)), content);
 const originCell = origin => make('td', say(origin), {class: 'origin'});
-
 // Rows of [name, formatter, member, origin, source], without those that have no value.
 function properties(id, title, rows, ...more) {
-  const body = rows.filter(([, , member]) => valueOf(member) !== null && valueOf(member) !== undefined)
-    .map(([name, show, member, origin, source]) => [say(name), cell(show, member), originCell(origin), source || '']);
-  return section(id, title, table(['figure', '#value', 'origin', 'source'], body), ...more);
+  const body = rows.filter(([, , member]) => known(valueOf(member)))
+    .map(([title, show, member, origin, source]) => [say(title), cell(show, member), originCell(origin), say(source || '')]);
+  const sources = body.some(row => row[3]);
+  return section(id, title, table(['figure', '#value', 'origin', ...(sources ? ['source'] : [])],
+                                  sources ? body : body.map(row => row.slice(0, 3))), ...more);
 }
+// Such rows of the limits in that member, each with its origin.
+const limitRows = member => (valueOf(member) || []).map((limit, i) => [
+  limit.what, ['DRAM', 'L2'].includes(limit.what) ? bandwidth : rate, `${member}.${i}.per_s`, limit.origin,
+  limit.by ? `${limit.by}, ${plusMinus(limit.spread_percent)}` : '']);
+const fileName = path => path.slice(path.lastIndexOf('/') + 1);
+// The page's title with what it shows, and where the figures come from.
+function header(title, ...lines) {
+  const {date, ridge: version, machine, command} = data.about || {};
+  const facts = [date && date.replace('T', ' ').replace('Z', ' UTC'), version && `ridge ${version}`,
+                 machine && `${machine.name}${comma()}${say(`${machine.cpus} CPUs`)}`, machine && machine.id].filter(part => part);
+  return [make('h1', title, {translate: 'no'}), ...lines.flat(Infinity).filter(line => line).map(line => line instanceof Element ? line : make('p', line)),
+          facts.length ? make('p', facts.join(' · '), {class: 'quiet', id: 'about'}) : null,
+          command ? make('p', null, {}, make('code', command, {id: 'command', translate: 'no'})) : null];
+}
+// A machine that was busy says so before any figure.
+const disturbed = one => one && one.disturbed ? warning(one.sentence.replace(/\.?$/, '.')) : null;
 
 // ---------------------------------------------------------------- charts
 const colours = () => {
   const style = getComputedStyle(document.documentElement);
-  const of = name => style.getPropertyValue('--' + name).trim();
-  return {text: of('text'), quiet: of('quiet'), line: of('line'), compute: of('compute'), memory: of('memory'),
-          other: of('other'), accent: of('accent'), warn: of('warn'), panel: of('panel')};
+  return Object.fromEntries(['text', 'quiet', 'line', 'compute', 'memory', 'other', 'accent', 'warn', 'panel', 'fourth']
+    .map(of => [of, style.getPropertyValue('--' + of).trim()]));
 };
 const faded = colour => colour + 'b0';
-const drawings = [];  // functions that create a Chart in the current colours
+const narrow = () => matchMedia('(max-width: 800px)').matches;
+const short = (text, most = 40) => text.length > most ? text.slice(0, most / 2 - 1) + '…' + text.slice(-most / 2) : text;
+let drawings = [];  // functions that create a Chart in the current colours
 const canvas = (id, low) => {
   const element = make('canvas', null, {id, role: 'img'});
   return [element, make('div', null, {class: low ? 'chart low' : 'chart'}, element)];
 };
+// With its own line for each of `lines` bars.
+const tallCanvas = (id, lines) => {
+  const [element, box] = canvas(id, true);
+  box.style.height = `${90 + 26 * lines}px`;
+  return [element, box];
+};
 const draw = (element, configure) => drawings.push(c => new Chart(element, configure(c)));
 
 const axis = (c, title, extra = {}) => ({
-  title: {display: true, text: say(title), color: c.quiet}, grid: {color: c.line}, ticks: {color: c.quiet}, ...extra,
-  ...(extra.ticks ? {ticks: {color: c.quiet, ...extra.ticks}} : {}),
+  title: {display: Boolean(title), text: say(title), color: c.quiet}, grid: {color: c.line}, ...extra,
+  ticks: {color: c.quiet, maxRotation: 0, autoSkipPadding: 12, ...extra.ticks,
+          ...(extra.ticks && extra.ticks.callback ? {callback: value => value === 0 ? '0' : extra.ticks.callback(value)} : {})},
 });
 const plain = (c, scales, tooltip, legend = true) => ({
   responsive: true, maintainAspectRatio: false, animation: false, parsing: false, normalized: true, scales,
-  plugins: {legend: {display: legend, labels: {color: c.text, boxWidth: 14}}, tooltip},
+  plugins: {legend: {display: legend, labels: {color: c.text, boxWidth: 14, filter: item => item.text}}, tooltip},
 });
-// Only the powers of ten of a logarithmic axis.
-const decades = show => ({callback: value => Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? show(value) : ''});
+// Of horizontal bars with labels.
+const bars = (c, scales, tooltip, legend = true) => ({...plain(c, scales, tooltip, legend), indexAxis: 'y', parsing: true, normalized: false});
+const labelAxis = c => axis(c, '', {ticks: {autoSkip: false, font: {size: 10}}});
+// Of a logarithmic axis only the ticks whose first digit is one of these.
+const leading = firsts => show => ({
+  callback: value => firsts.includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? show(value) : ''});
+const decades = leading([1]), thirds = leading([1, 3]), fifths = leading([1, 2, 5]);
+// Ticks of a logarithmic axis at these values, without those that would touch the one before.
+const ticksAt = values => ({
+  ticks: {callback: String, autoSkip: false, maxRotation: 0},
+  afterBuildTicks: scale => {
+    const sorted = [...new Set(values)].sort((a, b) => a - b);
+    const gap = Math.log(sorted[sorted.length - 1] / sorted[0]) / (narrow() ? 7 : 14);
+    const far = sorted.filter(value => value > 0);
+    scale.ticks = far.filter((value, i) => i === 0 || far.slice(0, i).every(before => before > value || Math.log(value / before) > gap || before === value))
+      .reduce((kept, value) => kept.length && Math.log(value / kept[kept.length - 1].value) <= gap ? kept : [...kept, {value}], []);
+  }});
+// Bytes in steps of a power of two.
+const byteTicks = {
+  ticks: {callback: bytes},
+  afterBuildTicks: scale => {
+    const step = 2 ** Math.ceil(Math.log2(Math.max(1, scale.max / 6)));
+    scale.ticks = Array.from({length: Math.floor(scale.max / step) + 1}, (_, i) => ({value: i * step}));
+  }};
+// Horizontal bars: `sets` gives, in the current colours, [label, values, colour, more].
+const barChart = (id, names, sets, format, title = '') => {
+  const [element, box] = tallCanvas(id, names.length);
+  element.dataset.bars = names.length;
+  draw(element, c => ({
+    type: 'bar',
+    data: {labels: names.map(text => short(text, 40)), datasets: sets(c).map(([label, values, colour, more = {}]) => ({
+      label: say(label), data: values, backgroundColor: colour, maxBarThickness: 18, ...more}))},
+    options: bars(c, {x: axis(c, title, {beginAtZero: true, ticks: {callback: format}}), y: labelAxis(c)},
+                  {callbacks: {title: items => names[items[0].dataIndex],
+                               label: item => `${item.dataset.label}${colon()}${Array.isArray(item.raw) ? range(...item.raw, format) : format(item.raw)}`}}, sets(c).length > 1),
+  }));
+  return box;
+};
+const kDashes = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 8]];
+// The upper left edge of points {x, y} where a small x and a large y are good, as corners of a staircase.
+const staircase = points => {
+  const edge = [];
+  for (const point of [...points].sort((a, b) => a.x - b.x || b.y - a.y))
+    if (edge.length === 0 || point.y > edge[edge.length - 1].y) edge.push({x: point.x, y: point.y});
+  return [...edge, {x: Math.max(...points.map(point => point.x)), y: edge[edge.length - 1].y}];
+};
+// A vertical bar through each point from low to high, in the points' units.
+const whiskers = (label, colour, points) => ({
+  type: 'line', label, borderColor: colour, borderWidth: 1.5, pointRadius: 0, pointHitRadius: 0, spanGaps: false,
+  data: points.filter(point => known(point.low) && known(point.high))
+    .flatMap(point => [{x: point.x, y: point.low}, {x: point.x, y: point.high}, {x: point.x, y: NaN}])});
 
 let charts = [];
 const redraw = () => {
@@ -109,17 +246,38 @@ const redraw = () => {
   const c = colours();
   charts = drawings.map(drawing => drawing(c));
 };
+// Boxes whose table is wider say that they can be moved.
+const hint = () => {
+  for (const box of document.querySelectorAll('.scroll')) box.classList.toggle('moves', box.scrollWidth > box.clientWidth + 1);
+};
 
-// The existing parts, in order; then the charts.
-function show(parts) {
-  page.append(...parts.filter(part => part));
-  redraw();
+// Draws the parts that draw() returns, now and in the other language.
+function page(drawParts) {
+  const all = () => {
+    document.documentElement.lang = chinese ? 'zh-CN' : 'en';
+    document.documentElement.style.setProperty('--hint', JSON.stringify(say('move sideways for more columns →')));
+    drawings = [];
+    const other = make('button', chinese ? 'English' : '中文', {id: 'language', type: 'button', lang: chinese ? 'en' : 'zh-CN'});
+    other.addEventListener('click', () => { chinese = !chinese; all(); });
+    main.replaceChildren(other, ...drawParts().flat(Infinity).filter(part => part));
+    redraw();
+    hint();
+  };
+  all();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  addEventListener('beforeprint', () => { redraw(); for (const chart of charts) chart.resize(); });
-  addEventListener('afterprint', () => { redraw(); });
+  addEventListener('resize', hint);
+  const paper = yes => () => {
+    document.documentElement.classList.toggle('paper', yes);
+    redraw();
+  };
+  addEventListener('beforeprint', paper(true));
+  addEventListener('afterprint', paper(false));
   document.documentElement.dataset.ready = 'yes';
 }
 
-return {translate, say, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, plusMinus, rowsPerSecond, percent,
-        dollars, data, make, section, quiet, number, cell, noCell, figure, table, originCell, properties, faded, canvas, draw, axis, plain, decades, show};
+return {data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, seconds, flops, rate, count, hertz, bandwidth, intensity, plusMinus,
+        rowsPerSecond, percent, percentOf, ratio, joules, watts, dollars, plainNumber, range, make, section, longSection, quiet, warning, bullets, name,
+        prose, known, number, cell, noCell, figure, figures, table, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
+        narrow, short, canvas, tallCanvas, draw, axis, plain, bars, labelAxis, decades, thirds, fifths, ticksAt, byteTicks, barChart, kDashes, staircase,
+        whiskers, page};
 })();

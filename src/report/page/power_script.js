@@ -1,25 +1,12 @@
 // Draws the sweep over power limits in the element "data". Numbers keep their value in data-value.
 (() => {
 
-ridge.translate({
-  'confirmed': '证实', 'larger': '更大', 'smaller': '更小', 'contradicted': '相反', 'not testable here': '此处无法检验',
-  'most work per joule': '每焦耳做功最多', 'lowest limit within 5 % of the peak': '距峰值 5 % 以内的最低上限', 'compared with': '对比基准',
-  'performance there': '该处的性能', 'Performance': '性能', 'Work per joule': '每焦耳做功', 'Draw': '功耗', 'Temperature and clock': '温度与时钟',
-  'Every limit': '各个上限', 'Claim L18': '说法 L18', 'power limit, W': '功耗上限,W', 'relative': '相对值', '95 % interval': '95 % 区间', 'measured': '实测',
-  'the limit itself': '上限本身', 'temperature': '温度', 'clock': '时钟', 'limit': '上限', 'performance': '性能', 'draws': '功耗', 'per joule': '每焦耳',
-  'hottest': '最高温度', 'slowed by': '降速原因', 'at': '位置', 'claim': '说法', 'verdict': '结论', 'rounds': '轮', 'spread': '离散', 'why': '原因',
-  'of the default limit': '默认上限', 'L18, measured': 'L18,实测',
-  'interrupted': '已中断', 'time was up before every rate was known to 2 %': '时间已到,部分速率未达到 2 % 的精度',
-  'Medians of all rounds, relative to the compared limit within each round. The large dots are the limits that pay.':
-    '各轮的中位数,相对于同一轮中的对比上限。大圆点为值得采用的上限。',
-  'by the energy counter': '由能量计数器测得', 'by samples every 0.1 s': '每 0.1 s 采样测得',
-});
 const sweep = ridge.data;
-const {say, digits, rate, flops, make, section, quiet, number, cell, noCell, figure, table, faded, canvas, draw, axis, plain, show} = ridge;
+const {say, colon, digits, rate, flops, plusMinus, watts, make, section, quiet, warning, name, prose, known, number, cell, noCell, figure, figures, table, header,
+       disturbed, faded, canvas, draw, axis, plain} = ridge;
 
 const points = sweep.points.map((point, i) => ({...point, member: `points.${i}`}));
 const rising = [...points].sort((a, b) => a.limit_w - b.limit_w);
-const watts = value => `${Number(value.toPrecision(4))} W`;
 const percent = value => (100 * value).toFixed(1) + ' %';
 const work = value => sweep.unit === 'FLOP' ? rate(value) : `${Number(value.toPrecision(4))} ${sweep.unit}/s`;
 const perJoule = value => sweep.unit === 'FLOP' ? `${flops(value)}/J` : `${digits(value)} ${sweep.unit}/J`;
@@ -29,18 +16,14 @@ const positive = value => value > 0 ? value : null;  // a device that reports no
 const pays = point => [sweep.best_per_watt_w, sweep.within_5_percent_of_peak_w].includes(point.limit_w);
 const reference = points.find(point => point.limit_w === sweep.reference_limit_w);
 
-function header() {
+function title() {
   const end = sweep.interrupted ? 'interrupted' : sweep.converged ? '' : 'time was up before every rate was known to 2 %';
   return [
-    make('h1', sweep.device),
-    make('p', sweep.workload, {class: 'name'}),
-    make('p', `${sweep.rounds} ${say('rounds')}`, {class: 'quiet'}),
-    ...(end ? [make('p', say(end), {class: 'warn'})] : []),
-    make('div', null, {class: 'figures'},
-         figure('most work per joule', watts, 'best_per_watt_w'),
-         figure('lowest limit within 5 % of the peak', watts, 'within_5_percent_of_peak_w'),
-         figure('compared with', watts, 'reference_limit_w'),
-         ...(reference ? [figure('performance there', work, `${reference.member}.rate_per_s`)] : [])),
+    header(sweep.device, name(sweep.workload, 'p'), quiet(`${sweep.rounds} rounds`), end ? warning(end) : null, disturbed(sweep.disturbance)),
+    figures(figure('most work per joule', watts, 'best_per_watt_w'),
+            figure('lowest power limit within 5 % of the peak', watts, 'within_5_percent_of_peak_w'),
+            figure('compared with', watts, 'reference_limit_w'),
+            reference ? figure('performance there', work, `${reference.member}.rate_per_s`) : null),
   ];
 }
 
@@ -49,13 +32,13 @@ const curve = (c, label, colour, value, more = {}) => ({
   type: 'line', label: say(label), borderColor: colour, backgroundColor: colour, borderWidth: 2,
   data: rising.map(point => ({x: point.limit_w, y: value(point)})).filter(point => point.y !== null),
   pointRadius: rising.filter(point => value(point) !== null).map(point => pays(point) ? 7 : 3), ...more});
-const limits = c => axis(c, 'power limit, W', {type: 'linear', offset: true, ticks: {maxRotation: 0, autoSkip: true, autoSkipPadding: 12, callback: String}});
+const limits = c => axis(c, 'power limit [W]', {type: 'linear', offset: true, ticks: {callback: String}});
 const upwards = (c, format, more = {}) =>
-  axis(c, '', {title: {display: false}, beginAtZero: true, ticks: {callback: format, maxTicksLimit: 7}, ...more});
+  axis(c, '', {beginAtZero: true, ticks: {callback: format, maxTicksLimit: 7}, ...more});
 
 function chart(id, title, datasets, scales, format, legend = true) {
   const [element, box] = canvas(id, true);
-  const label = item => `${item.dataset.label}: ${[item.raw.y].flat().map(format(item.dataset)).join(' – ')}`;
+  const label = item => `${item.dataset.label}${colon()}${[item.raw.y].flat().map(format(item.dataset)).join(' – ')}`;
   draw(element, c => ({
     type: 'bar', data: {datasets: datasets(c)},
     options: {...plain(c, scales(c), {callbacks: {title: items => watts(items[0].raw.x), label}}, legend), parsing: true, normalized: false},
@@ -83,43 +66,43 @@ function energy() {
 
 function drawn() {
   if (!points.some(point => positive(point.power_w))) return null;
-  return chart('draw-chart', 'Draw', c => [
+  return chart('draw-chart', 'Power draw', c => [
     curve(c, 'measured', c.compute, point => positive(point.power_w)),
-    curve(c, 'the limit itself', c.other, point => point.limit_w, {borderDash: [5, 4], borderWidth: 1, pointRadius: 0}),
+    curve(c, 'the power limit itself', c.other, point => point.limit_w, {borderDash: [5, 4], borderWidth: 1, pointRadius: 0}),
   ], c => ({x: limits(c), y: upwards(c, watts)}), () => watts);
 }
 
 function heat() {
-  if (!points.some(point => point.temperature_c !== null || point.clock_mhz !== null)) return null;
+  if (!points.some(point => known(point.temperature_c) || known(point.clock_mhz))) return null;
   const clock = {yAxisID: 'clock'};
   return chart('heat-chart', 'Temperature and clock', c => [
     curve(c, 'temperature', c.warn, point => point.temperature_c),
     curve(c, 'clock', c.memory, point => point.clock_mhz, clock),
   ].filter(set => set.data.length), c => ({
     x: limits(c), y: upwards(c, celsius),
-    ...(points.some(point => point.clock_mhz !== null) ? {clock: upwards(c, megahertz, {position: 'right', grid: {display: false}})} : {}),
+    ...(points.some(point => known(point.clock_mhz)) ? {clock: upwards(c, megahertz, {position: 'right', grid: {display: false}})} : {}),
   }), set => set.yAxisID === 'clock' ? megahertz : celsius);
 }
 
 function curves() {
-  return section('curves', 'Every limit',
-    quiet('Medians of all rounds, relative to the compared limit within each round. The large dots are the limits that pay.'),
-    make('div', null, {class: 'cases'}, ...[performance(), energy(), drawn(), heat()].filter(part => part)), rows());
+  return section('curves', 'Every power limit',
+    quiet('Medians of all rounds, relative to the compared power limit within each round. The large dots are the power limits that pay.'),
+    make('div', null, {class: 'cases'}, performance(), energy(), drawn(), heat()), rows());
 }
 
 function rows() {
   const marks = point => [...(point.limit_w === sweep.best_per_watt_w ? [say('most work per joule')] : []),
-                          ...(point.limit_w === sweep.within_5_percent_of_peak_w ? [say('lowest limit within 5 % of the peak')] : [])].join(', ');
+                          ...(point.limit_w === sweep.within_5_percent_of_peak_w ? [say('lowest power limit within 5 % of the peak')] : [])].join(ridge.comma());
   const body = points.map(point => {
     const of = (name, format, drawn = true) => drawn ? cell(format, `${point.member}.${name}`) : noCell();
     return [
       of('limit_w', watts), of('rate_per_s', work), of('relative', percent), of('relative_low', percent), of('relative_high', percent),
-      of('power_w', watts, point.power_w > 0), of('power_spread_percent', value => `± ${digits(value)} %`, point.power_w > 0),
-      of('per_joule', perJoule, point.per_joule > 0), of('temperature_c', celsius), of('clock_mhz', megahertz), make('td', point.slowed_by.join(', ') || '-', {class: 'name'}), make('td', marks(point), {class: 'name'})];
+      of('power_w', watts, point.power_w > 0), of('power_spread_percent', plusMinus, point.power_w > 0),
+      of('per_joule', perJoule, point.per_joule > 0), of('temperature_c', celsius), of('clock_mhz', megahertz), make('td', ridge.listed(point.slowed_by.map(say)) || '–', {class: 'name'}), make('td', marks(point), {class: 'name'})];
   });
   const origin = sweep.power_origin === 'energy counter' ? 'by the energy counter' : 'by samples every 0.1 s';
-  return make('div', null, {}, table(['#limit', '#performance', '#relative', '#≥', '#≤', '#draws', '#spread', '#per joule', '#hottest', '#clock', 'slowed by', ''], body),
-              make('p', `${say('draws')}: ${say('measured')}, ${say(origin)}`, {class: 'quiet'}));
+  return make('div', null, {}, table(['#power limit', '#performance', '#relative', '#≥', '#≤', '#power draw', '#spread', '#per joule', '#hottest', '#clock', 'slowed by', ''], body),
+              quiet(`power draw: measured, ${origin}`));
 }
 
 function claims() {
@@ -128,13 +111,13 @@ function claims() {
     const of = (name, format) => cell(format, `claims.${i}.${name}`);
     return [
       make('td', null, {class: 'number'}, number('span', percent, `claims.${i}.share_of_default_limit`),
-           ` ${say('of the default limit')}`),
-      make('td', claim.statement, {class: 'name'}), make('td', say(claim.verdict), {class: claim.verdict === 'contradicted' ? 'warn' : ''}),
+           ` ${say('of the default power limit')}`),
+      prose(claim.statement), make('td', say(claim.verdict), {class: claim.verdict === 'contradicted' ? 'warn' : ''}),
       of('relative', percent), of('relative_low', percent), of('relative_high', percent),
-      make('td', claim.reason, {class: 'name'})];
+      prose(claim.reason)];
   });
   return section('claims', 'Claim L18', table(['#at', 'claim', 'verdict', '#measured', '#≥', '#≤', 'why'], body));
 }
 
-show([...header(), curves(), claims()]);
+ridge.page(() => [title(), curves(), claims()]);
 })();

@@ -1,70 +1,73 @@
-// Draws the tuning result in the element "data". Numbers keep their value in data-value.
+// Draws the tuning result in the element "data": of one model, or of several that share a machine. Numbers keep their value in data-value.
 (() => {
-
-ridge.translate({
-  'untuned': '未调优', 'tuned': '调优后', 'closest': '最接近者', 'gain': '增益', 'throughput': '吞吐量', 'latency': '延迟', 'of the limit': '占极限',
-  'p99 of one run': '一次运行的 p99', 'p50 of one run': '一次运行的 p50', 'median of one run': '一次运行的中位数', 'rows/s': '行/秒', 'batch': '批量',
-  'instances': '实例', 'threads': '线程', 'runs': '运行次数', 'Before and after': '前后对比', 'Measured candidates': '已测候选',
-  'Latency over batch': '延迟随批量的变化', 'Layers': '各层', 'layer': '层', 'operator': '算子', 'before': '之前', 'after': '之后', 'limit': '极限',
-  'Outputs against FP32': '输出与 FP32 之比', 'output': '输出', 'relative L2': '相对 L2', 'cosine': '余弦', 'largest difference': '最大差值',
-  'same top-1': '相同 top-1', 'candidate': '候选', 'front': '前沿', 'memory': '内存', 'energy per row': '每行能耗', 'Not measured': '未测',
-  'reason': '原因', 'candidates': '候选数', 'chosen': '选定', 'engine': '引擎', 'precision': '精度', 'verdict': '结论', 'goal': '目标',
-  'measured': '实测', 'time per row': '每行时间', 'derived': '推导', 'fits a line': '线性拟合', 'deviation': '数值偏差', 'holds': '通过', 'stays in FP32': '保持 FP32', 'What each layer costs in accuracy': '各层的精度代价', 'measured together': '一并测量', 'fails': '未通过',
-  'Each dot is a measured candidate. The line joins those that no other beats in throughput, p99, memory and energy at once.':
-    '每个点是一个已测候选。连线为在吞吐量、p99、内存与能耗上无人全面胜出者。',
-  'All instances of the chosen layout busy; p50 and p99 of one run.': '所选布局的所有实例均忙;一次运行的 p50 与 p99。',
-  'By the engine\'s profile, in which runs are slower; layers of one name are one row of the table. Time per row of the batch; the limit is what this machine needs at least.':
-    '按引擎的剖析(此时运行较慢);同名的层在表中为一行。时间按批量中的每行计;极限为该机器至少所需的时间。',
-});
 const tuning = ridge.data;
-const {say, digits, bytes, milliseconds, rowsPerSecond, plusMinus, make, section, quiet, cell, noCell, figure, table, faded, canvas, draw, axis,
-       plain, decades, count, show} = ridge;
+const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, plusMinus, ratio, joules, plainNumber, range, make, section,
+       longSection, quiet, bullets, name, prose, known, number, cell, noCell, figure, figures, table, expander, fileName, header, disturbed, faded, canvas,
+       draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, whiskers, count} = ridge;
 
-const ratio = value => value.toFixed(2) + ' ×';
-const percentOf = value => digits(value) + ' %';
-const plainNumber = value => String(Number(value.toPrecision(3)));
-const joules = value => digits(value) + ' J';
+// The gain's 95 % interval, where it was measured.
+const interval = ({low, high}) => known(low) && known(high) ? range(low, high, ratio) : '';
+const interval95 = gain => interval(gain) && `95 %${colon()}${interval(gain)}`;
+
+// ---------------------------------------------------------------- one model
 const {baseline, best} = tuning;
-const title = tuning.choice === 'none' ? 'closest' : 'tuned';
+const chosenName = () => say(tuning.choice === 'none' ? 'closest' : 'tuned');
 const groupOf = point => `${point.engine || baseline.engine} ${point.variant || ''}`.trim();
-// 1, 3, 10, 30, … of a logarithmic axis.
-const thirds = show => ({callback: value => [1, 3].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? show(value) : ''});
 
-function header() {
-  return [
-    make('h1', baseline.model),
-    make('p', `${best.engine} ${best.engine_version} · ${best.device} · ${tuning.machine.cpu ? tuning.machine.cpu.model : ''}`),
-    make('p', tuning.conclusion, {id: 'conclusion'}),
-  ];
+// The answer, from its figures.
+function conclusion() {
+  const {gain, goal, choice} = tuning;
+  const limit = best.percent_of_limit > 0 ? sentence('tune.limit', '', {limiter: say(best.limiter), share: percentOf(best.percent_of_limit)}) : say('limit not known');
+  return sentence(choice === 'tuned' ? `tune.tuned.${goal.objective}` : `tune.${choice}`, tuning.conclusion, {
+    candidate: say(tuning.candidate.text || describe(tuning.candidate)), engine: baseline.engine, ratio: ratio(gain.ratio),
+    interval: interval(gain) || '–',
+    rows: rowsPerSecond(best.throughput_per_s), before: rowsPerSecond(baseline.throughput_per_s),
+    p99: milliseconds(best.latency_ms.p99), p99_before: milliseconds(baseline.latency_ms.p99),
+    p50: milliseconds(best.latency_ms.p50), p50_before: milliseconds(baseline.latency_ms.p50),
+    goal: [known(goal.p99_ms) && `p99 ≤ ${milliseconds(goal.p99_ms)}`, known(goal.rows_per_s) && rowsPerSecond(goal.rows_per_s)].filter(part => part).join(ridge.comma()),
+    limit});
+}
+// As the measured points name theirs; the chosen one is among them, unless it is the untuned model.
+function describe(candidate) {
+  const same = [...(tuning.points || []), ...(tuning.pareto || [])].find(point => sameCandidate(point, candidate));
+  return same ? same.text : "the engine's defaults";
 }
 
-function figures() {
-  const interval = tuning.gain.low === null || tuning.gain.high === null ? '' : `95 %: ${ratio(tuning.gain.low)} – ${ratio(tuning.gain.high)}`;
-  const cards = [
-    figure('gain', ratio, 'gain.ratio', interval),
+function title() {
+  return header(fileName(baseline.model),
+    [best.engine, best.engine_version, best.device, tuning.machine.cpu && tuning.machine.cpu.model].filter(part => part).join(' · '),
+    make('p', conclusion(), {id: 'conclusion'}), disturbed(tuning.disturbance));
+}
+
+function tiles() {
+  const {gain} = tuning;
+  return figures(
+    figure('gain', ratio, 'gain.ratio', interval95(gain)),
     figure('throughput', rowsPerSecond, 'best.throughput_per_s', `${say('untuned')} ${rowsPerSecond(baseline.throughput_per_s)}`),
-    figure('p99 of one run', milliseconds, 'best.latency_ms.p99', `${say('batch')} ${best.batch}`),
-  ];
-  if (best.percent_of_limit > 0)
-    cards.push(figure('of the limit', percentOf, 'best.percent_of_limit', say(best.limiter)));
-  if (tuning.drift) cards.push(figure('relative L2', plainNumber, 'drift.relative_l2', say('deviation')));
-  return make('div', null, {class: 'figures'}, ...cards);
+    figure('p99 of one run', milliseconds, 'best.latency_ms.p99', `${say('untuned')} ${milliseconds(baseline.latency_ms.p99)}`),
+    figure('batch', String, 'best.batch', `${say('untuned')} ${baseline.batch}`),
+    best.percent_of_limit > 0 ? figure('share of the limit', percentOf, 'best.percent_of_limit', say(best.limiter)) : null,
+    tuning.drift ? figure('relative L2', plainNumber, 'drift.relative_l2', say('deviation')) : null);
 }
 
 function comparison() {
-  const row = (name, side, key) => [
-    say(name), side.engine, side.precision, `${side.instances} × ${side.threads}`,
+  const row = (title, side, key) => [
+    title, side.engine, side.precision, `${side.instances} × ${side.threads}`,
     cell(String, `${key}.batch`), cell(rowsPerSecond, `${key}.throughput_per_s`),
     cell(milliseconds, `${key}.latency_ms.p50`), cell(milliseconds, `${key}.latency_ms.p99`),
     side.percent_of_limit > 0 ? cell(percentOf, `${key}.percent_of_limit`) : noCell(), cell(String, `${key}.samples`)];
   return section('comparison', 'Before and after', table(
     ['', 'engine', 'precision', `${say('instances')} × ${say('threads')}`, '#batch', '#throughput', '#p50 of one run', '#p99 of one run',
-     '#of the limit', '#runs'],
-    [row('untuned', baseline, 'baseline'), row(title, best, 'best')]));
+     '#share of the limit', '#runs'],
+    [row(say('untuned'), baseline, 'baseline'), row(chosenName(), best, 'best')]));
 }
 
-const sameCandidate = (a, b) => ['engine', 'variant', 'threads', 'instances', 'batch', 'spin', 'inter_op_threads', 'block_base']
-  .every(key => a[key] === b[key]);
+const kCandidate = ['engine', 'variant', 'threads', 'instances', 'batch', 'spin', 'inter_op_threads', 'block_base'];
+const sameCandidate = (a, b) => kCandidate.every(key => a[key] === b[key]);
+const isChosen = point => sameCandidate(point, tuning.candidate);
+const place = point => ({x: point.latency_ms.p99, y: point.throughput_per_s, point});
+// Its 95 % interval of the rows per second, where it was measured with one.
+const rowsInterval = point => point.throughput_ci95_per_s || {};
 
 function front() {
   const points = tuning.points || [];
@@ -73,44 +76,51 @@ function front() {
   element.dataset.dots = points.length;
   const groups = [...new Set(points.map(groupOf))];
   draw(element, c => {
-    const palette = [c.accent, c.memory, c.compute, c.warn, c.other, c.text];
-    const dot = point => ({x: point.latency_ms.p99, y: point.throughput_per_s, point});
+    const palette = [c.accent, c.memory, c.compute, c.fourth, c.other, c.text];
     const clouds = groups.map((group, index) => ({
-      type: 'scatter', label: group, data: points.filter(point => groupOf(point) === group).map(dot),
-      backgroundColor: faded(palette[index % palette.length]), borderColor: palette[index % palette.length],
-      pointRadius: context => context.raw && sameCandidate(context.raw.point, tuning.candidate) ? 8 : 4, pointHoverRadius: 7}));
-    const line = {type: 'line', label: say('front'), borderColor: c.quiet, borderWidth: 1.5, borderDash: [4, 4], pointRadius: 0,
-                  pointHitRadius: 0, data: (tuning.pareto || []).map(dot)};
-    const before = {type: 'scatter', label: say('untuned'), pointStyle: 'rectRot', pointRadius: 8, borderColor: c.text,
-                    backgroundColor: 'transparent', borderWidth: 2,
-                    data: [{x: baseline.latency_ms.p99, y: baseline.throughput_per_s}]};
-    const about = raw => raw.point
-      ? [raw.point.text, rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`, `${say('gain')} ${ratio(raw.point.gain.ratio)}`]
-      : [say('untuned'), rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`];
-    return {
-      type: 'scatter', data: {datasets: [before, ...clouds, line]},
-      options: plain(c, {
-        x: axis(c, 'p99 of one run', {type: 'logarithmic', ticks: {maxRotation: 0, ...thirds(milliseconds)}}),
-        y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
-      }, {filter: item => item.dataset.type !== 'line', callbacks: {label: item => about(item.raw)}}),
-    };
+      type: 'scatter', label: group, data: points.filter(point => groupOf(point) === group).map(place),
+      backgroundColor: faded(palette[index % palette.length]), borderColor: palette[index % palette.length], pointRadius: 4, pointHoverRadius: 7}));
+    const line = {type: 'line', label: say('front in these two'), borderColor: c.quiet, borderWidth: 1.5, borderDash: kDashes[1], pointRadius: 0,
+                  pointHitRadius: 0, stepped: 'before', pointStyle: 'line', data: staircase(points.map(place))};
+    const mark = (label, data, style, colour) => ({type: 'scatter', label, pointStyle: style, pointRadius: 9, pointHoverRadius: 10, borderColor: colour,
+                                                   backgroundColor: 'transparent', borderWidth: 2, data});
+    const before = mark(say('untuned'), [{x: baseline.latency_ms.p99, y: baseline.throughput_per_s}], 'rectRot', c.text);
+    const chosen = points.find(isChosen);
+    const winner = tuning.choice === 'baseline' ? []
+      : [mark(chosenName(), [chosen ? place(chosen) : {x: best.latency_ms.p99, y: best.throughput_per_s}], 'circle', c.warn)];
+    const error = whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...rowsInterval(point)})));
+    const about = ({raw, dataset}) => raw.point
+      ? [say(raw.point.text), rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`, `${say('gain')} ${ratio(raw.point.gain.ratio)}`]
+      : [dataset.label, rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`];
+    const options = plain(c, {
+      x: axis(c, 'p99 of one run', {type: 'logarithmic', ticks: thirds(milliseconds)}),
+      y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
+    }, {filter: item => item.dataset.type !== 'line', callbacks: {label: about}});
+    options.plugins.legend.labels.usePointStyle = true;
+    return {type: 'scatter', data: {datasets: [...winner, before, ...clouds, line, ...(error.data.length ? [error] : [])]}, options};
   });
   const energy = tuning.pareto.some(point => point.joules_per_row);
   const rows = tuning.pareto.map((point, i) => [
-    make('td', point.text, {class: 'name'}),
+    make('td', say(point.text), {class: 'name'}), isChosen(point) ? make('td', chosenName(), {class: 'good'}) : '',
     cell(rowsPerSecond, `pareto.${i}.throughput_per_s`), cell(milliseconds, `pareto.${i}.latency_ms.p99`),
     point.memory_bytes > 0 ? cell(bytes, `pareto.${i}.memory_bytes`) : noCell(),
     ...(energy ? [cell(joules, `pareto.${i}.joules_per_row`)] : []),
     cell(ratio, `pareto.${i}.gain.ratio`)]);
   return section('front', 'Measured candidates', box,
-    quiet('Each dot is a measured candidate. The line joins those that no other beats in throughput, p99, memory and energy at once.'),
-    table(['front', '#throughput', '#p99 of one run', '#memory', ...(energy ? ['#energy per row'] : []), '#gain'], rows));
+    quiet('Each dot is a measured candidate. The steps join those that no other beats in throughput and p99; the table has those that no other beats in throughput, p99, memory and energy at once.'),
+    table(['Pareto front', '', '#throughput', '#p99 of one run', '#memory', ...(energy ? ['#energy per row'] : []), '#gain'], rows));
+}
+
+function batchingReason() {
+  const advice = tuning.batching_advice;
+  return sentence(`batching.${advice.id}`, advice.reason, {
+    batch: String(advice.max_batch), gain: ratio(advice.gain || 0), delay: milliseconds(advice.queue_delay_ms), fixed: milliseconds(advice.fixed_ms),
+    per_row: milliseconds(advice.per_row_ms)});
 }
 
 function curve() {
   const points = tuning.curve || [];
   if (points.length === 0) return null;
-  const advice = tuning.batching_advice;
   const goal = tuning.goal.p99_ms;
   const [element, box] = canvas('batch-chart', true);
   element.dataset.points = points.length;
@@ -120,67 +130,68 @@ function curve() {
       data: points.map(point => ({x: point.batch, y: value(point)}))});
     const lines = [line('throughput', c.accent, 'y', point => point.throughput_per_s),
                    line('median of one run', c.memory, 'y1', point => point.latency_ms.p50),
-                   line('p99 of one run', c.compute, 'y1', point => point.latency_ms.p99, [4, 4])];
-    if (goal) lines.push({...line('goal', c.warn, 'y1', () => goal, [2, 3]), pointRadius: 0});
+                   line('p99 of one run', c.compute, 'y1', point => point.latency_ms.p99, kDashes[1])];
+    if (goal) lines.push({...line('goal', c.warn, 'y1', () => goal, kDashes[2]), pointRadius: 0});
+    const error = whiskers('', c.accent, points.map(point => ({x: point.batch, ...rowsInterval(point)})));
+    if (error.data.length) lines.push({...error, yAxisID: 'y'});
     return {
       type: 'line', data: {datasets: lines},
       options: plain(c, {
-        x: axis(c, 'batch', {type: 'logarithmic', ticks: {callback: String, autoSkip: true, maxRotation: 0},
-                             afterBuildTicks: scale => { scale.ticks = points.map(point => ({value: point.batch})); }}),
+        x: axis(c, 'batch', {type: 'logarithmic', ...ticksAt(points.map(point => point.batch))}),
         y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
-        y1: axis(c, 'latency', {position: 'right', beginAtZero: true, grid: {drawOnChartArea: false}, ticks: {callback: milliseconds}}),
-      }, {callbacks: {label: item => `${item.dataset.label}: ${item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`}}),
+        y1: axis(c, 'one run', {position: 'right', beginAtZero: true, grid: {drawOnChartArea: false}, ticks: {callback: milliseconds}}),
+      }, {callbacks: {label: item => `${item.dataset.label}${colon()}${item.dataset.yAxisID === 'y' ? rowsPerSecond(item.raw.y) : milliseconds(item.raw.y)}`}}),
     };
   });
   const rows = points.map((point, i) => [
     cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.latency_ms.p50`),
     cell(milliseconds, `curve.${i}.latency_ms.p99`), cell(rowsPerSecond, `curve.${i}.throughput_per_s`)]);
-  return section('curve', 'Latency over batch', box, quiet('All instances of the chosen layout busy; p50 and p99 of one run.'),
+  return section('curve', 'Latency and throughput over the batch', box, quiet('All instances of the chosen layout busy; p50 and p99 of one run.'),
     table(['#batch', '#p50 of one run', '#p99 of one run', '#throughput'], rows),
-    make('p', advice.reason), ...(tuning.batching_outlook ? [make('p', tuning.batching_outlook.sentence, {class: 'quiet'})] : []));
+    make('p', batchingReason()), tuning.batching_outlook ? quiet(tuning.batching_outlook.sentence) : null);
 }
 
-// Layers of both sides by their names, the most expensive first.
-function paired() {
+// Time per row of each name; layers of one name are one row. The most expensive first.
+function layersOf(side) {
   const rows = new Map();
-  for (const [side, name] of [[baseline, 'before'], [best, 'after']])
-    for (const layer of side.layers || []) {
-      const row = rows.get(layer.name) || {name: layer.name, op: layer.op};
-      row[name] = (row[name] || 0) + layer.ms / side.batch;
-      if (layer.bound_ms > 0) row[name + 'Limit'] = (row[name + 'Limit'] || 0) + layer.bound_ms / side.batch;
-      rows.set(layer.name, row);
-    }
-  return [...rows.values()].sort((a, b) => Math.max(b.before || 0, b.after || 0) - Math.max(a.before || 0, a.after || 0));
+  for (const layer of side.layers || []) {
+    const row = rows.get(layer.name) || {name: layer.name, op: layer.op, ms: 0, limit: 0};
+    row.ms += layer.ms / side.batch;
+    row.limit += layer.bound_ms / side.batch;
+    rows.set(layer.name, row);
+  }
+  return [...rows.values()].sort((a, b) => b.ms - a.ms);
 }
+const layerCell = value => make('td', value ? milliseconds(value) : '–', {class: 'number'});
+const layerChart = (id, names, sets) => ridge.barChart(id, names, sets, milliseconds, 'time per row');
 
+// Layers of both sides by their names where most have a partner; else a list of each side.
 function layers() {
-  const rows = paired();
-  if (rows.length === 0) return null;
-  const shown = rows.slice(0, 14);
-  const [element, box] = canvas('layer-chart', false);
-  element.dataset.layers = shown.length;
-  const label = name => name.length > 28 ? name.slice(0, 12) + '…' + name.slice(-14) : name;
-  draw(element, c => ({
-    type: 'bar',
-    data: {labels: shown.map(row => label(row.name)), datasets: [
-      {label: say('before'), data: shown.map(row => row.before || 0), backgroundColor: faded(c.other)},
-      {label: say('after'), data: shown.map(row => row.after || 0), backgroundColor: faded(c.accent)},
-      {label: say('limit'), data: shown.map(row => row.afterLimit || row.beforeLimit || 0), backgroundColor: c.compute, barPercentage: 0.4}]},
-    options: {...plain(c, {
-      x: axis(c, 'time per row', {beginAtZero: true, ticks: {callback: milliseconds, maxRotation: 0, autoSkip: true, autoSkipPadding: 16}}),
-      y: axis(c, 'layer', {title: {display: false}, ticks: {autoSkip: false, font: {size: 10}}}),
-    }, {callbacks: {title: items => shown[items[0].dataIndex].name, label: item => `${item.dataset.label}: ${milliseconds(item.raw)}`}}),
-    indexAxis: 'y', parsing: true, normalized: false},
-  }));
-  const cell = value => make('td', value ? milliseconds(value) : '-', {class: 'number'});
-  const body = rows.map(row => [make('td', row.name, {class: 'name'}), row.op, cell(row.before), cell(row.after),
-                                cell(row.afterLimit || row.beforeLimit)]);
-  const whole = section('layers', 'Layers', box,
-    quiet('By the engine\'s profile, in which runs are slower; layers of one name are one row of the table. Time per row of the batch; the limit is what this machine needs at least.'),
-    make('details', null, {}, make('summary', String(rows.length)),
-         table(['layer', 'operator', '#before', '#after', '#limit'], body)));
-  whole.classList.add('long');
-  return whole;
+  const before = layersOf(baseline), after = layersOf(best);
+  if (before.length + after.length === 0) return null;
+  const note = quiet('By the engine\'s profile, in which runs are slower; layers of one name are one row. Time per row of the batch; the limit is what this machine needs at least.');
+  const partner = new Map(after.map(row => [row.name, row]));
+  const pairs = before.filter(row => partner.has(row.name)).length;
+  const limit = c => [c.compute, {maxBarThickness: 6}];
+  if (2 * pairs < Math.min(before.length, after.length) || pairs === 0) {
+    const side = (id, title, rows) => rows.length === 0 ? null : make('div', null, {class: 'case'}, make('h3', say(title)),
+      layerChart(id, rows.slice(0, 12).map(row => row.name), c => [['time', rows.slice(0, 12).map(row => row.ms), faded(c.accent)],
+                                                                   ['limit', rows.slice(0, 12).map(row => row.limit), ...limit(c)]]),
+      expander(`all ${rows.length} layers`, table(['layer', 'operator', '#time', '#limit'],
+        rows.map(row => [name(row.name), row.op, layerCell(row.ms), layerCell(row.limit)]))));
+    return longSection('layers', 'Layers', quiet('The two engines name their layers differently, so they are two lists.'), note,
+                       make('div', null, {class: 'cases'}, side('layer-chart', 'before', before), side('layer-chart-after', 'after', after)));
+  }
+  const names = [...new Set([...before, ...after].sort((a, b) => b.ms - a.ms).map(row => row.name))];
+  const first = new Map(before.map(row => [row.name, row]));
+  const of = (rows, field) => one => (rows.get(one) || {})[field] || 0;
+  const shown = names.slice(0, 14);
+  const least = one => of(partner, 'limit')(one) || of(first, 'limit')(one);
+  const body = names.map(one => [name(one), (first.get(one) || partner.get(one)).op, layerCell(of(first, 'ms')(one)), layerCell(of(partner, 'ms')(one)), layerCell(least(one))]);
+  return longSection('layers', 'Layers',
+    layerChart('layer-chart', shown, c => [['before', shown.map(of(first, 'ms')), faded(c.other)], ['after', shown.map(of(partner, 'ms')), faded(c.accent)],
+                                           ['limit', shown.map(least), ...limit(c)]]),
+    note, expander(`all ${names.length} layers`, table(['layer', 'operator', '#before', '#after', '#limit'], body)));
 }
 
 // The judged outputs: the guard's verdict per implementation and output, or the winner's deviation alone.
@@ -205,49 +216,138 @@ function deviation() {
   const differ = rows.some(row => row.relative_l2 > least || 1 - row.cosine > least);
   const [element, box] = canvas('drift-chart', true);
   element.dataset.bars = rows.length;
-  if (differ) draw(element, c => ({
-    type: 'bar',
-    data: {labels: rows.map(label), datasets: [
-      {label: say('relative L2'), data: rows.map(row => Math.max(row.relative_l2, least)), backgroundColor: rows.map(row => faded(row.holds ? c.accent : c.warn))},
-      {label: `1 − ${say('cosine')}`, data: rows.map(row => Math.max(1 - row.cosine, least)), backgroundColor: faded(c.memory)}]},
-    options: {...plain(c, {
-      x: axis(c, '', {title: {display: false}}),
-      y: axis(c, '', {title: {display: false}, type: 'logarithmic', min: least, suggestedMax: 0.01, ticks: decades(value => value.toExponential(0))}),
-    }, {callbacks: {label: item => `${item.dataset.label}: ${item.raw <= least ? '≤ ' : ''}${plainNumber(item.raw)}`}}),
-    parsing: true, normalized: false},
-  }));
+  if (differ) draw(element, c => {
+    const set = (title, value, colour) => ({label: title, data: rows.map(value), backgroundColor: faded(colour), skipNull: true});
+    const l2 = holds => row => row.holds === holds ? Math.max(row.relative_l2, least) : null;
+    return {
+      type: 'bar',
+      data: {labels: rows.map(label), datasets: [
+        set(`${say('relative L2')} (${say('holds')})`, l2(true), c.accent),
+        ...(rows.some(row => !row.holds) ? [set(`${say('relative L2')} (${say('fails')})`, l2(false), c.warn)] : []),
+        set(`1 − ${say('cosine')}`, row => Math.max(1 - row.cosine, least), c.memory)]},
+      options: {...plain(c, {
+        x: axis(c, '', {ticks: {autoSkip: false, maxRotation: 50}}),
+        y: axis(c, '', {type: 'logarithmic', min: least, suggestedMax: 0.01, ticks: decades(value => value.toExponential(0))}),
+      }, {callbacks: {label: item => `${item.dataset.label}${colon()}${item.raw <= least ? '≤ ' : ''}${plainNumber(item.raw)}`}}),
+      parsing: true, normalized: false},
+    };
+  });
   const body = rows.map(row => [
-    make('td', `${row.of} ${row.name}`.trim(), {class: 'name'}),
+    name(`${row.of} ${row.name}`.trim()),
     cell(plainNumber, `${row.member}.relative_l2`), cell(value => value.toFixed(6), `${row.member}.cosine`),
-    cell(plainNumber, `${row.member}.max_abs`), cell(value => percentOf(100 * value), `${row.member}.top1_agreement`),
-    make('td', say(row.holds ? 'holds' : 'fails') + (row.failure ? `: ${row.failure}` : ''), {class: row.holds ? 'name' : 'name warn'})]);
-  return section('drift', 'Outputs against FP32', ...(differ ? [box] : []),
+    cell(plainNumber, `${row.member}.max_abs`), cell(percent, `${row.member}.top1_agreement`),
+    make('td', say(row.holds ? 'holds' : 'fails') + (row.failure ? colon() + say(row.failure) : ''), {class: row.holds ? 'name' : 'name warn'})]);
+  return section('drift', 'Outputs against FP32', differ ? box : null,
     table(['output', '#relative L2', '#cosine', '#largest difference', '#same top-1', 'verdict'], body),
-    ...(tuning.accuracy ? [make('p', tuning.accuracy.samples, {class: 'quiet'})] : []));
+    tuning.accuracy ? quiet(tuning.accuracy.samples) : null);
 }
 
 // The accuracy loss per layer, and the layers kept in FP32.
 function sensitivity() {
   const rows = ((tuning.accuracy && tuning.accuracy.variants) || []).flatMap((variant, i) => (variant.sensitivity || []).map((layer, j) => [
-    make('td', layer.node, {class: 'name'}), variant.name,
+    name(layer.node), variant.name,
     layer.relative_l2 === null ? make('td', '∞', {class: 'number'}) : cell(plainNumber, `accuracy.variants.${i}.sensitivity.${j}.relative_l2`),
     cell(String, `accuracy.variants.${i}.sensitivity.${j}.together`),
     layer.kept ? say('stays in FP32') : '']));
   if (rows.length === 0) return null;
-  const whole = section('sensitivity', 'What each layer costs in accuracy', make('details', null, rows.length <= 20 ? {open: ''} : {},
-    make('summary', String(rows.length)), table(['layer', 'precision', '#relative L2', '#measured together', ''], rows)));
-  whole.classList.add('long');
-  return whole;
+  return longSection('sensitivity', 'What each layer costs in accuracy', expander(`all ${rows.length} layers`,
+    table(['layer', 'precision', '#relative L2', '#measured together', ''], rows), rows.length <= 20));
 }
+
+const skippedTable = all => {
+  const rows = all.map((skip, i) => [prose(sentence(`skip.${skip.id}`, skip.reason)), cell(String, `space.skipped.${i}.count`)]);
+  return rows.length > 0 ? table(['reason', '#candidates'], rows) : null;
+};
 
 function skipped() {
-  const rows = tuning.space.skipped.map((skip, i) => [make('td', skip.reason, {class: 'name'}), cell(String, `space.skipped.${i}.count`)]);
   const refused = ((tuning.accuracy && tuning.accuracy.refused) || []).map(one =>
-    [make('td', `${one.engine} ${one.variant}`), make('td', one.reason, {class: 'name'})]);
-  if (rows.length + refused.length === 0) return null;
-  return section('skipped', 'Not measured', ...(rows.length > 0 ? [table(['reason', '#candidates'], rows)] : []),
-                 ...(refused.length > 0 ? [table(['engine', 'reason'], refused)] : []));
+    [make('td', `${one.engine} ${one.variant}`), prose(sentence(`refused.${one.id}`, one.reason))]);
+  const reasons = skippedTable(tuning.space.skipped);
+  if (!reasons && refused.length === 0) return null;
+  return section('skipped', 'Not measured', reasons, refused.length > 0 ? table(['engine', 'reason'], refused) : null);
 }
 
-show([...header(), figures(), comparison(), front(), curve(), layers(), deviation(), sensitivity(), skipped()]);
+// Beside an earlier result (--compare).
+function compared() {
+  const rows = (tuning.compared || []).map((one, i) => {
+    const of = (field, show) => cell(show, `compared.${i}.${field}`);
+    const plainUnit = value => `${plainNumber(value)} ${say(one.unit)}`.trim();
+    return [make('td', say(one.what), {class: 'name'}), of('before', plainUnit), of('now', plainUnit), of('change_percent', percentOf), of('spread_percent', plusMinus),
+            make('td', say(one.verdict), {class: one.verdict === 'regressed' ? 'warn' : one.verdict === 'better' ? 'good' : ''}), prose(one.reason || '')];
+  });
+  return rows.length ? section('compared', 'Beside the earlier result', table(['figure', '#before', '#now', '#change', '#spread', 'verdict', 'why'], rows)) : null;
+}
+
+// What other goals would have chosen on the same front.
+function alternatives() {
+  const rows = (tuning.alternatives || []).map((one, i) => [
+    make('code', `--for ${one.for}`, {translate: 'no'}), make('td', say(one.text), {class: 'name'}), cell(rowsPerSecond, `alternatives.${i}.throughput_per_s`),
+    cell(milliseconds, `alternatives.${i}.latency_ms.p50`), cell(milliseconds, `alternatives.${i}.latency_ms.p99`)]);
+  return rows.length ? section('alternatives', 'For other goals', table(['option', 'settings', '#throughput', '#p50 of one run', '#p99 of one run'],
+                                                                         rows.map(([option, ...rest]) => [make('td', null, {}, option), ...rest]))) : null;
+}
+
+// The best at the load that was asked for, and what the time did not allow.
+function atLoad() {
+  const load = tuning.at_load;
+  return load ? ridge.properties('at-load', 'Load', [['arrival rate', rowsPerSecond, 'at_load.asked_per_s', 'given'], ['reached', rowsPerSecond, 'at_load.done_per_s', 'measured'],
+    ['p99 of a request', milliseconds, 'at_load.request_p99_ms', 'measured']]) : null;
+}
+const notDone = () => (tuning.not_done || []).length
+  ? section('not-done', 'Left out for lack of time', bullets(tuning.not_done)) : null;
+
+const next = () => tuning.repository
+  ? section('next', 'Next', make('p', null, {}, make('code', `ridge serve ${tuning.repository}`, {translate: 'no'}))) : null;
+
+// ---------------------------------------------------------------- several models that share a machine
+const models = tuning.models || [];
+
+function sharedTitle() {
+  const met = models.every(model => model.goal.met);
+  const {gain} = tuning;
+  return [header(listed(models.map(model => model.name)), tuning.machine.cpu ? tuning.machine.cpu.model : '',
+            make('p', sentence(`share.${tuning.choice}`, tuning.conclusion, {
+              ratio: ratio(gain.ratio), value: say(tuning.value.what),
+              interval: interval(gain) || '–'}), {id: 'conclusion'}),
+            disturbed(tuning.disturbance)),
+          figures(figure('gain', ratio, 'gain.ratio', interval95(gain)),
+                  figure(tuning.value.what, plainNumber, 'value.best.value', [`${say('untuned')} ${plainNumber(tuning.value.untuned.value)}`, say(met ? 'all goals met' : 'not every goal met')].join(' · ')),
+                  figure('CPUs', String, 'processors', say(tuning.in_turns ? 'each model may use all of them' : 'divided among the models')),
+                  figure('memory', bytes, 'memory_bytes.measured', say('measured')))];
+}
+
+function sharedModels() {
+  const rows = models.map((model, i) => [
+    name(model.name), make('td', say(model.text), {class: 'name'}),
+    cell(rowsPerSecond, `models.${i}.best.throughput_per_s`), cell(milliseconds, `models.${i}.best.latency_ms.p99`),
+    cell(rowsPerSecond, `models.${i}.baseline.throughput_per_s`), cell(ratio, `models.${i}.gain`),
+    cell(rowsPerSecond, `models.${i}.alone.throughput_per_s`), cell(percent, `models.${i}.share`),
+    cell(rowsPerSecond, `models.${i}.goal.rows_per_s`), cell(milliseconds, `models.${i}.goal.p99_ms`),
+    make('td', say(model.goal.met ? 'met' : 'not met') + (model.goal.reason ? colon() + say(model.goal.reason) : ''), {class: model.goal.met ? 'name' : 'name warn'})]);
+  const of = (label, value, colour) => [label, models.map(value), faded(colour)];
+  const box = ridge.barChart('models-chart', models.map(model => model.name), c => [
+    of('untuned, all at once', model => model.baseline.throughput_per_s, c.other), of('tuned, all at once', model => model.best.throughput_per_s, c.accent),
+    of('alone', model => model.alone.throughput_per_s, c.memory)], count, 'rows/s');
+  return section('models', 'Models', box, table(
+    ['model', 'settings', '#throughput', '#p99 of one run', '#untuned', '#gain', '#alone', '#share of alone', '#load', '#goal for p99', 'goal'], rows));
+}
+
+function partitions() {
+  const rows = (tuning.splits || []).map((split, i) => [
+    make('td', split.models.map(model => `${model.name}${colon()}${say(model.text || '') || `${model.instances} × ${model.threads}`} · ${say(`batch ${model.batch}`)}`).join('\n'), {class: 'name lines'}),
+    cell(plainNumber, `splits.${i}.score.value`), cell(plainNumber, `splits.${i}.expected_value`), cell(plainNumber, `splits.${i}.most_value`),
+    cell(ratio, `splits.${i}.gain.ratio`), cell(bytes, `splits.${i}.memory_bytes.predicted`), say(split.score.met ? 'met' : 'not met')]);
+  if (rows.length === 0) return null;
+  return longSection('splits', 'Measured partitions', expander(`all ${rows.length} partitions`, table(
+    ['models', `#${tuning.value.what}`, '#expected', '#at most', '#gain', '#memory', 'goals'], rows), rows.length <= 12));
+}
+
+function sharedSkipped() {
+  const reasons = skippedTable(tuning.space.skipped);
+  return reasons ? section('skipped', 'Not measured', reasons) : null;
+}
+
+ridge.page(() => models.length
+  ? [sharedTitle(), sharedModels(), partitions(), sharedSkipped(), next()]
+  : [title(), tiles(), compared(), comparison(), front(), alternatives(), atLoad(), curve(), layers(), deviation(), sensitivity(), skipped(), notDone(), next()]);
 })();

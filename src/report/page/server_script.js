@@ -1,0 +1,61 @@
+// Draws the measurement of a server in the element "data". Numbers keep their value in data-value.
+(() => {
+const bench = ridge.data;
+const {say, sentence, digits, count, milliseconds, rowsPerSecond, percentOf, make, section, bullets, warning, name, known, cell, figure, figures, table, header,
+       disturbed, canvas, draw, axis, plain, fifths, kDashes} = ridge;
+
+const points = (bench.points || []).map((point, i) => ({...point, member: `points.${i}`}));
+const loadText = point => known(point.rate_per_s) ? say(`${digits(point.rate_per_s)} requests/s asked`) : say(`${point.concurrency} connections`);
+
+function title() {
+  const best = points.reduce((a, b) => b.throughput_per_s > a.throughput_per_s ? b : a, points[0]);
+  const {search, limit} = bench;
+  return [header(bench.model, [`${bench.server} ${bench.server_version}`, bench.url, say(`batch ${bench.batch}`), say(bench.payload)].filter(part => part).join(' · '),
+                 bench.interrupted ? warning('interrupted: the figures cover the time until then') : null, bench.ended_early ? warning(bench.ended_early) : null,
+                 disturbed(bench.disturbance),
+                 search ? make('p', sentence(`search.${search.limiter}`, search.sentence, {rate: known(search.highest_rate_per_s) ? digits(search.highest_rate_per_s) : '–',
+                                                                                            p99: milliseconds(search.p99_ms)}), {id: 'search'}) : null),
+          figures(best ? figure('highest throughput', rowsPerSecond, `${best.member}.throughput_per_s`, loadText(best)) : null,
+                  best ? figure('p99 there', milliseconds, `${best.member}.latency_ms.p99`) : null,
+                  search && known(search.highest_rate_per_s) ? figure('highest rate within the goal', count, 'search.highest_rate_per_s', `p99 ≤ ${milliseconds(search.p99_ms)}`) : null,
+                  limit ? figure('at most', rowsPerSecond, 'limit.throughput_per_s', say(limit.limiter)) : null)];
+}
+
+// Latency over the throughput that it was reached at, in the order of the load.
+function curve() {
+  if (points.length === 0) return null;
+  const [element, box] = canvas('load-chart', false);
+  element.dataset.points = points.length;
+  draw(element, c => {
+    const order = [...points].sort((a, b) => (a.rate_per_s || a.concurrency) - (b.rate_per_s || b.concurrency));
+    const line = (percentile, colour, dash) => ({label: percentile, borderColor: colour, backgroundColor: colour, borderWidth: 2, borderDash: dash, pointRadius: 4,
+      data: order.map(point => ({x: point.throughput_per_s, y: point.latency_ms[percentile], point}))});
+    const goal = bench.search ? [{label: say('goal for p99'), borderColor: c.warn, borderWidth: 1.5, borderDash: kDashes[2], pointRadius: 0, pointHitRadius: 0,
+      data: [0, Math.max(...points.map(point => point.throughput_per_s))].map(x => ({x, y: bench.search.p99_ms}))}] : [];
+    return {
+      type: 'line', data: {datasets: [line('p50', c.memory, []), line('p99', c.compute, kDashes[1]), ...goal]},
+      options: plain(c, {x: axis(c, 'rows/s', {type: 'linear', min: 0, ticks: {callback: count}}),
+                               y: axis(c, 'latency', {type: 'logarithmic', ticks: fifths(milliseconds)})},
+                           {filter: item => item.raw.point, callbacks: {label: item => `${item.dataset.label} ${milliseconds(item.raw.y)} · ${rowsPerSecond(item.raw.x)} · ${loadText(item.raw.point)}`}}),
+    };
+  });
+  const rows = points.map(point => {
+    const of = (field, show) => cell(show, `${point.member}.${field}`);
+    return [loadText(point), of('requests_per_s', count), of('throughput_per_s', rowsPerSecond), ...['p50', 'p90', 'p95', 'p99', 'max'].map(each => of(`latency_ms.${each}`, milliseconds)),
+            of('failed', String), of('server.queue_ms', milliseconds), of('server.compute_infer_ms', milliseconds), of('server.mean_batch', digits),
+            of('percent_of_limit', percentOf), point.client && point.client.bottleneck ? make('td', say('the client is the bottleneck'), {class: 'warn'}) : ''];
+  });
+  return section('curve', 'Latency and throughput over the load', box,
+    table(['load', '#requests/s', '#throughput', '#p50', '#p90', '#p95', '#p99', '#max', '#failed', '#queue', '#compute', '#mean batch', '#share of the limit', ''], rows));
+}
+
+function failures() {
+  const rows = points.flatMap(point => Object.entries(point.failures || {}).map(([kind, count]) =>
+    [loadText(point), kind, make('td', String(count), {class: 'number'}), name((point.problems || {})[kind] || '')]));
+  return rows.length ? section('failures', 'Failed requests', table(['load', 'status', '#requests', 'message'], rows)) : null;
+}
+
+const notes = () => bench.notes && bench.notes.length ? section('notes', 'Notes', bullets(bench.notes)) : null;
+
+ridge.page(() => [title(), curve(), failures(), notes()]);
+})();
