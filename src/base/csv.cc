@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "base/proc_text.h"
 
 namespace ridge {
 namespace {
@@ -102,8 +103,7 @@ std::string csv_field(std::string_view text) {
 std::string csv_table(std::string_view columns, const Json& rows) {
   std::string header;
   std::vector<Json::json_pointer> members;
-  std::istringstream words{std::string(columns)};
-  for (std::string word; words >> word;) {
+  for (const std::string& word : split_words(std::string(columns))) {
     const size_t name_end = std::min(word.find('='), word.size());
     header += (header.empty() ? "" : ",") + word.substr(0, name_end);
     members.emplace_back(name_end < word.size() ? word.substr(name_end + 1) : "/" + word);

@@ -1,6 +1,7 @@
 #include "base/dynlib.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 
 #include "base/mutex.h"
 
@@ -37,6 +38,11 @@ DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
 
 DynamicLibrary::~DynamicLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
+}
+
+std::string DynamicLibrary::folder() const {
+  char folder[PATH_MAX] = "";
+  return handle_ != nullptr && dlinfo(handle_, RTLD_DI_ORIGIN, folder) == 0 ? folder : "";
 }
 
 Result<void*> DynamicLibrary::find(const char* name) const {

@@ -27,6 +27,7 @@ class DynamicLibrary {
     return reinterpret_cast<F*>(*found);
   }
   const std::string& path() const { return path_; }
+  std::string folder() const;  // that it was loaded from, also by a bare name; before leak()
   // Keeps the library mapped until the process ends: for libraries whose threads outlive their handle.
   void leak() { handle_ = nullptr; }
 

@@ -52,6 +52,31 @@ Result<std::string> read_file(const std::string& path) {
   }
 }
 
+std::string text_or_empty(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  return text ? std::move(*text) : std::string();
+}
+
+Status check_writable_folder(const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::path nearest = std::filesystem::absolute(folder.empty() ? "." : folder, failure).lexically_normal();
+  while (std::filesystem::status(nearest, failure).type() == std::filesystem::file_type::not_found)
+    nearest = nearest.parent_path();
+  if (!std::filesystem::is_directory(nearest, failure))
+    return Error{Code::kFailed, nearest.string() + " is not a folder"};
+  if (access(nearest.c_str(), W_OK | X_OK) != 0)
+    return Error{Code::kFailed, nearest.string() + " cannot be written by this user"};
+  return {};
+}
+
+Status check_writable_file(const std::string& path) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(path, failure))
+    return Error{Code::kFailed, "write " + path + ": it is a folder; give a file in it"};
+  Status folder = check_writable_folder(std::filesystem::path(path).parent_path().string());
+  return folder ? folder : wrap(folder.error(), "write " + path);
+}
+
 Status write_file_atomically(const std::string& path, std::string_view content) {
   static std::atomic<unsigned> sequence = 0;  // two threads writing one path must not share a temporary name
   std::error_code failure;

@@ -9,6 +9,12 @@
 namespace ridge {
 
 Result<std::string> read_file(const std::string& path);
+// Of a file that need not be there: "" if it cannot be read.
+std::string text_or_empty(const std::string& path);
+// Before work whose result shall be written: that the folder, or the nearest one above it that exists, can be written. Error otherwise.
+Status check_writable_folder(const std::string& folder);
+// The same for a file, which may exist.
+Status check_writable_file(const std::string& path);
 // Writes beside the target, syncs and renames: readers see the old or the new content, never a part. Creates missing
 // parent folders.
 Status write_file_atomically(const std::string& path, std::string_view content);

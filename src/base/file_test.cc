@@ -43,6 +43,18 @@ TEST_F(FileTest, AFileInPlaceOfAFolderIsAnErrorAndStaysAsItWas) {
   EXPECT_EQ(*read_file(path), "kept");
 }
 
+TEST_F(FileTest, WhetherAFileCanBeWrittenIsKnownBeforeItIs) {
+  const std::string path = folder_ / "plain";
+  EXPECT_TRUE(check_writable_file(path).ok());
+  EXPECT_TRUE(check_writable_file("plain").ok()) << "in the current folder";
+  EXPECT_TRUE(check_writable_file(folder_ / "a" / "b" / "c.json").ok()) << "its folders are made";
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
+  ASSERT_TRUE(write_file_atomically(path, "kept").ok());
+  EXPECT_TRUE(check_writable_file(path).ok());
+  EXPECT_FALSE(check_writable_file(path + "/below").ok());
+  EXPECT_FALSE(check_writable_file(folder_).ok());
+}
+
 TEST(DynamicLibrary, AbsentLibraryAndSymbolAreReasons) {
   auto absent = DynamicLibrary::open("libridge-does-not-exist.so");
   ASSERT_FALSE(absent.ok());

@@ -9,6 +9,7 @@ namespace ridge::log {
 namespace {
 
 std::atomic<Level> current_level = Level::kInfo;
+std::atomic<void (*)()> before_line = nullptr;
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
@@ -37,9 +38,12 @@ spdlog::logger& sink() {
 void set_level(Level level) { current_level = level; }
 Level level() { return current_level; }
 
+void set_before_line(void (*ready)()) { before_line = ready; }
+
 void write(Level level, std::string_view message) {
-  if (level >= current_level.load() && level != Level::kOff)
-    sink().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+  if (level < current_level.load() || level == Level::kOff) return;
+  if (void (*ready)() = before_line.load()) ready();
+  sink().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
 }
 
 }  // namespace ridge::log

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -24,10 +25,11 @@ constexpr std::array<std::pair<Precision, std::string_view>, 7> kPrecisions = {{
 
 // Three significant digits, no exponent.
 std::string three_digits(double value) {
-  double magnitude = std::fabs(value);
+  const double magnitude = std::fabs(value);
   if (magnitude == 0) return "0";
-  int digits = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : magnitude >= 0.09995 ? 3 : 4;
-  return fmt::format("{:.{}f}", value, digits);
+  // 0.05 % before a power of ten it is rounded up to it.
+  const int digits = 2 - static_cast<int>(std::floor(std::log10(magnitude / 0.9995)));
+  return fmt::format("{:.{}f}", value, std::clamp(digits, 0, 9));
 }
 
 std::string scaled(double value, double step, const std::array<std::string_view, 6>& prefixes, std::string_view unit) {
@@ -57,18 +59,44 @@ Result<Precision> precision_from_name(std::string_view name) {
 
 std::string format_count(double value) { return scaled(value, 1e3, {"", "k", "M", "G", "T", "P"}, ""); }
 std::string format_flops(double flops) { return scaled(flops, 1e3, kDecimal, "FLOP"); }
-std::string format_flops_rate(double flops_per_s) { return scaled(flops_per_s, 1e3, kDecimal, "FLOP/s"); }
+std::string format_flops_rate(double flops_per_s) {
+  return flops_per_s == 0 ? "-" : scaled(flops_per_s, 1e3, kDecimal, "FLOP/s");
+}
 std::string format_bytes(double bytes) { return scaled(bytes, 1024, kBinary, "B"); }
-std::string format_bandwidth(double bytes_per_s) { return scaled(bytes_per_s, 1e3, kDecimal, "B/s"); }
+std::string format_bandwidth(double bytes_per_s) {
+  return bytes_per_s == 0 ? "-" : scaled(bytes_per_s, 1e3, kDecimal, "B/s");
+}
 std::string format_hertz(double hertz) { return scaled(hertz, 1e3, kDecimal, "Hz"); }
-std::string format_percent(double percent) { return fmt::format("{:.1f} %", percent); }
+std::string format_rate(double per_s, std::string_view of) {
+  // The prefix stands with the number: "k rows/s", not "krows/s".
+  return per_s == 0 ? "-" : fmt::format("{} {}/s", format_count(per_s), of);
+}
+std::string format_row_rate(double rows_per_s) { return format_rate(rows_per_s, "rows"); }
+
+std::string format_percent(double percent) {
+  const double magnitude = std::fabs(percent);
+  if (magnitude > 0 && magnitude < 0.01) return "< 0.01 %";
+  return fmt::format("{:.{}f} %", percent, magnitude > 0 && magnitude < 0.095 ? 2 : 1);
+}
+
+std::string format_energy(double joules) {
+  const double magnitude = std::fabs(joules);
+  if (magnitude == 0 || magnitude >= 0.9995) return scaled(joules, 1e3, kDecimal, "J");
+  return magnitude >= 0.9995e-3 ? three_digits(joules * 1e3) + " mJ" : three_digits(joules * 1e6) + " µJ";
+}
+
+std::string format_usd(double usd) {
+  if (std::fabs(usd) >= 999.5) return "$" + format_count(usd);
+  return std::fabs(usd) >= 0.9995 || usd == 0 ? fmt::format("${:.2f}", usd) : "$" + three_digits(usd);
+}
 
 std::string format_ms(double ms) {
-  double magnitude = std::fabs(ms);
+  const double magnitude = std::fabs(ms);
+  if (magnitude == 0) return "-";
   if (magnitude >= 999.5) return three_digits(ms / 1e3) + " s";
-  if (magnitude >= 0.9995 || magnitude == 0) return three_digits(ms) + " ms";
+  if (magnitude >= 0.9995) return three_digits(ms) + " ms";
   if (magnitude >= 0.0009995) return three_digits(ms * 1e3) + " µs";
-  return three_digits(ms * 1e6) + " ns";
+  return magnitude < 1e-6 ? "< 1 ns" : three_digits(ms * 1e6) + " ns";
 }
 
 Result<int64_t> parse_bytes(std::string_view text) {

@@ -1,38 +1,53 @@
-// ridge bench: measures a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc).
+// ridge bench: measures a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc), 'ridge bench
+// URL' a server (bench_server.cc).
 #include "app/bench.h"
+#include "app/next_steps.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/csv.h"
 #include "cli/bench_device.h"
+#include "cli/bench_server.h"
 #include "cli/interruption.h"
+#include "cli/kept.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
+#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cost/costs.h"
-#include "engine/engines.h"
+#include "engine/own_format.h"
 #include "model/reader.h"
 
 namespace ridge::cli {
 namespace {
 
+constexpr std::string_view kAllLayers = "all";
+constexpr int kUsualLayers = 15;
+
 struct BenchOptions {
+  app::Command command;
   app::BenchRequest request;
+  std::string layers;  // shown: a number or kAllLayers; empty: not requested
   std::optional<int64_t> batch;
   std::vector<std::string> shapes;
+  std::string engine;  // empty: the file's own, else the usual one
   bool poisson = false;
   double seconds = 20;
   std::string device = "cpu";
   std::string precision = "fp32";
   std::vector<std::string> engine_options;
-  bool json = false;
+  bool json = false, csv = false;
+  std::string output, trace;  // files; empty: none
+  PageOptions page;
 };
 
 void declare(CLI::App& app, BenchOptions& options) {
@@ -48,26 +63,51 @@ void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("--iterations", options.request.how.runs)->check(positive());
   app.add_option("--warmup", options.request.how.warm_up_runs)->check(not_negative());
   app.add_option("--ci", options.request.how.half_width_percent)->check(positive());
-  app.add_option("--engine", options.request.engine);
+  app.add_option("--engine", options.engine);
   app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);
   app.add_option("--engine-library", options.request.engine_library);
   app.add_option("--engine-option", options.engine_options);
   app.add_option("--seed", options.request.how.seed);
-  app.add_flag("--layers", options.request.how.layers);
+  app.add_option("--layers", options.layers);
   app.add_flag("--fresh", options.request.fresh);
   app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv);
+  app.add_option("-o,--output", options.output);
+  app.add_option("--trace", options.trace);
+  declare(app, options.page);
+}
+
+bool is_layer_count(std::string_view word) {
+  return word == kAllLayers || (!word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos);
+}
+
+// The number after --layers may be left out, and what follows may be the model.
+std::vector<std::string> with_layer_count(std::span<const std::string> arguments) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool counted = i + 1 < arguments.size() && is_layer_count(arguments[i + 1]);
+    words.push_back(arguments[i] == "--layers" && !counted ? fmt::format("--layers={}", kUsualLayers) : arguments[i]);
+  }
+  return words;
+}
+
+size_t layers_shown(const BenchOptions& options) {
+  return options.layers == kAllLayers ? SIZE_MAX : std::strtoull(options.layers.c_str(), nullptr, 10);
 }
 
 // The parsed options; an error here is wrong usage.
 Result<app::BenchRequest> request_of(const BenchOptions& options) {
   app::BenchRequest request = options.request;
-  RIDGE_TRY(engine::check_name(request.engine));
+  if (options.json && options.csv) return invalid("--json and --csv exclude each other");
+  RIDGE_ASSIGN(request.engine, engine::engine_for(request.model, options.engine));
+  if (!options.layers.empty() && !is_layer_count(options.layers))
+    return invalid(fmt::format("--layers {}: expected how many are shown, or {}", options.layers, kAllLayers));
+  request.how.layers = !options.layers.empty();
   request.binding.batch = options.batch.value_or(1);
   request.binding.insist_on_batch = options.batch.has_value();
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
-  RIDGE_TRY(engine::check_name(request.engine));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   if (request.how.layers && plan::is_nvidia(request.device))
@@ -85,13 +125,12 @@ Result<app::BenchRequest> request_of(const BenchOptions& options) {
   return request;
 }
 
-// Small shares keep two digits: a tiny model reaches little of a limit that ignores the engine's overhead.
-std::string share_text(double percent) {
-  if (percent <= 0) return "-";
-  return percent < 1 ? fmt::format("{:.2g} %", percent) : format_percent(percent);
-}
+std::string share_text(double percent) { return percent > 0 ? format_percent(percent) : "-"; }
 
 std::string spread_text(const measure::Measurement& m) {
+  if (m.samples == 1)
+    return std::string("measured, one run only") + (m.cold ? ", the first: a second would exceed --seconds" : "") +
+           (m.interrupted ? ", interrupted" : "");
   std::string interval =
       std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
   std::string ended = m.interrupted ? ", interrupted"
@@ -115,26 +154,42 @@ std::string limits_text(const measure::Measurement& m) {
   return text;
 }
 
+// "7.90 ms to 8.13 ms at 95 %".
+std::string interval_text(const measure::Interval& interval, std::string (*format)(double)) {
+  if (interval.low && interval.high)
+    return fmt::format("measured, {} to {} at 95 %", format(*interval.low), format(*interval.high));
+  if (interval.low) return fmt::format("measured, at least {} at 95 %", format(*interval.low));
+  return "measured";
+}
+
 std::string summary(const measure::Measurement& m) {
   const measure::Latency& l = m.latency_ms;
   const measure::Stages& s = m.stages_ms;
   const auto device = plan::device_from_name(m.device);
   const bool on_gpu = device && plan::is_nvidia(*device);
-  std::vector<std::vector<std::string>> rows = {
-      {"latency", format_ms(l.mean), spread_text(m)},
-      {"  p50 p90 p95 p99", format_ms(l.p50),
-       fmt::format("{}  {}  {}", format_ms(l.p90), format_ms(l.p95), format_ms(l.p99))},
-      {"  min max", format_ms(l.min), format_ms(l.max)},
-      {"throughput", fmt::format("{:.4g} items/s", m.throughput_per_s), "measured; an item is a row of the batch"},
-      {"stages: load", format_ms(s.load), "measured, once"},
-      {"  first run", format_ms(s.first_run), "measured, once"},
-      {"  input", format_ms(s.input),
-       on_gpu ? "measured, mean: copy to the GPU" : "measured, mean: pass the inputs in"},
-      {"  compute", format_ms(s.compute), on_gpu ? "measured, mean: on the GPU" : "measured, mean: inside the engine"},
-      {"  output", format_ms(s.output), on_gpu ? "measured, mean: copy back" : "measured, mean: take the outputs"}};
+  std::vector<std::vector<std::string>> rows = {{"latency", format_ms(l.mean), spread_text(m)}};
+  if (m.samples > 1) {  // of one run all are the same
+    const measure::PercentileIntervals& ci = m.latency_ci95_ms;
+    rows.push_back({"  p50", format_ms(l.p50), interval_text(ci.p50, format_ms)});
+    rows.push_back({"  p90", format_ms(l.p90), interval_text(ci.p90, format_ms)});
+    rows.push_back({"  p95", format_ms(l.p95), interval_text(ci.p95, format_ms)});
+    rows.push_back({"  p99", format_ms(l.p99), interval_text(ci.p99, format_ms)});
+    rows.push_back({"  min max", format_ms(l.min), format_ms(l.max)});
+  }
+  rows.insert(
+      rows.end(),
+      {{"throughput", format_row_rate(m.throughput_per_s), interval_text(m.throughput_ci95_per_s, format_row_rate)},
+       {"stages: load", format_ms(s.load), "measured, once"},
+       {"  first run", format_ms(s.first_run), "measured, once"},
+       {"  input", format_ms(s.input),
+        on_gpu ? "measured, mean of samples: copy to the GPU" : "measured, mean of samples: pass the inputs in"},
+       {"  compute", format_ms(s.compute),
+        on_gpu ? "measured, mean of samples: on the GPU" : "measured, mean of samples: inside the engine"},
+       {"  output", format_ms(s.output),
+        on_gpu ? "measured, mean of samples: copy back" : "measured, mean of samples: take the outputs"}});
   if (m.load) {
-    rows.push_back({"load", fmt::format("{:.4g}/s", m.load->achieved_per_s),
-                    fmt::format("measured; {:.4g}/s asked, {}", m.load->rate_per_s,
+    rows.push_back({"load", format_rate(m.load->achieved_per_s, "requests"),
+                    fmt::format("measured; {} asked, {}", format_rate(m.load->rate_per_s, "requests"),
                                 measure::kept_up(*m.load) ? "kept up" : "not kept up")});
     rows.push_back({"  busy", format_percent(100 * m.load->busy_share), "measured: of the callers' time, in runs"});
     rows.push_back({"  queueing", format_ms(m.load->queueing_ms), "measured, mean: from the intended time to the run"});
@@ -151,23 +206,29 @@ std::string summary(const measure::Measurement& m) {
     rows.push_back({"share of the limit", "not known", ""});
   }
   if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m)});
-  if (m.energy.per_row_j)
+  if (m.energy.per_row_j && m.energy.power_w)
     rows.push_back(
-        {"energy", fmt::format("{:.3g} J", *m.energy.per_row_j),
-         fmt::format("measured, per item: {:.0f} W by {}, idling included", *m.energy.power_w, m.energy.counters)});
+        {"energy", format_energy(*m.energy.per_row_j),
+         fmt::format("measured, per row: {:.0f} W by {}, idling included", *m.energy.power_w, m.energy.counters)});
   if (!m.executed.empty()) rows.push_back({"executed", "", m.executed + " (read back from the engine)"});
   rows.push_back({"memory", format_bytes(static_cast<double>(m.rss_delta_bytes)), "measured: growth of this process"});
   return table({}, rows, "lrl");
 }
 
-std::string layer_table(const measure::Measurement& m) {
-  double total = 0;
+// The layer's main node of the model, and how many more it computes.
+std::string layer_name(const measure::Layer& layer) {
+  return layer.nodes.size() < 2 ? layer.name : fmt::format("{} +{}", layer.name, layer.nodes.size() - 1);
+}
+
+std::string layer_table(const measure::Measurement& m, size_t most) {
+  double total = 0, shown_ms = 0;
   for (const measure::Layer& layer : m.layers) total += layer.ms;
   const bool kernels =
       std::any_of(m.layers.begin(), m.layers.end(), [](const auto& layer) { return !layer.kernel.empty(); });
   std::vector<std::vector<std::string>> rows;
-  for (const measure::Layer& layer : m.layers) {
-    std::vector<std::string> row = {layer.name, layer.op};
+  for (const measure::Layer& layer : std::span(m.layers).first(std::min(most, m.layers.size()))) {
+    shown_ms += layer.ms;
+    std::vector<std::string> row = {layer_name(layer), layer.op};
     if (kernels) row.push_back(layer.kernel);
     row.insert(row.end(), {format_ms(layer.ms), total > 0 ? format_percent(100 * layer.ms / total) : "-"});
     if (layer.has_rule)
@@ -175,39 +236,72 @@ std::string layer_table(const measure::Measurement& m) {
                  {format_flops_rate(layer.flops_per_s), format_bandwidth(layer.bytes_per_s), format_ms(layer.bound_ms),
                   share_text(layer.percent_of_limit), std::string(cost::limiter_name(layer.limiter))});
     else
-      row.insert(row.end(), {"no rule", "-", "-", "-", "-"});
+      row.insert(row.end(), {"not known", "-", "-", "-", "-"});
     rows.push_back(std::move(row));
   }
   std::vector<std::string> head = {"layer", "operator"};
   if (kernels) head.push_back("kernel");
-  head.insert(head.end(), {"time", "of run", "reached", "moved", "bound", "of limit", "limiter"});
-  return table(head, rows, kernels ? "lllrrrrrrl" : "llrrrrrrl");
+  head.insert(head.end(), {"time", "of run", "reached", "moved", "bound", "share of the limit", "limiter"});
+  std::string text = table(head, rows, kernels ? "ll6l1rrr3r4r2rl5" : "ll5rrr2r3r1rl4");
+  if (const size_t others = m.layers.size() - rows.size(); others > 0)
+    text +=
+        fmt::format("other {} layer{}: {}, {} of the run (--layers {} shows them)\n", others, others == 1 ? "" : "s",
+                    format_ms(total - shown_ms), format_percent(100 * (total - shown_ms) / total), kAllLayers);
+  return text;
 }
 
-void render(const measure::Measurement& m) {
+void render(const measure::Measurement& m, size_t most_layers) {
   auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
   print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}", m.model, m.engine, m.engine_version, m.device,
                     precision_name(m.precision), m.batch, counted(m.instances, "instance"),
                     counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));
   print("\n" + summary(m));
   if (!m.limits.empty())
-    for (const std::string& note : m.limit_notes) print("note: " + note);
+    for (const std::string& note : m.limit_notes)
+      if (!is_quiet()) print("note: " + note);
   for (const std::string& op : m.without_rule) print("no rule for " + op + ": only its bytes count");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
-          layer_table(m));
-  if (m.load && m.disturbance && machine::disturbed(*m.disturbance))
-    print("\n" + machine::sentence(*m.disturbance) + ".");
+          layer_table(m, most_layers));
+  if (m.load && machine::disturbed(m.disturbance)) print("\n" + machine::sentence(*m.disturbance) + ".");
   print("\n" + m.advice.sentence);
 }
 
-std::vector<std::string> next_of(const BenchOptions& options) {
-  std::string words = model_words(options.request.model, options.shapes, options.device);
-  if (options.request.engine != plan::kUsualEngine) words += " --engine " + options.request.engine;
+std::vector<std::string> next_of(const BenchOptions& options, const std::string& model) {
+  std::string words = model_words(model, options.shapes, options.device);
+  if (!options.engine.empty()) words += " --engine " + options.engine;
   std::vector<std::string> lines;
-  if (!options.request.how.layers && options.device == "cpu") lines.push_back("ridge bench " + words + " --layers");
-  lines.push_back("ridge tune " + words + " -o models");
+  if (options.layers.empty() && options.device == "cpu") lines.push_back("ridge bench " + words + " --layers");
+  lines.push_back(engine::owner_of(model) == nullptr ? "ridge tune " + words + " -o models"
+                                                     : "ridge serve " + app::shell_word(model));
   return lines;
+}
+
+// A row per layer if they were asked for, else one of the figures.
+std::string csv_text(const measure::Measurement& m) {
+  if (!m.layers.empty())
+    return csv_table(
+        "name op ms flops bytes flops_per_s bytes_per_s bound_ms percent_of_limit limiter has_rule kernel position",
+        json_of(m.layers));
+  return csv_table(
+      "model engine engine_version device precision threads instances concurrency batch samples throughput_per_s "
+      "mean_ms=/latency_ms/mean p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 "
+      "p99_ms=/latency_ms/p99 min_ms=/latency_ms/min max_ms=/latency_ms/max ci95_percent bound_ms percent_of_limit "
+      "limiter disturbed=/disturbance/disturbed",
+      Json::array({measure::to_json(m)}));
+}
+
+// Files and history; the result was printed before. Returns the exit status.
+int keep_all(const BenchOptions& options, const measure::Measurement& measured, const Json& json,
+             const std::vector<measure::TimedRun>& runs) {
+  const Status kept = keep(options.command, options.output, json);
+  const Status traced =
+      options.trace.empty() ? Status() : write_result(options.command, options.trace, app::trace_text(runs, measured));
+  const Status page = write_page(options.command, options.page, json);
+  remember(document(options.command, json));
+  for (const Status* status : {&kept, &traced, &page})
+    if (!*status) return fail("bench", status->error());
+  return kDone;
 }
 
 int usage(const Error& error) {
@@ -219,27 +313,44 @@ int usage(const Error& error) {
 
 int bench(std::span<const std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "device") return bench_device(arguments.subspan(1));
+  if (names_server(arguments)) return bench_server(arguments);
   BenchOptions options;
+  options.command = typed("bench", arguments);
   CLI::App app;
   declare(app, options);
-  if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
-  if (Status fetched = fetch_model("bench", options.request.model); !fetched) return fail("bench", fetched.error());
+  if (ParseResult parsed = parse(app, "bench", with_layer_count(arguments)); !parsed.go_on) return parsed.exit;
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
+  if (Status ready = check_writable({options.output, options.trace, options.page.file}); !ready)
+    return fail("bench", ready.error());
+  if (Status fetched = fetch_model("bench", request->model); !fetched) return fail("bench", fetched.error());
   listen_for_interruption();
   const Result<std::optional<model::UnboundModel>> model = app::read_model(*request);
   if (!model) return fail("bench", model.error());
   const Result<std::optional<model::Graph>> graph = app::bind(*request, *model);
   if (!graph) return usage(graph.error());
-  Result<measure::Measurement> measured = app::bench(*request, *graph, interruptible("bench"));
+  std::vector<measure::TimedRun> runs;
+  if (!options.trace.empty()) request->how.trace = &runs;
+  say(fmt::format("ridge bench: up to {:g} s (--seconds)", options.seconds));
+  Result<measure::Measurement> measured = app::bench(*request, *model, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
+  const Json json = measure::to_json(*measured);
   if (options.json) {
-    print_json(measure::to_json(*measured));
+    print_json(options.command, json);
+  } else if (options.csv) {
+    print_verbatim(csv_text(*measured));
   } else {
-    render(*measured);
-    if (graph->has_value()) print_next(next_of(options));
+    render(*measured, layers_shown(options));
+    if (graph->has_value()) print_next(next_of(options, request->model));
   }
-  return kDone;
+  return keep_all(options, *measured, json, runs);
+}
+
+Status show_bench(const Json& document) {
+  RIDGE_ASSIGN(measure::Measurement measured, from_json<measure::Measurement>(document));
+  if (!(measured.ci95_percent > 0)) measured.ci95_percent = std::numeric_limits<double>::infinity();  // null in JSON
+  render(measured, kUsualLayers);
+  return {};
 }
 
 }  // namespace ridge::cli

@@ -84,7 +84,7 @@ std::string peaks_text(const DeviceMeasurement& measured) {
     rows.push_back(std::move(row));
   }
   return table({"peak", "by", "best", "typical", "spread", "bursts", "clock counted", "seen", "how"}, rows,
-               "llrrrrrll");
+               "llrr3r4r1r2nn");
 }
 
 std::string bandwidths_text(const DeviceMeasurement& measured) {
@@ -97,7 +97,7 @@ std::string bandwidths_text(const DeviceMeasurement& measured) {
     rows.push_back(std::move(row));
   }
   return table({"level", "access", "best", "typical", "spread", "bursts", "working set", "seen", "how"}, rows,
-               "llrrrrrll");
+               "llrr3r4r1r2nn");
 }
 
 std::string links_text(const DeviceMeasurement& measured) {
@@ -109,7 +109,7 @@ std::string links_text(const DeviceMeasurement& measured) {
     add_end(row, link.result);
     rows.push_back(std::move(row));
   }
-  return table({"link", "host memory", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "llrrrrll");
+  return table({"link", "host memory", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "llrr3r4r1nn");
 }
 
 std::string starts_text(const DeviceMeasurement& measured) {
@@ -120,7 +120,7 @@ std::string starts_text(const DeviceMeasurement& measured) {
     add_end(row, start.result);
     rows.push_back(std::move(row));
   }
-  return table({"start of", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "lrrrrll");
+  return table({"start of", "best", "typical", "spread", "bursts", "seen", "how"}, rows, "lrr3r4r1nn");
 }
 
 // Each figure beside its reference.

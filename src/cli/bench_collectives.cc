@@ -13,8 +13,6 @@ using limits::accelerator::CollectiveAnswer;
 using limits::accelerator::CollectiveRow;
 using limits::accelerator::CollectivesMeasurement;
 
-constexpr size_t kTextWidth = 120;
-
 std::string head_text(const CollectivesMeasurement& measured) {
   std::vector<std::vector<std::string>> rows;
   for (const gpu::DeviceFacts& facts : measured.gpus) rows.push_back({facts.device, facts.name});
@@ -47,8 +45,8 @@ std::vector<std::string> row_text(const CollectiveRow& row, size_t gpus) {
 std::string rows_text(const CollectivesMeasurement& measured) {
   std::vector<std::vector<std::string>> rows;
   for (const CollectiveRow& row : measured.rows) rows.push_back(row_text(row, measured.gpus.size()));
-  return table({"operation", "size", "time", "rate", "bus", "best", "of the limit", "spread", "bursts"}, rows,
-               "lrrrrrrrl");
+  return table({"operation", "size", "time", "rate", "bus", "best", "share of the limit", "spread", "bursts"}, rows,
+               "lrrrrr2rr3r1");
 }
 
 }  // namespace
@@ -56,7 +54,8 @@ std::string rows_text(const CollectivesMeasurement& measured) {
 std::string collectives_text(const CollectivesMeasurement& measured) {
   if (!measured.alone.empty()) return measured.alone;
   std::string text = head_text(measured) + "\n" + rows_text(measured);
-  for (const CollectiveAnswer& answer : measured.answers) text += "\n" + paragraph("", answer.sentence, 0, kTextWidth);
+  for (const CollectiveAnswer& answer : measured.answers)
+    text += "\n" + paragraph("", answer.sentence, 0, prose_columns());
   return text;
 }
 

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "base/units.h"
 #include "cli/bench_device_text.h"
-#include "cli/help.h"
 #include "cli/interruption.h"
+#include "cli/kept.h"
 #include "cli/number_checks.h"
+#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "limits/accelerator/collectives.h"
 #include "limits/accelerator/store.h"
@@ -23,7 +25,10 @@ namespace {
 constexpr const char* kDeviceVerb = "bench device";
 
 struct DeviceOptions {
-  bool json = false;
+  app::Command command;
+  bool json = false, csv = false;
+  std::string output;  // file of the document; empty: none
+  PageOptions page;
   std::string device = "cpu";
   double seconds = 20;
   std::string largest = "8GiB";
@@ -40,6 +45,9 @@ void bind(CLI::App& app, DeviceOptions& options) {
   app.add_flag("--keep-disturbed", options.limits.keep_disturbed);
   app.add_option("--cache", options.limits.cache_file);
   app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv);
+  app.add_option("-o,--output", options.output);
+  declare(app, options.page);
 }
 
 // The machine's members unchanged, with the contract's names for measured limits.
@@ -123,7 +131,7 @@ std::string peaks_table(const machine::Machine& machine) {
                     format_percent(peak.spread_percent), peak.kernel});
   }
   return table({"precision", "threads", "peak", "clock", "FLOP/cycle", "ridge point", "origin", "spread", "kernel"},
-               rows, "lrrrrrlrl");
+               rows, "lrrr3r4r5l2r6l1");
 }
 
 std::string bandwidth_table(const machine::Machine& machine) {
@@ -134,7 +142,36 @@ std::string bandwidth_table(const machine::Machine& machine) {
                     bytes_text(bandwidth.working_set_bytes), std::string(origin_name(bandwidth.origin)),
                     format_percent(bandwidth.spread_percent), bandwidth.kernel});
   return table({"level", "threads", "read", "plain", "triad", "working set", "origin", "spread", "kernel"}, rows,
-               "lrrrrrlrl");
+               "lrrr4r3r5l2r6l1");
+}
+
+std::string machine_text(const machine::Machine& machine) {
+  return facts_table(machine) + "\n" + peaks_table(machine) + "\n" + bandwidth_table(machine);
+}
+
+// What report_json() wrote.
+Result<machine::Machine> machine_of(const Json& document) {
+  machine::Machine machine;
+  RIDGE_TRY(read_fields(document, [&](auto& visit) {
+    visit("machine", machine.id);
+    visit("system", machine.system);
+    visit("cpu", machine.cpu);
+    visit("memory", machine.memory);
+    visit("measured_at", machine.measured_at);
+    visit("peaks", machine.peaks);
+    visit("bandwidth", machine.bandwidths);
+    visit.optional("disturbance", machine.disturbance);
+  }));
+  return machine;
+}
+
+// A row per peak, then one per memory level or other bandwidth.
+std::string csv_of(const Json& json) {
+  Json rows = Json::array();
+  for (const char* list : {"peaks", "bandwidth"})
+    if (json.contains(list))
+      for (const Json& row : json[list]) rows.push_back(row);
+  return csv_table("precision level threads flops_per_s bytes_per_s clock_hz kernel origin spread_percent", rows);
 }
 
 // A wrong name of a device is wrong usage.
@@ -153,6 +190,19 @@ limits::accelerator::Options measuring_with(const DeviceOptions& options, Progre
   return how;
 }
 
+// As text, table or JSON, and in files; then `exit`.
+int show(const DeviceOptions& options, const Json& json, const std::string& text, int exit) {
+  if (options.json)
+    print_json(options.command, json);
+  else if (options.csv)
+    print_verbatim(csv_of(json));
+  else
+    print(text);
+  if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
+    return fail(kDeviceVerb, kept.error());
+  return exit;
+}
+
 // open → recall or measure → show
 int bench_accelerator(const DeviceOptions& options) {
   const auto device = gpu::open_device(options.device);
@@ -163,11 +213,7 @@ int bench_accelerator(const DeviceOptions& options) {
       limits::accelerator::recall_or_measure(*device, measuring_with(options, progress), options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
-  if (options.json)
-    print_json(to_json(*measured));
-  else
-    print(accelerator_text(*measured));
-  return kDone;
+  return show(options, to_json(*measured), accelerator_text(*measured), kDone);
 }
 
 // Several GPUs: their exchange rates.
@@ -185,22 +231,23 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   Result<limits::accelerator::CollectivesMeasurement> measured = measure_collectives(how);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
-  if (options.json)
-    print_json(to_json(*measured));
-  else
-    print(collectives_text(*measured));
-  if (!measured->alone.empty()) return kNo;
-  return measured->failure.empty() ? static_cast<int>(kDone) : fail(kDeviceVerb, {Code::kFailed, measured->failure});
+  const int exit =
+      show(options, to_json(*measured), collectives_text(*measured), measured->alone.empty() ? kDone : kNo);
+  return measured->failure.empty() ? exit : fail(kDeviceVerb, {Code::kFailed, measured->failure});
 }
 
 }  // namespace
 
 int bench_device(std::span<const std::string> arguments) {
-  if (asks_for_help(arguments)) return print(cli_help("bench-device")), kDone;
+  if (asks_for_help(arguments)) return print_help("bench-device"), kDone;
   DeviceOptions options;
+  options.command = typed(kDeviceVerb, arguments);
   CLI::App app;
   bind(app, options);
   if (ParseResult parsed = parse(app, kDeviceVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (options.json && options.csv) return device_failed(invalid("--json and --csv exclude each other"));
+  if (Status ready = check_writable({options.output, options.page.file}); !ready)
+    return fail(kDeviceVerb, ready.error());
   if (auto group = limits::accelerator::group_from_name(options.device))
     return *group ? bench_group(options, std::move(**group)) : device_failed(group->error());
   if (options.device != "cpu") return bench_accelerator(options);
@@ -209,11 +256,21 @@ int bench_device(std::span<const std::string> arguments) {
   Result<machine::Machine> machine = limits::machine_with_limits(options.limits);
   progress.finish();
   if (!machine) return fail(kDeviceVerb, machine.error());
-  if (options.json)
-    print_json(report_json(*machine));
-  else
-    print(facts_table(*machine) + "\n" + peaks_table(*machine) + "\n" + bandwidth_table(*machine));
-  return kDone;
+  return show(options, report_json(*machine), machine_text(*machine), kDone);
+}
+
+// Of a CPU, or of a GPU; what several GPUs exchange is not read back.
+Status show_bench_device(const Json& document) {
+  if (document.contains("collectives"))
+    return invalid("what several GPUs exchange is not shown again; the document itself has all figures");
+  if (document.contains("facts")) {
+    RIDGE_ASSIGN(const auto measured, from_json<limits::accelerator::DeviceMeasurement>(document));
+    print(accelerator_text(measured));
+    return {};
+  }
+  RIDGE_ASSIGN(const machine::Machine machine, machine_of(document));
+  print(machine_text(machine));
+  return {};
 }
 
 }  // namespace ridge::cli

@@ -48,7 +48,7 @@ int completion(std::span<const std::string> arguments) {
   CLI::App app;
   app.add_option("SHELL", shell)->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   if (ParseResult parsed = parse(app, "completion", arguments); !parsed.go_on) return parsed.exit;
-  print(scripts.at(shell));
+  print_verbatim(scripts.at(shell));
   return kDone;
 }
 

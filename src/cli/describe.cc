@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kDescribeVerb = "describe";
 
 struct DescribeOptions {
+  app::Command command;
   std::string model;
   std::vector<std::string> shapes;
   bool json = false;
@@ -46,7 +47,8 @@ void render(const app::ModelDescription& description) {
                                             fmt::join(description.weight_types, " and "))});
   rows.push_back({"work", flops_text(description)});
   const std::string producer = description.producer.empty() ? "an unknown producer" : description.producer;
-  print(fmt::format("{} · ONNX, opset {}, by {} · {} nodes", description.model, description.opset, producer,
+  print(fmt::format("{} · {}, by {} · {} nodes", description.model,
+                    description.is_ir ? "OpenVINO IR" : fmt::format("ONNX, opset {}", description.opset), producer,
                     description.nodes));
   print("\n" + table({}, rows, "ll"));
 }
@@ -55,14 +57,17 @@ std::vector<std::string> next_of(const DescribeOptions& options, const app::Mode
   std::vector<std::string> shapes = options.shapes;
   shapes.insert(shapes.end(), description.shapes.begin(), description.shapes.end());
   const std::string words = model_words(options.model, shapes, "");
-  return {"ridge plan " + words, "ridge bench " + words, "ridge tune " + words + " -o models",
-          "ridge serve " + app::shell_word(options.model)};
+  std::vector<std::string> lines = {"ridge plan " + words, "ridge bench " + words};
+  if (!description.is_ir) lines.push_back("ridge tune " + words + " -o models");
+  lines.push_back("ridge serve " + app::shell_word(options.model));
+  return lines;
 }
 
 }  // namespace
 
 int describe(std::span<const std::string> arguments) {
   DescribeOptions options;
+  options.command = typed(kDescribeVerb, arguments);
   CLI::App app;
   app.add_option("MODEL", options.model)->required();
   app.add_option("--shape", options.shapes);
@@ -77,7 +82,7 @@ int describe(std::span<const std::string> arguments) {
   if (!model) return fail(kDescribeVerb, model.error());
   const Result<app::ModelDescription> description = app::describe(options.model, *model, binding);
   if (!description) return usage(description.error());
-  if (options.json) return print_json(json_of(*description)), kDone;
+  if (options.json) return print_json(options.command, json_of(*description)), kDone;
   render(*description);
   print_next(next_of(options, *description));
   return kDone;

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "cli/doctor_gpus.h"
 #include "cli/interruption.h"
+#include "cli/kept.h"
 #include "cli/next_text.h"
+#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "doctor/doctor.h"
@@ -24,14 +28,17 @@ namespace {
 constexpr const char* kDoctorVerb = "doctor";
 
 struct DoctorOptions {
+  app::Command command;
   doctor::GatherOptions gather;
   std::string size = "256MiB";
   int listen = -1;   // port; -1: not asked
   std::string root;  // file of a recorded machine; empty: this one is looked at
   std::string record;
-  double time_limit_s = 5;
+  std::optional<double> time_limit_s;
   bool verbose = false;
-  bool json = false;
+  bool json = false, csv = false;
+  std::string output;  // file of the document; empty: none
+  PageOptions page;
 };
 
 void declare(CLI::App& app, DoctorOptions& options) {
@@ -52,6 +59,9 @@ void declare(CLI::App& app, DoctorOptions& options) {
   app.add_flag("--fresh", options.gather.fresh);
   app.add_flag("--verbose,-v", options.verbose);
   app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv);
+  app.add_option("-o,--output", options.output);
+  declare(app, options.page);
 }
 
 // A test that was asked for is in its area, whatever other areas were named.
@@ -65,6 +75,7 @@ void add_tested_areas(doctor::GatherOptions& how) {
 // What the options mean; an error here is wrong usage.
 Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
   doctor::GatherOptions how = options.gather;
+  if (options.json && options.csv) return invalid("--json and --csv exclude each other");
   RIDGE_TRY(doctor::check_areas(how.areas));
   if (!options.root.empty() && (!how.path.empty() || !how.peer.empty() || !options.record.empty()))
     return invalid("--root judges a recorded machine, on which nothing can be measured or recorded");
@@ -72,7 +83,7 @@ Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
   Result<int64_t> size = parse_bytes(options.size);
   if (!size) return wrap(size.error(), "--size");
   how.file_bytes = *size;
-  how.limit = from_seconds(options.time_limit_s);
+  if (options.time_limit_s) how.limit = how.engine_limit = from_seconds(*options.time_limit_s);
   if (!how.path.empty()) how.path = std::filesystem::absolute(how.path).lexically_normal().string();
   add_tested_areas(how);
   return how;
@@ -84,12 +95,13 @@ doctor::Facts look(doctor::GatherOptions how) {
   return doctor::gather(how);
 }
 
-std::string_view sign(doctor::Verdict verdict) {
+// Four columns, whatever its colour.
+std::string sign(doctor::Verdict verdict) {
   switch (verdict) {
-    case doctor::Verdict::kFail: return "FAIL";
-    case doctor::Verdict::kWarn: return "warn";
-    case doctor::Verdict::kOk: return "ok";
-    case doctor::Verdict::kNotApplicable: return "n/a";
+    case doctor::Verdict::kFail: return painted(Meaning::kFailed, "FAIL");
+    case doctor::Verdict::kWarn: return painted(Meaning::kWarning, "warn");
+    case doctor::Verdict::kOk: return painted(Meaning::kOk, "ok") + "  ";
+    case doctor::Verdict::kNotApplicable: return "n/a ";
   }
   return "";
 }
@@ -109,17 +121,22 @@ void render_area(const std::vector<const doctor::Finding*>& findings, bool verbo
   print(hidden.empty() ? findings.front()->area : fmt::format("{:<9} {}", findings.front()->area, hidden));
   for (const doctor::Finding* finding : findings) {
     if (!verbose && !is_bad(*finding)) continue;
-    print(fmt::format("  {:<4}  {}: {}", sign(finding->verdict), finding->title, finding->evidence));
+    print(fmt::format("  {}  {}: {}", sign(finding->verdict), finding->title, finding->evidence));
     if (!finding->remedy.empty()) print(fmt::format("        do: {}", finding->remedy));
     if (verbose) print(fmt::format("        {} · from: {}", finding->id, finding->origin));
   }
 }
 
-// The area to look at again once the worst finding's remedy was followed. A recorded machine stays as it is.
+// The command of the worst finding that has one, and the area to look at again afterwards. A recorded machine stays as it is.
 std::vector<std::string> next_of(const DoctorOptions& options, const doctor::Diagnosis& diagnosis) {
   if (!options.root.empty() || diagnosis.findings.empty()) return {};
   const auto worst = std::ranges::min_element(diagnosis.findings, {}, &doctor::Finding::verdict);
-  return {is_bad(*worst) ? "ridge doctor --verbose --area " + worst->area : "ridge bench device"};
+  if (!is_bad(*worst)) return {"ridge bench device"};
+  const auto remedied = std::ranges::min_element(diagnosis.findings, {}, [](const doctor::Finding& finding) {
+    return std::pair(finding.command.empty(), finding.verdict);
+  });
+  if (remedied->command.empty()) return {"ridge doctor --verbose --area " + worst->area};
+  return {remedied->command, "ridge doctor --verbose --area " + remedied->area};
 }
 
 void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& inventory, bool verbose) {
@@ -133,7 +150,11 @@ void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& invento
   }
   if (!area.empty()) render_area(area, verbose);
   if (std::string gpus = gpus_text(inventory); !gpus.empty()) print("\n" + gpus);
-  print("\n" + diagnosis.summary);
+  const Meaning meaning = diagnosis.fails > 0      ? Meaning::kFailed
+                          : diagnosis.warnings > 0 ? Meaning::kWarning
+                                                   : Meaning::kOk;
+  const size_t verdict = std::min(diagnosis.summary.find_first_of(",:."), diagnosis.summary.size());
+  print("\n" + painted(meaning, diagnosis.summary.substr(0, verdict)) + diagnosis.summary.substr(verdict));
 }
 
 int listen(int port) {
@@ -156,19 +177,24 @@ int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
   if (!options.record.empty()) {
     Status written = write_file_atomically(options.record, machine::format_tree(facts->tree));
     if (!written) return fail(kDoctorVerb, written.error());
-    say("recorded in " + options.record + "; review it before you send it");
+    say_note("recorded in " + options.record + "; review it before you send it");
   }
   doctor::Inventory inventory;
   if (how.areas.empty() || std::ranges::find(how.areas, "gpu") != how.areas.end())
     inventory = doctor::inventory_of(facts->tree);
+  Json json = to_json(diagnosis);
+  json.update(json_of(inventory));
   if (options.json) {
-    Json json = to_json(diagnosis);
-    json.update(json_of(inventory));
-    print_json(json);
+    print_json(options.command, json);
+  } else if (options.csv) {
+    print_verbatim(csv_table("id area verdict title evidence remedy origin", json["findings"]));
   } else {
     render(diagnosis, inventory, options.verbose);
     print_next(next_of(options, diagnosis));
   }
+  if (Status kept = keep(options.command, options.output, json); !kept) return fail(kDoctorVerb, kept.error());
+  if (const Status page = write_page(options.command, options.page, json); !page)
+    return fail(kDoctorVerb, page.error());
   return diagnosis.ready ? kDone : kNo;
 }
 
@@ -176,6 +202,7 @@ int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
 
 int doctor(std::span<const std::string> arguments) {
   DoctorOptions options;
+  options.command = typed(kDoctorVerb, arguments);
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, kDoctorVerb, arguments); !parsed.go_on) return parsed.exit;
@@ -184,7 +211,16 @@ int doctor(std::span<const std::string> arguments) {
     fail(kDoctorVerb, how.error());
     return kUsage;
   }
+  if (Status ready = check_writable({options.output, options.page.file}); !ready)
+    return fail(kDoctorVerb, ready.error());
   return options.listen >= 0 ? listen(options.listen) : examine(options, *how);
+}
+
+Status show_doctor(const Json& document) {
+  RIDGE_ASSIGN(const auto diagnosis, from_json<doctor::Diagnosis>(document));
+  RIDGE_ASSIGN(const auto inventory, from_json<doctor::Inventory>(document));
+  render(diagnosis, inventory, false);
+  return {};
 }
 
 }  // namespace ridge::cli

@@ -49,11 +49,13 @@ std::string place_text(const InventoryGpu& entry) {
 }
 
 std::string clocks_of(const gpu::Gpu& gpu) {
+  if (!gpu.sm_clock_max_mhz && !gpu.memory_clock_max_mhz) return "-";
   return fmt::format("{}, {} MHz", or_dash(gpu.sm_clock_max_mhz), or_dash(gpu.memory_clock_max_mhz));
 }
 
 std::string switches_text(const gpu::Gpu& gpu) {
   auto flag = [](const gpu::Reading<bool>& reading) { return !reading ? "-" : *reading ? "on" : "off"; };
+  if (!gpu.ecc && !gpu.persistence && !gpu.mig) return "-";
   return fmt::format("{}, {}, {}", flag(gpu.ecc), flag(gpu.persistence), flag(gpu.mig));
 }
 
@@ -83,7 +85,8 @@ std::string slices_text(const Inventory& inventory) {
                       or_dash(slice.multiprocessors) + " SM", memory ? format_bytes(static_cast<double>(*memory)) : "-",
                       or_dash(slice.uuid)});
     }
-  return rows.empty() ? "" : table({"  MIG", "name", "slices of the chip", "chip", "memory", "UUID"}, rows, "lllrrl");
+  return rows.empty() ? ""
+                      : table({"  MIG", "name", "slices of the chip", "chip", "memory", "UUID"}, rows, "lll2r1rl3");
 }
 
 std::string matrix_text(const Inventory& inventory) {
@@ -107,7 +110,7 @@ std::string gpus_text(const Inventory& inventory) {
   for (const InventoryGpu& entry : inventory.gpus) rows.push_back(inventory_row(entry));
   std::string text = "GPUs\n" + table({"  nr", "name", "kind", "chip", "memory", "highest clocks", "limit", "PCIe",
                                        "ECC, persistence, MIG", "near"},
-                                      rows, "llllllrlll");
+                                      rows, "llll3ll4r6l5l2l1");
   text += slices_text(inventory);
   if (inventory.gpus.size() > 1) text += matrix_text(inventory);
   return text;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/help.h"
+#include "cli/page_options.h"
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -20,10 +20,8 @@ namespace ridge::cli {
 namespace {
 
 using explain::Answer;
-using explain::Language;
 
 constexpr const char* kExplainVerb = "explain";
-constexpr size_t kWidth = 100;  // [columns]
 
 struct ExplainOptions {
   std::vector<std::string> query;
@@ -34,7 +32,7 @@ struct ExplainOptions {
 
 void declare(CLI::App& app, ExplainOptions& options) {
   app.add_option("TERM-OR-ERROR", options.query);
-  app.add_option("--lang", options.language)->check(CLI::IsMember({"en", "zh"}));
+  declare_language(app, options.language);
   app.add_option("--list", options.list)->expected(0, 1);
   app.add_flag("--json", options.json);
 }
@@ -51,9 +49,10 @@ std::vector<std::string> arranged(std::span<const std::string> arguments) {
     }
     const bool is_list = argument == "--list";
     if (argument == kListWords || argument == "--json" || argument == "--help" || argument == "-h" ||
-        argument.starts_with("--lang=") || argument.starts_with("--list=")) {
+        argument == "--quiet" || argument.starts_with("--lang=") || argument.starts_with("--list=") ||
+        argument.starts_with("--color=")) {
       own.push_back(argument);
-    } else if (argument == "--lang" || is_list) {
+    } else if (argument == "--lang" || argument == "--color" || is_list) {
       own.push_back(argument);
       if (i + 1 < arguments.size() && !arguments[i + 1].starts_with('-')) own.push_back(arguments[++i]);
     } else {
@@ -64,14 +63,15 @@ std::vector<std::string> arranged(std::span<const std::string> arguments) {
   return own;
 }
 
-// --lang, or the system's setting: the first of LC_ALL, LC_MESSAGES and LANG that is not empty (POSIX).
-Language language_of(const ExplainOptions& options) {
-  std::string name = options.language;
-  for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
-    if (!name.empty()) break;
-    if (const char* value = std::getenv(variable)) name = value;
-  }
-  return name.starts_with("zh") ? Language::kChinese : Language::kEnglish;
+// Chinese characters, U+4E00 to U+9FFF, begin with E4 to E9 in UTF-8.
+bool has_chinese(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char byte) { return byte >= 0xE4 && byte <= 0xE9; });
+}
+
+// A question in Chinese is answered in Chinese.
+Language language_of(const ExplainOptions& options, std::string_view query) {
+  if (options.language.empty() && has_chinese(query)) return Language::kChinese;
+  return language_of_option(options.language);
 }
 
 // The last kMostText bytes of standard input: the newest lines of a log.
@@ -90,11 +90,11 @@ std::string query_of(const ExplainOptions& options) {
   return fmt::format("{}", fmt::join(options.query, " "));
 }
 
-// Every verb with a help text; a verb missing from this build is skipped.
+// Every verb with its options.
 std::vector<explain::Flag> all_flags() {
   std::vector<explain::Flag> flags;
-  for (const char* verb :
-       {"doctor", "gpus", "make", "plan", "bench", "bench-device", "tune", "serve", "top", "lab", "power", "explain"}) {
+  for (const char* verb : {"doctor", "make", "describe", "gpus", "plan", "bench", "bench-device", "bench-server",
+                           "tune", "serve", "show", "compare", "history", "power", "lab", "explain", "completion"}) {
     std::vector<explain::Flag> some = explain::flags_in(verb, cli_help(verb));
     flags.insert(flags.end(), some.begin(), some.end());
   }
@@ -118,7 +118,7 @@ void show_answer(const Answer& answer, const std::string& query, Language langua
   const Labels& names = labels(language);
   print(answer.title);
   auto show_answers = [&](std::string_view label, const std::string& text) {
-    if (!text.empty()) print(paragraph("  " + std::string(label), text, kIndent, kWidth));
+    if (!text.empty()) print(paragraph("  " + std::string(label), text, kIndent, prose_columns()));
   };
   if (!answer.matched.empty() && answer.matched != query && answer.matched.size() < 200)
     show_answers(language == Language::kChinese ? "依据" : "read", "\"" + answer.matched + "\"");
@@ -176,7 +176,7 @@ int show_list(const explain::Book& book, const ExplainOptions& options, Language
   if (options.json) {
     Json json = Json::array();
     for (const explain::Listing& row : rows) json.push_back({{"kind", row.kind}, {"id", row.id}, {"title", row.title}});
-    print_json(json);
+    print(dump_json(json, true));  // a list, which has no place for `about`
     return kDone;
   }
   std::vector<std::vector<std::string>> cells;
@@ -193,11 +193,11 @@ int explain(std::span<const std::string> arguments) {
   declare(app, options);
   const std::vector<std::string> in_order = arranged(arguments);
   if (ParseResult parsed = parse(app, kExplainVerb, in_order); !parsed.go_on) return parsed.exit;
-  const Language language = language_of(options);
   Result<explain::Book> book = explain::open_book(all_flags());
   if (!book) return fail(kExplainVerb, book.error());
-  if (options.list) return show_list(*book, options, language);
+  if (options.list) return show_list(*book, options, language_of_option(options.language));
   const std::string query = query_of(options);
+  const Language language = language_of(options, query);
   if (query.find_first_not_of(" \t\r\n") == std::string::npos) {
     say("ridge explain: name a term or an error, or paste a message; ridge explain --list shows all entries");
     return kUsage;
@@ -205,7 +205,7 @@ int explain(std::span<const std::string> arguments) {
   const explain::Match found = explain::find(*book, query);
   const std::vector<Answer> answers = explain::answers(*book, found, language);
   if (options.json) {
-    print_json(explain::to_json(query, language, answers, found));
+    print_json(typed(kExplainVerb, arguments), explain::to_json(query, language, answers, found));
     return answers.empty() ? kNo : kDone;
   }
   if (answers.empty()) return not_found(query, found, language);

@@ -1,11 +1,17 @@
-// Checks only possible in this folder: the metrics that the server exports, the options that the verbs document, and the book.
+// Checks only possible in this folder: the metrics that the server exports beside the book and the dashboard, and the options that the
+// verbs document beside the book.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "cli/help.h"
 #include "explain/find.h"
 #include "front/model_metrics.h"
@@ -50,14 +56,48 @@ TEST(Explain, KnowsEveryMetricThatTheServerExports) {
   }
 }
 
-TEST(Explain, FindsEveryOptionThatAVerbDocuments) {
+TEST(Explain, FindsAVerbAndEveryOptionThatItDocuments) {
   const std::vector<explain::Flag> flags = explain::flags_in("serve", cli_help("serve"));
   EXPECT_GE(flags.size(), 20u);
   const explain::Book book = book_with(flags);
   for (const explain::Flag& flag : flags) {
-    const explain::Match found = explain::find(book, flag.name);
-    ASSERT_FALSE(found.hits.empty()) << flag.name;
-    EXPECT_EQ(found.hits.front().kind, explain::HitKind::kFlag) << flag.name;
+    const std::string query = flag.name.empty() ? flag.verb : flag.name;
+    const explain::Match found = explain::find(book, query);
+    ASSERT_FALSE(found.hits.empty()) << query;
+    EXPECT_EQ(found.hits.front().kind, explain::HitKind::kFlag) << query;
+  }
+}
+
+// The names that a text asks for; a histogram's without the ending of its series.
+std::set<std::string> metrics_in(const std::string& text) {
+  const std::regex name(R"(\b(?:nv|ridge|process)_[a-z_]+)");
+  const std::regex series("_(bucket|sum)$");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
+    names.insert(std::regex_replace(at->str(), series, ""));
+  return names;
+}
+
+TEST(Dashboard, AndAlertsAskOnlyForMetricsThatTheServerExports) {
+  const std::vector<std::string> exported = exported_metrics();
+  for (const char* file : {"grafana.json", "alerts.yml"}) {
+    auto text = read_file(std::string(RIDGE_SOURCE_DIR "/deploy/") + file);
+    ASSERT_TRUE(text) << text.error().message;
+    const std::set<std::string> asked = metrics_in(*text);
+    EXPECT_GE(asked.size(), 3u) << file;
+    for (const std::string& name : asked)
+      EXPECT_NE(std::find(exported.begin(), exported.end(), name), exported.end()) << file << ": " << name;
+  }
+}
+
+TEST(Dashboard, IsJsonWhosePanelsHaveTargets) {
+  auto text = read_file(RIDGE_SOURCE_DIR "/deploy/grafana.json");
+  ASSERT_TRUE(text) << text.error().message;
+  auto json = parse_json(*text, "grafana.json");
+  ASSERT_TRUE(json) << json.error().message;
+  for (const Json& panel : json->at("panels")) {
+    const bool heading = panel.at("type") == "row";
+    EXPECT_TRUE(heading || !panel.at("targets").empty()) << panel.at("title");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "cli/gpus_text.h"
 #include "cli/model_argument.h"
 #include "cli/number_checks.h"
+#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "model/inputs.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 struct GpusOptions {
+  app::Command command;
   std::vector<std::string> name;
   std::vector<std::string> compare;
   catalogue::DeviceFilter filter;
@@ -30,6 +32,7 @@ struct GpusOptions {
   std::vector<std::string> shapes;
   sizing::Goal goal;
   size_t top = 10;
+  PageOptions page;
 };
 
 void declare(CLI::App& app, GpusOptions& options) {
@@ -56,6 +59,7 @@ void declare(CLI::App& app, GpusOptions& options) {
   app.add_option("--top", options.top);
   app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv);
+  declare(app, options.page);
 }
 
 int questions_of(const GpusOptions& options) {
@@ -68,6 +72,8 @@ Result<model::Binding> complete(GpusOptions& options) {
   if (options.memory_gib) options.filter.memory_bytes = *options.memory_gib * kGib;
   if (options.json && options.csv) return Error{Code::kInvalid, "--json and --csv exclude each other"};
   if (options.families && options.csv) return Error{Code::kInvalid, "--families has no --csv form; --json has one"};
+  if ((options.families || options.capabilities) && !options.page.file.empty())
+    return Error{Code::kInvalid, "--html draws devices; --families and --capabilities have no page"};
   if (questions_of(options) > 1)
     return Error{Code::kInvalid, "NAME, --compare, --families, --capabilities and --recommend exclude each other"};
   RIDGE_ASSIGN(options.goal.use, sizing::use_from_name(options.use));
@@ -101,18 +107,25 @@ int wrong_usage(const Error& error) {
   return kUsage;
 }
 
+// `exit`, once the page is written.
+int draw(const GpusOptions& options, const Json& members, int exit) {
+  const Status written = write_page(options.command, options.page, members);
+  return written ? exit : fail("gpus", written.error());
+}
+
 int show_devices(const Catalogue& catalogue, const GpusOptions& options,
                  std::span<const catalogue::CatalogueDevice> devices) {
+  const Json json = {{"devices", json_of(devices)}};
   if (options.json) {
-    print_json(Json{{"devices", json_of(devices)}});
+    print_json(options.command, json);
   } else if (options.csv) {
-    print(list_csv(catalogue, devices));
+    print_verbatim(list_csv(catalogue, devices));
   } else if (devices.empty()) {
     say("ridge gpus: no device of the catalogue matches; 'ridge gpus' lists all");
   } else {
     print(list_text(catalogue, devices));
   }
-  return devices.empty() ? kNo : kDone;
+  return devices.empty() ? static_cast<int>(kNo) : draw(options, json, kDone);
 }
 
 int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
@@ -123,9 +136,11 @@ int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
     shown = {*one};
   }
   if (options.json)
-    print_json(Json{{"capabilities", json_of(shown)}});
+    print_json(options.command, Json{{"capabilities", json_of(shown)}});
+  else if (options.csv)
+    print_verbatim(capabilities_csv(shown));
   else
-    print(options.csv ? capabilities_csv(shown) : capabilities_text(catalogue, shown));
+    print(capabilities_text(catalogue, shown));
   return kDone;
 }
 
@@ -138,7 +153,7 @@ int show_comparison(const Catalogue& catalogue, const GpusOptions& options) {
   }
   if (options.json || options.csv) return show_devices(catalogue, options, devices);
   print(compare_text(catalogue, devices));
-  return kDone;
+  return draw(options, {{"devices", json_of(devices)}}, kDone);
 }
 
 int show_named(const Catalogue& catalogue, const GpusOptions& options) {
@@ -151,11 +166,12 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
     return none ? show_devices(catalogue, options, {}) : wrong_usage(none.error());
   }
   if (devices.size() > 1 || options.csv) return show_devices(catalogue, options, devices);
+  const Json json = sheet_json(catalogue, devices.front());
   if (options.json)
-    print_json(sheet_json(catalogue, devices.front()));
+    print_json(options.command, json);
   else
     print(sheet_text(catalogue, devices.front(), options.explain));
-  return kDone;
+  return draw(options, json, kDone);
 }
 
 // fetch → read → estimate → rank
@@ -171,22 +187,25 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   if (!workload) return wrong_usage(workload.error());
   sizing::Recommendation result =
       sizing::recommend(accepted(catalogue, options), catalogue.prices, *workload, options.goal);
+  Json json = json_of(result);
+  json["model"] = options.recommend;
   if (options.json) {
-    print_json(json_of(result));
+    print_json(options.command, json);
   } else if (options.csv) {
-    print(recommendation_csv(result));
+    print_verbatim(recommendation_csv(result));
   } else {
     print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, sizing::use_name(options.goal.use),
                       options.goal.batch, precision_name(options.goal.precision)));
     print(recommendation_text(result, options.top));
   }
-  return result.ranked.empty() ? kNo : kDone;
+  return draw(options, json, result.ranked.empty() ? kNo : kDone);
 }
 
 }  // namespace
 
 int gpus(std::span<const std::string> arguments) {
   GpusOptions options;
+  options.command = typed("gpus", arguments);
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "gpus", arguments); !parsed.go_on) return parsed.exit;
@@ -201,7 +220,7 @@ int gpus(std::span<const std::string> arguments) {
   std::vector<catalogue::CatalogueDevice> devices = accepted(*catalogue, options);
   if (!options.families) return show_devices(*catalogue, options, devices);
   if (options.json)
-    print_json(families_json(devices));
+    print_json(options.command, families_json(devices));
   else
     print(families_text(devices));
   return kDone;

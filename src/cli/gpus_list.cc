@@ -22,11 +22,11 @@ constexpr std::array<Arithmetic, 9> kAll = {Arithmetic::kFp64, Arithmetic::kFp32
 
 std::string or_absent(const std::string& text) { return text.empty() ? std::string(kAbsent) : text; }
 
-// "82.6*": TFLOP/s; the star marks a computed rate.
+// "82.6*": TFLOP/s; the star marks a computed rate. One digit behind the point for all, so that points stand in line.
 std::string tera(const catalogue::CatalogueDevice& device, Arithmetic arithmetic) {
   auto peak = catalogue::peak(device, arithmetic);
-  if (!peak) return std::string(kAbsent);
-  return fmt::format("{:.4g}{}", peak->flops_per_s / 1e12, peak->origin == Origin::kDerived ? "*" : " ");
+  if (!peak) return std::string(kAbsent) + " ";
+  return fmt::format("{:.1f}{}", peak->flops_per_s / 1e12, peak->origin == Origin::kDerived ? "*" : " ");
 }
 
 template <typename T>
@@ -73,12 +73,12 @@ std::string list_text(const Catalogue& catalogue, std::span<const catalogue::Cat
   Rows rows;
   for (const catalogue::CatalogueDevice& device : devices)
     rows.push_back({device.name, scaled(device.year, 1, "{:.0f}"), or_absent(device.compute_capability),
-                    scaled(device.memory_bytes, kGibibyte, "{:g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
+                    scaled(device.memory_bytes, kGibibyte, "{:.3g}"), scaled(device.bytes_per_s, 1e9, "{:.0f}"),
                     tera(device, Arithmetic::kFp32), tera(device, Arithmetic::kFp16Fp32),
                     tera(device, Arithmetic::kInt8), scaled(device.power_w, 1, "{:.0f}"),
                     price_text(catalogue, device)});
-  return table({"device", "year", "capability", "GiB", "GB/s", "FP32", "FP16", "INT8", "W", "USD/h"}, rows,
-               "llrrrrrrrr") +
+  return table({"device", "year", "capability", "GiB", "GB/s", "FP32 ", "FP16 ", "INT8 ", "W", "USD/h"}, rows,
+               "ll4r1rr5rrr6r3r2") +
          "\nFP32, FP16 (tensor cores, FP32 accumulators), INT8: TFLOP/s, dense, at boost clock. Datasheet figures; "
          "* derived: units × operations × clock; - no source.\n";
 }
@@ -143,7 +143,7 @@ std::string families_text(std::span<const catalogue::CatalogueDevice> devices) {
     rows.push_back({family.name, family.vendor, fmt::format("{}", fmt::join(family.architectures, ", ")),
                     span_text(family.first_year, family.last_year), std::to_string(family.devices),
                     span_text(family.least_memory_bytes / kGibibyte, family.most_memory_bytes / kGibibyte)});
-  return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "llllrr");
+  return table({"family", "vendor", "architectures", "years", "devices", "GiB"}, rows, "ll2llr1r");
 }
 
 Json families_json(std::span<const catalogue::CatalogueDevice> devices) {
@@ -166,7 +166,7 @@ std::string capabilities_text(const Catalogue& catalogue, std::span<const catalo
   }
   return table({"capability", "architecture", "chips", "first CUDA", "last CUDA", "threads/SM", "shared KiB/SM",
                 "FP32 lanes/SM", "tensor cores", "devices"},
-               rows, "lllrrrrrlr") +
+               rows, "lllrrr4r3r2l5r1") +
          (notes.empty() ? "" : "\n" + notes);
 }
 

@@ -20,8 +20,8 @@ std::string signed_percent(const std::optional<double>& percent) {
   return fmt::format("{:+.1f} %", rounded);
 }
 
-// Four digits, as in tables of peaks.
-std::string exact_rate(double flops_per_s) { return fmt::format("{:.4g} TFLOP/s", flops_per_s / 1e12); }
+// In one unit, so that they can be compared down a column.
+std::string exact_rate(double flops_per_s) { return fmt::format("{:.1f} TFLOP/s", flops_per_s / 1e12); }
 
 std::string rate_or_absent(const std::optional<double>& flops_per_s) {
   return flops_per_s ? exact_rate(*flops_per_s) : "-";
@@ -34,8 +34,9 @@ void add(TableRows& rows, std::string title, std::string value, std::string rema
 std::string toolkits(const Catalogue& catalogue, const catalogue::CatalogueDevice& device) {
   for (const catalogue::Capability& each : catalogue.capabilities)
     if (each.version == device.compute_capability)
-      return fmt::format("CUDA {} to {}", each.first_cuda.empty() ? "?" : each.first_cuda,
-                         each.last_cuda.empty() ? "today's" : each.last_cuda);
+      return each.last_cuda.empty()
+                 ? fmt::format("CUDA {} and later", each.first_cuda.empty() ? "?" : each.first_cuda)
+                 : fmt::format("CUDA {} to {}", each.first_cuda.empty() ? "?" : each.first_cuda, each.last_cuda);
   return "";
 }
 
@@ -104,7 +105,8 @@ std::string peaks_table(const catalogue::CatalogueDevice& device, const std::vec
                     rate_or_absent(farthest(row)), signed_percent(row.published_percent),
                     ridge ? fmt::format("{:.1f} FLOP/byte", *ridge) : "-"});
   }
-  return table({"peak", "listed", "origin", "formula", "off", "published", "off", "ridge point"}, rows, "lrlrrrrr");
+  return table({"peak", "listed", "origin", "formula", "off", "published", "off", "ridge point"}, rows,
+               "lrlr5r4r3r2r1");
 }
 
 std::string formulas(const std::vector<catalogue::PeakRow>& peaks) {
@@ -137,7 +139,7 @@ std::string prices_table(const std::vector<catalogue::CloudPrice>& prices) {
   for (const catalogue::CloudPrice& price : prices)
     rows.push_back({fmt::format("{:.2f}", price.usd_per_gpu_hour), price.provider, price.instance,
                     fmt::format("{} × {}", price.gpus, price.gpu), price.region, price.date});
-  return table({"USD/h per GPU", "provider", "instance", "GPUs", "region", "date"}, rows, "rlllll");
+  return table({"USD/h per GPU", "provider", "instance", "GPUs", "region", "date"}, rows, "rlll1l2l");
 }
 
 std::string range_text(const predict::Range& range) {
@@ -163,12 +165,12 @@ std::string refused_text(const std::vector<sizing::Candidate>& refused) {
   }
   std::string text;
   for (size_t i = 0; i < kinds.size(); ++i)
-    text += fmt::format("rejected: {} × {}, e.g. {}: {}\n", kinds[i].second, kinds[i].first, first[i]->device.name,
-                        first[i]->reason);
+    text += fmt::format("{} {} × {}, e.g. {}{}\n", painted(Meaning::kRejected, "rejected:"), kinds[i].second,
+                        kinds[i].first, first[i]->device.name, first[i]->reason.substr(kinds[i].first.size()));
   return text;
 }
 
-std::string rounded(const std::optional<double>& value) { return value ? fmt::format("{:.3g}", *value) : "-"; }
+std::string counted(const std::optional<double>& value) { return value ? format_count(*value) : "-"; }
 
 }  // namespace
 
@@ -184,7 +186,7 @@ std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDev
   if (std::string wrong = corrections_text(catalogue::corrections_of(device, catalogue.peaks)); !wrong.empty())
     text += "\n" + wrong;
   if (!prices.empty()) text += "\n" + prices_table(prices);
-  if (!device.notes.empty()) text += "\nnote: " + device.notes + "\n";
+  if (!device.notes.empty()) text += "\n" + note_text(device.notes);
   return text + "source: " + device.source + "\n";
 }
 
@@ -207,20 +209,20 @@ std::string recommendation_text(const sizing::Recommendation& recommendation, si
   for (size_t i = 0; i < shown; ++i) {
     const sizing::Candidate& each = recommendation.ranked[i];
     rows.push_back({std::to_string(i + 1), each.device.name, format_ms(each.run_ms.likely), range_text(each.run_ms),
-                    fmt::format("{:.4g}", each.rows_per_s), std::to_string(each.devices), rounded(each.rows_per_joule),
-                    each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-",
-                    each.rows_per_usd ? format_count(*each.rows_per_usd) : "-", each.reason});
+                    format_count(each.rows_per_s), std::to_string(each.devices), counted(each.rows_per_joule),
+                    each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-", counted(each.rows_per_usd),
+                    each.reason});
   }
-  std::string text;
+  std::string text = recommendation.tie.empty() ? "" : recommendation.tie + "\n\n";
   if (rows.empty())
-    text = "No considered device meets the goal.\n";
+    text += painted(Meaning::kFailed, "No considered device meets the goal.") + "\n";
   else
-    text = table({"", "device", "run", "range", "rows/s", "devices", "rows/J", "USD/h", "rows/USD", "why"}, rows,
-                 "rlrrrrrrrl");
+    text += table({"", "device", "run", "range", "rows/s", "devices", "rows/J", "USD/h", "rows/USD", "why"}, rows,
+                  "rlrr3rrr2rr1n");
   if (shown < recommendation.ranked.size())
     text += fmt::format("… and {} more that meet the goal (--top 0 shows all)\n", recommendation.ranked.size() - shown);
   text += "\n" + refused_text(recommendation.refused);
-  for (const std::string& assumption : recommendation.assumptions) text += "note: " + assumption + "\n";
+  for (const std::string& assumption : recommendation.assumptions) text += note_text(assumption);
   return text;
 }
 

@@ -4,28 +4,33 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "base/units.h"
 #include "cli/interruption.h"
+#include "cli/kept.h"
 #include "cli/lab_text.h"
+#include "cli/next_text.h"
 #include "cli/number_checks.h"
+#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "lab/ledger.h"
-#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
 
 struct LabOptions {
+  app::Command command;
   lab::Selection selection;
   std::string device = "cpu";
   double seconds = 2;
-  bool json = false;
-  std::string html;  // file for the page; empty: none
-  std::string language = "en";
+  bool json = false, csv = false;
+  std::string output;  // file of the document; empty: none
+  PageOptions page;
 };
 
 struct OccupancyOptions {
+  app::Command command;
   lab::KernelUse use;
   std::string shared = "0";
   std::string capability;
@@ -37,11 +42,16 @@ int wrong_lab_usage(const Error& error) {
   return kUsage;
 }
 
-int show_claims(std::span<const lab::Claim> claims, bool json) {
-  if (json)
-    print_json(claims_json(claims));
-  else
-    print(claims_text(claims));
+// What claims are, and what one of them says.
+void print_next_of(const std::string& claim) { print_next({"ridge explain " + claim, "ridge explain handbook"}); }
+
+int show_claims(std::span<const lab::Claim> claims, const LabOptions& options) {
+  if (options.json) return print_json(options.command, claims_json(claims)), kDone;
+  print(
+      "Claims of five guides to GPUs, by their sections; figures without all the conditions that they were measured "
+      "under.\n");
+  print(claims_text(claims));
+  print_next_of("L04");
   return kDone;
 }
 
@@ -69,16 +79,24 @@ int show_occupancy(OccupancyOptions& options) {
     results.push_back(std::move(*result));
   }
   if (options.json)
-    print_json(occupancy_json(options.use, *capabilities, results));
+    print_json(options.command, occupancy_json(options.use, *capabilities, results));
   else
     print(occupancy_text(*capabilities, results));
   return kDone;
 }
 
-// open → test and judge → page → show
+std::string ledger_csv(const Json& json) {
+  return csv_table(
+      "claim verdict experiment work variant baseline ratio=/ratio/value low=/ratio/low high=/ratio/high "
+      "variant_seconds baseline_seconds rounds converged explanation",
+      json["ledger"]);
+}
+
+// open → test and judge → show → keep, page
 int run_experiments(const LabOptions& options, std::span<const lab::Claim> claims) {
   if (Status known = lab::check_selection(options.selection, claims); !known) return wrong_lab_usage(known.error());
-  if (auto known = report::language_from_name(options.language); !known) return wrong_lab_usage(known.error());
+  if (options.json && options.csv) return wrong_lab_usage(invalid("--json and --csv exclude each other"));
+  if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("lab", ready.error());
   auto device = lab::open_device(options.device);
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
@@ -92,16 +110,23 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   progress.finish();
   if (!ledger) return fail("lab", ledger.error());
   const Json json = lab::to_json(*ledger, *device);
-  if (Status written = write_page("lab", options.html, report::PageKind::kLab, json, options.language); !written)
-    return fail("lab", written.error());
   if (options.json)
-    print_json(json);
+    print_json(options.command, json);
   else
-    print(ledger_text(*device, *ledger));
+    options.csv ? print_verbatim(ledger_csv(json)) : print(ledger_text(*ledger));
+  if (!options.json && !options.csv && !ledger->rows.empty()) print_next_of(ledger->rows.front().claim.id);
+  if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
+    return fail("lab", kept.error());
   return kDone;
 }
 
 }  // namespace
+
+Status show_lab(const Json& document) {
+  RIDGE_ASSIGN(const lab::Ledger ledger, lab::ledger_from_json(document));
+  print(ledger_text(ledger));
+  return {};
+}
 
 int lab(std::span<const std::string> arguments) {
   LabOptions options;
@@ -111,8 +136,9 @@ int lab(std::span<const std::string> arguments) {
   app.add_option("--device,-d", options.device);
   app.add_option("--seconds", options.seconds)->check(positive());
   app.add_flag("--json", options.json);
-  app.add_option("--html", options.html);
-  app.add_option("--lang", options.language);
+  app.add_flag("--csv", options.csv);
+  app.add_option("-o,--output", options.output);
+  declare(app, options.page);
   CLI::App* list = app.add_subcommand("list");
   list->add_flag("--json", options.json);
   CLI::App* calculator = app.add_subcommand("occupancy");
@@ -122,10 +148,13 @@ int lab(std::span<const std::string> arguments) {
   calculator->add_option("--cc", occupancy.capability);
   calculator->add_flag("--json", occupancy.json);
   if (ParseResult parsed = parse(app, "lab", arguments); !parsed.go_on) return parsed.exit;
+  options.command = occupancy.command = typed("lab", arguments);
+  if (list->parsed()) options.command.verb = "lab list";
+  occupancy.command.verb = "lab occupancy";
   if (calculator->parsed()) return show_occupancy(occupancy);
   auto claims = lab::claims();
   if (!claims) return fail("lab", claims.error());
-  return list->parsed() ? show_claims(*claims, options.json) : run_experiments(options, *claims);
+  return list->parsed() ? show_claims(*claims, options) : run_experiments(options, *claims);
 }
 
 }  // namespace ridge::cli

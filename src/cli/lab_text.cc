@@ -48,11 +48,20 @@ std::string interval_text(const LedgerRow& row) {
                      row.figure.kind == lab::Figure::kCost ? " the time" : "");
 }
 
+Meaning meaning_of(lab::Verdict verdict) {
+  switch (verdict) {
+    case lab::Verdict::kConfirmed:
+    case lab::Verdict::kLarger: return Meaning::kOk;
+    case lab::Verdict::kContradicted: return Meaning::kFailed;
+    default: return Meaning::kWarning;
+  }
+}
+
 std::string measured_text(const LedgerRow& row, size_t width) {
   std::string head = fmt::format("{}  {}: {} against {}\n", row.claim.id, row.experiment, row.variant, row.baseline);
-  std::string judged =
-      fmt::format("     {}: measured {}, claimed {}{}\n", lab::verdict_name(row.verdict), interval_text(row),
-                  lab::figure_text(row.figure), row.converged ? "" : " (the interval stayed wide)");
+  std::string judged = fmt::format("     {}: measured {}, claimed {}{}\n",
+                                   painted(meaning_of(row.verdict), lab::verdict_name(row.verdict)), interval_text(row),
+                                   lab::figure_text(row.figure), row.converged ? "" : " (the interval stayed wide)");
   return head + judged +
          paragraph("     ",
                    fmt::format("{}: {}; {}{}.", row.title, rates_text(row), row.explanation, residency_text(row)), 5,
@@ -69,7 +78,7 @@ std::string claims_text(std::span<const lab::Claim> claims) {
     rows.push_back({claim.id, claim.statement, claim.figure ? lab::figure_text(*claim.figure) : "-",
                     experiments.empty() ? "-" : fmt::format("{}", fmt::join(experiments, ", ")), where, claim.source});
   }
-  return table({"id", "claim", "as a ratio", "experiment", "tested on, or elsewhere by", "source"}, rows, "llllll");
+  return table({"id", "claim", "as a ratio", "experiment", "tested on, or elsewhere by", "source"}, rows, "llr3ll2l1");
 }
 
 Json claims_json(std::span<const lab::Claim> claims) {
@@ -87,11 +96,11 @@ Json claims_json(std::span<const lab::Claim> claims) {
   return Json{{"claims", list}};
 }
 
-std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger) {
-  auto width = static_cast<size_t>(std::max(60, terminal_columns()));
+std::string ledger_text(const lab::Ledger& ledger) {
+  const size_t width = prose_columns();
   std::string text =
-      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, interleaved\n\n", device.text);
-  if (!device.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", device.note, 10, width) + "\n");
+      fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, interleaved\n\n", ledger.device);
+  if (!ledger.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", ledger.note, 10, width) + "\n");
   Rows untested;
   for (const LedgerRow& row : ledger.rows) {
     if (row.experiment.empty())
@@ -125,7 +134,7 @@ std::string occupancy_text(std::span<const catalogue::Capability> capabilities,
   }
   return table({"cc", "architecture", "occupancy", "warps", "blocks", "limited by", "by warps", "by blocks",
                 "by registers", "by shared", "one block more with"},
-               rows, "llrrrlrrrrl");
+               rows, "ll6rr5rlr4r3r2r1l7");
 }
 
 Json occupancy_json(const lab::KernelUse& use, std::span<const catalogue::Capability> capabilities,

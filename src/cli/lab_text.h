@@ -15,7 +15,7 @@ namespace ridge::cli {
 std::string claims_text(std::span<const lab::Claim> claims);
 Json claims_json(std::span<const lab::Claim> claims);
 
-std::string ledger_text(const lab::Device& device, const lab::Ledger& ledger);
+std::string ledger_text(const lab::Ledger& ledger);
 
 // results[i] is that of capabilities[i].
 std::string occupancy_text(std::span<const catalogue::Capability> capabilities,

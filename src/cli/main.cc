@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
-#include "cli/help.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "predict/engine_process.h"
@@ -41,12 +40,16 @@ const std::vector<Row> kVerbs = {
      power,
      {"set", "unpersist", "sweep"}},
     {"lab", "test the guides' performance claims on this device; occupancy of a kernel", lab},
+    {"show", "show a kept result again, as its verb did", show},
+    {"compare", "compare two kept results: what changed by more than chance", compare},
+    {"history", "what was measured of a model on this machine", history},
     {"explain", "explain a term, an option, an error code or a pasted message", explain},
     {"completion", "completion of verbs and options for bash, zsh or fish", completion},
 };
 
 void print_overview() {
-  print(cli_help("ridge"));
+  print_help("ridge");
+  print("\nVERBS");
   std::vector<std::vector<std::string>> rows;
   for (const Row& verb : kVerbs) rows.push_back({"  " + std::string(verb.name), std::string(verb.summary)});
   print(table({}, rows, "ll"));
@@ -67,13 +70,13 @@ constexpr std::string_view kListWordsVerb = "list-words";
 // its CLI11 definition has now, so a script cannot go stale.
 int list_words(std::span<const std::string> words) {
   if (words.empty()) {
-    for (const Row& verb : kVerbs) print(verb.name);
+    for (const Row& verb : kVerbs) print_verbatim(verb.name);
     return kDone;
   }
   auto verb = std::find_if(kVerbs.begin(), kVerbs.end(), [&](const Row& row) { return row.name == words.front(); });
   if (verb == kVerbs.end()) return kNo;
   if (words.size() == 1)
-    for (std::string_view word : verb->first_words) print(word);
+    for (std::string_view word : verb->first_words) print_verbatim(word);
   std::vector<std::string> arguments(words.begin() + 1,
                                      words.begin() + static_cast<long>(std::min<size_t>(words.size(), 2)));
   std::erase_if(arguments, [](const std::string& word) { return word.starts_with('-'); });

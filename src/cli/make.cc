@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kMakeVerb = "make";
 
 struct MakeOptions {
+  app::Command command;
   std::string name;
   std::string file;
   std::string batch = "dynamic";
@@ -74,7 +75,7 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
                  {"external_data", made.external_data},
                  {"inputs", json_of(made.inputs)},
                  {"outputs", json_of(made.outputs)}};
-    return print_json(json);
+    return print_json(options.command, json);
   }
   std::string where =
       options.describe ? "" : options.file + (made.external_data ? " and " + options.file + ".data" : "");
@@ -95,6 +96,7 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
 
 int make(std::span<const std::string> arguments) {
   MakeOptions options;
+  options.command = typed(kMakeVerb, arguments);
   CLI::App app;
   bind(app, options);
   if (ParseResult parsed = parse(app, kMakeVerb, arguments); !parsed.go_on) return parsed.exit;
@@ -104,7 +106,10 @@ int make(std::span<const std::string> arguments) {
   Result<zoo::ZooDescription> described = zoo::describe(options.name, options.zoo);
   if (!described) return fail(kMakeVerb, described.error()), kUsage;
   if (!options.describe) {
+    Progress progress(std::string("make ") + options.name);
+    progress.update("write " + options.file, kUnknownShare);
     Result<zoo::ZooDescription> made = zoo::make(options.name, options.zoo, options.file);
+    progress.finish();
     if (!made) return fail(kMakeVerb, made.error());
   }
   show_made(options, *described);

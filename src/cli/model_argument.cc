@@ -31,9 +31,12 @@ Status find_reference(std::string_view verb, std::string& model) {
   if (!known) return wrap(known.error(), "there is no file '" + model + "'");
   RIDGE_ASSIGN(const fs::path path, reference_file(model));
   if (!fs::exists(path, error)) {
+    Progress progress("make " + model);
+    progress.update("write " + path.string(), kUnknownShare);
     RIDGE_TRY(zoo::make(model, {}, path.string()));
-    say("ridge " + std::string(verb) + ": " + model + " is a reference model with random weights; made " +
-        path.string());
+    progress.finish();
+    say_note("ridge " + std::string(verb) + ": " + model + " is a reference model with random weights; made " +
+             path.string());
   }
   model = path.string();
   return {};

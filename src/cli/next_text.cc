@@ -1,14 +1,15 @@
 #include "cli/next_text.h"
 
 #include "app/next_steps.h"
+#include "cli/paragraph.h"
 #include "cli/terminal.h"
 
 namespace ridge::cli {
 
 void print_next(const std::vector<std::string>& lines) {
-  if (lines.empty()) return;
+  if (lines.empty() || is_quiet()) return;
   print("\nnext:");
-  for (const std::string& line : lines) print("  " + line);
+  for (const std::string& line : lines) print_verbatim(fitted_command(line, 2, output_columns()));
 }
 
 std::string model_words(const std::string& model, const std::vector<std::string>& shapes, const std::string& device) {

@@ -6,7 +6,7 @@
 
 namespace ridge::cli {
 
-// To stdout, after an empty line; nothing for no lines.
+// To stdout, after an empty line; nothing for no lines, or with --quiet.
 void print_next(const std::vector<std::string>& lines);
 // "m.onnx --shape sequence=128 --device cuda:0": a model as it was given to a verb. `device` may be empty.
 std::string model_words(const std::string& model, const std::vector<std::string>& shapes, const std::string& device);

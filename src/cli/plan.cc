@@ -12,7 +12,7 @@
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "report/page.h"
+#include "engine/own_format.h"
 
 namespace ridge::cli {
 namespace {
@@ -30,13 +30,13 @@ app::RunControl show_phase(app::PlanPhase phase) {
 
 void say_calibrated(const predict::Efficiency& efficiency, const std::string& path) {
   if (path.empty())
-    return say(fmt::format("this machine was calibrated {} with {} {}; --fresh repeats it", efficiency.measured_at,
-                           efficiency.engine, efficiency.engine_version));
+    return say_note(fmt::format("this machine was calibrated {} with {} {}; --fresh repeats it", efficiency.measured_at,
+                                efficiency.engine, efficiency.engine_version));
   std::string errors;
   for (const predict::Calibration& calibration : efficiency.calibrations)
     errors += fmt::format("; with {} thread{} two of three of its models are predicted within {}", calibration.threads,
                           calibration.threads == 1 ? "" : "s", format_percent(100 * calibration.held_out_error));
-  say(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency.seconds, errors, path));
+  say_note(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency.seconds, errors, path));
 }
 
 void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
@@ -44,7 +44,7 @@ void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
   if (estimate_ms)
     text += fmt::format("; about {} from the graph in the file, before the engine's optimisations",
                         format_ms(*estimate_ms));
-  say(text + "; asking ONNX Runtime for the graph that it runs");
+  say_note(text + "; asking ONNX Runtime for the graph that it runs");
 }
 
 app::PlanControl control_of(const PlanOptions& options) {
@@ -56,10 +56,10 @@ app::PlanControl control_of(const PlanOptions& options) {
 }
 
 Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
-  if (options.html.empty()) return {};
+  if (options.page.file.empty()) return {};
   Json json = to_json(plan);
   if (plan.efficiency) json["ledger"] = app::ledger_json(plan);
-  return write_page("plan", options.html, report::PageKind::kPlan, json, options.language);
+  return write_page(options.command, options.page, json);
 }
 
 // A device of the catalogue is not here to be measured; a load that cannot be carried is asked for differently first.
@@ -67,14 +67,15 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
                                  const app::ModelPlan& plan) {
   if ((request.device && !request.gpu) || is_no(plan)) return {};
   const std::string words = model_words(request.model, options.shapes, options.device);
+  if (engine::owner_of(request.model) != nullptr) return {"ridge bench " + words};
   return {"ridge bench " + words, "ridge tune " + words + " -o models"};
 }
 
 int show(const PlanOptions& options, const app::PlanRequest& request, const app::ModelPlan& plan) {
   if (options.json)
-    print_json(to_json(plan));
+    print_json(options.command, to_json(plan));
   else if (options.csv)
-    print(csv_text(plan));
+    print_verbatim(csv_text(plan));
   else
     print(summary_text(plan) + answers_text(plan) + layers_text(plan, options.layers));
   if (!options.json && !options.csv) print_next(next_of(options, request, plan));
@@ -100,9 +101,9 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, control_of(options));
   if (!plan) return fail("plan", plan.error());
   if (options.csv)
-    print(llm_csv(*plan));
+    print_verbatim(llm_csv(*plan));
   else if (options.json)
-    print_json(to_json(*plan));
+    print_json(options.command, to_json(*plan));
   else
     print(llm_text(*plan, request.llm.reserve_percent.has_value()));
   return plan->forecast.fits ? kDone : kNo;
@@ -112,6 +113,7 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
 
 int plan(std::span<const std::string> arguments) {
   PlanOptions options;
+  options.command = typed("plan", arguments);
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;

@@ -45,7 +45,7 @@ std::string capacity_table(const app::LoadPlan& load) {
 
 std::string load_text(const app::LoadPlan& load) {
   std::string goal = load.goal.p99_ms ? fmt::format(", p99 within {}", format_ms(*load.goal.p99_ms)) : "";
-  std::string text = fmt::format("load of {:g} rows/s{}\n", load.goal.rows_per_s, goal) + capacity_table(load);
+  std::string text = fmt::format("load of {} rows/s{}\n", load.goal.rows_per_s, goal) + capacity_table(load);
   if (!load.capacity.met) text += "not met: " + load.capacity.reason + "\n";
   return text + fmt::format(
                     "assumed: random arrivals (Poisson), one queue, all runs take the same time (M/D/c); "
@@ -53,24 +53,30 @@ std::string load_text(const app::LoadPlan& load) {
                     100 * load.goal.most_utilisation);
 }
 
-std::string usd(const std::optional<double>& value) { return value ? fmt::format("{:.4g} $", *value) : "-"; }
+std::string usd(const std::optional<double>& value) { return value ? format_usd(*value) : "-"; }
 
-std::string economics_table(const sizing::Economics& e, const std::string& unit) {
+std::string economics_table(const app::CostPlan& plan) {
+  const sizing::Economics& e = plan.economics;
+  const std::string& unit = plan.unit;
   std::vector<std::vector<std::string>> rows = {
-      {"energy", fmt::format("{:.3g} J", e.joules_per_row), "per " + unit + " (derived)"},
-      {"at the meter", fmt::format("{:.3g} kWh", e.kwh_per_million),
+      {"energy", format_energy(e.joules_per_row), "per " + unit + " (derived)"},
+      {"at the meter", format_count(e.kwh_per_million) + " kWh",
        "per million " + unit + "s, including idle power and the building (derived)"}};
   if (e.renting_usd_per_hour)
     rows.push_back({"renting", usd(e.renting_usd_per_million),
                     fmt::format("per million {}s; {} per hour (derived)", unit, usd(e.renting_usd_per_hour))});
+  if (const std::optional<double> all = plan.renting_usd_per_hour())
+    rows.push_back(
+        {"  for the load", usd(all),
+         fmt::format("per hour for {} machine{} (derived)", *plan.machines, *plan.machines == 1 ? "" : "s")});
   if (e.owning_usd_per_hour)
     rows.push_back({"owning", usd(e.owning_usd_per_million),
                     fmt::format("per million {}s; {} per hour: depreciation {}, electricity {}, staff {} (derived)",
                                 unit, usd(e.owning_usd_per_hour), usd(e.depreciation_usd_per_hour),
                                 usd(e.electricity_usd_per_hour), usd(e.staff_usd_per_hour))});
   else
-    rows.push_back({"electricity", fmt::format("{:.4g} $", e.kwh_per_million * e.inputs.kwh_usd.value),
-                    "per million " + unit + "s (derived)"});
+    rows.push_back(
+        {"electricity", format_usd(e.kwh_per_million * e.inputs.kwh_usd.value), "per million " + unit + "s (derived)"});
   if (e.break_even_months)
     rows.push_back({"break-even", fmt::format("{:.1f} months", *e.break_even_months), e.verdict + " (derived)"});
   return table({}, rows, "lrl");
@@ -79,8 +85,15 @@ std::string economics_table(const sizing::Economics& e, const std::string& unit)
 std::string assumptions_table(const sizing::EconomicInputs& in) {
   std::vector<std::vector<std::string>> rows;
   auto add = [&](const sizing::Assumption& a) {
-    rows.push_back(
-        {"  " + a.name, fmt::format("{:g} {}", a.value, a.unit), std::string(origin_name(a.origin)), a.source});
+    // As exact as it was given or published: it is no result.
+    const bool money = a.unit.starts_with('$');
+    const std::string value = money ? fmt::format("${}{}", a.value, a.unit.substr(1))
+                                    : fmt::format("{}{}{}", a.value, a.unit.empty() ? "" : " ", a.unit);
+    // What an option gave is as good as the user knows it; its origin says nothing.
+    constexpr std::string_view kGiven = "given, ";
+    const bool given = a.source.starts_with(kGiven);
+    rows.push_back({"  " + a.name, value, given ? "given" : std::string(origin_name(a.origin)),
+                    given ? a.source.substr(kGiven.size()) : a.source});
   };
   for (const sizing::Assumption* a :
        {&in.power_w, &in.load_factor, &in.idle_factor, &in.utilisation, &in.pue, &in.kwh_usd})
@@ -101,10 +114,10 @@ std::string assumptions_table(const sizing::EconomicInputs& in) {
 
 std::string cost_text(const app::CostPlan& plan) {
   const sizing::Economics& e = plan.economics;
-  std::string text =
-      fmt::format("cost on one device at {:.4g} {}s/s while busy: batch {}, {} per run ({})\n", e.rows_per_s, plan.unit,
-                  plan.service.batch, format_ms(plan.service.ms), plan.service.basis);
-  text += economics_table(e, plan.unit);
+  std::string text = fmt::format("cost on one device at {} while busy: batch {}, {} per run ({})\n",
+                                 format_rate(e.rows_per_s, plan.unit + "s"), plan.service.batch,
+                                 format_ms(plan.service.ms), plan.service.basis);
+  text += economics_table(plan);
   if (!e.break_even_months && !e.verdict.empty()) text += e.verdict + "\n";
   if (!e.inputs.price_usd) text += "owning: not computed; give the price of the machine with --price-usd\n";
   if (!e.inputs.hour_usd) text += "renting: not computed; give the hourly price with --hour-usd\n";

@@ -10,7 +10,7 @@
 namespace ridge::cli {
 namespace {
 
-std::string tokens_rate(double rate) { return fmt::format("{:.4g} tokens/s", rate); }
+std::string tokens_rate(double rate) { return format_rate(rate, "tokens"); }
 
 std::string llm_limit_text(const cost::Bound& bound) {
   return fmt::format("limited by {}: compute {}, memory {} (derived)", cost::limiter_name(bound.limiter),
@@ -52,7 +52,7 @@ std::string decode_table(const sizing::LlmForecast& f) {
     rows.push_back({std::to_string(step.batch), format_ms(step.bound.ms), tokens_rate(step.tokens_per_s),
                     tokens_rate(step.tokens_per_s / static_cast<double>(step.batch)),
                     std::string(cost::limiter_name(step.bound.limiter)), step.fits ? "" : "does not fit"});
-  return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrrll");
+  return table({"sequences", "step, at least", "all, at most", "each, at most", "limiter", ""}, rows, "rrrr1l2l");
 }
 
 std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
@@ -71,7 +71,7 @@ std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
   std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.setup.weights.name,
                                  precision_name(f.setup.precision), f.device, origin_name(f.origin));
   text += llm_summary(f, reserve_given);
-  for (const std::string& note : f.notes) text += "note: " + note + "\n";
+  for (const std::string& note : f.notes) text += note_text(note);
   text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.setup.context) + decode_table(f);
   return text + "\n" + weights_table(plan.by_weights) + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
 }

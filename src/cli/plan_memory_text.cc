@@ -88,8 +88,8 @@ std::string training_memory(const sizing::TrainingPlan& plan) {
 std::string training_speed(const sizing::TrainingPlan& plan) {
   if (!plan.point.speed) return "speed: the device's peak at this precision is not known\n";
   const sizing::TrainingSpeed& s = *plan.point.speed;
-  std::string text = fmt::format("step {} for {:g} rows, {:.4g} rows/s (estimated): compute {}, starting kernels {}",
-                                 format_ms(1e3 * s.step_seconds), s.rows_per_step, s.rows_per_s,
+  std::string text = fmt::format("step {} for {:g} rows, {} (estimated): compute {}, starting kernels {}",
+                                 format_ms(1e3 * s.step_seconds), s.rows_per_step, format_row_rate(s.rows_per_s),
                                  format_ms(1e3 * s.compute_seconds), format_ms(1e3 * s.kernel_seconds));
   if (s.bubble_seconds > 0) text += ", pipeline bubble " + format_ms(1e3 * s.bubble_seconds);
   if (s.communication_seconds > 0)
@@ -107,7 +107,7 @@ std::string training_curve(const sizing::TrainingPlan& plan) {
   std::vector<std::vector<std::string>> rows;
   for (const sizing::TrainingPoint& point : plan.curve)
     rows.push_back({std::to_string(point.batch), format_bytes(point.memory.total()),
-                    point.speed ? fmt::format("{:.4g}", point.speed->rows_per_s) : "-", point.fits ? "yes" : "no"});
+                    point.speed ? format_count(point.speed->rows_per_s) : "-", point.fits ? "yes" : "no"});
   return "\n" + table({"batch", "memory", "rows/s", "fits"}, rows, "rrrl");
 }
 
@@ -116,9 +116,9 @@ std::string training_fit(const sizing::TrainingPlan& plan) {
   std::string reserved = plan.device.reserved_bytes > 0 ? fmt::format(" less {} for the driver (assumed)",
                                                                       format_bytes(plan.device.reserved_bytes))
                                                         : "";
-  std::string text =
-      fmt::format("{}: {} of {}{}", plan.point.fits ? "fits" : "does not fit", format_bytes(plan.point.memory.total()),
-                  format_bytes(plan.device.memory_bytes), reserved);
+  std::string text = fmt::format(
+      "{}: {} of {}{}", plan.point.fits ? painted(Meaning::kOk, "fits") : painted(Meaning::kFailed, "does not fit"),
+      format_bytes(plan.point.memory.total()), format_bytes(plan.device.memory_bytes), reserved);
   if (plan.max_batch) text += fmt::format("; largest batch {}", *plan.max_batch);
   return text + "\n";
 }
@@ -141,7 +141,9 @@ std::string training_assumptions(const sizing::TrainingPlan& plan) {
 std::string memory_text(const app::ModelPlan& plan) {
   const app::MemoryPlan& memory = *plan.memory;
   return (memory.process ? process_text(plan) : gpu_text(plan)) +
-         (memory.fits() ? "" : fmt::format("does not fit: {} are needed\n", format_bytes(memory.needed)));
+         (memory.fits() ? ""
+                        : painted(Meaning::kFailed, "does not fit:") +
+                              fmt::format(" {} are needed\n", format_bytes(memory.needed)));
 }
 
 std::string training_text(const sizing::TrainingPlan& plan) {
@@ -151,8 +153,9 @@ std::string training_text(const sizing::TrainingPlan& plan) {
                   plan.setup.accumulate > 1 ? fmt::format(" × {} accumulated", plan.setup.accumulate) : "",
                   plan.setup.devices > 1 ? fmt::format(", {} devices", plan.setup.devices) : "");
   text += training_memory(plan) + training_fit(plan) + training_speed(plan) + training_curve(plan);
+  text += "handbook: the formula and the figures of the guides, for comparison (ridge explain handbook)\n";
   for (const std::string& note : plan.handbook.notes) text += "handbook: " + note + "\n";
-  for (const std::string& note : plan.notes) text += "note: " + note + "\n";
+  for (const std::string& note : plan.notes) text += note_text(note);
   return text + training_assumptions(plan);
 }
 

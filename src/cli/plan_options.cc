@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/number_checks.h"
+#include "engine/own_format.h"
 #include "plan/device.h"
-#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -34,7 +34,7 @@ Status check_model(const PlanOptions& options) {
 // Forms about layers do not apply to a language model's dimensions.
 Status check_form(const PlanOptions& options) {
   const bool layers =
-      !options.html.empty() || options.rows_per_s || wants_memory(options) || !options.optimiser.empty();
+      !options.page.file.empty() || options.rows_per_s || wants_memory(options) || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
@@ -196,8 +196,7 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
-  app.add_option("--html", options.html);
-  app.add_option("--lang", options.language);
+  declare(app, options.page);
   declare_llm(app, options.request.llm);
   declare_load(app, options);
   declare_cost(app, options);
@@ -227,8 +226,8 @@ Result<app::PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision.empty() ? usual : options.precision));
   request.llm.precision_given = !options.precision.empty();
   RIDGE_ASSIGN(request.training, training_of(options, request.precision));
-  RIDGE_TRY(report::language_from_name(options.language));
   if (!options.device.empty()) RIDGE_TRY(name_device(options.device, request));
+  RIDGE_ASSIGN(request.engine, engine::engine_for(request.model, ""));
   return request;
 }
 

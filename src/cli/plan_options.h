@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "app/about.h"
 #include "app/plan_request.h"
 #include "base/result.h"
+#include "cli/page_options.h"
 
 namespace CLI {
 class App;
@@ -15,6 +17,7 @@ class App;
 namespace ridge::cli {
 
 struct PlanOptions {
+  app::Command command;
   app::PlanRequest request;  // options that need no further parsing
   std::string batch;         // empty: 1; for a language model: what fits
   std::vector<std::string> shapes;
@@ -23,8 +26,7 @@ struct PlanOptions {
   int layers = 20;
   bool json = false;
   bool csv = false;
-  std::string html;  // file to write the page to; empty: none
-  std::string language = "en";
+  PageOptions page;
   std::optional<double> rows_per_s, p99_ms, most_busy_percent;
   std::optional<int> instances_per_machine;
   bool cost = false;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "cli/paragraph.h"
 #include "cli/roofline_chart.h"
 #include "cli/terminal.h"
 
@@ -45,7 +46,7 @@ std::string bound_text(double bound_ms) { return bound_ms > 0 ? format_ms(bound_
 
 std::string share_text(double bound_ms, double estimate_ms) {
   if (bound_ms <= 0 || estimate_ms <= 0) return "share of the limit not known";
-  return format_percent(100 * bound_ms / estimate_ms) + " of the limit";
+  return "share of the limit " + format_percent(100 * bound_ms / estimate_ms);
 }
 
 std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, double bound_ms) {
@@ -53,7 +54,7 @@ std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, 
   return {{"estimate", format_ms(e.ms),
            fmt::format("± {} expected; {} (derived from a calibration with {}, {})", format_percent(e.error_percent),
                        share, e.engine, e.measured_at)},
-          {"will reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
+          {"will reach", format_row_rate(e.throughput_per_s),
            e.instances == 1 ? "one instance" : fmt::format("{} instances together", e.instances)}};
 }
 
@@ -62,7 +63,7 @@ std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimat
   return {{"estimate", format_ms(e.ms.likely),
            fmt::format("{} to {}; {} (carried over from publicly measured devices)", format_ms(e.ms.fast),
                        format_ms(e.ms.slow), share_text(bound_ms, e.ms.likely))},
-          {"may reach", fmt::format("{:.4g} items/s", e.throughput_per_s),
+          {"may reach", format_row_rate(e.throughput_per_s),
            fmt::format("time split: compute {}, memory {}, launches {}", format_percent(100 * e.held.compute),
                        format_percent(100 * e.held.memory), format_percent(100 * e.held.start))}};
 }
@@ -71,8 +72,7 @@ std::string summary_table(const app::ModelPlan& plan) {
   const Forecast& f = plan.forecast;
   std::string origin(origin_name(f.origin));
   const bool known = f.bound.ms > 0;
-  const std::string rate =
-      known ? fmt::format("{:.4g} items/s", 1e3 * static_cast<double>(f.batch) / f.bound.ms) : "not known";
+  const std::string rate = known ? format_row_rate(1e3 * static_cast<double>(f.batch) / f.bound.ms) : "not known";
   std::vector<std::vector<std::string>> rows = {
       {"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
@@ -100,12 +100,12 @@ std::string curve_table(const std::vector<predict::CurvePoint>& curve) {
   std::vector<std::vector<std::string>> rows;
   for (const predict::CurvePoint& point : curve) {
     rows.push_back({std::to_string(point.batch), bound_text(point.bound_ms),
-                    point.bound_ms > 0 ? fmt::format("{:.4g} items/s", point.throughput_per_s) : "not known",
+                    point.bound_ms > 0 ? format_row_rate(point.throughput_per_s) : "not known",
                     limit_text(point.limiter),
                     format_bytes(point.memory_bytes) + (point.fits.value_or(true) ? "" : ": does not fit")});
     if (estimated) rows.back().insert(rows.back().begin() + 2, point.estimate_ms ? format_ms(*point.estimate_ms) : "-");
   }
-  return table(header, rows, estimated ? "rrrrlr" : "rrrlr");
+  return table(header, rows, estimated ? "rrrr1l2r" : "rrr1l2r");
 }
 
 std::vector<const Forecast::Layer*> longest_layers(const Forecast& forecast) {
@@ -125,7 +125,7 @@ std::string layer_table(const Forecast& forecast, size_t most) {
     rows.push_back({layer->name, layer->op, layer->has_rule ? format_flops(layer->flops) : "no rule",
                     format_bytes(layer->bytes), fmt::format("{:.1f}", layer->intensity), format_ms(layer->bound_ms),
                     limit_text(layer->limiter)});
-  return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "llrrrrl");
+  return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "ll3r2r1r4rl");
 }
 
 std::string estimate_table(const predict::Estimate& estimate, int most) {
@@ -137,7 +137,7 @@ std::string estimate_table(const predict::Estimate& estimate, int most) {
   for (const auto* layer : layers)
     rows.push_back({layer->name, layer->op, format_ms(layer->ms), format_percent(100 * layer->ms / estimate.ms),
                     "± " + format_percent(layer->error_percent) + (layer->known ? "" : ", a guess")});
-  return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "llrrl");
+  return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "ll2rrl1");
 }
 
 }  // namespace
@@ -146,15 +146,16 @@ std::string summary_text(const app::ModelPlan& plan) {
   const Forecast& f = plan.forecast;
   std::string text = title(f) + "\n" + summary_table(plan);
   for (const std::string& reason : plan.reasons) text += "plan: " + reason + "\n";
-  for (const std::string& note : f.notes) text += "note: " + note + "\n";
-  for (const std::string& note : estimate_notes(plan)) text += "note: " + note + "\n";
+  for (const std::string& note : f.notes) text += note_text(note);
+  for (const std::string& note : estimate_notes(plan)) text += note_text(note);
   if (!plan.curve.empty()) text += "\n" + curve_table(plan.curve);
   return text;
 }
 
 std::string layers_text(const app::ModelPlan& plan, int most) {
   if (most <= 0) return "";
-  std::string chart = roofline_chart(plan.forecast, {.columns = terminal_columns(), .unicode = terminal_is_utf8()});
+  const int columns = static_cast<int>(output_columns() == kUnbounded ? 80 : output_columns());
+  std::string chart = roofline_chart(plan.forecast, {.columns = columns, .unicode = terminal_is_utf8()});
   return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(plan.forecast, static_cast<size_t>(most)) +
          (plan.estimate ? "\n" + estimate_table(*plan.estimate, most) : "");
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/help.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "power/overview.h"
@@ -14,6 +13,7 @@ namespace ridge::cli {
 namespace {
 
 struct PowerOptions {
+  app::Command command;
   std::vector<std::string> devices;
   double time_limit_s = 5;
   bool json = false;
@@ -21,6 +21,7 @@ struct PowerOptions {
 
 int show_power(std::span<const std::string> arguments) {
   PowerOptions options;
+  options.command = typed("power", arguments);
   CLI::App app;
   app.add_option("--device,-d", options.devices)->delimiter(',');
   app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
@@ -29,7 +30,7 @@ int show_power(std::span<const std::string> arguments) {
   power::Overview overview = power::look(from_seconds(options.time_limit_s));
   if (Status chosen = power::choose(overview, options.devices); !chosen) return power_failed("power", chosen.error());
   if (options.json)
-    print_json(power::to_json(overview));
+    print_json(options.command, power::to_json(overview));
   else
     print(power_text(overview));
   return overview.anything() && overview.all_answer() ? kDone : kNo;
@@ -43,7 +44,7 @@ int power_failed(std::string_view verb, const Error& error) {
 }
 
 int power(std::span<const std::string> arguments) {
-  if (asks_for_help(arguments)) return print(cli_help("power")), kDone;
+  if (asks_for_help(arguments)) return print_help("power"), kDone;
   if (!arguments.empty() && arguments.front() == "set") return power_set(arguments.subspan(1));
   if (!arguments.empty() && arguments.front() == "unpersist") return power_unpersist(arguments.subspan(1));
   if (!arguments.empty() && arguments.front() == "sweep") return power_sweep(arguments.subspan(1));

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kPowerSetVerb = "power set";
 
 struct PowerSetOptions {
+  app::Command given;  // the whole command line
   std::vector<std::string> devices;
   std::string limit, clocks, memory_clocks;
   bool reset = false, persist = false, no_start = false, for_command = false, json = false;
@@ -72,11 +73,11 @@ std::string state_text(const power::State& state) {
 }
 
 // The current state reported by a device.
-void tell_states(power::PowerControls& controls, std::string_view what, bool json) {
+void tell_states(power::PowerControls& controls, std::string_view what, const PowerSetOptions& options) {
   Json list = Json::array();
   for (const std::unique_ptr<power::PowerControl>& control : controls) {
     Result<power::State> state = control->state();
-    if (!json) {
+    if (!options.json) {
       print(fmt::format("{}: {}; {}", control->name(), what, state ? state_text(*state) : state.error().message));
       continue;
     }
@@ -88,7 +89,7 @@ void tell_states(power::PowerControls& controls, std::string_view what, bool jso
     entry.unless_empty("power_limit_mw", state->limit_mw.value);
     entry.unless_empty("sm_clock_mhz", state->clock_mhz.value);
   }
-  if (json) print_json({{"process", getpid()}, {"devices", list}});
+  if (options.json) print_json(options.given, {{"process", getpid()}, {"devices", list}});
 }
 
 int reset_all(const PowerSetOptions& options) {
@@ -96,7 +97,7 @@ int reset_all(const PowerSetOptions& options) {
   if (!controls) return power_failed(kPowerSetVerb, controls.error());
   int exit = kDone;
   for (const Error& failure : app::reset_power(*controls)) exit = power_failed(kPowerSetVerb, failure);
-  if (exit == kDone) tell_states(*controls, "the vendor's defaults are set", options.json);
+  if (exit == kDone) tell_states(*controls, "the vendor's defaults are set", options);
   return exit;
 }
 
@@ -117,26 +118,27 @@ int persist(const PowerSetOptions& options, const power::Settings& settings) {
   if (!text) return power_failed(kPowerSetVerb, text.error());
   const std::string path = unit.folder + "/" + power::kUnitName;
   if (options.json)
-    print_json({{"unit", path}, {"text", *text}, {"started", unit.start}});
+    print_json(options.given, {{"unit", path}, {"text", *text}, {"started", unit.start}});
   else
     print(path + ":\n\n" + *text);
-  say(options.no_start
-          ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
-          : "started now and at every boot; `ridge power unpersist` stops it and restores the previous setting");
+  say_note(options.no_start
+               ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
+               : "started now and at every boot; `ridge power unpersist` stops it and restores the previous setting");
   return kDone;
 }
 
 int hold(const PowerSetOptions& options, const power::Settings& settings) {
   const auto tell_held = [&](power::PowerControls& controls) {
-    tell_states(controls, power::settings_text(settings), options.json);
+    tell_states(controls, power::settings_text(settings), options);
     if (options.command.empty())
-      say(fmt::format("held by process {} until it ends (Ctrl-C); then the previous setting is restored", getpid()));
+      say_note(
+          fmt::format("held by process {} until it ends (Ctrl-C); then the previous setting is restored", getpid()));
   };
   const Result<app::PowerHold> held = app::hold_power(
       {[&] { return power::open_power_controls(options.devices); }, settings, options.command}, {tell_held, say});
   if (!held) return power_failed(kPowerSetVerb, held.error());
   if (!held->restored) return power_failed(kPowerSetVerb, held->restored.error());
-  say("restored");
+  say_note("restored");
   return held->ended ? *held->ended : power_failed(kPowerSetVerb, held->ended.error());
 }
 
@@ -144,6 +146,7 @@ int hold(const PowerSetOptions& options, const power::Settings& settings) {
 
 int power_set(std::span<const std::string> arguments) {
   PowerSetOptions options;
+  options.given = typed(kPowerSetVerb, arguments);
   CLI::App app;
   bind(app, options);
   std::span<const std::string> own = without_command(arguments, options);

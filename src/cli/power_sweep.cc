@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "app/power_sweep.h"
+#include "base/csv.h"
 #include "base/units.h"
+#include "cli/kept.h"
 #include "cli/number_checks.h"
+#include "cli/page_options.h"
 #include "cli/power.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -19,11 +21,12 @@ namespace {
 constexpr const char* kSweepVerb = "power sweep";
 
 struct PowerSweepOptions {
+  app::Command command;
   app::PowerSweepRequest request;
   std::string from, to;
-  bool json = false;
-  std::string html;  // file for the page; empty: none
-  std::string language = "en";
+  bool json = false, csv = false;
+  std::string output;  // file of the document; empty: none
+  PageOptions page;
 };
 
 void bind(CLI::App& app, PowerSweepOptions& options) {
@@ -39,13 +42,15 @@ void bind(CLI::App& app, PowerSweepOptions& options) {
   app.add_option("--steps", options.request.steps)->check(CLI::Range(2, 50));
   app.add_option("--seconds", options.request.seconds)->check(CLI::Range(0.5, 86400.0));
   app.add_flag("--json", options.json);
-  app.add_option("--html", options.html);
-  app.add_option("--lang", options.language);
+  app.add_flag("--csv", options.csv);
+  app.add_option("-o,--output", options.output);
+  declare(app, options.page);
 }
 
 Result<app::PowerSweepRequest> request_of(const PowerSweepOptions& options) {
   app::PowerSweepRequest request = options.request;
-  RIDGE_TRY(report::language_from_name(options.language));
+  if (options.json && options.csv) return invalid("--json and --csv exclude each other");
+  RIDGE_TRY(check_writable({options.output, options.page.file}));
   if (!options.from.empty()) {
     RIDGE_ASSIGN(request.from_mw, power::parse_watts(options.from));
   }
@@ -56,12 +61,12 @@ Result<app::PowerSweepRequest> request_of(const PowerSweepOptions& options) {
 }
 
 std::string rate_text(double rate, const std::string& unit) {
-  return unit == "FLOP" ? format_flops_rate(rate) : fmt::format("{:.4g} {}/s", rate, unit);
+  return unit == "FLOP" ? format_flops_rate(rate) : format_rate(rate, unit);
 }
 
 std::string per_joule_text(double per_joule, const std::string& unit) {
   if (per_joule <= 0) return "-";
-  return unit == "FLOP" ? format_flops(per_joule) + "/J" : fmt::format("{:.3g} {}/J", per_joule, unit);
+  return unit == "FLOP" ? format_flops(per_joule) + "/J" : fmt::format("{} {}/J", format_count(per_joule), unit);
 }
 
 std::string curve_table(const power::Sweep& sweep) {
@@ -81,7 +86,7 @@ std::string curve_table(const power::Sweep& sweep) {
          point.clock_mhz ? fmt::format("{} MHz", *point.clock_mhz) : "-", mark});
   }
   return table({"limit", "performance", "relative", "95 %", "draws", "per joule", "hottest", "clock", ""}, rows,
-               "rrrrrrrrl");
+               "rrrr3r4rr1r2l");
 }
 
 std::string claim_text(const power::ClaimVerdict& claim) {
@@ -102,7 +107,7 @@ void render(const power::Sweep& sweep) {
   print(fmt::format("performance: median, measured; relative to {} with its 95 % interval; power: measured by {}",
                     power::watts_text(sweep.reference_limit_mw),
                     sweep.power_origin == "energy counter" ? "the energy counter" : "samples every 0.1 s"));
-  if (sweep.disturbance && machine::disturbed(*sweep.disturbance))
+  if (machine::disturbed(sweep.disturbance))
     print(machine::sentence(*sweep.disturbance) + ". Relative rates are interleaved; rates themselves are too low.");
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
@@ -113,16 +118,32 @@ int run_sweep(const PowerSweepOptions& options) {
   const Result<app::PowerSweepResult> result = app::sweep_power(*request, [] { return interruptible(kSweepVerb); });
   if (!result) return power_failed(kSweepVerb, result.error());
   const Json json = json_of(result->sweep);
-  options.json ? print_json(json) : render(result->sweep);
-  const Status written = write_page(kSweepVerb, options.html, report::PageKind::kPowerSweep, json, options.language);
+  if (options.json)
+    print_json(options.command, json);
+  else if (options.csv)
+    print_verbatim(csv_table(
+        "limit_w rounds rate_per_s relative relative_low relative_high power_w power_spread_percent per_joule "
+        "temperature_c clock_mhz slowed_by",
+        json["points"]));
+  else
+    render(result->sweep);
+  if (Status kept = keep(options.command, options.output, json); !kept) return power_failed(kSweepVerb, kept.error());
+  const Status written = write_page(options.command, options.page, json);
   if (!written) return power_failed(kSweepVerb, written.error());
   return result->restored ? kDone : power_failed(kSweepVerb, result->restored.error());
 }
 
 }  // namespace
 
+Status show_power_sweep(const Json& document) {
+  RIDGE_ASSIGN(const power::Sweep sweep, power::sweep_from_json(document));
+  render(sweep);
+  return {};
+}
+
 int power_sweep(std::span<const std::string> arguments) {
   PowerSweepOptions options;
+  options.command = typed(kSweepVerb, arguments);
   CLI::App app;
   bind(app, options);
   auto at = std::find(arguments.begin(), arguments.end(), "--");

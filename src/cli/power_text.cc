@@ -114,7 +114,7 @@ std::string power_text(const power::Overview& overview) {
   std::string text;
   if (!rows.empty())
     text = table({"GPU", "draw", "limit", "default", "range", "clock", "memory clock", "heat", "energy", "slowed by"},
-                 rows, "lrrrrrrrrl") +
+                 rows, "lrrr4r2rr3r1r5l") +
            "source: " + libraries + ": draw, clocks, temperature and energy measured by the GPU, limits as set\n";
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;

@@ -142,7 +142,7 @@ std::string padded_left(const std::string& text, size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-// The label of a row of the drawing: the peak, and each whole decade below it.
+// The label of a row of the drawing: the peak, and each whole decade below it; of few decades also 2 and 5 times them.
 std::string rate_label(const predict::Forecast& forecast, const Window& window, int row, int rows) {
   auto is_here = [&](double rate) {
     double y = window.y(rate);
@@ -150,8 +150,11 @@ std::string rate_label(const predict::Forecast& forecast, const Window& window, 
   };
   std::string label;
   if (is_here(forecast.peak_flops_per_s)) label = format_flops_rate(forecast.peak_flops_per_s);
-  for (double decade = std::ceil(window.bottom); label.empty() && decade <= window.top; ++decade)
-    if (is_here(std::pow(10, decade))) label = format_flops_rate(std::pow(10, decade));
+  const bool few = window.top - window.bottom < 2.5;
+  for (double decade = std::floor(window.bottom); label.empty() && decade <= window.top; ++decade)
+    for (const double multiple : {1.0, 2.0, 5.0})
+      if ((few || multiple == 1) && is_here(multiple * std::pow(10, decade)))
+        label = format_flops_rate(multiple * std::pow(10, decade));
   return padded_left(label, kLabelColumns - 1) + " ";
 }
 
@@ -183,6 +186,18 @@ std::string axis(const predict::Forecast& forecast, const Window& window, int co
   return line;
 }
 
+// Names of the dotted slopes, and why a layer may lie above the solid one.
+std::string slopes_text(const predict::Forecast& forecast, const Layers& layers) {
+  std::string text;
+  for (size_t roof = 0; roof + 1 < forecast.roofs.size(); ++roof)
+    text += (roof == 0 ? "; dotted slopes from the left: " : ", ") + forecast.roofs[roof].level;
+  const double outermost = forecast.peak_flops_per_s / forecast.ridge_point;
+  const bool above =
+      std::ranges::any_of(layers.dots, [&](const Dot& dot) { return dot.rate > 1.01 * dot.intensity * outermost; });
+  if (above && text.empty()) return "; above the slope: the data fits a cache, whose bandwidth is not known";
+  return above ? text + "; above the solid slope: the data stays in a cache" : text;
+}
+
 std::string legend(const Layers& layers, bool unicode) {
   std::string text = unicode ? "FLOP/byte; layers by share of the summed bounds: ● ≥ 10 %, • ≥ 1 %, ∘ less"
                              : "FLOP/byte; layers by share of the summed bounds: @ >= 10 %, o >= 1 %, . less";
@@ -206,7 +221,7 @@ std::string roofline_chart(const predict::Forecast& forecast, const ChartForm& f
     text += rate_label(forecast, window, row, form.rows) + (form.unicode ? "│" : "|") + canvas.row(row) + "\n";
   text += indent + axis(forecast, window, columns, form.unicode) + "\n";
   text += indent + " " + intensity_labels(forecast, window, columns) + "\n";
-  return text + legend(layers, form.unicode) + "\n";
+  return text + legend(layers, form.unicode) + slopes_text(forecast, layers) + "\n";
 }
 
 }  // namespace ridge::cli

@@ -84,6 +84,17 @@ TEST(RooflineChart, KeepsToTheTerminalAndToAscii) {
   }
 }
 
+TEST(RooflineChart, NamesItsSlopesAndSaysWhyALayerLiesAboveThem) {
+  EXPECT_THAT(roofline_chart(forecast_with({layer(1, 1e10, 1000)}), {}),
+              AllOf(HasSubstr("dotted slopes from the left: L2\n"), Not(HasSubstr("above"))));
+  EXPECT_THAT(roofline_chart(forecast_with({layer(1, 1e10, 100)}), {}),
+              HasSubstr("L2; above the solid slope: the data stays in a cache"));
+  predict::Forecast catalogue = forecast_with({layer(1, 1e10, 100)});
+  catalogue.roofs = {{"DRAM", 1e10}};
+  EXPECT_THAT(roofline_chart(catalogue, {}),
+              HasSubstr("above the slope: the data fits a cache, whose bandwidth is not known"));
+}
+
 TEST(RooflineChart, SaysWhatItCannotDraw) {
   std::string text = roofline_chart(forecast_with({layer(1, 1e9, 75), layer(0, 0, 25)}), {});
   EXPECT_THAT(text, HasSubstr("not drawn: 25.0 %"));

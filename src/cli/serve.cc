@@ -177,7 +177,10 @@ int serve(std::span<const std::string> arguments) {
   const sigset_t signals = hold_signals();
   Result<std::unique_ptr<app::ServeRun>> run = app::ServeRun::open(std::move(*request));
   if (!run) return fail(kServeVerb, run.error());
+  Progress progress("serve");
+  progress.update("loading the models", kUnknownShare);
   app::ServeControl control;
+  control.loaded = [&] { progress.finish(); };
   control.next_signal = [&](Nanoseconds at_most) { return next_signal(signals, at_most); };
   control.not_loaded = [](const std::string& reasons) {
     fail(kServeVerb, {Code::kFailed, "--exit-on-error: not all models could be loaded: " + reasons});

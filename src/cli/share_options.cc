@@ -22,9 +22,9 @@ Status check_sharing(const TuneOptions& options) {
   if (!options.name.empty()) return refused("--name", "models are named by their files");
   if (!options.compare.empty()) return refused("--compare", "a shared result covers several models");
   if (options.device != "cpu") return refused("--device", "models share the CPUs and memory of this machine");
-  if (!options.html.empty()) return refused("--html", "a page shows one model; --json has all of them");
   if (!options.accuracy.eval.empty()) return refused("--eval", "a command judges one model");
-  if (options.objective != "throughput") return refused("--objective", "--share optimises throughput and goals");
+  if (!options.objective.empty() && options.objective != "throughput")
+    return refused("--for", "--share optimises throughput and goals");
   if (options.search == "full") return refused("--search full", "there are too many partitions to measure all");
   return {};
 }
@@ -63,6 +63,7 @@ Result<app::TuneRequest> one_of(const TuneOptions& options, size_t index, const 
   own.loads.clear();
   own.memory.clear();
   own.p99_ms.clear();
+  own.objective = "throughput";
   own.shapes = shapes_of(options.shapes, names[index], names);
   if (!own.accuracy.calibration.empty()) {
     const std::string folder = own.accuracy.calibration + "/" + names[index];

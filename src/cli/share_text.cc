@@ -12,10 +12,8 @@ namespace {
 
 constexpr size_t kSplitRows = 8;  // the rest is in the JSON
 
-std::string rate(double rows_per_s) { return fmt::format("{:.4g} rows/s", rows_per_s); }
-
 std::string goal_of(const tune::share::ModelGoal& goal) {
-  std::string text = goal.rows_per_s ? rate(*goal.rows_per_s) : "";
+  std::string text = goal.rows_per_s ? format_row_rate(*goal.rows_per_s) : "";
   if (goal.p99_ms) text += fmt::format("{}p99 ≤ {}", text.empty() ? "" : ", ", format_ms(*goal.p99_ms));
   return text.empty() ? "equal shares" : text;
 }
@@ -25,9 +23,9 @@ bool has_goal(const tune::share::ModelGoal& goal) { return goal.rows_per_s || go
 std::vector<std::string> model_row(const tune::share::TunedModel& model) {
   const measure::Measurement& best = model.tuning.best;
   return {model.member.name,
-          rate(model.member.alone.figures.rows_per_s),
-          rate(model.tuning.baseline.throughput_per_s),
-          rate(best.throughput_per_s),
+          format_row_rate(model.member.alone.figures.rows_per_s),
+          format_row_rate(model.tuning.baseline.throughput_per_s),
+          format_row_rate(best.throughput_per_s),
           format_percent(100 * model.share()),
           tune::describe(model.tuning.candidate),
           format_ms(best.latency_ms.p99),
@@ -41,8 +39,8 @@ std::string models_text(const tune::share::CoLocatedTuning& sharing) {
   for (const tune::share::TunedModel& model : sharing.models) rows.push_back(model_row(model));
   const char* now = sharing.choice == tune::Choice::kNone ? "closest" : "tuned";
   return table({"model", "alone, tuned", "together, untuned", fmt::format("together, {}", now), "of alone", "by", "p99",
-                "goal", "met", "of the limit"},
-               rows, "lrrrrlrllr");
+                "goal", "met", "share of the limit"},
+               rows, "lr2r3rrlrl4l5r1");
 }
 
 // With a load: the utilisation of the model's instances, and a request's time.
@@ -51,12 +49,12 @@ std::string loads_text(const tune::share::CoLocatedTuning& sharing) {
   for (const tune::share::TunedModel& model : sharing.models) {
     if (!model.member.goal.rows_per_s) continue;
     text += fmt::format("{}: {} keep it {} busy; a request's p99 including queueing: {} (derived)", model.member.name,
-                        rate(*model.member.goal.rows_per_s), format_percent(100 * model.fulfilment.utilisation),
-                        format_ms(model.fulfilment.request_p99_ms));
+                        format_row_rate(*model.member.goal.rows_per_s),
+                        format_percent(100 * model.fulfilment.utilisation), format_ms(model.fulfilment.request_p99_ms));
     if (model.at_load)
       text +=
           fmt::format(", {} (measured, {} runs at {}, all models at once)", format_ms(model.at_load->request_p99_ms),
-                      model.at_load->runs, rate(model.at_load->done_per_s));
+                      model.at_load->runs, format_row_rate(model.at_load->done_per_s));
     text += '\n';
   }
   return text;
@@ -73,8 +71,7 @@ std::string partitions_text(const tune::share::CoLocatedTuning& sharing) {
   for (const tune::share::PartitionStanding* standing : sorted) {
     if (rows.size() == kSplitRows) break;
     rows.push_back({tune::share::describe_partition(members, standing->entry.partition),
-                    fmt::format("{:.3g}", standing->score.value),
-                    fmt::format("{:.3g}", standing->entry.expectation.value),
+                    format_count(standing->score.value), format_count(standing->entry.expectation.value),
                     fmt::format("{:.2f}×", standing->gain.ratio), standing->score.met ? "yes" : "no"});
   }
   if (rows.empty()) return "";
@@ -106,7 +103,7 @@ std::string co_located_text(const tune::share::CoLocatedTuning& sharing) {
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += memory_text(sharing.memory);
   if (!sharing.repository.empty()) text += fmt::format("written: {}\n", sharing.repository);
-  if (sharing.disturbance && machine::disturbed(*sharing.disturbance))
+  if (machine::disturbed(sharing.disturbance))
     text += machine::sentence(*sharing.disturbance) + ". Gains hold; rates and latencies are not the models'.\n";
   if (sharing.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";
   return text + conclusion(sharing);

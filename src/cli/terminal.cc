@@ -5,50 +5,98 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/lower_case.h"
 #include "base/nearest.h"
+#include "base/utc.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
+#include "cli/paragraph.h"
 #include "cli/synonyms.h"
+#include "cli/table.h"
+#include "machine/probe.h"
 
 namespace ridge::cli {
 namespace {
 
-constexpr int kBarCells = 30;
+enum class ColourMode { kAuto, kAlways, kNever };
 
-void put(std::FILE* file, std::string_view text) { std::fwrite(text.data(), 1, text.size(), file); }
+struct OutputForm {
+  ColourMode colour = ColourMode::kAuto;
+  bool quiet = false;
+};
+OutputForm form;  // set by parse(), before any other thread starts
 
-void put_line(std::FILE* file, std::string_view text) {
-  put(file, text);
-  if (text.empty() || text.back() != '\n') put(file, "\n");
+void put(std::FILE* file, std::string_view text) {
+  erase_progress();
+  std::fwrite(text.data(), 1, text.size(), file);
+  if (text.empty() || text.back() != '\n') std::fwrite("\n", 1, 1, file);
   std::fflush(file);
 }
 
-// Columns on a terminal: UTF-8 continuation bytes take none.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+void put_fitted(std::FILE* file, std::string_view text, size_t columns) {
+  put(file, columns == kUnbounded ? in_locale(text) : fitted(in_locale(text), columns));
 }
 
-std::string padded(std::string_view text, size_t width, bool right) {
-  std::string space(width - std::min(width, width_of(text)), ' ');
-  return right ? space + std::string(text) : std::string(text) + space;
+size_t columns_of_file(int file) {
+  winsize size{};
+  const bool terminal = ioctl(file, TIOCGWINSZ, &size) == 0;
+  if (terminal && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const long given = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+  return given > 0 ? static_cast<size_t>(given) : terminal ? 80 : kUnbounded;
 }
 
-std::string table_row(const std::vector<std::string>& cells, const std::vector<size_t>& widths,
-                      std::string_view alignment) {
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += "  ";
-    line += padded(cells[i], widths[i], i < alignment.size() && alignment[i] == 'r');
+// NO_COLOR as no-color.org defines it.
+bool has_colour(int file) {
+  if (form.colour != ColourMode::kAuto) return form.colour == ColourMode::kAlways;
+  const char *refused = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+  return isatty(file) == 1 && (refused == nullptr || *refused == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+// Word by word, so that a line break leaves no colour behind. Codes: ECMA-48, "Select Graphic Rendition".
+std::string painted_for(int file, Meaning meaning, std::string_view text) {
+  if (!has_colour(file)) return std::string(text);
+  constexpr std::string_view kGreen = "\x1b[32m", kYellow = "\x1b[33m", kMagenta = "\x1b[35m", kRed = "\x1b[1;31m";
+  constexpr std::array kCodes = {kGreen, kGreen, kYellow, kMagenta, kRed, kRed};  // in the order of Meaning
+  const std::string code(kCodes[static_cast<size_t>(meaning)]);
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = std::min(text.find_first_not_of(" \n", at), text.size());
+    const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    result += text.substr(at, begin - at);
+    if (end > begin) result += code + std::string(text.substr(begin, end - begin)) + "\x1b[0m";
+    at = end;
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
+  return result;
+}
+
+// Of every verb; docs/cli/ridge.md explains them.
+struct CommonOptions {
+  std::string colour = "auto";
+  bool quiet = false;
+};
+
+void declare(CLI::App& app, CommonOptions& options) {
+  app.add_option("--color", options.colour)->check(CLI::IsMember({"auto", "always", "never"}));
+  app.add_flag("--quiet,-q", options.quiet);
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) sub->fallthrough();
+}
+
+void apply(const CommonOptions& options) {
+  form.quiet = options.quiet;
+  form.colour = options.colour == "always"  ? ColourMode::kAlways
+                : options.colour == "never" ? ColourMode::kNever
+                                            : ColourMode::kAuto;
+  if (options.quiet && log::level() < log::Level::kWarning) log::set_level(log::Level::kWarning);
 }
 
 // Of `app`, or of the subcommand that `arguments` name.
@@ -57,10 +105,10 @@ void print_words(const CLI::App& app, std::span<const std::string> arguments) {
   const CLI::App* at = &app;
   for (const CLI::App* sub : app.get_subcommands(all))
     if (sub->get_name() == arguments.front()) at = sub;
-  for (const CLI::App* sub : at->get_subcommands(all)) print(sub->get_name());
+  for (const CLI::App* sub : at->get_subcommands(all)) print_verbatim(sub->get_name());
   for (const CLI::Option* option : at->get_options()) {
-    for (const std::string& name : option->get_lnames()) print("--" + name);
-    for (const std::string& name : option->get_snames()) print("-" + name);
+    for (const std::string& name : option->get_lnames()) print_verbatim("--" + name);
+    for (const std::string& name : option->get_snames()) print_verbatim("-" + name);
   }
 }
 
@@ -89,6 +137,8 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> arg
 }  // namespace
 
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
+  CommonOptions common;
+  declare(app, common);
   if (std::find(arguments.begin(), arguments.end(), kListWords) != arguments.end()) {
     print_words(app, arguments);
     return {false, kDone};
@@ -97,17 +147,17 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
   try {
     // CLI11 takes a vector from its end.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    apply(common);
     return {true, kDone};
   } catch (const CLI::CallForHelp&) {
-    std::string_view text = cli_help(verb);
-    print(text.empty() ? std::string_view(app.help()) : text);
+    print_help(verb);
     return {false, kDone};
   } catch (const CLI::ExtrasError&) {  // its own message has the arguments in reverse
-    say("ridge " + std::string(verb) + ": " + not_understood(app, words));
+    fail(verb, invalid(not_understood(app, words)));
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   } catch (const CLI::Error& e) {
-    say("ridge " + std::string(verb) + ": " + e.what());
+    fail(verb, invalid(e.what()));
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   }
@@ -119,35 +169,50 @@ bool asks_for_help(std::span<const std::string> arguments) {
 }
 
 int fail(std::string_view verb, const Error& error) {
-  say("ridge " + std::string(verb) + ": " + error.message);
+  say(painted_for(STDERR_FILENO, Meaning::kFailed, "ridge " + std::string(verb) + ":") + " " + error.message);
   return kFailed;
 }
 
-void print(std::string_view text) { put_line(stdout, text); }
-void print_json(const Json& json) { put_line(stdout, dump_json(json, true)); }
-void say(std::string_view text) { put_line(stderr, text); }
+void print(std::string_view text) { put_fitted(stdout, text, output_columns()); }
+void print_verbatim(std::string_view text) { put(stdout, text); }
+void print_help(std::string_view verb) { print(help_for_terminal(cli_help(verb), prose_columns())); }
+void say(std::string_view text) { put_fitted(stderr, text, error_columns()); }
+void say_note(std::string_view text) {
+  if (!form.quiet) say(text);
+}
+
+std::string note_text(std::string_view note) { return form.quiet ? "" : "note: " + std::string(note) + "\n"; }
+
+app::Command typed(std::string_view verb, std::span<const std::string> arguments) {
+  return app::command_of(verb, arguments, now_in_utc());
+}
+
+Json document(const app::Command& command, const Json& members) {
+  static const Result<machine::Machine> machine = machine::probe();  // of all documents of this process
+  return app::document(app::about(command, machine), members);
+}
+
+void print_json(const app::Command& command, const Json& members) {
+  put(stdout, dump_json(document(command, members), true));
+}
 
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
-                  std::string_view alignment) {
-  std::vector<size_t> widths;
-  auto widen = [&](const std::vector<std::string>& cells) {
-    widths.resize(std::max(widths.size(), cells.size()));
-    for (size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
-  };
-  widen(header);
-  for (const auto& row : rows) widen(row);
-  std::string text = header.empty() ? "" : table_row(header, widths, alignment);
-  for (const auto& row : rows) text += table_row(row, widths, alignment);
-  return text;
+                  std::string_view columns) {
+  std::vector<std::vector<std::string>> shown = rows;
+  for (std::vector<std::string>& row : shown)
+    for (std::string& cell : row) cell = in_locale(cell);
+  return table_text(header, shown, columns, output_columns());
 }
 
-int terminal_columns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* columns = std::getenv("COLUMNS");
-  int given = columns == nullptr ? 0 : static_cast<int>(std::strtol(columns, nullptr, 10));
-  return given > 0 ? given : 80;
+std::string painted(Meaning meaning, std::string_view text) { return painted_for(STDOUT_FILENO, meaning, text); }
+
+size_t output_columns() { return columns_of_file(STDOUT_FILENO); }
+size_t error_columns() { return columns_of_file(STDERR_FILENO); }
+size_t prose_columns() {
+  const size_t columns = output_columns();
+  return columns == kUnbounded ? 80 : std::min<size_t>(columns, 100);
 }
+bool is_quiet() { return form.quiet; }
 
 bool terminal_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -159,28 +224,17 @@ bool terminal_is_utf8() {
   return false;
 }
 
-Progress::Progress(std::string_view what) : what_(what), terminal_(isatty(STDERR_FILENO) == 1) {}
-
-Progress::~Progress() { finish(); }
-
-void Progress::update(std::string_view step, double share_done) {
-  int percent = static_cast<int>(std::lround(100 * std::clamp(share_done, 0.0, 1.0)));
-  bool new_step = step != last_step_;
-  if (!new_step && (!terminal_ || percent == last_percent_)) return;
-  last_step_ = step;
-  last_percent_ = percent;
-  if (!terminal_) return say(what_ + ": " + last_step_);
-  int full = kBarCells * percent / 100;
-  std::string bar =
-      std::string(static_cast<size_t>(full), '#') + std::string(static_cast<size_t>(kBarCells - full), '.');
-  put(stderr, "\r\x1b[K" + what_ + " [" + bar + "] " + padded(std::to_string(percent), 3, true) + " % " + last_step_);
-  std::fflush(stderr);
-  drawn_ = true;
-}
-
-void Progress::finish() {
-  if (drawn_) put(stderr, "\r\x1b[K");
-  drawn_ = false;
+std::string in_locale(std::string_view text) {
+  static const bool utf8 = terminal_is_utf8();
+  std::string result(text);
+  if (utf8) return result;
+  constexpr std::pair<std::string_view, std::string_view> kAscii[] = {
+      {"µ", "u"}, {"×", "x"},  {"·", "-"},   {"±", "+-"}, {"≤", "<="}, {"≥", ">="}, {"≈", "~"}, {"–", "-"},
+      {"—", "-"}, {"→", "->"}, {"…", "..."}, {"°", ""},   {"“", "\""}, {"”", "\""}, {"‘", "'"}, {"’", "'"}};
+  for (const auto& [sign, ascii] : kAscii)
+    for (size_t at = result.find(sign); at != std::string::npos; at = result.find(sign, at + ascii.size()))
+      result.replace(at, sign.size(), ascii);
+  return result;
 }
 
 app::RunControl shown_progress(std::string_view what) {
@@ -198,13 +252,21 @@ app::RunControl interruptible(std::string_view what) {
   return control;
 }
 
-Status write_page(std::string_view verb, const std::string& path, report::PageKind kind, const Json& json,
-                  const std::string& language) {
-  if (path.empty()) return {};
-  RIDGE_ASSIGN(const report::Language known, report::language_from_name(language));
-  RIDGE_TRY(write_file_atomically(path, report::page(kind, json, known)));
-  say("ridge " + std::string(verb) + ": wrote " + path);
+Status check_writable(std::initializer_list<std::string> files) {
+  for (const std::string& file : files)
+    if (!file.empty()) RIDGE_TRY(check_writable_file(file));
   return {};
+}
+
+Status write_result(const app::Command& command, const std::string& path, const std::string& content) {
+  if (path.empty()) return {};
+  RIDGE_TRY(write_file_atomically(path, content));
+  say_note("ridge " + command.verb + ": wrote " + path);
+  return {};
+}
+
+Status keep(const app::Command& command, const std::string& path, const Json& members) {
+  return path.empty() ? Status() : write_result(command, path, dump_json(document(command, members), true) + "\n");
 }
 
 Result<std::map<std::string, std::string>> parse_assignments(const char* option,

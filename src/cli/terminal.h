@@ -1,17 +1,20 @@
-// Terminal and script output shared by all verbs: options, errors, tables, progress. Only cli/ prints.
+// Terminal and script output shared by all verbs: options, errors, tables, colour. Only cli/ prints. The form of the output (width,
+// colour, quiet) belongs to the process, as its standard output does; parse() sets it once.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/about.h"
 #include "app/run_control.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "cli/progress.h"
 #include "cli/verb.h"
-#include "report/page.h"
 
 namespace CLI {
 class App;
@@ -20,8 +23,8 @@ class Validator;
 
 namespace ridge::cli {
 
-// Parses `arguments` into `app` (options are bound by the verb). kDone means go on; otherwise return the value: help was
-// printed (0) or the usage is wrong (2, message on stderr).
+// Parses `arguments` into `app` (options are bound by the verb), and the options of every verb: --color, --quiet. kDone means go on;
+// otherwise return the value: help was printed (0) or the usage is wrong (2, message on stderr).
 struct ParseResult {
   bool go_on = false;
   int exit = kDone;
@@ -35,42 +38,55 @@ bool asks_for_help(std::span<const std::string> arguments);
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);
 
-void print(std::string_view text);  // to stdout, with a newline
-void print_json(const Json& json);  // indented, to stdout
-void say(std::string_view text);    // to stderr, with a newline
+// To stdout, with a newline. Lines wider than the terminal are broken (cli/paragraph.h); output that is no terminal has no width,
+// unless COLUMNS gives one. Outside UTF-8 locales "µ", "×", "±" and the like become ASCII.
+void print(std::string_view text);
+void print_verbatim(std::string_view text);  // what a program reads: CSV, scripts
+void print_help(std::string_view verb);      // docs/cli/<verb>.md
+// Likewise to stderr. A note is not said with --quiet.
+void say(std::string_view text);
+void say_note(std::string_view text);
 
-// Columns padded to their widest cell; numbers right-aligned by the caller's choice per column ('l' or 'r').
+// The command line of a verb, given now.
+app::Command typed(std::string_view verb, std::span<const std::string> arguments);
+// What this machine and `command` add to the members of a result.
+Json document(const app::Command& command, const Json& members);
+// It, indented, to stdout.
+void print_json(const app::Command& command, const Json& members);
+
+// "note: …", a line of a result; empty with --quiet.
+std::string note_text(std::string_view note);
+
+// table_text (cli/table.h) for standard output.
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
-                  std::string_view alignment);
+                  std::string_view columns);
 
-// Columns of the terminal on stdout; else of $COLUMNS, else 80.
-int terminal_columns();
+// What a word says, as a colour of the terminal. The word itself always says it too.
+enum class Meaning { kOk, kBetter, kWarning, kRejected, kFailed, kRegressed };
+// `text`, on standard output; without colour as it is (--color, NO_COLOR, no terminal).
+std::string painted(Meaning meaning, std::string_view text);
+
+// Columns of standard output and error: the terminal's; else $COLUMNS, else kUnbounded.
+size_t output_columns();
+size_t error_columns();
+// Of running text: at most 100, which the eye follows; 80 on no terminal.
+size_t prose_columns();
 // Whether text may hold more than ASCII: by LC_ALL, LC_CTYPE or LANG, the first that is set.
 bool terminal_is_utf8();
-
-// Progress on stderr: one redrawn bar on a terminal, a line per step otherwise. One thread.
-class Progress {
- public:
-  explicit Progress(std::string_view what);
-  ~Progress();
-  void update(std::string_view step, double share_done);  // share 0…1
-  void finish();
-
- private:
-  std::string what_;
-  std::string last_step_;
-  bool terminal_;
-  bool drawn_ = false;
-  int last_percent_ = -1;
-};
+// `text`, or its ASCII form where the locale is not UTF-8.
+std::string in_locale(std::string_view text);
+bool is_quiet();  // --quiet: no progress, no notes
 
 // Show progress on stderr until the last copy is destroyed; the second ends early on Ctrl-C, with partial results.
 app::RunControl shown_progress(std::string_view what);
 app::RunControl interruptible(std::string_view what);
 
-// Writes a verb's page, unless `path` is empty, and says so. Error: it cannot be written, or there is no such language.
-Status write_page(std::string_view verb, const std::string& path, report::PageKind kind, const Json& json,
-                  const std::string& language);
+// Before the work: that these files can be written; an empty name is none.
+Status check_writable(std::initializer_list<std::string> files);
+// Writes `content` to a file, unless `path` is empty, and says so.
+Status write_result(const app::Command& command, const std::string& path, const std::string& content);
+// Keeps the document of `members` in a file (-o), likewise; `ridge show` shows it.
+Status keep(const app::Command& command, const std::string& path, const Json& members);
 
 // The values of an option KEY=VALUE.
 Result<std::map<std::string, std::string>> parse_assignments(const char* option,

@@ -10,13 +10,6 @@
 namespace ridge::cli {
 namespace {
 
-TEST(Table, AlignsColumnsByCharactersNotBytes) {
-  std::string text = table({"stage", "time"}, {{"load", "41.0 ms"}, {"input", "3.10 µs"}}, "lr");
-  EXPECT_EQ(text, "stage     time\nload   41.0 ms\ninput  3.10 µs\n");
-}
-
-TEST(Table, LeavesNoBlanksAtTheEndOfALine) { EXPECT_EQ(table({}, {{"a", ""}, {"bb", "c"}}, "ll"), "a\nbb  c\n"); }
-
 TEST(Parse, FillsOptionsAndGoesOn) {
   CLI::App app;
   int threads = 0;
@@ -40,6 +33,26 @@ TEST(Parse, HelpIsNotAnError) {
   ParseResult parsed = parse(app, "bench", arguments);
   EXPECT_FALSE(parsed.go_on);
   EXPECT_EQ(parsed.exit, kDone);
+}
+
+TEST(Parse, EveryVerbTakesColorAndQuietBehindASubcommandToo) {
+  CLI::App app;
+  app.add_subcommand("list");
+  std::vector<std::string> arguments = {"list", "--color", "always", "--quiet"};
+  ASSERT_TRUE(parse(app, "lab", arguments).go_on);
+  EXPECT_EQ(painted(Meaning::kFailed, "does not"), "\x1b[1;31mdoes\x1b[0m \x1b[1;31mnot\x1b[0m");
+  EXPECT_EQ(note_text("a remark"), "");
+  arguments = {"--color", "never"};
+  CLI::App plain;
+  ASSERT_TRUE(parse(plain, "lab", arguments).go_on);
+  EXPECT_EQ(painted(Meaning::kFailed, "does not"), "does not");
+  EXPECT_EQ(note_text("a remark"), "note: a remark\n");
+}
+
+TEST(Parse, AnUnknownColourModeIsWrongUsage) {
+  CLI::App app;
+  std::vector<std::string> arguments = {"--color", "sometimes"};
+  EXPECT_EQ(parse(app, "bench", arguments).exit, kUsage);
 }
 
 TEST(Terminal, IsUtf8AsTheFirstLocaleThatIsSetSays) {

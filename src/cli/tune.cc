@@ -1,6 +1,8 @@
 // ridge tune: finds the fastest way to run a model on this machine and writes a repository ready to serve.
 #include "app/tune.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdlib>
@@ -11,13 +13,13 @@
 #include "app/tune_model.h"
 #include "app/tune_share.h"
 #include "base/fake_clock.h"
+#include "cli/kept.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/terminal.h"
 #include "cli/tune_options.h"
 #include "cli/tune_text.h"
 #include "cli/verb.h"
-#include "report/page.h"
 #include "tune/repository.h"
 
 namespace ridge::cli {
@@ -76,22 +78,35 @@ int exit_of(std::span<const Status> written, bool no) {
   return no ? kNo : kDone;
 }
 
+void announce(const TuneOptions& options) {
+  say_note(fmt::format("ridge tune: up to {:g} s (--seconds)", options.seconds));
+}
+
+// Bound and untuned model, in text.
+app::FirstFigures first_lines(const TuneOptions& options) {
+  if (options.json || !options.compare.empty()) return {};
+  return {[](const cost::Bound& bound, int threads) { print(bound_text(bound, threads)); },
+          [](const measure::Measurement& untuned) { print(untuned_text(untuned) + "\n"); }};
+}
+
 int tune_one(const TuneOptions& options) {
   const Result<app::TuneRequest> request = request_of(options);
   if (!request) return wrong(request.error());
-  if (auto known = report::language_from_name(options.language); !known) return wrong(known.error());
   std::vector<model::WholeModel> models;
   if (const int exit = read_models({&*request, 1}, models); exit != kDone) return exit;
-  const Result<app::TuneResult> result = with_progress(
-      [&](const app::RunControl& control) { return app::tune(*request, std::move(models.front()), control); });
+  announce(options);
+  const Result<app::TuneResult> result = with_progress([&](const app::RunControl& control) {
+    return app::tune(*request, std::move(models.front()), control, first_lines(options));
+  });
   if (!result) return fail(kTuneVerb, result.error());
   const Json json = app::to_json(*result);
   if (options.json)
-    print_json(json);
+    print_json(options.command, json);
   else
     print(request->recorded ? comparison_text(result->compared, options.strictness) : tuning_text(result->tuning));
   if (!options.json && !request->recorded) print_next(next_of(options, *request, *result));
-  const Status page = write_page(kTuneVerb, options.html, report::PageKind::kTune, json, options.language);
+  if (!request->recorded) remember(document(options.command, json));
+  const Status page = write_page(options.command, options.page, json);
   return exit_of(std::array{result->saved, page}, app::is_no(*result));
 }
 
@@ -100,24 +115,29 @@ int tune_several(const TuneOptions& options) {
   if (!request) return wrong(request.error());
   std::vector<model::WholeModel> models;
   if (const int exit = read_models(request->models, models); exit != kDone) return exit;
+  announce(options);
   const Result<app::SharedTuning> result = with_progress(
       [&](const app::RunControl& control) { return app::tune_share(*request, std::move(models), control); });
   if (!result) return fail(kTuneVerb, result.error());
+  const Json json = to_json(result->tuning);
   if (options.json)
-    print_json(to_json(result->tuning));
+    print_json(options.command, json);
   else
     print(co_located_text(result->tuning));
   if (!options.json && result->saved) print_next(next_of(options, result->tuning));
-  return exit_of({&result->saved, 1}, result->tuning.choice == tune::Choice::kNone);
+  const Status page = write_page(options.command, options.page, json);
+  return exit_of(std::array{result->saved, page}, result->tuning.choice == tune::Choice::kNone);
 }
 
 }  // namespace
 
 int tune(std::span<const std::string> arguments) {
   TuneOptions options;
+  options.command = typed(kTuneVerb, arguments);
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, kTuneVerb, arguments); !parsed.go_on) return parsed.exit;
+  if (Status ready = check_writable({options.page.file}); !ready) return fail(kTuneVerb, ready.error());
   for (std::string& model : options.models)
     if (Status fetched = fetch_model(kTuneVerb, model); !fetched) return fail(kTuneVerb, fetched.error());
   return options.share ? tune_several(options) : tune_one(options);

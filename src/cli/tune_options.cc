@@ -36,7 +36,6 @@ std::string listed(const std::vector<std::string>& names) {
 Status check_alone(const TuneOptions& options) {
   if (options.models.size() > 1)
     return Error{Code::kInvalid, "give --share to tune several models together, or tune each by itself"};
-  if (!options.loads.empty()) return Error{Code::kInvalid, "--rps needs --share"};
   if (!options.memory.empty()) return Error{Code::kInvalid, "--memory needs --share"};
   return {};
 }
@@ -50,11 +49,18 @@ Result<tune::TuningRecord> read_recorded(const std::string& given) {
   return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
 }
 
+// Without a word about it, throughput is weighed against latency, unless a p99 alone limits it.
+Result<tune::Objective> objective_of(const TuneOptions& options) {
+  if (options.objective == "efficiency") return tune::Objective::kEnergy;
+  if (!options.objective.empty()) return tune::objective_from_name(options.objective);
+  return options.p99_ms.empty() || !options.loads.empty() ? tune::Objective::kBalanced : tune::Objective::kThroughput;
+}
+
 // Rows per CPU are meaningless on a GPU.
 Status check_objective(const app::TuneRequest& request) {
   if (request.goal.objective != tune::Objective::kCost || request.device.kind == plan::DeviceKind::kCpu) return {};
-  return invalid("--objective cost counts CPUs, and on " + plan::device_name(request.device) +
-                 " they only launch work: choose throughput, latency or energy");
+  return invalid("--for cost counts CPUs, and on " + plan::device_name(request.device) +
+                 " they only launch work: choose throughput, latency or efficiency");
 }
 
 // A record from another device, or against another engine's defaults, cannot be measured again by this run.
@@ -91,7 +97,8 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--output,-o", options.repository);
   app.add_option("--name", options.name);
   app.add_option("--shape", options.shapes);
-  app.add_option("--objective", options.objective)->check(CLI::IsMember({"throughput", "latency", "energy", "cost"}));
+  app.add_option("--for,--objective", options.objective)
+      ->check(CLI::IsMember({"balanced", "throughput", "latency", "efficiency", "energy", "cost"}));
   app.add_option("--p99-ms", options.p99_ms)->allow_extra_args(false);
   app.add_option("--rps", options.loads)->allow_extra_args(false);
   app.add_option("--memory", options.memory);
@@ -112,8 +119,7 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--compare", options.compare);
   app.add_option("--tolerance", options.strictness.tolerance_percent)->check(not_negative());
   app.add_flag("--absolute", options.strictness.absolute);
-  app.add_option("--html", options.html);
-  app.add_option("--lang", options.language);
+  declare(app, options.page);
   app.add_flag("--overwrite", options.overwrite);
   app.add_flag("--fresh", options.fresh);
   app.add_flag("--keep-disturbed", options.keep_disturbed);
@@ -143,6 +149,7 @@ Result<std::map<std::string, double>> values_per_model(const std::string& option
 Result<app::TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_TRY(check_alone(options));
   app::TuneRequest request;
+  request.command = options.command;
   request.model = options.models.front();
   request.name = options.name.empty() ? tune::entry_name(request.model) : options.name;
   if (!options.name.empty()) RIDGE_TRY(tune::check_entry_name(options.name));
@@ -151,7 +158,6 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_TRY(check_rows(request));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
   request.other_engines = options.engine == kAnyEngine;
-  if (!request.other_engines) RIDGE_TRY(engine::check_name(options.engine));
   request.engine = request.other_engines ? engine::usual_for(request.device.kind).name : options.engine;
   RIDGE_TRY(engine::check_name(request.engine));
   request.engine_library = options.engine_library;
@@ -160,16 +166,18 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   RIDGE_ASSIGN(request.guard, guard_limits(options.accuracy));
   request.guard_seconds = options.guard_seconds;
   RIDGE_ASSIGN(request.evaluation, evaluation_options(options.accuracy));
-  RIDGE_ASSIGN(request.goal.objective, tune::objective_from_name(options.objective));
+  RIDGE_ASSIGN(request.goal.objective, objective_of(options));
   RIDGE_TRY(check_objective(request));
   RIDGE_ASSIGN(const auto p99_ms, values_per_model("--p99-ms", options.p99_ms, {request.name}));
   if (!p99_ms.empty()) request.goal.p99_ms = p99_ms.begin()->second;
+  RIDGE_ASSIGN(const auto rows_per_s, values_per_model("--rps", options.loads, {request.name}));
+  if (!rows_per_s.empty()) request.goal.rows_per_s = rows_per_s.begin()->second;
   RIDGE_ASSIGN(request.engine_options, parse_assignments("--engine-option", options.engine_options));
   request.seconds = options.seconds;
   request.trials = options.trials;
   request.threads = options.threads;
   request.strategy = options.search == "full" ? tune::Strategy::kFull : tune::Strategy::kQuick;
-  request.layers = !options.html.empty();
+  request.layers = !options.page.file.empty();
   request.store = options.store;
   request.fresh = options.fresh;
   request.keep_disturbed = options.keep_disturbed;

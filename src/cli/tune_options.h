@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "app/about.h"
 #include "app/tune_request.h"
 #include "base/result.h"
 #include "cli/accuracy_options.h"
+#include "cli/page_options.h"
 #include "tune/regression.h"
 
 namespace CLI {
@@ -21,11 +23,12 @@ namespace ridge::cli {
 constexpr const char* kAnyEngine = "auto";  // --engine: ONNX Runtime as the baseline, and every other one that loads
 
 struct TuneOptions {
+  app::Command command;
   std::vector<std::string> models;
   std::string repository;
   std::string name;
   std::vector<std::string> shapes;
-  std::string objective = "throughput";
+  std::string objective;            // empty: by the other goals
   std::vector<std::string> p99_ms;  // "20", or with --share "NAME=20"
   std::vector<std::string> loads;   // --rps, likewise
   std::string memory;               // budget of --share; empty: what is available
@@ -44,8 +47,7 @@ struct TuneOptions {
   std::string search = "quick";
   std::string compare;
   tune::Strictness strictness;  // of --compare
-  std::string html;
-  std::string language = "en";
+  PageOptions page;
   bool share = false;
   bool overwrite = false;
   bool fresh = false;

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 #include "cli/terminal.h"
 #include "plan/device.h"
+#include "tune/conclusion.h"
 
 namespace ridge::cli {
 namespace {
@@ -20,11 +22,27 @@ std::vector<std::string> row(const char* title, const measure::Measurement& m) {
           std::string(precision_name(m.precision)),
           fmt::format("{} × {}", m.instances, m.threads),
           fmt::format("{}", m.batch),
-          fmt::format("{:.4g} rows/s", m.throughput_per_s),
+          format_row_rate(m.throughput_per_s),
           format_ms(m.latency_ms.p50),
           format_ms(m.latency_ms.p99),
           m.percent_of_limit > 0 ? format_percent(m.percent_of_limit) : "unknown",
           fmt::format("{}", m.samples)};
+}
+
+std::string between(const measure::Interval& interval, std::string (*format)(double)) {
+  if (interval.low && interval.high) return fmt::format("{} to {}", format(*interval.low), format(*interval.high));
+  return interval.low ? "at least " + format(*interval.low) : "unknown";
+}
+
+std::string intervals_text(const char* title, const measure::Measurement& m) {
+  return fmt::format("95 % intervals, {}: {}; p50 {}; p99 {}\n", title,
+                     between(m.throughput_ci95_per_s, format_row_rate), between(m.latency_ci95_ms.p50, format_ms),
+                     between(m.latency_ci95_ms.p99, format_ms));
+}
+
+std::string gain_text(const tune::Gain& gain) {
+  const bool known = gain.low > 0 && std::isfinite(gain.high) && gain.low < gain.high;
+  return fmt::format("{:.3g}×", gain.ratio) + (known ? fmt::format(" ({:.3g}–{:.3g})", gain.low, gain.high) : "");
 }
 
 std::string front_text(const tune::Tuning& tuning) {
@@ -33,18 +51,45 @@ std::string front_text(const tune::Tuning& tuning) {
                                   [](const tune::Standing& s) { return s.outcome.candidate.joules_per_row > 0; });
   std::vector<std::vector<std::string>> rows;
   for (const tune::Standing& point : tuning.pareto) {
-    if (rows.size() == kFrontRows) break;
-    rows.push_back({describe(point.candidate), fmt::format("{:.4g} rows/s", point.outcome.candidate.rows_per_s),
-                    format_ms(point.outcome.candidate.p99_ms),
+    const bool chosen = point.candidate == tuning.candidate;
+    if (rows.size() >= kFrontRows && !chosen) continue;
+    rows.push_back({settings(point.candidate, tuning.baseline.engine),
+                    format_row_rate(point.outcome.candidate.rows_per_s), format_ms(point.outcome.candidate.p99_ms),
                     point.entry.memory_bytes > 0 ? format_bytes(point.entry.memory_bytes) : "unknown",
-                    fmt::format("{:.2f}×", point.gain.ratio)});
-    if (energy) rows.back().push_back(fmt::format("{:.3g} J", point.outcome.candidate.joules_per_row));
+                    gain_text(point.gain)});
+    if (energy) rows.back().push_back(format_energy(point.outcome.candidate.joules_per_row));
+    rows.back().push_back(chosen ? "chosen" : "");
   }
-  std::vector<std::string> head{"Pareto front of these", "throughput", "p99", "memory (derived)", "gain"};
+  std::vector<std::string> head{
+      energy ? "Pareto front: throughput, p99, memory, energy" : "Pareto front: throughput, p99, memory", "throughput",
+      "p99", "memory (derived)", "gain (95 % CI)"};
   if (energy) head.push_back("energy per row (measured)");
-  std::string text = "\n" + table(head, rows, energy ? "lrrrrr" : "lrrrr");
-  if (tuning.pareto.size() > kFrontRows) text += fmt::format("… and {} more\n", tuning.pareto.size() - kFrontRows);
+  head.push_back("");
+  std::string text = "\n" + table(head, rows, energy ? "lrrr2rr1l" : "lrrr1rl");
+  if (tuning.pareto.size() > rows.size()) text += fmt::format("… and {} more\n", tuning.pareto.size() - rows.size());
   return text;
+}
+
+// What other goals would give.
+std::string alternatives_text(const tune::Tuning& tuning) {
+  std::string text;
+  for (const auto& [objective, standing] : tune::alternatives(tuning)) {
+    const tune::Figures& figures = standing.outcome.candidate;
+    const bool latency = objective == "latency";
+    text += fmt::format("{}: {}, p99 {}, by {}: --for {}{}\n", latency ? "lowest latency" : "highest throughput",
+                        format_row_rate(figures.rows_per_s), format_ms(figures.p99_ms),
+                        settings(standing.candidate, tuning.baseline.engine), objective,
+                        latency ? fmt::format(", or --p99-ms {:.3g}", figures.p99_ms * 1.1) : "");
+  }
+  return text;
+}
+
+// The winner at the load of --rps.
+std::string load_text(const tune::Tuning& tuning) {
+  if (!tuning.at_load) return "";
+  return fmt::format("at {} with random arrivals: {} done, a request's p99 {} (measured, {} runs)\n",
+                     format_row_rate(tuning.at_load->asked_per_s), format_row_rate(tuning.at_load->done_per_s),
+                     format_ms(tuning.at_load->request_p99_ms), tuning.at_load->runs);
 }
 
 // A variant's calibration, and the layers kept in FP32 for accuracy.
@@ -71,25 +116,38 @@ std::string accuracy_text(const tune::VariantSelection& admission) {
   }
   std::string text;
   if (!rows.empty())
-    text += "\n" + table({"engine", "precision", "cosine", "relative L2", "max abs", "accuracy"}, rows, "llrrrl") +
+    text += "\n" + table({"engine", "precision", "cosine", "relative L2", "max abs", "accuracy"}, rows, "llr1r3r2n") +
             "\n" + admission.samples + "\n";
   for (const precision::Variant& variant : admission.variants) text += made_text(variant);
   for (const tune::Rejection& rejection : admission.rejections)
-    text +=
-        fmt::format("not searched: {} {}: {}\n", rejection.request.engine, rejection.request.variant, rejection.reason);
+    text += fmt::format("{} {} {}: {}\n", painted(Meaning::kRejected, "not searched:"), rejection.request.engine,
+                        rejection.request.variant, rejection.reason);
   return text;
 }
 
 std::string batching_text(const tune::Tuning& tuning) {
+  if (tuning.choice == tune::Choice::kNone) return "";  // nothing will be served
   if (!tuning.batching.empty()) return "requests are not batched: " + tuning.batching + "\n";
   std::string text;
   if (tuning.batching_outlook) text += "batching, from the limits: " + tuning.batching_outlook->sentence + "\n";
   return text + "batching, measured: " + tuning.batching_advice.reason + "\n";
 }
 
+std::string verdict_text(tune::Change verdict) {
+  std::string name(name_of(names_of(verdict), verdict));
+  switch (verdict) {
+    case tune::Change::kBetter: return painted(Meaning::kBetter, name);
+    case tune::Change::kRegressed: return painted(Meaning::kRegressed, name);
+    case tune::Change::kNotComparable: return painted(Meaning::kWarning, name);
+    case tune::Change::kAsBefore: break;
+  }
+  return name;
+}
+
 std::string figure(const tune::FigureChange& row, double value) {
   if (row.unit == "B") return format_bytes(value);
   if (row.unit == "ms") return format_ms(value);
+  if (row.unit == "rows/s") return format_row_rate(value);
   return fmt::format("{:.4g}{}{}", value, row.unit.empty() ? "" : " ", row.unit);
 }
 
@@ -97,10 +155,13 @@ std::string figure(const tune::FigureChange& row, double value) {
 
 std::string tuning_text(const tune::Tuning& tuning) {
   std::string text = table(
-      {"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99", "of the limit", "runs"},
+      {"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99", "share of the limit",
+       "runs"},
       {row("untuned", tuning.baseline), row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
-      "lllrrrrrrr");
-  text += front_text(tuning);
+      "lll2r4r5rr3rrr1");
+  text += intervals_text("untuned", tuning.baseline);
+  if (tuning.choice != tune::Choice::kBaseline) text += intervals_text("tuned", tuning.best);
+  text += front_text(tuning) + alternatives_text(tuning) + load_text(tuning);
   text += accuracy_text(tuning.admission);
   text += fmt::format(
       "\n{} of {} candidates measured in {} trials ({} reused), {:.0f} s; noise between repeats of the baseline: "
@@ -124,10 +185,25 @@ std::string tuning_text(const tune::Tuning& tuning) {
                         format_percent(100 * tuning.replay->share));
   if (!tuning.repository.empty()) text += fmt::format("written: {}\n", tuning.repository);
   if (tuning.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";
-  if (tuning.disturbance && machine::disturbed(*tuning.disturbance))
+  for (const std::string& what : tuning.not_done) text += "--seconds ended: " + what + "\n";
+  if (machine::disturbed(tuning.disturbance))
     text += machine::sentence(*tuning.disturbance) +
             ". Gains hold, as each was interleaved with the untuned model; rates and latencies are not the model's.\n";
   return text + conclusion(tuning);
+}
+
+std::string bound_text(const cost::Bound& bound, int threads) {
+  if (bound.ms <= 0) return "bound: not known";
+  return fmt::format("bound: {} for one row{}, at most {}, {} (derived)", format_ms(bound.ms),
+                     threads > 0 ? fmt::format(" on {} thread{}", threads, threads == 1 ? "" : "s") : "",
+                     format_row_rate(1e3 / bound.ms), cost::limiter_name(bound.limiter));
+}
+
+std::string untuned_text(const measure::Measurement& m) {
+  return fmt::format("untuned: {}: {} ({}), p50 {}, p99 {}; {} (measured)",
+                     tune::settings(tune::baseline_candidate(), m.engine), format_row_rate(m.throughput_per_s),
+                     between(m.throughput_ci95_per_s, format_row_rate), format_ms(m.latency_ms.p50),
+                     format_ms(m.latency_ms.p99), tune::limit_sentence(m));
 }
 
 std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness) {
@@ -138,10 +214,9 @@ std::string comparison_text(const std::vector<tune::FigureChange>& compared, con
     const std::string judged = row.beside_untuned_percent
                                    ? fmt::format("; beside the untuned model {:+.1f} %", *row.beside_untuned_percent)
                                    : "";
-    rows.push_back(
-        {row.what, figure(row, row.before), figure(row, row.now),
-         known ? fmt::format("{:+.1f} %{}{}", row.change_percent, judged, spread) : "",
-         std::string(name_of(names_of(row.verdict), row.verdict)) + (row.reason.empty() ? "" : ": " + row.reason)});
+    rows.push_back({row.what, figure(row, row.before), figure(row, row.now),
+                    known ? fmt::format("{:+.1f} %{}{}", row.change_percent, judged, spread) : "",
+                    verdict_text(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
   return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + conclusion(compared, strictness);
 }

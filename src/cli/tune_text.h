@@ -10,6 +10,9 @@
 
 namespace ridge::cli {
 
+// The first lines, as soon as they are known: the bound of a run of one row, and the untuned model.
+std::string bound_text(const cost::Bound& bound, int threads);
+std::string untuned_text(const measure::Measurement& m);
 // The last line is the conclusion.
 std::string tuning_text(const tune::Tuning& tuning);
 

@@ -141,4 +141,9 @@ Finding fail(Finding finding, std::string evidence, std::string remedy) {
   return decided(std::move(finding), Verdict::kFail, std::move(evidence), std::move(remedy));
 }
 
+Finding with_command(std::string command, Finding finding) {
+  if (finding.verdict == Verdict::kFail || finding.verdict == Verdict::kWarn) finding.command = std::move(command);
+  return finding;
+}
+
 }  // namespace ridge::doctor

@@ -178,6 +178,17 @@ TEST(Engines, ProviderThatIsAskedForAndDoesNotRunFails) {
   EXPECT_THAT(found(findings, "engines.onnxruntime.TensorrtExecutionProvider"), StartsWith("not_applicable: "));
 }
 
+TEST(Engines, AProviderThatStartsSlowlyIsSlowAndDoesNotHang) {
+  EngineFacts engine{"onnxruntime", "1.31.1", "/x/libonnxruntime.so", "", {}, 0};
+  engine.providers = {{"CUDAExecutionProvider", true, true, true, "", 14.0}};
+  EXPECT_THAT(found(judge_engines(with_engine(engine)), "engines.onnxruntime.CUDAExecutionProvider"),
+              StartsWith("ok: "));
+  engine.providers.front().seconds = 31;
+  EXPECT_THAT(found(judge_engines(with_engine(engine)), "engines.onnxruntime.CUDAExecutionProvider"),
+              AllOf(StartsWith("warn: "), HasSubstr("slow: 31 s")));
+  EXPECT_GE(GatherOptions().engine_limit, std::chrono::seconds(60));
+}
+
 TEST(Engines, CompiledInProviderFailsWhereItsGpuIs) {
   EngineFacts engine{"onnxruntime", "1.31.1", "/x/libonnxruntime.so", "", {}, 0};
   engine.providers = {{"CUDAExecutionProvider", false, false, true, "libcudart.so.12: cannot open"}};
@@ -267,7 +278,7 @@ TEST(Doctor, WorstComesFirstWithinItsAreaAndTheSummaryNamesIt) {
   EXPECT_EQ(diagnosis.findings[0].id, "cpu.governor");
   EXPECT_EQ(diagnosis.findings[1].id, "cpu.transparent_huge_pages");
   EXPECT_THAT(diagnosis.summary, StartsWith("This machine is not ready: clock governor (cpu)."));
-  EXPECT_THAT(diagnosis.summary, HasSubstr("held back by: transparent huge pages (cpu)"));
+  EXPECT_THAT(diagnosis.summary, HasSubstr("Also 1 warning: transparent huge pages (cpu)"));
 }
 
 TEST(Doctor, UnknownAreaIsRefusedWithTheNamesOfAll) {

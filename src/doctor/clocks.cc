@@ -41,32 +41,36 @@ Finding judge_source(const machine::Tree& tree) {
   if (!current) return not_applicable(finding, machine::reason_at(tree, folder + "current_clocksource"));
   std::string available = machine::text_at(tree, folder + "available_clocksource").value_or("");
   std::string evidence = *current + " of " + available;
-  if (*current == "hpet" || *current == "acpi_pm" || *current == "jiffies")
-    return warn(finding, evidence,
-                available.find("tsc") != std::string::npos
-                    ? "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the kernel log "
-                      "does not call it unstable"
-                    : "see the kernel log for why tsc was rejected: every time read now queries a slow device");
+  if (*current == "hpet" || *current == "acpi_pm" || *current == "jiffies") {
+    const bool has_tsc = available.find("tsc") != std::string::npos;
+    return with_command(
+        has_tsc ? "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource" : "",
+        warn(finding, evidence,
+             has_tsc ? "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the kernel log "
+                       "does not call it unstable"
+                     : "see the kernel log for why tsc was rejected: every time read now queries a slow device"));
+  }
   return ok(finding, evidence);
 }
 
 Finding judge_network_time(const ClockFacts& facts) {
   Finding finding = about(kClockArea, "network_time", "clock set by network time", "adjtimex");
   if (!facts.synchronisation_known) return not_applicable(finding, "unknown in this container");
-  std::string evidence = fmt::format("{}, may be off by {}", facts.synchronised ? "synchronised" : "not synchronised",
-                                     format_ms(static_cast<double>(facts.largest_error_us) / 1000));
+  // Without synchronisation the kernel's estimate of the error is a constant, 16 s (NTP_PHASE_LIMIT): no measurement.
   if (!facts.synchronised)
-    return warn(finding, evidence,
+    return warn(finding, "not synchronised",
                 "start chrony or systemd-timesyncd (on a virtual machine's host): logs and metrics of several machines "
                 "will disagree otherwise");
-  return ok(finding, evidence);
+  return ok(finding, fmt::format("synchronised, may be off by {}",
+                                 format_ms(static_cast<double>(facts.largest_error_us) / 1000)));
 }
 
 Finding judge_reads(const ClockFacts& facts) {
   Finding finding = about(kClockArea, "reading", "reading the time", fmt::format("measured: {} reads", facts.reads));
-  std::string evidence =
-      fmt::format("{:.0f} ns per read, {} steps back, largest gap {:.2f} ms, clock of the day moved {:.3f} ms",
-                  facts.ns_per_read, facts.steps_back, facts.largest_gap_ms, facts.realtime_step_ms);
+  const bool moved = std::abs(facts.realtime_step_ms) >= 0.001;
+  std::string evidence = fmt::format("{:.0f} ns per read, {} steps back, largest gap {}, clock of the day {}",
+                                     facts.ns_per_read, facts.steps_back, format_ms(facts.largest_gap_ms),
+                                     moved ? "moved by " + format_ms(facts.realtime_step_ms) : "not moved");
   if (facts.steps_back > 0)
     return fail(finding, evidence,
                 "update firmware and kernel: the monotonic clock went backwards, so no measured time can be trusted");

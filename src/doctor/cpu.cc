@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/proc_text.h"
 #include "doctor/areas.h"
 #include "machine/topology.h"
@@ -45,14 +46,15 @@ Finding judge_governor(const machine::Tree& tree) {
   if (!preferences.empty()) evidence += ", preference " + counts_text(preferences);
   const std::string remedy =
       "cpupower frequency-set -g performance (as root), so that the clock does not lag behind the load";
+  const char* command = "sudo cpupower frequency-set -g performance";
   bool performance = governors.size() == 1 && governors.begin()->first == "performance";
   if (performance || (preferences.size() == 1 && preferences.begin()->first == "performance"))
     return ok(finding, evidence);
   // For drivers that choose the clock themselves, "powersave" means "on demand"; elsewhere it is the lowest clock.
   bool chooses_itself = !preferences.empty() || drivers.contains("intel_pstate") || drivers.contains("amd-pstate-epp");
   if (governors.contains("powersave") && !chooses_itself)
-    return fail(finding, evidence + ": the clock stays at its lowest", remedy);
-  return warn(finding, evidence, remedy);
+    return with_command(command, fail(finding, evidence + ": the clock stays at its lowest", remedy));
+  return with_command(command, warn(finding, evidence, remedy));
 }
 
 Finding judge_clock_limit(const machine::Tree& tree) {
@@ -66,9 +68,12 @@ Finding judge_clock_limit(const machine::Tree& tree) {
   std::optional<int64_t> no_turbo = machine::number_at(tree, std::string(kCpus) + "intel_pstate/no_turbo");
   std::optional<int64_t> boost = machine::number_at(tree, std::string(kCpus) + "cpufreq/boost");
   if (no_turbo == 1 || boost == 0)
-    return warn(finding, "turbo is switched off",
-                no_turbo == 1 ? "echo 0 > /sys/devices/system/cpu/intel_pstate/no_turbo, if heat and power allow it"
-                              : "echo 1 > /sys/devices/system/cpu/cpufreq/boost, if heat and power allow it");
+    return with_command(
+        no_turbo == 1 ? "echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+                      : "echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
+        warn(finding, "turbo is switched off",
+             no_turbo == 1 ? "echo 0 > /sys/devices/system/cpu/intel_pstate/no_turbo, if heat and power allow it"
+                           : "echo 1 > /sys/devices/system/cpu/cpufreq/boost, if heat and power allow it"));
   if (most == 0 || allowed == 0) return not_applicable(finding, "no clock control visible");
   std::string evidence =
       fmt::format("{:.2f} of {:.2f} GHz", static_cast<double>(allowed) / 1e6, static_cast<double>(most) / 1e6);
@@ -192,8 +197,10 @@ Finding judge_transparent_pages(const machine::Tree& tree) {
   std::optional<std::string> text = machine::text_at(tree, "sys/kernel/mm/transparent_hugepage/enabled");
   if (!text) return not_applicable(finding, "not available in this kernel");
   if (text->find("[never]") != std::string::npos)
-    return warn(finding, "never",
-                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: small pages cost address look-ups");
+    return with_command(
+        "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        warn(finding, "never",
+             "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: small pages cost address look-ups"));
   return ok(finding,
             text->find("[always]") != std::string::npos ? "always" : "madvise: for programs that request them");
 }
@@ -210,10 +217,11 @@ Finding judge_huge_pages(const machine::Tree& tree, const machine::Machine* mach
   }
   std::string evidence = fmt::format("{} reserved, {} unused", format_bytes(reserved), format_bytes(unused));
   if (machine && unused > 0.1 * static_cast<double>(machine->memory.total_bytes) && unused > 0)
-    return warn(
-        finding, evidence,
-        "sysctl vm.nr_hugepages=0, unless a program that needs them is about to start: no other program can use "
-        "this memory");
+    return with_command(
+        "sudo sysctl vm.nr_hugepages=0",
+        warn(finding, evidence,
+             "sysctl vm.nr_hugepages=0, unless a program that needs them is about to start: no other program can use "
+             "this memory"));
   return ok(finding, reserved == 0 ? "none" : evidence);
 }
 
@@ -262,15 +270,41 @@ Finding judge_steal(const machine::Tree& tree) {
   return ok(finding, evidence);
 }
 
+// What other processes did while the doctor looked; absent on machines recorded without it, and where it cannot be read.
+std::optional<machine::Disturbance> others_of(const machine::Tree& tree) {
+  if (!tree.files.contains(entry::kOthers)) return std::nullopt;
+  const Result<Json> json = machine::json_at(tree, entry::kOthers);
+  if (!json) return std::nullopt;
+  const Result<machine::Disturbance> others = from_json<machine::Disturbance>(*json);
+  return others && others->seconds > 0 ? std::optional(*others) : std::nullopt;
+}
+
+// "cc1plus 1.4, python3 0.3"
+std::string busiest_text(const machine::Disturbance& others) {
+  std::string text;
+  for (const machine::BusyProcess& process : others.others)
+    text += fmt::format("{}{} {:.2g}", text.empty() ? "" : ", ", process.name, process.cpus);
+  return text;
+}
+
 Finding judge_load(const machine::Tree& tree, const machine::Machine* machine) {
-  Finding finding = about(kCpuArea, "load", "other work right now", "/proc/loadavg");
+  Finding finding = about(kCpuArea, "load", "other work right now", "/proc/loadavg, /proc/PID/stat");
   std::istringstream words(machine::text_at(tree, "proc/loadavg").value_or(""));
   double load = 0;
   if (!(words >> load) || machine == nullptr) return not_applicable(finding, machine::reason_at(tree, "proc/loadavg"));
   std::string evidence =
       fmt::format("{:.2f} running on average over a minute, {} CPUs", load, machine->cpu.logical_cpus);
-  if (load > 0.5 * machine->cpu.logical_cpus && load > 1)
-    return warn(finding, evidence, "stop other work before measuring or serving: it makes measurements slow and noisy");
+  const std::optional<machine::Disturbance> others = others_of(tree);
+  const std::string names = others ? busiest_text(*others) : "";
+  if (others)
+    evidence += fmt::format("; other processes use {:.2g} of {:.2g} CPUs now{}{}", others->other_cpus, others->cpus,
+                            names.empty() ? "" : ": ", names);
+  const bool busy_now = machine::disturbed(others);
+  if ((load > 0.5 * machine->cpu.logical_cpus && load > 1) || busy_now)
+    return warn(finding, evidence,
+                names.empty() ? "stop other work before measuring or serving: it makes measurements slow and noisy"
+                              : "stop these processes, or wait for them, before measuring or serving: they make "
+                                "measurements slow and noisy");
   return ok(finding, evidence);
 }
 
@@ -278,14 +312,32 @@ Finding judge_load(const machine::Tree& tree, const machine::Machine* machine) {
 Finding judge_limits(const machine::Machine* machine) {
   Finding finding = about(kCpuArea, "limits_spread", "spread of the measured limits", "ridge bench device");
   if (machine == nullptr || machine->peaks.empty()) return not_applicable(finding, "the limits are not measured");
-  const bool busy = machine->disturbance && machine::disturbed(*machine->disturbance);
+  const bool busy = machine::disturbed(machine->disturbance);
   const std::vector<std::string> wide = machine::uncertain_limits(*machine);
   const char* remedy =
       "ridge bench device --fresh, when nothing else runs: the bounds and shares of the limit rest on them";
-  std::string evidence = wide.empty() ? "at most 20 %" : wide.front();
+  std::string evidence = wide.empty() ? fmt::format("at most {:.0f} %", machine::kMostSpreadPercent) : wide.front();
   if (wide.size() > 1) evidence += fmt::format(" and {} more", wide.size() - 1);
   if (busy) evidence += "; " + machine::sentence(*machine->disturbance);
-  return wide.empty() && !busy ? ok(finding, evidence) : warn(finding, evidence, remedy);
+  return wide.empty() && !busy ? ok(finding, evidence)
+                               : with_command("ridge bench device --fresh", warn(finding, evidence, remedy));
+}
+
+// The calibration on which estimates rest.
+Finding judge_calibration(const machine::Tree& tree) {
+  Finding finding = about(kCpuArea, "calibration", "calibration of the estimates", "ridge plan --calibrate");
+  if (!tree.files.contains(entry::kCalibration)) return not_applicable(finding, "this machine is not calibrated");
+  const Result<Json> json = machine::json_at(tree, entry::kCalibration);
+  const Result<KeptCalibration> kept = json ? from_json<KeptCalibration>(*json) : Result<KeptCalibration>(json.error());
+  if (!kept) return not_applicable(finding, kept.error().message);
+  const bool busy = machine::disturbed(kept->disturbance), wide = kept->spread_percent > machine::kMostSpreadPercent;
+  std::string evidence =
+      fmt::format("of {}, runs of a model spread by {:.0f} %", kept->measured_at, kept->spread_percent);
+  if (busy) evidence += "; " + machine::sentence(*kept->disturbance);
+  if (!busy && !wide) return ok(finding, evidence);
+  return with_command(
+      "ridge plan --calibrate --fresh",
+      warn(finding, evidence, "ridge plan --calibrate --fresh, when nothing else runs: every estimate rests on it"));
 }
 
 }  // namespace
@@ -306,7 +358,8 @@ Findings judge_cpu(const Facts& facts) {
           judge_mitigations(tree),
           judge_steal(tree),
           judge_load(tree, machine),
-          judge_limits(machine)};
+          judge_limits(machine),
+          judge_calibration(tree)};
 }
 
 }  // namespace ridge::doctor

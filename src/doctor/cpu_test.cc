@@ -44,6 +44,47 @@ TEST(CpuClock, LimitAndTurboSwitchedOffAreSeen) {
   EXPECT_THAT(judged_cpu(limited, "cpu.clock_limit"), StartsWith("warn: 1.20 of 3.50 GHz"));
 }
 
+TEST(CpuLoad, NamesWhatElseRuns) {
+  const std::string busy =
+      "=== proc/loadavg: 0.20 0.10 0.10 1/100 7\n=== tools/others: "
+      R"({"seconds": 2, "cpus": 4, "share_of_cpu_got": null, "waited_s": 0, "throttled_s": 0, "steal_share": 0, )"
+      R"("other_cpus": 2.6, "others": [{"name": "cc1plus", "cpus": 1.4}, {"name": "python3", "cpus": 1.2}]})"
+      "\n";
+  EXPECT_THAT(judged_cpu(busy, "cpu.load"),
+              AllOf(StartsWith("warn: 0.20 running"), HasSubstr("2.6 of 4 CPUs now: cc1plus 1.4, python3 1.2"),
+                    HasSubstr("| stop these processes")));
+  EXPECT_THAT(judged_cpu("=== proc/loadavg: 0.20 0.10 0.10 1/100 7\n", "cpu.load"), StartsWith("ok: 0.20 running"));
+  EXPECT_THAT(judged_cpu("=== proc/loadavg: 8.00 0.10 0.10 1/100 7\n", "cpu.load"),
+              AllOf(StartsWith("warn: 8.00"), HasSubstr("stop other work")));
+}
+
+TEST(CpuCalibration, WarnsOfOneMadeOnABusyMachine) {
+  const auto judged = [](const std::string& json) {
+    return judged_cpu("=== tools/calibration: " + json + "\n", "cpu.calibration");
+  };
+  EXPECT_THAT(judged_cpu("", "cpu.calibration"), StartsWith("not_applicable: this machine is not calibrated"));
+  EXPECT_THAT(judged(R"({"measured_at": "2026-11-20", "spread_percent": 3})"), StartsWith("ok: of 2026-11-20"));
+  EXPECT_THAT(judged(R"({"measured_at": "2026-11-20", "spread_percent": 77})"),
+              AllOf(StartsWith("warn: "), HasSubstr("77 %"), HasSubstr("--fresh")));
+  EXPECT_THAT(
+      judged(R"({"measured_at": "2026-11-20", "spread_percent": 3, "disturbance": {"seconds": 9, "cpus": 2, )"
+             R"("share_of_cpu_got": 0.5, "waited_s": 9, "throttled_s": 0, "steal_share": 0, "other_cpus": 1.9, )"
+             R"("others": []}})"),
+      AllOf(StartsWith("warn: "), HasSubstr("was busy")));
+  EXPECT_THAT(judged("[]"), StartsWith("not_applicable: "));
+}
+
+TEST(CpuCommands, BelongToBadFindingsOnly) {
+  const auto command = [](const std::string& governor) {
+    for (const Finding& finding :
+         judge_cpu(facts_of("=== sys/devices/system/cpu/cpu0/cpufreq/scaling_governor: " + governor + "\n")))
+      if (finding.id == "cpu.governor") return finding.command;
+    return std::string("not found");
+  };
+  EXPECT_EQ(command("schedutil"), "sudo cpupower frequency-set -g performance");
+  EXPECT_EQ(command("performance"), "");
+}
+
 TEST(CpuHeat, CountsThrottling) {
   EXPECT_THAT(judged_cpu("=== sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count: 17\n", "cpu.heat"),
               StartsWith("warn: up to 17 times"));

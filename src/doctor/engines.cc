@@ -13,6 +13,7 @@ namespace ridge::doctor {
 namespace {
 
 constexpr const char* kEnginesArea = "engines";
+constexpr double kSlowSeconds = 15;  // a trial longer than a usual cold start of CUDA (5 to 15 s)
 
 Finding judge_engine(const EngineFacts& engine) {
   Finding finding = about(kEnginesArea, engine.name, engine.name, "loaded in a child process");
@@ -35,8 +36,13 @@ bool has_gpu_for(const std::string& provider, const machine::Tree& tree) {
 Finding judge_provider(const EngineFacts& engine, const ProviderFacts& provider, const machine::Tree& tree) {
   Finding finding = about(kEnginesArea, engine.name + "." + provider.name, provider.name + " of " + engine.name,
                           "measured: a small model was run on it");
-  if (provider.ran)
-    return ok(finding, provider.reason.empty() ? "ran the probe model" : "ran the probe model; " + provider.reason);
+  if (provider.ran) {
+    std::string evidence = "ran the probe model";
+    if (!provider.reason.empty()) evidence += "; " + provider.reason;
+    if (provider.seconds < kSlowSeconds) return ok(finding, evidence);
+    return warn(finding, fmt::format("{}; slow: {:.0f} s with loading its libraries", evidence, provider.seconds),
+                "again: a second start reads the libraries from memory. If it stays slow, put them on a local disk");
+  }
   if (!provider.asked) return not_applicable(finding, provider.reason);
   const std::string remedy =
       "install what the reason names (ridge doctor --area versions shows the matching row), or do not request this "

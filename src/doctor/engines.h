@@ -16,6 +16,7 @@ struct ProviderFacts {
   bool ran = false;     // the probe model ran on it
   bool asked = true;    // it was tried; false: cannot be tried here, see `reason`
   std::string reason;   // why it did not run, or what of the model did not run on it
+  double seconds = 0;   // that the trial took, loading its libraries included
 };
 void visit_fields(auto& visit, Is<ProviderFacts> auto& provider) {
   visit("name", provider.name);
@@ -23,6 +24,7 @@ void visit_fields(auto& visit, Is<ProviderFacts> auto& provider) {
   visit.optional("ran", provider.ran);
   visit.optional("asked", provider.asked);
   visit.optional("reason", provider.reason);
+  visit.optional("seconds", provider.seconds);
 }
 
 struct EngineFacts {

@@ -39,11 +39,12 @@ std::string plural(int count, std::string_view word) {
 std::string summary_of(const Diagnosis& diagnosis) {
   if (diagnosis.fails > 0) {
     std::string text = "This machine is not ready: " + names(diagnosis, Verdict::kFail) + ".";
-    if (diagnosis.warnings > 0) text += " It is also held back by: " + names(diagnosis, Verdict::kWarn) + ".";
+    if (diagnosis.warnings > 0)
+      text += fmt::format(" Also {}: {}.", plural(diagnosis.warnings, "warning"), names(diagnosis, Verdict::kWarn));
     return text;
   }
   if (diagnosis.warnings > 0)
-    return fmt::format("This machine is ready, with {}; held back by: {}.", plural(diagnosis.warnings, "warning"),
+    return fmt::format("This machine is ready, with {}: {}.", plural(diagnosis.warnings, "warning"),
                        names(diagnosis, Verdict::kWarn));
   if (diagnosis.ok == 0) return "Nothing could be checked here.";
   return fmt::format("This machine is ready: no problems found ({} passed).", plural(diagnosis.ok, "check"));

@@ -27,6 +27,7 @@ struct Finding {
   std::string title;     // the check: "clock governor"
   std::string evidence;  // the observation, with units
   std::string remedy;    // the remedy, in a sentence; empty unless warn or fail
+  std::string command;   // the line of a shell that is the remedy, or begins it; empty: none
   std::string origin;    // source of the evidence: a file, a tool, or "measured: …"
 };
 void visit_fields(auto& visit, Is<Finding> auto& finding) {
@@ -36,6 +37,7 @@ void visit_fields(auto& visit, Is<Finding> auto& finding) {
   visit("title", finding.title);
   visit("evidence", finding.evidence);
   visit("remedy", finding.remedy);
+  visit("command", finding.command);
   visit("origin", finding.origin);
 }
 

@@ -10,7 +10,9 @@
 #include "doctor/probes.h"
 #include "limits/limits_store.h"
 #include "machine/cgroup.h"
+#include "machine/disturbance.h"
 #include "machine/probe.h"
+#include "predict/calibration_store.h"
 
 namespace ridge::doctor {
 namespace {
@@ -67,17 +69,25 @@ void set_machine(Facts& facts, const Result<machine::Machine>& machine) {
     facts.machine_reason = machine.error().message;
 }
 
+// The newest calibration, without its samples.
+std::optional<KeptCalibration> kept_calibration(const machine::Machine& machine) {
+  const auto known = predict::recall_calibration(predict::default_calibration_folder(), machine.id);
+  if (!known) return std::nullopt;
+  return KeptCalibration{known->measured_at, predict::spread_percent(*known), known->disturbance};
+}
+
 }  // namespace
 
 Facts gather(const GatherOptions& options) {
   Facts facts;
+  machine::DisturbanceWatch watch;
   auto report = [&](const std::string& step, double share) {
     if (options.progress) options.progress(step, share);
   };
   std::vector<EngineFacts> engines;
   if (wanted(options, "engines") || wanted(options, "versions")) {
     report("engines", 0);
-    engines = gather_engines({options.engine_library, options.providers, options.limit});
+    engines = gather_engines({options.engine_library, options.providers, options.engine_limit});
     facts.tree.files[entry::kEngines] = dump_json(json_of(engines));
   }
   report("read the system's files", 0);
@@ -91,9 +101,14 @@ Facts gather(const GatherOptions& options) {
     report(probes[i].step, 0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(probes.size()));
     machine::save_answer(facts.tree, probes[i].entry, probes[i].ask(facts.tree));
   }
+  if (wanted(options, "cpu")) facts.tree.files[entry::kOthers] = dump_json(json_of(watch.end()));
   // Last, because measuring starts threads.
   set_machine(facts, machine_with_limits(options));
-  if (facts.machine) facts.tree.files[entry::kMachine] = dump_json(to_json(*facts.machine));
+  if (!facts.machine) return facts;
+  facts.tree.files[entry::kMachine] = dump_json(to_json(*facts.machine));
+  if (wanted(options, "cpu"))
+    if (const std::optional<KeptCalibration> kept = kept_calibration(*facts.machine))
+      facts.tree.files[entry::kCalibration] = dump_json(json_of(*kept));
   return facts;
 }
 

@@ -65,7 +65,9 @@ ProviderFacts gather_provider(const plan::Plan& plan, const std::string& name, b
   ProviderFacts facts;
   facts.name = name;
   facts.wanted = wanted;
+  const TimePoint begin = SteadyClock::now();
   Result<std::string> ran = result_of_function(name, {.time = limit}, [&] { return run_provider(plan, name); });
+  facts.seconds = to_seconds(SteadyClock::now() - begin);
   facts.ran = ran && *ran == "ran";
   facts.asked = !ran || facts.ran;
   if (!ran) facts.reason = ran.error().message;

@@ -42,9 +42,11 @@ Finding judge_open_files(const machine::Tree& tree) {
   std::string evidence = fmt::format("{}, can be raised to {}", count_text(limit->soft), count_text(limit->hard));
   constexpr int64_t kEnough = 4096;  // one per connection, and the files of models and engines
   if (limit->soft != kUnlimited && limit->soft < kEnough)
-    return warn(finding, evidence,
-                "ulimit -n 65536 (LimitNOFILE= in a systemd unit, --ulimit nofile=65536 for a container): every "
-                "connection to a server takes one");
+    return with_command(
+        "ulimit -n 65536",
+        warn(finding, evidence,
+             "ulimit -n 65536 (LimitNOFILE= in a systemd unit, --ulimit nofile=65536 for a container): every "
+             "connection to a server takes one"));
   return ok(finding, evidence);
 }
 

@@ -71,8 +71,10 @@ Finding judge_swap(const machine::Tree& tree) {
   double used = *total - *free;
   std::string evidence = fmt::format("{} of {}", bytes_text(used), bytes_text(*total));
   if (used > 0.1 * *total && used > 256.0 * (1 << 20))
-    return warn(finding, evidence,
-                "free memory, then swapoff -a && swapon -a: a model paged in from disk is a thousand times slower");
+    return with_command(
+        "sudo swapoff -a && sudo swapon -a",
+        warn(finding, evidence,
+             "free memory, then swapoff -a && swapon -a: a model paged in from disk is a thousand times slower"));
   return ok(finding, evidence);
 }
 

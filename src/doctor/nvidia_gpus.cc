@@ -21,9 +21,11 @@ Finding judge_persistence(const GpuOfVendor& known) {
   Finding finding = about_gpu(known, "persistence", "persistence mode");
   if (!gpu.persistence) return not_applicable(finding, gpu.persistence.reason);
   if (*gpu.persistence) return ok(finding, "on");
-  return warn(finding, "off: the driver releases the GPU whenever no process uses it",
-              "start nvidia-persistenced, or nvidia-smi -pm 1 as root: otherwise every first use waits for the GPU to "
-              "initialise, and clock settings are lost");
+  return with_command(
+      "sudo nvidia-smi -pm 1",
+      warn(finding, "off: the driver releases the GPU whenever no process uses it",
+           "start nvidia-persistenced, or nvidia-smi -pm 1 as root: otherwise every first use waits for the GPU to "
+           "initialise, and clock settings are lost"));
 }
 
 Finding judge_mode(const GpuOfVendor& known) {
@@ -32,7 +34,9 @@ Finding judge_mode(const GpuOfVendor& known) {
   if (!gpu.compute_mode) return not_applicable(finding, gpu.compute_mode.reason);
   switch (*gpu.compute_mode) {
     case 0: return ok(finding, "shared");
-    case 2: return fail(finding, "prohibited: no process may compute on it", "nvidia-smi -c 0 as root");
+    case 2:
+      return with_command("sudo nvidia-smi -c 0",
+                          fail(finding, "prohibited: no process may compute on it", "nvidia-smi -c 0 as root"));
     default: return ok(finding, "exclusive: one process at a time");
   }
 }

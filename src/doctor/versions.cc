@@ -178,8 +178,9 @@ Finding judge_onnxruntime(const Stack& stack) {
       (installed.onnxruntime_gpu ? "onnxruntime-gpu " : "onnxruntime ") + shown(*installed.onnxruntime);
   if (!installed.onnxruntime_gpu) {
     if (!stack.driver) return ok(finding, evidence + ": for the CPU, and there is no GPU");
-    return warn(finding, evidence + ": it runs on the CPU only, although there is a GPU",
-                "pip uninstall onnxruntime && pip install onnxruntime-gpu");
+    return with_command("pip uninstall onnxruntime && pip install onnxruntime-gpu",
+                        warn(finding, evidence + ": it runs on the CPU only, although there is a GPU",
+                             "pip uninstall onnxruntime && pip install onnxruntime-gpu"));
   }
   if (!stack.driver)
     return warn(finding, evidence + ", but there is no NVIDIA driver",

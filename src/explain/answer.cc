@@ -112,14 +112,14 @@ Answer answer_for(const Book& book, const ErrorCode& code, Language language) {
   return answer;
 }
 
-Answer answer_for(const Flag& flag) {
+Answer answer_for(const Flag& flag, Language language) {
   Answer answer;
-  answer.kind = "flag";
+  answer.kind = flag.name.empty() ? "verb" : "flag";
   std::string verb = flag.verb;
   std::replace(verb.begin(), verb.end(), '-', ' ');  // docs/cli/bench-device.md documents "ridge bench device"
-  answer.id = "ridge " + verb + " " + flag.name;
+  answer.id = "ridge " + verb + (flag.name.empty() ? "" : " " + flag.name);
   answer.title = answer.id;
-  answer.what = flag.text;
+  answer.what = language == Language::kChinese && !flag.chinese.empty() ? flag.chinese : flag.text;
   answer.source = "docs/cli/" + flag.verb + ".md";
   return answer;
 }
@@ -138,7 +138,7 @@ std::vector<Answer> answers(const Book& book, const Match& found, Language langu
   for (const Hit& hit : found.hits) {
     Answer answer = hit.kind == HitKind::kCode    ? answer_for(book, book.codes[hit.position], language)
                     : hit.kind == HitKind::kEntry ? answer_for(book.entries[hit.position], language)
-                                                  : answer_for(book.flags[hit.position]);
+                                                  : answer_for(book.flags[hit.position], language);
     answer.matched = hit.matched;
     all.push_back(std::move(answer));
   }
@@ -173,7 +173,8 @@ std::vector<Listing> list(const Book& book, std::string_view subject, Language l
   if (belongs("codes", subject))
     for (const ErrorCode& code : book.codes) rows.push_back({"codes", id_of(code), code.name});
   if (belongs("flags", subject))
-    for (const Flag& flag : book.flags) rows.push_back({"flags", flag.name, "ridge " + flag.verb});
+    for (const Flag& flag : book.flags)
+      rows.push_back({"flags", flag.name.empty() ? flag.verb : flag.name, "ridge " + flag.verb});
   return rows;
 }
 

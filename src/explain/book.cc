@@ -64,7 +64,7 @@ void index_flags(Book& book) {
     const Flag& flag = book.flags[i];
     for (const std::string& before : {std::string(), flag.verb, "ridge " + flag.verb})
       add(book.flag_names, before + " " + flag.name, i);
-    book.names.push_back(flag.name);
+    book.names.push_back(flag.name.empty() ? "ridge " + flag.verb : flag.name);
   }
 }
 
@@ -126,6 +126,7 @@ Result<Book> make_book(std::span<const SubjectText> subjects, const CodeTables& 
 }
 
 Result<Book> open_book(std::vector<Flag> flags) {
+  add_chinese(chinese("flags"), flags);
   std::vector<SubjectText> subjects;
   for (std::string_view subject : kSubjects) subjects.push_back({subject, english(subject), chinese(subject)});
   return make_book(subjects, {catalogue("error_codes"), chinese("codes"), tables("code_texts")}, std::move(flags));

@@ -13,12 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "base/result.h"
 
 namespace ridge::explain {
-
-enum class Language { kEnglish, kChinese };
-inline constexpr size_t kLanguages = 2;
 
 // Texts of one language.
 struct Wording {

@@ -16,9 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view query(reinterpret_cast<const char*>(data), size);
   const Match found = find(*book, query);
   if (found.hits.size() > kMostHits) std::abort();
-  for (Language language : {Language::kEnglish, Language::kChinese})
+  for (ridge::Language language : {ridge::Language::kEnglish, ridge::Language::kChinese})
     if (answers(*book, found, language).size() != found.hits.size()) std::abort();
   flags_in("verb", query);
-  const auto entries = parse_entries(query, "fuzz", Language::kEnglish);
+  const auto entries = parse_entries(query, "fuzz", ridge::Language::kEnglish);
   return entries && entries->size() > size ? 1 : 0;
 }

@@ -181,6 +181,17 @@ INSTANTIATE_TEST_SUITE_P(
             "ridge plan: bert.onnx has dynamic dimensions without a value: sequence; give each one, e.g. --shape "
             "sequence=128",
             "ridge-open-dimension"},
+        MessageCase{"RuntimeError: mat1 and mat2 shapes cannot be multiplied (1x512 and 2048x1000)", "matmul-shapes"},
+        MessageCase{
+            "The machine was busy: this process got 16.3 % of the CPU time it asked for; others used 1.6 of 2 CPUs",
+            "ridge-disturbed"},
+        MessageCase{"noise between repeats of the baseline: ±63.4 %", "noise"},
+        MessageCase{"    12 skipped: its physical limit is below the best measured", "ridge-tune-skipped"},
+        MessageCase{"not searched: onnxruntime int8-weights: smaller weights help memory-bound models",
+                    "ridge-tune-rejected"},
+        MessageCase{"No regression: nothing is significantly worse by more than 5 %.", "ridge-regressed"},
+        MessageCase{"model on cpu: u8 in 3 layers", "ridge-layer-types"},
+        MessageCase{"TensorRT engine is not compatible with this device", "tensorrt-engine-version"},
         MessageCase{"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ridge)",
                     "glibc-version"}));
 
@@ -207,7 +218,12 @@ INSTANTIATE_TEST_SUITE_P(
                     TermCase{"什么是算术强度？", "arithmetic-intensity"}, TermCase{"显存不足", "out-of-memory"},
                     TermCase{"nv_inference_queue_duration_us", "nv-inference-queue-duration-us"},
                     TermCase{"nvidia-smi -pm 1", "persistence-mode"}, TermCase{"allow_growth", "allow-growth"},
-                    TermCase{"ＸＩＤ　７９", "xid 79"}, TermCase{"exit code 137", "oom-killer"}));
+                    TermCase{"ＸＩＤ　７９", "xid 79"}, TermCase{"exit code 137", "oom-killer"},
+                    TermCase{"L04", "claim-l04"}, TermCase{"handbook", "handbook"}, TermCase{"the guides", "handbook"},
+                    TermCase{"手册", "handbook"}, TermCase{"vLLM", "vllm"}, TermCase{"segfault", "segmentation-fault"},
+                    TermCase{"plain", "plain-bandwidth"}, TermCase{"no rule", "without-rule"},
+                    TermCase{"block base 4", "ridge-block-base"}, TermCase{"the baseline against itself", "noise"},
+                    TermCase{"small-model", "ridge-advice"}, TermCase{"bound-below-best", "ridge-tune-skipped"}));
 
 TEST(Find, AnOptionWithEveryVerbThatHasIt) {
   EXPECT_THAT(ids("--batch"), ElementsAre("ridge plan --batch", "ridge bench --batch", "option-batch"));

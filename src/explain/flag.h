@@ -1,5 +1,5 @@
-// Options of ridge's own verbs, found in their help texts (docs/cli/<verb>.md), so that exactly the documented options
-// are explained. Immutable values.
+// ridge's own verbs and their options, found in the help texts (docs/cli/<verb>.md), so that exactly what is documented is
+// explained. Immutable values.
 #pragma once
 
 #include <string>
@@ -9,12 +9,17 @@
 namespace ridge::explain {
 
 struct Flag {
-  std::string name;  // "--max-batch"
+  std::string name;  // "--max-batch"; empty: the verb itself
   std::string verb;  // "tune"
-  std::string text;  // the lines that document it, "--max-batch N: largest batch to try (default 32)"
+  std::string
+      text;  // what documents it: "--max-batch N: largest batch to try (default 32)"; of a verb its first paragraph
+  std::string chinese = {};  // empty: in English only
 };
 
-// The options that a help text documents: lines that begin, after blanks, with '-', and what is indented below them.
+// Gives the flags their Chinese from lines "--seconds: text", for every verb, and "power --size: text", for one.
+void add_chinese(std::string_view lines, std::vector<Flag>& flags);
+
+// The verb, and the options that its help text documents: the items "- `--name VALUE`: text", with the lines that continue them.
 std::vector<Flag> flags_in(std::string_view verb, std::string_view help);
 
 }  // namespace ridge::explain

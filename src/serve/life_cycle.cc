@@ -90,8 +90,10 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
     Result<LoadedModel> loaded = load_version(options_, source, version, loading_.get_token());
     if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
     const engine::Info& engine = loaded->sessions.front()->info();
-    log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance(s)", source.name, version,
-              to_seconds(loaded->load_time), engine.name, engine.version, engine.device, loaded->sessions.size());
+    const size_t instances = loaded->sessions.size();
+    log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance{}", source.name, version,
+              to_seconds(loaded->load_time), engine.name, engine.version, engine.device, instances,
+              instances == 1 ? "" : "s");
     auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get());
     served->start();
     versions.push_back(reaper_.keep(std::move(served)));

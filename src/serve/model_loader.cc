@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/log.h"
+#include "engine/own_format.h"
 #include "engine/providers.h"
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
@@ -107,6 +109,27 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
   return warm_in_all(results);
 }
 
+// Without a name in the configuration: model.onnx, or where there is none, the file of an engine's own format.
+Result<std::string> model_file(const ModelSource& source, int64_t version) {
+  Result<std::string> usual = find_model_file(source.directory, version, model_filename_of(*source.config));
+  if (usual || !source.config->default_model_filename().empty()) return usual;
+  for (const engine::Engine& engine : engine::known())
+    if (Result<std::string> own = find_model_file(source.directory, version, std::string(engine.default_file)))
+      return own;
+  return usual;
+}
+
+// A file of an engine's own format needs no backend in the configuration.
+inference::ModelConfig config_for(const inference::ModelConfig& config, const std::string& file) {
+  inference::ModelConfig own = config;
+  const engine::Engine* owner = engine::owner_of(file);
+  if (owner == nullptr) return own;
+  if (own.backend().empty() && own.platform().empty()) own.set_backend(std::string(owner->backend));
+  if (own.default_model_filename().empty())
+    own.set_default_model_filename(std::filesystem::path(file).filename().string());
+  return own;
+}
+
 // The configuration with the device of every instance decided. Engines without providers get GPUs by name only.
 ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConfig& config) {
   std::vector<int> gpus;
@@ -161,8 +184,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.files = source.files;
   OpenFunction open =
       options.open ? options.open : OpenFunction([](const plan::Plan& plan) { return engine::open(plan); });
-  RIDGE_ASSIGN(std::string file, find_model_file(source.directory, version, model_filename_of(*source.config)));
-  const ConfigPtr placed = placed_config(options, *source.config);
+  RIDGE_ASSIGN(const std::string file, model_file(source, version));
+  const ConfigPtr placed = placed_config(options, config_for(*source.config, file));
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));
   loaded.sessions.resize(1);
   RIDGE_ASSIGN(loaded.sessions[0], open(plans.front()));

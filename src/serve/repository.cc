@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "engine/own_format.h"
 
 namespace ridge::serve {
 namespace {
@@ -45,7 +46,10 @@ Result<std::vector<ModelDirectory>> scan_repository(const std::string& repositor
   std::error_code error;
   if (fs::is_regular_file(repository, error)) {
     if (auto model = plain_model(repository)) return std::vector{*model};
-    return Error{Code::kInvalid, "cannot serve " + repository + ": a model is an .onnx file or a folder"};
+    const std::string name = fs::path(repository).stem().string();
+    if (engine::owner_of(repository) != nullptr && check_model_name(name))
+      return std::vector{ModelDirectory{name, repository}};
+    return Error{Code::kInvalid, "cannot serve " + repository + ": a model is an .onnx file, IR (.xml) or a folder"};
   }
   std::vector<ModelDirectory> models;
   fs::directory_iterator entries(repository, error);
@@ -87,12 +91,10 @@ std::vector<ModelDirectory> plain_models(const std::string& folder) {
   std::vector<ModelDirectory> models;
   std::error_code error;
   for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
-       entries.increment(error))
-    if (entries->path().filename().string().starts_with('.')) {
-      continue;
-    } else if (auto model = plain_model(entries->path())) {
-      models.push_back(std::move(*model));
-    }
+       entries.increment(error)) {
+    if (entries->path().filename().string().starts_with('.')) continue;
+    if (auto model = plain_model(entries->path())) models.push_back(std::move(*model));
+  }
   std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return models;
 }

@@ -1,0 +1,37 @@
+#include "cli/page_options.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal.h"
+#include "report/page.h"
+
+namespace ridge::cli {
+
+void declare_language(CLI::App& app, std::string& language) {
+  app.add_option("--lang", language)->check(CLI::IsMember({"en", "zh"}));
+}
+
+void declare(CLI::App& app, PageOptions& options) {
+  app.add_option("--html", options.file);
+  declare_language(app, options.language);
+}
+
+Language language_of_option(const std::string& language) {
+  return language.empty() ? language_of_system() : language_of(language);
+}
+
+Status keep_and_draw(const app::Command& command, const std::string& output, const PageOptions& page,
+                     const Json& members) {
+  const Status kept = keep(command, output, members);
+  const Status drawn = write_page(command, page, members);
+  return kept ? drawn : kept;
+}
+
+Status write_page(const app::Command& command, const PageOptions& options, const Json& members) {
+  if (options.file.empty()) return {};
+  RIDGE_ASSIGN(const std::string text, report::page(document(command, members), language_of_option(options.language)));
+  return write_result(command, options.file, text);
+}
+
+}  // namespace ridge::cli

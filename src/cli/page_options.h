@@ -1,0 +1,34 @@
+// --html FILE and --lang, of every verb that draws a page.
+#pragma once
+
+#include <string>
+
+#include "app/about.h"
+#include "base/json.h"
+#include "base/language.h"
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace ridge::cli {
+
+struct PageOptions {
+  std::string file;      // empty: no page
+  std::string language;  // "en", "zh"; empty: the system's
+};
+// --lang alone, with its check.
+void declare_language(CLI::App& app, std::string& language);
+void declare(CLI::App& app, PageOptions& options);
+
+// The chosen language, else the system's.
+Language language_of_option(const std::string& language);
+
+// Writes the document into the file of -o, and the page: both are tried, the first error is returned.
+Status keep_and_draw(const app::Command& command, const std::string& output, const PageOptions& page,
+                     const Json& members);
+// Writes the verb's page, if one is asked for, and says so.
+Status write_page(const app::Command& command, const PageOptions& options, const Json& members);
+
+}  // namespace ridge::cli
