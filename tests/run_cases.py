@@ -164,6 +164,7 @@ def run_case(path, ridge):
         environment = dict(os.environ, PATH=f"{ridge.parent}:{os.environ['PATH']}", HOME=str(home), LC_ALL="C.UTF-8",
                            XDG_CACHE_HOME=str(home / "cache"), XDG_CONFIG_HOME=str(home / "config"),
                            XDG_DATA_HOME=str(home / "data"), TMPDIR=folder)
+        environment.pop("COLUMNS", None)  # output that is no terminal has no width
         if "# cache: shared" in marks:
             environment["XDG_CACHE_HOME"] = str(ridge.parent / "test-cache")
         for step in steps:

@@ -10,7 +10,7 @@ import pytest
 
 BUILD = pathlib.Path(os.environ["RIDGE"]).parent
 DEPS = pathlib.Path(os.environ["RIDGE_DEPS"])
-VERBS = ("doctor", "make", "describe", "gpus", "plan", "bench", "tune", "serve", "power", "lab", "explain", "completion")
+VERBS = ("doctor", "make", "describe", "gpus", "plan", "bench", "tune", "serve", "power", "lab", "show", "compare", "history", "explain", "completion")
 
 
 def output(*command, **more):

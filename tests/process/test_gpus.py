@@ -86,7 +86,7 @@ def test_what_tune_finds_on_a_gpu_is_served_on_it(gpus, model, tmp_path):
 
 def test_int8_on_tensorrt_is_judged_with_the_option_that_it_runs_with(gpus, product, tmp_path):
     done = ridge("tune", product, "--device", "tensorrt:1", "--engine-library", LIBRARY, "--precision", "int8", "--max-batch", "1",
-                 "--seconds", "2", "--trials", "2", "--calibration-samples", "4", "--held-out", "4", "--store", tmp_path / "store", "--json")
+                 "--seconds", "30", "--trials", "2", "--calibration-samples", "4", "--held-out", "4", "--store", tmp_path / "store", "--json")
     accuracy = json.loads(done.stdout)["accuracy"]
     assert [one["variant"] for one in accuracy["implementations"]] == ["fp32", "int8"], accuracy["refused"]
 
@@ -135,7 +135,7 @@ def test_bench_of_a_gpu_says_why_it_knows_no_energy(gpus, model):
 
 def test_tune_by_energy_is_refused_where_the_gpu_counts_none(gpus, model):
     done = ridge("tune", model, "--device", CARD, "--engine-library", LIBRARY, "--objective", "energy", status=3)
-    assert "--objective energy: none of the 1 GPU(s)" in done.stderr
+    assert "--for efficiency: none of the 1 GPU(s)" in done.stderr
 
 
 def test_what_was_measured_on_a_gpu_is_what_bench_and_plan_set_beside(gpus, model, tmp_path):

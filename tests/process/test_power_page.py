@@ -97,6 +97,6 @@ def test_a_name_stays_text(written, tmp_path):
     browser.check_name_stays_text(tmp_path / "page.html", f"ridge power sweep · {sweep['device']}", "p.name")
 
 
-def test_chinese_dark_and_paper(written, tmp_path):
-    (tmp_path / "zh.html").write_text(written[0].read_text().replace('<html lang="en">', '<html lang="zh-CN">'))
-    browser.check_chinese_dark_and_paper(tmp_path / "zh.html", "#claims h2", "说法 L18")
+def test_whole_in_chinese_and_on_paper(written):
+    browser.check_chinese(written[0])
+    browser.check_paper(written[0])

@@ -60,7 +60,7 @@ def wait_for_a_split(store, process):
 
 
 def test_both_models_of_the_written_repository_are_served(pair, tmp_path):
-    result = answer(pair("--engine", "onnxruntime", "--precision", "fp32", "--seconds", "2", "--max-batch", "4", "-o", tmp_path / "repo", "--json"))
+    result = answer(pair("--engine", "onnxruntime", "--precision", "fp32", "--seconds", "40", "--max-batch", "4", "-o", tmp_path / "repo", "--json"))
     assert [model["name"] for model in result["models"]] == ["double", "triple"]
     assert result["choice"] in ("tuned", "baseline")
     assert result["memory_bytes"]["measured"] > 1e6
@@ -77,7 +77,7 @@ def test_both_models_of_the_written_repository_are_served(pair, tmp_path):
 
 
 def test_figures_are_of_models_that_ran_together(pair):
-    result = answer(pair(*FAKE[:-1], "4", "--seconds", "8", "--json"))
+    result = answer(pair(*FAKE[:-1], "4", "--seconds", "36", "--json"))
     assert result["processors"] == 2
     for model in result["models"]:
         alone, beside = model["alone"], model["best"]
@@ -92,17 +92,17 @@ def test_figures_are_of_models_that_ran_together(pair):
 
 
 def test_goals_decide_and_what_is_missed_is_said(pair, tmp_path):
-    met = answer(pair(*FAKE, "--seconds", "2", "--json", "--rps", "double=20", "--rps", "triple=10"))
+    met = answer(pair(*FAKE, "--seconds", "6", "--json", "--rps", "double=20", "--rps", "triple=10"))
     assert all(model["goal"]["met"] for model in met["models"]), met["conclusion"]
     assert met["value"]["what"] == "times the loads"
-    missed = answer(pair(*FAKE, "--seconds", "2", "--json", "--rps", "double=20", "--rps", "triple=3000", "-o", tmp_path / "repo"), status=1)
+    missed = answer(pair(*FAKE, "--seconds", "6", "--json", "--rps", "double=20", "--rps", "triple=3000", "-o", tmp_path / "repo"), status=1)
     assert missed["choice"] == "none"
     assert "triple" in missed["conclusion"] and "cannot be met" in missed["conclusion"]
     assert not (tmp_path / "repo").exists()
 
 
 def test_a_budget_too_small_for_any_split_is_said(pair):
-    done = pair(*FAKE, "--seconds", "2", "--memory", "1MiB")
+    done = pair(*FAKE, "--seconds", "6", "--memory", "1MiB")
     out, err = done.communicate(timeout=120)
     assert done.returncode == 1, err
     assert "skipped: does not fit into the memory budget of 1.00 MiB" in out, out
@@ -110,14 +110,14 @@ def test_a_budget_too_small_for_any_split_is_said(pair):
 
 
 def test_killed_or_interrupted_it_keeps_what_it_had(pair, tmp_path):
-    killed = pair(*FAKE, "--seconds", "4", fake_clock=False)
+    killed = pair(*FAKE, "--seconds", "12", fake_clock=False)
     wait_for_a_split(tmp_path / "store", killed)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     before = together(tmp_path / "store")
-    resumed = answer(pair(*FAKE, "--seconds", "4", "--json"))
+    resumed = answer(pair(*FAKE, "--seconds", "12", "--json"))
     assert resumed["reused"] >= before
-    interrupted = pair(*FAKE, "--seconds", "15", "--json", "-o", tmp_path / "repo", store="other", fake_clock=False)
+    interrupted = pair(*FAKE, "--seconds", "45", "--json", "-o", tmp_path / "repo", store="other", fake_clock=False)
     wait_for_a_split(tmp_path / "other", interrupted)
     interrupted.send_signal(signal.SIGINT)
     result = answer(interrupted)

@@ -1,0 +1,68 @@
+"""The files of deploy/: they parse, and what they name exists: options, endpoints, ports, commands that tests/paths runs.
+
+Metrics of the dashboard and of the alerts: Dashboard.* in cli_test.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import models
+import pytest
+from server import Server
+
+SOURCE = pathlib.Path(os.environ["RIDGE_SOURCE"])
+DEPLOY = SOURCE / "deploy"
+YAML = "import json, sys, yaml; print(json.dumps([*yaml.safe_load_all(sys.stdin)]))"
+
+
+def documents(name):
+    """By Debian's python3-yaml: the environment of the tests has no YAML."""
+    with open(DEPLOY / name) as file:
+        return json.loads(subprocess.run(["/usr/bin/python3", "-c", YAML], stdin=file, capture_output=True, check=True).stdout)
+
+
+@pytest.fixture(scope="module")
+def pod():
+    deployment, service = documents("kubernetes.yaml")
+    assert deployment["kind"] == "Deployment" and service["kind"] == "Service"
+    assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+    return deployment["spec"]["template"]["spec"]
+
+
+def test_the_probes_of_kubernetes_are_endpoints_of_the_server(pod, tmp_path):
+    models.identity(tmp_path / "identity" / "1" / "model.onnx")
+    (container,) = pod["containers"]
+    with Server(tmp_path) as running:
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            assert running.get(container[probe]["httpGet"]["path"]).status == 200, probe
+
+
+def test_options_and_ports_are_those_of_serve(pod):
+    (container,) = pod["containers"]
+    documented = (SOURCE / "docs/cli/serve.md").read_text()
+    for argument in container["args"][2:]:
+        assert f"- `{argument.split('=')[0]} " in documented, argument
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    for name, port in ports.items():
+        assert f"default: as HTTP, {port}" in documented or f"(default {port}" in documented, name
+    timeout = next(int(argument.split("=")[1]) for argument in container["args"] if "exit-timeout" in argument)
+    assert pod["terminationGracePeriodSeconds"] > timeout
+    assert documents("prometheus.yml")[0]["scrape_configs"][0]["static_configs"][0]["targets"] == [f"localhost:{ports['metrics']}"]
+
+
+def test_rule_files_of_prometheus_exist():
+    for name in documents("prometheus.yml")[0]["rule_files"]:
+        assert documents(name)[0]["groups"][0]["rules"]
+
+
+@pytest.mark.parametrize("name", ["ci/github-actions.yml", "ci/gitlab-ci.yml"])
+def test_workflows_run_the_commands_of_the_tested_path(name):
+    assert documents(name)
+    commands = re.findall(r"(?:run: |- )(ridge .*)", (DEPLOY / name).read_text())
+    tested = (SOURCE / "tests/paths/ci.sh").read_text()
+    assert len(commands) == 4
+    for command in commands:
+        assert command in tested
