@@ -28,6 +28,13 @@ include("${RIDGE_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
 add_library(ridge_onnx INTERFACE)
 target_link_libraries(ridge_onnx INTERFACE ONNX::onnx)
 
+# pugixml: OpenVINO's IR. Linked statically, so that a packaged program needs no library for it.
+find_path(PUGIXML_INCLUDE_DIR pugixml.hpp REQUIRED)
+find_library(PUGIXML_LIBRARY libpugixml.a REQUIRED)
+add_library(ridge_pugixml INTERFACE)
+target_include_directories(ridge_pugixml SYSTEM INTERFACE "${PUGIXML_INCLUDE_DIR}")
+target_link_libraries(ridge_pugixml INTERFACE "${PUGIXML_LIBRARY}")
+
 # ONNX Runtime: headers only, <onnxruntime_c_api.h>. The library is opened at run time.
 add_library(ridge_onnxruntime_headers INTERFACE)
 target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")

@@ -2,6 +2,7 @@
 #   cases     tests/cases/**.case              run_cases.py: command, files, expected text
 #   protocol  tests/protocol/test_*.py         stock clients against a real server
 #   process   tests/process/test_*.py          start, kill, reload
+#   paths     tests/paths/*.sh                 what three kinds of users do, command by command as docs/guides has it
 #   package   tests/package/test_*.py          installation, completions, the Python module, packages (./dev package --check)
 #   models    tests/models/test_*.py           reference models, independent counters
 #   fuzz      src/**/*_fuzz.cc                 a short run of each fuzz target that ./dev test has built
@@ -47,6 +48,12 @@ foreach(label protocol process models package)
     ridge_script_test(${label} "${name}" "${script}"
                       COMMAND "${python}" -m pytest -q -rs -p no:cacheprovider "--rootdir=${PROJECT_SOURCE_DIR}/tests" "${script}")
   endforeach()
+endforeach()
+
+file(GLOB paths CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/paths/*.sh")
+foreach(script IN LISTS paths)
+  get_filename_component(name "${script}" NAME_WE)
+  ridge_script_test(paths "${name}" "${script}" COMMAND bash "${script}")
 endforeach()
 
 file(GLOB_RECURSE fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_fuzz.cc")

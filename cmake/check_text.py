@@ -7,6 +7,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import unicodedata
+
+import check_guides
+import claims_page
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 def this_machine():
@@ -26,6 +30,27 @@ RULES = (
 # A link to a file of the tree. Code has spaces between the brackets.
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)\s]*)?\)")
 LARGE_BYTES = 1 << 20
+# Read in terminals too: the answers to --help, and the guides.
+NARROW = re.compile(r"docs/(cli|guides)/.*\.md")
+MOST_COLUMNS = 100
+
+
+def columns(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def narrow_complaints(name, text):
+    """Of what the renderer of --help (src/cli/help.h) and a terminal ask for."""
+    lines = text.splitlines()
+    code = False
+    if not lines[0].startswith("# "):
+        yield f"{name}:1: has no title"
+    for number, line in enumerate(lines, 1):
+        if columns(line) > MOST_COLUMNS:
+            yield f"{name}:{number}: has {columns(line)} columns, more than {MOST_COLUMNS}"
+        code ^= line.startswith("```")
+        if name.startswith("docs/cli/") and not code and re.search(r"\S {2,}\S", line):
+            yield f"{name}:{number}: has columns outside of code; an option is an item: - `--name VALUE`: text"
 
 
 def main():
@@ -50,9 +75,15 @@ def main():
         for pattern, what in RULES:
             for match in pattern.finditer(text):
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {what}: {match.group()}")
+        if NARROW.fullmatch(name):
+            complaints.extend(narrow_complaints(name, text))
         for match in LINK.finditer(text if path.suffix == ".md" else ""):
             if not (path.parent / match[1]).exists():
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, which does not exist")
+    if claims_page.filled(page := claims_page.PAGE.read_text()) != page:
+        complaints.append("docs/claims.md: differs from data/claims.csv or data/corrections.csv; cmake/claims_page.py writes it")
+    complaints.extend(f"data/explain/en/claims.md: has no entry of {claim} with its statement" for claim in claims_page.unexplained())
+    complaints.extend(check_guides.complaints())
     if complaints:
         sys.exit("text:\n  " + "\n  ".join(complaints))
 

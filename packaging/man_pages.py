@@ -1,4 +1,7 @@
-"""man_pages.py VERSION FOLDER: writes docs/cli/*.md, which are also the answers to --help, as manual pages: ridge.1, ridge-bench.1, …"""
+"""man_pages.py VERSION FOLDER: writes docs/cli/*.md, which are also the answers to --help, as manual pages: ridge.1, ridge-bench.1, …
+
+What the texts use of Markdown is what src/cli/help.h names.
+"""
 
 import gzip
 import pathlib
@@ -13,33 +16,43 @@ def escaped(line):
     return "\\&" + line if line.startswith((".", "'")) else line
 
 
-def summary(name, text):
+def plain(text):
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text.replace("`", ""))
+
+
+def summary(text):
     """The first sentence, without the command that it begins with."""
-    sentence = re.split(r"(?<=[.?]) |\n\n", text.replace(name.replace("-", " "), "", 1), maxsplit=1)[0]
-    return re.sub(r"^(\s*([A-Z\[-]\S*))*\s*", "", " ".join(sentence.split()))
+    sentence = re.split(r"(?<=[.?])\s", text.split("\n\n")[1], maxsplit=1)[0]
+    return re.sub(r"^`[^`]*`(?:, or `[^`]*`,)?\s*", "", " ".join(sentence.split()))
 
 
 def body(text):
-    """Indented lines and tables stay as they are; a short line above indented ones is a heading; the rest is filled."""
-    for block in text.strip("\n").split("\n\n"):
-        lines = block.splitlines()
-        verbatim = [line.startswith((" ", "|")) for line in lines]
-        if len(lines) > 1 and not verbatim[0] and verbatim[1] and len(lines[0]) < 40 and lines[0][-1].isalnum():
-            yield f".SS {escaped(lines.pop(0))}"
-            verbatim.pop(0)
+    code = False
+    between = True  # the next line begins a paragraph
+    for line in text.splitlines():
+        if line == "```":
+            yield ".fi" if code else ".PP\n.nf"
+            code = not code
+        elif code:
+            yield escaped(line)
+        elif not line or line.startswith("# "):
+            between = True
+        elif line.startswith("## "):
+            yield f".SH {escaped(plain(line[3:]).upper())}"
+        elif item := re.match(r"- (?:`([^`]*)`: )?(.*)", line):
+            yield f".TP\n{escaped(item[1])}" if item[1] else ".IP \\(bu 2"
+            yield escaped(plain(item[2]))
+            between = False
         else:
-            yield ".PP"
-        for n, line in enumerate(lines):
-            if verbatim[n] and not (n and verbatim[n - 1]):
-                yield ".nf"
-            yield escaped(line.removeprefix("  "))
-            if verbatim[n] and not (n + 1 < len(lines) and verbatim[n + 1]):
-                yield ".fi"
+            if between:
+                yield ".PP"
+            yield escaped(plain(line.strip()))
+            between = False
 
 
 def page(name, text, version, also):
     head = [f'.TH {name.upper()} 1 "" "ridge {version}" "ridge"', ".SH NAME",
-            f"{escaped(name)} \\- {escaped(summary(name, text))}", ".SH DESCRIPTION"]
+            f"{escaped(name)} \\- {escaped(plain(summary(text)))}", ".SH DESCRIPTION"]
     return "\n".join([*head, *body(text), ".SH SEE ALSO", ", ".join(escaped(f"{other}(1)") for other in also), ""])
 
 
