@@ -83,7 +83,7 @@ class Connection {
   void close();
 
   bool connected() const { return socket_ && !connecting_; }
-  int64_t opened() const { return opened_; }  // times that it was connected
+  int64_t opened() const { return opened_; }                       // times that it was connected
   const Response& response() const { return parser_.response(); }  // after kDone
   int failure() const { return failure_; }                         // after kFailed: kNoConnection, kClosed or kNotHttp
   const std::string& problem() const { return problem_; }          // and why

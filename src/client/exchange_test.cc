@@ -78,9 +78,8 @@ TEST(Exchange, SilenceEndsWithTheTimeout) {
 
 TEST(Exchange, AnAnswerWithoutEndEndsWithTheTimeout) {
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n";
-  TestServer server([&](const std::string&, int) {
-    return Reply{.bytes = head + std::string(1 << 20, 'x'), .endless = true};
-  });
+  TestServer server(
+      [&](const std::string&, int) { return Reply{.bytes = head + std::string(1 << 20, 'x'), .endless = true}; });
   auto exchange = Exchange::open(server.url(), std::chrono::milliseconds(100));
   ASSERT_TRUE(exchange);
   const auto endless = exchange->get("/");

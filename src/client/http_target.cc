@@ -19,9 +19,9 @@ constexpr auto kPause = std::chrono::milliseconds(10);
 // Of requests that are answered within kBrief, one in kTimedEvery has its stages timed: that takes three readings of the clock.
 constexpr auto kBrief = std::chrono::milliseconds(1);
 constexpr size_t kTimedEvery = 8;
-constexpr auto kLook = std::chrono::milliseconds(5);       // for requests that have timed out
+constexpr auto kLook = std::chrono::milliseconds(5);          // for requests that have timed out
 constexpr auto kConnectLook = std::chrono::milliseconds(50);  // for an interruption
-constexpr uint64_t kOtherDescriptors = 64;            // that the process needs besides
+constexpr uint64_t kOtherDescriptors = 64;                    // that the process needs besides
 
 // Raises the soft limit of open files where it must.
 Status allow_descriptors(int connections) {

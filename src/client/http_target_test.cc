@@ -143,7 +143,8 @@ TEST(HttpTarget, AServerThatIsGoneIsNoticed) {
 }
 
 TEST(HttpTarget, ARefusalBeforeTheWholeRequestWasSentIsItsStatus) {
-  TestServer server([](const std::string&, int) { return Reply{answer(413, "{\"error\": \"too large\"}"), true}; }, 1000);
+  TestServer server([](const std::string&, int) { return Reply{answer(413, "{\"error\": \"too large\"}"), true}; },
+                    1000);
   HttpTargetOptions options = options_for(server, 1);
   options.requests = std::make_shared<const std::vector<std::string>>(
       std::vector<std::string>{http_request(server.url(), "POST", "/", std::string(32 << 20, 'x'))});

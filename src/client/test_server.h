@@ -21,9 +21,9 @@
 namespace ridge::client {
 
 struct Reply {
-  std::string bytes;   // sent as they are
-  bool close = false;  // then closes the connection
-  bool hold = false;   // then answers no more
+  std::string bytes;     // sent as they are
+  bool close = false;    // then closes the connection
+  bool hold = false;     // then answers no more
   bool endless = false;  // sends `bytes` again and again
 };
 
@@ -86,7 +86,8 @@ class TestServer {
       size_t end = 0, length = 0;
       while ((end = pending.find("\r\n\r\n")) == std::string::npos)
         if (!receive(socket, pending)) return;
-      if (const size_t at = pending.find("Content-Length: "); at < end) length = std::min(most_body_, std::stoul(pending.substr(at + 16)));
+      if (const size_t at = pending.find("Content-Length: "); at < end)
+        length = std::min(most_body_, std::stoul(pending.substr(at + 16)));
       while (pending.size() < end + 4 + length)
         if (!receive(socket, pending)) return;
       Reply reply;
