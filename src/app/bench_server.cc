@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/next_steps.h"
+#include "base/units.h"
 #include "client/exchange.h"
 #include "client/http_target.h"
 #include "client/inference_server.h"
@@ -275,7 +276,7 @@ std::vector<Step> steps_of(const ServerBenchRequest& request) {
 
 std::string text_of(const Step& step) {
   if (step.rate_per_s) return fmt::format("{:.4g} requests/s", *step.rate_per_s);
-  return fmt::format("{} caller{}", step.concurrency, step.concurrency == 1 ? "" : "s");
+  return counted(step.concurrency, "caller");
 }
 
 // Whether to go on.

@@ -11,7 +11,7 @@
 #include "base/child_process.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "base/temporary_folder.h"
 #include "base/units.h"
 

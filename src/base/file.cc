@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/descriptor.h"
+
 namespace ridge {
 namespace {
 
@@ -18,13 +20,6 @@ Error system_error(const char* doing, const std::string& path) {
   return {number == ENOENT ? Code::kNotFound : Code::kFailed,
           std::string(doing) + " " + path + ": " + std::strerror(number)};
 }
-
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
 
 Status write_all(int descriptor, std::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -39,12 +34,12 @@ Status write_all(int descriptor, std::string_view content, const std::string& pa
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0) return system_error("read", path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return system_error("read", path);
   std::string content;
   std::array<char, 65536> chunk;
   while (true) {
-    ssize_t got = read(file.number, chunk.data(), chunk.size());
+    ssize_t got = read(file.number(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error("read", path);
     if (got == 0) return content;
@@ -85,10 +80,10 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   if (failure) return Error{Code::kFailed, "create folder " + parent.string() + ": " + failure.message()};
   std::string temporary = path + ".tmp" + std::to_string(getpid()) + "-" + std::to_string(sequence++);
   {
-    Descriptor file{open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (file.number < 0) return system_error("write", temporary);
-    Status written = write_all(file.number, content, temporary);
-    if (written && fsync(file.number) != 0) written = system_error("sync", temporary);
+    const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file) return system_error("write", temporary);
+    Status written = write_all(file.number(), content, temporary);
+    if (written && fsync(file.number()) != 0) written = system_error("sync", temporary);
     if (!written) {
       unlink(temporary.c_str());
       return written;

@@ -99,6 +99,10 @@ std::string format_ms(double ms) {
   return magnitude < 1e-6 ? "< 1 ns" : three_digits(ms * 1e6) + " ns";
 }
 
+std::string counted(int64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+}
+
 Result<int64_t> parse_bytes(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 12> kUnits = {{{"", 1},
                                                                            {"B", 1},

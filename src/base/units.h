@@ -25,18 +25,19 @@ std::string_view precision_name(Precision precision);  // "fp32", …
 Result<Precision> precision_from_name(std::string_view name);
 
 // Three significant digits, except percentages. "-": nothing was counted, or the rate is not known (0).
-std::string format_count(double value);                      // 25557032 → "25.6 M"
-std::string format_flops(double flops);                      // 8.2e9 → "8.20 GFLOP"
-std::string format_flops_rate(double flops_per_s);           // 1.2e11 → "120 GFLOP/s", 0 → "-"
-std::string format_bytes(double bytes);                      // 102400 → "100 KiB"
-std::string format_bandwidth(double bytes_per_s);            // 2.5e10 → "25.0 GB/s", 0 → "-"
-std::string format_ms(double ms);                            // "38.6 ms", "412 µs", "1.24 s", "< 1 ns", 0 → "-"
-std::string format_hertz(double hertz);                      // "3.71 GHz"
-std::string format_percent(double percent);                  // "94.7 %", 0.0042 → "< 0.01 %"
-std::string format_rate(double per_s, std::string_view of);  // 65920, "tokens" → "65.9 k tokens/s", 0 → "-"
-std::string format_row_rate(double rows_per_s);              // 65920 → "65.9 k rows/s", 7.432 → "7.43 rows/s"
-std::string format_energy(double joules);                    // 0.0123 → "12.3 mJ"
-std::string format_usd(double usd);                          // 14.7 → "$14.70", 0.4753 → "$0.475"
+std::string format_count(double value);                       // 25557032 → "25.6 M"
+std::string format_flops(double flops);                       // 8.2e9 → "8.20 GFLOP"
+std::string format_flops_rate(double flops_per_s);            // 1.2e11 → "120 GFLOP/s", 0 → "-"
+std::string format_bytes(double bytes);                       // 102400 → "100 KiB"
+std::string format_bandwidth(double bytes_per_s);             // 2.5e10 → "25.0 GB/s", 0 → "-"
+std::string format_ms(double ms);                             // "38.6 ms", "412 µs", "1.24 s", "< 1 ns", 0 → "-"
+std::string format_hertz(double hertz);                       // "3.71 GHz"
+std::string format_percent(double percent);                   // "94.7 %", 0.0042 → "< 0.01 %"
+std::string format_rate(double per_s, std::string_view of);   // 65920, "tokens" → "65.9 k tokens/s", 0 → "-"
+std::string format_row_rate(double rows_per_s);               // 65920 → "65.9 k rows/s", 7.432 → "7.43 rows/s"
+std::string format_energy(double joules);                     // 0.0123 → "12.3 mJ"
+std::string format_usd(double usd);                           // 14.7 → "$14.70", 0.4753 → "$0.475"
+std::string counted(int64_t number, std::string_view thing);  // 1, "row" → "1 row"; 3 → "3 rows"
 
 // "64MiB", "1.5 GB", "4096" → bytes. Units: B, kB/KB, MB, GB, TB (decimal) and KiB, MiB, GiB, TiB.
 Result<int64_t> parse_bytes(std::string_view text);

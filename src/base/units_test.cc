@@ -77,6 +77,12 @@ TEST(ParseBytes, RefusesWhatIsNotASizeAndSaysWhatToWrite) {
   }
 }
 
+TEST(Units, ACountHasOneOrMany) {
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(12, "other device"), "12 other devices");
+}
+
 TEST(Names, PrecisionAndOriginRoundTripAndUnknownListsTheKnown) {
   EXPECT_EQ(*precision_from_name(precision_name(Precision::kBf16)), Precision::kBf16);
   EXPECT_EQ(*from_name<Origin>(names_of(Origin{}), origin_name(Origin::kDerived), "origin"), Origin::kDerived);

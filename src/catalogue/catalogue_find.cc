@@ -5,7 +5,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "base/nearest.h"
 #include "catalogue/catalogue.h"
 

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/csv.h"
+#include "base/units.h"
 #include "cli/bench_device.h"
 #include "cli/bench_server.h"
 #include "cli/interruption.h"
@@ -244,14 +245,12 @@ std::string layer_table(const measure::Measurement& m, size_t most) {
   head.insert(head.end(), {"time", "of run", "reached", "moved", "bound", "share of the limit", "limiter"});
   std::string text = table(head, rows, kernels ? "ll6l1rrr3r4r2rl5" : "ll5rrr2r3r1rl4");
   if (const size_t others = m.layers.size() - rows.size(); others > 0)
-    text +=
-        fmt::format("other {} layer{}: {}, {} of the run (--layers {} shows them)\n", others, others == 1 ? "" : "s",
-                    format_ms(total - shown_ms), format_percent(100 * (total - shown_ms) / total), kAllLayers);
+    text += fmt::format("other {}: {}, {} of the run (--layers {} shows them)\n", counted(others, "layer"),
+                        format_ms(total - shown_ms), format_percent(100 * (total - shown_ms) / total), kAllLayers);
   return text;
 }
 
 void render(const measure::Measurement& m, size_t most_layers) {
-  auto counted = [](int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
   print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}", m.model, m.engine, m.engine_version, m.device,
                     precision_name(m.precision), m.batch, counted(m.instances, "instance"),
                     counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));

@@ -13,6 +13,7 @@
 #include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/fields.h"
+#include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
@@ -97,8 +98,6 @@ Result<app::ServerBenchRequest> request_of(const ServerOptions& options) {
   request.max_time = from_seconds(options.seconds.value_or(default_seconds(request)));
   return request;
 }
-
-std::string counted(int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 std::string failures_text(const Point& point) {
   std::string text;

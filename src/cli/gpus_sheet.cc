@@ -170,7 +170,7 @@ std::string refused_text(const std::vector<sizing::Candidate>& refused) {
   return text;
 }
 
-std::string counted(const std::optional<double>& value) { return value ? format_count(*value) : "-"; }
+std::string count_or_dash(const std::optional<double>& value) { return value ? format_count(*value) : "-"; }
 
 }  // namespace
 
@@ -209,9 +209,9 @@ std::string recommendation_text(const sizing::Recommendation& recommendation, si
   for (size_t i = 0; i < shown; ++i) {
     const sizing::Candidate& each = recommendation.ranked[i];
     rows.push_back({std::to_string(i + 1), each.device.name, format_ms(each.run_ms.likely), range_text(each.run_ms),
-                    format_count(each.rows_per_s), std::to_string(each.devices), counted(each.rows_per_joule),
-                    each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-", counted(each.rows_per_usd),
-                    each.reason});
+                    format_count(each.rows_per_s), std::to_string(each.devices), count_or_dash(each.rows_per_joule),
+                    each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-",
+                    count_or_dash(each.rows_per_usd), each.reason});
   }
   std::string text = recommendation.tie.empty() ? "" : recommendation.tie + "\n\n";
   if (rows.empty())

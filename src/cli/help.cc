@@ -4,6 +4,7 @@
 #include <cctype>
 #include <vector>
 
+#include "base/letter_case.h"
 #include "cli/paragraph.h"
 
 namespace ridge::cli {
@@ -100,15 +101,10 @@ std::string items_text(const std::vector<std::string>& items, size_t width) {
   return text;
 }
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
-
 std::string block_text(const Block& block, size_t width) {
   std::string text;
   switch (block.kind) {
-    case Block::kHeading: return upper(plain_text(block.lines.front())) + "\n";
+    case Block::kHeading: return upper_case(plain_text(block.lines.front())) + "\n";
     case Block::kParagraph: return paragraph("", plain_text(block.lines.front()), 0, width);
     case Block::kItems: return items_text(block.lines, width);
     case Block::kCode:

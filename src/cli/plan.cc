@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/plan_options.h"
@@ -34,8 +35,8 @@ void say_calibrated(const predict::Efficiency& efficiency, const std::string& pa
                                 efficiency.engine, efficiency.engine_version));
   std::string errors;
   for (const predict::Calibration& calibration : efficiency.calibrations)
-    errors += fmt::format("; with {} thread{} two of three of its models are predicted within {}", calibration.threads,
-                          calibration.threads == 1 ? "" : "s", format_percent(100 * calibration.held_out_error));
+    errors += fmt::format("; with {} two of three of its models are predicted within {}",
+                          counted(calibration.threads, "thread"), format_percent(100 * calibration.held_out_error));
   say_note(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency.seconds, errors, path));
 }
 

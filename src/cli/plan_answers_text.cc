@@ -1,6 +1,7 @@
 // The answers to the questions beside a plan: verification, load, cost.
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 
@@ -26,13 +27,12 @@ std::string capacity_table(const app::LoadPlan& load) {
   const sizing::Capacity& c = load.capacity;
   std::vector<std::vector<std::string>> rows = {
       {"service", format_ms(c.service.ms),
-       fmt::format("one run of {} row{} ({})", c.service.batch, c.service.batch == 1 ? "" : "s", c.service.basis)}};
+       fmt::format("one run of {} ({})", counted(c.service.batch, "row"), c.service.basis)}};
   if (c.met) {
     rows.push_back({"instances", std::to_string(c.instances),
                     fmt::format("busy {} of the time (derived)", format_percent(100 * c.utilisation))});
     rows.push_back({"machines", std::to_string(c.machines),
-                    fmt::format("{} instance{} each: {}", c.instances_per_machine,
-                                c.instances_per_machine == 1 ? "" : "s", load.instances_reason)});
+                    fmt::format("{} each: {}", counted(c.instances_per_machine, "instance"), load.instances_reason)});
     if (c.service.batch > 1)
       rows.push_back({"fill", format_ms(c.fill_ms), "average wait of the first row of a batch (derived)"});
     rows.push_back(
@@ -67,8 +67,7 @@ std::string economics_table(const app::CostPlan& plan) {
                     fmt::format("per million {}s; {} per hour (derived)", unit, usd(e.renting_usd_per_hour))});
   if (const std::optional<double> all = plan.renting_usd_per_hour())
     rows.push_back(
-        {"  for the load", usd(all),
-         fmt::format("per hour for {} machine{} (derived)", *plan.machines, *plan.machines == 1 ? "" : "s")});
+        {"  for the load", usd(all), fmt::format("per hour for {} (derived)", counted(*plan.machines, "machine"))});
   if (e.owning_usd_per_hour)
     rows.push_back({"owning", usd(e.owning_usd_per_million),
                     fmt::format("per million {}s; {} per hour: depreciation {}, electricity {}, staff {} (derived)",

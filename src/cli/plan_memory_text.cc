@@ -1,6 +1,7 @@
 // The answers on memory: of running the model, and of training it.
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 
@@ -44,7 +45,7 @@ std::string measured_text(const app::MeasuredMemory& measured) {
 std::string fit_text(const app::MemoryPlan& plan) {
   std::string text = fmt::format("limit {} {}: ", format_bytes(plan.limit), plan.limit_origin);
   text += plan.max_batch ? fmt::format("largest batch {}", *plan.max_batch) : "the file fixes the batch";
-  return text + fmt::format(", {} instance{} at this batch\n", plan.instances, plan.instances == 1 ? "" : "s");
+  return text + fmt::format(", {} at this batch\n", counted(plan.instances, "instance"));
 }
 
 std::string process_text(const app::ModelPlan& plan) {

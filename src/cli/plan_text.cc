@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/units.h"
 #include "cli/paragraph.h"
 #include "cli/roofline_chart.h"
 #include "cli/terminal.h"
@@ -19,7 +20,7 @@ std::string limit_text(cost::Limiter limiter) { return std::string(cost::limiter
 
 std::string title(const Forecast& f) {
   std::string text = fmt::format("{} · batch {} · {} · {}", f.model, f.batch, precision_name(f.precision), f.device);
-  if (f.device_kind == "cpu") return text + fmt::format(", {} thread{}", f.threads, f.threads == 1 ? "" : "s");
+  if (f.device_kind == "cpu") return text + fmt::format(", {}", counted(f.threads, "thread"));
   return text + fmt::format(" ({})", origin_name(f.origin));
 }
 

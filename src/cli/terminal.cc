@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/letter_case.h"
 #include "base/log.h"
-#include "base/lower_case.h"
 #include "base/nearest.h"
 #include "base/utc.h"
 #include "cli/help.h"

@@ -195,7 +195,7 @@ std::string tuning_text(const tune::Tuning& tuning) {
 std::string bound_text(const cost::Bound& bound, int threads) {
   if (bound.ms <= 0) return "bound: not known";
   return fmt::format("bound: {} for one row{}, at most {}, {} (derived)", format_ms(bound.ms),
-                     threads > 0 ? fmt::format(" on {} thread{}", threads, threads == 1 ? "" : "s") : "",
+                     threads > 0 ? fmt::format(" on {}", counted(threads, "thread")) : "",
                      format_row_rate(1e3 / bound.ms), cost::limiter_name(bound.limiter));
 }
 

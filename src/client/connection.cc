@@ -57,20 +57,7 @@ std::string text_of(const Address& address) {
   return fmt::format("{}{}{}:{}", v6 ? "[" : "", host.data(), v6 ? "]" : "", port.data());
 }
 
-// ------------------------------------------------------------------------------------------------------ descriptors
-
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this == &other) return *this;
-  if (number_ >= 0) ::close(number_);
-  number_ = std::exchange(other.number_, -1);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
+// ------------------------------------------------------------------------------------------------------ poller
 
 Result<Poller> Poller::open() {
   Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));

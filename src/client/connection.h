@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "client/response_parser.h"
 
@@ -24,20 +25,6 @@ struct Address {
 };
 Result<std::vector<Address>> resolve(const std::string& host, uint16_t port);
 std::string text_of(const Address& address);  // "127.0.0.1:8000"
-
-// A file descriptor, closed with its owner. Move-only.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 class Poller {
  public:

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/child_process.h"
+#include "base/descriptor.h"
 
 namespace ridge::doctor {
 namespace {
@@ -21,17 +22,16 @@ constexpr std::string_view kAskedHeader = "=== asked/";
 
 // Reads with a small buffer: files of /sys return their text only to a read from the start.
 bool read_some(const std::string& file, std::string& text, std::string& reason) {
-  int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
+  const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor) {
     reason = std::strerror(errno);
     return false;
   }
   char block[65536];
   ssize_t got = 0;
-  while (text.size() < kMostBytes && (got = read(descriptor, block, sizeof block)) > 0)
+  while (text.size() < kMostBytes && (got = read(descriptor.number(), block, sizeof block)) > 0)
     text.append(block, static_cast<size_t>(got));
   if (got < 0) reason = std::strerror(errno);
-  close(descriptor);
   return got >= 0 || !text.empty();
 }
 

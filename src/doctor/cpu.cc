@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/proc_text.h"
+#include "base/units.h"
 #include "doctor/areas.h"
 #include "machine/topology.h"
 
@@ -29,7 +30,7 @@ std::map<std::string, int> said(const machine::Tree& tree, std::string_view file
 std::string counts_text(const std::map<std::string, int>& counts) {
   std::string text;
   for (const auto& [word, count] : counts)
-    text += fmt::format("{}'{}' on {} CPU{}", text.empty() ? "" : ", ", word, count, count == 1 ? "" : "s");
+    text += fmt::format("{}'{}' on {}", text.empty() ? "" : ", ", word, counted(count, "CPU"));
   return text;
 }
 

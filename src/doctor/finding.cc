@@ -6,6 +6,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
+
 namespace ridge::doctor {
 namespace {
 
@@ -32,22 +34,18 @@ std::string names(const Diagnosis& diagnosis, Verdict verdict) {
   return all.size() > shown ? fmt::format("{} and {} more", text, all.size() - shown) : text;
 }
 
-std::string plural(int count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 std::string summary_of(const Diagnosis& diagnosis) {
   if (diagnosis.fails > 0) {
     std::string text = "This machine is not ready: " + names(diagnosis, Verdict::kFail) + ".";
     if (diagnosis.warnings > 0)
-      text += fmt::format(" Also {}: {}.", plural(diagnosis.warnings, "warning"), names(diagnosis, Verdict::kWarn));
+      text += fmt::format(" Also {}: {}.", counted(diagnosis.warnings, "warning"), names(diagnosis, Verdict::kWarn));
     return text;
   }
   if (diagnosis.warnings > 0)
-    return fmt::format("This machine is ready, with {}: {}.", plural(diagnosis.warnings, "warning"),
+    return fmt::format("This machine is ready, with {}: {}.", counted(diagnosis.warnings, "warning"),
                        names(diagnosis, Verdict::kWarn));
   if (diagnosis.ok == 0) return "Nothing could be checked here.";
-  return fmt::format("This machine is ready: no problems found ({} passed).", plural(diagnosis.ok, "check"));
+  return fmt::format("This machine is ready: no problems found ({} passed).", counted(diagnosis.ok, "check"));
 }
 
 int count(const std::vector<Finding>& findings, Verdict verdict) {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/child_process.h"
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "engine/engines.h"

@@ -115,7 +115,7 @@ Finding judge_nvidia_smi(const machine::Tree& tree) {
   Finding finding = about(kGpuArea, "nvidia-smi", "nvidia-smi", "nvidia-smi -L");
   if (std::optional<std::string> text = machine::text_at(tree, entry::kNvidiaSmi)) {
     auto gpus = std::count(text->begin(), text->end(), '\n') + 1;
-    return ok(finding, fmt::format("answers, {} line{}", gpus, gpus == 1 ? "" : "s"));
+    return ok(finding, fmt::format("answers, {}", counted(gpus, "line")));
   }
   const auto& [code, reason] = machine::error_at(tree, entry::kNvidiaSmi);
   if (code == Code::kNotFound) return not_applicable(finding, reason);

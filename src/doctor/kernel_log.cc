@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/proc_text.h"
+#include "base/units.h"
 #include "catalogue/data.h"
 #include "doctor/areas.h"
 
@@ -89,8 +90,8 @@ XidRow xid_row(const std::string& code) {
 Finding judge_xid(const std::string& code, const std::string& address, const LogMatch& seen) {
   Finding finding = about(kLogArea, "xid." + code, "XID " + code + " of the GPU at " + address, "kernel log");
   XidRow row = xid_row(code);
-  std::string evidence = fmt::format("{} time{}: {}", seen.count, seen.count == 1 ? "" : "s",
-                                     row.cause.empty() ? "a code not in the table" : row.cause);
+  std::string evidence =
+      fmt::format("{}: {}", counted(seen.count, "time"), row.cause.empty() ? "a code not in the table" : row.cause);
   evidence += "; last: " + seen.last;
   std::string remedy = row.action.empty() ? "look the code up in NVIDIA's XID documentation" : row.action;
   // A program's own fault says nothing about the machine; a fault of board or link does.
@@ -136,7 +137,7 @@ Counts count_lines(const std::string& text) {
 
 Finding judge_kind(const LogKind& kind, const LogMatch& seen) {
   Finding finding = about(kLogArea, kind.id, kind.title, "kernel log");
-  std::string evidence = fmt::format("{} line{}, the last: {}", seen.count, seen.count == 1 ? "" : "s", seen.last);
+  std::string evidence = fmt::format("{}, the last: {}", counted(seen.count, "line"), seen.last);
   return kind.verdict == Verdict::kFail ? fail(finding, evidence, kind.remedy) : warn(finding, evidence, kind.remedy);
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/proc_text.h"
+#include "base/units.h"
 #include "doctor/areas.h"
 #include "doctor/memory_modules.h"
 
@@ -96,9 +97,9 @@ Finding judge_corrected(const machine::Tree& tree) {
 }
 
 std::string platform_text(const MemoryPlatform& platform) {
-  return fmt::format("{} channel{}{} × {} MT/s × 8 bytes = {} (derived)", platform.channels,
-                     platform.channels == 1 ? "" : "s", platform.channels_assumed ? " (one per module, assumed)" : "",
-                     platform.megatransfers_per_s, format_bandwidth(platform.bytes_per_s));
+  return fmt::format("{}{} × {} MT/s × 8 bytes = {} (derived)", counted(platform.channels, "channel"),
+                     platform.channels_assumed ? " (one per module, assumed)" : "", platform.megatransfers_per_s,
+                     format_bandwidth(platform.bytes_per_s));
 }
 
 Result<MemoryPlatform> known_platform(const machine::Tree& tree) {
@@ -116,9 +117,8 @@ Finding judge_bandwidth(const Facts& facts) {
   std::optional<machine::Bandwidth> dram = machine::bandwidth(*facts.machine, "DRAM", threads);
   Result<MemoryPlatform> platform = known_platform(facts.tree);
   if (!dram) return not_applicable(finding, "not measured: run without --no-measure");
-  std::string evidence =
-      fmt::format("{} read by {} thread{} (measured, spread {:.0f} %)", format_bandwidth(dram->bytes_per_s), threads,
-                  threads == 1 ? "" : "s", dram->spread_percent);
+  std::string evidence = fmt::format("{} read by {} (measured, spread {:.0f} %)", format_bandwidth(dram->bytes_per_s),
+                                     counted(threads, "thread"), dram->spread_percent);
   if (!platform)
     return not_applicable(finding, evidence + "; the modules' bandwidth is unknown: " + platform.error().message);
   if (platform->bytes_per_s == 0)

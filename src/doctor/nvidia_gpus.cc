@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/units.h"
 #include "doctor/gpu_checks.h"
 #include "gpu/gpu.h"
 
@@ -50,8 +51,7 @@ Finding judge_mig(const GpuOfVendor& known) {
   if (instances == 0)
     return fail(finding, "on, without instances: CUDA sees no device",
                 "create instances (nvidia-smi mig -cgi ... -C), or turn MIG off (nvidia-smi -mig 0)");
-  return ok(finding,
-            fmt::format("on, {} instance{}: name one in CUDA_VISIBLE_DEVICES", instances, instances == 1 ? "" : "s"));
+  return ok(finding, fmt::format("on, {}: name one in CUDA_VISIBLE_DEVICES", counted(instances, "instance")));
 }
 
 // NVIDIA's DCGM (dcgmlib, dcgm_gpu_hardware_limits.h) calls one replay or recovery an error; checksum errors, repaired by a
@@ -71,11 +71,11 @@ int64_t best_of_its_kind(const Gpu& gpu, const std::vector<Gpu>& all) {
   return best;
 }
 
-int64_t counted(const gpu::Reading<int64_t>& reading) { return reading ? *reading : 0; }
+int64_t or_zero(const gpu::Reading<int64_t>& reading) { return reading ? *reading : 0; }
 
 bool faulty(const PeerLink& link) {
-  return counted(link.replays) >= kReplayLimit || counted(link.recoveries) >= kReplayLimit ||
-         counted(link.crc_errors) >= kChecksumLimit;
+  return or_zero(link.replays) >= kReplayLimit || or_zero(link.recoveries) >= kReplayLimit ||
+         or_zero(link.crc_errors) >= kChecksumLimit;
 }
 
 std::string state_text(const Gpu& gpu) {
@@ -86,7 +86,7 @@ std::string state_text(const Gpu& gpu) {
     if (!link.up) down += fmt::format("{}{}", down.empty() ? "" : ", ", link.index);
   }
   std::string text = fmt::format("{} of {} up", up_count(gpu), gpu.links.size());
-  if (!remotes.empty()) text += fmt::format(", to {} other device{}", remotes.size(), remotes.size() == 1 ? "" : "s");
+  if (!remotes.empty()) text += fmt::format(", to {}", counted(remotes.size(), "other device"));
   if (!down.empty()) text += "; down: " + down;
   return text;
 }
@@ -95,8 +95,8 @@ std::string link_errors_text(const Gpu& gpu) {
   std::string text;
   for (const PeerLink& link : gpu.links)
     if (faulty(link))
-      text += fmt::format("; link {}: {} replays, {} recoveries, {} checksum errors", link.index, counted(link.replays),
-                          counted(link.recoveries), counted(link.crc_errors));
+      text += fmt::format("; link {}: {} replays, {} recoveries, {} checksum errors", link.index, or_zero(link.replays),
+                          or_zero(link.recoveries), or_zero(link.crc_errors));
   return text;
 }
 

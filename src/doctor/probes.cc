@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/child_process.h"
+#include "base/descriptor.h"
 #include "base/dynlib.h"
 #include "base/file.h"
 #include "base/proc_text.h"
@@ -113,17 +114,16 @@ Result<std::string> compute_libraries() {
 }
 
 Result<std::string> kernel_records() {
-  int file = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return Error{Code::kNotFound, std::string("/dev/kmsg: ") + std::strerror(errno)};
+  const Descriptor file(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return Error{Code::kNotFound, std::string("/dev/kmsg: ") + std::strerror(errno)};
   std::string records;
   char record[8192];  // the kernel gives one record per read
   for (;;) {
-    ssize_t got = read(file, record, sizeof record);
+    ssize_t got = read(file.number(), record, sizeof record);
     if (got > 0) records.append(record, static_cast<size_t>(got));
     if (got < 0 && (errno == EPIPE || errno == EINTR)) continue;  // overwritten meanwhile: continue with the next
     if (got <= 0) break;
   }
-  close(file);
   if (records.empty()) return Error{Code::kNotFound, "/dev/kmsg has no records"};
   return records;
 }

@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/tensor.h"
 
 namespace ridge::doctor {
@@ -20,21 +21,6 @@ namespace {
 constexpr int64_t kLargeBlock = 1 << 20;
 constexpr int64_t kSmallBlock = 4 << 10;
 constexpr size_t kAlignment = 4096;  // O_DIRECT's requirement on addresses, sizes and offsets on any disk
-
-// Open descriptor, closed with its owner.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 Error system_error(const std::string& doing, const std::string& path) {
   Code code = errno == EACCES || errno == EROFS || errno == ENOENT || errno == ENOTDIR ? Code::kInvalid : Code::kFailed;
@@ -138,20 +124,20 @@ Result<StorageSpeed> measure_storage(const StorageOptions& options) {
   speed.folder = options.folder;
   RIDGE_ASSIGN(int64_t size, size_that_fits(options));
   std::string path = options.folder + "/.ridge-storage-XXXXXX";
-  File file(mkostemp(path.data(), O_CLOEXEC));
-  if (file.get() < 0) return system_error("make a temporary file in", options.folder);
+  const Descriptor file(mkostemp(path.data(), O_CLOEXEC));
+  if (!file) return system_error("make a temporary file in", options.folder);
   Block block;
-  Result<double> written = write_file(file.get(), size, block, options.time_per_test, clock, speed.file_bytes);
+  Result<double> written = write_file(file.number(), size, block, options.time_per_test, clock, speed.file_bytes);
   // The name is needed no longer than this: /proc/self/fd opens the file without it on every local file system.
-  File reader(open_for_reading(file.get(), speed));
+  const Descriptor reader(open_for_reading(file.number(), speed));
   unlink(path.c_str());
   if (!written) return written.error();
   speed.write_bytes_per_s = *written;
-  if (reader.get() < 0) return system_error("read the temporary file in", options.folder);
+  if (!reader) return system_error("read the temporary file in", options.folder);
   RIDGE_ASSIGN(speed.read_bytes_per_s,
-               read_sequentially(reader.get(), speed.file_bytes, block, options.time_per_test, clock));
+               read_sequentially(reader.number(), speed.file_bytes, block, options.time_per_test, clock));
   RIDGE_ASSIGN(std::vector<double> times,
-               read_at_random(reader.get(), speed.file_bytes, block, options.time_per_test, clock));
+               read_at_random(reader.number(), speed.file_bytes, block, options.time_per_test, clock));
   summarise(std::move(times), speed);
   return speed;
 }

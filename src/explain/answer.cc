@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/letter_case.h"
+
 namespace ridge::explain {
 namespace {
 
@@ -32,15 +34,10 @@ constexpr std::array<const char*, kLanguages> kOnlyLabel = {
     "\"{}\": the vendor's catalogue has this label and says nothing more.",
     "“{}”：厂商目录里只有这个英文简称，没有更多说明。"};
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
-
 std::string id_of(const ErrorCode& code) { return fmt::format("{} {}", code.family, code.number); }
 
 std::string title_of(const ErrorCode& code) {
-  std::string title = fmt::format("{} {} · {}", upper(code.family), code.number, code.name);
+  std::string title = fmt::format("{} {} · {}", upper_case(code.family), code.number, code.name);
   return code.alias.empty() ? title : title + " · " + code.alias;
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "base/nearest.h"
 #include "explain/pattern.h"
 #include "explain/plain.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "explain/plain.h"
 
 namespace ridge::explain {

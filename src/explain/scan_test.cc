@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "explain/plain.h"
 
 namespace ridge::explain {

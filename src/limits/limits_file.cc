@@ -26,14 +26,10 @@ std::string default_cache_file() { return cache_folder("machine.json"); }
 FileLock::FileLock(const std::string& lock_file) {
   std::error_code failure;
   std::filesystem::create_directories(std::filesystem::path(lock_file).parent_path(), failure);
-  descriptor_ = open(lock_file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  file_ = Descriptor(open(lock_file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
+  if (!file_ || flock(file_.number(), LOCK_EX | LOCK_NB) == 0) return;
   waited_ = true;
-  while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) continue;
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) close(descriptor_);
+  while (flock(file_.number(), LOCK_EX) != 0 && errno == EINTR) continue;
 }
 
 bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,

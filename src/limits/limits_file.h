@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -21,13 +22,10 @@ std::string default_cache_file();
 class FileLock {
  public:
   explicit FileLock(const std::string& lock_file);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
   bool waited() const { return waited_; }  // another process held it first
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;
   bool waited_ = false;
 };
 // Whether `recall` finds the value in the file, at once or after another process measured it. If not, `lock` is held, and the

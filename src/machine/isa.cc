@@ -8,6 +8,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "base/letter_case.h"
 #include "base/proc_text.h"
 
 #if defined(__x86_64__)
@@ -163,8 +164,7 @@ std::vector<std::string> this_isa() {
 }
 
 Result<std::vector<std::string>> isa_up_to(const std::string& cap, const std::vector<std::string>& isa) {
-  std::string name = cap;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  const std::string name = upper_case(cap);
   const size_t highest = rung(name);
   if (highest == kRungs.size())
     return Error{Code::kInvalid,

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/units.h"
+
 namespace ridge::machine {
 namespace {
 
@@ -82,8 +84,8 @@ std::vector<std::string> uncertain_limits(const Machine& machine) {
   std::vector<std::pair<double, std::string>> wide;
   const auto add = [&](std::string_view what, int threads, const std::string& rate, double spread) {
     if (spread > kMostSpreadPercent)
-      wide.emplace_back(spread, fmt::format("{}, {} thread{}, {} ± {}", what, threads, threads == 1 ? "" : "s", rate,
-                                            format_percent(spread)));
+      wide.emplace_back(spread,
+                        fmt::format("{}, {}, {} ± {}", what, counted(threads, "thread"), rate, format_percent(spread)));
   };
   for (const Peak& entry : machine.peaks)
     add(precision_name(entry.precision), entry.threads, format_flops_rate(entry.flops_per_s), entry.spread_percent);

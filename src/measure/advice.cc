@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/letter_case.h"
 #include "base/units.h"
 
 namespace ridge::measure {
@@ -21,13 +22,6 @@ constexpr double kSmallBoundMs = 0.05;
 constexpr double kMostOverheadMs = 0.05, kMostOverheadPerNodeMs = 0.005;
 // Above this share of the run an operator that multiplies nothing decides its time.
 constexpr double kDecidesShare = 0.5;
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return result;
-}
 
 std::string rounded(double value) { return std::to_string(std::lround(value)); }
 
@@ -48,7 +42,7 @@ std::string faster_precision(const Measurement& m, const cost::DeviceLimits& lim
     if (!other || *other <= best) continue;
     best = *other;
     std::string times = std::to_string(best / *own);
-    text = upper(precision_name(precision)) + " has a " + times.substr(0, times.find('.') + 2) +
+    text = upper_case(precision_name(precision)) + " has a " + times.substr(0, times.find('.') + 2) +
            " times higher limit here";
   }
   return text;
@@ -56,13 +50,13 @@ std::string faster_precision(const Measurement& m, const cost::DeviceLimits& lim
 
 Advice near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
   std::string share =
-      upper(precision_name(m.precision)) + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
+      upper_case(precision_name(m.precision)) + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
   if (m.limiter == cost::Limiter::kMemory)
     return {
         "memory-limit",
         share + "memory limit: only fewer bytes can help (lower precision, a larger batch that reuses the weights)."};
   std::string faster = faster_precision(m, limits);
-  return {"compute-limit", share + upper(precision_name(m.precision)) +
+  return {"compute-limit", share + upper_case(precision_name(m.precision)) +
                                " limit: only lower precision or more cores can help" +
                                (faster.empty() ? "." : "; " + faster + ".")};
 }

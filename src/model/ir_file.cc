@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "base/proc_text.h"
 
 namespace ridge::model {

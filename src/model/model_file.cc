@@ -17,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/units.h"
 
 namespace ridge::model {
@@ -168,13 +169,6 @@ Status check_size(int64_t size) {
   return {};
 }
 
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
-
 // Passes a file to protobuf and to a digest in one reading.
 class DigestingFile : public google::protobuf::io::CopyingInputStream {
  public:
@@ -208,22 +202,22 @@ Status load(const std::string& path, onnx::ModelProto& model) {
 }
 
 Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
-  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
   struct stat status {};
-  if (fstat(file.number, &status) != 0) return Error{Code::kFailed, std::strerror(errno)};
+  if (fstat(file.number(), &status) != 0) return Error{Code::kFailed, std::strerror(errno)};
   if (S_ISDIR(status.st_mode)) return is_folder(path);
   if (!S_ISREG(status.st_mode)) return invalid("it is not a regular file");
   RIDGE_TRY(check_size(status.st_size));
   const google::protobuf::LogSilencer silencer;  // reported once, below
-  DigestingFile content(file.number, digest);
+  DigestingFile content(file.number(), digest);
   google::protobuf::io::CopyingInputStreamAdaptor stream(&content, DigestingFile::kBlock);
   const bool parsed = model.ParseFromZeroCopyStream(&stream) && is_model(model);
   digest.end_content();
   if (parsed) return {};
   const ReadAt read = [&](int64_t offset, size_t size) {
     std::string bytes(size, '\0');
-    const ssize_t got = pread(file.number, bytes.data(), size, offset);
+    const ssize_t got = pread(file.number(), bytes.data(), size, offset);
     bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
     return bytes;
   };

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "base/proc_text.h"
+#include "base/units.h"
 #include "machine/energy_meter.h"
 
 namespace ridge::power {
@@ -57,7 +58,7 @@ class PackagesPowerControl : public PowerControl {
       meter_.emplace(std::move(*meter));
     else
       meter_reason_ = meter.error().message;
-    name_ = fmt::format("CPU ({} package{})", zones_.size(), zones_.size() == 1 ? "" : "s");
+    name_ = fmt::format("CPU ({})", counted(zones_.size(), "package"));
   }
   const std::string& id() const override { return id_; }
   const std::string& name() const override { return name_; }

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "precision/element.h"
 #include "precision/picture.h"
 

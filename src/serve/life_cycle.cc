@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "serve/repository.h"
 
 namespace ridge::serve {
@@ -91,9 +92,9 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
     if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
     const engine::Info& engine = loaded->sessions.front()->info();
     const size_t instances = loaded->sessions.size();
-    log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {} instance{}", source.name, version,
-              to_seconds(loaded->load_time), engine.name, engine.version, engine.device, instances,
-              instances == 1 ? "" : "s");
+    log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
+              to_seconds(loaded->load_time), engine.name, engine.version, engine.device,
+              counted(instances, "instance"));
     auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get());
     served->start();
     versions.push_back(reaper_.keep(std::move(served)));

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "serve/shared_mapping.h"
 
 namespace ridge::serve {
@@ -21,22 +22,9 @@ namespace {
 // python backend (src/common.h of triton-inference-server/server).
 constexpr std::array<std::string_view, 2> kReservedNames = {"sem.", "triton_python_backend_shm_region_"};
 
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 class SystemRegion final : public Region {
  public:
-  SystemRegion(const RegionRequest& request, OpenFile file, SharedMapping mapping)
+  SystemRegion(const RegionRequest& request, Descriptor file, SharedMapping mapping)
       : name_(request.name),
         key_(request.key),
         offset_(request.offset),
@@ -49,7 +37,7 @@ class SystemRegion final : public Region {
   Status check(size_t offset, size_t size) const override {
     RIDGE_TRY(intact());
     struct stat facts {};
-    if (fstat(file_.get(), &facts) != 0)
+    if (fstat(file_.number(), &facts) != 0)
       return Error{Code::kFailed, fmt::format("shared memory region '{}': fstat: {}", name_, std::strerror(errno))};
     const uint64_t end = offset_ + offset + size;
     if (static_cast<uint64_t>(facts.st_size) >= end) return {};
@@ -79,13 +67,13 @@ class SystemRegion final : public Region {
  private:
   const std::string name_, key_;
   const uint64_t offset_;
-  const OpenFile file_;
+  const Descriptor file_;
   const SharedMapping mapping_;
 };
 
-Result<OpenFile> open_object(const RegionRequest& request) {
-  OpenFile file(shm_open(request.key.c_str(), O_RDWR | O_CLOEXEC, 0));
-  if (file.get() >= 0) return file;
+Result<Descriptor> open_object(const RegionRequest& request) {
+  Descriptor file(shm_open(request.key.c_str(), O_RDWR | O_CLOEXEC, 0));
+  if (file) return file;
   const int cause = errno;
   std::string message = fmt::format("Unable to open shared memory region: '{}': {}", request.key, std::strerror(cause));
   if (cause == ENOENT)
@@ -94,9 +82,9 @@ Result<OpenFile> open_object(const RegionRequest& request) {
   return invalid(std::move(message));
 }
 
-Status check_object(const RegionRequest& request, const OpenFile& file) {
+Status check_object(const RegionRequest& request, const Descriptor& file) {
   struct stat facts {};
-  if (fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+  if (fstat(file.number(), &facts) != 0 || !S_ISREG(facts.st_mode))
     return invalid(fmt::format("Invalid shared memory region: '{}' is not a shared memory object", request.key));
   const auto size = static_cast<uint64_t>(facts.st_size);
   if (request.offset <= size && request.byte_size <= size - request.offset) return {};
@@ -130,9 +118,9 @@ Result<std::shared_ptr<Region>> open_system_region(const RegionRequest& request)
   if (request.byte_size == 0)
     return invalid(
         fmt::format("failed to register shared memory region '{}': byte_size must be above 0", request.name));
-  RIDGE_ASSIGN(OpenFile file, open_object(request));
+  RIDGE_ASSIGN(Descriptor file, open_object(request));
   RIDGE_TRY(check_object(request, file));
-  RIDGE_ASSIGN(SharedMapping mapping, SharedMapping::map(file.get(), request.offset, request.byte_size));
+  RIDGE_ASSIGN(SharedMapping mapping, SharedMapping::map(file.number(), request.offset, request.byte_size));
   return std::shared_ptr<Region>(std::make_shared<SystemRegion>(request, std::move(file), std::move(mapping)));
 }
 

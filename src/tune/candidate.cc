@@ -6,14 +6,12 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/letter_case.h"
+#include "base/units.h"
 #include "engine/engines.h"
 
 namespace ridge::tune {
 namespace {
-
-std::string counted(int number, const char* thing) {
-  return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
-}
 
 std::string options_text(const Candidate& candidate) {
   std::string result;
@@ -56,9 +54,8 @@ std::string settings(const Candidate& candidate, std::string_view base) {
   const std::string name(label.empty() ? engine : label);
   if (candidate == baseline_candidate()) return name + "'s defaults";
   std::string variant = candidate.variant;
-  const auto end = static_cast<ptrdiff_t>(std::min(variant.find('-'), variant.size()));  // INT8-dynamic
-  std::transform(variant.begin(), variant.begin() + end, variant.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const size_t end = std::min(variant.find('-'), variant.size());
+  variant.replace(0, end, upper_case(variant.substr(0, end)));  // INT8-dynamic
   return fmt::format("{} {}, batch {}, {} × {}{}", name, variant, candidate.batch, candidate.instances,
                      candidate.threads == 0 ? "default threads" : counted(candidate.threads, "thread"),
                      options_text(candidate));

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/units.h"
 #include "catalogue/compatibility.h"
 
 namespace ridge::engine::onnxruntime {
@@ -52,8 +53,8 @@ std::string row_text(const CudaRow& row) {
 
 std::string driver_text(const GpuFacts& facts) {
   if (!facts.driver && facts.gpus.empty()) return "no NVIDIA driver (" + facts.driver_reason + ")";
-  return fmt::format("driver {}, {} GPU{}", facts.driver ? *facts.driver : "of unknown version", facts.gpus.size(),
-                     facts.gpus.size() == 1 ? "" : "s");
+  return fmt::format("driver {}, {}", facts.driver ? *facts.driver : "of unknown version",
+                     counted(facts.gpus.size(), "GPU"));
 }
 
 bool runs_on(const OnnxRuntimeRow& row, const Version& driver) {

@@ -8,6 +8,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include "base/letter_case.h"
 #endif
 
 namespace ridge::engine::openvino {
@@ -34,8 +36,8 @@ constexpr std::array<Cap, 13> kCaps = {{{"SSE41", false, false},
                                         {"AVX512_CORE_AMX_FP16", true, true}}};
 
 // An unknown name caps nothing, as in oneDNN.
-const Cap* cap_of(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+const Cap* cap_of(std::string_view text) {
+  const std::string name = upper_case(text);
   auto found = std::find_if(kCaps.begin(), kCaps.end(), [&](const Cap& cap) { return cap.name == name; });
   return found == kCaps.end() ? nullptr : &*found;
 }

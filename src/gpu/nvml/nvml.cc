@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
 #include "gpu/nvml/library.h"
 #include "gpu/nvml/system.h"
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <thread>
 
+#include "base/units.h"
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -72,8 +73,8 @@ std::vector<Case> thread_count_cases(const Target& target) {
   const size_t count = target.small ? 256 : 64 << 10;
   const int cpus = std::max(1, target.cpus);
   Case work;
-  work.title = fmt::format("{} steps over {}, all threads waiting for each other after each; {} CPU{} may be used",
-                           kStepsTogether, size_text(count), cpus, cpus == 1 ? "" : "s");
+  work.title = fmt::format("{} steps over {}, all threads waiting for each other after each; {} may be used",
+                           kStepsTogether, size_text(count), counted(cpus, "CPU"));
   work.parameter = "threads";
   work.buffers = {random_values(count, 101), std::vector<float>(count)};
   work.output = 1;
@@ -85,17 +86,16 @@ std::vector<Case> thread_count_cases(const Target& target) {
   work.flops = 2.0 * kStepsTogether * static_cast<double>(count);
   for (int times : {1, 2, 4, 8}) {
     Variant variant;
-    variant.name = fmt::format("{} thread{}", times * cpus, times * cpus == 1 ? "" : "s");
+    variant.name = counted(times * cpus, "thread");
     variant.at = times * cpus;
     variant.native = [team = std::make_shared<Team>(times * cpus)](NativeBuffers buffers) {
       team->run(buffers[0], buffers[1]);
     };
     if (times > 1)
-      work.comparisons.push_back(
-          {"L33", 0, work.variants.size(),
-           fmt::format("{} threads share {} CPU{}: at every step all wait for those that have none", times * cpus, cpus,
-                       cpus == 1 ? "" : "s"),
-           Figure{Figure::kGain, 1, std::nullopt}});
+      work.comparisons.push_back({"L33", 0, work.variants.size(),
+                                  fmt::format("{} threads share {}: at every step all wait for those that have none",
+                                              times * cpus, counted(cpus, "CPU")),
+                                  Figure{Figure::kGain, 1, std::nullopt}});
     work.variants.push_back(std::move(variant));
   }
   return {work};

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "base/lower_case.h"
+#include "base/letter_case.h"
+#include "base/units.h"
 #include "gpu/pcie.h"
 #include "machine/pci_gpus.h"
 
@@ -73,7 +74,7 @@ void add_best(std::vector<Row>& rows, Key key, Name name) {
 }
 
 std::string cpu_text(const machine::Machine& machine, int threads) {
-  return fmt::format("limit of {} measured on {} thread{}", machine.cpu.model, threads, threads == 1 ? "" : "s");
+  return fmt::format("limit of {} measured on {}", machine.cpu.model, counted(threads, "thread"));
 }
 
 // The name of a level of an OpenCL CPU device in the CPU's own measurement.

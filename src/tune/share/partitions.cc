@@ -114,8 +114,7 @@ SkipReason unfit(std::span<const CoLocatedModel> members, const PointPerModel& c
   // More models than CPUs: one thread each is the least.
   const bool least = all_single && static_cast<int>(members.size()) > budget.cpus;
   if (wanted > budget.cpus && !all_whole && !least)
-    return {"threads",
-            fmt::format("needs more threads than the {} CPU{} allow", budget.cpus, budget.cpus == 1 ? "" : "s")};
+    return {"threads", fmt::format("needs more threads than the {} allow", counted(budget.cpus, "CPU"))};
   if (budget.memory_bytes > 0 && memory > budget.memory_bytes)
     return {"memory",
             fmt::format("does not fit into the memory budget of {} (predicted)", format_bytes(budget.memory_bytes))};
