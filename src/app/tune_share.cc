@@ -231,9 +231,11 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const
                tune::measure_curve(by_itself, model.request.max_batch, alone.solo.whole, *model.benchmark, store,
                                    tuning_options(model.request, 0, control)));
   for (tune::BatchPoint& point : curve.points) {
-    point.figures.rows_per_s *= beside.rows_per_s / solo.rows_per_s;
-    point.figures.p50_ms *= beside.latency_ms.p50 / solo.latency_ms.p50;
-    point.figures.p99_ms *= beside.latency_ms.p99 / solo.latency_ms.p99;
+    const double rate = beside.rows_per_s / solo.rows_per_s;
+    point.figures.rows_per_s *= rate;
+    point.rows_per_s_ci95 = measure::scaled(point.rows_per_s_ci95, rate);
+    tune::scale_times(point.figures, beside.latency_ms.p50 / solo.latency_ms.p50,
+                      beside.latency_ms.p99 / solo.latency_ms.p99);
   }
   return std::move(curve.points);
 }

@@ -45,27 +45,39 @@ std::string gain_text(const tune::Gain& gain) {
   return fmt::format("{:.3g}×", gain.ratio) + (known ? fmt::format(" ({:.3g}–{:.3g})", gain.low, gain.high) : "");
 }
 
+// Of a candidate, where p99 has a goal.
+std::string meets_text(const tune::Standing& point) {
+  if (point.undecided) return "undecided";
+  return point.feasible ? "yes" : "no";
+}
+
 std::string front_text(const tune::Tuning& tuning) {
   if (tuning.pareto.size() < 2) return "";
+  const bool goal = tuning.goal.p99_ms.has_value();
   const bool energy = std::any_of(tuning.pareto.begin(), tuning.pareto.end(),
                                   [](const tune::Standing& s) { return s.outcome.candidate.joules_per_row > 0; });
   std::vector<std::vector<std::string>> rows;
   for (const tune::Standing& point : tuning.pareto) {
     const bool chosen = point.candidate == tuning.candidate;
     if (rows.size() >= kFrontRows && !chosen) continue;
-    rows.push_back({settings(point.candidate, tuning.baseline.engine),
-                    format_row_rate(point.outcome.candidate.rows_per_s), format_ms(point.outcome.candidate.p99_ms),
+    const tune::Figures& figures = point.outcome.candidate;
+    rows.push_back({settings(point.candidate, tuning.baseline.engine), format_row_rate(figures.rows_per_s),
+                    format_ms(figures.p99_ms),
                     point.entry.memory_bytes > 0 ? format_bytes(point.entry.memory_bytes) : "unknown",
                     gain_text(point.gain)});
-    if (energy) rows.back().push_back(format_energy(point.outcome.candidate.joules_per_row));
+    if (energy) rows.back().push_back(format_energy(figures.joules_per_row));
+    if (goal) rows.back().insert(rows.back().end(), {between(figures.p99_ci95_ms, format_ms), meets_text(point)});
     rows.back().push_back(chosen ? "chosen" : "");
   }
   std::vector<std::string> head{
       energy ? "Pareto front: throughput, p99, memory, energy" : "Pareto front: throughput, p99, memory", "throughput",
       "p99", "memory (derived)", "gain (95 % CI)"};
+  std::string columns = energy ? "lrrr2rr1" : "lrrr1r";
   if (energy) head.push_back("energy per row (measured)");
+  if (goal) head.insert(head.end(), {"p99 (95 % CI)", "meets the goal"});
+  if (goal) columns += "rl";
   head.push_back("");
-  std::string text = "\n" + table(head, rows, energy ? "lrrr2rr1l" : "lrrr1rl");
+  std::string text = "\n" + table(head, rows, columns + "l");
   if (tuning.pareto.size() > rows.size()) text += fmt::format("… and {} more\n", tuning.pareto.size() - rows.size());
   return text;
 }
@@ -87,9 +99,10 @@ std::string alternatives_text(const tune::Tuning& tuning) {
 // The winner at the load of --rps.
 std::string load_text(const tune::Tuning& tuning) {
   if (!tuning.at_load) return "";
-  return fmt::format("at {} with random arrivals: {} done, a request's p99 {} (measured, {} runs)\n",
+  return fmt::format("at {} with random arrivals: {} done, a request's p99 {} (measured, {} runs; 95 % interval {})\n",
                      format_row_rate(tuning.at_load->asked_per_s), format_row_rate(tuning.at_load->done_per_s),
-                     format_ms(tuning.at_load->request_p99_ms), tuning.at_load->runs);
+                     format_ms(tuning.at_load->request_p99_ms), tuning.at_load->runs,
+                     between(tuning.at_load->request_p99_ci95_ms, format_ms));
 }
 
 // A variant's calibration, and the layers kept in FP32 for accuracy.

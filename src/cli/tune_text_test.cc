@@ -22,5 +22,24 @@ TEST(TuneText, SaysHowAVariantWasCalibratedAndWhichLayersStayedInFp32) {
               HasSubstr("int8: kept in FP32, so that accuracy holds: first, last, c, d, e, f, g, h and 1 more\n"));
 }
 
+TEST(TuneText, TheFrontSaysWhichCandidatesAGoalDoesNotDecide) {
+  tune::Tuning tuning;
+  const auto point = [](int64_t batch, double p99_ms, bool feasible, bool undecided) {
+    tune::Standing standing;
+    standing.candidate.batch = batch;
+    standing.outcome.candidate = {.rows_per_s = 100, .p50_ms = p99_ms, .p99_ms = p99_ms};
+    standing.outcome.candidate.p99_ci95_ms = {0.5 * p99_ms, 1.5 * p99_ms};
+    standing.feasible = feasible;
+    standing.undecided = undecided;
+    return standing;
+  };
+  tuning.pareto = {point(8, 40, false, false), point(4, 18, true, true), point(2, 4, true, false)};
+  EXPECT_THAT(tuning_text(tuning), Not(HasSubstr("meets the goal")));
+  tuning.goal.p99_ms = 20;
+  const std::string text = tuning_text(tuning);
+  for (const char* part : {"meets the goal", "9.00 ms to 27.0 ms  undecided", "20.0 ms to 60.0 ms  no"})
+    EXPECT_THAT(text, HasSubstr(part));
+}
+
 }  // namespace
 }  // namespace ridge::cli

@@ -10,7 +10,12 @@ namespace ridge::measure {
 struct Interval {
   std::optional<double> low = {}, high = {};
   bool empty() const { return !low && !high; }
+  bool includes(double value) const {
+    return !empty() && low.value_or(value) <= value && value <= high.value_or(value);
+  }
 };
+// Of the values times `factor` (above 0).
+Interval scaled(const Interval& interval, double factor);
 void visit_fields(auto& visit, Is<Interval> auto& interval) {
   visit("low", interval.low);
   visit("high", interval.high);

@@ -171,16 +171,21 @@ double half_width_in_time(std::span<const double> values, double confidence, int
   return std::max(independent, half_width(batch_means(values, length), confidence));
 }
 
-Interval mean_interval(std::span<const double> values) {
-  if (values.size() < 2) return {};
-  const double centre = mean(values), half = half_width(values, kIntervalConfidence);
-  return {centre - half, centre + half};
+Interval mean_rate_interval(std::span<const double> rates) {
+  if (rates.size() < 2) return {};
+  const double centre = mean(rates), half = half_width(rates, kIntervalConfidence);
+  return {std::max(0.0, centre - half), centre + half};
 }
 
 double half_width_percent(std::span<const double> values, double confidence) {
   const double centre = mean(values);
   if (centre <= 0) return std::numeric_limits<double>::infinity();
   return 100 * half_width_in_time(values, confidence) / centre;
+}
+
+Interval scaled(const Interval& interval, double factor) {
+  const auto times = [&](std::optional<double> side) { return side ? std::optional(*side * factor) : side; };
+  return {times(interval.low), times(interval.high)};
 }
 
 Latency latency_of(std::span<const double> values_ms) {

@@ -37,8 +37,8 @@ MeanDifference mean_difference(std::span<const double> before, std::span<const d
 // certainty.
 double half_width_in_time(std::span<const double> values, double confidence, int batches = kBatches);
 
-// The 95 % interval of the mean of independent values; empty for fewer than two.
-Interval mean_interval(std::span<const double> values);
+// The 95 % interval of the mean of independent rates, which are never below 0; empty for fewer than two.
+Interval mean_rate_interval(std::span<const double> rates);
 
 // half_width_in_time() as a share of the mean [%]; infinite if unknown.
 double half_width_percent(std::span<const double> values, double confidence);

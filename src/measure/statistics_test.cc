@@ -40,6 +40,14 @@ TEST(Statistics, HalfWidthOfAWorkedExample) {
   EXPECT_TRUE(std::isinf(half_width(std::vector<double>{1}, 0.95)));
 }
 
+// Three rates of mean 5 and deviation 4.58: 4.303 · 4.58 / √3 = 11.4 to either side.
+TEST(Statistics, TheIntervalOfARateStartsAtZeroAtLeast) {
+  const std::vector<double> rates = {1, 4, 10};
+  EXPECT_EQ(mean_rate_interval(rates).low, 0);
+  EXPECT_NEAR(*mean_rate_interval(rates).high, 16.38, 0.01);
+  EXPECT_TRUE(mean_rate_interval(std::vector<double>{3}).empty());
+}
+
 TEST(Statistics, LatencySummaryIsInOrder) {
   std::vector<double> values;
   for (int i = 100; i >= 1; --i) values.push_back(i);

@@ -65,7 +65,8 @@ std::string law(const BatchingAdvice& advice) {
 std::string held_back(std::span<const BatchPoint> points, int64_t chosen, std::optional<double> goal_ms) {
   for (const BatchPoint& point : points)
     if (point.batch > chosen && goal_ms && point.figures.p99_ms > *goal_ms)
-      return fmt::format("; batch {} has a p99 of {}, above the goal", point.batch, format_ms(point.figures.p99_ms));
+      return fmt::format("; batch {} has a p99 of {}, above the goal{}", point.batch, format_ms(point.figures.p99_ms),
+                         point.figures.p99_ci95_ms.includes(*goal_ms) ? ", which its 95 % interval includes" : "");
   return "";
 }
 

@@ -26,7 +26,7 @@ struct BatchPoint {
 };
 void visit_fields(auto& visit, Is<BatchPoint> auto& point) {
   visit("batch", point.batch);
-  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, point.figures); });
+  visit_latency(visit, point.figures);
   visit("throughput_per_s", point.figures.rows_per_s);
   visit.optional("throughput_ci95_per_s", point.rows_per_s_ci95);
 }

@@ -70,6 +70,17 @@ std::string closest_text(const Tuning& tuning) {
   return text + " of a run" + (miss.empty() ? "" : ": " + miss);
 }
 
+// Where the goal lies within the interval of the p99 that it judges.
+std::string undecided_sentence(const Tuning& tuning) {
+  const std::optional<measure::Interval> judged = undecided_goal(tuning);
+  if (!judged) return "";
+  const std::string from = format_ms(judged->low.value_or(0));
+  return fmt::format(" Whether it meets p99 ≤ {} is undecided: the 95 % interval of {} is {}.",
+                     format_ms(*tuning.goal.p99_ms), tuning.goal.rows_per_s ? "a request's p99" : "p99",
+                     judged->high ? from + " to " + format_ms(*judged->high)
+                                  : from + " or more; the runs are too few for its upper end");
+}
+
 }  // namespace
 
 std::string goal_text(const Goal& goal) {
@@ -94,18 +105,19 @@ std::string conclusion(const Tuning& tuning) {
   const std::string set = settings(tuning.candidate, tuning.baseline.engine);
   switch (tuning.choice) {
     case Choice::kNone:
-      return fmt::format("Not reachable here: {}. The closest: {}, {}.", goal_text(tuning.goal), set,
-                         closest_text(tuning));
+      return fmt::format("Not reachable here: {}. The closest: {}, {}.{}", goal_text(tuning.goal), set,
+                         closest_text(tuning), undecided_sentence(tuning));
     case Choice::kBaseline:
-      return fmt::format("Kept {}: {}. {}, p99 {}. {}.", set,
+      return fmt::format("Kept {}: {}. {}, p99 {}. {}.{}", set,
                          tuning.interrupted && tuning.trials == 0 ? "interrupted before anything else was measured"
                                                                   : "nothing was significantly better",
-                         format_row_rate(best.throughput_per_s), format_ms(best.latency_ms.p99), limit);
+                         format_row_rate(best.throughput_per_s), format_ms(best.latency_ms.p99), limit,
+                         undecided_sentence(tuning));
     case Choice::kCandidate: break;
   }
   const std::string goal = goal_text(tuning.goal);
-  return fmt::format("{}{}. {}. Settings: {}.{}{}", capitalised(gain_sentence(tuning)),
-                     goal.empty() ? "" : ", with " + goal, limit, set,
+  return fmt::format("{}{}. {}. Settings: {}.{}{}{}", capitalised(gain_sentence(tuning)),
+                     goal.empty() ? "" : ", with " + goal, limit, set, undecided_sentence(tuning),
                      tuning.confirmed ? "" : " Not confirmed by a longer measurement.", synthetic_sentence(tuning));
 }
 

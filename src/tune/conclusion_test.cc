@@ -72,6 +72,23 @@ TEST(Conclusion, ALoadThatOnlyTheMeasurementRefutedHasNoEmptyReason) {
   EXPECT_THAT(conclusion(tuning), HasSubstr("p99 7.94 ms of a run: 1e+06 rows/s keep it "));
 }
 
+TEST(Conclusion, SaysWhenTheGoalLiesWithinTheIntervalOfP99) {
+  Tuning tuning = faster();
+  tuning.goal.p99_ms = 8;
+  tuning.best.latency_ci95_ms.p99 = {7.5, 7.99};
+  EXPECT_FALSE(undecided_goal(tuning));
+  EXPECT_THAT(conclusion(tuning), Not(HasSubstr("undecided")));
+  tuning.best.latency_ci95_ms.p99 = {7.5, 8.25};
+  for (const Choice choice : {Choice::kCandidate, Choice::kBaseline, Choice::kNone}) {
+    tuning.choice = choice;
+    for (const char* part : {"undecided", "7.50 ms", "8.25 ms"}) EXPECT_THAT(conclusion(tuning), HasSubstr(part));
+  }
+  tuning.best.latency_ci95_ms.p99.high.reset();
+  EXPECT_THAT(conclusion(tuning), HasSubstr("7.50 ms or more"));
+  tuning.at_load = share::AtLoad{.request_p99_ms = 6, .request_p99_ci95_ms = {5, 7}};
+  EXPECT_FALSE(undecided_goal(tuning)) << "at the load it was measured";
+}
+
 TEST(Alternatives, AreOfTheFrontWhereTheyDifferFromTheWinnerBeyondItsInterval) {
   Tuning tuning = faster();
   tuning.best.throughput_ci95_per_s = {60000, 70000};
@@ -90,6 +107,10 @@ TEST(Alternatives, AreOfTheFrontWhereTheyDifferFromTheWinnerBeyondItsInterval) {
   EXPECT_EQ(both[1].standing.candidate.batch, 2);
   tuning.pareto = {point(64, 69000, 30)};
   EXPECT_TRUE(alternatives(tuning).empty()) << "within the interval, and later";
+  tuning.pareto = {point(4, 30000, 7.5)};
+  EXPECT_EQ(alternatives(tuning).size(), 1u);
+  tuning.best.latency_ci95_ms.p99 = {7, 9};
+  EXPECT_TRUE(alternatives(tuning).empty()) << "its p99 is within the winner's interval";
 }
 
 TEST(Conclusion, IsSilentAboutSamplesWhereNoneJudgedTheWinner) {

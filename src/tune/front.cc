@@ -22,8 +22,7 @@ Standing at_speed(Standing standing, double untuned_rows_per_s) {
   if (beside <= 0 || untuned_rows_per_s <= 0) return standing;
   Figures& figures = standing.outcome.candidate;
   figures.rows_per_s = standing.rate.ratio * untuned_rows_per_s;
-  figures.p50_ms *= beside / untuned_rows_per_s;
-  figures.p99_ms *= beside / untuned_rows_per_s;
+  scale_times(figures, beside / untuned_rows_per_s, beside / untuned_rows_per_s);
   standing.outcome.baseline.rows_per_s = untuned_rows_per_s;
   return standing;
 }

@@ -14,6 +14,7 @@ Standing measured_at(int64_t batch, double gain, double p99_ms, double untuned) 
   standing.gain = standing.rate = {gain, gain / 1.1, gain * 1.1};
   standing.outcome.baseline = {.rows_per_s = untuned};
   standing.outcome.candidate = {.rows_per_s = gain * untuned, .p50_ms = p99_ms, .p99_ms = p99_ms};
+  standing.outcome.candidate.p99_ci95_ms = {p99_ms / 1.25, p99_ms * 1.25};
   return standing;
 }
 
@@ -24,6 +25,8 @@ TEST(Front, RatesAndGainsAgreeWhateverTheMachineDidMeanwhile) {
   EXPECT_DOUBLE_EQ(early.outcome.candidate.rows_per_s, 290);
   EXPECT_DOUBLE_EQ(late.outcome.candidate.rows_per_s, 420);
   EXPECT_DOUBLE_EQ(late.outcome.candidate.p99_ms, 8) << "on the machine at full speed";
+  EXPECT_DOUBLE_EQ(*late.outcome.candidate.p99_ci95_ms.low, 6.4);
+  EXPECT_DOUBLE_EQ(*late.outcome.candidate.p99_ci95_ms.high, 10);
   EXPECT_DOUBLE_EQ(*late.rows_per_s_ci95().low, 420 / 1.1);
   EXPECT_DOUBLE_EQ(*late.rows_per_s_ci95().high, 420 * 1.1);
 }

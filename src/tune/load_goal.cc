@@ -59,4 +59,18 @@ Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, cons
   return fulfilment;
 }
 
+measure::Interval judged_interval(const ModelGoal& goal, const Candidate& candidate, const Figures& figures) {
+  if (!goal.rows_per_s) return figures.p99_ci95_ms;
+  const auto request = [&](std::optional<double> p99_ms) {
+    Figures at_end = figures;
+    at_end.p99_ms = p99_ms.value_or(0);
+    return p99_ms ? std::optional(fulfilment_of(goal, candidate, at_end).request_p99_ms) : p99_ms;
+  };
+  return {request(figures.p99_ci95_ms.low), request(figures.p99_ci95_ms.high)};
+}
+
+bool undecided(const ModelGoal& goal, const Candidate& candidate, const Figures& figures) {
+  return goal.p99_ms && judged_interval(goal, candidate, figures).includes(*goal.p99_ms);
+}
+
 }  // namespace ridge::tune

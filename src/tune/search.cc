@@ -42,13 +42,6 @@ constexpr double kUsualNoisePairs = 4;
 constexpr double kBaselineDeviation = 0.1;
 constexpr double kTailDeviation = 0.15;
 
-// `newer` is the weight of `more`.
-void merge(Figures& all, const Figures& more, double newer) {
-  for (double Figures::*member : {&Figures::rows_per_s, &Figures::p50_ms, &Figures::p99_ms, &Figures::joules_per_row})
-    all.*member += newer * (more.*member - all.*member);
-  all.samples += more.samples;
-}
-
 // The means of all, weighted by the candidate's runs.
 void add(Outcome& all, const Outcome& more) {
   const auto before = static_cast<double>(all.candidate.samples), runs = static_cast<double>(more.candidate.samples);
@@ -390,6 +383,7 @@ void Search::report(const Candidate& candidate, const Outcome& outcome) {
   known->rate = known->outcome.rate_gains.empty() ? known->gain : gain_of(known->outcome.rate_gains);
   const Fulfilment fulfilment = fulfilment_of(goal_.limits(), candidate, known->outcome.candidate);
   known->feasible = fulfilment.met();
+  known->undecided = undecided(goal_.limits(), candidate, known->outcome.candidate);
   known->closeness = fulfilment.ratio;
   ++known->trials;
   const PricedCandidate& entry = space_.entries[index];

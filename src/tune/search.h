@@ -53,6 +53,7 @@ struct Standing {
   int trials = 0;
   double closeness = std::numeric_limits<double>::infinity();  // to these: 1 or more = met
   Gain rate = {};                                              // of rows per second
+  bool undecided = false;  // the goal lies within the interval of what it judges (load_goal.h)
   measure::Interval rows_per_s_ci95() const;
 };
 // As a point of a tuning result.
@@ -62,9 +63,10 @@ void visit_fields(auto& visit, Is<Standing> auto& standing) {
   visit.derived("text", describe(standing.candidate));
   visit("throughput_per_s", figures.rows_per_s);
   visit.derived("throughput_ci95_per_s", standing.rows_per_s_ci95());
-  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
+  visit_latency(visit, figures);
   visit("gain", standing.gain);
   visit.optional("meets_goal", standing.feasible);
+  visit.optional("undecided", standing.undecided);
   visit.optional("samples", figures.samples);
   visit.optional("memory_bytes", standing.entry.memory_bytes);
   visit.optional("bound_ms", standing.entry.bound_ms);

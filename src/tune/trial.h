@@ -29,7 +29,10 @@ struct Side {
   // Growth of the process while this side was opened and while it ran; 0 in older records without it.
   int64_t rss_delta_bytes = 0;
 
-  Figures figures() const { return {rows_per_s, latency_ms.p50, latency_ms.p99, joules_per_row, samples}; }
+  Figures figures() const {
+    return {rows_per_s, latency_ms.p50,      latency_ms.p99,     joules_per_row,
+            samples,    latency_ci95_ms.p50, latency_ci95_ms.p99};
+  }
 };
 void visit_fields(auto& visit, Is<Side> auto& side) {
   visit("mean_ms", side.latency_ms.mean);

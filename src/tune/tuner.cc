@@ -147,8 +147,8 @@ Result<BatchCurve> measure_curve(const Decision& decision, int64_t most_batch, c
     Candidate candidate = chosen;
     candidate.batch = batch;
     if (candidate == baseline_candidate()) {
-      curve.points.push_back(
-          {batch, decision.trial.baseline.figures(), measure::mean_interval(decision.trial.rounds.untuned_rows_per_s)});
+      curve.points.push_back({batch, decision.trial.baseline.figures(),
+                              measure::mean_rate_interval(decision.trial.rounds.untuned_rows_per_s)});
     } else if (batch == chosen.batch) {
       curve.points.push_back(point_of(standing_of(chosen, decision.trial)));
     } else if (const Standing* standing = known(search, candidate)) {

@@ -27,12 +27,13 @@ const PricedImplementation& priced_of(const Candidate& candidate, const TuningCo
 }
 
 // The winner's point, with the figures of the decision.
-Standing as_decided(Standing standing, const Decision& decision) {
+Standing as_decided(Standing standing, const Decision& decision, const ModelGoal& goal) {
   const Outcome seen = outcome_of(decision.trial, decision.candidate, Objective::kThroughput);
   standing.outcome.candidate = seen.candidate;
   standing.outcome.baseline = seen.baseline;
   standing.gain = decision.gain;
   standing.rate = gain_of(seen.gains);
+  standing.undecided = undecided(goal, decision.candidate, seen.candidate);
   return standing;
 }
 
@@ -113,7 +114,7 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
   tuning.noise_percent = 50 * (itself.high - itself.low);
   for (const Standing& standing : search.measured())
     tuning.points.push_back(standing.candidate == decision.candidate
-                                ? as_decided(standing, decision)
+                                ? as_decided(standing, decision, goal.limits())
                                 : at_speed(standing, decision.trial.baseline.rows_per_s));
   tuning.pareto = pareto_front(with_untuned(tuning.points, decision), decision.candidate);
   tuning.trials = static_cast<int>(explored.trials.size());
@@ -130,14 +131,14 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
   if (decision.candidate != baseline_candidate()) {
     tuning.best_joules_per_row = decision.trial.candidate.joules_per_row;
     tuning.best = to_measurement(decision.trial.candidate, decision.candidate, context);
-    tuning.best.throughput_ci95_per_s = measure::mean_interval(decision.trial.rounds.rows_per_s);
+    tuning.best.throughput_ci95_per_s = measure::mean_rate_interval(decision.trial.rounds.rows_per_s);
   }
   return tuning;
 }
 
 measure::Measurement untuned_measurement(const TuningContext& context, const Trial& untuned) {
   measure::Measurement m = to_measurement(untuned.baseline, baseline_candidate(), context);
-  m.throughput_ci95_per_s = measure::mean_interval(untuned.rounds.untuned_rows_per_s);
+  m.throughput_ci95_per_s = measure::mean_rate_interval(untuned.rounds.untuned_rows_per_s);
   return m;
 }
 
@@ -150,13 +151,24 @@ std::vector<Alternative> alternatives(const Tuning& tuning) {
   const measure::Measurement& best = tuning.best;
   const measure::Interval& known = best.throughput_ci95_per_s;
   std::vector<Alternative> result;
-  // What lies within the winner's interval is not called faster.
+  // What lies within the winner's interval is not called faster, or sooner.
   if (fastest.candidate != tuning.candidate &&
       fastest.outcome.candidate.rows_per_s > known.high.value_or(best.throughput_per_s))
     result.push_back({std::string(name_of(names_of(Objective()), Objective::kThroughput)), fastest});
-  if (soonest.candidate != tuning.candidate && soonest.outcome.candidate.p99_ms < best.latency_ms.p99)
+  if (soonest.candidate != tuning.candidate &&
+      soonest.outcome.candidate.p99_ms < best.latency_ci95_ms.p99.low.value_or(best.latency_ms.p99))
     result.push_back({std::string(name_of(names_of(Objective()), Objective::kLatency)), soonest});
   return result;
+}
+
+std::optional<measure::Interval> undecided_goal(const Tuning& tuning) {
+  const measure::Measurement& best = tuning.best;
+  Figures figures{best.throughput_per_s, best.latency_ms.p50, best.latency_ms.p99};
+  figures.p99_ci95_ms = best.latency_ci95_ms.p99;
+  const measure::Interval judged = tuning.at_load ? tuning.at_load->request_p99_ci95_ms
+                                                  : judged_interval(tuning.goal.limits(), tuning.candidate, figures);
+  const bool within = tuning.goal.p99_ms && judged.includes(*tuning.goal.p99_ms);
+  return within ? std::optional(judged) : std::nullopt;
 }
 
 void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning) {
@@ -191,6 +203,7 @@ void visit_fields(auto& visit, const Tuning& tuning) {
     goal("p99_ms", tuning.goal.p99_ms);
     goal("rows_per_s", tuning.goal.rows_per_s);
     goal("met", tuning.choice != Choice::kNone);
+    goal("undecided", undecided_goal(tuning));
   });
   visit("shapes", tuning.shapes);
   visit("baseline", tuning.baseline);

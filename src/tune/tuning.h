@@ -90,6 +90,10 @@ void visit_fields(auto& visit, Is<Alternative> auto& alternative) {
 }
 std::vector<Alternative> alternatives(const Tuning& tuning);
 
+// The 95 % interval of the 99th percentile that the goal judges, where it includes the goal: at its load as measured there, of a
+// request; else as judged_interval(). Absent: the goal is outside, or there is none.
+std::optional<measure::Interval> undecided_goal(const Tuning& tuning);
+
 // The largest measured batch that met the goal.
 int64_t verified_batch(const Search& search);
 

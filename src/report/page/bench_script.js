@@ -1,7 +1,7 @@
 // Draws the measurement of a model in the element "data". Numbers keep their value in data-value.
 (() => {
 const bench = ridge.data;
-const {say, sentence, bytes, milliseconds, flops, rate, bandwidth, plusMinus, rowsPerSecond, percent, percentOf, range, make, section, longSection, quiet,
+const {say, sentence, bytes, milliseconds, flops, rate, bandwidth, plusMinus, rowsPerSecond, percent, percentOf, range, ends, make, section, longSection, quiet,
        warning, name, known, cell, noCell, figure, figures, table, expander, halves, properties, limitRows, fileName, header, disturbed, faded, barChart} = ridge;
 
 const {latency_ms: latency, load, device} = bench;
@@ -41,8 +41,7 @@ function tiles() {
 function percentiles() {
   const names = ['min', 'p50', 'p90', 'p95', 'p99', 'max'].filter(each => latency[each] > 0);
   const intervals = bench.latency_ci95_ms || {};
-  const end = value => known(value) ? milliseconds(value) : '?';
-  const between = each => intervals[each] ? make('td', range(intervals[each].low, intervals[each].high, end), {class: 'number'}) : noCell();
+  const between = each => intervals[each] ? make('td', ends(intervals[each], milliseconds), {class: 'number'}) : noCell();
   const some = Object.keys(intervals).length > 0;
   return section('latency', 'Latency of one run',
     barChart('latency-chart', names.map(say), c => [['one run', names.map(each => latency[each]), faded(c.memory)],

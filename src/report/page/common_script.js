@@ -82,6 +82,9 @@ const watts = value => `${Number(value.toPrecision(4))} W`;
 const dollars = value => Number(value.toPrecision(3)) + ' $';
 const plainNumber = value => String(Number(value.toPrecision(3)));
 const range = (low, high, show) => `${show(low)} – ${show(high)}`;
+// Of an interval, of which a side may not be known.
+const ends = (interval, show) => interval && (known(interval.low) || known(interval.high))
+  ? range(interval.low, interval.high, value => known(value) ? show(value) : '?') : '';
 
 // ---------------------------------------------------------------- elements
 const make = (tag, text, attributes = {}, ...children) => {
@@ -234,11 +237,11 @@ const staircase = points => {
     if (edge.length === 0 || point.y > edge[edge.length - 1].y) edge.push({x: point.x, y: point.y});
   return [...edge, {x: Math.max(...points.map(point => point.x)), y: edge[edge.length - 1].y}];
 };
-// A vertical bar through each point from low to high, in the points' units.
-const whiskers = (label, colour, points) => ({
+// A vertical bar through each point from low to high, in the points' units; `across`: a horizontal one.
+const whiskers = (label, colour, points, across = false) => ({
   type: 'line', label, borderColor: colour, borderWidth: 1.5, pointRadius: 0, pointHitRadius: 0, spanGaps: false,
   data: points.filter(point => known(point.low) && known(point.high))
-    .flatMap(point => [{x: point.x, y: point.low}, {x: point.x, y: point.high}, {x: point.x, y: NaN}])});
+    .flatMap(point => [point.low, point.high, NaN].map(end => across ? {x: end, y: point.y} : {x: point.x, y: end}))});
 
 let charts = [];
 const redraw = () => {
@@ -279,5 +282,5 @@ return {data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, 
         rowsPerSecond, percent, percentOf, ratio, joules, watts, dollars, plainNumber, range, make, section, longSection, quiet, warning, bullets, name,
         prose, known, number, cell, noCell, figure, figures, table, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
         narrow, short, canvas, tallCanvas, draw, axis, plain, bars, labelAxis, decades, thirds, fifths, ticksAt, byteTicks, barChart, kDashes, staircase,
-        whiskers, page};
+        whiskers, ends, page};
 })();

@@ -3,7 +3,7 @@
 const tuning = ridge.data;
 const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, plusMinus, ratio, joules, plainNumber, range, make, section,
        longSection, quiet, bullets, name, prose, known, number, cell, noCell, figure, figures, table, expander, fileName, header, disturbed, faded, canvas,
-       draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, whiskers, count} = ridge;
+       draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, whiskers, ends, count} = ridge;
 
 // The gain's 95 % interval, where it was measured.
 const interval = ({low, high}) => known(low) && known(high) ? range(low, high, ratio) : '';
@@ -18,6 +18,8 @@ const groupOf = point => `${point.engine || baseline.engine} ${point.variant || 
 function conclusion() {
   const {gain, goal, choice} = tuning;
   const limit = best.percent_of_limit > 0 ? sentence('tune.limit', '', {limiter: say(best.limiter), share: percentOf(best.percent_of_limit)}) : say('limit not known');
+  const undecided = goal.undecided ? sentence('tune.undecided', '', {
+    goal: `p99 ≤ ${milliseconds(goal.p99_ms)}`, interval: ends(goal.undecided, milliseconds)}) : '';
   return sentence(choice === 'tuned' ? `tune.tuned.${goal.objective}` : `tune.${choice}`, tuning.conclusion, {
     candidate: say(tuning.candidate.text || describe(tuning.candidate)), engine: baseline.engine, ratio: ratio(gain.ratio),
     interval: interval(gain) || '–',
@@ -25,7 +27,7 @@ function conclusion() {
     p99: milliseconds(best.latency_ms.p99), p99_before: milliseconds(baseline.latency_ms.p99),
     p50: milliseconds(best.latency_ms.p50), p50_before: milliseconds(baseline.latency_ms.p50),
     goal: [known(goal.p99_ms) && `p99 ≤ ${milliseconds(goal.p99_ms)}`, known(goal.rows_per_s) && rowsPerSecond(goal.rows_per_s)].filter(part => part).join(ridge.comma()),
-    limit});
+    limit}) + undecided;
 }
 // As the measured points name theirs; the chosen one is among them, unless it is the untuned model.
 function describe(candidate) {
@@ -66,8 +68,11 @@ const kCandidate = ['engine', 'variant', 'threads', 'instances', 'batch', 'spin'
 const sameCandidate = (a, b) => kCandidate.every(key => a[key] === b[key]);
 const isChosen = point => sameCandidate(point, tuning.candidate);
 const place = point => ({x: point.latency_ms.p99, y: point.throughput_per_s, point});
-// Its 95 % interval of the rows per second, where it was measured with one.
+// Its 95 % intervals of the rows per second and of p99, where it was measured with them.
 const rowsInterval = point => point.throughput_ci95_per_s || {};
+const p99Interval = point => (point.latency_ci95_ms || {}).p99 || {};
+const intervalCell = (interval, show) => make('td', ends(interval, show) || '–', {class: 'number'});
+const met = point => say(point.undecided ? 'undecided' : point.meets_goal ? 'met' : 'not met');
 
 function front() {
   const points = tuning.points || [];
@@ -88,7 +93,8 @@ function front() {
     const chosen = points.find(isChosen);
     const winner = tuning.choice === 'baseline' ? []
       : [mark(chosenName(), [chosen ? place(chosen) : {x: best.latency_ms.p99, y: best.throughput_per_s}], 'circle', c.warn)];
-    const error = whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...rowsInterval(point)})));
+    const errors = [whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...rowsInterval(point)}))),
+                    whiskers('', c.quiet, points.map(point => ({y: point.throughput_per_s, ...p99Interval(point)})), true)];
     const about = ({raw, dataset}) => raw.point
       ? [say(raw.point.text), rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`, `${say('gain')} ${ratio(raw.point.gain.ratio)}`]
       : [dataset.label, rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`];
@@ -97,18 +103,20 @@ function front() {
       y: axis(c, 'rows/s', {beginAtZero: true, ticks: {callback: count}}),
     }, {filter: item => item.dataset.type !== 'line', callbacks: {label: about}});
     options.plugins.legend.labels.usePointStyle = true;
-    return {type: 'scatter', data: {datasets: [...winner, before, ...clouds, line, ...(error.data.length ? [error] : [])]}, options};
+    return {type: 'scatter', data: {datasets: [...winner, before, ...clouds, line, ...errors.filter(error => error.data.length)]}, options};
   });
-  const energy = tuning.pareto.some(point => point.joules_per_row);
+  const energy = tuning.pareto.some(point => point.joules_per_row), goal = known(tuning.goal.p99_ms);
   const rows = tuning.pareto.map((point, i) => [
     make('td', say(point.text), {class: 'name'}), isChosen(point) ? make('td', chosenName(), {class: 'good'}) : '',
-    cell(rowsPerSecond, `pareto.${i}.throughput_per_s`), cell(milliseconds, `pareto.${i}.latency_ms.p99`),
+    cell(rowsPerSecond, `pareto.${i}.throughput_per_s`), intervalCell(rowsInterval(point), rowsPerSecond),
+    cell(milliseconds, `pareto.${i}.latency_ms.p99`), intervalCell(p99Interval(point), milliseconds),
+    ...(goal ? [met(point)] : []),
     point.memory_bytes > 0 ? cell(bytes, `pareto.${i}.memory_bytes`) : noCell(),
     ...(energy ? [cell(joules, `pareto.${i}.joules_per_row`)] : []),
     cell(ratio, `pareto.${i}.gain.ratio`)]);
   return section('front', 'Measured candidates', box,
     quiet('Each dot is a measured candidate. The steps join those that no other beats in throughput and p99; the table has those that no other beats in throughput, p99, memory and energy at once.'),
-    table(['Pareto front', '', '#throughput', '#p99 of one run', '#memory', ...(energy ? ['#energy per row'] : []), '#gain'], rows));
+    table(['Pareto front', '', '#throughput', '#95 % interval', '#p99 of one run', '#95 % interval', ...(goal ? ['goal'] : []), '#memory', ...(energy ? ['#energy per row'] : []), '#gain'], rows));
 }
 
 function batchingReason() {
@@ -132,8 +140,9 @@ function curve() {
                    line('median of one run', c.memory, 'y1', point => point.latency_ms.p50),
                    line('p99 of one run', c.compute, 'y1', point => point.latency_ms.p99, kDashes[1])];
     if (goal) lines.push({...line('goal', c.warn, 'y1', () => goal, kDashes[2]), pointRadius: 0});
-    const error = whiskers('', c.accent, points.map(point => ({x: point.batch, ...rowsInterval(point)})));
-    if (error.data.length) lines.push({...error, yAxisID: 'y'});
+    const errors = [{...whiskers('', c.accent, points.map(point => ({x: point.batch, ...rowsInterval(point)}))), yAxisID: 'y'},
+                    {...whiskers('', c.compute, points.map(point => ({x: point.batch, ...p99Interval(point)}))), yAxisID: 'y1'}];
+    lines.push(...errors.filter(error => error.data.length));
     return {
       type: 'line', data: {datasets: lines},
       options: plain(c, {
@@ -145,9 +154,10 @@ function curve() {
   });
   const rows = points.map((point, i) => [
     cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.latency_ms.p50`),
-    cell(milliseconds, `curve.${i}.latency_ms.p99`), cell(rowsPerSecond, `curve.${i}.throughput_per_s`)]);
+    cell(milliseconds, `curve.${i}.latency_ms.p99`), intervalCell(p99Interval(point), milliseconds),
+    cell(rowsPerSecond, `curve.${i}.throughput_per_s`), intervalCell(rowsInterval(point), rowsPerSecond)]);
   return section('curve', 'Latency and throughput over the batch', box, quiet('All instances of the chosen layout busy; p50 and p99 of one run.'),
-    table(['#batch', '#p50 of one run', '#p99 of one run', '#throughput'], rows),
+    table(['#batch', '#p50 of one run', '#p99 of one run', '#95 % interval', '#throughput', '#95 % interval'], rows),
     make('p', batchingReason()), tuning.batching_outlook ? quiet(tuning.batching_outlook.sentence) : null);
 }
 
@@ -291,7 +301,7 @@ function alternatives() {
 function atLoad() {
   const load = tuning.at_load;
   return load ? ridge.properties('at-load', 'Load', [['arrival rate', rowsPerSecond, 'at_load.asked_per_s', 'given'], ['reached', rowsPerSecond, 'at_load.done_per_s', 'measured'],
-    ['p99 of a request', milliseconds, 'at_load.request_p99_ms', 'measured']]) : null;
+    ['p99 of a request', milliseconds, 'at_load.request_p99_ms', 'measured', ends(load.request_p99_ci95_ms, milliseconds) && `95 %${colon()}${ends(load.request_p99_ci95_ms, milliseconds)}`]]) : null;
 }
 const notDone = () => (tuning.not_done || []).length
   ? section('not-done', 'Left out for lack of time', bullets(tuning.not_done)) : null;

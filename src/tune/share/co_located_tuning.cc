@@ -23,7 +23,7 @@ void visit_fields(auto& visit, const MemberOfPartition& member) {
   visit("name", member.name);
   visit("throughput_per_s", figures.rows_per_s);
   visit("expected_per_s", member.standing.entry.expected[member.model].rows_per_s);
-  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, figures); });
+  visit_latency(visit, figures);
 }
 
 // A partition with its models.
@@ -96,7 +96,7 @@ void visit_fields(auto& visit, const SoloPoint& point) {
   visit("text", describe(point.candidate));
   visit("processors", point.cpus);
   visit("throughput_per_s", point.figures.rows_per_s);
-  visit.object("latency_ms", [&](auto& latency) { visit_percentiles(latency, point.figures); });
+  visit_latency(visit, point.figures);
   visit("memory_bytes", point.memory_bytes);
 }
 

@@ -18,14 +18,10 @@ constexpr double kExpectationSlack = 1.15;
 constexpr double kLimitSlack = 1.10;
 
 // All trials have equal weight: their numbers of runs hardly differ, and short ones show the same machine.
-double running_mean(double mean, int count, double next) { return mean + (next - mean) / (count + 1); }
-
 void add_figures(PartitionStanding& standing, const CoLocatedTrial& trial) {
   const std::vector<Figures> now = candidate_figures(trial);
   standing.figures.resize(now.size());
-  for (size_t i = 0; i < now.size(); ++i)
-    for (double Figures::*figure : {&Figures::rows_per_s, &Figures::p50_ms, &Figures::p99_ms})
-      standing.figures[i].*figure = running_mean(standing.figures[i].*figure, standing.trials, now[i].*figure);
+  for (size_t i = 0; i < now.size(); ++i) merge(standing.figures[i], now[i], 1.0 / (standing.trials + 1));
 }
 
 bool ranks_above(const PartitionStanding& a, const PartitionStanding& b) {

@@ -36,8 +36,11 @@ double proof_seconds(const std::vector<std::optional<double>>& loads, const Benc
 AtLoad at_load(double runs_per_s, const Candidate& candidate, const ModelSlice& slice) {
   const double rows_per_s = runs_per_s * static_cast<double>(candidate.batch);
   const double fill_ms = 1e3 * static_cast<double>(candidate.batch - 1) / rows_per_s;
+  measure::Interval run_ms = measure::percentile_interval(slice.latencies_ms, 99);
+  for (std::optional<double>* side : {&run_ms.low, &run_ms.high})
+    if (*side) **side += fill_ms;
   return {rows_per_s, slice.rows_per_s, fill_ms + measure::latency_of(slice.latencies_ms).p99,
-          static_cast<int64_t>(slice.latencies_ms.size())};
+          static_cast<int64_t>(slice.latencies_ms.size()), run_ms};
 }
 
 }  // namespace

@@ -21,11 +21,13 @@ struct AtLoad {
   double request_p99_ms =
       0;  // from the intended start; where rows are merged, includes the first one's wait for the others (derived)
   int64_t runs = 0;
+  measure::Interval request_p99_ci95_ms = {};
 };
 void visit_fields(auto& visit, Is<AtLoad> auto& seen) {
   visit("asked_per_s", seen.asked_per_s);
   visit("done_per_s", seen.done_per_s);
   visit("request_p99_ms", seen.request_p99_ms);
+  visit.optional("request_p99_ci95_ms", seen.request_p99_ci95_ms);
   visit("runs", seen.runs);
   visit.derived("origin", Origin::kMeasured);
 }
