@@ -254,6 +254,13 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned 
   if (size_t{blocks_x} * blocks_y * blocks_z == 0 || blocks_y > 65535 || blocks_z > 65535)
     return CUDA_ERROR_INVALID_VALUE;
   if (static_cast<int>(shared) > kernel.dynamic_shared_allowed) return CUDA_ERROR_INVALID_VALUE;
+  // The first launch may load the code (CUDA C++ Programming Guide, lazy loading), which no capture allows.
+  CUstream on = known(current->streams, stream);
+  if (on != nullptr && on->captured_by != nullptr && !kernel.launched) {
+    on->capture_broken = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  kernel.launched = true;
   return queue_on(stream, [=, this_gpu = current, &kernel, values = values_of(kernel, arguments)] {
     if (CUresult code = this_gpu->next_launch(); code != CUDA_SUCCESS) return code;
     bool ran = cpu().run(kernel, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, values,
