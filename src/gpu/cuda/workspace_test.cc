@@ -76,6 +76,19 @@ TEST(CudaWorkspace, TimesByTheHostAloneWhereItIsToldTo) {
   });
 }
 
+// Creating it takes up to a second, so that a run over many workspaces keeps one.
+TEST(CudaWorkspace, TheContextLivesAsLongAsItsDevice) {
+  on_gpus("healthy", [] {
+    {
+      auto device = open_device("cuda:0");
+      ASSERT_TRUE(device) << device.error().message;
+      for (int i = 0; i < 2; ++i) ASSERT_TRUE(workspace_with(*device, kTwoKernels));
+      EXPECT_EQ(objects_alive(), 1u) << "the context";
+    }
+    EXPECT_EQ(objects_alive(), 0u);
+  });
+}
+
 TEST(CudaWorkspace, SaysWhatIsWrongWithASourceOrALaunch) {
   in_workspace("healthy", 1024, [](Workspace& space, BufferNumber buffer) {
     Launch unknown{"g", {1}, {1}, {}};
