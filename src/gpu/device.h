@@ -88,7 +88,8 @@ class Workspace {
   virtual Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1) = 0;
   // The same for launches in sequence.
   Result<LaunchTime> run(std::span<const Launch> launches, int repeats = 1);
-  // The launches, `times` times in a row, as one operation; records without running.
+  // The launches, `times` times in a row, as one operation; records without running. Their kernels have run before: a first
+  // launch may load code, which a recording forbids (CUDA C++ Programming Guide, lazy loading).
   virtual Result<Recording> record(std::span<const Launch> launches, int times = 1);
 
   virtual Result<GemmPlan> plan(const GemmProblem& problem);

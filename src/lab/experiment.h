@@ -25,6 +25,7 @@ enum class Family { kKernels, kNative };
 struct Target {
   Family family = Family::kKernels;
   int64_t last_cache_bytes = 0;     // the cache that arrays must exceed where memory is compared
+  int64_t multiprocessors = 0;      // of a GPU; 0: not known
   int64_t threads_per_block = 256;  // upper limit
   bool cpu = false;                 // kernels run on a CPU: sizes for its speed, not for a GPU's
   bool unified_memory = false;      // gpu::MemoryKind::kUnified works

@@ -75,6 +75,7 @@ Result<Device> open_kernel_device(std::string_view name) {
   device.target.last_cache_bytes = facts.last_cache_bytes;
   device.target.threads_per_block = facts.threads_per_block;
   device.target.cpu = runs_on_cpu(facts);
+  if (!device.target.cpu) device.target.multiprocessors = facts.compute_units;
   device.target.unified_memory = facts.unified_memory;
   device.target.architecture = architecture_of(facts);
   if (cuda) device.note = why_without_library(opened);

@@ -29,13 +29,26 @@ std::vector<float> words_of(std::span<const float> values, WordFormat format);
 std::vector<float> product_of(std::span<const float> a, std::span<const float> b, size_t size, size_t rows);
 std::vector<float> turned(std::span<const float> in, size_t size);  // a square
 
-// softmax(q · kᵀ / √width) · v of each head of `count` positions; [head, position, width].
+// softmax(q · kᵀ / √width) · v of each head of `count` positions; [head, position, width]. `q` may be the first rows alone.
 std::vector<float> attention_of(std::span<const float> q, std::span<const float> k, std::span<const float> v,
                                 size_t count, size_t width);
 
-// Floats in an array that exceeds every cache: a power of two, at least four times the last cache and 16 Mi floats, at most 32
-// Mi. Small setups: 16 Ki.
+// Floats in an array that exceeds every cache: a power of two, of 64 MiB to 1 GiB; of four times the last cache for a CPU, 16 times
+// for a GPU. Small setups: 16 Ki.
 size_t floats_beyond_caches(const Target& target);
+
+// How a product of squares of `size`, in blocks of `side`, is spread over a GPU. Of few waves of blocks the last, partly filled one
+// decides the rate: `fills` says whether there are four at least. Where the number of multiprocessors is not known it does, and the
+// text is empty.
+struct Waves {
+  bool fills = true;
+  std::string text;  // "; 1024 blocks of 128 × 128 are 7.8 waves of 132 multiprocessors"
+};
+Waves waves_of(size_t size, size_t side, const Target& target);
+
+// How many of a result's `rows` the reference computes and the check compares: the first ones, in about a second (2^30 multiply-adds
+// in double on one thread). Small cases check all.
+size_t checked_rows(size_t rows, size_t multiply_adds_per_row);
 
 // The end of the argument list of every kernel launch over `count` elements: one thread per element.
 gpu::Launch launch_per_element(std::string kernel, size_t count, size_t threads, std::vector<gpu::Argument> arguments);

@@ -48,6 +48,22 @@ std::string faster_precision(const Measurement& m, const cost::DeviceLimits& lim
   return text;
 }
 
+// A limit is measured with random numbers, and counts every multiply-add: on a GPU, whose clock follows its power, a product of 8192²
+// BF16 matrices took 894 TFLOP/s with zeros and 788 with random numbers (H200), and cuDNN's convolutions may use Winograd or FFT.
+Advice above_limit(const Measurement& m, const cost::DeviceLimits& limits) {
+  const std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
+  if (limits.sources.empty())
+    return {"limits-too-low",
+            share +
+                ", which is impossible: the stored limits are too low for this machine now. Measure them again "
+                "with --fresh."};
+  return {"above-limit",
+          share +
+              ": data of mostly zeros take less power, so that the GPU clocks higher, and convolutions by Winograd "
+              "or FFT multiply less. Where neither holds, the stored limits are too low: measure them again with "
+              "`ridge bench device --fresh -d` and the GPU."};
+}
+
 Advice near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
   std::string share =
       upper_case(precision_name(m.precision)) + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
@@ -145,6 +161,7 @@ Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (m.load) return about_load(*m.load);
   if (machine::disturbed(m.disturbance)) return about_disturbance(m);
   if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0) return unknown_limit(m);
+  if (m.percent_of_limit > 100) return above_limit(m, *limits);
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
   std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
   if (m.percent_of_limit < 1.5) share = "It reaches less than 1.5 % of the limit";

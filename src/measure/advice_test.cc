@@ -35,6 +35,20 @@ TEST(Advice, NamesThePrecisionThatThisMachineIsFasterAt) {
   EXPECT_NE(sentence.find("3.8"), std::string::npos);
 }
 
+// On a GPU data and algorithm explain it first; on a CPU nothing but wrong limits does.
+TEST(Advice, AboveTheLimitAGpusDataAndAlgorithmComeBeforeItsLimits) {
+  cost::DeviceLimits gpu = limits(0);
+  const Advice of_cpu = advise(reaching(108, cost::Limiter::kCompute), &gpu);
+  EXPECT_EQ(of_cpu.id, "limits-too-low");
+  gpu.sources = {{"fp16", 1e11}};
+  const Advice of_gpu = advise(reaching(108, cost::Limiter::kCompute), &gpu);
+  EXPECT_EQ(of_gpu.id, "above-limit");
+  const size_t zeros = of_gpu.sentence.find("zeros"), winograd = of_gpu.sentence.find("Winograd");
+  ASSERT_NE(winograd, std::string::npos) << of_gpu.sentence;
+  EXPECT_LT(zeros, winograd);
+  EXPECT_LT(winograd, of_gpu.sentence.find("--fresh"));
+}
+
 TEST(Advice, AtTheMemoryLimitOnlyFewerBytesHelp) {
   cost::DeviceLimits plain = limits(0);
   EXPECT_EQ(advise(reaching(80, cost::Limiter::kMemory), &plain).id, "memory-limit");

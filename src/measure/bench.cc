@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/log.h"
 #include "cost/costs.h"
 #include "measure/advice.h"
 #include "measure/layers.h"
@@ -150,11 +149,6 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
       set_beside_limit(m, costs, *limits, all, machine::quota_factor(*machine, busy));
     }
   }
-  if (m.percent_of_limit > 100)
-    log::warning(
-        "{:.1f} % of the limit is impossible: the stored limits are too low for this machine now; "
-        "measure them again with {}",
-        m.percent_of_limit, limits->sources.empty() ? "--fresh" : "`ridge bench device --fresh -d` and the GPU");
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
     if (options.progress) options.progress("profile", 0);

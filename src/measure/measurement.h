@@ -127,8 +127,8 @@ void visit_fields(auto& visit, Is<Undisturbed> auto& estimate) {
 
 // Possible improvements.
 struct Advice {
-  // limit-unknown, memory-limit, compute-limit, small-model, one-operator, see-layers, larger-batch, other-threads; of a disturbed measurement
-  // "disturbed"; of an open loop "kept-up" or "overloaded"; stable
+  // limit-unknown, limits-too-low, above-limit (of a GPU), memory-limit, compute-limit, small-model, one-operator, see-layers,
+  // larger-batch, other-threads; of a disturbed measurement "disturbed"; of an open loop "kept-up" or "overloaded"; stable
   std::string id;
   std::string sentence;
 };

@@ -94,6 +94,7 @@ SAME_VALUE(kSoftwareThermal, nvmlClocksEventReasonSwThermalSlowdown);
 SAME_VALUE(kHardwareThermal, nvmlClocksThrottleReasonHwThermalSlowdown);
 SAME_VALUE(kHardwarePowerBrake, nvmlClocksThrottleReasonHwPowerBrakeSlowdown);
 SAME_VALUE(kDisplayClock, nvmlClocksEventReasonDisplayClockSetting);
+SAME_VALUE(kFieldPowerInstant, NVML_FI_DEV_POWER_INSTANT);
 SAME_VALUE(kFieldLinkRecoveries, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS);
 static_assert(kMaxLinks >= NVML_NVLINK_MAX_LINKS);  // one more answers "invalid argument"
 

@@ -72,6 +72,7 @@ struct CUevent_st {
   std::shared_ptr<Mark> mark;
   CUstream stream = nullptr;  // of its last recording
   CUgraph captured_by = nullptr;
+  bool sleeps = false;  // who waits for it
 };
 
 // The result of cuModuleGetFunction: belongs to its module.

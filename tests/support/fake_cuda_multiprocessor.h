@@ -30,6 +30,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   int shared_bytes = 0;
   int dynamic_shared_allowed = 48 << 10;
+  bool launched = false;  // outside a capture
 };
 
 struct Program {

@@ -62,6 +62,8 @@ CUresult break_captures() {
   return code;
 }
 
+size_t sleeping_waits = 0;
+
 // Values of a kernel's arguments, at this moment.
 std::vector<uint64_t> values_of(const Kernel& kernel, void** arguments) {
   std::vector<uint64_t> values(kernel.parameters.size());
@@ -202,9 +204,10 @@ EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigne
   return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
+EXPORT CUresult cuEventCreate(CUevent* event, unsigned flags) {
   ENTER(cuEventCreate);
   *event = keep(current->events);
+  (*event)->sleeps = (flags & CU_EVENT_BLOCKING_SYNC) != 0;
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuEventDestroy_v2(CUevent event) {
@@ -227,10 +230,15 @@ EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream_handle) {
   });
   return CUDA_SUCCESS;
 }
+EXPORT size_t fakeCudaSleepingWaits() {
+  LOCK;
+  return sleeping_waits;
+}
 EXPORT CUresult cuEventSynchronize(CUevent handle) {
   ENTER_UNSAFE(cuEventSynchronize);
   CUevent event = known(current->events, handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  sleeping_waits += event->sleeps ? 1 : 0;
   if (event->mark == nullptr || event->mark->passed || event->stream == nullptr) return CUDA_SUCCESS;
   return wait_for(*event->stream, event->mark.get());
 }
@@ -254,6 +262,13 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned 
   if (size_t{blocks_x} * blocks_y * blocks_z == 0 || blocks_y > 65535 || blocks_z > 65535)
     return CUDA_ERROR_INVALID_VALUE;
   if (static_cast<int>(shared) > kernel.dynamic_shared_allowed) return CUDA_ERROR_INVALID_VALUE;
+  // The first launch may load the code (CUDA C++ Programming Guide, lazy loading), which no capture allows.
+  CUstream on = known(current->streams, stream);
+  if (on != nullptr && on->captured_by != nullptr && !kernel.launched) {
+    on->capture_broken = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  kernel.launched = true;
   return queue_on(stream, [=, this_gpu = current, &kernel, values = values_of(kernel, arguments)] {
     if (CUresult code = this_gpu->next_launch(); code != CUDA_SUCCESS) return code;
     bool ran = cpu().run(kernel, {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z}, values,

@@ -14,6 +14,8 @@ CUresult fakeCudaQueue(CUdevice device, CUstream stream, const std::function<CUr
 bool fakeCudaHolds(CUdevice device, const void* memory, size_t bytes);
 // For tests: live objects.
 size_t fakeCudaObjects();
+// For tests: waits for events so far that let the thread sleep.
+size_t fakeCudaSleepingWaits();
 }
 
 namespace ridge::fake {

@@ -3,6 +3,7 @@
 // Format: scripted_gpus.h; its `fail` lines give NVML codes, the system has driver_version and cuda_version. Besides:
 //   architecture 9           nvmlDeviceArchitecture_t
 //   draw_percent 97          the GPU draws that part of the limit in force; its energy counter follows
+//   power_instant_mw 71200   of the field; power_mw is that of nvmlDeviceGetPowerUsage
 //   lost_after_changes 3     after this many changes of settings the GPU is lost
 // Settings can be changed within power_limit_min_mw … power_limit_max_mw and up to the highest clocks (nvml_settings.h).
 // Values missing from the script answer "not supported". With FAKE_NVML_OLD defined the functions added by driver 535 and 510
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <span>
 
 #include "nvml_settings.h"
 #include "scripted_gpus.h"
@@ -335,11 +337,17 @@ EXPORT nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigne
   return outcome(this_gpu(device), "nvmlDeviceGetNvLinkErrorCounter");
 }
 EXPORT nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* fields) {
-  for (int i = 0; i < count; ++i) {
-    fields[i].valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
-    fields[i].value.ullVal = this_gpu(device).links[fields[i].scopeId].recoveries;
-    fields[i].nvmlReturn =
-        fields[i].fieldId == NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+  for (nvmlFieldValue_t& field : std::span(fields, static_cast<size_t>(count))) {
+    field.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    if (field.fieldId == NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS) {
+      field.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+      field.value.ullVal = this_gpu(device).links[field.scopeId].recoveries;
+      field.nvmlReturn = NVML_SUCCESS;
+    }
+    if (field.fieldId == NVML_FI_DEV_POWER_INSTANT && field.scopeId == NVML_POWER_SCOPE_GPU) {
+      field.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+      field.nvmlReturn = number(this_gpu(device), "nvmlDeviceGetFieldValues", "power_instant_mw", &field.value.uiVal);
+    }
   }
   return outcome(this_gpu(device), "nvmlDeviceGetFieldValues");
 }

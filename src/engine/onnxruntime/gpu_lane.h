@@ -95,6 +95,7 @@ class GpuLane {
   gpu::cuda::CudaStream copies_;
   gpu::cuda::CudaEvent begun_, sent_, started_, computed_, left_;
   TimePoint left_at_{}, fetched_at_{};  // by the CPU's clock: outputs in pinned memory, in the caller's
+  Nanoseconds waited_{0};               // for the last run
   std::map<size_t, std::unique_ptr<GpuTensor>> gpu_tensors_;  // by slot: inputs, optional inputs, outputs
   std::vector<const char*> in_names_, out_names_;             // of this run, as the values
   std::vector<OrtValue*> in_, out_;

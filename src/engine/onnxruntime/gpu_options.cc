@@ -44,7 +44,7 @@ constexpr std::array<ProviderOption, 22> kCudaOptions = {{
 }};
 
 // onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html, "Configurations"; likewise.
-constexpr std::array<ProviderOption, 42> kTensorRtOptions = {{
+constexpr std::array<ProviderOption, 48> kTensorRtOptions = {{
     {"device_id", Takes::kNothing},
     {"has_user_compute_stream", Takes::kNothing},
     {"trt_auxiliary_streams", Takes::kNumber},
@@ -61,9 +61,13 @@ constexpr std::array<ProviderOption, 42> kTensorRtOptions = {{
     {"trt_engine_cache_enable", Takes::kFlag},
     {"trt_engine_cache_path", Takes::kText},
     {"trt_engine_cache_prefix", Takes::kText},
+    {"trt_engine_decryption_enable", Takes::kFlag},
+    {"trt_engine_decryption_lib_path", Takes::kText},
     {"trt_engine_hw_compatible", Takes::kFlag},
     {"trt_ep_context_embed_mode", Takes::kNumber},
     {"trt_ep_context_file_path", Takes::kText},
+    {"trt_external_data_bytestream", Takes::kNothing},
+    {"trt_external_data_bytestream_size", Takes::kNothing},
     {"trt_extra_plugin_lib_paths", Takes::kText},
     {"trt_force_sequential_engine_build", Takes::kFlag},
     {"trt_force_timing_cache", Takes::kFlag},
@@ -72,6 +76,7 @@ constexpr std::array<ProviderOption, 42> kTensorRtOptions = {{
     {"trt_int8_enable", Takes::kFlag},
     {"trt_int8_use_native_calibration_table", Takes::kFlag},
     {"trt_layer_norm_fp32_fallback", Takes::kFlag},
+    {"trt_load_user_initializer", Takes::kFlag},
     {"trt_max_partition_iterations", Takes::kNumber},
     {"trt_max_workspace_size", Takes::kNumber},
     {"trt_min_subgraph_size", Takes::kNumber},
@@ -79,6 +84,7 @@ constexpr std::array<ProviderOption, 42> kTensorRtOptions = {{
     {"trt_onnx_bytestream_size", Takes::kNothing},
     {"trt_onnx_model_folder_path", Takes::kText},
     {"trt_op_types_to_exclude", Takes::kText},
+    {"trt_preview_features", Takes::kText},
     {"trt_profile_max_shapes", Takes::kText},
     {"trt_profile_min_shapes", Takes::kText},
     {"trt_profile_opt_shapes", Takes::kText},

@@ -143,12 +143,14 @@ TEST_F(OnAGpu, SeveralCallersGetTheirOwnAnswers) {
     });
 }
 
-// Returns the fake driver's live objects; each lane has its own stream, events and memory.
-size_t objects_on_gpus() {
+size_t count_of_driver(const char* function) {
   const Result<DynamicLibrary> driver = DynamicLibrary::open(std::getenv("RIDGE_CUDA"));
-  const Result<size_t (*)()> count = driver->symbol<size_t()>("fakeCudaObjects");
+  const Result<size_t (*)()> count = driver->symbol<size_t()>(function);
   return (*count)();
 }
+
+// Returns the fake driver's live objects; each lane has its own stream, events and memory.
+size_t objects_on_gpus() { return count_of_driver("fakeCudaObjects"); }
 
 void await(const std::function<bool()>& what) {
   while (!what()) std::this_thread::yield();
@@ -182,6 +184,16 @@ TEST_F(OnAGpu, TheInputsOfOneCallerAreSentWhileAnothersRunComputes) {
   await([&] { return objects_on_gpus() == objects + 10; });  // the second one's lane is full
   EXPECT_EQ(asked("run").size(), 2u) << "and it waits for its turn to compute";
   hold.reset();
+}
+
+// Copying 32 MB back takes longer than a wait may spin; that of the last run tells.
+TEST_F(OnAGpu, ALongWaitLeavesTheCore) {
+  std::unique_ptr<Session> session = open_model(plan_on("cuda:1", two_nodes()));
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(computes(*session, 2000000, -7));
+  EXPECT_EQ(count_of_driver("fakeCudaSleepingWaits"), 0u);
+  EXPECT_TRUE(computes(*session, 2000000, -7));
+  EXPECT_EQ(count_of_driver("fakeCudaSleepingWaits"), 1u);
 }
 
 TEST_F(OnAGpu, OptionsReachTheProvidersTogether) {

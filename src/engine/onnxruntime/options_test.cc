@@ -72,6 +72,12 @@ TEST(Options, OfTheGpusProvidersThatAreWrongAreErrorsThatSayWhatIsRight) {
       {"cuda.use_tf32", {"yes", "0 or 1"}},
       {"cuda.device_id", {"1", "--device"}},
       {"tensorrt.trt_fp16_enable", {"FP16", "0 or 1"}},
+      {"tensorrt.trt_engine_decryption_enable", {"yes", "0 or 1"}},
+      {"tensorrt.trt_engine_decryption_lib_path", {"", "a text"}},
+      {"tensorrt.trt_external_data_bytestream", {"1", "--device"}},
+      {"tensorrt.trt_external_data_bytestream_size", {"1", "--device"}},
+      {"tensorrt.trt_load_user_initializer", {"yes", "0 or 1"}},
+      {"tensorrt.trt_preview_features", {"", "a text"}},
       {"tensorrt.trt_engine_cache_path", {"", "a text"}}};
   for (const auto& [key, row] : wrong) {
     auto options = read({{key, row.first}}, "tensorrt:0");

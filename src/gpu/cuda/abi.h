@@ -96,6 +96,7 @@ enum FunctionAttribute : int {  // CUfunction_attribute
 enum JitOption : int { kErrorLog = 5, kErrorLogBytes = 6 };  // CUjit_option
 
 constexpr unsigned kNonBlocking = 1;    // of a stream: does not wait for the default stream
+constexpr unsigned kBlockingSync = 1;   // of an event: who waits for it sleeps
 constexpr unsigned kPortable = 1;       // of pinned memory: for all contexts
 constexpr unsigned kAttachGlobal = 1;   // of managed memory
 constexpr int kCaptureThreadLocal = 1;  // CUstreamCaptureMode

@@ -18,11 +18,12 @@ Error lacks(const char* function, const char* since) {
 
 }  // namespace
 
-Result<CudaEvent> CudaEvent::create(const CudaContext& context) {
+Result<CudaEvent> CudaEvent::create(const CudaContext& context, EventWait wait) {
   RIDGE_TRY(context.use());
   const cuda::Library& library = context.library();
   void* handle = nullptr;
-  RIDGE_TRY(cuda_status(library, "cuEventCreate", library.cuEventCreate(&handle, 0)));
+  RIDGE_TRY(cuda_status(library, "cuEventCreate",
+                        library.cuEventCreate(&handle, wait == EventWait::kSleeps ? cuda::kBlockingSync : 0)));
   CudaEvent event;
   event.event_ = CudaHandle<void*>(context, handle, library.cuEventDestroy_v2);
   return event;

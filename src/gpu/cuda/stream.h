@@ -16,10 +16,13 @@
 
 namespace ridge::gpu::cuda {
 
+// How synchronize() waits: with a core of its own, or asleep, which returns 10 to 20 µs later.
+enum class EventWait { kSpins, kSleeps };
+
 // A point in a stream, with its time.
 class CudaEvent {
  public:
-  static Result<CudaEvent> create(const CudaContext& context);
+  static Result<CudaEvent> create(const CudaContext& context, EventWait wait = EventWait::kSpins);
   Status synchronize() const;  // waits until the stream has reached it
   // From `begin` to this, both recorded and reached; to about half a microsecond.
   Result<double> seconds_since(const CudaEvent& begin) const;

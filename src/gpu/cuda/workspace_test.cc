@@ -76,6 +76,19 @@ TEST(CudaWorkspace, TimesByTheHostAloneWhereItIsToldTo) {
   });
 }
 
+// Creating it takes up to a second, so that a run over many workspaces keeps one.
+TEST(CudaWorkspace, TheContextLivesAsLongAsItsDevice) {
+  on_gpus("healthy", [] {
+    {
+      auto device = open_device("cuda:0");
+      ASSERT_TRUE(device) << device.error().message;
+      for (int i = 0; i < 2; ++i) ASSERT_TRUE(workspace_with(*device, kTwoKernels));
+      EXPECT_EQ(objects_alive(), 1u) << "the context";
+    }
+    EXPECT_EQ(objects_alive(), 0u);
+  });
+}
+
 TEST(CudaWorkspace, SaysWhatIsWrongWithASourceOrALaunch) {
   in_workspace("healthy", 1024, [](Workspace& space, BufferNumber buffer) {
     Launch unknown{"g", {1}, {1}, {}};
@@ -162,16 +175,18 @@ TEST(CudaWorkspace, AQueueWaitsForAnother) {
 TEST(CudaWorkspace, RecordedLaunchesRunAsOftenAsTheyAreStarted) {
   in_workspace("healthy", 64, [](Workspace& space, BufferNumber buffer) {
     Launch plus{"plus", {1}, {64}, {buffer, 0, 1.0F}};
+    EXPECT_FALSE(space.record({&plus, 1})) << "its code is not loaded yet";
+    ASSERT_TRUE(space.run({&plus, 1}));
     auto ten = space.record({&plus, 1}, 10);
     ASSERT_TRUE(ten) << ten.error().message;
     std::vector<float> got(64);
     ASSERT_TRUE(space.read(buffer, got));
-    EXPECT_EQ(got[63], 63) << "recorded, not run";
+    EXPECT_EQ(got[63], 63 + 1) << "recorded, not run";
     const Step step{*ten};
     auto time = space.run({&step, 1}, 3);
     ASSERT_TRUE(time) << time.error().message;
     ASSERT_TRUE(space.read(buffer, got));
-    EXPECT_EQ(got[63], 63 + 30);
+    EXPECT_EQ(got[63], 63 + 31);
   });
 }
 

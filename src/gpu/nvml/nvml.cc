@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/letter_case.h"
 #include "gpu/nvml/library.h"
@@ -110,10 +111,24 @@ void read_link(const Library& library, Reader& reader, Gpu& gpu) {
   gpu.pcie_replays = reader.number<unsigned>(library.nvmlDeviceGetPcieReplayCounter);
 }
 
+// Absent: not of this library or GPU.
+std::optional<int64_t> field_value(const Library& library, Device gpu, unsigned field, unsigned scope) {
+  FieldValue value{};
+  value.field = field;
+  value.scope = scope;
+  const auto& values = library.nvmlDeviceGetFieldValues;
+  const int code = values ? values(gpu, 1, &value) : int{kFunctionNotFound};
+  if (code != kSuccess || value.result != kSuccess) return std::nullopt;
+  return static_cast<int64_t>(value.type == kUnsigned ? value.value.u : value.value.ull);
+}
+
 void read_heat_and_power(const Library& library, Reader& reader, Gpu& gpu) {
   gpu.temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperature, kTemperatureSensor);
   gpu.slowdown_temperature_c = reader.number<unsigned>(library.nvmlDeviceGetTemperatureThreshold, int{kSlowdown});
-  gpu.power_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerUsage);
+  if (const auto now = field_value(library, reader.gpu(), kFieldPowerInstant, 0))
+    gpu.power_mw = *now;
+  else
+    gpu.power_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerUsage);
   gpu.power_limit_mw = reader.number<unsigned>(library.nvmlDeviceGetEnforcedPowerLimit);
   gpu.power_limit_set_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementLimit);
   gpu.power_limit_default_mw = reader.number<unsigned>(library.nvmlDeviceGetPowerManagementDefaultLimit);
@@ -140,13 +155,8 @@ Reading<int64_t> link_recoveries(const Library& library, Reader& reader, unsigne
   Reading<int64_t> counted =
       reader.number<unsigned long long>(library.nvmlDeviceGetNvLinkErrorCounter, link, int{kLinkRecovery});
   if (counted) return counted;
-  FieldValue field{};
-  field.field = kFieldLinkRecoveries;
-  field.scope = link;
-  const auto& values = library.nvmlDeviceGetFieldValues;
-  int code = values ? values(reader.gpu(), 1, &field) : int{kFunctionNotFound};
-  if (code != kSuccess || field.result != kSuccess) return counted;
-  return static_cast<int64_t>(field.type == kUnsigned ? field.value.u : field.value.ull);
+  const std::optional<int64_t> value = field_value(library, reader.gpu(), kFieldLinkRecoveries, link);
+  return value ? *value : counted;
 }
 
 PeerLink read_link_to_peer(const Library& library, Reader& reader, unsigned index, bool up) {

@@ -41,6 +41,11 @@ TEST(Nvml, ReadsAHealthyGpu) {
   EXPECT_EQ(*gpu.memory_clock_mhz, 2619);
 }
 
+TEST(Nvml, PowerIsThatOfTheMomentAndNotTheMeanOfASecond) {
+  EXPECT_EQ(*system_of("power-now").gpus.at(0).power_mw, 71200);
+  EXPECT_EQ(*system_of("thermal").gpus.at(0).power_mw, 412000) << "without the field: the mean";
+}
+
 TEST(Nvml, WhatTheGpuDoesNotTellIsAReasonAndNotZero) {
   GpuSystem system = system_of("v100");
   ASSERT_EQ(system.gpus.size(), 1u);

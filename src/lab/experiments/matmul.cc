@@ -74,9 +74,12 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
       {"L07", 2, 1,
        "a thread with 8 × 8 results loads 16 values for 64 multiply-adds, one with a single result 2 for 1",
        std::nullopt}};
+  const Waves waves = waves_of(size, kMatmulWide, target);
+  if (!waves.fills) return;
   add_multiply_adds(work, target);
   work.comparisons.push_back(
-      {"L16", 2, 3, "of what multiply-adds reach that fetch nothing; here 16 loads go with every 64", std::nullopt});
+      {"L16", 2, 3, "of what multiply-adds reach that fetch nothing; here 16 loads go with every 64" + waves.text,
+       std::nullopt});
   if (!target.library) return;
   Variant variant;
   variant.name = "vendor's library";
@@ -84,7 +87,9 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
   variant.steps = {{gpu::Gemm{{0}, {1}, {2}, {Precision::kFp32, side, side, side}}}};
   work.comparisons.push_back(
       {"L16", work.variants.size(), 3,
-       "of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels", std::nullopt});
+       std::string("of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels") +
+           waves.text,
+       std::nullopt});
   work.variants.push_back(std::move(variant));
 }
 
@@ -109,16 +114,13 @@ void add_matmul_loops(Case& work, size_t size) {
          "of what multiply-adds reach that fetch nothing; here a vector of b is loaded for every four", std::nullopt});
 }
 
-}  // namespace
-
-std::vector<Case> matmul_cases(const Target& target) {
+Case matmul_case(const Target& target, size_t size) {
   Case work;
-  size_t size = target.small ? kMatmulWide : target.family == Family::kNative || target.cpu ? 512 : 1024;
   work.title = fmt::format("product of {0} × {0} floats", size);
   work.kernels = "matmul";
   work.buffers = {random_values(size * size, 11), random_values(size * size, 13), std::vector<float>(size * size)};
   work.output = 2;
-  work.expected = {product_of(work.buffers[0], work.buffers[1], size, size)};
+  work.expected = {product_of(work.buffers[0], work.buffers[1], size, checked_rows(size, size * size))};
   // A sum of n products of values below 1 in any order: error below n · 2^-24 · sum of magnitudes ≤ n² · 2^-24 at worst, and
   // about the square root of that in practice; Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
   work.tolerance = 1e-6 * static_cast<double>(size) / 8;
@@ -127,7 +129,15 @@ std::vector<Case> matmul_cases(const Target& target) {
     add_matmul_kernels(work, target, size);
   else
     add_matmul_loops(work, size);
-  return {work};
+  return work;
+}
+
+}  // namespace
+
+std::vector<Case> matmul_cases(const Target& target) {
+  if (target.small) return {matmul_case(target, kMatmulWide)};
+  if (target.family == Family::kNative || target.cpu) return {matmul_case(target, 512)};
+  return {matmul_case(target, 1024), matmul_case(target, 4096)};
 }
 
 }  // namespace ridge::lab::experiments

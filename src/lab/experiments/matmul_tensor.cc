@@ -63,8 +63,13 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
 // the vendor's library uses: there our rate is no limit.
 bool mma_is_all(int architecture) { return architecture < 90 || architecture >= 120; }
 
+// L15 is about this size, which is too small for L16 on most GPUs.
+bool tests_l15(const TensorFormat& format, size_t size, const Target& target) {
+  return format.format == WordFormat::kFp16 && size == 1024 && target.library && mma_is_all(target.architecture);
+}
+
 // The vendor's product against the cores alone: the shares in the guides mean this.
-void add_library_product(Case& work, const TensorFormat& format, size_t size, int architecture) {
+void add_library_product(Case& work, const TensorFormat& format, size_t size, const Target& target) {
   Variant variant;
   variant.name = "vendor's library";
   const auto side = static_cast<int64_t>(size);
@@ -72,12 +77,13 @@ void add_library_product(Case& work, const TensorFormat& format, size_t size, in
   variant.steps = {{gpu::Gemm{{kA}, {kB}, {kC}, {format.precision, side, side, side, true, true}}}};
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
-  if (!mma_is_all(architecture)) return;
-  constexpr const char* kBecause =
-      "of what the cores reach that fetch nothing, by the fastest of the library's own kernels";
-  if (format.format == WordFormat::kFp16 && size == 1024)
-    work.comparisons.push_back({"L15", library, 1, kBecause, std::nullopt});
-  work.comparisons.push_back({"L16", library, 1, kBecause, Figure{Figure::kShare, format.claimed, 1.0}});
+  if (!mma_is_all(target.architecture)) return;
+  const Waves waves = waves_of(size, kSide, target);
+  const std::string because =
+      "of what the cores reach that fetch nothing, by the fastest of the library's own kernels" + waves.text;
+  if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, 1, because, std::nullopt});
+  if (waves.fills)
+    work.comparisons.push_back({"L16", library, 1, because, Figure{Figure::kShare, format.claimed, 1.0}});
 }
 
 Case tensor_case(const TensorFormat& format, size_t size, const Target& target) {
@@ -88,22 +94,22 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
   work.buffers = {words_of(a, format.format), words_of(turned(b, size), format.format),
                   std::vector<float>(size * size)};
   work.output = kC;
-  const size_t checked =
-      std::min(size, (size_t{1} << 30) / (size * size));  // rows: the reference takes a second for 2^30 products
-  work.expected = {product_of(a, b, size, checked)};
+  work.expected = {product_of(a, b, size, checked_rows(size, size * size))};
   work.tolerance = 1e-5;  // sums are exact in FP32; tensor cores may keep a bit or two less
   work.flops = 2.0 * static_cast<double>(size * size * size);
   add_product(work, format, size);
   add_products_alone(work, format, target.small);
-  work.comparisons = {
-      {"L16", 0, 1,
-       fmt::format(
-           "a block fetches {} values for every {} multiply-adds, while the cores work on what was "
-           "fetched before{}",
-           2 * kSide, kSide * kSide,
-           mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this GPU can"),
-       Figure{Figure::kShare, format.claimed, 1.0}}};
-  if (target.library) add_library_product(work, format, size, target.architecture);
+  if (const Waves waves = waves_of(size, kSide, target); waves.fills)
+    work.comparisons = {
+        {"L16", 0, 1,
+         fmt::format(
+             "a block fetches {} values for every {} multiply-adds, while the cores work on what was "
+             "fetched before{}{}",
+             2 * kSide, kSide * kSide,
+             mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this GPU can",
+             waves.text),
+         Figure{Figure::kShare, format.claimed, 1.0}}};
+  if (target.library) add_library_product(work, format, size, target);
   return work;
 }
 
@@ -119,7 +125,9 @@ std::vector<Case> matmul_tensor_cases(const Target& target) {
     if (target.small)
       cases.push_back(tensor_case(format, kSide, target));
     else
-      for (size_t size : {1024, 2048, 4096}) cases.push_back(tensor_case(format, size, target));
+      for (size_t size : {1024, 2048, 4096})
+        if (waves_of(size, kSide, target).fills || tests_l15(format, size, target))
+          cases.push_back(tensor_case(format, size, target));
   }
   return cases;
 }

@@ -161,7 +161,12 @@ TEST(DeviceKernels, RunThroughNvidiasDriver) {
   EXPECT_EQ(device->facts.capability, "9.0");
   for (MetricOf<PeakRow>& asked : multiply_add_metrics(*device))
     if (asked.row.precision == Precision::kFp32 || asked.row.precision == Precision::kFp64) run_and_check(asked.metric);
-  for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) run_and_check(asked.metric);
+  for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) {
+    run_and_check(asked.metric);
+    if (asked.row.level == "last cache") {
+      EXPECT_EQ(asked.row.working_set_bytes, device->facts.last_cache_bytes / 4);
+    }
+  }
   for (MetricOf<LinkRow>& asked : link_metrics(*device)) run_and_check(asked.metric);
   std::vector<MetricOf<StartRow>> starts = start_metrics(*device);
   EXPECT_EQ(starts.size(), 5u);

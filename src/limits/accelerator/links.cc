@@ -146,6 +146,7 @@ Result<std::vector<LaunchPattern>> startings_in(gpu::Workspace& workspace, gpu::
        true},
       {"kernel, queued", "empty kernels queued one after another, then waited for: time per kernel", {{nothing}}}};
   if (dialect == gpu::Dialect::kOpenCl) return all;
+  RIDGE_TRY(workspace.run({&nothing, 1}));  // as recordings require
   RIDGE_ASSIGN(const gpu::Recording one, workspace.record({&nothing, 1}));
   RIDGE_ASSIGN(const gpu::Recording many, workspace.record({&nothing, 1}, kGraphKernels));
   all.push_back({"kernel, other stream",

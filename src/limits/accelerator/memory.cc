@@ -64,7 +64,9 @@ int64_t dram_bytes(const gpu::DeviceFacts& facts) {
   return std::min(wanted, most) / kMiB * kMiB;
 }
 
-int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 2; }
+// A quarter: on GPUs whose cache is in two partitions each may keep a copy of what the other holds (NVIDIA A100 Tensor Core GPU
+// Architecture, "A100 L2 cache"), so that half of its size is the most that surely fits, and is at the edge.
+int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 4; }
 
 // The buffers shared by all memory metrics.
 struct Memory {

@@ -1,0 +1,69 @@
+#include "lab/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lab/experiments/all.h"
+
+namespace ridge::lab {
+namespace {
+
+Target gpu_with(int64_t last_cache_bytes, int64_t multiprocessors) {
+  Target target;
+  target.architecture = 89;
+  target.last_cache_bytes = last_cache_bytes;
+  target.multiprocessors = multiprocessors;
+  return target;
+}
+
+// T4, A100, H100, RTX 4090, B200: repeated passes over less than eight times the cache read some of it from there.
+TEST(Workload, ArraysExceedAGpusCacheEightTimes) {
+  for (const int64_t mebibytes : {4, 40, 50, 72, 126}) {
+    const int64_t bytes = static_cast<int64_t>(floats_beyond_caches(gpu_with(mebibytes << 20, 0)) * sizeof(float));
+    EXPECT_GE(bytes, 8 * (mebibytes << 20)) << mebibytes << " MiB";
+    EXPECT_EQ(bytes == int64_t{1} << 30, mebibytes > 32) << mebibytes << " MiB";
+  }
+  Target cpu = gpu_with(int64_t{32} << 20, 0);
+  cpu.cpu = true;
+  EXPECT_EQ(floats_beyond_caches(cpu) * sizeof(float), size_t{128} << 20);
+}
+
+TEST(Workload, ProductsOfFewWavesDoNotFillAGpu) {
+  const Waves few = waves_of(1024, 128, gpu_with(0, 132)), many = waves_of(4096, 128, gpu_with(0, 132));
+  EXPECT_FALSE(few.fills);
+  EXPECT_TRUE(many.fills);
+  EXPECT_EQ(many.text, "; 1024 blocks of 128 × 128 are 7.8 waves of 132 multiprocessors");
+  EXPECT_TRUE(waves_of(1024, 128, gpu_with(0, 0)).fills) << "not known";
+}
+
+TEST(Workload, AReferenceIsAsLongAsASecondAllows) {
+  EXPECT_EQ(checked_rows(1024, 1024 * 1024), 1024u);
+  EXPECT_EQ(checked_rows(4096, 4096 * 4096), 64u);
+  const std::vector<float> q = random_values(2 * 16 * 4, 1), k = random_values(2 * 16 * 4, 2),
+                           v = random_values(2 * 16 * 4, 3);
+  const std::vector<float> all = attention_of(q, k, v, 16, 4),
+                           first = attention_of(std::span(q).first(20 * 4), k, v, 16, 4);
+  ASSERT_EQ(first.size(), 80u);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin()));
+}
+
+// Of a GPU with 128 multiprocessors: the share of multiply-adds alone only where waves do not decide it.
+TEST(Workload, SharesOfThePeakAreThoseOfProductsThatFillTheGpu) {
+  Target target = gpu_with(int64_t{72} << 20, 128);
+  target.library = true;
+  int shares = 0;
+  for (const Case& work : experiments::matmul_cases(target)) {
+    EXPECT_FALSE(work.comparisons.empty()) << work.title;
+    for (const Comparison& comparison : work.comparisons) {
+      if (comparison.claim != "L16") continue;
+      ++shares;
+      EXPECT_NE(work.title.find("4096"), std::string::npos) << work.title;
+      EXPECT_NE(comparison.because.find("8 waves of 128 multiprocessors"), std::string::npos) << comparison.because;
+    }
+  }
+  EXPECT_EQ(shares, 2) << "ours and the library's";
+}
+
+}  // namespace
+}  // namespace ridge::lab
