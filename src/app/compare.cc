@@ -96,12 +96,18 @@ constexpr Once kOnce[] = {{"load", "opening the session", "ms", [](const Measure
                           {"memory", "growth of resident memory", "B",
                            [](const Measurement& m) { return static_cast<double>(m.rss_delta_bytes); }}};
 
+// Other work slows one run more than another, which no interval within a run covers.
+bool judgeable(const Measurement& then, const Measurement& today) {
+  return !machine::disturbed(then.disturbance) && !machine::disturbed(today.disturbance);
+}
+
 FigureChange of_speed(const Speed& speed, const Measurement& then, const Measurement& today, double accepted_percent,
                       bool& slower) {
   FigureChange row = tune::figure_of(speed.id, speed.what, speed.unit, speed.value(then), speed.value(today));
   if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
   if (std::string_view(speed.id) == "throughput" && (then.load || today.load))
     return tune::set_aside(std::move(row), "given by the load");
+  if (!judgeable(then, today)) return tune::set_aside(std::move(row), "not judged: a busy machine");
   const measure::MeanDifference shown = speed.difference(then, today, kShownConfidence);
   if (!std::isfinite(shown.half_width)) return tune::set_aside(std::move(row), "too few samples for an interval");
   tune::judge(shown, speed.good, 0, row);
@@ -137,6 +143,7 @@ Status compare_benches(const Json& before, const Json& now, double accepted_perc
   RIDGE_ASSIGN(const Measurement then, from_json<Measurement>(before));
   RIDGE_ASSIGN(const Measurement today, from_json<Measurement>(now));
   comparison.caveats = caveats_of(comparison.before, then, comparison.now, today);
+  comparison.judged = judgeable(then, today);
   for (const Speed& speed : kSpeeds)
     comparison.figures.push_back(of_speed(speed, then, today, accepted_percent, comparison.slower));
   for (const Once& once : kOnce)

@@ -96,6 +96,21 @@ TEST(Compare, WarnsOfEverythingElseThatDiffers) {
   EXPECT_EQ(verdict_of(*comparison, "throughput"), tune::Change::kNotComparable) << "the load gives it";
 }
 
+TEST(Compare, TimesOfABusyMachineAreShownAndNotJudged) {
+  measure::Measurement busy = measured(2, 9);
+  busy.disturbance.emplace();
+  busy.disturbance->seconds = busy.disturbance->cpus = 2;
+  busy.disturbance->steal_share = 0.9;
+  for (const auto& [before, now] : {std::pair(measured(1, 5), busy), std::pair(busy, measured(1, 2))}) {
+    const Result<Comparison> comparison = compare(kept(before), kept(now), 0);
+    ASSERT_TRUE(comparison);
+    EXPECT_FALSE(comparison->judged);
+    EXPECT_FALSE(comparison->slower);
+    EXPECT_EQ(verdict_of(*comparison, "p50"), tune::Change::kNotComparable);
+  }
+  EXPECT_TRUE(compare(kept(measured(1, 5)), kept(measured(2, 5)), 0)->judged);
+}
+
 TEST(Compare, LayersAreMatchedByNameAndTheLargestChangeIsFirst) {
   measure::Measurement before = measured(1, 5), now = measured(2, 5);
   const auto layer = [](const char* name, double ms) { return measure::Layer{.name = name, .op = "Conv", .ms = ms}; };

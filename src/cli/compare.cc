@@ -77,6 +77,10 @@ void render(const app::Comparison& comparison) {
   print("");
   for (const app::Caveat& caveat : comparison.caveats) print("not alike: " + caveat.sentence);
   print(figures_text(comparison) + layer_changes_text(comparison));
+  if (!comparison.judged)
+    print(
+        "Not judged: other work kept the machine busy. Measure again when it is quiet, or use `ridge tune --compare`, "
+        "which measures the untuned model beside.");
 }
 
 }  // namespace
@@ -104,6 +108,8 @@ int compare(std::span<const std::string> arguments) {
         csv_table("id unit before now change_percent spread_percent verdict reason", json_of(comparison->figures)));
   else
     render(*comparison);
+  if (options.fail_above_percent && !comparison->judged)
+    return fail(kCompareVerb, {Code::kUnavailable, "--fail-above cannot judge results of a busy machine"});
   return options.fail_above_percent && comparison->slower ? kNo : kDone;
 }
 

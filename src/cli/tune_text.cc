@@ -41,8 +41,7 @@ std::string intervals_text(const char* title, const measure::Measurement& m) {
 }
 
 std::string gain_text(const tune::Gain& gain) {
-  const bool known = gain.low > 0 && std::isfinite(gain.high) && gain.low < gain.high;
-  return fmt::format("{:.3g}×", gain.ratio) + (known ? fmt::format(" ({:.3g}–{:.3g})", gain.low, gain.high) : "");
+  return fmt::format("{:.3g}×{}", gain.ratio, tune::ends_text(gain, ""));
 }
 
 // Of a candidate, where p99 has a goal.

@@ -178,6 +178,11 @@ struct VariantSelector {
   }
 };
 
+int effort_of(const VariantRequest& request) {
+  const precision::VariantKind& kind = **precision::variant_kind(request.variant);
+  return precision::is_given(kind) ? 0 : kind.needs_ranges ? 2 : 1;
+}
+
 // Reports a variant requested by name that no engine here supports on that device.
 void add_impossible(const VariantRequests& requests, std::span<const std::string> engines, const Target& target,
                     Choices& result) {
@@ -213,6 +218,10 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
       rejection->request = request;
       result.rejections.push_back(std::move(*rejection));
     }
+  // What costs least to prepare is judged first, so that a short time ends before the dearest: an engine's own conversion, then files
+  // written without ranges, then those whose ranges the samples determine.
+  std::stable_sort(result.requests.begin() + 1, result.requests.end(),
+                   [&](const VariantRequest& a, const VariantRequest& b) { return effort_of(a) < effort_of(b); });
   add_impossible(requests, engines, target, result);
   return result;
 }

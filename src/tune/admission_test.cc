@@ -65,6 +65,17 @@ TEST(Choices, AreWhatThePeaksOfTheMachineCanSpeedUp) {
   EXPECT_EQ(rejection(found, "openvino", "fp16"), "no-units");
 }
 
+TEST(Choices, BeginWithWhatCostsLeastToPrepare) {
+  const Choices found = *choices(machine_with(4, 2), costs_of_op("MatMul", 1e9), kBoth, {});
+  const auto at = [&](const char* engine, const char* variant) {
+    return std::find(found.requests.begin(), found.requests.end(), VariantRequest{engine, variant}) -
+           found.requests.begin();
+  };
+  EXPECT_LT(at("openvino", "fp32"), at("onnxruntime", "int8-dynamic"));
+  EXPECT_LT(at("onnxruntime", "int8-dynamic"), at("onnxruntime", "int8"));
+  EXPECT_LT(at("onnxruntime", "int8"), std::ssize(found.requests));
+}
+
 TEST(Choices, LeaveOutAPrecisionThatIsNoFasterHere) {
   const Choices found = *choices(machine_with(1, 0), costs_of_op("Conv", 1e6), kBoth, {});
   EXPECT_EQ(rejection(found, "onnxruntime", "int8"), "peak-not-higher");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "tune/search.h"
 
 namespace ridge::tune {
 namespace {
@@ -89,8 +90,7 @@ measure::Interval ratio_interval(const BatchPoint& a, const BatchPoint& b) {
 }
 
 std::string with_interval(double gain, const measure::Interval& interval) {
-  if (!interval.low || !interval.high || *interval.low == *interval.high) return fmt::format("{:.2f}×", gain);
-  return fmt::format("{:.2f}× (95 % CI {:.2f}–{:.2f})", gain, *interval.low, *interval.high);
+  return fmt::format("{:.2f}×{}", gain, ends_text({gain, interval.low.value_or(0), interval.high.value_or(0)}));
 }
 
 // The tuned batch was better than the untuned model, but batch 1 of its layout is not known.

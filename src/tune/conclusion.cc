@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/units.h"
 
@@ -15,9 +17,7 @@ using measure::Measurement;
 std::string gain_text(const Tuning& tuning, const char* of) {
   const Gain& gain = tuning.gain;
   const std::string untuned = settings(baseline_candidate(), tuning.baseline.engine);
-  std::string text = fmt::format("{:.3g}× {} {}", gain.ratio, of, untuned);
-  if (gain.low > 0 && std::isfinite(gain.high)) text += fmt::format(" (95 % CI {:.3g}–{:.3g})", gain.low, gain.high);
-  return text;
+  return fmt::format("{:.3g}× {} {}{}", gain.ratio, of, untuned, ends_text(gain));
 }
 
 std::string rates(const Measurement& best, const Measurement& untuned) {
@@ -57,6 +57,14 @@ std::string synthetic_sentence(const Tuning& tuning) {
 std::string capitalised(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
+}
+
+std::string_view why_kept(const Tuning& tuning) {
+  if (tuning.interrupted && tuning.trials == 0) return "interrupted before anything else was measured";
+  const bool refuted = std::any_of(tuning.skipped.begin(), tuning.skipped.end(),
+                                   [](const SkipCount& skipped) { return skipped.reason.id == kNotConfirmed.id; });
+  return refuted ? "what was ahead in the search was not confirmed when measured again"
+                 : "nothing was significantly better";
 }
 
 // What the closest does instead of the goal.
@@ -108,9 +116,7 @@ std::string conclusion(const Tuning& tuning) {
       return fmt::format("Not reachable here: {}. The closest: {}, {}.{}", goal_text(tuning.goal), set,
                          closest_text(tuning), undecided_sentence(tuning));
     case Choice::kBaseline:
-      return fmt::format("Kept {}: {}. {}, p99 {}. {}.{}", set,
-                         tuning.interrupted && tuning.trials == 0 ? "interrupted before anything else was measured"
-                                                                  : "nothing was significantly better",
+      return fmt::format("Kept {}: {}. {}, p99 {}. {}.{}", set, why_kept(tuning),
                          format_row_rate(best.throughput_per_s), format_ms(best.latency_ms.p99), limit,
                          undecided_sentence(tuning));
     case Choice::kCandidate: break;

@@ -91,11 +91,13 @@ TEST(Conclusion, SaysWhenTheGoalLiesWithinTheIntervalOfP99) {
 
 TEST(Alternatives, AreOfTheFrontWhereTheyDifferFromTheWinnerBeyondItsInterval) {
   Tuning tuning = faster();
+  tuning.goal.objective = Objective::kBalanced;
   tuning.best.throughput_ci95_per_s = {60000, 70000};
   auto point = [](int64_t batch, double rows_per_s, double p99_ms) {
     Standing standing;
     standing.candidate.batch = batch;
     standing.outcome.candidate = {.rows_per_s = rows_per_s, .p50_ms = p99_ms, .p99_ms = p99_ms};
+    standing.rate = {.ratio = 2, .low = 1.99, .high = 2.01};
     return standing;
   };
   tuning.pareto = {point(64, 80000, 30), point(2, 9000, 0.05)};
@@ -111,6 +113,21 @@ TEST(Alternatives, AreOfTheFrontWhereTheyDifferFromTheWinnerBeyondItsInterval) {
   EXPECT_EQ(alternatives(tuning).size(), 1u);
   tuning.best.latency_ci95_ms.p99 = {7, 9};
   EXPECT_TRUE(alternatives(tuning).empty()) << "its p99 is within the winner's interval";
+  tuning.pareto = {point(64, 80000, 30)};
+  EXPECT_EQ(alternatives(tuning).size(), 1u);
+  tuning.goal.objective = Objective::kThroughput;
+  EXPECT_TRUE(alternatives(tuning).empty()) << "it was asked for";
+  tuning.goal.objective = Objective::kBalanced;
+  tuning.pareto.front().rate = {.ratio = 2, .low = 0.5, .high = 8};
+  EXPECT_TRUE(alternatives(tuning).empty()) << "its own interval reaches the winner";
+}
+
+TEST(Conclusion, OfWhatWasAheadAndNotConfirmedSaysSo) {
+  Tuning tuning = faster();
+  tuning.choice = Choice::kBaseline;
+  EXPECT_THAT(conclusion(tuning), HasSubstr("nothing was significantly better"));
+  count_skip(tuning.skipped, kNotConfirmed);
+  EXPECT_THAT(conclusion(tuning), HasSubstr("ahead in the search was not confirmed"));
 }
 
 TEST(Conclusion, IsSilentAboutSamplesWhereNoneJudgedTheWinner) {

@@ -1,5 +1,7 @@
 #include "tune/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -51,6 +53,9 @@ void add(Outcome& all, const Outcome& more) {
   all.gains.insert(all.gains.end(), more.gains.begin(), more.gains.end());
   all.rate_gains.insert(all.rate_gains.end(), more.rate_gains.begin(), more.rate_gains.end());
 }
+
+// An interval whose ends are further apart tells nothing.
+constexpr double kMostApart = 10;
 
 // Variance of one pair's ln(gain), from all candidates together: one candidate's four pairs are too few.
 double pair_variance(std::span<const Standing> measured) {
@@ -133,6 +138,12 @@ Gain gain_of(std::span<const double> log_ratios) {
   gain.low = std::exp(centre - half);
   gain.high = std::exp(centre + half);
   return gain;
+}
+
+std::string ends_text(const Gain& gain, std::string_view label) {
+  if (gain.low <= 0 || !std::isfinite(gain.high) || gain.low >= gain.high) return "";
+  if (gain.high > kMostApart * gain.low) return " (uncertain)";
+  return fmt::format(" ({}{:.3g}–{:.3g})", label, gain.low, gain.high);
 }
 
 measure::Interval Standing::rows_per_s_ci95() const {
@@ -402,6 +413,16 @@ std::optional<Standing> Search::best() const {
   return best ? std::optional(*best) : std::nullopt;
 }
 
+// Standings that may lead: where some meet the goal and are better than the untuned model with confidence, only these.
+std::vector<const Standing*> Search::eligible() const {
+  const auto sure = [](const Standing& standing) { return standing.feasible && standing.gain.low > 1; };
+  const bool any = std::any_of(measured_.begin(), measured_.end(), sure);
+  std::vector<const Standing*> result;
+  for (const Standing& standing : measured_)
+    if (!any || sure(standing)) result.push_back(&standing);
+  return result;
+}
+
 const Standing* Search::best_measured() const {
   if (balanced())
     if (const Standing* knee = knee_of_feasible()) return knee;
@@ -410,11 +431,11 @@ const Standing* Search::best_measured() const {
     return measure::mean(standing.outcome.gains) - likely_error(standing, variance);
   };
   const Standing* best = nullptr;
-  for (const Standing& other : measured_) {
-    if (best == nullptr || other.feasible != best->feasible) {
-      if (best == nullptr || other.feasible) best = &other;
-    } else if (other.feasible ? surely(other) > surely(*best) : other.closeness > best->closeness) {
-      best = &other;
+  for (const Standing* other : eligible()) {
+    if (best == nullptr || other->feasible != best->feasible) {
+      if (best == nullptr || other->feasible) best = other;
+    } else if (other->feasible ? surely(*other) > surely(*best) : other->closeness > best->closeness) {
+      best = other;
     }
   }
   return best;
@@ -425,10 +446,11 @@ const Standing* Search::knee_of_feasible() const {
   const double variance = pair_variance(measured_);
   std::vector<const Standing*> feasible;
   std::vector<TradeOff> trades;
-  for (const Standing& standing : measured_) {
-    if (!standing.feasible) continue;
-    feasible.push_back(&standing);
-    trades.push_back({measure::mean(standing.outcome.gains), likely_error(standing, variance), scaled_p99(standing)});
+  for (const Standing* standing : eligible()) {
+    if (!standing->feasible) continue;
+    feasible.push_back(standing);
+    trades.push_back(
+        {measure::mean(standing->outcome.gains), likely_error(*standing, variance), scaled_p99(*standing)});
   }
   const std::optional<size_t> chosen = knee(trades);
   return chosen ? feasible[*chosen] : nullptr;

@@ -41,6 +41,9 @@ void visit_fields(auto& visit, Is<Gain> auto& gain) {
   visit.optional("high", gain.high);
 }
 Gain gain_of(std::span<const double> log_ratios);
+// Its 95 % interval, to stand behind the ratio: " (95 % CI 5.74–11.4)"; " (uncertain)" where the ends are more than a factor of ten
+// apart; empty where they are not known. `label`: what precedes the ends.
+std::string ends_text(const Gain& gain, std::string_view label = "95 % CI ");
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
 
 // Everything known about a measured candidate.
@@ -130,6 +133,7 @@ class Search {
   Posterior closeness(size_t index) const;
   const Standing* best_measured() const;  // best(), in measured_; null: none
   const Standing* knee_of_feasible() const;
+  std::vector<const Standing*> eligible() const;
   SkipReason cannot_win(const PricedCandidate& entry, const Standing* leader) const;  // `leader`: best_measured()
   SkipReason misses_goal(const PricedCandidate& entry) const;
   SkipReason bound_to_fail(const PricedCandidate& entry) const;

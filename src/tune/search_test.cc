@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "measure/statistics.h"
 #include "tune/front.h"
 #include "tune/test_layout.h"
 
@@ -236,6 +237,21 @@ TEST(Search, WithoutAGoalFindsTheKneeAndNotTheHighestThroughput) {
     sooner += search.best()->outcome.candidate.p99_ms < fastest.best()->outcome.candidate.p99_ms;
   }
   EXPECT_GE(sooner, 15) << "of 20";
+}
+
+TEST(Search, WhatIsSurelyBetterLeadsBeforeWhatOnlySeemsToBe) {
+  Search search(grid(), Goal{Objective::kBalanced});
+  const auto report = [&](size_t index, std::vector<double> gains, double p99_ms) {
+    Outcome outcome;
+    outcome.baseline = {.rows_per_s = 100, .p50_ms = 10, .p99_ms = 10};
+    outcome.candidate = {.rows_per_s = 100 * std::exp(measure::mean(gains)), .p50_ms = p99_ms, .p99_ms = p99_ms};
+    outcome.gains = std::move(gains);
+    search.report(grid().entries[index].candidate, outcome);
+  };
+  report(0, {0.70, 0.72, 0.69, 0.71}, 20);
+  report(1, {1.80, -0.40, 1.90, -0.30}, 1);  // the knee by its estimates, but its interval includes 1
+  ASSERT_TRUE(search.best());
+  EXPECT_EQ(search.best()->candidate, grid().entries[0].candidate);
 }
 
 TEST(Search, UnderALoadOnlyWhatCarriesItIsTheAnswer) {

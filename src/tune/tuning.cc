@@ -151,13 +151,18 @@ std::vector<Alternative> alternatives(const Tuning& tuning) {
   const measure::Measurement& best = tuning.best;
   const measure::Interval& known = best.throughput_ci95_per_s;
   std::vector<Alternative> result;
-  // What lies within the winner's interval is not called faster, or sooner.
-  if (fastest.candidate != tuning.candidate &&
-      fastest.outcome.candidate.rows_per_s > known.high.value_or(best.throughput_per_s))
-    result.push_back({std::string(name_of(names_of(Objective()), Objective::kThroughput)), fastest});
-  if (soonest.candidate != tuning.candidate &&
-      soonest.outcome.candidate.p99_ms < best.latency_ci95_ms.p99.low.value_or(best.latency_ms.p99))
-    result.push_back({std::string(name_of(names_of(Objective()), Objective::kLatency)), soonest});
+  // What was asked for is the answer itself; what lies within the intervals of both is not called faster, or sooner.
+  const auto offer = [&](Objective objective, const Standing& other, bool apart) {
+    if (apart && objective != tuning.goal.objective && other.candidate != tuning.candidate)
+      result.push_back({std::string(name_of(names_of(Objective()), objective)), other});
+  };
+  const Figures &most = fastest.outcome.candidate, &least = soonest.outcome.candidate;
+  offer(Objective::kThroughput, fastest,
+        most.rows_per_s > known.high.value_or(best.throughput_per_s) &&
+            fastest.rows_per_s_ci95().low.value_or(0) > best.throughput_per_s);
+  offer(Objective::kLatency, soonest,
+        least.p99_ms < best.latency_ci95_ms.p99.low.value_or(best.latency_ms.p99) &&
+            least.p99_ci95_ms.high.value_or(least.p99_ms) < best.latency_ms.p99);
   return result;
 }
 

@@ -237,11 +237,13 @@ const staircase = points => {
     if (edge.length === 0 || point.y > edge[edge.length - 1].y) edge.push({x: point.x, y: point.y});
   return [...edge, {x: Math.max(...points.map(point => point.x)), y: edge[edge.length - 1].y}];
 };
-// A vertical bar through each point from low to high, in the points' units; `across`: a horizontal one.
-const whiskers = (label, colour, points, across = false) => ({
+// Beyond this span of the points' own values an interval is cut: it says no more, and would leave no room for the points.
+const span = (values, least = 0) => [least * Math.min(...values), 1.5 * Math.max(...values)];
+// A vertical bar through each point from low to high, in the points' units, within [low, high]; `across`: a horizontal one.
+const whiskers = (label, colour, points, [least, most], across = false) => ({
   type: 'line', label, borderColor: colour, borderWidth: 1.5, pointRadius: 0, pointHitRadius: 0, spanGaps: false,
   data: points.filter(point => known(point.low) && known(point.high))
-    .flatMap(point => [point.low, point.high, NaN].map(end => across ? {x: end, y: point.y} : {x: point.x, y: end}))});
+    .flatMap(point => [Math.max(point.low, least), Math.min(point.high, most), NaN].map(end => across ? {x: end, y: point.y} : {x: point.x, y: end}))});
 
 let charts = [];
 const redraw = () => {
@@ -282,5 +284,5 @@ return {data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, 
         rowsPerSecond, percent, percentOf, ratio, joules, watts, dollars, plainNumber, range, make, section, longSection, quiet, warning, bullets, name,
         prose, known, number, cell, noCell, figure, figures, table, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
         narrow, short, canvas, tallCanvas, draw, axis, plain, bars, labelAxis, decades, thirds, fifths, ticksAt, byteTicks, barChart, kDashes, staircase,
-        whiskers, ends, page};
+        span, whiskers, ends, page};
 })();

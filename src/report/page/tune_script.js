@@ -3,7 +3,7 @@
 const tuning = ridge.data;
 const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, plusMinus, ratio, joules, plainNumber, range, make, section,
        longSection, quiet, bullets, name, prose, known, number, cell, noCell, figure, figures, table, expander, fileName, header, disturbed, faded, canvas,
-       draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, whiskers, ends, count} = ridge;
+       draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, span, whiskers, ends, count} = ridge;
 
 // The gain's 95 % interval, where it was measured.
 const interval = ({low, high}) => known(low) && known(high) ? range(low, high, ratio) : '';
@@ -93,8 +93,9 @@ function front() {
     const chosen = points.find(isChosen);
     const winner = tuning.choice === 'baseline' ? []
       : [mark(chosenName(), [chosen ? place(chosen) : {x: best.latency_ms.p99, y: best.throughput_per_s}], 'circle', c.warn)];
-    const errors = [whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...rowsInterval(point)}))),
-                    whiskers('', c.quiet, points.map(point => ({y: point.throughput_per_s, ...p99Interval(point)})), true)];
+    const rows = span([...points, baseline].map(point => point.throughput_per_s)), times = span(points.map(point => point.latency_ms.p99), 0.5);
+    const errors = [whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...rowsInterval(point)})), rows),
+                    whiskers('', c.quiet, points.map(point => ({y: point.throughput_per_s, ...p99Interval(point)})), times, true)];
     const about = ({raw, dataset}) => raw.point
       ? [say(raw.point.text), rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`, `${say('gain')} ${ratio(raw.point.gain.ratio)}`]
       : [dataset.label, rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`];
@@ -140,8 +141,9 @@ function curve() {
                    line('median of one run', c.memory, 'y1', point => point.latency_ms.p50),
                    line('p99 of one run', c.compute, 'y1', point => point.latency_ms.p99, kDashes[1])];
     if (goal) lines.push({...line('goal', c.warn, 'y1', () => goal, kDashes[2]), pointRadius: 0});
-    const errors = [{...whiskers('', c.accent, points.map(point => ({x: point.batch, ...rowsInterval(point)}))), yAxisID: 'y'},
-                    {...whiskers('', c.compute, points.map(point => ({x: point.batch, ...p99Interval(point)}))), yAxisID: 'y1'}];
+    const rows = span(points.map(point => point.throughput_per_s)), times = span(points.map(point => point.latency_ms.p99));
+    const errors = [{...whiskers('', c.accent, points.map(point => ({x: point.batch, ...rowsInterval(point)})), rows), yAxisID: 'y'},
+                    {...whiskers('', c.compute, points.map(point => ({x: point.batch, ...p99Interval(point)})), times), yAxisID: 'y1'}];
     lines.push(...errors.filter(error => error.data.length));
     return {
       type: 'line', data: {datasets: lines},
