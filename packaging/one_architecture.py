@@ -1,10 +1,10 @@
 """one_architecture.py PROVIDER OUT CAPABILITY: a copy of ONNX Runtime's GPU provider with the kernels of one kind of GPU.
 
 PROVIDER is libonnxruntime_providers_cuda.so of an onnxruntime-gpu wheel, most of which is the same kernels for six architectures. OUT has
-zeros in place of all but those of CAPABILITY (9.0): as long, with every address as before, and a third as large once packed. It runs on GPUs of
+zeros in place of all but those of CAPABILITY (9.0): as long, with every address as before, and a quarter as large once packed. It runs on GPUs of
 that compute capability, and on later ones of the same major number. To take it to a machine without network:
 
-  python3 packaging/one_architecture.py .../onnxruntime/capi/libonnxruntime_providers_cuda.so provider.so 9.0 && strip provider.so && xz provider.so
+  python3 packaging/one_architecture.py .../onnxruntime/capi/libonnxruntime_providers_cuda.so provider.so 9.0 && xz provider.so
 
 Exit 1: PROVIDER has no kernels for CAPABILITY, or is no such library; 2: wrong usage. Nothing is written then.
 """
