@@ -64,9 +64,11 @@ int64_t dram_bytes(const gpu::DeviceFacts& facts) {
   return std::min(wanted, most) / kMiB * kMiB;
 }
 
-// A quarter: on GPUs whose cache is in two partitions each may keep a copy of what the other holds (NVIDIA A100 Tensor Core GPU
-// Architecture, "A100 L2 cache"), so that half of its size is the most that surely fits, and is at the edge.
-int64_t cache_bytes(const gpu::DeviceFacts& facts) { return facts.last_cache_bytes / 4; }
+// On GPUs whose cache is in two partitions, each keeps what its own multiprocessors read (NVIDIA A100 Tensor Core GPU Architecture, "A100
+// L2 cache"): data read by both fit up to half of the size, and a half is at the edge. On CPUs less may fit into the nearer caches.
+int64_t cache_bytes(const gpu::DeviceFacts& facts) {
+  return facts.last_cache_bytes / (gpu::runs_on_cpu(facts) ? 2 : 4);
+}
 
 // The buffers shared by all memory metrics.
 struct Memory {
