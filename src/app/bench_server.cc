@@ -275,7 +275,7 @@ std::vector<Step> steps_of(const ServerBenchRequest& request) {
 }
 
 std::string text_of(const Step& step) {
-  if (step.rate_per_s) return fmt::format("{:.4g} requests/s", *step.rate_per_s);
+  if (step.rate_per_s) return format_rate(*step.rate_per_s, "requests");
   return counted(step.concurrency, "caller");
 }
 

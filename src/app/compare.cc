@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/kept.h"
+#include "base/units.h"
 #include "measure/difference.h"
 #include "measure/measurement.h"
 
@@ -25,7 +26,7 @@ std::string settings_of(const Measurement& m) {
 }
 
 std::string load_of(const Measurement& m) {
-  return m.load ? fmt::format("{:.4g} requests/s", m.load->rate_per_s) : "a closed loop";
+  return m.load ? format_rate(m.load->rate_per_s, "requests") : std::string("a closed loop");
 }
 
 std::string shapes_of(const Measurement& m) {

@@ -26,13 +26,6 @@ struct CompareOptions {
   bool json = false, csv = false;
 };
 
-std::string value_text(const tune::FigureChange& row, double value) {
-  if (value == 0) return "-";
-  if (row.unit == "B") return format_bytes(value);
-  if (row.unit == "ms") return format_ms(value);
-  return fmt::format("{:.4g}{}{}", value, row.unit.empty() || row.unit == "×" ? "" : " ", row.unit);
-}
-
 std::string verdict_text(const tune::FigureChange& row) {
   switch (row.verdict) {
     case tune::Change::kAsBefore: return "no significant difference";
@@ -48,7 +41,7 @@ std::string figures_text(const app::Comparison& comparison) {
   for (const tune::FigureChange& row : comparison.figures) {
     const bool known = row.before > 0 && row.now > 0;
     const std::string interval = row.spread_percent > 0 ? fmt::format("± {:.1f} %", row.spread_percent) : "";
-    rows.push_back({row.what, value_text(row, row.before), value_text(row, row.now),
+    rows.push_back({row.what, tune::value_text(row, row.before), tune::value_text(row, row.now),
                     known ? fmt::format("{:+.1f} %", row.change_percent) : "-", interval, verdict_text(row)});
   }
   return table({"", "then", "now", "change", "", "verdict"}, rows, "lrrrll");

@@ -60,14 +60,14 @@ Result<std::vector<app::PastResult>> results_of(const HistoryOptions& options) {
 std::string settings_text(const app::PastResult& past) {
   return fmt::format("{} {} {} · batch {} · {} × {}{}", past.engine, past.device, precision_name(past.precision),
                      past.batch, past.instances, past.threads,
-                     past.rate_per_s ? fmt::format(" · at {:.4g}/s", *past.rate_per_s) : "");
+                     past.rate_per_s ? " · at " + format_rate(*past.rate_per_s, "requests") : "");
 }
 
 std::string history_table(const std::vector<app::PastResult>& all, bool with_model) {
   std::vector<std::vector<std::string>> rows;
   for (const app::PastResult& past : all) {
     rows.push_back({past.about.command.date, past.about.version, past.about.command.verb, settings_text(past),
-                    fmt::format("{:.4g} rows/s", past.throughput_per_s), format_ms(past.p50_ms), format_ms(past.p99_ms),
+                    format_row_rate(past.throughput_per_s), format_ms(past.p50_ms), format_ms(past.p99_ms),
                     past.percent_of_limit > 0 ? format_percent(past.percent_of_limit) : "-",
                     past.disturbed ? "yes" : "no"});
     if (with_model) rows.back().insert(rows.back().begin(), past.model);

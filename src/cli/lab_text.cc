@@ -101,13 +101,15 @@ std::string ledger_text(const lab::Ledger& ledger) {
   std::string text =
       fmt::format("device    {}\nmeasured  ratios of speed with their 95 % interval, interleaved\n\n", ledger.device);
   if (!ledger.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", ledger.note, 10, width) + "\n");
-  Rows untested;
+  Rows untested, unmeasured;
   for (const LedgerRow& row : ledger.rows) {
     if (row.experiment.empty())
-      untested.push_back({row.claim.id, row.claim.statement, row.explanation});
+      (row.verdict == lab::Verdict::kNotMeasured ? unmeasured : untested)
+          .push_back({row.claim.id, row.claim.statement, row.explanation});
     else
       text += measured_text(row, width) + "\n";
   }
+  if (!unmeasured.empty()) text += table({"", "not measured", "why"}, unmeasured, "lll") + "\n";
   if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
   if (machine::disturbed(ledger.disturbance))
     text +=

@@ -156,13 +156,6 @@ std::string verdict_text(tune::Change verdict) {
   return name;
 }
 
-std::string figure(const tune::FigureChange& row, double value) {
-  if (row.unit == "B") return format_bytes(value);
-  if (row.unit == "ms") return format_ms(value);
-  if (row.unit == "rows/s") return format_row_rate(value);
-  return fmt::format("{:.4g}{}{}", value, row.unit.empty() ? "" : " ", row.unit);
-}
-
 }  // namespace
 
 std::string tuning_text(const tune::Tuning& tuning) {
@@ -226,7 +219,7 @@ std::string comparison_text(const std::vector<tune::FigureChange>& compared, con
     const std::string judged = row.beside_untuned_percent
                                    ? fmt::format("; beside the untuned model {:+.1f} %", *row.beside_untuned_percent)
                                    : "";
-    rows.push_back({row.what, figure(row, row.before), figure(row, row.now),
+    rows.push_back({row.what, tune::value_text(row, row.before), tune::value_text(row, row.now),
                     known ? fmt::format("{:+.1f} %{}{}", row.change_percent, judged, spread) : "",
                     verdict_text(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }

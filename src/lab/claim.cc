@@ -21,7 +21,8 @@ constexpr std::pair<Verdict, std::string_view> kVerdictNames[] = {{Verdict::kCon
                                                                   {Verdict::kLarger, "larger"},
                                                                   {Verdict::kSmaller, "smaller"},
                                                                   {Verdict::kContradicted, "contradicted"},
-                                                                  {Verdict::kNotTestable, "not testable here"}};
+                                                                  {Verdict::kNotTestable, "not testable here"},
+                                                                  {Verdict::kNotMeasured, "not measured"}};
 
 Result<Claim> claim_of(const catalogue::TableRow& row) {
   Claim claim;

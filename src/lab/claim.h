@@ -48,11 +48,11 @@ Result<std::vector<Claim>> claims();
 // Errors name the known ones.
 Result<Claim> find_claim(std::span<const Claim> all, std::string_view id);
 
-enum class Verdict { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable };
-inline constexpr std::array kVerdicts = {Verdict::kConfirmed, Verdict::kLarger, Verdict::kSmaller,
-                                         Verdict::kContradicted, Verdict::kNotTestable};
+enum class Verdict { kConfirmed, kLarger, kSmaller, kContradicted, kNotTestable, kNotMeasured };
+inline constexpr std::array kVerdicts = {Verdict::kConfirmed,    Verdict::kLarger,      Verdict::kSmaller,
+                                         Verdict::kContradicted, Verdict::kNotTestable, Verdict::kNotMeasured};
 NameTable<Verdict> names_of(Verdict);
-std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here"
+std::string_view verdict_name(Verdict verdict);  // "confirmed", …, "not testable here", "not measured"
 
 // The measured ratio or share with its confidence interval.
 using Interval = measure::Ratio;

@@ -13,6 +13,8 @@ namespace ridge::lab {
 namespace {
 
 constexpr Nanoseconds kSlice = std::chrono::milliseconds(30);  // of one variant in one round
+constexpr Nanoseconds kMostTime = std::chrono::seconds(2);     // of one comparison
+constexpr int kSureRounds = 3;                                 // of fewer, an interval says nothing
 
 bool wants(const Selection& selection, std::string_view name) {
   return selection.names.empty() ||
@@ -45,12 +47,13 @@ measure::Arm arm_of(PreparedCase& prepared, const Case& work, const Variant& var
 
 Result<LedgerRow> measure_comparison(PreparedCase& prepared, const Experiment& experiment, const Case& work,
                                      const Comparison& comparison, const Claim& claim, const LedgerOptions& options,
-                                     const Clock& clock) {
+                                     Nanoseconds most_time, const Clock& clock) {
   const Variant &baseline = work.variants.at(comparison.baseline), &variant = work.variants.at(comparison.variant);
   const std::vector<measure::Arm> arms = {arm_of(prepared, work, baseline), arm_of(prepared, work, variant)};
   for (const measure::Arm& arm : arms) RIDGE_TRY(arm.run());  // warms up, and times a run
   measure::InterleaveOptions how;
-  how.stop.max_time = options.most_time;
+  how.stop.max_time = most_time;
+  how.stop.sure_samples = kSureRounds;
   how.stop.half_width_percent = options.half_width_percent;
   how.interrupted = options.interrupted;
   RIDGE_ASSIGN(measure::Comparison measured, measure::compare(arms, how, clock));
@@ -109,6 +112,10 @@ bool asks_for(const Selection& selection, const Experiment& experiment, const Co
   return wants(selection, experiment.name) || wants(selection, comparison.claim);
 }
 
+std::string compared(const Case& work, const Comparison& comparison) {
+  return fmt::format("{} against {}", work.variants[comparison.variant].name, work.variants[comparison.baseline].name);
+}
+
 class LedgerBuilder {
  public:
   LedgerBuilder(const Device& device, const Selection& selection, std::span<const Claim> claims,
@@ -120,13 +127,9 @@ class LedgerBuilder {
     for (const Experiment& experiment : all_experiments())
       if (wants(selection_, experiment)) selection.push_back(&experiment);
     for (size_t i = 0; i < selection.size() && !stop(); ++i) {
-      std::vector<Case> cases = selection[i]->cases(device_.target);
-      for (size_t j = 0; j < cases.size() && !stop(); ++j) {
-        double done = static_cast<double>(j) / static_cast<double>(cases.size());
-        share_ = (static_cast<double>(i) + done) / static_cast<double>(selection.size());
-        RIDGE_TRY(test(*selection[i], cases[j]));
-        cases[j] = {};  // frees the memory
-      }
+      share_ = static_cast<double>(i) / static_cast<double>(selection.size());
+      end_ = clock_.now() + (options_.end_by - clock_.now()) / static_cast<int64_t>(selection.size() - i);
+      RIDGE_TRY(test(*selection[i], 1.0 / static_cast<double>(selection.size())));
     }
     ledger_.interrupted = stop();
     if (!ledger_.interrupted) add_untested();
@@ -137,22 +140,81 @@ class LedgerBuilder {
 
  private:
   bool stop() const { return options_.interrupted && options_.interrupted(); }
+  bool late() const { return clock_.now() >= options_.end_by; }
 
-  Status test(const Experiment& experiment, const Case& work) {
-    report(fmt::format("{}: check {}", experiment.name, work.title));
-    RIDGE_ASSIGN(std::unique_ptr<PreparedCase> prepared, device_.prepare(work));
-    RIDGE_TRY(check(*prepared, work));
-    size_t first = ledger_.rows.size();
-    for (const Comparison& comparison : work.comparisons) {
-      if (!asks_for(selection_, experiment, comparison) || stop()) continue;
-      report(fmt::format("{}: {} against {}", experiment.name, work.variants[comparison.variant].name,
-                         work.variants[comparison.baseline].name));
+  // What is left to the experiment, divided among its comparisons that are left.
+  Nanoseconds time_for_one(int64_t comparisons) const {
+    return std::clamp((end_ - clock_.now()) / comparisons, Nanoseconds(0), kMostTime);
+  }
+
+  // `what` of the claim's tests the time did not reach.
+  void miss(std::string_view claim, const std::string& what) {
+    for (const Claim& one : claims_) {
+      if (one.id != claim) continue;
+      LedgerRow& row = ledger_.rows.emplace_back();
+      row.claim = one;
+      row.verdict = Verdict::kNotMeasured;
+      row.explanation = what + ": --seconds ended before it";
+    }
+  }
+
+  Status test(const Experiment& experiment, double share) {
+    if (late()) {
+      for (const std::string_view id : experiment.claims)
+        if ((wants(selection_, experiment.name) || wants(selection_, id)) && is_testable(id))
+          miss(id, std::string(experiment.name));
+      return {};
+    }
+    std::vector<Case> cases = experiment.cases(device_.target);
+    int64_t comparisons = 0;
+    for (const Case& work : cases) comparisons += std::ssize(wanted(experiment, work));
+    for (Case& work : cases) {
+      if (stop()) break;
+      RIDGE_TRY(test(experiment, work, comparisons));
+      work = {};  // frees the memory
+      share_ += share / static_cast<double>(cases.size());
+    }
+    return {};
+  }
+
+  bool is_testable(std::string_view id) const {
+    return std::ranges::any_of(claims_, [&](const Claim& claim) {
+      return claim.id == id && std::ranges::find(claim.on, device_.kind) != claim.on.end();
+    });
+  }
+
+  std::vector<Comparison> wanted(const Experiment& experiment, const Case& work) const {
+    std::vector<Comparison> all = work.comparisons;
+    std::erase_if(all, [&](const Comparison& each) { return !asks_for(selection_, experiment, each); });
+    return all;
+  }
+
+  // `left`: comparisons of the experiment.
+  Status test(const Experiment& experiment, const Case& work, int64_t& left) {
+    std::unique_ptr<PreparedCase> prepared;
+    if (!late()) {
+      report(fmt::format("{}: check {}", experiment.name, work.title));
+      RIDGE_ASSIGN(prepared, device_.prepare(work));
+      RIDGE_TRY(check(*prepared, work));
+    }
+    const size_t first = ledger_.rows.size();
+    std::vector<Comparison> missed;
+    for (const Comparison& comparison : wanted(experiment, work)) {
+      if (stop()) break;
+      if (late()) {
+        missed.push_back(comparison);
+        continue;
+      }
+      report(fmt::format("{}: {}", experiment.name, compared(work, comparison)));
       RIDGE_ASSIGN(Claim claim, find_claim(claims_, comparison.claim));
-      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*prepared, experiment, work, comparison, claim, options_, clock_));
+      RIDGE_ASSIGN(LedgerRow row, measure_comparison(*prepared, experiment, work, comparison, claim, options_,
+                                                     time_for_one(left--), clock_));
       ledger_.rows.push_back(std::move(row));
     }
     if (ledger_.rows.size() > first)
       ledger_.cases.push_back(measured_case(experiment, work, std::span<const LedgerRow>(ledger_.rows).subspan(first)));
+    for (const Comparison& comparison : missed)
+      miss(comparison.claim, fmt::format("{}: {}", experiment.name, compared(work, comparison)));
     return {};
   }
 
@@ -183,6 +245,7 @@ class LedgerBuilder {
   const Clock& clock_;
   Ledger ledger_;
   double share_ = 0;
+  TimePoint end_ = {};  // of the experiment
 };
 
 Json case_json(const MeasuredCase& one) {

@@ -26,7 +26,7 @@ void visit_rates(auto& visit, const std::string& whose, bool of_bytes, double pe
   visit.derived((whose + "flops_per_s").c_str(), of_bytes ? std::nullopt : std::optional(per_s));
 }
 
-// One comparison and its verdict; or a claim that could not be put to the test, with the reason.
+// One comparison and its verdict; or a claim that could not be put to the test, or not all of it in time, with the reason.
 struct LedgerRow {
   Claim claim;
   Verdict verdict = Verdict::kNotTestable;
@@ -96,7 +96,7 @@ struct MeasuredCase {
 };
 
 struct LedgerOptions {
-  Nanoseconds most_time = std::chrono::seconds(2);  // per comparison
+  TimePoint end_by = TimePoint::max();  // of all of it, but for what building and checking one case takes
   double half_width_percent = 2;
   std::function<bool()> interrupted;                                         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
@@ -118,7 +118,8 @@ struct Selection {
 Status check_selection(const Selection& selection, std::span<const Claim> claims);
 
 // Tests the selected claims: checks the results of every variant, measures every comparison, and gives a reason for what this
-// device cannot test. A wrong result is an error.
+// device cannot test. The time is divided evenly among the experiments, and what one leaves is the next ones'; what it does not
+// reach is kNotMeasured. A wrong result is an error.
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());
 

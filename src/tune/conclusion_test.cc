@@ -69,7 +69,7 @@ TEST(Conclusion, ALoadThatOnlyTheMeasurementRefutedHasNoEmptyReason) {
   tuning.goal.rows_per_s = 100;
   EXPECT_THAT(conclusion(tuning), HasSubstr("p99 7.94 ms of a run."));
   tuning.goal.rows_per_s = 1e6;
-  EXPECT_THAT(conclusion(tuning), HasSubstr("p99 7.94 ms of a run: 1e+06 rows/s keep it "));
+  EXPECT_THAT(conclusion(tuning), HasSubstr("p99 7.94 ms of a run: 1.00 M rows/s keep it "));
 }
 
 TEST(Conclusion, SaysWhenTheGoalLiesWithinTheIntervalOfP99) {

@@ -35,7 +35,7 @@ void judge_load(const ModelGoal& goal, const Candidate& candidate, const Figures
   // The capacity counts every run at its mean; the tail of the runs is added, on the safe side.
   fulfilment.request_p99_ms = busy.p99_ms - busy.service.ms + std::max(busy.service.ms, figures.p99_ms);
   lower(fulfilment, most / busy.utilisation,
-        fmt::format("{:.4g} rows/s keep it {} busy, more than {}", *goal.rows_per_s,
+        fmt::format("{} keep it {} busy, more than {}", format_row_rate(*goal.rows_per_s),
                     format_percent(100 * busy.utilisation), format_percent(100 * most)));
   if (!goal.p99_ms) return;
   lower(fulfilment, *goal.p99_ms / fulfilment.request_p99_ms,

@@ -8,6 +8,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
+
 namespace ridge::tune {
 namespace {
 
@@ -95,6 +97,14 @@ FigureChange of_memory(const TuningRecord& before, const TuningRecord& now, doub
 }
 
 }  // namespace
+
+std::string value_text(const FigureChange& row, double value) {
+  if (value == 0 && !row.unit.empty()) return "-";
+  if (row.unit == "B") return format_bytes(value);
+  if (row.unit == "ms") return format_ms(value);
+  if (row.unit == "rows/s") return format_row_rate(value);
+  return fmt::format("{:.3g}{}", value, row.unit);
+}
 
 FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now) {
   FigureChange row;
@@ -184,9 +194,8 @@ std::string conclusion(const std::vector<FigureChange>& all, const Strictness& s
   const auto others =
       std::count_if(worst + 1, all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
   std::string more = others > 0 ? fmt::format(", and {} more", others) : "";
-  return fmt::format("Regressed: {} {:.4g}{} against {:.4g}{} before ({:+.3g} %){}.", worst->what, worst->now,
-                     worst->unit.empty() ? "" : " " + worst->unit, worst->before,
-                     worst->unit.empty() ? "" : " " + worst->unit, worst->change_percent, more);
+  return fmt::format("Regressed: {} {} against {} before ({:+.3g} %){}.", worst->what, value_text(*worst, worst->now),
+                     value_text(*worst, worst->before), worst->change_percent, more);
 }
 
 }  // namespace ridge::tune

@@ -68,6 +68,9 @@ void visit_fields(auto& visit, Is<FigureChange> auto& row) {
   visit("reason", row.reason);
 }
 
+// A value of the row, with its unit; "-": not known.
+std::string value_text(const FigureChange& row, double value);
+
 // A figure then and now, not judged yet.
 FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now);
 enum class Good { kHigh, kLow };

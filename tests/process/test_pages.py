@@ -41,7 +41,7 @@ PAGES = {
     "tune": (["tune", "model.onnx", *FAKE, "--max-batch", "4", "--seconds", "4"], {"RIDGE_FAKE_CLOCK": "1"}, 0),
     "tune-share": (["tune", "model.onnx", "other.onnx", "--share", *FAKE, "--engine-option", "processors=2", "--engine-option", "interference=0.3", "--threads", "2",
                     "--max-batch", "2", "--p99-ms", "model=1"], {"RIDGE_FAKE_CLOCK": "1"}, 1),
-    "lab": (["lab", "L03", "L04", "L05", "L12", "--seconds", "0.1"], {}, 0),
+    "lab": (["lab", "L03", "L04", "L05", "L12", "--seconds", "20"], {}, 0),
     "doctor-gpu": (["doctor", "--root", f"{SOURCE}/tests/machines/doctor-sick-gpu.tree"], {}, 1),
     "doctor-versions": (["doctor", "--root", f"{SOURCE}/tests/machines/doctor-wrong-versions.tree"], {}, 1),
     "doctor-neglected": (["doctor", "--root", f"{SOURCE}/tests/machines/doctor-neglected.tree"], {}, 0),

@@ -37,7 +37,7 @@ DOCUMENTS = [
     ("power", NO_GPUS, ["power --json"]),
     ("power-set", FAKE_GPUS, ["power set --limit 400 --json -- true"]),
     ("power-sweep", FAKE_GPUS, ["power sweep --from 300 --steps 2 --seconds 0.5 --json -- true"]),
-    ("lab", {}, ["lab L05 L01 --seconds 0.1 --json"]),
+    ("lab", {}, ["lab L05 L01 --seconds 20 --json"]),
     ("lab-list", {}, ["lab list --json"]),
     ("lab-occupancy", {}, ["lab occupancy -t 128 -r 37 --shared 8KiB --json"]),
     ("explain", {}, ["explain roofline --json", "explain 'Xid 79' --json", "explain nothingofthatname --json"]),

@@ -71,8 +71,8 @@ std::string refuted(const Proof& proof, std::span<const CoLocatedModel> members)
     const std::optional<double>& goal = members[i].goal.p99_ms;
     if (!seen) continue;
     if (seen->done_per_s < kDone * seen->asked_per_s)
-      return fmt::format("at the loads {} reaches {:.4g} of {:.4g} rows/s (measured)", members[i].name,
-                         seen->done_per_s, seen->asked_per_s);
+      return fmt::format("at the loads {} reaches {} of {} (measured)", members[i].name,
+                         format_row_rate(seen->done_per_s), format_row_rate(seen->asked_per_s));
     if (goal && seen->request_p99_ms > *goal)
       return fmt::format("at the loads a request of {} has a p99 of {}, above {} (measured)", members[i].name,
                          format_ms(seen->request_p99_ms), format_ms(*goal));
