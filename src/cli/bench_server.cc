@@ -15,6 +15,7 @@
 #include "base/fields.h"
 #include "base/units.h"
 #include "cli/interruption.h"
+#include "cli/kept.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
@@ -312,6 +313,12 @@ int wrong_request(const Error& error) {
 }
 
 }  // namespace
+
+Status show_bench_server(const Json& document) {
+  RIDGE_ASSIGN(const ServerMeasurement measured, from_json<ServerMeasurement>(document));
+  render(measured);
+  return {};
+}
 
 bool names_server(std::span<const std::string> arguments) {
   return std::any_of(arguments.begin(), arguments.end(),

@@ -21,6 +21,7 @@ struct ShownVerb {
 };
 constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
                                      {"bench device", show_bench_device},
+                                     {"bench server", show_bench_server},
                                      {"doctor", show_doctor},
                                      {"lab", show_lab},
                                      {"power sweep", show_power_sweep}};

@@ -54,6 +54,17 @@ def test_a_closed_loop_is_what_the_server_counts_too(served):
     assert success >= sum(point["samples"] for point in result["points"])
 
 
+def test_a_kept_result_is_shown_as_it_was(served, tmp_path):
+    kept = tmp_path / "kept.json"
+    done = bench(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 1, "-o", kept)
+    assert done.returncode == 0, done.stderr
+    shown = subprocess.run([RIDGE, "show", str(kept)], capture_output=True, text=True, timeout=60)
+    assert shown.returncode == 0, shown.stderr
+    origin, result = shown.stdout.split("\n\n", 1)
+    assert "ridge bench http" in origin
+    assert done.stdout.startswith(result)
+
+
 def test_an_open_loop_sends_the_rate_that_is_asked(served):
     [point] = measured(url_of(served, "scripted"), "--rate", 50, "--iterations", 60, "--seconds", 60)["points"]
     assert point["rate_per_s"] == 50 and point["samples"] >= 60
