@@ -83,6 +83,7 @@ Result<machine::Machine> know_cpu(const BenchRequest& request, const RunControl&
   limits::LimitOptions how;
   how.fresh = request.fresh;
   how.keep_disturbed = request.keep_disturbed;
+  how.interrupted = control.interrupted;
   how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
   return limits::machine_with_limits(how);
 }

@@ -366,6 +366,7 @@ Status set_beside_limit(const ServerBenchRequest& request, const ServerUnderTest
   }
   RIDGE_ASSIGN(const model::Graph graph, model.bind(binding));
   limits::LimitOptions how;
+  how.interrupted = control.interrupted;
   how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
   RIDGE_ASSIGN(const machine::Machine machine, limits::machine_with_limits(how));
   const int threads = machine::usable_threads(machine);

@@ -48,7 +48,8 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
   RIDGE_ASSIGN(device.machine, limits::machine_with_limits({.fresh = request.fresh,
                                                             .cache_file = "",
                                                             .progress = phase.progress,
-                                                            .keep_disturbed = request.keep_disturbed}));
+                                                            .keep_disturbed = request.keep_disturbed,
+                                                            .interrupted = phase.interrupted}));
   const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;

@@ -1,5 +1,6 @@
 #include "app/tune_admission.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -26,10 +27,23 @@ std::vector<std::string> engines_of(const AdmissionSubject& subject, std::vector
   return engines;
 }
 
-// For a recorded candidate only its own.
 tune::VariantRequests wishes_of(const TuneRequest& request) {
   if (request.recorded) return {{{request.recorded->candidate.variant}}};
   return {request.variants};
+}
+
+// For a recorded candidate only its own engine and precision are judged, beside the untuned model's.
+void keep_recorded(const TuneRequest& request, std::vector<tune::VariantRequest>& requests) {
+  if (!request.recorded) return;
+  const tune::Candidate& candidate = request.recorded->candidate;
+  const tune::VariantRequest own{std::string(tune::engine_of(candidate, requests.front().engine)), candidate.variant};
+  requests.erase(std::remove_if(requests.begin() + 1, requests.end(), [&](const auto& other) { return other != own; }),
+                 requests.end());
+}
+
+// Until when variants are made and judged. Where nothing is searched its time is theirs.
+tune::Part last_part(const TuneRequest& request) {
+  return request.recorded ? tune::Part::kSearch : tune::Part::kVariants;
 }
 
 precision::VariantOptions variant_options(const AdmissionSubject& subject, const RunControl& control) {
@@ -38,11 +52,11 @@ precision::VariantOptions variant_options(const AdmissionSubject& subject, const
   options.limits = request.guard;
   options.limits.vectors = precision::vector_outputs(subject.graph);
   options.quantise = precision::quantise_options(subject.machine.cpu.isa, subject.target.device);
-  options.seconds = request.guard_seconds.value_or(subject.budget.left(tune::Part::kVariants));
+  options.seconds = request.guard_seconds.value_or(subject.budget.left(last_part(request)));
   const std::string store = request.store.empty() ? tune::default_store_path() : request.store;
   if (!store.empty()) options.folder = (std::filesystem::path(store).parent_path() / "variants").string();
-  options.interrupted = [&control, &budget = subject.budget] {
-    return control.stopped() || budget.over(tune::Part::kVariants);
+  options.interrupted = [&control, &budget = subject.budget, part = last_part(request)] {
+    return control.stopped() || budget.over(part);
   };
   options.progress = [&control](const std::string& step, double share) { control.report(step, share); };
   options.clock = control.clock;
@@ -66,6 +80,7 @@ Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunC
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
                tune::choices(subject.machine, subject.costs, engines, wishes_of(subject.request), subject.target));
+  keep_recorded(subject.request, choices.requests);
   choices.rejections.insert(choices.rejections.begin(), absent.begin(), absent.end());
   precision::Samples samples;
   if (choices.requests.size() > 1) {

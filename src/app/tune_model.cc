@@ -138,6 +138,7 @@ Result<machine::Machine> probe(const TuneRequest& request, const RunControl& con
   limits::LimitOptions how;
   how.fresh = request.fresh;
   how.keep_disturbed = request.keep_disturbed;
+  how.interrupted = control.interrupted;
   how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
   return limits::machine_with_limits(how);
 }

@@ -330,7 +330,8 @@ int bench(std::span<const std::string> arguments) {
   if (!graph) return usage(graph.error());
   std::vector<measure::TimedRun> runs;
   if (!options.trace.empty()) request->how.trace = &runs;
-  say(fmt::format("ridge bench: up to {:g} s (--seconds)", options.seconds));
+  const Limits limits = options.request.fresh ? Limits::kFresh : Limits::kKept;
+  say_budget("bench", options.seconds, options.device == "cpu" ? limits : Limits::kNotNeeded);
   Result<measure::Measurement> measured = app::bench(*request, *model, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   const Json json = measure::to_json(*measured);

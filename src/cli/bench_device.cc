@@ -251,7 +251,9 @@ int bench_device(std::span<const std::string> arguments) {
   if (auto group = limits::accelerator::group_from_name(options.device))
     return *group ? bench_group(options, std::move(**group)) : device_failed(group->error());
   if (options.device != "cpu") return bench_accelerator(options);
+  listen_for_interruption();
   Progress progress("measure this machine");
+  options.limits.interrupted = interrupted;
   options.limits.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   Result<machine::Machine> machine = limits::machine_with_limits(options.limits);
   progress.finish();

@@ -103,7 +103,7 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
   listen_for_interruption();
-  say_note(fmt::format("ridge lab: up to {:g} s (--seconds)", options.seconds));
+  say_budget("lab", options.seconds, Limits::kNotNeeded);
   Progress progress("lab on " + device->text);
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };

@@ -25,7 +25,7 @@ int ask_back(const Error& error) {
 }
 
 app::RunControl show_phase(app::PlanPhase phase) {
-  if (phase == app::PlanPhase::kMachine) return shown_progress("measure this machine");
+  if (phase == app::PlanPhase::kMachine) return interruptible("measure this machine");
   return interruptible(phase == app::PlanPhase::kCalibration ? "calibrate this machine" : "run the model");
 }
 

@@ -21,6 +21,7 @@
 #include "cli/paragraph.h"
 #include "cli/synonyms.h"
 #include "cli/table.h"
+#include "limits/limits_store.h"
 #include "machine/probe.h"
 
 namespace ridge::cli {
@@ -134,6 +135,12 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> arg
          (document ? "; the result goes to standard output: " + name + " > " + first : "");
 }
 
+// Probed once.
+const Result<machine::Machine>& this_machine() {
+  static const Result<machine::Machine> machine = machine::probe();
+  return machine;
+}
+
 }  // namespace
 
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments) {
@@ -188,8 +195,7 @@ app::Command typed(std::string_view verb, std::span<const std::string> arguments
 }
 
 Json document(const app::Command& command, const Json& members) {
-  static const Result<machine::Machine> machine = machine::probe();  // of all documents of this process
-  return app::document(app::about(command, machine), members);
+  return app::document(app::about(command, this_machine()), members);
 }
 
 void print_json(const app::Command& command, const Json& members) {
@@ -237,18 +243,20 @@ std::string in_locale(std::string_view text) {
   return result;
 }
 
-app::RunControl shown_progress(std::string_view what) {
-  app::RunControl control;
-  control.progress = [progress = std::make_shared<Progress>(what)](const std::string& step, double share) {
-    progress->update(step, share);
-  };
-  return control;
+void say_budget(std::string_view verb, double seconds, Limits limits) {
+  machine::Machine machine = this_machine() ? *this_machine() : machine::Machine{};
+  const bool measures = limits == Limits::kFresh || (limits == Limits::kKept && !limits::recall(machine));
+  say_note(fmt::format("ridge {}: up to {:g} s (--seconds){}", verb, seconds,
+                       measures ? ", after up to 15 s in which this machine is measured" : ""));
 }
 
 app::RunControl interruptible(std::string_view what) {
   listen_for_interruption();
-  app::RunControl control = shown_progress(what);
+  app::RunControl control;
   control.interrupted = interrupted;
+  control.progress = [progress = std::make_shared<Progress>(what)](const std::string& step, double share) {
+    progress->update(step, share);
+  };
   return control;
 }
 

@@ -79,7 +79,8 @@ int exit_of(std::span<const Status> written, bool no) {
 }
 
 void announce(const TuneOptions& options) {
-  say_note(fmt::format("ridge tune: up to {:g} s (--seconds)", options.seconds));
+  const Limits limits = options.fresh ? Limits::kFresh : Limits::kKept;
+  say_budget(kTuneVerb, options.seconds, options.device == "cpu" ? limits : Limits::kNotNeeded);
 }
 
 // Bound and untuned model, in text.

@@ -62,7 +62,8 @@ Interval effect_of(const Figure& figure, const Interval& measured);
 
 // confirmed: the interval meets the claimed range and excludes "no effect". larger, smaller: the interval lies wholly beyond or
 // short of the range. contradicted: the effect is the other way round. Not testable: too wide, that is, it meets the range and
-// also allows no effect, or it lies partly outside the range and is wider than kTooWide. A claim of one number stands for a range of kAround to either side.
+// also allows no effect, or it lies partly outside the range and is wider than kTooWide. A claim of one number stands for a range of kAround to either side;
+// of "more than" a number, less than kAround beyond it is short of it.
 constexpr double kTooWide = 1.5;  // high / low
 constexpr double kAround = 0.05;
 Verdict judge(const Figure& figure, const Interval& measured);

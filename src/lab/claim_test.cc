@@ -36,6 +36,7 @@ TEST(Verdicts, OfAClaimWithoutUpperEndNeedAGain) {
   Figure faster{Figure::kGain, 1, std::nullopt};
   EXPECT_EQ(judge(faster, {3, 2.8, 3.2}), Verdict::kConfirmed);
   EXPECT_EQ(judge(faster, {1.00, 0.98, 1.02}), Verdict::kSmaller);
+  EXPECT_EQ(judge(faster, {1.09, 0.91, 1.31}), Verdict::kNotTestable) << "a gain is possible";
   EXPECT_EQ(judge(faster, {0.95, 0.94, 0.96}), Verdict::kContradicted);
 }
 

@@ -169,6 +169,8 @@ Result<Limits> measure_limits(const machine::Machine& machine, const RoundOption
   measure_in_rounds(metrics.all(), options, clock);
   Limits limits;
   limits.disturbance = watch.end();  // while the workers are there
+  if (options.interrupted && options.interrupted())
+    return Error{Code::kCancelled, "interrupted while the limits of this machine were measured; they are not kept"};
   for (const auto& peak : metrics.peaks)
     if (peak.metric.winner()) limits.peaks.push_back(measured_peak(peak));
   for (const BandwidthMetrics& level : metrics.bandwidths)

@@ -85,6 +85,7 @@ Result<machine::Machine> machine_with_limits(const LimitOptions& options) {
   return recall_or_measure(std::move(machine), options, [&](const machine::Machine& probed) {
     RoundOptions rounds = cpu_rounds();
     rounds.progress = options.progress;
+    rounds.interrupted = options.interrupted;
     return measure_limits(probed, rounds);
   });
 }

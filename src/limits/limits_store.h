@@ -15,7 +15,8 @@ struct LimitOptions {
   bool fresh = false;      // measure even if this machine's limits are in the cache
   std::string cache_file;  // empty: $XDG_CACHE_HOME/ridge/machine.json or ~/.cache/ridge/machine.json
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
-  bool keep_disturbed = false;  // store limits even if the machine was busy while they were measured
+  bool keep_disturbed = false;             // store limits even if the machine was busy while they were measured
+  std::function<bool()> interrupted = {};  // polled: ends with Code::kCancelled; may be empty
 };
 
 // Copies the cached limits of `machine` (as probed) into it; false: none cached. `cache_file` as in LimitOptions.

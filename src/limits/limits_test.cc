@@ -110,6 +110,16 @@ TEST(Limits, OfThisMachineHaveAPeakAndABandwidthForOneAndForAllThreads) {
   }
 }
 
+TEST(Limits, InterruptedThereAreNone) {
+  const Result<machine::Machine> machine = machine::probe();
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  RoundOptions options = cpu_rounds();
+  options.interrupted = [] { return true; };
+  const Result<Limits> limits = measure_limits(*machine, options);
+  ASSERT_FALSE(limits);
+  EXPECT_EQ(limits.error().code, Code::kCancelled);
+}
+
 TEST(Limits, CpuWithoutKernelsIsAnErrorNotAZero) {
   machine::Machine machine;
   machine.cpu.model = "Strange 1";

@@ -195,6 +195,17 @@ def test_impossible_goal_is_answered_no_with_the_closest_candidate(environment, 
     assert not (tmp_path / "repo").exists()
 
 
+def test_compare_judges_only_the_stored_engine_and_precision(environment, identity, tmp_path):
+    tuned(environment, identity, "-o", tmp_path / "repo", "--trials", "1", "--seconds", "6")
+    stored = tmp_path / "repo" / "identity" / "tuning.json"
+    result = json.loads(stored.read_text())
+    result["candidate"] = {"engine": "openvino", "variant": "fp32", "threads": 1, "instances": 1, "batch": 1}
+    stored.write_text(json.dumps(result))
+    again = tuned(environment, identity, "--compare", stored, "--seconds", "6")
+    assert [one["variant"] for one in again["accuracy"]["implementations"]] == ["fp32", "fp32"]
+    assert again["candidate"]["engine"] == "openvino"
+
+
 def test_compare_measures_the_stored_result_again(environment, identity, tmp_path):
     result = tuned(environment, identity, "-o", tmp_path / "repo", *FAKE, "--seconds", "8")
     again = tuned(environment, identity, *FAKE, "--compare", tmp_path / "repo" / "identity", "--seconds", "8")
