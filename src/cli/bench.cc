@@ -53,7 +53,7 @@ struct BenchOptions {
 
 void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.request.model)->required();
-  app.add_option("--batch,-b", options.batch)->check(positive());
+  app.add_option("--batch,-b", options.batch)->check(rows());
   app.add_option("--shape", options.shapes);
   app.add_option("--threads,-t", options.request.threads)->check(positive());
   app.add_option("--instances", options.request.instances)->check(positive());

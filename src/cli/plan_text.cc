@@ -40,7 +40,9 @@ std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
     return {"no estimate: the calibration covers FP32, as ONNX Runtime's CPU provider computes"};
   if (plan.efficiency)
     return {"no estimate: ONNX Runtime did not report the graph that it runs: " + plan.no_engine_graph};
-  return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
+  return {
+      "no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes "
+      "(longer on a busy machine)"};
 }
 
 std::string bound_text(double bound_ms) { return bound_ms > 0 ? format_ms(bound_ms) : "not known"; }
