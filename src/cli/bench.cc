@@ -136,7 +136,7 @@ std::string spread_text(const measure::Measurement& m) {
       std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
   std::string ended = m.interrupted ? ", interrupted"
                       : m.converged ? ""
-                                    : ", stopped at --seconds before it was narrow enough";
+                                    : ", stopped at --seconds before it was narrow enough (--ci, default ± 2 %)";
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 

@@ -85,7 +85,12 @@ Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
   if (!size) return wrap(size.error(), "--size");
   how.file_bytes = *size;
   if (options.time_limit_s) how.limit = how.engine_limit = from_seconds(*options.time_limit_s);
-  if (!how.path.empty()) how.path = std::filesystem::absolute(how.path).lexically_normal().string();
+  if (!how.path.empty()) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(how.path, error))
+      return invalid("--path: there is no folder '" + how.path + "'");
+    how.path = std::filesystem::absolute(how.path).lexically_normal().string();
+  }
   add_tested_areas(how);
   return how;
 }

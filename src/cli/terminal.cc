@@ -239,6 +239,15 @@ size_t prose_columns() {
   const size_t columns = output_columns();
   return columns == kUnbounded ? 80 : std::min<size_t>(columns, 100);
 }
+void show_log_as_text() {
+  if (isatty(STDERR_FILENO) != 1) return;
+  log::set_writer([](log::Level level, std::string_view message) {
+    const bool bad = level >= log::Level::kWarning;
+    const Meaning meaning = level == log::Level::kWarning ? Meaning::kWarning : Meaning::kFailed;
+    const std::string_view label = level == log::Level::kWarning ? "warning:" : "error:";
+    say(bad ? painted_for(STDERR_FILENO, meaning, label) + " " + std::string(message) : std::string(message));
+  });
+}
 bool is_quiet() { return form.quiet; }
 
 bool terminal_is_utf8() {
