@@ -53,7 +53,7 @@ int show_claims(std::span<const lab::Claim> all, const LabOptions& options) {
       "Claims of five guides to GPUs, by their sections; figures without all the conditions that they were measured "
       "under.\n");
   print(claims_text(claims));
-  print_next_of(claims.empty() ? "L04" : claims.front().id);
+  print_next_of(options.selection.names.empty() || claims.empty() ? "L04" : claims.front().id);
   return kDone;
 }
 
