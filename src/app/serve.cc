@@ -11,6 +11,7 @@
 #include "app/next_steps.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "engine/own_format.h"
 #include "front/http/api.h"
 #include "front/http/server.h"
@@ -144,8 +145,8 @@ void ServeRun::load() {
     not_loaded_ += (not_loaded_.empty() ? "'" : ", '") + entry.name + "' (" + entry.reason + ")";
   }
   if (!request_.exit_on_error)
-    return log::error("not all models could be loaded: {}, for the reasons above; {} are ready", names,
-                      server_->index(true).size());
+    return log::error("not all models could be loaded: {}, for the reasons above; ready: {}", names,
+                      counted(static_cast<int64_t>(server_->index(true).size()), "model"));
   failed_ = true;
 }
 

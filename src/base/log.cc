@@ -10,6 +10,7 @@ namespace {
 
 std::atomic<Level> current_level = Level::kInfo;
 std::atomic<void (*)()> before_line = nullptr;
+std::atomic<void (*)(Level, std::string_view)> own_writer = nullptr;
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
@@ -38,10 +39,12 @@ spdlog::logger& sink() {
 void set_level(Level level) { current_level = level; }
 Level level() { return current_level; }
 
+void set_writer(void (*writer)(Level level, std::string_view message)) { own_writer = writer; }
 void set_before_line(void (*ready)()) { before_line = ready; }
 
 void write(Level level, std::string_view message) {
   if (level < current_level.load() || level == Level::kOff) return;
+  if (auto* writer = own_writer.load()) return writer(level, message);
   if (void (*ready)() = before_line.load()) ready();
   sink().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
 }

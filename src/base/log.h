@@ -15,6 +15,8 @@ enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 void set_level(Level level);
 Level level();
 void write(Level level, std::string_view message);
+// Shows a message in place of the log line with its time; from any thread.
+void set_writer(void (*writer)(Level level, std::string_view message));
 // `ready` is called before each line, from any thread: what shares the terminal makes place.
 void set_before_line(void (*ready)());
 

@@ -99,6 +99,21 @@ bool has_part(std::string_view text, std::string_view part) {
   return lower_case(text).find(lower_case(part)) != std::string::npos;
 }
 
+// Those whose name has a word near to `wanted`: "H10O" is none of "H100 SXM5 80GB", but near to its first word.
+std::vector<std::string> devices_of_nearest_word(std::string_view wanted, std::span<const std::string> names) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> words;
+  for (const std::string& name : names) {
+    const std::string word = name.substr(0, name.find(' '));
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  std::vector<std::string> near;
+  for (const std::string& word : nearest(wanted, words, 1))
+    for (const std::string& name : names)
+      if (near.size() < kMost && name.starts_with(word)) near.push_back(name);
+  return near;
+}
+
 }  // namespace
 
 bool accepts(const DeviceFilter& filter, const CatalogueDevice& device) {
@@ -128,14 +143,20 @@ Result<CatalogueDevice> find_device(std::span<const CatalogueDevice> devices, st
   std::vector<const CatalogueDevice*> found = match_devices(devices, name);
   if (found.size() == 1) return *found.front();
   std::vector<std::string> names;
+  if (found.size() > kMostNames)
+    return Error{
+        Code::kInvalid,
+        fmt::format("'{}' can mean {} devices of the catalogue; say more of the name, as in '{}', or name this "
+                    "machine's own: cuda:0, opencl:0. 'ridge gpus' lists all",
+                    name, found.size(), found.front()->name)};
   if (!found.empty()) {
-    for (size_t i = 0; i < std::min(found.size(), kMostNames); ++i) names.push_back(found[i]->name);
-    return Error{Code::kInvalid,
-                 fmt::format("'{}' can mean {} devices: {}{}; give one of these names", name, found.size(),
-                             fmt::join(names, ", "), found.size() > kMostNames ? ", …" : "")};
+    for (const CatalogueDevice* device : found) names.push_back(device->name);
+    return Error{Code::kInvalid, fmt::format("'{}' can mean {} devices: {}; give one of these names", name,
+                                             found.size(), fmt::join(names, ", "))};
   }
   for (const CatalogueDevice& device : devices) names.push_back(device.name);
   std::vector<std::string> near = nearest(name, names);
+  if (near.empty()) near = devices_of_nearest_word(name, names);
   return Error{Code::kNotFound,
                fmt::format("there is no device '{}' in the catalogue; {}", name,
                            near.empty() ? "'ridge gpus' lists all"

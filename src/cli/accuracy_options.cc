@@ -15,8 +15,8 @@ Error alone(const char* option, const char* without) {
 
 void declare_accuracy(CLI::App& app, AccuracyOptions& options) {
   app.add_option("--calibration", options.calibration);
-  app.add_option("--calibration-samples", options.samples)->check(CLI::Range(1, 100000));
-  app.add_option("--held-out", options.held_out)->check(CLI::Range(1, 100000));
+  app.add_option("--calibration-samples", options.samples)->check(in_range(1, 100000));
+  app.add_option("--held-out", options.held_out)->check(in_range(1, 100000));
   app.add_option("--seed", options.seed);
   app.add_option("--image-size", options.image_size);
   app.add_option("--image-mean", options.image_mean);
@@ -24,8 +24,8 @@ void declare_accuracy(CLI::App& app, AccuracyOptions& options) {
   app.add_option("--image-layout", options.image_layout)->check(CLI::IsMember({"nchw", "nhwc"}));
   app.add_option("--image-fit", options.image_fit)->check(CLI::IsMember({"crop", "stretch"}));
   app.add_option("--max-drift", options.max_deviation)->check(positive());
-  app.add_option("--min-cosine", options.min_cosine)->check(CLI::Range(-1.0, 1.0));
-  app.add_option("--min-top1", options.min_top1)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--min-cosine", options.min_cosine)->check(in_range(-1, 1));
+  app.add_option("--min-top1", options.min_top1)->check(in_range(0, 1));
   app.add_option("--eval", options.eval);
   app.add_option("--eval-min", options.eval_min);
   app.add_option("--eval-drop", options.eval_drop)->check(not_negative());

@@ -53,7 +53,7 @@ struct BenchOptions {
 
 void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.request.model)->required();
-  app.add_option("--batch,-b", options.batch)->check(positive());
+  app.add_option("--batch,-b", options.batch)->check(rows());
   app.add_option("--shape", options.shapes);
   app.add_option("--threads,-t", options.request.threads)->check(positive());
   app.add_option("--instances", options.request.instances)->check(positive());
@@ -136,7 +136,7 @@ std::string spread_text(const measure::Measurement& m) {
       std::isfinite(m.ci95_percent) ? fmt::format("± {} at 95 %", format_percent(m.ci95_percent)) : "one run only";
   std::string ended = m.interrupted ? ", interrupted"
                       : m.converged ? ""
-                                    : ", stopped at --seconds before it was narrow enough";
+                                    : ", stopped at --seconds before it was narrow enough (--ci, default ± 2 %)";
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 

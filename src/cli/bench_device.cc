@@ -40,7 +40,7 @@ void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--device,-d", options.device);
   app.add_option("--seconds", options.seconds)->check(positive());
   app.add_option("--largest", options.largest);
-  app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 86400.0));
+  app.add_option("--time-limit", options.time_limit_s)->check(in_range(0.1, 86400));
   app.add_flag("--fresh", options.limits.fresh);
   app.add_flag("--keep-disturbed", options.limits.keep_disturbed);
   app.add_option("--cache", options.limits.cache_file);

@@ -49,7 +49,7 @@ struct ServerOptions {
 
 void declare(CLI::App& app, ServerOptions& options) {
   app.add_option("URL", options.url)->required();
-  app.add_option("--batch,-b", options.request.inputs.batch)->check(positive());
+  app.add_option("--batch,-b", options.request.inputs.batch)->check(rows());
   app.add_option("--shape", options.request.inputs.shapes);
   app.add_option("--input,-i", options.request.inputs.files);
   app.add_option("--payload", options.payload)->check(CLI::IsMember({"binary", "json"}));

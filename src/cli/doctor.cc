@@ -14,6 +14,7 @@
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/next_text.h"
+#include "cli/number_checks.h"
 #include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -49,12 +50,12 @@ void declare(CLI::App& app, DoctorOptions& options) {
   app.add_option("--listen", options.listen)
       ->expected(0, 1)
       ->default_str(std::to_string(doctor::kLinkPort))
-      ->check(CLI::Range(0, 65535));
+      ->check(in_range(0, 65535));
   app.add_option("--root", options.root);
   app.add_option("--record", options.record);
   app.add_option("--provider", options.gather.providers)->delimiter(',');
   app.add_option("--engine-library", options.gather.engine_library);
-  app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
+  app.add_option("--time-limit", options.time_limit_s)->check(in_range(0.1, 600));
   app.add_flag("--no-measure{false}", options.gather.measure);
   app.add_flag("--fresh", options.gather.fresh);
   app.add_flag("--verbose,-v", options.verbose);
@@ -84,7 +85,12 @@ Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
   if (!size) return wrap(size.error(), "--size");
   how.file_bytes = *size;
   if (options.time_limit_s) how.limit = how.engine_limit = from_seconds(*options.time_limit_s);
-  if (!how.path.empty()) how.path = std::filesystem::absolute(how.path).lexically_normal().string();
+  if (!how.path.empty()) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(how.path, error))
+      return invalid("--path: there is no folder '" + how.path + "'");
+    how.path = std::filesystem::absolute(how.path).lexically_normal().string();
+  }
   add_tested_areas(how);
   return how;
 }

@@ -49,7 +49,7 @@ void declare(CLI::App& app, GpusOptions& options) {
   app.add_flag("--explain", options.explain);
   app.add_option("--recommend", options.recommend);
   app.add_option("--for", options.use);
-  app.add_option("--batch,-b", options.goal.batch)->check(positive());
+  app.add_option("--batch,-b", options.goal.batch)->check(rows());
   app.add_option("--shape", options.shapes);
   app.add_option("--precision", options.precision);
   app.add_option("--p99-ms", options.goal.p99_ms)->check(positive());

@@ -45,13 +45,15 @@ int wrong_lab_usage(const Error& error) {
 // What claims are, and what one of them says.
 void print_next_of(const std::string& claim) { print_next({"ridge explain " + claim, "ridge explain handbook"}); }
 
-int show_claims(std::span<const lab::Claim> claims, const LabOptions& options) {
+int show_claims(std::span<const lab::Claim> all, const LabOptions& options) {
+  if (Status known = lab::check_selection(options.selection, all); !known) return wrong_lab_usage(known.error());
+  const std::vector<lab::Claim> claims = lab::selected(options.selection, all);
   if (options.json) return print_json(options.command, claims_json(claims)), kDone;
   print(
       "Claims of five guides to GPUs, by their sections; figures without all the conditions that they were measured "
       "under.\n");
   print(claims_text(claims));
-  print_next_of("L04");
+  print_next_of(options.selection.names.empty() || claims.empty() ? "L04" : claims.front().id);
   return kDone;
 }
 

@@ -23,6 +23,7 @@ struct Row {
   std::string_view summary;
   Verb run;
   std::vector<std::string_view> first_words = {};  // that choose another set of options
+  bool logs = false;                               // runs on, so that each of its messages needs its time
 };
 
 // In the order in which a user meets them. One row per verb.
@@ -34,7 +35,11 @@ const std::vector<Row> kVerbs = {
     {"plan", "the cost of a model and the least time this machine needs for it", plan},
     {"bench", "measure a model, or the device itself, against the limit of this machine", bench, {"device"}},
     {"tune", "find the fastest way to run a model here, write a repository ready to serve", tune},
-    {"serve", "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions", serve},
+    {"serve",
+     "serve a repository over the Open Inference Protocol (KServe v2), with Triton's extensions",
+     serve,
+     {},
+     true},
     {"power",
      "power of GPUs and CPU; set limits and clocks, find the most efficient limit",
      power,
@@ -104,7 +109,13 @@ void set_log_level_from_environment() {
   }
 }
 
+bool keeps_log(std::span<const std::string> arguments) {
+  return std::ranges::any_of(
+      kVerbs, [&](const Row& verb) { return verb.logs && !arguments.empty() && verb.name == arguments.front(); });
+}
+
 int run(std::span<const std::string> arguments) {
+  if (!keeps_log(arguments)) show_log_as_text();
   set_log_level_from_environment();
   if (arguments.empty()) {
     say("usage: ridge VERB [OPTION...]; ridge --help lists the verbs.");

@@ -81,8 +81,7 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
       options.describe ? "" : options.file + (made.external_data ? " and " + options.file + ".data" : "");
   print(table({},
               {{"model", made.name},
-               {"parameters",
-                std::to_string(made.parameters) + " (" + format_count(static_cast<double>(made.parameters)) + ")"},
+               {"parameters", format_count(static_cast<double>(made.parameters))},
                {"weights", format_bytes(static_cast<double>(made.weight_bytes))},
                {"inputs", ports_text(made.inputs)},
                {"outputs", ports_text(made.outputs)},

@@ -24,8 +24,22 @@ Result<fs::path> reference_file(const std::string& name) {
   return fs::path(folder) / RIDGE_VERSION / (name + ".onnx");
 }
 
+// ORG/NAME, as model hubs name models: no path that begins here, and no file's extension.
+bool is_hub_name(const std::string& model) {
+  const size_t slash = model.find('/');
+  std::error_code error;
+  return slash != std::string::npos && slash > 0 && model.find('/', slash + 1) == std::string::npos &&
+         model.front() != '.' && model.front() != '~' && !fs::exists(model, error) &&
+         !fs::exists(model.substr(0, slash), error) && !model.ends_with(".onnx") && !model.ends_with(".xml") &&
+         !model.ends_with(".json");
+}
+
 Status find_reference(std::string_view verb, std::string& model) {
   std::error_code error;
+  if (is_hub_name(model))
+    return Error{Code::kNotFound, "there is no file '" + model +
+                                      "'. It looks like a model of a hub: download its config.json for ridge plan "
+                                      "config.json, or export it to ONNX"};
   if (model.find_first_of("/.") != std::string::npos || model.empty() || fs::exists(model, error)) return {};
   Result<zoo::ZooDescription> known = zoo::describe(model, {});
   if (!known) return wrap(known.error(), "there is no file '" + model + "'");

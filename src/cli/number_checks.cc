@@ -1,5 +1,7 @@
 #include "cli/number_checks.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <string>
@@ -27,5 +29,12 @@ CLI::Validator positive() {
 CLI::Validator not_negative() {
   return number_check("0 or more", [](double value) { return value >= 0; });
 }
+
+CLI::Validator in_range(double least, double most) {
+  return number_check(fmt::format("{} to {}", least, most),
+                      [=](double value) { return value >= least && value <= most; });
+}
+
+CLI::Validator rows() { return in_range(1, 1'000'000'000); }
 
 }  // namespace ridge::cli

@@ -7,5 +7,7 @@ namespace ridge::cli {
 
 CLI::Validator positive();
 CLI::Validator not_negative();
+CLI::Validator in_range(double least, double most);
+CLI::Validator rows();  // of a run: above 10^9 no machine has memory for them
 
 }  // namespace ridge::cli

@@ -84,10 +84,12 @@ std::string economics_table(const app::CostPlan& plan) {
 std::string assumptions_table(const sizing::EconomicInputs& in) {
   std::vector<std::vector<std::string>> rows;
   auto add = [&](const sizing::Assumption& a) {
-    // As exact as it was given or published: it is no result.
+    // As exact as it was given or published; a result has three digits.
+    const double shown =
+        a.origin == Origin::kDerived ? std::strtod(fmt::format("{:.3g}", a.value).c_str(), nullptr) : a.value;
     const bool money = a.unit.starts_with('$');
-    const std::string value = money ? fmt::format("${}{}", a.value, a.unit.substr(1))
-                                    : fmt::format("{}{}{}", a.value, a.unit.empty() ? "" : " ", a.unit);
+    const std::string value = money ? fmt::format("${}{}", shown, a.unit.substr(1))
+                                    : fmt::format("{}{}{}", shown, a.unit.empty() ? "" : " ", a.unit);
     // What an option gave is as good as the user knows it; its origin says nothing.
     constexpr std::string_view kGiven = "given, ";
     const bool given = a.source.starts_with(kGiven);

@@ -123,7 +123,7 @@ void declare_load(CLI::App& app, PlanOptions& options) {
   app.add_option("--p99-ms", options.p99_ms)->check(positive());
   auto* service = app.add_option("--service-ms", options.request.service.ms)->check(positive());
   app.add_option("--from", options.request.service.from)->excludes(service);
-  app.add_option("--most-busy", options.most_busy_percent)->check(CLI::Range(1.0, 99.0));
+  app.add_option("--most-busy", options.most_busy_percent)->check(in_range(1, 99));
   app.add_option("--instances-per-machine", options.instances_per_machine)->check(positive());
 }
 
@@ -134,14 +134,14 @@ void declare_cost(CLI::App& app, PlanOptions& options) {
   };
   app.add_flag("--cost", options.cost);
   number("--power-w", costs.power_w);
-  number("--load-factor", costs.load_factor)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--idle-factor", costs.idle_factor)->check(CLI::Range(0.0, 1.0));
-  number("--pue", costs.pue)->check(CLI::Range(1.0, 10.0));
+  number("--load-factor", costs.load_factor)->check(in_range(0, 1));
+  app.add_option("--idle-factor", costs.idle_factor)->check(in_range(0, 1));
+  number("--pue", costs.pue)->check(in_range(1, 10));
   app.add_option("--kwh-usd", costs.kwh_usd)->check(not_negative());
   number("--years", costs.years);
-  number("--utilisation", costs.utilisation)->check(CLI::Range(0.0, 1.0));
+  number("--utilisation", costs.utilisation)->check(in_range(0, 1));
   app.add_option("--staff-percent", costs.staff_percent)->check(not_negative());
-  number("--rented", costs.rented)->check(CLI::Range(0.0, 1.0));
+  number("--rented", costs.rented)->check(in_range(0, 1));
   number("--price-usd", costs.price_usd);
   number("--hour-usd", costs.hour_usd);
 }
@@ -158,7 +158,7 @@ void declare_training(CLI::App& app, PlanOptions& options) {
   app.add_option("--training-precision", options.training_precision);
   app.add_flag("--checkpoint", setup.checkpoint);
   app.add_option("--accumulate", setup.accumulate)->check(positive());
-  app.add_option("--zero", setup.zero_stage)->check(CLI::Range(0, 3));
+  app.add_option("--zero", setup.zero_stage)->check(in_range(0, 3));
   app.add_option("--gpus", setup.devices)->check(positive());
   app.add_option("--tensor", setup.tensor)->check(positive());
   app.add_option("--pipeline", setup.pipeline)->check(positive());
@@ -166,8 +166,8 @@ void declare_training(CLI::App& app, PlanOptions& options) {
   app.add_option("--lora", setup.lora_rank)->check(positive());
   app.add_flag("--qlora", setup.qlora);
   app.add_option("--link", options.link);
-  app.add_option("--overlap", options.training.overlap)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--efficiency", options.training.efficiency)->check(CLI::Range(0.001, 1.0));
+  app.add_option("--overlap", options.training.overlap)->check(in_range(0, 1));
+  app.add_option("--efficiency", options.training.efficiency)->check(in_range(0.001, 1));
 }
 
 void declare_llm(CLI::App& app, app::LlmRequest& llm) {
@@ -176,7 +176,7 @@ void declare_llm(CLI::App& app, app::LlmRequest& llm) {
   app.add_option("--prompt", llm.prompt)->check(positive());
   app.add_option("--weights", llm.weights);
   app.add_option("--kv", llm.kv);
-  app.add_option("--reserve", llm.reserve_percent)->check(CLI::Range(0.0, 99.0));
+  app.add_option("--reserve", llm.reserve_percent)->check(in_range(0, 99));
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
     return {"no estimate: the calibration covers FP32, as ONNX Runtime's CPU provider computes"};
   if (plan.efficiency)
     return {"no estimate: ONNX Runtime did not report the graph that it runs: " + plan.no_engine_graph};
-  return {"no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes"};
+  return {
+      "no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes "
+      "(longer on a busy machine)"};
 }
 
 std::string bound_text(double bound_ms) { return bound_ms > 0 ? format_ms(bound_ms) : "not known"; }
@@ -73,7 +75,12 @@ std::string summary_table(const app::ModelPlan& plan) {
   const Forecast& f = plan.forecast;
   std::string origin(origin_name(f.origin));
   const bool known = f.bound.ms > 0;
-  const std::string rate = known ? format_row_rate(1e3 * static_cast<double>(f.batch) / f.bound.ms) : "not known";
+  // Below, a call of any engine costs more: the rate that it would allow says nothing.
+  constexpr double kLeastCall_ms = 1e-3;
+  const bool tiny = known && f.bound.ms < kLeastCall_ms;
+  const std::string rate = tiny    ? "-"
+                           : known ? format_row_rate(1e3 * static_cast<double>(f.batch) / f.bound.ms)
+                                   : "not known";
   std::vector<std::vector<std::string>> rows = {
       {"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
@@ -86,7 +93,9 @@ std::string summary_table(const app::ModelPlan& plan) {
        known ? fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
                            format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)
              : "most of the arithmetic has no rule"},
-      {"at most", rate, "upper bound for any engine on this device"}};
+      {"at most", rate,
+       tiny ? "the bound is shorter than a call of an engine, which decides here"
+            : "upper bound for any engine on this device"}};
   if (plan.estimate)
     for (std::vector<std::string>& row : estimate_rows(*plan.estimate, f.bound.ms)) rows.push_back(std::move(row));
   if (plan.carried)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "power/overview.h"
@@ -24,7 +25,7 @@ int show_power(std::span<const std::string> arguments) {
   options.command = typed("power", arguments);
   CLI::App app;
   app.add_option("--device,-d", options.devices)->delimiter(',');
-  app.add_option("--time-limit", options.time_limit_s)->check(CLI::Range(0.1, 600.0));
+  app.add_option("--time-limit", options.time_limit_s)->check(in_range(0.1, 600));
   app.add_flag("--json", options.json);
   if (ParseResult parsed = parse(app, "power", arguments); !parsed.go_on) return parsed.exit;
   power::Overview overview = power::look(from_seconds(options.time_limit_s));

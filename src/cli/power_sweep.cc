@@ -32,15 +32,15 @@ struct PowerSweepOptions {
 void bind(CLI::App& app, PowerSweepOptions& options) {
   app.add_option("--device,-d", options.request.device);
   CLI::Option* gemm = app.add_flag("--gemm", options.request.workload.gemm);
-  app.add_option("--size", options.request.workload.size)->needs(gemm)->check(CLI::Range(16, 1 << 16));
+  app.add_option("--size", options.request.workload.size)->needs(gemm)->check(in_range(16, 1 << 16));
   app.add_option("--model", options.request.workload.model);
-  app.add_option("--batch,-b", options.request.workload.batch)->check(positive());
+  app.add_option("--batch,-b", options.request.workload.batch)->check(rows());
   app.add_option("--engine", options.request.workload.engine);
   app.add_option("--engine-library", options.request.workload.engine_library);
   app.add_option("--from", options.from);
   app.add_option("--to", options.to);
-  app.add_option("--steps", options.request.steps)->check(CLI::Range(2, 50));
-  app.add_option("--seconds", options.request.seconds)->check(CLI::Range(0.5, 86400.0));
+  app.add_option("--steps", options.request.steps)->check(in_range(2, 50));
+  app.add_option("--seconds", options.request.seconds)->check(in_range(0.5, 86400));
   app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv);
   app.add_option("-o,--output", options.output);

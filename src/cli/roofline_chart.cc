@@ -194,6 +194,8 @@ std::string slopes_text(const predict::Forecast& forecast, const Layers& layers)
   const double outermost = forecast.peak_flops_per_s / forecast.ridge_point;
   const bool above =
       std::ranges::any_of(layers.dots, [&](const Dot& dot) { return dot.rate > 1.01 * dot.intensity * outermost; });
+  if (std::ranges::any_of(layers.dots, [&](const Dot& dot) { return dot.rate > 1.01 * forecast.peak_flops_per_s; }))
+    text += "; above the roof: FLOPs that the bound leaves out, as those of normalisation";
   if (above && text.empty()) return "; above the slope: the data fits a cache, whose bandwidth is not known";
   return above ? text + "; above the solid slope: the data stays in a cache" : text;
 }

@@ -26,6 +26,7 @@ struct ServeOptions {
   std::string control_mode = "none";
   double poll_seconds = 15, http_timeout_seconds = 30;
   bool strict_model_config = false, no_auto_complete = false;
+  std::vector<std::string> no_effect;  // values of kNoEffect
   int64_t exit_timeout_seconds = 30;
   std::string record;
   std::string allow_client_shm = "local";
@@ -34,6 +35,18 @@ struct ServeOptions {
   int log_verbose = 0;
   bool log_info = true, log_warning = true, log_error = true;
 };
+
+// Options of tritonserver's command line that have nothing to set here: accepted, with one warning.
+constexpr std::array kNoEffect = {"--backend-config",
+                                  "--backend-directory",
+                                  "--buffer-manager-thread-count",
+                                  "--cache-config",
+                                  "--cuda-memory-pool-byte-size",
+                                  "--log-format",
+                                  "--min-supported-compute-capability",
+                                  "--model-load-thread-count",
+                                  "--pinned-memory-pool-byte-size",
+                                  "--rate-limit"};
 
 // Flags that take =true or =false (or 1, 0); alone they mean true.
 std::vector<std::pair<std::string, bool*>> switches(ServeOptions& options) {
@@ -61,18 +74,30 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
   app.add_option("--http-address", options.request.http_address);
-  app.add_option("--http-port", options.request.http_port);
-  app.add_option("--http-thread-count", options.request.http_threads)->check(CLI::Range(0, 256));
+  const CLI::Validator port = in_range(0, 65535);
+  app.add_option("--http-port", options.request.http_port)->check(port);
+  app.add_option("--http-thread-count", options.request.http_threads)->check(in_range(0, 256));
   app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive());
   app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(positive());
   app.add_option("--metrics-address", options.request.metrics_address);
-  app.add_option("--metrics-port", options.request.metrics_port);
-  app.add_option("--grpc-port", options.grpc_port);
+  app.add_option("--metrics-port", options.request.metrics_port)->check(port);
+  app.add_option("--grpc-port", options.grpc_port)->check(port);
   app.add_option("--port-file", options.request.port_file);
   app.add_option("--allow-client-shm", options.allow_client_shm)
       ->check(CLI::IsMember({"local", "true", "false", "1", "0"}));
   app.add_option("--log-verbose", options.log_verbose);
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
+  app.option_defaults()->take_all();
+  for (const char* name : kNoEffect) app.add_option(name, options.no_effect);
+}
+
+void warn_of_no_effect(const CLI::App& app) {
+  std::vector<std::string> given;
+  for (const char* name : kNoEffect)
+    if (app.count(name) > 0) given.push_back(name);
+  if (!given.empty())
+    log::warning("{} {} no effect here; the model's config.pbtxt sets what ridge has of it",
+                 CLI::detail::join(given, ", "), given.size() == 1 ? "has" : "have");
 }
 
 // "--allow-http true" equals "--allow-http=true".
@@ -167,6 +192,7 @@ int serve(std::span<const std::string> arguments) {
   ParseResult parsed = parse(app, kServeVerb, with_joined_switches(arguments));
   if (!parsed.go_on) return parsed.exit;
   set_log_level(options);
+  warn_of_no_effect(app);
   if (Status fetched = fetch_url(options.directory); !fetched) return fail(kServeVerb, fetched.error());
   Result<app::ServeRequest> request = request_of(options);
   if (!request) {

@@ -48,4 +48,11 @@ std::vector<std::string> with_own_names(const CLI::App& app, std::span<const std
   return result;
 }
 
+std::vector<std::string> synonyms_for(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const Synonym& row : kSynonyms)
+    if (synonym_of(app, std::string(row.name)) != nullptr) names.emplace_back(row.name);
+  return names;
+}
+
 }  // namespace ridge::cli

@@ -15,4 +15,7 @@ namespace ridge::cli {
 // after "--".
 std::vector<std::string> with_own_names(const CLI::App& app, std::span<const std::string> arguments);
 
+// The names that it would replace.
+std::vector<std::string> synonyms_for(const CLI::App& app);
+
 }  // namespace ridge::cli

@@ -22,6 +22,13 @@ TEST(Synonyms, BecomeTheVerbsOwnNames) {
   EXPECT_THAT(with_own_names(app, std::vector<std::string>{"--model=m.onnx"}), ElementsAre("m.onnx"));
 }
 
+TEST(Synonyms, AreListedOfTheVerbsOptions) {
+  CLI::App app;
+  std::string text;
+  app.add_option("--http-port", text);
+  EXPECT_THAT(synonyms_for(app), ElementsAre("--port"));
+}
+
 TEST(Synonyms, AnOptionOfTheVerbKeepsItsMeaning) {
   CLI::App app;
   std::string text;

@@ -113,8 +113,17 @@ void print_words(const CLI::App& app, std::span<const std::string> arguments) {
   }
 }
 
-// What `app` could not place.
-std::string not_understood(const CLI::App& app, std::span<const std::string> arguments) {
+// Of a model or folder that is given with and without its option, which cli/synonyms.h has made an argument.
+std::string named_twice(std::span<const std::string> given) {
+  const bool named = std::any_of(given.begin(), given.end(), [](const std::string& word) {
+    return word == "--model" || word.starts_with("--model=");
+  });
+  return named ? "the model is named twice: as an argument and by --model" : "";
+}
+
+// What `app` could not place of what was `given`; `arguments` has its options' own names.
+std::string not_understood(const CLI::App& app, std::span<const std::string> given,
+                           std::span<const std::string> arguments) {
   const std::vector<std::string> rest = app.remaining();
   const std::string& first = rest.front();
   if (first.starts_with("--")) {
@@ -122,8 +131,10 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> arg
     std::vector<std::string> known;
     for (const CLI::Option* option : app.get_options())
       for (const std::string& longer : option->get_lnames()) known.push_back("--" + longer);
+    for (const std::string& synonym : synonyms_for(app)) known.push_back(synonym);
     return "unknown option " + name + did_you_mean(name, known);
   }
+  if (const std::string twice = named_twice(given); !twice.empty()) return twice;
   const auto at = std::find(arguments.begin(), arguments.end(), first);
   const CLI::Option* before =
       at == arguments.begin() || at == arguments.end() ? nullptr : app.get_option_no_throw(*(at - 1));
@@ -139,6 +150,22 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> arg
 const Result<machine::Machine>& this_machine() {
   static const Result<machine::Machine> machine = machine::probe();
   return machine;
+}
+
+// What CLI11 says of an option's value, in our words.
+std::string wrong_value(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const std::string_view convert = "Could not convert: ", equals = " = ", missing = " required ";
+  if (const size_t at = said.find(equals); said.starts_with(convert) && at != std::string::npos) {
+    const std::string name = said.substr(convert.size(), at - convert.size());
+    const std::string value = said.substr(at + equals.size());
+    const CLI::Option* option = app.get_option_no_throw(name);
+    const bool flag = option != nullptr && option->get_items_expected_max() == 0;
+    return name + ": expected " + (flag ? "true or false" : "a whole number") + ", given '" + value + "'";
+  }
+  if (const size_t at = said.find(": "); said.ends_with(" missing") && said.find(missing) != std::string::npos)
+    return said.substr(0, at) + " needs a value";
+  return said;
 }
 
 }  // namespace
@@ -160,11 +187,11 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
     print_help(verb);
     return {false, kDone};
   } catch (const CLI::ExtrasError&) {  // its own message has the arguments in reverse
-    fail(verb, invalid(not_understood(app, words)));
+    fail(verb, invalid(not_understood(app, arguments, words)));
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
-  } catch (const CLI::Error& e) {
-    fail(verb, invalid(e.what()));
+  } catch (const CLI::ParseError& e) {
+    fail(verb, invalid(wrong_value(app, e)));
     say("ridge " + std::string(verb) + " --help lists the options.");
     return {false, kUsage};
   }
@@ -217,6 +244,15 @@ size_t error_columns() { return columns_of_file(STDERR_FILENO); }
 size_t prose_columns() {
   const size_t columns = output_columns();
   return columns == kUnbounded ? 80 : std::min<size_t>(columns, 100);
+}
+void show_log_as_text() {
+  if (isatty(STDERR_FILENO) != 1) return;
+  log::set_writer([](log::Level level, std::string_view message) {
+    const bool bad = level >= log::Level::kWarning;
+    const Meaning meaning = level == log::Level::kWarning ? Meaning::kWarning : Meaning::kFailed;
+    const std::string_view label = level == log::Level::kWarning ? "warning:" : "error:";
+    say(bad ? painted_for(STDERR_FILENO, meaning, label) + " " + std::string(message) : std::string(message));
+  });
 }
 bool is_quiet() { return form.quiet; }
 

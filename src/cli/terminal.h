@@ -75,6 +75,8 @@ size_t prose_columns();
 bool terminal_is_utf8();
 // `text`, or its ASCII form where the locale is not UTF-8.
 std::string in_locale(std::string_view text);
+// From here on a terminal shows warnings and errors as say() does, not as log lines with a time; elsewhere nothing changes.
+void show_log_as_text();
 bool is_quiet();  // --quiet: no progress, no notes
 
 // Before the work: the time that it takes at most, and that this machine is measured first, if it must be: its limits are unknown, or

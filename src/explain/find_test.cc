@@ -44,6 +44,24 @@ TEST(Find, ACodeByEitherOfItsNames) {
   EXPECT_THAT(ids("ncclSystemError"), Contains("nccl 2"));
 }
 
+TEST(Find, SentencesOfTheVerbs) {
+  EXPECT_EQ(ids("skipped: similar candidates were too slow").front(), "ridge-tune-passed-over");
+  EXPECT_EQ(ids("does not fit into the available memory").front(), "ridge-tune-passed-over");
+  EXPECT_EQ(ids("limits of this machine are uncertain: L3, 2 threads, 203 GB/s ± 53.0 % and 3 more; measure them again "
+                "when it is quiet: ridge bench device --fresh")
+                .front(),
+            "ridge-uncertain-limits");
+  EXPECT_EQ(ids("shows the machine and the engine (--absolute judges it)").front(), "ridge-set-aside");
+  EXPECT_EQ(ids("recorded on another machine").front(), "ridge-set-aside");
+  EXPECT_EQ(ids("left out at this width: precision, batch").front(), "ridge-left-out");
+  EXPECT_EQ(ids("a run costs 42.6 µs fixed + 1.28 µs per row").front(), "ridge-fixed-and-per-row");
+  EXPECT_EQ(ids("1 thread: the run is too short to parallelise (at least 1.2 µs)").front(), "ridge-one-thread");
+  EXPECT_EQ(ids("No regression: nothing is significantly worse by more than 5 %.").front(), "ridge-regressed");
+  EXPECT_EQ(ids("No regression: nothing is significantly worse").front(), "ridge-regressed");
+  EXPECT_EQ(ids("the interval stayed wide").front(), "ridge-not-narrow");
+  EXPECT_EQ(ids("Accuracy holds over 27 samples: cosine at least 0.999.").front(), "ridge-accuracy");
+}
+
 TEST(Find, ANumberWithItsFamily) {
   EXPECT_THAT(ids("cuda 700"), ElementsAre("cuda 700"));
   EXPECT_THAT(ids("xid 79"), ElementsAre("xid 79"));

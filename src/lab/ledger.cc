@@ -300,6 +300,17 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
   return {};
 }
 
+std::vector<Claim> selected(const Selection& selection, std::span<const Claim> claims) {
+  std::vector<Claim> result;
+  for (const Claim& claim : claims) {
+    const bool by_experiment = std::ranges::any_of(all_experiments(), [&](const Experiment& experiment) {
+      return wants(selection, experiment.name) && std::ranges::count(experiment.claims, claim.id) > 0;
+    });
+    if (by_experiment || wants(selection, claim.id)) result.push_back(claim);
+  }
+  return result;
+}
+
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock) {
   machine::DisturbanceWatch watch;

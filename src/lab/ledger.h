@@ -116,6 +116,8 @@ struct Selection {
 };
 // Errors: a name that is neither.
 Status check_selection(const Selection& selection, std::span<const Claim> claims);
+// The claims that it names, itself or by their experiment.
+std::vector<Claim> selected(const Selection& selection, std::span<const Claim> claims);
 
 // Tests the selected claims: checks the results of every variant, measures every comparison, and gives a reason for what this
 // device cannot test. The time is divided evenly among the experiments, and what one leaves is the next ones'; what it does not

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/units.h"
 #include "cost/operators.h"
 #include "precision/element.h"
 #include "precision/samples.h"
@@ -98,15 +99,19 @@ std::string sentence_of(const AccuracyVerdict& verdict, const GuardLimits& limit
   std::string failures;
   for (const OutputDeviation& output : verdict.outputs)
     if (!output.holds) failures += fmt::format("{}'{}': {}", failures.empty() ? "" : "; ", output.name, output.failure);
-  if (!failures.empty()) return fmt::format("Accuracy is lost over {} samples: {}.", verdict.samples, failures);
+  if (!failures.empty())
+    return fmt::format("Accuracy is lost over {}: {}.", counted(static_cast<int64_t>(verdict.samples), "sample"),
+                       failures);
   if (verdict.outputs.empty()) return "The model has no comparable outputs.";
   if (limits.max_deviation)
-    return fmt::format("Accuracy holds over {} samples: relative L2 at most {:.3g}, allowed {:g}.", verdict.samples,
-                       verdict.worst.relative_l2, *limits.max_deviation);
+    return fmt::format("Accuracy holds over {}: relative L2 at most {:.3g}, allowed {:g}.",
+                       counted(static_cast<int64_t>(verdict.samples), "sample"), verdict.worst.relative_l2,
+                       *limits.max_deviation);
   const bool classifies = std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
                                       [](const OutputDeviation& output) { return output.classifier; });
   return fmt::format(
-      "Accuracy holds over {} samples: cosine at least {:.6f}{}.", verdict.samples, verdict.worst.cosine,
+      "Accuracy holds over {}: cosine at least {:.6f}{}.", counted(static_cast<int64_t>(verdict.samples), "sample"),
+      verdict.worst.cosine,
       classifies ? fmt::format(", same top-1 in {:.4g} % of rows", 100 * verdict.worst.top1_agreement) : "");
 }
 

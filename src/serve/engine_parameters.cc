@@ -100,6 +100,16 @@ Status read_accelerators(const inference::ModelConfig& config, Plan& plan) {
   return engine.read_accelerators(accelerators, shapes, plan);
 }
 
+// Triton's ONNX Runtime backend runs OpenVINO by such an accelerator; here an engine is a backend.
+void warn_of_cpu_accelerators(const inference::ModelConfig& config, const Plan& plan) {
+  for (const auto& one : config.optimization().execution_accelerators().cpu_execution_accelerator())
+    log::warning("{}: cpu_execution_accelerator '{}' has no effect; the model runs on {}{}", plan.model, one.name(),
+                 plan.engine,
+                 one.name() == "openvino" && plan.engine != "openvino"
+                     ? "; for OpenVINO set backend: \"openvino\" in config.pbtxt"
+                     : "");
+}
+
 // Levels of Triton's ONNX Runtime backend: -1 basic, 1 extended, 2 off; 0 = not set = all.
 Status read_graph_optimisation(const inference::ModelConfig& config, Plan& plan) {
   if (!config.optimization().has_graph()) return {};
@@ -138,6 +148,8 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   if (plan::is_nvidia(device)) {
     plan.threads = 1;
     RIDGE_TRY(read_accelerators(config, plan));
+  } else {
+    warn_of_cpu_accelerators(config, plan);
   }
   RIDGE_TRY(read_graph_optimisation(config, plan));
   for (const auto& [key, parameter] : config.parameters())

@@ -252,7 +252,10 @@ Status read_flag(std::string_view flag, Json& json) {
     json[member] = value;
     return ok_status();
   }
-  return invalid(fmt::format("--llm: '{}' is not understood; known: {}", flag, known));
+  return invalid(
+      fmt::format("--llm: '{}' is not understood; known: {}. A 7B model: --llm "
+                  "layers=32,heads=32,hidden=4096,intermediate=11008,vocabulary=32000",
+                  flag, known));
 }
 
 }  // namespace

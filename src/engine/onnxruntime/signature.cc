@@ -22,7 +22,7 @@ Result<TensorSpec> read_tensor(const OrtApi& api, const OrtTypeInfo* type, const
   RIDGE_TRY(take(api, api.GetOnnxTypeFromTypeInfo(type, &kind)));
   if (kind != ONNX_TYPE_TENSOR)
     return Error{Code::kUnsupported, where + "is " + kind_text(kind) + "; only tensors can be measured and served. " +
-                                         "Export the model without it (scikit-learn: zipmap=False)"};
+                                         "Export the model without it (skl2onnx: options={'zipmap': False})"};
   const OrtTensorTypeAndShapeInfo* info = nullptr;  // belongs to `type`
   RIDGE_TRY(take(api, api.CastTypeInfoToTensorInfo(type, &info)));
   ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;

@@ -67,7 +67,8 @@ Route found(Endpoint endpoint) {
 }
 
 Route unknown_path(std::string_view path) {
-  return refused(404, "there is nothing at '" + std::string(path) + "'; see GET /v2 and the Open Inference Protocol");
+  return refused(404, "no such path: '" + std::string(path) +
+                          "'; models answer below /v2/models/NAME, GET /v2 describes the server");
 }
 
 std::optional<int64_t> parse_version(std::string_view text) {

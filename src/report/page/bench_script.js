@@ -18,7 +18,7 @@ function advice() {
 
 function title() {
   const ended = bench.interrupted ? 'interrupted: the figures cover the time until then'
-    : bench.converged ? '' : 'stopped before the confidence interval was narrow enough';
+    : bench.converged ? '' : 'stopped before the confidence interval was narrow enough (--ci, default ± 2 %)';
   return header(fileName(bench.model),
     [`${bench.engine} ${bench.engine_version}`, device, bench.precision, say(`batch ${bench.batch}`), say(counted(bench.instances, 'instance')),
      say(`${counted(bench.threads, 'thread')} each`), say(counted(bench.concurrency, 'caller'))].join(' · '),

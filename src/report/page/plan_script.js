@@ -108,7 +108,7 @@ function roofline() {
     return {type: 'scatter', data: {datasets: [...clouds, ...lines]}, options};
   });
   return section('roofline', 'Roofline', box,
-    quiet('Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory; above the top not all of its FLOPs need time, as taps on padding.'));
+    quiet('Each dot is a layer where its bound puts it; its size is its share of the summed bounds. Above a slope its data stay in a nearer memory; above the top some of its FLOPs are counted but not bounded, as those of LayerNormalization, or need no time, as taps on padding.'));
 }
 
 function memory() {
