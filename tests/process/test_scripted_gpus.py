@@ -47,6 +47,8 @@ class Gpu(dict):
         return str(self.index) if self.lost else self["uuid"]
 
     def number(self, key):
+        if key == "power_mw" and "power_instant_mw" in self:
+            key = "power_instant_mw"  # of the moment, where the driver has it
         value = self[key]
         if key == "power_mw" and "draw_percent" in self:
             return int(self["power_limit_mw"]) * int(self["draw_percent"]) // 100
