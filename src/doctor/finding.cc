@@ -42,7 +42,7 @@ std::string summary_of(const Diagnosis& diagnosis) {
     return text;
   }
   if (diagnosis.warnings > 0)
-    return fmt::format("This machine is ready, with {}: {}.", counted(diagnosis.warnings, "warning"),
+    return fmt::format("This machine works, with {}: {}.", counted(diagnosis.warnings, "warning"),
                        names(diagnosis, Verdict::kWarn));
   if (diagnosis.ok == 0) return "Nothing could be checked here.";
   return fmt::format("This machine is ready: no problems found ({} passed).", counted(diagnosis.ok, "check"));
