@@ -102,12 +102,14 @@ Status read_accelerators(const inference::ModelConfig& config, Plan& plan) {
 
 // Triton's ONNX Runtime backend runs OpenVINO by such an accelerator; here an engine is a backend.
 void warn_of_cpu_accelerators(const inference::ModelConfig& config, const Plan& plan) {
-  for (const auto& one : config.optimization().execution_accelerators().cpu_execution_accelerator())
+  for (const auto& one : config.optimization().execution_accelerators().cpu_execution_accelerator()) {
+    std::string instead;
+    for (const engine::Engine& engine : engine::known())
+      if (engine.name == one.name() && engine.name != plan.engine)
+        instead = fmt::format("; for {} set backend: \"{}\" in config.pbtxt", engine.label, engine.backend);
     log::warning("{}: cpu_execution_accelerator '{}' has no effect; the model runs on {}{}", plan.model, one.name(),
-                 plan.engine,
-                 one.name() == "openvino" && plan.engine != "openvino"
-                     ? "; for OpenVINO set backend: \"openvino\" in config.pbtxt"
-                     : "");
+                 plan.engine, instead);
+  }
 }
 
 // Levels of Triton's ONNX Runtime backend: -1 basic, 1 extended, 2 off; 0 = not set = all.
