@@ -35,6 +35,8 @@ CLI::Validator in_range(double least, double most) {
                       [=](double value) { return value >= least && value <= most; });
 }
 
-CLI::Validator rows() { return in_range(1, 1'000'000'000); }
+CLI::Validator rows() {
+  return number_check("1 to 10^9", [](double value) { return value >= 1 && value <= 1e9; });
+}
 
 }  // namespace ridge::cli

@@ -19,8 +19,8 @@ RIDGE = os.environ["RIDGE"]
 def written(tmp_path_factory):
     """(page, ledger): a page and the object that it was drawn from: a sweep, a pair, a share, and a claim for other devices."""
     folder = tmp_path_factory.mktemp("page")
-    command = [RIDGE, "lab", "L04", "L09", "L16", "L12", "--seconds", "40", "--html", "lab.html", "--json"]
-    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=120)
+    command = [RIDGE, "lab", "L04", "L09", "L16", "L12", "--seconds", "120", "--html", "lab.html", "--json"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=300)
     assert "wrote lab.html" in done.stderr
     return folder / "lab.html", json.loads(done.stdout)
 
