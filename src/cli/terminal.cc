@@ -154,7 +154,7 @@ const Result<machine::Machine>& this_machine() {
 
 // What CLI11 says of an option's value, in our words.
 std::string wrong_value(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string said = error.what();
+  std::string said = error.what();
   const std::string_view convert = "Could not convert: ", equals = " = ", missing = " required ";
   if (const size_t at = said.find(equals); said.starts_with(convert) && at != std::string::npos) {
     const std::string name = said.substr(convert.size(), at - convert.size());
