@@ -30,13 +30,18 @@ constexpr std::chrono::hours kLongestDrain{24 * 365};
 constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when there is nothing to wait for
 constexpr std::chrono::milliseconds kSignalWait{20};
 
-// CPUs usable by this process: affinity and container quota count, not the machine's total.
-int usable_cores() {
+// CPUs usable by this process (affinity and container quota count, not the machine's total) and the memory for bodies.
+void fit_machine(ServeRequest& request) {
   Result<machine::Machine> machine = machine::probe();
-  if (machine) return machine::usable_threads(*machine);
+  if (machine) {
+    const machine::Memory& memory = machine->memory;
+    const int64_t bytes = std::min(memory.limit_bytes.value_or(memory.total_bytes), memory.total_bytes);
+    if (request.max_body_memory == 0 && bytes > 0) request.max_body_memory = static_cast<uint64_t>(bytes) / 2;
+    request.server.cores = machine::usable_threads(*machine);
+    return;
+  }
   log::warning("the cores of this machine are not known ({}); models get the engine's default number of threads",
                machine.error().message);
-  return 0;
 }
 
 // One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
@@ -106,10 +111,13 @@ Status ServeRun::open_ports() {
                          .max_input_bytes = request_.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads),
                          .conversion_threads = static_cast<size_t>(std::max(2, threads)),
-                         .shared_memory = request_.shared_memory};
+                         .shared_memory = request_.shared_memory,
+                         .model_control = request_.model_control};
+    const uint64_t body_memory = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
     http::ServerOptions listen{.address = request_.http_address,
                                .port = request_.http_port,
                                .threads = threads,
+                               .body_memory = body_memory,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
     RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));
@@ -161,6 +169,11 @@ void ServeRun::log_loaded() const {
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.
 void ServeRun::shut_down() {
+  if (request_.drain_time.count() > 0 && !failed_) {
+    server_->retire();
+    if (http_) http_->retire();
+    clock_->sleep_for(request_.drain_time);
+  }
   server_->begin_drain();
   if (http_) http_->drain(kLongestDrain);  // wait_for_end() reads the clock
   answered_ = true;
@@ -174,7 +187,7 @@ void ServeRun::shut_down() {
 
 // Of shut_down(), or of its timeout.
 ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
-  const auto patience = std::min<std::chrono::seconds>(kLongestDrain, request_.exit_timeout);
+  const auto patience = std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
   if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
   if (ended_) return failed_ ? ServeEnd::kNotLoaded : ServeEnd::kDone;
   if (!answered_) {
@@ -187,7 +200,7 @@ ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
 
 Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   RIDGE_TRY(check_files(request.server.repositories));
-  request.server.cores = usable_cores();
+  fit_machine(request);
   RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
   if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
@@ -207,6 +220,7 @@ ServeEnd ServeRun::run(const ServeControl& control) {
     log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
   else
     control.not_loaded(not_loaded_);
+  clock_ = control.clock;
   stopper_ = std::jthread([this] { shut_down(); });
   return wait_for_end(control);
 }

@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "front/client_policy.h"
 #include "front/http/server.h"
-#include "front/region_policy.h"
 #include "serve/recorder.h"
 #include "serve/server.h"
 #include "telemetry/gpus.h"
@@ -30,6 +30,8 @@ struct ServeRequest {
   std::optional<serve::RecordOptions> record;
   bool exit_on_error = false;  // a model that fails to load at start ends the server
   std::chrono::seconds exit_timeout{30};
+  std::chrono::milliseconds drain_time{
+      0};  // before the ports close, in which clients and load balancers turn elsewhere
 
   bool allow_http = true, allow_metrics = true;
   std::string http_address = "0.0.0.0", metrics_address;  // metrics address empty: same as HTTP
@@ -37,7 +39,9 @@ struct ServeRequest {
   int http_threads = 0;                                   // 0: by the cores
   std::chrono::milliseconds http_timeout{30'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
-  front::RegionPolicy shared_memory = front::RegionPolicy::kThisMachine;
+  uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process
+  front::ClientPolicy shared_memory = front::ClientPolicy::kThisMachine;
+  front::ClientPolicy model_control = front::ClientPolicy::kThisMachine;
   std::string port_file;  // receives the ports as JSON; empty: none
 };
 
@@ -83,6 +87,7 @@ class ServeRun {
   std::unique_ptr<serve::Server> server_;
   std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
   std::string not_loaded_;                               // written before failed_
+  Clock* clock_ = &system_clock();                       // of run()
   std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
   std::atomic<bool> answered_ = false;                   // every accepted request
   std::atomic<bool> ended_ = false;                      // and every thread

@@ -145,10 +145,13 @@ class FieldWriter {
   void or_null(const char* name, const T& value, Range range = {}) {
     is_empty(value) ? void(add_member(object_, name)) : (*this)(name, value, range);
   }
-  // Derived from other members: not read back.
+  // Derived from other members: not read back. `value` may be a function, which is then called only to write.
   template <typename T>
   void derived(const char* name, const T& value) {
-    (*this)(name, value);
+    if constexpr (std::invocable<const T&>)
+      (*this)(name, value());
+    else
+      (*this)(name, value);
   }
   // Members of the value that the JSON has in an object of their own: `list` gets a visitor.
   template <typename List>

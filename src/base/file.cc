@@ -65,20 +65,34 @@ Status check_writable_folder(const std::string& folder) {
 }
 
 Status check_writable_file(const std::string& path) {
-  std::error_code failure;
-  if (std::filesystem::is_directory(path, failure))
-    return Error{Code::kFailed, "write " + path + ": it is a folder; give a file in it"};
-  Status folder = check_writable_folder(std::filesystem::path(path).parent_path().string());
+  RIDGE_ASSIGN(const std::string target, replaced_file(path));
+  Status folder = check_writable_folder(std::filesystem::path(target).parent_path().string());
   return folder ? folder : wrap(folder.error(), "write " + path);
 }
 
+Result<std::string> replaced_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const fs::file_status status = fs::status(path, failure);
+  if (fs::is_directory(status))
+    return Error{Code::kInvalid, "write " + path + ": it is a folder, not a file; give a file in it"};
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    return Error{Code::kInvalid, "write " + path + ": it exists and is not a file; name a file to write to"};
+  fs::path target = path;
+  constexpr int kMostLinks = 40;  // as the kernel's
+  for (int i = 0; i < kMostLinks && fs::is_symlink(target, failure); ++i)
+    target = target.parent_path() / fs::read_symlink(target, failure);  // an absolute one stands alone
+  return target.string();
+}
+
 Status write_file_atomically(const std::string& path, std::string_view content) {
+  RIDGE_ASSIGN(const std::string target, replaced_file(path));
   static std::atomic<unsigned> sequence = 0;  // two threads writing one path must not share a temporary name
   std::error_code failure;
-  std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::filesystem::path parent = std::filesystem::path(target).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, failure);
   if (failure) return Error{Code::kFailed, "create folder " + parent.string() + ": " + failure.message()};
-  std::string temporary = path + ".tmp" + std::to_string(getpid()) + "-" + std::to_string(sequence++);
+  std::string temporary = target + ".tmp" + std::to_string(getpid()) + "-" + std::to_string(sequence++);
   {
     const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!file) return system_error("write", temporary);
@@ -89,7 +103,7 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
       return written;
     }
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
+  if (rename(temporary.c_str(), target.c_str()) != 0) {
     Error error = system_error("rename to", path);
     unlink(temporary.c_str());
     return error;

@@ -13,9 +13,11 @@ Result<std::string> read_file(const std::string& path);
 std::string text_or_empty(const std::string& path);
 // Before work whose result shall be written: that the folder, or the nearest one above it that exists, can be written. Error otherwise.
 Status check_writable_folder(const std::string& folder);
-// The same for a file, which may exist.
+// The same for a file, which may exist, and which write_file_atomically() would take.
 Status check_writable_file(const std::string& path);
-// Writes beside the target, syncs and renames: readers see the old or the new content, never a part. Creates missing
+// The file that a new one at `path` would replace: links are followed. kInvalid: what is there is no file but a device, a pipe, a folder.
+Result<std::string> replaced_file(const std::string& path);
+// Writes beside replaced_file(), syncs and renames: readers see the old or the new content, never a part. Creates missing
 // parent folders.
 Status write_file_atomically(const std::string& path, std::string_view content);
 

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -53,6 +54,27 @@ TEST_F(FileTest, WhetherAFileCanBeWrittenIsKnownBeforeItIs) {
   EXPECT_TRUE(check_writable_file(path).ok());
   EXPECT_FALSE(check_writable_file(path + "/below").ok());
   EXPECT_FALSE(check_writable_file(folder_).ok());
+}
+
+TEST_F(FileTest, WhatIsNoFileIsNotReplaced) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, folder_.string(), std::string("/dev/null")}) {
+    EXPECT_EQ(check_writable_file(path).error().code, Code::kInvalid) << path;
+    EXPECT_EQ(write_file_atomically(path, "x").error().code, Code::kInvalid) << path;
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(FileTest, LinksAreFollowed) {
+  std::filesystem::create_directory(folder_ / "far");
+  std::filesystem::create_symlink("far/file", folder_ / "link");
+  std::filesystem::create_symlink(folder_ / "link", folder_ / "link of link");
+  ASSERT_TRUE(write_file_atomically(folder_ / "link of link", "one").ok()) << "of a file that is not there yet";
+  EXPECT_EQ(*read_file(folder_ / "far" / "file"), "one");
+  ASSERT_TRUE(write_file_atomically(folder_ / "link of link", "two").ok());
+  EXPECT_EQ(*read_file(folder_ / "far" / "file"), "two");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link of link"));
 }
 
 TEST(DynamicLibrary, AbsentLibraryAndSymbolAreReasons) {

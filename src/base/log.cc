@@ -34,6 +34,21 @@ spdlog::logger& sink() {
   return *logger;
 }
 
+// Names and engines' texts must neither begin a line of the log that looks like one of ours nor speak to the terminal.
+std::string escaped(std::string_view message, bool lines) {
+  std::string text;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte >= 0x20 && byte != 0x7F) || (lines && c == '\n'))
+      text += c;
+    else if (c == '\n')
+      text += "\\n";
+    else
+      text += fmt::format("\\x{:02x}", byte);
+  }
+  return text;
+}
+
 }  // namespace
 
 void set_level(Level level) { current_level = level; }
@@ -44,9 +59,9 @@ void set_before_line(void (*ready)()) { before_line = ready; }
 
 void write(Level level, std::string_view message) {
   if (level < current_level.load() || level == Level::kOff) return;
-  if (auto* writer = own_writer.load()) return writer(level, message);
+  if (auto* writer = own_writer.load()) return writer(level, escaped(message, true));
   if (void (*ready)() = before_line.load()) ready();
-  sink().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+  sink().log(to_spdlog(level), escaped(message, false));
 }
 
 }  // namespace ridge::log

@@ -14,6 +14,7 @@ enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 
 void set_level(Level level);
 Level level();
+// Control characters are escaped, in a line of the log the ends of lines too.
 void write(Level level, std::string_view message);
 // Shows a message in place of the log line with its time; from any thread.
 void set_writer(void (*writer)(Level level, std::string_view message));

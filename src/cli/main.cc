@@ -1,6 +1,9 @@
 // The program: finds the verb and hands it the rest of the command line.
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <span>
@@ -143,13 +146,22 @@ int run(std::span<const std::string> arguments) {
   return unknown_verb(first);
 }
 
+// What a verb has printed and the system has not taken, a full disk's, makes it fail.
+int with_output_written(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  say(std::string("ridge: standard output could not be written") +
+      (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+  return std::max<int>(status, kFailed);
+}
+
 }  // namespace
 }  // namespace ridge::cli
 
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
-    return ridge::cli::run(arguments);
+    return ridge::cli::with_output_written(ridge::cli::run(arguments));
   } catch (const std::exception& e) {  // memory ran out; everything else is a value
     ridge::cli::say(std::string("ridge: ") + e.what());
     return ridge::cli::kFailed;

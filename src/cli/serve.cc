@@ -28,8 +28,9 @@ struct ServeOptions {
   bool strict_model_config = false, no_auto_complete = false;
   std::vector<std::string> no_effect;  // values of kNoEffect
   int64_t exit_timeout_seconds = 30;
+  double drain_seconds = 0;
   std::string record;
-  std::string allow_client_shm = "local";
+  std::string allow_client_shm = "local", allow_model_control = "local";
   bool allow_grpc = false;
   uint16_t grpc_port = 8001;
   int log_verbose = 0;
@@ -71,6 +72,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
   app.add_option("--repository-poll-secs", options.poll_seconds)->check(positive());
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(not_negative());
+  app.add_option("--drain-secs", options.drain_seconds)->check(in_range(0, 3600));
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
   app.add_option("--http-address", options.request.http_address);
@@ -78,13 +80,15 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--http-port", options.request.http_port)->check(port);
   app.add_option("--http-thread-count", options.request.http_threads)->check(in_range(0, 256));
   app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive());
+  app.add_option("--max-body-memory", options.request.max_body_memory)->check(positive());
   app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(positive());
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port)->check(port);
   app.add_option("--grpc-port", options.grpc_port)->check(port);
   app.add_option("--port-file", options.request.port_file);
-  app.add_option("--allow-client-shm", options.allow_client_shm)
-      ->check(CLI::IsMember({"local", "true", "false", "1", "0"}));
+  const CLI::IsMember clients({"local", "true", "false", "1", "0"});
+  app.add_option("--allow-client-shm", options.allow_client_shm)->check(clients);
+  app.add_option("--allow-model-control", options.allow_model_control)->check(clients);
   app.add_option("--log-verbose", options.log_verbose);
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
   app.option_defaults()->take_all();
@@ -117,6 +121,11 @@ std::vector<std::string> with_joined_switches(std::span<const std::string> argum
   return result;
 }
 
+front::ClientPolicy client_policy(const std::string& clients) {
+  if (clients == "local") return front::ClientPolicy::kThisMachine;
+  return clients == "true" || clients == "1" ? front::ClientPolicy::kAll : front::ClientPolicy::kNone;
+}
+
 Result<app::ServeRequest> request_of(const ServeOptions& options) {
   app::ServeRequest request = options.request;
   serve::ServerOptions& server = request.server;
@@ -135,12 +144,11 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   if (!options.record.empty()) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
+  request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
   request.exit_timeout = std::chrono::seconds(options.exit_timeout_seconds);
   request.http_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.http_timeout_seconds * 1000));
-  if (options.allow_client_shm != "local") {
-    const bool all = options.allow_client_shm == "true" || options.allow_client_shm == "1";
-    request.shared_memory = all ? front::RegionPolicy::kAll : front::RegionPolicy::kNone;
-  }
+  request.shared_memory = client_policy(options.allow_client_shm);
+  request.model_control = client_policy(options.allow_model_control);
   return request;
 }
 

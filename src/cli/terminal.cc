@@ -21,7 +21,6 @@
 #include "cli/paragraph.h"
 #include "cli/synonyms.h"
 #include "cli/table.h"
-#include "limits/limits_store.h"
 #include "machine/probe.h"
 
 namespace ridge::cli {
@@ -279,11 +278,8 @@ std::string in_locale(std::string_view text) {
   return result;
 }
 
-void say_budget(std::string_view verb, double seconds, Limits limits) {
-  machine::Machine machine = this_machine() ? *this_machine() : machine::Machine{};
-  const bool measures = limits == Limits::kFresh || (limits == Limits::kKept && !limits::recall(machine));
-  say_note(fmt::format("ridge {}: up to {:g} s (--seconds){}", verb, seconds,
-                       measures ? ", after up to 15 s in which this machine is measured" : ""));
+void say_budget(std::string_view verb, double seconds) {
+  say_note(fmt::format("ridge {}: up to {:g} s (--seconds)", verb, seconds));
 }
 
 app::RunControl interruptible(std::string_view what) {
@@ -292,6 +288,9 @@ app::RunControl interruptible(std::string_view what) {
   control.interrupted = interrupted;
   control.progress = [progress = std::make_shared<Progress>(what)](const std::string& step, double share) {
     progress->update(step, share);
+  };
+  control.note = [verb = std::string(what)](const std::string& sentence) {
+    say_note("ridge " + verb + ": " + sentence);
   };
   return control;
 }

@@ -79,12 +79,10 @@ std::string in_locale(std::string_view text);
 void show_log_as_text();
 bool is_quiet();  // --quiet: no progress, no notes
 
-// Before the work: the time that it takes at most, and that this machine is measured first, if it must be: its limits are unknown, or
-// to be `fresh`.
-enum class Limits { kNotNeeded, kKept, kFresh };
-void say_budget(std::string_view verb, double seconds, Limits limits);
+// Before the work: the time that it takes at most.
+void say_budget(std::string_view verb, double seconds);
 
-// Shows progress on stderr until the last copy is destroyed, and ends early on Ctrl-C, with partial results.
+// Shows progress and notes on stderr until the last copy is destroyed, and ends early on Ctrl-C, with partial results.
 app::RunControl interruptible(std::string_view what);
 
 // Before the work: that these files can be written; an empty name is none.

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/chunk_reader.h"
+
 namespace ridge::client {
 namespace {
 
@@ -19,13 +21,22 @@ using ErrorCode = beast::error_code;
 
 constexpr uint32_t kHeaderLimit = 64 << 10;  // [bytes]
 
-// Never builds a container of headers.
+// Never builds a container of headers. Chunked bodies are ChunkReader's: Beast 1.74 ends the program at an empty one in two pieces
+// (boostorg/beast#2861).
 class Collector final : public beast::http::basic_parser<false> {
  public:
   Collector(Response& response, const ResponseParser::Keep& keep) : response_(response), keep_(keep) {
     body_limit(std::numeric_limits<uint64_t>::max());  // boost::none, "no limit", refuses every body in Boost 1.74
     header_limit(kHeaderLimit);
-    eager(true);
+    eager(false);
+  }
+
+  size_t take(string_view body) {
+    const size_t kept = std::min(body.size(), left_);
+    response_.body.append(body.data(), kept);
+    left_ -= kept;
+    response_.body_size += body.size();
+    return body.size();
   }
 
  private:
@@ -44,16 +55,8 @@ class Collector final : public beast::http::basic_parser<false> {
   void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
   std::size_t on_body_impl(string_view body, ErrorCode&) override { return take(body); }
   void on_chunk_header_impl(std::uint64_t, string_view, ErrorCode&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, ErrorCode&) override { return take(body); }
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view body, ErrorCode&) override { return body.size(); }
   void on_finish_impl(ErrorCode&) override {}
-
-  size_t take(string_view body) {
-    const size_t kept = std::min(body.size(), left_);
-    response_.body.append(body.data(), kept);
-    left_ -= kept;
-    response_.body_size += body.size();
-    return body.size();
-  }
 
   Response& response_;
   const ResponseParser::Keep& keep_;
@@ -68,6 +71,7 @@ struct ResponseParser::Impl {
   Keep keep;
   Response response;
   std::optional<Collector> parser;
+  std::optional<ChunkReader> chunks;  // of the body, if it has any
 
   void restart() {
     response.status = 0;
@@ -75,6 +79,17 @@ struct ResponseParser::Impl {
     response.body_size = 0;
     response.body.clear();
     parser.emplace(response, keep);
+    chunks.reset();
+  }
+
+  Event take_chunks(std::string_view input, size_t& consumed) {
+    while (consumed < input.size() && !chunks->done() && chunks->problem() == nullptr) {
+      const ChunkReader::Piece piece = chunks->feed(input.substr(consumed));
+      consumed += piece.consumed;
+      parser->take({piece.content.data(), piece.content.size()});
+    }
+    if (chunks->problem() != nullptr) return Event::kBad;
+    return chunks->done() ? Event::kDone : Event::kNeedMore;
   }
 };
 
@@ -90,21 +105,27 @@ void ResponseParser::reset() { impl_->restart(); }
 ResponseParser::Step ResponseParser::feed(std::string_view input) {
   Impl& impl = *impl_;
   size_t consumed = 0;
-  while (consumed < input.size()) {
+  while (consumed < input.size() && !impl.chunks) {
     ErrorCode ec;
     const size_t used =
         impl.parser->put(boost::asio::const_buffer(input.data() + consumed, input.size() - consumed), ec);
     consumed += used;
     if (ec && ec != beast::http::error::need_more) return {Event::kBad, consumed};
+    if (impl.parser->is_header_done()) impl.response.keep_alive = impl.parser->keep_alive();
     if (impl.parser->is_done()) {
-      if (is_interim(impl.response.status)) {
-        impl.restart();
-        continue;
-      }
-      impl.response.keep_alive = impl.parser->keep_alive();
-      return {Event::kDone, consumed};
+      if (!is_interim(impl.response.status)) return {Event::kDone, consumed};
+      impl.restart();
+      continue;
+    }
+    if (impl.parser->is_header_done()) {
+      if (impl.parser->chunked()) impl.chunks.emplace(kHeaderLimit);
+      impl.parser->eager(true);
     }
     if (ec || used == 0) break;
+  }
+  if (impl.chunks) {
+    const Event event = impl.take_chunks(input, consumed);
+    return {event, consumed};
   }
   if (input.size() - consumed > kHeaderLimit) return {Event::kBad, consumed};
   return {Event::kNeedMore, consumed};

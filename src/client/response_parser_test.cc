@@ -69,6 +69,16 @@ TEST(ResponseParser, ReadsChunksAndAnEmptyBody) {
   }
 }
 
+TEST(ResponseParser, ReadsAnEmptyChunkedBodyInAnyPieces) {
+  for (size_t piece = 1; piece < 60; ++piece) {
+    ResponseParser parser({.ok = 100});
+    std::string bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    ASSERT_EQ(feed(parser, bytes, piece), Event::kDone) << piece;
+    EXPECT_EQ(parser.response().body_size, 0u);
+    EXPECT_TRUE(parser.response().keep_alive);
+  }
+}
+
 TEST(ResponseParser, PassesOverInterimResponses) {
   ResponseParser parser({.ok = 100});
   std::string bytes = std::string("HTTP/1.1 100 Continue\r\n\r\n") + kOk;

@@ -166,8 +166,8 @@ struct ServerMeasurement {
   std::optional<RateAnswer> search;
   std::optional<ServerLimit> limit;
   std::vector<std::string> notes;
-  std::optional<machine::Disturbance>
-      disturbance;  // of this machine; absent: the server, which is no disturbance, runs here too
+  // Of this machine; where the server runs here too, of a moment before the load. Absent in older files.
+  std::optional<machine::Disturbance> disturbance;
   bool interrupted = false;
   std::string ended_early;  // why not all points were measured; empty: all were, or it was interrupted
 };

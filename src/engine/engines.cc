@@ -68,6 +68,7 @@ constexpr Engine kEngines[] = {
         .read_parameter = onnxruntime::read_parameter,
         .accelerators = onnxruntime::accelerators,
         .read_accelerators = onnxruntime::read_accelerators,
+        .is_harmless = onnxruntime::is_harmless,
     },
     {
         .name = "openvino",
@@ -81,6 +82,7 @@ constexpr Engine kEngines[] = {
         .default_file = "model.xml",
         .parameters = openvino::parameters,
         .read_parameter = openvino::read_parameter,
+        .is_harmless = openvino::is_harmless,
         .model_server_text = openvino::model_server_text,
     },
     {
@@ -99,6 +101,7 @@ constexpr Engine kEngines[] = {
         .read_parameter = onnxruntime::read_parameter,
         .accelerators = onnxruntime::accelerators,
         .read_accelerators = onnxruntime::read_accelerators,
+        .is_harmless = onnxruntime::is_harmless,
     },
 };
 

@@ -80,6 +80,8 @@ struct Engine {
   // The same of a plan for NVIDIA's GPU: its device and its options that are not among the parameters. Null: there are none.
   std::vector<Accelerator> (*accelerators)(const plan::Plan&) = nullptr;
   Status (*read_accelerators)(std::span<const Accelerator>, const ServedShapes&, plan::Plan&) = nullptr;
+  // Whether a client's load request may set that option of the plan: it names no file, folder or library. Null: no option.
+  bool (*is_harmless)(std::string_view option) = nullptr;
   // The file from which the vendor's own server serves the plan under that name. Null: there is no such server.
   std::string (*model_server_text)(const std::string& name, const plan::Plan&) = nullptr;
 };

@@ -143,6 +143,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     } else {
       const int usable = machine::usable_threads(*machine);
       RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));
+      m.limits = cost::sources_of(*machine, *limits);
       // Each caller computes itself, beside the other threads of its session.
       const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
       RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -25,13 +27,16 @@ float without_low_bits(float value, int bits) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(value) >> bits << bits);
 }
 
+// [bytes] of a string of strings(), with its length.
+constexpr size_t kStringBytes = sizeof(uint32_t) + 5;
+
 class Filler {
  public:
   explicit Filler(uint64_t seed) : random_(seed) {}
 
-  Tensor tensor(const TensorSpec& spec, Shape shape, int64_t below) {
+  // May throw std::bad_alloc.
+  Tensor tensor(const TensorSpec& spec, Shape shape, size_t count, int64_t below) {
     Tensor tensor{spec.type, std::move(shape), {}};
-    auto count = static_cast<size_t>(element_count(tensor.shape).value_or(0));
     if (spec.type == DataType::kBytes) {
       tensor.data = strings(count);
       return tensor;
@@ -77,8 +82,8 @@ class Filler {
   }
 
   Buffer strings(size_t count) {
-    constexpr uint32_t kLetters = 5;
-    Buffer buffer(count * (sizeof(uint32_t) + kLetters));
+    constexpr uint32_t kLetters = kStringBytes - sizeof(uint32_t);
+    Buffer buffer(count * kStringBytes);
     std::byte* at = buffer.data();
     for (size_t i = 0; i < count; ++i) {
       put(at, kLetters);
@@ -90,6 +95,16 @@ class Filler {
 
   std::mt19937_64 random_;
 };
+
+// Elements of a tensor whose bytes can be counted.
+Result<size_t> countable_elements(const TensorSpec& spec, const Shape& shape) {
+  const DataType counted = spec.type == DataType::kBytes ? DataType::kInt64 : spec.type;
+  constexpr size_t kMost = size_t{1} << 56;  // [bytes] above every address space; of strings with room for their length
+  const std::optional<size_t> bytes = byte_size(counted, shape);
+  if (bytes && *bytes < kMost) return static_cast<size_t>(*element_count(shape));
+  return Error{Code::kInvalid, "input '" + spec.name + "' of shape " + shape_text(shape) +
+                                   " has more bytes than any machine's memory; give a smaller --shape or --batch"};
+}
 
 }  // namespace
 
@@ -129,7 +144,13 @@ Result<std::vector<Tensor>> make_inputs(const engine::Signature& signature, cons
         return Error{Code::kInvalid, "input '" + spec.name + "' has shape " + shape_text(spec.shape) + "; " +
                                          shape_text(shape) + " does not fit: give --shape " + spec.name +
                                          "=… with 'x' between"};
-    tensors.push_back(filler.tensor(spec, std::move(shape), graph ? table_rows(*graph, spec.name) : 0));
+    RIDGE_ASSIGN(const size_t count, countable_elements(spec, shape));
+    try {
+      tensors.push_back(filler.tensor(spec, shape, count, graph ? table_rows(*graph, spec.name) : 0));
+    } catch (const std::bad_alloc&) {
+      return Error{Code::kExhausted, "not enough memory for input '" + spec.name + "' of shape " + shape_text(shape) +
+                                         "; give a smaller --shape or --batch"};
+    }
   }
   return tensors;
 }

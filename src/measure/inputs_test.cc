@@ -63,6 +63,19 @@ TEST(MakeInputs, MasksAreOnesAndUnknownIntegersAreSmall) {
   EXPECT_LE(*std::max_element(segment.begin(), segment.end()), 1);
 }
 
+TEST(MakeInputs, SizesThatOverflowOrDoNotFitAreErrors) {
+  for (const DataType type : {DataType::kFp32, DataType::kBytes})
+    for (const Shape& shape : {Shape{int64_t{1} << 58, 16}, Shape{int64_t{1} << 31, int64_t{1} << 31},
+                               Shape{int64_t{1} << 62, 1}, Shape{int64_t{1} << 62, 4}}) {
+      const auto made = make_inputs(signature({{"x", type, {-1, -1}}}), {{"x", shape}}, nullptr);
+      ASSERT_FALSE(made.ok()) << shape_text(shape);
+      EXPECT_EQ(made.error().code, Code::kInvalid) << shape_text(shape);
+    }
+  const auto large = make_inputs(signature({{"x", DataType::kUint8, {-1}}}), {{"x", {int64_t{1} << 50}}}, nullptr);
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().code, Code::kExhausted);
+}
+
 TEST(MakeInputs, StringsAreAValidBlock) {
   Result<std::vector<Tensor>> tensors = make_inputs(signature({{"text", DataType::kBytes, {3}}}), {}, nullptr);
   ASSERT_TRUE(tensors.ok());

@@ -159,7 +159,7 @@ struct Measurement {
   double bound_ms = 0;  // of one run with `threads` threads
   double percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
-  std::vector<cost::DeviceLimits::Source> limits;  // for a GPU: the source of each limit
+  std::vector<cost::DeviceLimits::Source> limits;  // the source of each: of a GPU, or of the CPU with `threads` threads
   std::vector<std::string> limit_notes;            // for a GPU: assumptions about them
   Energy energy;
   double flops = 0;                    // of one run

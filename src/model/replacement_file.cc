@@ -8,16 +8,15 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/file.h"
+
 namespace ridge::model {
 
-Result<ReplacementFile> ReplacementFile::open(const std::string& target) {
+Result<ReplacementFile> ReplacementFile::open(const std::string& path) {
+  RIDGE_ASSIGN(const std::string target, replaced_file(path));
   namespace fs = std::filesystem;
   std::error_code failure;
-  const fs::file_status status = fs::status(target, failure);
-  if (fs::exists(status) && !fs::is_regular_file(status))
-    return Error{Code::kInvalid, "write " + target + ": it exists and is not a file; name a file to write to"};
   const fs::path parent = fs::path(target).parent_path();
-  failure.clear();
   if (!parent.empty()) fs::create_directories(parent, failure);
   if (failure) return Error{Code::kFailed, "create folder " + parent.string() + ": " + failure.message()};
   std::string temporary = target + ".tmp" + std::to_string(getpid());

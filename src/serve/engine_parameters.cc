@@ -133,6 +133,16 @@ int instances_on_cpus(const inference::ModelConfig& config) {
 
 }  // namespace
 
+Status check_sent_options(const plan::Plan& plan) {
+  const engine::Engine& engine = engine::named(plan.engine);
+  for (const auto& [option, value] : plan.options)
+    if (engine.is_harmless == nullptr || !engine.is_harmless(option))
+      return Error{Code::kInvalid, fmt::format("a load request may not set the engine's option '{}', which may name a "
+                                               "file; set it in config.pbtxt of the repository",
+                                               option)};
+  return {};
+}
+
 const engine::Engine& engine_of(const inference::ModelConfig& config) {
   return config.backend().empty() ? engine::known().front() : engine::named(config.backend());
 }

@@ -20,4 +20,8 @@ const engine::Engine& engine_of(const inference::ModelConfig& config);
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
                            const std::string& engine_library, const plan::Device& device = {});
 
+// Of a configuration that came with a load request. kInvalid: an option of the engine that may name a file, a folder or a library: the
+// engine would write or run it with the server's rights.
+Status check_sent_options(const plan::Plan& plan);
+
 }  // namespace ridge::serve

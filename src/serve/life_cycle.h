@@ -31,6 +31,8 @@ class LifeCycle {
   Status load(const std::string& model, const LoadRequest& request);
   // Loads these from the repository, `at_once` at the same time; failures are logged and recorded in the table.
   void load_many(const std::vector<std::string>& models, int at_once);
+  // The server is not ready until these serve, or are withdrawn.
+  void require(const std::vector<std::string>& models) { table_.require(models); }
   // Nothing of the model serves any more when it returns; accepted requests are still answered.
   void unload(const std::string& model);
   // Records that a model required from the start was not found, and the reason.

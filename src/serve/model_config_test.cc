@@ -332,6 +332,21 @@ TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
   EXPECT_FALSE(plan_from("optimization { graph { level: 7 } }"));
 }
 
+TEST(EngineParameters, OptionsThatMayNameFilesAreNotTakenFromClients) {
+  const auto is_taken = [](const std::string& config) { return check_sent_options(*plan_from(config)).ok(); };
+  for (const char* key : {"session.collect_node_memory_stats_to_file", "ep.context_file_path",
+                          "session.node_partition_config_file", "optimization.unknown", "ridge_option_any.thing",
+                          "ridge_option_tensorrt.trt_engine_cache_path", "ridge_option_tensorrt.trt_dump_subgraphs"})
+    EXPECT_FALSE(is_taken(parameter(key, "1"))) << key;
+  for (const char* key : {"session.disable_prepacking", "session.dynamic_block_base", "intra_op_thread_count",
+                          "ridge_option_tensorrt.trt_fp16_enable", "ridge_option_tensorrt.trt_profile_min_shapes",
+                          "ridge_option_cuda.prefer_nhwc", "ridge_option_ridge.dimension.batch"})
+    EXPECT_TRUE(is_taken(parameter(key, "1"))) << key;
+  const std::string openvino = "backend: \"openvino\" ";
+  EXPECT_FALSE(is_taken(openvino + parameter("ridge_option_CACHE_DIR", "/c")));
+  EXPECT_TRUE(is_taken(openvino + parameter("PERFORMANCE_HINT", "THROUGHPUT")));
+}
+
 TEST(EngineParameters, TritonsOpenVinoNamesDecideThePlanOfThatBackend) {
   const std::string openvino = "backend: \"openvino\" ";
   auto plan = plan_from(openvino + parameter("INFERENCE_NUM_THREADS", "3") + parameter("HINT_BF16", "YES") +

@@ -16,8 +16,10 @@
 #include "serve/config_json.h"
 #include "serve/engine_parameters.h"
 #include "serve/instance_groups.h"
+#include "serve/mapped_files.h"
 #include "serve/repository.h"
 #include "serve/settings_from_config.h"
+#include "serve/shared_mapping.h"
 #include "serve/warmup.h"
 
 namespace ridge::serve {
@@ -42,6 +44,7 @@ Status choose_directory(const ServerOptions& options, const LoadRequest& request
 
 Status choose_config(const LoadRequest& request, ModelSource& source) {
   if (request.config_json) {
+    source.sent = true;
     source.config_key = "json:" + *request.config_json;
     RIDGE_ASSIGN(source.config, parse_config_json(*request.config_json, "the configuration sent with the load"));
     return {};
@@ -179,6 +182,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
                                  const std::stop_token& stop) {
   if (stop.stop_requested()) return broken_off();
   const TimePoint start = options.clock->now();
+  const LoadGuard guard;
   LoadedModel loaded;
   loaded.fingerprint = source_fingerprint(source, version);
   loaded.files = source.files;
@@ -187,6 +191,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(const std::string file, model_file(source, version));
   const ConfigPtr placed = placed_config(options, config_for(*source.config, file));
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));
+  if (source.sent)
+    for (const plan::Plan& plan : plans) RIDGE_TRY(check_sent_options(plan));
   loaded.sessions.resize(1);
   RIDGE_ASSIGN(loaded.sessions[0], open(plans.front()));
   const engine::Signature& signature = loaded.sessions[0]->signature();
@@ -199,6 +205,10 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
                open_sessions(open, plans, loaded.settings, *options.clock, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
+  RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));
+  if (guard.lost_memory() || source_fingerprint(source, version) != loaded.fingerprint)
+    return Error{Code::kUnavailable,
+                 "its files were changed while they were read; load it again when they are complete"};
   loaded.load_time = options.clock->now() - start;
   return loaded;
 }

@@ -20,6 +20,7 @@ struct ModelSource {
   ConfigPtr config;                   // as written, not completed
   std::string config_key;             // its text; equal text = equal configuration
   std::vector<int64_t> versions;      // to serve, ascending
+  bool sent = false;                  // the configuration came with a load request
   std::shared_ptr<const void> files;  // owns `directory` if it is temporary
 };
 

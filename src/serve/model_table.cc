@@ -8,6 +8,8 @@
 namespace ridge::serve {
 namespace {
 
+constexpr const char* kUnloaded = "unloaded";  // the reason of a version that is gone by request
+
 Error unknown_model(const std::string& model) {
   return {Code::kNotFound, fmt::format("Request for unknown model: '{}' is not found", model)};
 }
@@ -68,13 +70,18 @@ std::vector<std::string> ModelTable::unready() const {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, entry] : models_)
-    if (entry.wanted && !entry.missed && !entry.highest) names.push_back(name);
+    if (entry.required && entry.wanted && !entry.missed && !entry.highest) names.push_back(name);
   return names;
 }
 
 bool ModelTable::misses_any() const {
   MutexLock lock(mutex_);
   return std::any_of(models_.begin(), models_.end(), [](const auto& entry) { return entry.second.missed; });
+}
+
+void ModelTable::require(const std::vector<std::string>& models) {
+  MutexLock lock(mutex_);
+  for (const std::string& model : models) models_[model].wanted = models_[model].required = true;
 }
 
 void ModelTable::begin_load(const std::string& model, const std::vector<int64_t>& versions) {
@@ -111,6 +118,9 @@ Status ModelTable::publish(const std::string& model, const Versions& versions) {
   Model& entry = models_[model];
   entry.wanted = true;
   entry.failure.clear();
+  std::erase_if(entry.versions, [](const auto& known) {  // failures of earlier loads
+    return known.second.state == ModelState::kUnavailable && known.second.reason != kUnloaded;
+  });
   replace(entry, versions);
   return {};
 }
@@ -123,9 +133,8 @@ void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>&
   entry.failure = reason;
   for (int64_t number : versions) {
     Version& version = entry.versions[number];
-    if (version.served) continue;
-    version.state = ModelState::kUnavailable;
-    version.reason = reason;
+    version.reason = version.served ? "serves as before; its last load failed: " + reason : reason;
+    if (!version.served) version.state = ModelState::kUnavailable;
   }
 }
 
@@ -148,7 +157,7 @@ void ModelTable::withdraw(const std::string& model) {
   MutexLock lock(mutex_);
   auto found = models_.find(model);
   if (found == models_.end()) return;
-  found->second.wanted = false;
+  found->second.wanted = found->second.required = false;
   if (found->second.missed)
     models_.erase(found);
   else
@@ -162,7 +171,7 @@ void ModelTable::end_unload(const ServedVersion& version) {
   auto place = found->second.versions.find(version.settings().version);
   if (place == found->second.versions.end() || place->second.state != ModelState::kUnloading) return;
   place->second.state = ModelState::kUnavailable;
-  place->second.reason = "unloaded";
+  place->second.reason = kUnloaded;
 }
 
 void ModelTable::close() {

@@ -27,11 +27,12 @@ class ModelTable {
   // One entry per known version; of a model whose load failed before its versions were known, one with version 0 and
   // the reason.
   std::vector<IndexEntry> index() const;
-  // Models that should be served and are not READY, without those that miss() named.
+  // Models that require() named and that should be served and are not READY, without those that miss() named.
   std::vector<std::string> unready() const;
   // Whether a model that miss() named has been neither loaded nor withdrawn since.
   bool misses_any() const;
 
+  void require(const std::vector<std::string>& models);
   // A load has begun of these versions.
   void begin_load(const std::string& model, const std::vector<int64_t>& versions);
   // From now on exactly these versions serve, and those that do not any more are UNLOADING until end_unload(). kUnavailable,
@@ -57,10 +58,11 @@ class ModelTable {
   };
   struct Model {
     std::map<int64_t, Version> versions;
-    VersionPtr highest;   // that serves
-    bool wanted = false;  // should be served
-    bool missed = false;  // requested from the start, and never found
-    std::string failure;  // of the last load, if it failed before versions were known
+    VersionPtr highest;     // that serves
+    bool wanted = false;    // should be served
+    bool required = false;  // by the server's readiness
+    bool missed = false;    // requested from the start, and never found
+    std::string failure;    // of the last load, if it failed before versions were known
   };
   static void replace(Model& model, const Versions& versions);
 

@@ -215,13 +215,18 @@ Result<std::shared_ptr<const TemporaryFolder>> write_override_files(
   return std::make_shared<const TemporaryFolder>(std::move(*folder));
 }
 
-RepositoryChanges compare_views(const RepositoryView& before, const RepositoryView& now) {
+RepositoryChanges compare_views(const RepositoryView& loaded, const RepositoryView& last, const RepositoryView& now) {
   RepositoryChanges changes;
   for (const auto& [name, fingerprint] : now) {
-    auto known = before.find(name);
-    if (known == before.end() || known->second != fingerprint) changes.load.push_back(name);
+    auto known = loaded.find(name);
+    if (known != loaded.end() && known->second == fingerprint) continue;
+    auto before = last.find(name);
+    if (before != last.end() && before->second == fingerprint)
+      changes.load.push_back(name);
+    else
+      changes.settling = true;
   }
-  for (const auto& [name, fingerprint] : before)
+  for (const auto& [name, fingerprint] : loaded)
     if (!now.contains(name)) changes.unload.push_back(name);
   return changes;
 }

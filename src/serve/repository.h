@@ -59,8 +59,10 @@ using RepositoryView = std::map<std::string, std::string>;
 struct RepositoryChanges {
   std::vector<std::string> load;    // new, or different from before
   std::vector<std::string> unload;  // gone
+  bool settling = false;            // others are new or different, and still being written
 };
 
-RepositoryChanges compare_views(const RepositoryView& before, const RepositoryView& now);
+// From what was loaded to what is there `now`. A model whose files differ from those at the `last` look is not loaded yet.
+RepositoryChanges compare_views(const RepositoryView& loaded, const RepositoryView& last, const RepositoryView& now);
 
 }  // namespace ridge::serve

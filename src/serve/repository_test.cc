@@ -114,10 +114,19 @@ TEST(Repository, AFingerprintChangesWithTheFiles) {
 }
 
 TEST(RepositoryWatch, SaysWhatIsNewChangedAndGone) {
-  RepositoryChanges changes =
-      compare_views({{"same", "1"}, {"changed", "1"}, {"gone", "1"}}, {{"same", "1"}, {"changed", "2"}, {"new", "1"}});
+  const RepositoryView now = {{"same", "1"}, {"changed", "2"}, {"new", "1"}};
+  RepositoryChanges changes = compare_views({{"same", "1"}, {"changed", "1"}, {"gone", "1"}}, now, now);
+  EXPECT_FALSE(changes.settling);
   EXPECT_EQ(changes.load, (std::vector<std::string>{"changed", "new"}));
   EXPECT_EQ(changes.unload, (std::vector<std::string>{"gone"}));
+}
+
+TEST(RepositoryWatch, WaitsForModelsThatAreStillBeingWritten) {
+  const RepositoryView loaded = {{"same", "1"}, {"changed", "1"}};
+  const RepositoryView now = {{"same", "1"}, {"changed", "3"}, {"new", "1"}, {"whole", "5"}};
+  const RepositoryChanges changes = compare_views(loaded, {{"same", "1"}, {"changed", "2"}, {"whole", "5"}}, now);
+  EXPECT_EQ(changes.load, (std::vector<std::string>{"whole"}));
+  EXPECT_TRUE(changes.settling);
 }
 
 TEST(OverrideFiles, LiveAsLongAsTheirOwner) {

@@ -7,7 +7,7 @@ namespace ridge::serve {
 
 using Action = BatchDecision::Action;
 
-BatchDecision Scheduler::decide(TimePoint now) const { return queue_.decide(closed_ ? TimePoint::max() : now); }
+BatchDecision Scheduler::decide(TimePoint now) const { return queue_.decide(hurried_ ? TimePoint::max() : now); }
 
 // Wakes a worker if a batch should run, or if one is forming and no worker watches its deadline.
 bool Scheduler::should_wake(const BatchDecision& decision) const {
@@ -110,10 +110,18 @@ Jobs Scheduler::expire(TimePoint now) {
   return expired;
 }
 
+void Scheduler::hurry() {
+  {
+    MutexLock lock(mutex_);
+    hurried_ = true;
+  }
+  work_.notify_all();
+}
+
 void Scheduler::close() {
   {
     MutexLock lock(mutex_);
-    closed_ = true;
+    closed_ = hurried_ = true;
   }
   work_.notify_all();
 }

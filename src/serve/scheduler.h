@@ -39,6 +39,8 @@ class Scheduler {
   bool take(Batch& batch);
   // The jobs whose deadline has passed; they are no longer here.
   Jobs expire(TimePoint now);
+  // Batches are no longer delayed: no more requests are to come.
+  void hurry();
   // Refuses new jobs; waiting ones are handed out without delay.
   void close();
   size_t waiting() const;
@@ -58,6 +60,7 @@ class Scheduler {
   std::deque<Batch> spread_ RIDGE_GUARDED_BY(mutex_);  // parts of batches for the workers that were woken for them
   uint64_t next_ticket_ RIDGE_GUARDED_BY(mutex_) = 0;
   bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
+  bool hurried_ RIDGE_GUARDED_BY(mutex_) = false;
   TimePoint alarm_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();  // the earliest requested call of expire()
   int asleep_ RIDGE_GUARDED_BY(mutex_) = 0;                      // workers, notified ones included until they run
   int notified_ RIDGE_GUARDED_BY(mutex_) = 0;                    // of these

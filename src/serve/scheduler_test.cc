@@ -69,6 +69,18 @@ TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
   EXPECT_EQ(taken.load(), begin + 2ms);
 }
 
+TEST(Scheduler, HurriedItDelaysNoBatchAndStillTakesJobs) {
+  FakeClock clock;
+  Scheduler scheduler(merging(8, 1h), true, clock, no_deadlines);
+  ASSERT_FALSE(scheduler.submit(plain_job()));
+  scheduler.hurry();
+  Batch batch;
+  ASSERT_TRUE(scheduler.take(batch));
+  EXPECT_EQ(batch.jobs.size(), 1u);
+  ASSERT_FALSE(scheduler.submit(plain_job()));
+  ASSERT_TRUE(scheduler.take(batch));
+}
+
 TEST(Scheduler, AFullBatchDoesNotWaitForTheDelay) {
   FakeClock clock;
   Scheduler scheduler(merging(2, 1h), true, clock, no_deadlines);

@@ -51,17 +51,34 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   }
 }
 
+// A batch that fails is run again request by request: one of them may be the reason, and it alone gets the error.
+Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::span<const JobPtr> jobs) {
+  BatchTimes times;
+  Result<std::vector<InferResponse>> answers = runner.run(jobs, times);
+  if (answers) {
+    statistics_.record_execution(jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
+    return answers;
+  }
+  if (jobs.size() == 1) {
+    statistics_.record_failures(FailureReason::kBackend, 1, times.outputs_ready - jobs[0]->request.arrived);
+    return answers;
+  }
+  std::vector<InferResponse> each(jobs.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    Result<std::vector<InferResponse>> alone = run(runner, jobs.subspan(i, 1));
+    if (alone)
+      each[i] = std::move(alone->front());
+    else
+      jobs[i]->failure = std::move(alone).error();
+  }
+  return each;
+}
+
 void ServedVersion::work(engine::Session& session) {
   BatchRunner runner(model_.settings, session, clock_);
   Batch batch;
   while (scheduler_.take(batch)) {
-    BatchTimes times;
-    Result<std::vector<InferResponse>> answers = runner.run(batch.jobs, times);
-    if (answers)
-      statistics_.record_execution(batch.jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
-    else
-      statistics_.record_failures(FailureReason::kBackend, batch.jobs.size(),
-                                  time_in_server(batch.jobs, times.outputs_ready));
+    Result<std::vector<InferResponse>> answers = run(runner, batch.jobs);
     if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
       answer(std::exchange(batch.jobs, {}), std::move(answers));
       continue;

@@ -32,6 +32,8 @@ struct LoadedModel {
   std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty
 };
 
+class BatchRunner;
+
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
   // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null.
@@ -40,6 +42,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
 
   void start();
   void infer(InferRequest request, InferDone done);
+  void hurry() { scheduler_.hurry(); }  // batches that form run at once
   void close() { scheduler_.close(); }
   // Waits until everything accepted was answered and the workers have ended.
   void join();
@@ -53,6 +56,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
 
  private:
   void work(engine::Session& session);
+  Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
 
   LoadedModel model_;

@@ -96,6 +96,29 @@ TEST_F(ServedVersionTest, AnEngineFailureAnswersEveryRequestOfItsBatchOnly) {
   EXPECT_EQ(statistics.success.count, 1u);
 }
 
+TEST_F(ServedVersionTest, ARequestThatMakesItsBatchFailFailsAlone) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    for (const float value : floats_of(inputs[0].data))
+      if (value == 99) return Status(Error{Code::kFailed, "99 is out of range"});
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto first = ask(*version, {1, 2});
+  gate->await(1);
+  std::vector<std::future<Result<InferResponse>>> others;
+  for (const float value : {3, 99, 5}) others.push_back(ask(*version, {value, 0}));
+  gate->open();
+  ASSERT_TRUE(first.get());
+  EXPECT_EQ(floats_of(others[0].get()->outputs[0].data), (std::vector<float>{3, 0}));
+  EXPECT_EQ(others[1].get().error().code, Code::kFailed);
+  EXPECT_EQ(floats_of(others[2].get()->outputs[0].data), (std::vector<float>{5, 0}));
+  const ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.success.count, 3u);
+  EXPECT_EQ(statistics.backend_failed, 1u);
+  EXPECT_EQ(statistics.inference_count, 3u);
+}
+
 TEST_F(ServedVersionTest, AnInvalidRequestIsAnsweredAtOnceAndNotCounted) {
   auto version = start();
   auto refused = ask(*version, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});

@@ -21,12 +21,15 @@
 namespace ridge::serve {
 namespace {
 
+constexpr std::chrono::milliseconds kSettleTime{1000};  // between two looks at files that are being written
+
 class ModelServer final : public Server {
  public:
   explicit ModelServer(ServerOptions options) : options_(std::move(options)), models_(options_) {}
   ~ModelServer() override { drain(); }
 
   void load_all() override;
+  void retire() override { retired_ = true; }
   void begin_drain() override;
   bool draining() const override { return draining_; }
   void drain() override;
@@ -58,8 +61,9 @@ class ModelServer final : public Server {
   RegionTable regions_{open_cuda_region};
   LifeCycle models_;
   std::atomic<bool> loaded_{false};
+  std::atomic<bool> retired_{false};
   std::atomic<bool> draining_{false};
-  RepositoryView seen_;  // written by load_all(), then by the poll thread only
+  RepositoryView seen_;  // of what was loaded; written by load_all(), then by the poll thread only
   Mutex poll_thread_mutex_;
   std::jthread poll_thread_ RIDGE_GUARDED_BY(poll_thread_mutex_);  // control mode poll
 };
@@ -103,7 +107,9 @@ std::vector<std::string> ModelServer::startup_models() {
 
 void ModelServer::load_all() {
   if (options_.control == ControlMode::kPoll) seen_ = look_at_repositories();
-  models_.load_many(startup_models(), loads_at_once());
+  const std::vector<std::string> models = startup_models();
+  models_.require(models);
+  models_.load_many(models, loads_at_once());
   loaded_ = true;
   MutexLock lock(poll_thread_mutex_);
   if (options_.control == ControlMode::kPoll && !draining_)
@@ -117,23 +123,32 @@ RepositoryView ModelServer::look_at_repositories() const {
     log::warning("{}; loaded models stay", found.error().message);
     return seen_;
   }
-  for (const ModelDirectory& model : *found) view[model.name] = fingerprint(model.path);
+  for (const ModelDirectory& model : *found)
+    if (std::string files = fingerprint(model.path); !files.empty()) view[model.name] = std::move(files);
   return view;
 }
 
 void ModelServer::poll(const std::stop_token& stop) {
-  while (options_.clock->sleep_until(options_.clock->now() + options_.poll_period, stop) && !draining_) {
+  RepositoryView last = seen_;
+  std::chrono::milliseconds wait = options_.poll_period;
+  while (options_.clock->sleep_until(options_.clock->now() + wait, stop) && !draining_) {
     RepositoryView now = look_at_repositories();
-    RepositoryChanges changes = compare_views(seen_, now);
+    RepositoryChanges changes = compare_views(seen_, last, now);
     models_.load_many(changes.load, loads_at_once());
-    for (const std::string& model : changes.unload) models_.unload(model);
-    seen_ = std::move(now);
+    for (const std::string& model : changes.load) seen_[model] = now[model];
+    for (const std::string& model : changes.unload) {
+      models_.unload(model);
+      seen_.erase(model);
+    }
+    wait = changes.settling ? std::min(options_.poll_period, kSettleTime) : options_.poll_period;
+    last = std::move(now);
   }
 }
 
 void ModelServer::begin_drain() {
   draining_ = true;
   models_.stop_loading();
+  for (const VersionPtr& version : models_.table().ready_versions("")) version->hurry();
 }
 
 void ModelServer::drain() {
@@ -165,7 +180,7 @@ void ModelServer::infer(InferRequest request, InferDone done) {
 }
 
 bool ModelServer::ready() const {
-  if (!loaded_ || draining_) return false;
+  if (!loaded_ || retired_ || draining_) return false;
   if (!options_.strict_readiness) return true;
   if (models_.table().misses_any()) return false;
   std::vector<std::string> unready = models_.table().unready();

@@ -1,7 +1,7 @@
 // Server: the Service that runs models of a repository in this process, and its life cycle.
 //
 // Order of use: create() → (front ends may open their ports: it answers, but is not ready) → load_all() → serve →
-// begin_drain() → drain() → destroy. start() is the first two steps in one. Thread-safe.
+// (retire() →) begin_drain() → drain() → destroy. start() is the first two steps in one. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ struct ServerOptions {
   ControlMode control = ControlMode::kNone;
   std::vector<std::string> startup_models;  // kExplicit: names, or one "*" for all
   std::chrono::milliseconds poll_period{15000};
-  bool strict_readiness = true;  // ready() requires that every requested model is READY
+  bool strict_readiness = true;  // ready() requires that every model of the start is READY
   int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
@@ -51,11 +51,13 @@ class Server : public Service {
   static Result<std::unique_ptr<Server>> create(ServerOptions options);
 
   // Loads according to the control mode; returns when all of it is ready or has failed, or soon after begin_drain(). A model
-  // that fails or is not found is logged, recorded in index() with its reason and keeps ready() false; it is not an error of
+  // that fails or is not found is logged, recorded in index() with its reason and keeps ready() false, which a model that comes later does not; it is not an error of
   // the server.
   virtual void load_all() = 0;
 
-  // From now on ready() is false, new requests, loads and unloads are refused with kUnavailable, and loads under way end after
+  // From now on ready() is false; requests are still accepted.
+  virtual void retire() = 0;
+  // From now on ready() is false, batches are no longer delayed, new requests, loads and unloads are refused with kUnavailable, and loads under way end after
   // the step that they are in (opening a session, one run of the warm-up). Does not wait.
   virtual void begin_drain() = 0;
   virtual bool draining() const = 0;

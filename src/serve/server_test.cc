@@ -301,11 +301,45 @@ TEST_F(ServerTest, PollingFollowsTheDisk) {
   add_model("new");
   folder_.remove("late");
   clock_.advance(poll.poll_period);
-  clock_.await(begin + 2 * poll.poll_period);  // it has polled
+  const TimePoint again = begin + poll.poll_period + std::chrono::seconds(1);
+  clock_.await(again);  // it has polled
+  EXPECT_EQ(state_of(*server, "new", 1), "absent") << "it may not be whole yet";
+  clock_.advance(std::chrono::seconds(1));
+  clock_.await(again + poll.poll_period);
   EXPECT_EQ(state_of(*server, "m", 2), "READY");
   EXPECT_EQ(state_of(*server, "new", 1), "READY");
   await_state(*server, "late", 1, "UNAVAILABLE unloaded");
   EXPECT_TRUE(server->ready());
+}
+
+TEST_F(ServerTest, AModelThatComesLaterAndFailsLeavesTheServerReady) {
+  add_model("m");
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"m"};
+  auto server = *start(explicit_options);
+  add_model("bad", 1, "broken");
+  EXPECT_FALSE(server->load("bad", {}));
+  EXPECT_TRUE(server->ready());
+  EXPECT_NE(state_of(*server, "bad", 1).find("UNAVAILABLE version 1: "), std::string::npos);
+}
+
+TEST_F(ServerTest, TheIndexNamesAFailedReloadUntilALoadSucceeds) {
+  add_model("m");
+  ServerOptions explicit_options = options(ControlMode::kExplicit);
+  explicit_options.startup_models = {"m"};
+  auto server = *start(explicit_options);
+  add_model("m", 2, "broken");
+  EXPECT_FALSE(server->load("m", {}));
+  EXPECT_EQ(state_of(*server, "m", 1), "READY");
+  EXPECT_NE(state_of(*server, "m", 2).find("UNAVAILABLE"), std::string::npos);
+  folder_.remove("m/2");
+  add_model("m", 1, "broken");
+  EXPECT_FALSE(server->load("m", {}));
+  EXPECT_NE(state_of(*server, "m", 1).find("READY serves as before; its last load failed: "), std::string::npos);
+  add_model("m", 1);
+  EXPECT_TRUE(server->load("m", {}));
+  EXPECT_EQ(state_of(*server, "m", 1), "READY");
+  EXPECT_EQ(state_of(*server, "m", 2), "absent") << "its folder is gone";
 }
 
 TEST_F(ServerTest, DrainAnswersWhatWasAcceptedAndRefusesTheRest) {
@@ -392,6 +426,8 @@ TEST_F(ServerTest, DrainBreaksOffTheWarmUpOfAPolledModel) {
   add_model("n");
   clock_.await(clock_.now() + polled.poll_period);
   clock_.advance(polled.poll_period);
+  clock_.await(clock_.now() + std::chrono::seconds(1));
+  clock_.advance(std::chrono::seconds(1));
   gate.await(1);
   server->begin_drain();
   gate.open();

@@ -28,7 +28,9 @@ struct GuardedRange {
 
 struct Guard {
   GuardedRange ranges[SharedMapping::kMostMappings];
-  std::atomic<size_t> used{0};  // slots below it have been used
+  std::atomic<size_t> used{0};          // slots below it have been used
+  std::atomic<int> loads{0};            // LoadGuards
+  std::atomic<uint64_t> lost_pages{0};  // that they have replaced
   struct sigaction previous {};
   Mutex mutex;  // for taking slots; never taken by the handler
   bool installed RIDGE_GUARDED_BY(mutex) = false;
@@ -38,6 +40,12 @@ struct Guard {
 Guard& guard() {
   static constinit Guard one;
   return one;
+}
+
+// The system call itself: a sanitizer's wrapper of mmap(2) is not for handlers.
+bool put_zeros(uintptr_t begin, size_t size) {
+  return static_cast<uintptr_t>(syscall(SYS_mmap, begin, size, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)) == begin;
 }
 
 // Allowed in a signal handler: atomics and system calls.
@@ -51,11 +59,12 @@ bool replace_lost_memory(uintptr_t address) {
     const bool changes = range.begin.load(std::memory_order_relaxed) != begin;  // not ours then: ours is held
     if (begin == 0 || changes || address < begin || address - begin >= size) continue;
     range.lost.store(true, std::memory_order_release);
-    // The system call itself: a sanitizer's wrapper of mmap(2) is not for handlers.
-    return static_cast<uintptr_t>(syscall(SYS_mmap, begin, size, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)) == begin;
+    return put_zeros(begin, size);
   }
-  return false;
+  if (table.loads.load(std::memory_order_acquire) == 0) return false;
+  table.lost_pages.fetch_add(1, std::memory_order_acq_rel);
+  const auto page = static_cast<uintptr_t>(getpagesize());
+  return put_zeros(address / page * page, page);
 }
 
 // A fault outside the mappings: the action without this handler.
@@ -114,6 +123,17 @@ void free_slot(size_t slot) {
 }
 
 }  // namespace
+
+LoadGuard::LoadGuard() : lost_before_(guard().lost_pages.load(std::memory_order_acquire)) {
+  Guard& table = guard();
+  MutexLock lock(table.mutex);
+  (void)install_handler(table).ok();  // without it a lost page ends the process, as it would anyway
+  table.loads.fetch_add(1, std::memory_order_acq_rel);
+}
+
+LoadGuard::~LoadGuard() { guard().loads.fetch_sub(1, std::memory_order_acq_rel); }
+
+bool LoadGuard::lost_memory() const { return guard().lost_pages.load(std::memory_order_acquire) != lost_before_; }
 
 Result<SharedMapping> SharedMapping::map(int file, uint64_t offset, size_t size) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -16,6 +16,21 @@
 
 namespace ridge::serve {
 
+// While one lives, memory of any mapped file that was cut off reads as zeros instead of ending the process: of a model that is being
+// loaded while its files are replaced.
+class LoadGuard {
+ public:
+  LoadGuard();
+  ~LoadGuard();
+  LoadGuard(const LoadGuard&) = delete;
+  LoadGuard& operator=(const LoadGuard&) = delete;
+  // Whether that has happened since it was made, in this load or in another.
+  bool lost_memory() const;
+
+ private:
+  uint64_t lost_before_ = 0;
+};
+
 class SharedMapping {
  public:
   static constexpr size_t kMostMappings = 4096;

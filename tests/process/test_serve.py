@@ -50,6 +50,46 @@ def in_flight(server, recorded):
     return connection
 
 
+def test_while_it_drains_requests_are_answered_and_it_is_not_ready(repository):
+    with Server(repository, "--drain-secs=5") as server, server.connect() as kept:
+        kept.send(message("POST", INFER, ONE))
+        assert kept.read().status == 200
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: server.get("/v2/health/ready").status == 503)
+        for connection in (kept, server.connect()):
+            connection.send(message("POST", INFER, ONE))
+            answer = connection.read()
+            assert answer.status == 200 and answer.headers["connection"] == "close"
+            assert connection.closed_by_server()
+        assert server.process.wait(60) == 0 and time.monotonic() - begin > 4.9
+
+
+def test_a_batch_that_forms_runs_at_once_when_the_server_ends(repository, tmp_path):
+    models.fake(repository / "slow", "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 60000000 }\n" + WITHOUT_WARM_UP)
+    with Server(repository, f"--record={tmp_path}/recorded") as server:
+        waiting = in_flight(server, tmp_path / "recorded")
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert waiting.read().status == 200
+        assert server.process.wait(60) == 0 and time.monotonic() - begin < 30
+
+
+def test_a_client_that_stopped_within_its_request_does_not_hold_up_the_end(repository):
+    with Server(repository) as server, server.connect() as stopped:
+        stopped.deliver(message("POST", INFER, ONE)[:-20])
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0 and time.monotonic() - begin < 20
+
+
+def test_the_engine_stores_and_reports_nothing(repository, tmp_path):
+    cache = tmp_path / "cache"
+    with Server(repository, environment={"XDG_CACHE_HOME": str(cache), "HOME": str(tmp_path / "home")}) as server:
+        assert server.post(INFER, ONE).status == 200
+    assert [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name or "Microsoft" in path.name] == []
+
+
 def test_sigterm_under_load_delivers_what_is_in_flight_refuses_the_rest_and_exits_0(repository, tmp_path):
     models.fake(repository / "slow", WITHOUT_WARM_UP, latency_ms=4000)
     with Server(repository, f"--record={tmp_path}/recorded") as server:

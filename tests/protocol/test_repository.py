@@ -7,6 +7,8 @@ import threading
 import time
 
 import models
+import numpy as np
+import onnx
 import pytest
 from server import Server, fp32, message
 
@@ -224,3 +226,48 @@ def test_version_policies(tmp_path, policy, versions):
     (tmp_path / "m" / "config.pbtxt").write_text(f"max_batch_size: 4\nversion_policy {{ {policy} }}\n")
     with Server(tmp_path) as server:
         assert sorted(server.get("/v2/models/m").json()["versions"], key=int) == versions
+
+
+def with_external_data(folder, value):
+    """y = x's rows of a table in weights.bin, 4 MB, which engines map into memory."""
+    rows, width = 1 << 14, 64
+    table = np.full((rows, width), value, dtype=np.float32)
+    weights = onnx.TensorProto(name="table", data_type=onnx.TensorProto.FLOAT, dims=[rows, width], data_location=onnx.TensorProto.EXTERNAL)
+    weights.external_data.add(key="location", value="weights.bin")
+    models.save(folder / "model.onnx", [onnx.helper.make_node("Gather", ["table", "x"], ["y"])], [("x", "INT64", ["batch"])],
+                [("y", "FP32", ["batch", width])], [weights])
+    (folder / "weights.bin").write_bytes(table.tobytes())
+    return table
+
+
+def test_external_data_that_is_replaced_in_place_changes_nothing_until_the_next_load(tmp_path):
+    with_external_data(tmp_path / "table" / "1", 1.0)
+    rows = {"inputs": [{"name": "x", "shape": [2, 1], "datatype": "INT64", "data": [7, 16383]}]}
+
+    def values(server):
+        answer = server.infer("table", rows)
+        assert answer.status == 200, answer
+        return set(answer.json()["outputs"][0]["data"])
+
+    with Server(tmp_path, "--model-control-mode=explicit", "--load-model=table") as server:
+        assert values(server) == {1.0}
+        weights = tmp_path / "table" / "1" / "weights.bin"
+        with open(weights, "r+b") as file:
+            file.write(np.full(1 << 20, 2.0, dtype=np.float32).tobytes())
+        assert values(server) == {1.0}, "written in place"
+        with open(weights, "wb"):
+            pass
+        assert values(server) == {1.0}, "cut off"
+        assert load(server, "table").status >= 400
+        assert values(server) == {1.0}
+        weights.write_bytes(np.full(1 << 20, 3.0, dtype=np.float32).tobytes())
+        assert load(server, "table").status == 200
+        assert values(server) == {3.0}
+
+
+def test_a_load_request_cannot_name_files_to_the_engine(explicit, tmp_path):
+    victim = tmp_path / "victim"
+    config = json.dumps({"parameters": {"session.collect_node_memory_stats_to_file": {"string_value": str(victim)}}})
+    answer = load(explicit, "m", {"config": config})
+    assert answer.status == 400 and "collect_node_memory_stats_to_file" in answer.json()["error"]
+    assert not victim.exists() and factor(explicit) == 1.0

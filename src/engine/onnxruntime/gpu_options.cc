@@ -95,6 +95,14 @@ constexpr std::array<ProviderOption, 48> kTensorRtOptions = {{
     {"trt_weight_stripped_engine_enable", Takes::kFlag},
 }};
 
+// Null: it is not documented.
+const ProviderOption* find_option(GpuProvider provider, std::string_view key) {
+  const std::span<const ProviderOption> known =
+      provider == GpuProvider::kCuda ? std::span<const ProviderOption>(kCudaOptions) : kTensorRtOptions;
+  const auto option = std::find_if(known.begin(), known.end(), [&](const auto& row) { return row.key == key; });
+  return option == known.end() ? nullptr : &*option;
+}
+
 bool is_one_of(std::string_view value, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), value) != names.end();
 }
@@ -128,11 +136,14 @@ std::string_view provider_name(GpuProvider provider) {
   return provider == GpuProvider::kCuda ? "CUDAExecutionProvider" : "TensorrtExecutionProvider";
 }
 
+bool takes_no_text(GpuProvider provider, std::string_view key) {
+  const ProviderOption* option = find_option(provider, key);
+  return option != nullptr && option->takes != Takes::kText;
+}
+
 Status check_provider_option(GpuProvider provider, const std::string& key, const std::string& value) {
-  const std::span<const ProviderOption> known =
-      provider == GpuProvider::kCuda ? std::span<const ProviderOption>(kCudaOptions) : kTensorRtOptions;
-  const auto option = std::find_if(known.begin(), known.end(), [&](const auto& row) { return row.key == key; });
-  if (option == known.end()) return {};
+  const ProviderOption* option = find_option(provider, key);
+  if (option == nullptr) return {};
   const std::string_view expected = expected_instead_of(value, option->takes);
   if (expected.empty()) return {};
   return invalid("engine option " + std::string(provider == GpuProvider::kCuda ? kCudaPrefix : kTensorRtPrefix) + key +

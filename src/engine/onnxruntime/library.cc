@@ -1,5 +1,6 @@
 #include "engine/onnxruntime/library.h"
 
+#include <cstdlib>
 #include <memory>
 
 #include "base/dynlib.h"
@@ -34,7 +35,12 @@ Status read_providers(Library& library) {
   return take(*library.api, library.api->ReleaseAvailableProviders(names, count));
 }
 
+// From 1.29 on the library stores an identifier of the device and reports to its maker, with the first event before an OrtEnv could
+// be told not to (microsoft/onnxruntime#25573, #27379). This variable ends it, but only before the library is opened.
+void forbid_telemetry() { setenv("ORT_DISABLE_TELEMETRY", "1", 0); }
+
 Result<Library> open_runtime(const std::string& path) {
+  forbid_telemetry();
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
   RIDGE_ASSIGN(auto* get_base, file.symbol<const OrtApiBase*()>("OrtGetApiBase"));
   Library library;

@@ -35,6 +35,27 @@ constexpr std::array kBackendParameters = {
 // Session options begin so.
 constexpr std::array<std::string_view, 5> kSessionOptions = {"session.", "optimization.", "memory.", "mlas.", "ep."};
 
+// onnxruntime_session_options_config_keys.h and onnxruntime_run_options_config_keys.h: those whose values are flags, numbers and names
+// of optimisers.
+constexpr std::array<std::string_view, 16> kHarmlessOptions = {"session.intra_op.allow_spinning",
+                                                               "session.inter_op.allow_spinning",
+                                                               "session.force_spinning_stop",
+                                                               "session.dynamic_block_base",
+                                                               "session.set_denormal_as_zero",
+                                                               "session.disable_prepacking",
+                                                               "session.use_env_allocators",
+                                                               "session.use_device_allocator_for_initializers",
+                                                               "session.qdqisint8allowed",
+                                                               "session.disable_quant_qdq",
+                                                               "session.enable_quant_qdq_cleanup",
+                                                               "session.qdq_matmulnbits_accuracy_level",
+                                                               "optimization.enable_gelu_approximation",
+                                                               "optimization.disable_specified_optimizers",
+                                                               "memory.enable_memory_arena_shrinkage",
+                                                               "mlas.enable_gemm_fastmath_arm64_bfloat16"};
+constexpr std::string_view kOwnOption = "ridge.";            // numbers, all of them
+constexpr std::string_view kProfileShapes = "trt_profile_";  // shapes of the inputs
+
 bool begins_with_one_of(std::string_view key, std::span<const std::string_view> starts) {
   return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) { return key.starts_with(start); });
 }
@@ -64,6 +85,17 @@ Result<bool> read_parameter(const std::string& key, const std::string& value, Pl
   if (!begins_with_one_of(key, kSessionOptions)) return false;
   plan.options[key] = value;
   return true;
+}
+
+bool is_harmless(std::string_view option) {
+  if (option.starts_with(kCudaPrefix)) return takes_no_text(GpuProvider::kCuda, option.substr(kCudaPrefix.size()));
+  if (option.starts_with(kTensorRtPrefix)) {
+    const std::string_view own = option.substr(kTensorRtPrefix.size());
+    const bool writes = own.find("cache") != own.npos || own.find("dump") != own.npos;  // into the current folder
+    return own.starts_with(kProfileShapes) || (!writes && takes_no_text(GpuProvider::kTensorRt, own));
+  }
+  return option.starts_with(kOwnOption) ||
+         std::find(kHarmlessOptions.begin(), kHarmlessOptions.end(), option) != kHarmlessOptions.end();
 }
 
 }  // namespace ridge::engine::onnxruntime

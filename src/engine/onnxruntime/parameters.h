@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "engine/engines.h"
 #include "plan/plan.h"
@@ -13,5 +14,8 @@ Parameters parameters(const plan::Plan& plan);
 
 // See Engine::read_parameter. Keys that begin as session options do become options of the plan.
 Result<bool> read_parameter(const std::string& key, const std::string& value, plan::Plan& plan);
+
+// See Engine::is_harmless.
+bool is_harmless(std::string_view option);
 
 }  // namespace ridge::engine::onnxruntime

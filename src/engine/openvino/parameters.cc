@@ -52,6 +52,23 @@ constexpr std::array<Parameter, 7> kOpenVinoParameters = {
 // These are properties of OpenVINO itself.
 constexpr std::array<std::string_view, 3> kProperties = {"NUM_STREAMS", "PERFORMANCE_HINT", "COMPILATION_NUM_THREADS"};
 
+// OpenVINO's documentation, "Properties": those whose values are flags, numbers and words.
+constexpr std::array<std::string_view, 15> kHarmlessProperties = {"NUM_STREAMS",
+                                                                  "PERFORMANCE_HINT",
+                                                                  "PERFORMANCE_HINT_NUM_REQUESTS",
+                                                                  "EXECUTION_MODE_HINT",
+                                                                  "INFERENCE_PRECISION_HINT",
+                                                                  "INFERENCE_NUM_THREADS",
+                                                                  "COMPILATION_NUM_THREADS",
+                                                                  "ENABLE_CPU_PINNING",
+                                                                  "ENABLE_HYPER_THREADING",
+                                                                  "SCHEDULING_CORE_TYPE",
+                                                                  "MODEL_DISTRIBUTION_POLICY",
+                                                                  "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+                                                                  "KV_CACHE_PRECISION",
+                                                                  "CPU_DENORMALS_OPTIMIZATION",
+                                                                  "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE"};
+
 // "GPU.1", OpenVINO's name; its backend takes it as a parameter, not as an instance group.
 std::string gpu_name(const plan::Plan& plan) {
   const Result<plan::Device> device = plan::device_from_name(plan.device);
@@ -62,6 +79,10 @@ std::string gpu_name(const plan::Plan& plan) {
 int cpu_threads(const plan::Plan& plan) { return gpu_name(plan).empty() ? plan.threads : 0; }
 
 }  // namespace
+
+bool is_harmless(std::string_view option) {
+  return std::find(kHarmlessProperties.begin(), kHarmlessProperties.end(), option) != kHarmlessProperties.end();
+}
 
 Result<bool> read_parameter(const std::string& key, const std::string& value, plan::Plan& plan) {
   if (const Parameter* parameter = find_parameter(kOpenVinoParameters, key)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "engine/engines.h"
@@ -14,6 +15,9 @@ Result<bool> read_parameter(const std::string& key, const std::string& value, pl
 
 // See Engine::parameters. Settings that the backend lacks use ridge's names.
 Parameters parameters(const plan::Plan& plan);
+
+// See Engine::is_harmless.
+bool is_harmless(std::string_view option);
 
 // See Engine::model_server_text. One compiled model whose streams are the instances, with the threads of all of them
 // (docs/parameters.md of openvinotoolkit/model_server).

@@ -1,5 +1,6 @@
 #include "front/http/api.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "front/http/content_coding.h"
@@ -10,7 +11,8 @@
 namespace ridge::front::http {
 namespace {
 
-constexpr size_t kMostCallsWaiting = 64;  // an operator's, not traffic
+constexpr size_t kMostCallsWaiting = 64;      // an operator's, not traffic
+constexpr uint64_t kLongestCall = 64 * 1024;  // [bytes] of an operator's call without files: a few names and numbers
 
 Response json_response(const Json& json) {
   Response response;
@@ -115,16 +117,32 @@ Api::Api(serve::Service& service, ApiOptions options, std::function<std::string(
       loads_("load", 1, kMostCallsWaiting),
       control_("control", 1, kMostCallsWaiting) {}
 
+uint64_t Api::text_limit(Endpoint endpoint) const {
+  const bool may_be_long = endpoint == Endpoint::kInfer || endpoint == Endpoint::kLoad;
+  return may_be_long ? options_.max_input_bytes : std::min(kLongestCall, options_.max_input_bytes);
+}
+
 uint64_t Api::body_limit(const Request& head) {
-  return has_tensors_behind_json(head) ? options_.max_body_bytes : options_.max_input_bytes;
+  const Endpoint endpoint = http::route(head.method, head.target).endpoint;
+  const bool tensors = endpoint == Endpoint::kInfer && has_tensors_behind_json(head);
+  return tensors ? options_.max_body_bytes : text_limit(endpoint);
+}
+
+Status Api::check_client(const Request& request, Endpoint endpoint) const {
+  if (is_of_regions(endpoint)) return check_regions_allowed(options_.shared_memory, request.from_this_machine);
+  if (endpoint == Endpoint::kLoad || endpoint == Endpoint::kUnload)
+    return check_control_allowed(options_.model_control, request.from_this_machine);
+  return {};
 }
 
 void Api::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
   if (route.status != 200) return responder.send(route_error(route));
-  if (is_of_regions(route.endpoint))
-    if (Status allowed = check_regions_allowed(options_.shared_memory, request.from_this_machine); !allowed)
-      return responder.send(error_response(allowed.error()));
+  if (request.method == Method::kPost && request.cross_site)
+    return responder.send(
+        error_response(403, "requests from pages of other servers (Origin, Sec-Fetch-Site) are refused"));
+  if (Status allowed = check_client(request, route.endpoint); !allowed)
+    return responder.send(error_response(allowed.error()));
   switch (route.endpoint) {
     case Endpoint::kInfer: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
@@ -155,7 +173,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
                   [](const std::vector<serve::RegionRequest>& regions) { return json_of(regions); });
     default:
       return json_response(
-          server_metadata(options_.server_version, may_use_regions(options_.shared_memory, from_this_machine)));
+          server_metadata(options_.server_version, is_allowed(options_.shared_memory, from_this_machine)));
   }
 }
 
@@ -164,7 +182,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   std::string coding(request.content_encoding.value_or(""));
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
   bool accepted = thread.run([this, held, body = request.body, coding = std::move(coding), route] {
-    Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, options_.max_input_bytes, 0);
+    Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, text_limit(route.endpoint), 0);
     held->send(plain ? run_control(service_, route, (*plain)->text()) : body_error_response(plain.error()));
   });
   if (!accepted) held->send(error_response(503, "too many calls of this kind are waiting; try again later"));

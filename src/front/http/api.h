@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
+#include "front/client_policy.h"
 #include "front/http/infer_endpoint.h"
 #include "front/http/message.h"
 #include "front/http/route.h"
 #include "front/job_threads.h"
-#include "front/region_policy.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -24,7 +24,8 @@ struct ApiOptions {
   size_t io_threads = 1;                          // of the server that calls it
   size_t conversion_threads = 2;                  // that read large bodies and write large answers
   size_t conversions_waiting = 1024;              // at most; one more large body is refused with 503
-  RegionPolicy shared_memory = RegionPolicy::kThisMachine;
+  ClientPolicy shared_memory = ClientPolicy::kThisMachine;
+  ClientPolicy model_control = ClientPolicy::kThisMachine;  // load and unload
 };
 
 class Api final : public Handler {
@@ -37,6 +38,8 @@ class Api final : public Handler {
 
  private:
   Response describe(const Route& route, bool from_this_machine) const;
+  uint64_t text_limit(Endpoint endpoint) const;  // [bytes] of a body without tensors, decoded
+  Status check_client(const Request& request, Endpoint endpoint) const;
   void control(const Request& request, const Route& route, Responder responder);
 
   serve::Service& service_;

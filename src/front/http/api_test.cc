@@ -9,6 +9,7 @@
 
 #include "front/http/content_coding.h"
 #include "front/http/fake_service.h"
+#include "front/http/infer_response.h"
 #include "front/http/server.h"
 #include "front/http/test_client.h"
 
@@ -87,7 +88,7 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
 }
 
 TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
-  ApiOptions options{.shared_memory = RegionPolicy::kNone};
+  ApiOptions options{.shared_memory = ClientPolicy::kNone};
   auto server = Server::start({.address = "127.0.0.1", .port = 0},
                               std::make_shared<Api>(service_, options, [] { return std::string(); }));
   ASSERT_TRUE(server);
@@ -107,6 +108,20 @@ TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
   ask_json(post("/v2/models/echo/infer", kJson));
 }
 
+TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
+  ApiOptions options{.model_control = ClientPolicy::kNone};
+  auto server = Server::start({.address = "127.0.0.1", .port = 0},
+                              std::make_shared<Api>(service_, options, [] { return std::string(); }));
+  ASSERT_TRUE(server);
+  client_ = std::make_unique<TestClient>((*server)->port());
+  for (const char* call : {"load", "unload"})
+    ask_json(post(std::string("/v2/repository/models/echo/") + call, "{}"), 503);
+  ask_json(post("/v2/repository/index", ""));
+  EXPECT_TRUE(check_control_allowed(ClientPolicy::kThisMachine, true));
+  EXPECT_FALSE(check_control_allowed(ClientPolicy::kThisMachine, false));
+  EXPECT_TRUE(check_control_allowed(ClientPolicy::kAll, false));
+}
+
 TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");
@@ -121,6 +136,30 @@ TEST_F(ApiTest, DescribesServerAndModels) {
   ask_json(get("/v2/models/nope"), 404);
   ask_json(get("/v2/models/echo/versions/9"), 404);
   ask_json(get("/v2/models/echo/versions/0"), 400);
+}
+
+TEST_F(ApiTest, RefusesPostsOfPagesOfOtherServers) {
+  const auto index = [](const std::string& fields) {
+    return "POST /v2/repository/index HTTP/1.1\r\nHost: t:1\r\nContent-Length: 0\r\n" + fields + "\r\n";
+  };
+  for (const char* fields :
+       {"Origin: https://evil\r\n", "Origin: null\r\n", "Origin: http://t\r\n", "Sec-Fetch-Site: cross-site\r\n"})
+    EXPECT_EQ(ask(index(fields)).status, 403) << fields;
+  for (const char* fields : {"", "Origin: http://T:1\r\n", "Sec-Fetch-Site: same-origin\r\n"})
+    EXPECT_EQ(ask(index(fields)).status, 200) << fields;
+}
+
+TEST_F(ApiTest, CallsOfOperatorsAreShort) {
+  const std::string text = "{\"ready\":false" + std::string(70'000, ' ') + "}";  // the limit of inputs is 100,000
+  for (const char* path :
+       {"/v2/repository/index", "/v2/repository/models/echo/unload", "/v2/systemsharedmemory/unregister"})
+    ask_json(post(path, text), 413);
+  Response response;
+  response.text = std::string(1 << 20, ' ');
+  apply_coding(response, Coding::kGzip);
+  EXPECT_EQ(ask(post("/v2/repository/index", response.text, "Content-Encoding: gzip\r\n")).status, 413);
+  EXPECT_NE(ask(post("/v2/repository/models/echo/load", "{\"parameters\":{}" + std::string(70'000, ' ') + "}")).status,
+            413);
 }
 
 TEST_F(ApiTest, ReportsStatisticsWithAllEightDurations) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -34,14 +35,24 @@ std::byte* allocate_fresh(size_t capacity) {
 
 }  // namespace
 
+bool BodyBudget::take(uint64_t bytes) {
+  if (taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit_) return true;
+  give_back(bytes);
+  return false;
+}
+
 Body::~Body() { release(); }
 
-void Body::release() {
-  if (memory_ == nullptr) return;
+void Body::free_memory() {
   if (mapped_)
     munmap(memory_, capacity_);
   else
     std::free(memory_);
+}
+
+void Body::release() {
+  free_memory();
+  if (budget_) budget_->give_back(capacity_);
   memory_ = nullptr;
   capacity_ = 0;
 }
@@ -56,6 +67,17 @@ void Body::reserve(size_t capacity) {
   if (capacity <= capacity_) return;
   bool map = capacity >= kMapFrom;
   capacity = map ? round_up(capacity, kPage) : round_up(std::max(capacity, kSmallest), kAlignment);
+  if (budget_ && !budget_->take(capacity - capacity_)) throw std::bad_alloc();
+  try {
+    resize_memory(capacity, map);
+  } catch (const std::bad_alloc&) {
+    if (budget_) budget_->give_back(capacity - capacity_);
+    throw;
+  }
+  capacity_ = capacity;
+}
+
+void Body::resize_memory(size_t capacity, bool map) {
   if (mapped_) {
     void* moved = mremap(memory_, capacity_, capacity, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) throw std::bad_alloc();
@@ -63,11 +85,10 @@ void Body::reserve(size_t capacity) {
   } else {
     std::byte* fresh = map ? map_fresh(capacity) : allocate_fresh(capacity);
     if (size_ > 0) std::memcpy(fresh + skew_, data(), size_);
-    release();
+    free_memory();
     memory_ = fresh;
     mapped_ = map;
   }
-  capacity_ = capacity;
 }
 
 std::span<std::byte> Body::room(size_t wanted) {
@@ -109,11 +130,12 @@ struct BodyPool::Shelf {
   }
 };
 
-BodyPool::BodyPool() : shelf_(std::make_shared<Shelf>()) {}
+BodyPool::BodyPool(std::shared_ptr<BodyBudget> budget)
+    : budget_(std::move(budget)), shelf_(std::make_shared<Shelf>()) {}
 
 std::shared_ptr<Body> BodyPool::take() {
   std::unique_ptr<Body> body = shelf_->take();
-  if (!body) body = std::make_unique<Body>();
+  if (!body) body = std::make_unique<Body>(budget_);
   auto give_back = [shelf = shelf_](Body* used) { shelf->put(std::unique_ptr<Body>(used)); };
   return {body.release(), std::move(give_back)};
 }

@@ -5,12 +5,27 @@
 // Body: one thread at a time. BodyPool: thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace ridge::front::http {
+
+// How many bytes the bodies of a server may take together. Thread-safe.
+class BodyBudget {
+ public:
+  explicit BodyBudget(uint64_t limit) : limit_(limit) {}
+  bool take(uint64_t bytes);  // false: they do not fit
+  void give_back(uint64_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+ private:
+  const uint64_t limit_;
+  std::atomic<uint64_t> taken_{0};
+};
 
 class Body {
  public:
@@ -18,14 +33,16 @@ class Body {
   static constexpr size_t kPadding = 64;             // [bytes] readable behind the end (simdjson reads over it)
   static constexpr size_t kAhead = size_t{4} << 20;  // [bytes] allocated beyond the received ones
 
-  Body() = default;
+  // Without a budget: only what the process can have.
+  explicit Body(std::shared_ptr<BodyBudget> budget = nullptr) : budget_(std::move(budget)) {}
   ~Body();
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
   // Forgets the content; the byte at offset `align_at` of the new content will be aligned. Before anything else.
   void start(size_t align_at);
-  // Space for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only.
+  // Space for the next bytes, at most `wanted` and never empty unless wanted is 0. Throws std::bad_alloc only, also when
+  // the budget is spent.
   std::span<std::byte> room(size_t wanted);
   // The first `count` bytes of that space now hold content.
   void commit(size_t count) { size_ += count; }
@@ -40,6 +57,8 @@ class Body {
 
  private:
   void reserve(size_t capacity);
+  void resize_memory(size_t capacity, bool map);
+  void free_memory();
   void release();
 
   std::byte* memory_ = nullptr;
@@ -47,17 +66,19 @@ class Body {
   size_t skew_ = 0;      // content starts here
   size_t size_ = 0;
   bool mapped_ = false;  // by mmap, else by aligned_alloc
+  std::shared_ptr<BodyBudget> budget_;
 };
 
 // Bodies in reuse: a fresh large block costs a page fault per 4 KiB, a used one costs nothing.
 class BodyPool {
  public:
-  BodyPool();
+  explicit BodyPool(std::shared_ptr<BodyBudget> budget);
   // Given back to the pool when the last owner lets go, on whatever thread; the pool may be gone by then.
   std::shared_ptr<Body> take();
 
  private:
   struct Shelf;
+  std::shared_ptr<BodyBudget> budget_;
   std::shared_ptr<Shelf> shelf_;
 };
 

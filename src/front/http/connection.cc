@@ -141,7 +141,7 @@ void Connection::advance() {
     }
   } catch (const std::bad_alloc&) {
     body_.reset();
-    refuse(503, "not enough memory for this request's body");
+    refuse(503, "not enough memory for this request's body (--max-body-memory); try again later");
   }
 }
 
@@ -262,7 +262,8 @@ Request Connection::request() const {
           .body = body_,
           .arrived = arrived_,
           .io_thread = thread_.index(),
-          .from_this_machine = from_this_machine_};
+          .from_this_machine = from_this_machine_,
+          .cross_site = head.cross_site};
 }
 
 void Connection::dispatch() {
@@ -283,7 +284,7 @@ void Connection::refuse(int status, std::string_view message) {
 void Connection::complete(Response response) {
   if (phase_ != Phase::kHandling) return;
   response_ = std::move(response);
-  if (response_.close || thread_.draining()) keep_alive_ = false;
+  if (response_.close || !thread_.keeps_connections()) keep_alive_ = false;
   enter(Phase::kWriting);
   write_head();
   pieces_.clear();
@@ -327,6 +328,10 @@ void Connection::written() {
   response_ = {};
   if (!keep_alive_) return linger();
   if (thread_.draining() && begin_ == end_) return close();
+  if (begin_ == end_ && input_.size() > kInputStart) {  // an idle connection keeps little
+    begin_ = end_ = 0;
+    input_ = std::string(kInputStart, 0);
+  }
   enter(Phase::kIdle);
   advance();
 }
@@ -346,7 +351,7 @@ void Connection::linger() {
 // ---- deadlines
 
 void Connection::enforce_deadline(TimePoint now) {
-  if (now < deadline_of(phase_, progress_, thread_.options())) return;
+  if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) return;
   if (phase_ == Phase::kWriting || phase_ == Phase::kLingering || phase_ == Phase::kIdle)
     close();
   else

@@ -17,6 +17,8 @@ struct Progress {
 };
 
 // TimePoint::max(): none, the server's own work is not the client's fault.
-TimePoint deadline_of(Phase phase, const Progress& progress, const ServerOptions& options);
+// `drain_began`: when the server began to end; TimePoint::max() = it has not.
+TimePoint deadline_of(Phase phase, const Progress& progress, const ServerOptions& options,
+                      TimePoint drain_began = TimePoint::max());
 
 }  // namespace ridge::front::http

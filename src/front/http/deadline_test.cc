@@ -30,6 +30,15 @@ TEST(Deadline, OfAClientThatWasFastAndIsSilentIsNotFarther) {
   EXPECT_EQ(deadline_of(Phase::kBody, {at(0s), at(1s), 1'000'000'000}, kOptions), at(31s));
 }
 
+TEST(Deadline, OfATransferThatDoesNotMoveIsNearWhenTheServerEnds) {
+  for (Phase phase : {Phase::kHead, Phase::kBody, Phase::kChunks, Phase::kDiscard, Phase::kWriting}) {
+    EXPECT_EQ(deadline_of(phase, {at(0s), at(1s), 100}, kOptions, at(2s)), at(7s));
+    EXPECT_EQ(deadline_of(phase, {at(0s), at(4s), 100}, kOptions, at(2s)), at(9s)) << "it moves";
+    EXPECT_LE(deadline_of(phase, {at(0s), at(29s), 100}, kOptions, at(2s)), at(31s)) << "never later than otherwise";
+  }
+  EXPECT_EQ(deadline_of(Phase::kHandling, {at(0s), at(0s), 0}, kOptions, at(2s)), TimePoint::max());
+}
+
 TEST(Deadline, IsNoneWhileTheServerWorks) {
   EXPECT_EQ(deadline_of(Phase::kHandling, {at(0s), at(0s), 0}, kOptions), TimePoint::max());
   EXPECT_EQ(deadline_of(Phase::kClosed, {at(0s), at(0s), 0}, kOptions), TimePoint::max());

@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "front/client_policy.h"
 #include "front/http/infer_request.h"
 #include "front/http/message.h"
 #include "front/http/route.h"
 #include "front/job_threads.h"
-#include "front/region_policy.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -24,7 +24,7 @@ struct InferOptions {
   size_t io_threads = 1;          // of the server that calls it
   size_t conversion_threads = 1;  // that read large bodies and write large answers
   size_t conversions_waiting = 1;
-  RegionPolicy shared_memory = RegionPolicy::kThisMachine;
+  ClientPolicy shared_memory = ClientPolicy::kThisMachine;
 };
 
 class InferEndpoint {

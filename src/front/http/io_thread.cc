@@ -14,7 +14,8 @@ uint64_t make_id(size_t slot, uint32_t generation) { return uint64_t{generation}
 
 // Interval between checks of deadlines: a quarter of the shortest, at most twice a second.
 std::chrono::milliseconds tick_period(const ServerOptions& options) {
-  std::chrono::milliseconds shortest = std::min({options.idle_timeout, options.head_timeout, options.stall_timeout});
+  std::chrono::milliseconds shortest =
+      std::min({options.idle_timeout, options.head_timeout, options.stall_timeout, options.drain_timeout});
   return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(500));
 }
 
@@ -87,12 +88,14 @@ bool ConnectionCount::wait_for_none(Clock& clock, Nanoseconds patience) {
 
 // ---- IoThread
 
-IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index)
+IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index,
+                   std::shared_ptr<BodyBudget> bodies)
     : options_(options),
       handler_(handler),
       count_(count),
       index_(index),
       completions_(std::make_shared<CompletionQueue>()),
+      bodies_(std::move(bodies)),
       ticker_(completions_->context),
       thread_([this] { run(); }) {}
 
@@ -121,7 +124,7 @@ void IoThread::tick() {
 }
 
 void IoThread::adopt(boost::asio::ip::tcp::socket socket) {
-  if (draining_) return;
+  if (draining()) return;
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
     slots_.emplace_back();
@@ -173,12 +176,12 @@ void IoThread::for_each_connection(Visit visit) {
 }
 
 void IoThread::begin_drain() {
-  draining_ = true;
+  drain_began_ = now();
   for_each_connection([](Connection& connection) { connection.begin_drain(); });
 }
 
 void IoThread::close_all() {
-  draining_ = true;
+  drain_began_ = now();
   closed_ = true;
   for_each_connection([](Connection& connection) { connection.close(); });
   ticker_.cancel();

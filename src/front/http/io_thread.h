@@ -60,13 +60,15 @@ class ConnectionCount {
 
 class IoThread {
  public:
-  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index);
+  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index,
+           std::shared_ptr<BodyBudget> bodies);
   ~IoThread();  // cuts all connections off
 
   boost::asio::io_context& context() { return completions_->context; }
 
   // On this thread:
   void adopt(boost::asio::ip::tcp::socket socket);
+  void retire() { retiring_ = true; }
   void begin_drain();
   // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
@@ -78,7 +80,9 @@ class IoThread {
   BodyPool& bodies() { return bodies_; }
   const std::shared_ptr<CompletionQueue>& mailbox() const { return completions_; }
   size_t index() const { return index_; }
-  bool draining() const { return draining_; }
+  bool draining() const { return drain_began_ != TimePoint::max(); }
+  TimePoint drain_began() const { return drain_began_; }
+  bool keeps_connections() const { return !draining() && !retiring_; }
 
  private:
   struct Slot {
@@ -103,7 +107,8 @@ class IoThread {
   bool closed_ = false;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
-  bool draining_ = false;
+  TimePoint drain_began_ = TimePoint::max();
+  bool retiring_ = false;
   std::jthread thread_;  // last: ends first
 };
 

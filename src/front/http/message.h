@@ -31,6 +31,7 @@ struct Request {
   TimePoint arrived{};             // when its first byte was seen
   size_t io_thread = 0;            // index of the thread that calls handle()
   bool from_this_machine = false;  // over the loopback interface
+  bool cross_site = false;         // a browser sends it for a page of another server
 };
 
 struct Response {

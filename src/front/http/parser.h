@@ -1,7 +1,7 @@
 // RequestParser: bytes of a connection → the head of a request and, for chunked bodies, the pieces of the body.
 // Bodies with a Content-Length do not pass through here: the connection reads them straight into their Body.
 //
-// Sans I/O over Boost.Beast's parser, reused from request to request. One thread.
+// Sans I/O, over Boost.Beast's parser for heads and ChunkReader for bodies; reused from request to request. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@ namespace ridge::front::http {
 struct Head {
   Method method = Method::kOther;
   std::string target;
-  std::optional<std::string> inference_length, content_encoding, accept_encoding;
+  std::optional<std::string> inference_length, content_encoding, accept_encoding, host, origin;
   std::optional<uint64_t> content_length;  // [bytes]
   bool chunked = false;
   bool keep_alive = false;
   bool http_1_0 = false;
   bool expects_continue = false;
+  bool cross_site = false;  // Sec-Fetch-Site says so, or Origin names another server than Host
 };
 
 class RequestParser {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "front/region_policy.h"
+#include "front/client_policy.h"
 
 namespace ridge::front::http {
 namespace {
@@ -33,10 +33,10 @@ TEST(HttpRegionRequest, RefusesWhatIsMissingOrOfAnotherType) {
     EXPECT_FALSE(read_region_request(RegionKind::kCuda, "r", body)) << body;
 }
 
-TEST(HttpRegionPolicy, OnlyClientsOfThisMachineShareMemoryUnlessSaidOtherwise) {
-  EXPECT_TRUE(check_regions_allowed(RegionPolicy::kThisMachine, true));
-  EXPECT_TRUE(check_regions_allowed(RegionPolicy::kAll, false));
-  for (auto [policy, local] : {std::pair(RegionPolicy::kThisMachine, false), {RegionPolicy::kNone, true}}) {
+TEST(HttpClientPolicy, OnlyClientsOfThisMachineShareMemoryUnlessSaidOtherwise) {
+  EXPECT_TRUE(check_regions_allowed(ClientPolicy::kThisMachine, true));
+  EXPECT_TRUE(check_regions_allowed(ClientPolicy::kAll, false));
+  for (auto [policy, local] : {std::pair(ClientPolicy::kThisMachine, false), {ClientPolicy::kNone, true}}) {
     Status refused = check_regions_allowed(policy, local);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kUnsupported);

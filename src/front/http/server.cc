@@ -73,16 +73,24 @@ struct Server::Impl {
     threads.clear();
   }
 
-  // Runs `work` on the accepting thread and waits for it.
+  // Runs `work` on that thread and waits for it.
   template <typename Work>
-  void on_first(Work work) {
-    if (threads.empty()) return;
+  static void on(IoThread& thread, Work work) {
     std::promise<void> done;
-    asio::post(threads[0]->context(), [&] {
+    asio::post(thread.context(), [&] {
       work();
       done.set_value();
     });
     done.get_future().wait();
+  }
+  // On the accepting thread.
+  template <typename Work>
+  void on_first(Work work) {
+    if (!threads.empty()) on(*threads[0], work);
+  }
+  template <typename Work>
+  void on_each(Work work) {
+    for (const std::unique_ptr<IoThread>& thread : threads) on(*thread, [&] { work(*thread); });
   }
 
   void stop_accepting() {
@@ -125,8 +133,9 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared
   impl->options = std::move(options);
   impl->handler = std::move(handler);
   size_t count = static_cast<size_t>(std::max(1, impl->options.threads));
+  const auto bodies = std::make_shared<BodyBudget>(impl->options.body_memory);
   for (size_t i = 0; i < count; ++i)
-    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, impl->count, i));
+    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, impl->count, i, bodies));
   asio::io_context& first = impl->threads[0]->context();
   Status listening;
   impl->on_first([&] {
@@ -146,16 +155,13 @@ Server::~Server() = default;
 
 uint16_t Server::port() const { return impl_->port; }
 
+void Server::retire() {
+  impl_->on_each([](IoThread& thread) { thread.retire(); });
+}
+
 bool Server::drain(std::chrono::milliseconds patience) {
   impl_->on_first([this] { impl_->stop_accepting(); });
-  for (const std::unique_ptr<IoThread>& thread : impl_->threads) {
-    std::promise<void> done;
-    asio::post(thread->context(), [&] {
-      thread->begin_drain();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
+  impl_->on_each([](IoThread& thread) { thread.begin_drain(); });
   return impl_->count.wait_for_none(*impl_->options.clock, patience);
 }
 

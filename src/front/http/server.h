@@ -23,12 +23,14 @@ struct ServerOptions {
   uint16_t port = 8000;  // 0 = any free one
   int threads = 1;
   uint32_t header_limit = 64 * 1024;                // [bytes] request line and fields
+  uint64_t body_memory = uint64_t{1} << 62;         // [bytes] of all bodies together; beyond it: 503
   std::chrono::milliseconds idle_timeout{600'000};  // between requests
   std::chrono::milliseconds head_timeout{30'000};   // from a request's first byte to the end of its head
   // For bodies and answers: this long, plus the time that the bytes moved so far take at the slowest accepted rate.
   std::chrono::milliseconds stall_timeout{30'000};
   uint64_t slowest_bytes_per_s = 16 * 1024;
-  Clock* clock = &system_clock();  // of deadlines, and of when a request arrived; outlives the server
+  std::chrono::milliseconds drain_timeout{5'000};  // of a transfer that does not move, once drain() has begun
+  Clock* clock = &system_clock();                  // of deadlines, and of when a request arrived; outlives the server
 };
 
 class Server {
@@ -38,8 +40,10 @@ class Server {
   ~Server();
 
   uint16_t port() const;
-  // Stops accepting, closes idle connections at once, lets requests in progress finish and closes their connections
-  // after the answer; returns when all are gone or `patience` has passed (false: some were cut off).
+  // From now on every answer closes its connection; new connections are still accepted.
+  void retire();
+  // Stops accepting, closes idle connections at once, lets requests in progress finish, as long as their bytes move, and closes
+  // their connections after the answer; returns when all are gone or `patience` has passed (false: some were cut off).
   bool drain(std::chrono::milliseconds patience);
 
  private:

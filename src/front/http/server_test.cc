@@ -146,10 +146,23 @@ TEST(HttpServer, ReadsChunkedBodiesWithExtensionsAndTrailers) {
   EXPECT_EQ(client.read()->body, "/after|");
 }
 
+TEST(HttpServer, ReadsAnEmptyChunkedBodyThatArrivesInPieces) {
+  auto server = start();
+  for (size_t cut = 1; cut < 5; ++cut) {
+    TestClient client(server->port());
+    client.send("GET /empty HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (const std::string& piece : {std::string("0\r\n\r\n").substr(0, cut), std::string("0\r\n\r\n").substr(cut)}) {
+      client.send(piece);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the server sees two pieces
+    }
+    EXPECT_EQ(client.read()->body, "/empty|") << cut;
+  }
+}
+
 TEST(HttpServer, ReadsOneByteChunks) {
   auto server = start();
   TestClient client(server->port());
-  std::string request = "POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", expected = "/c|";
+  std::string request = "POST /c HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n", expected = "/c|";
   for (int i = 0; i < 20000; ++i) {
     request += "1\r\nx\r\n";
     expected += 'x';
@@ -171,7 +184,7 @@ TEST(HttpServer, EchoesLargeBodiesWhole) {
 TEST(HttpServer, SendsContinueAtOnce) {
   auto server = start();
   TestClient client(server->port());
-  client.send("POST /e HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
+  client.send("POST /e HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
   EXPECT_EQ(client.read()->status, 100);
   EXPECT_EQ(client.ask("body")->body, "/e|body");
 }
@@ -194,22 +207,25 @@ struct BadRequest {
 TEST(HttpServer, RefusesBrokenRequestsAndCloses) {
   auto server = start();
   const std::vector<BadRequest> kCases = {
-      {"letters as length", "POST / HTTP/1.1\r\nContent-Length: abc\r\n\r\n", 400},
-      {"negative length", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
-      {"two lengths", "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
-      {"overflowing length", "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
-      {"both framings", "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
+      {"letters as length", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: abc\r\n\r\n", 400},
+      {"negative length", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: -1\r\n\r\n", 400},
+      {"two lengths", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
+      {"overflowing length", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
+      {"both framings",
+       "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {"both framings, other order",
-       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
-      {"unknown coding", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
-      {"coding before chunked", "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
+       "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", 400},
+      {"unknown coding", "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
+      {"coding before chunked", "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
       {"garbage", "\x16\x03\x01\x02 hello there, this is not HTTP\r\n\r\n", 400},
+      {"no host", "GET / HTTP/1.1\r\n\r\n", 400},
+      {"two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400},
       {"no version", "GET /\r\n\r\n", 400},
       {"version 2", "GET / HTTP/2.0\r\n\r\n", 400},
-      {"bad chunk size", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
-      {"chunk longer than it says", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX", 400},
-      {"endless header", "GET / HTTP/1.1\r\nA: " + std::string(70'000, 'a'), 431},
-      {"vast body", "POST / HTTP/1.1\r\nContent-Length: 9000000000000000000\r\n\r\n", 413},
+      {"bad chunk size", "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
+      {"chunk longer than it says", "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX", 400},
+      {"endless header", "GET / HTTP/1.1\r\nHost: t\r\nA: " + std::string(70'000, 'a'), 431},
+      {"vast body", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 9000000000000000000\r\n\r\n", 413},
   };
   for (const BadRequest& bad : kCases) {
     TestClient client(server->port());
@@ -226,8 +242,8 @@ TEST(HttpServer, ReadsAndDropsBodiesOverTheLimitAndKeepsTheConnection) {
   auto server = start();
   TestClient client(server->port());
   EXPECT_EQ(client.ask(post("/small", std::string(1001, 'x')))->status, 413);
-  std::string chunked =
-      "POST /small HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + std::string(1024, 'x') + "\r\n0\r\n\r\n";
+  std::string chunked = "POST /small HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" +
+                        std::string(1024, 'x') + "\r\n0\r\n\r\n";
   EXPECT_EQ(client.ask(chunked)->status, 413);
   EXPECT_EQ(client.ask(post("/small", std::string(1000, 'x')))->status, 200);
 }
@@ -249,7 +265,7 @@ TEST(HttpServer, ClosesWhenAskedToAndForHttp10) {
 TEST(HttpServer, NeverSendsABodyToHead) {
   auto server = start();
   TestClient client(server->port());
-  client.send("HEAD /abc HTTP/1.1\r\n\r\n");
+  client.send("HEAD /abc HTTP/1.1\r\nHost: t\r\n\r\n");
   auto response = client.read(true);
   EXPECT_EQ(response->status, 200);
   EXPECT_EQ(response->fields["content-length"], "5");
@@ -279,7 +295,7 @@ TEST(HttpServer, OutlivesClientsThatVanish) {
   auto server = start({}, mirror);
   for (int i = 0; i < 20; ++i) {
     TestClient(server->port()).send(get("/later"));
-    TestClient(server->port()).send("POST /x HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc");
+    TestClient(server->port()).send("POST /x HTTP/1.1\r\nHost: t\r\nContent-Length: 100\r\n\r\nabc");
     TestClient(server->port()).send(get("/big"));
   }
   TestClient client(server->port());
@@ -300,7 +316,7 @@ TEST(HttpServer, EndsSilentAndSlowClientsAndNoOthers) {
   TestClient never_reads(server->port(), 4096), polite(server->port());
   EXPECT_EQ(silent.ask(get("/a"))->body, "/a|");
   slow_head.send("GET / HT");
-  slow_body.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
+  slow_body.send("POST / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
   EXPECT_EQ(slow_body.read()->status, 100);
   slow_body.send("abc");
   never_reads.send(get("/big"));
@@ -354,11 +370,55 @@ TEST(HttpServer, DrainDeliversAnswersAndClosesIdleConnectionsAtOnce) {
   EXPECT_FALSE(TestClient(server->port()).connected());
 }
 
+TEST(HttpServer, RefusesABodyForWhichNoMemoryIsLeft) {
+  auto server = start({.threads = 2, .body_memory = 2 << 20});
+  TestClient large(server->port()), small(server->port());
+  large.send("POST /x HTTP/1.1\r\nHost: t\r\nContent-Length: 5000000\r\n\r\nabc");
+  auto refused = large.read();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_EQ(small.ask(post("/y", "abc"))->body, "/y|abc");
+}
+
+TEST(BodyBudget, IsSharedByBodiesAndGivenBack) {
+  const auto budget = std::make_shared<BodyBudget>(8 << 20);
+  const std::vector<std::byte> bytes(3 << 20);
+  Body first(budget);
+  first.start(0);
+  first.append(bytes);
+  {
+    Body second(budget);
+    second.start(0);
+    EXPECT_THROW(for (int i = 0; i < 3; ++i) second.append(bytes), std::bad_alloc);
+  }
+  for (int i = 0; i < 2; ++i) {
+    Body again(budget);
+    again.start(0);
+    again.append(bytes);
+    EXPECT_EQ(again.size(), bytes.size());
+  }
+}
+
+TEST(HttpServer, RetiredItAnswersAndClosesConnections) {
+  auto server = start({.threads = 2});
+  TestClient before(server->port());
+  EXPECT_EQ(before.ask(get("/a"))->body, "/a|");
+  server->retire();
+  TestClient after(server->port());
+  for (TestClient* client : {&before, &after}) {
+    auto response = client->ask(get("/b"));
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->body, "/b|");
+    EXPECT_EQ(response->fields["connection"], "close");
+    EXPECT_TRUE(client->at_end());
+  }
+}
+
 TEST(HttpServer, DrainGivesUpWhenPatienceEnds) {
   FakeClock clock;
   auto server = start({.clock = &clock});
   TestClient client(server->port());
-  client.send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
+  client.send("POST / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
   EXPECT_EQ(client.read()->status, 100);  // the server waits for the body
   client.send("abc");
   std::jthread drain([&] { EXPECT_FALSE(server->drain(milliseconds(50))); });

@@ -1,0 +1,26 @@
+"""Where results go: a full disk, devices, pipes."""
+
+import os
+import stat
+import subprocess
+
+import pytest
+from server import RIDGE
+
+
+def run(*arguments, **options):
+    return subprocess.run([RIDGE, *map(str, arguments)], stderr=subprocess.PIPE, text=True, timeout=120, **options)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_output_that_a_full_disk_does_not_take_is_a_failure(repository, form):
+    with open("/dev/full", "w") as full:
+        ended = run("plan", repository / "identity/1/model.onnx", *form, stdout=full)
+    assert ended.returncode == 3 and "standard output could not be written" in ended.stderr
+
+
+def test_a_pipe_is_not_replaced_by_a_page(repository, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    ended = run("plan", repository / "identity/1/model.onnx", "--html", tmp_path / "pipe", stdout=subprocess.DEVNULL)
+    assert ended.returncode != 0 and "not a file" in ended.stderr
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
