@@ -8,6 +8,7 @@
 #define GLOBAL __global
 #define SHARED __local
 #define SHARED_POINTER __local  // a pointer to shared memory
+#define DYNAMIC_SHARED(type, name, count) __local type name[count]  // of the size that the launch gives
 #define RESTRICT restrict
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)  // all threads of the block have arrived; they see each other's shared memory
 #define THREAD_X ((int)get_local_id(0))
@@ -30,6 +31,7 @@
 #define GLOBAL
 #define SHARED __shared__
 #define SHARED_POINTER
+#define DYNAMIC_SHARED(type, name, count) extern __shared__ __align__(1024) type name[]
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
 #define THREAD_X ((int)threadIdx.x)

@@ -34,7 +34,14 @@ inline NameTable<MemoryKind> names_of(MemoryKind) { return kMemoryKinds; }
 struct BufferNumber {
   size_t value = 0;
 };
-using Argument = std::variant<BufferNumber, int32_t, float>;
+
+// A matrix of 32-bit words in a buffer, of which a kernel copies boxes of `box_rows` rows of 32 words (128 bytes), swizzled in shared
+// memory. CUDA only, from compute capability 9.0: there it is a tensor map. The buffer must not be reallocated.
+struct BoxedMatrix {
+  BufferNumber buffer;
+  size_t rows = 0, row_words = 0, box_rows = 0;
+};
+using Argument = std::variant<BufferNumber, int32_t, float, BoxedMatrix>;
 
 struct Launch {
   std::string kernel;

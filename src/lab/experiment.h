@@ -32,7 +32,8 @@ struct Target {
   int cpus = 1;                     // Family::kNative: usable by this process
   bool library = false;             // the vendor's matrix multiplication library is present
   int architecture = 0;             // of a CUDA device: 89 of sm_89; 0: not CUDA
-  bool small = false;               // the smallest size that uses every part of the code: for tests
+  bool warp_groups = false;  // Hopper's instructions can be compiled and tensor maps made (kernels/warp_group.cu)
+  bool small = false;        // the smallest size that uses every part of the code: for tests
 };
 
 // The buffers of a case, in the CPU's memory, each aligned to a cache line.

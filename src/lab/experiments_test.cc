@@ -29,6 +29,7 @@ Target cuda_gpu(int architecture) {
   Target target;
   target.unified_memory = true;
   target.architecture = architecture;
+  target.warp_groups = architecture == 90;
   return target;
 }
 

@@ -62,6 +62,21 @@ std::string why_without_library(const gpu::Device& device) {
   return plan ? "" : "nothing is compared with the vendor's matrix multiplications: " + plan.error().message;
 }
 
+// Whether the compiler and the driver have what kernels/warp_group.cu needs: of CUDA 12.0 at least.
+bool has_warp_groups(const gpu::Device& device) {
+  if (architecture_of(device.facts) != 90) return false;
+  Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
+  if (!workspace) return false;
+  const std::string source =
+      "#if !defined(__OPENCL_VERSION__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)\n#error\n#endif\n" +
+      kernel_source("half warp_matrix warp_rows warp_group") + "KERNEL takes_a_tensor(TENSOR matrix) {}\n";
+  if (!(*workspace)->build(source)) return false;
+  Result<gpu::BufferNumber> buffer = (*workspace)->add_bytes(1024, gpu::MemoryKind::kDevice);
+  if (!buffer) return false;
+  const gpu::Launch launch = {"takes_a_tensor", {1}, {32}, {gpu::BoxedMatrix{*buffer, 8, 32, 8}}};
+  return static_cast<bool>((*workspace)->run({&launch, 1}));
+}
+
 }  // namespace
 
 Result<Device> open_kernel_device(std::string_view name) {
@@ -80,6 +95,7 @@ Result<Device> open_kernel_device(std::string_view name) {
   device.target.architecture = architecture_of(facts);
   if (cuda) device.note = why_without_library(opened);
   device.target.library = cuda && device.note.empty();
+  device.target.warp_groups = has_warp_groups(opened);
   if (device.target.cpu)
     device.note =
         "this device is a CPU, where a block of threads is a loop on one core; explanations by warps, banks and "

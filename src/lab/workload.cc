@@ -101,12 +101,13 @@ size_t floats_beyond_caches(const Target& target) {
   return std::bit_ceil(std::clamp(wanted, 16 * kMi, 256 * kMi));
 }
 
-Waves waves_of(size_t size, size_t side, const Target& target) {
+Waves waves_of(size_t size, size_t rows, size_t columns, const Target& target) {
   if (target.multiprocessors == 0 || target.small) return {};
-  const size_t blocks = size / side * (size / side);
+  const size_t blocks = size / rows * (size / columns);
   const double waves = static_cast<double>(blocks) / static_cast<double>(target.multiprocessors);
-  return {waves >= 4, fmt::format("; {} blocks of {} × {} are {:.2g} waves of {} multiprocessors", blocks, side, side,
-                                  waves, target.multiprocessors)};
+  return {waves >= 3 && waves / std::ceil(waves) >= 0.8,
+          fmt::format("; {} blocks of {} × {} are {:.2g} waves of {} multiprocessors", blocks, rows, columns, waves,
+                      target.multiprocessors)};
 }
 
 size_t checked_rows(size_t rows, size_t multiply_adds_per_row) {

@@ -37,14 +37,14 @@ std::vector<float> attention_of(std::span<const float> q, std::span<const float>
 // for a GPU. Small setups: 16 Ki.
 size_t floats_beyond_caches(const Target& target);
 
-// How a product of squares of `size`, in blocks of `side`, is spread over a GPU. Of few waves of blocks the last, partly filled one
-// decides the rate: `fills` says whether there are four at least. Where the number of multiprocessors is not known it does, and the
-// text is empty.
+// How a product of squares of `size`, in blocks of rows × columns, is spread over a GPU. Of few waves of blocks the last, partly
+// filled one decides the rate: `fills` says whether they are three at least, of whose time the last wastes less than a fifth. Where
+// the number of multiprocessors is not known it does, and the text is empty.
 struct Waves {
   bool fills = true;
   std::string text;  // "; 1024 blocks of 128 × 128 are 7.8 waves of 132 multiprocessors"
 };
-Waves waves_of(size_t size, size_t side, const Target& target);
+Waves waves_of(size_t size, size_t rows, size_t columns, const Target& target);
 
 // How many of a result's `rows` the reference computes and the check compares: the first ones, in about a second (2^30 multiply-adds
 // in double on one thread). Small cases check all.

@@ -30,11 +30,13 @@ TEST(Workload, ArraysExceedAGpusCacheEightTimes) {
 }
 
 TEST(Workload, ProductsOfFewWavesDoNotFillAGpu) {
-  const Waves few = waves_of(1024, 128, gpu_with(0, 132)), many = waves_of(4096, 128, gpu_with(0, 132));
+  const Waves few = waves_of(1024, 128, 128, gpu_with(0, 132)), many = waves_of(4096, 128, 128, gpu_with(0, 132));
   EXPECT_FALSE(few.fills);
   EXPECT_TRUE(many.fills);
   EXPECT_EQ(many.text, "; 1024 blocks of 128 × 128 are 7.8 waves of 132 multiprocessors");
-  EXPECT_TRUE(waves_of(1024, 128, gpu_with(0, 0)).fills) << "not known";
+  EXPECT_TRUE(waves_of(4096, 128, 256, gpu_with(0, 132)).fills) << "512 blocks: 3.9 waves, of four's time";
+  EXPECT_FALSE(waves_of(4096, 128, 256, gpu_with(0, 165)).fills) << "3.1 waves";
+  EXPECT_TRUE(waves_of(1024, 128, 128, gpu_with(0, 0)).fills) << "not known";
 }
 
 TEST(Workload, AReferenceIsAsLongAsASecondAllows) {

@@ -64,6 +64,7 @@ Result<machine::Machine> recall_or_measure(machine::Machine machine, const Limit
     warn_of_spread(machine);
     return machine;
   }
+  if (options.measuring) options.measuring();
   RIDGE_ASSIGN(Limits limits, measure(machine));
   machine.measured_at = now_in_utc();
   machine.peaks = std::move(limits.peaks);

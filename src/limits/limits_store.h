@@ -17,6 +17,7 @@ struct LimitOptions {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
   bool keep_disturbed = false;             // store limits even if the machine was busy while they were measured
   std::function<bool()> interrupted = {};  // polled: ends with Code::kCancelled; may be empty
+  std::function<void()> measuring = {};    // called before limits are measured; may be empty
 };
 
 // Copies the cached limits of `machine` (as probed) into it; false: none cached. `cache_file` as in LimitOptions.

@@ -10,7 +10,8 @@ namespace {
 RIDGE_CUDA_FUNCTIONS(SAME_FUNCTION, SAME_FUNCTION)
 
 static_assert(abi::same_type<Uuid, CUuuid>() && abi::same_type<IpcHandle, CUipcMemHandle>() &&
-              abi::same_type<MemoryLocation, CUmemLocation>() && abi::same_type<Address, CUdeviceptr>());
+              abi::same_type<MemoryLocation, CUmemLocation>() && abi::same_type<Address, CUdeviceptr>() &&
+              abi::same_type<TensorMap, CUtensorMap>());
 static_assert(offsetof(MemoryLocation, id) == offsetof(CUmemLocation, id));
 
 SAME_VALUE(kSuccess, CUDA_SUCCESS);
@@ -93,6 +94,11 @@ SAME_VALUE(kReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 SAME_VALUE(kCpu, CU_DEVICE_CPU);
 SAME_VALUE(kLocationDevice, CU_MEM_LOCATION_TYPE_DEVICE);
 SAME_VALUE(kLocationHost, CU_MEM_LOCATION_TYPE_HOST);
+SAME_VALUE(kTensorOfWords, CU_TENSOR_MAP_DATA_TYPE_UINT32);
+SAME_VALUE(kNoInterleave, CU_TENSOR_MAP_INTERLEAVE_NONE);
+SAME_VALUE(kSwizzle128Bytes, CU_TENSOR_MAP_SWIZZLE_128B);
+SAME_VALUE(kPromote128Bytes, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+SAME_VALUE(kNoFill, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 SAME_VALUE(kLazyPeerAccess, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "fake_driver.h"
 #include "scripted_gpus.h"
@@ -108,12 +109,18 @@ struct Work {
     const bool tf32 = how.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
     const double factor = alpha * (how.scale_a ? static_cast<double>(*how.scale_a * *how.scale_b) : 1.0);
     const int64_t depth = how.transpose_a ? a_layout.rows : a_layout.columns;
+    // Each element is decoded once: [row][k] and [column][k].
+    std::vector<double> rows, columns;
+    for (int64_t row = 0; row < d_layout.rows; ++row)
+      for (int64_t k = 0; k < depth; ++k) rows.push_back(element(a, a_layout, tf32, how.transpose_a != 0, row, k));
+    for (int64_t column = 0; column < d_layout.columns; ++column)
+      for (int64_t k = 0; k < depth; ++k)
+        columns.push_back(element(b, b_layout, tf32, how.transpose_b != 0, k, column));
     for (int64_t column = 0; column < d_layout.columns; ++column)
       for (int64_t row = 0; row < d_layout.rows; ++row) {
         double sum = 0;
         for (int64_t k = 0; k < depth; ++k)
-          sum += element(a, a_layout, tf32, how.transpose_a != 0, row, k) *
-                 element(b, b_layout, tf32, how.transpose_b != 0, k, column);
+          sum += rows[static_cast<size_t>(row * depth + k)] * columns[static_cast<size_t>(column * depth + k)];
         store(d, d_layout, row, column, factor * sum);
       }
   }

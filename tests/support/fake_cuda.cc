@@ -228,7 +228,8 @@ EXPORT CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute att
   ENTER(cuFuncSetAttribute);
   Kernel& kernel = *function->kernel;
   const auto most = static_cast<int>(number_of(*current->part, "shared_bytes_per_block_opt_in"));
-  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value + kernel.shared_bytes > most)
+  // In OpenCL a kernel's own include what the launch gives (DYNAMIC_SHARED).
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || std::max(value, kernel.shared_bytes) > most)
     return CUDA_ERROR_INVALID_VALUE;
   kernel.dynamic_shared_allowed = value;
   return CUDA_SUCCESS;
@@ -239,7 +240,7 @@ EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunct
   ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
   const Part& part = *current->part;
   size_t most = number_of(part, "threads_per_multiprocessor") / static_cast<size_t>(threads);
-  shared += static_cast<size_t>(function->kernel->shared_bytes);
+  shared = std::max(shared, static_cast<size_t>(function->kernel->shared_bytes));
   if (shared > 0) most = std::min<size_t>(most, number_of(part, "shared_bytes_per_multiprocessor") / shared);
   *blocks = static_cast<int>(most);
   return CUDA_SUCCESS;

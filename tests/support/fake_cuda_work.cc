@@ -368,6 +368,22 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph gra
 EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation, unsigned, CUstream stream) {
   return cuMemPrefetchAsync(address, bytes, 0, stream);
 }
+// A map is the address alone; it must be one that hardware takes (CUDA Driver API, "Tensor Map Object Management").
+EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                       const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                                       const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                       CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  ENTER(cuTensorMapEncodeTiled);
+  const auto begin = reinterpret_cast<CUdeviceptr>(address);
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || begin % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_TENSOR_MAP_DATA_TYPE_UINT32 || rank != 2 || strides[0] % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (box[0] > 256 || box[1] > 256 || steps[0] != 1 || steps[1] != 1) return CUDA_ERROR_INVALID_VALUE;
+  if (swizzle == CU_TENSOR_MAP_SWIZZLE_128B && box[0] * 4 > 128) return CUDA_ERROR_INVALID_VALUE;
+  if (sizes[0] * 4 > strides[0] || !current->holds(begin, strides[0] * sizes[1])) return CUDA_ERROR_INVALID_VALUE;
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &begin, sizeof begin);
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   ENTER(cuMemAllocAsync);
   if (number_of(*current->part, "memory_pools") == 0) return CUDA_ERROR_NOT_SUPPORTED;

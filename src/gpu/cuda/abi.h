@@ -117,11 +117,16 @@ struct MemoryLocation {  // CUmemLocation
   int type;
   int id;
 };
+struct alignas(64) TensorMap {  // CUtensorMap
+  uint64_t opaque[16];
+};
+// Of cuTensorMapEncodeTiled: CUtensorMapDataType, Interleave, Swizzle, L2promotion, FloatOOBfill.
+constexpr int kTensorOfWords = 2, kNoInterleave = 0, kSwizzle128Bytes = 3, kPromote128Bytes = 2, kNoFill = 0;
 
 // NEEDS(name, type), all present since CUDA 10.1, and MAY_HAVE(name, type): the functions to look up. An older driver lacks
 // some of the latter: cuDevicePrimaryCtxRelease_v2, cuGraphInstantiate_v2 and cuIpcOpenMemHandle_v2 replaced the unnumbered
 // names in CUDA 11.0, the pools came with 11.2, cuGraphInstantiateWithFlags and cuDeviceGetUuid_v2 with 11.4,
-// cuMemPrefetchAsync_v2 with 12.2.
+// cuTensorMapEncodeTiled with 12.0, cuMemPrefetchAsync_v2 with 12.2.
 #define RIDGE_CUDA_FUNCTIONS(NEEDS, MAY_HAVE)                                                               \
   NEEDS(cuGetErrorName, int(int, const char**))                                                             \
   NEEDS(cuGetErrorString, int(int, const char**))                                                           \
@@ -189,7 +194,10 @@ struct MemoryLocation {  // CUmemLocation
   MAY_HAVE(cuIpcCloseMemHandle, int(Address))                                                               \
   MAY_HAVE(cuMemGetAddressRange_v2, int(Address * base, size_t*, Address))                                  \
   MAY_HAVE(cuMemPrefetchAsync, int(Address, size_t, Device, Handle stream))                                 \
-  MAY_HAVE(cuMemPrefetchAsync_v2, int(Address, size_t, MemoryLocation, unsigned, Handle stream))
+  MAY_HAVE(cuMemPrefetchAsync_v2, int(Address, size_t, MemoryLocation, unsigned, Handle stream))            \
+  MAY_HAVE(cuTensorMapEncodeTiled,                                                                          \
+           int(TensorMap*, int type, unsigned rank, void*, const uint64_t* sizes, const uint64_t* strides,  \
+               const unsigned* box, const unsigned* steps, int, int swizzle, int promotion, int fill))
 
 struct Library : FunctionTable {
   using FunctionTable::FunctionTable;

@@ -110,12 +110,14 @@ Result<Nvrtc> Nvrtc::open(const std::string& path, int newest) {
   if (int code = count > 0 ? library->nvrtcGetSupportedArchs(architectures.data()) : 0; code != nvrtc::kSuccess)
     return nvrtc_error(*library, "nvrtcGetSupportedArchs", code);
   Nvrtc opened(std::move(library));
+  opened.major_ = major;
   opened.version_ = fmt::format("{}.{}", major, minor);
   opened.architectures_ = std::move(architectures);
   return opened;
 }
 
-Result<CudaProgram> Nvrtc::compile(const std::string& source, const std::string& name, int architecture) const {
+Result<CudaProgram> Nvrtc::compile(const std::string& source, const std::string& name, int architecture,
+                                   bool for_later_ones) const {
   const nvrtc::Library& library = *library_;
   if (std::find(architectures_.begin(), architectures_.end(), architecture) == architectures_.end())
     return Error{Code::kUnsupported, fmt::format("NVRTC {} does not compile for sm_{}; it does for {}", version_,
@@ -125,8 +127,9 @@ Result<CudaProgram> Nvrtc::compile(const std::string& source, const std::string&
       code != nvrtc::kSuccess)
     return nvrtc_error(library, "nvrtcCreateProgram", code);
   OwnedProgram program(library, raw);
-  int code =
-      program.compile({fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17", "--ptxas-options=-v"});
+  const bool whole_hopper = architecture == 90 && !for_later_ones && major_ >= 12;
+  int code = program.compile({fmt::format("--gpu-architecture=sm_{}{}", architecture, whole_hopper ? "a" : ""),
+                              "--std=c++17", "--ptxas-options=-v"});
   CudaProgram result;
   RIDGE_ASSIGN(result.log, program.take_text(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog));
   if (code == nvrtc::kCompilation)

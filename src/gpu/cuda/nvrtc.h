@@ -48,12 +48,15 @@ class Nvrtc {
   const std::vector<int>& architectures() const { return architectures_; }  // 75, 80, …: its target architectures
 
   // `architecture`: 89 means sm_89. `name` appears in the log. A wrong source is kInvalid, with the compiler's log.
-  Result<CudaProgram> compile(const std::string& source, const std::string& name, int architecture) const;
+  // Hopper has instructions that no later architecture has: 90 means sm_90a (from NVRTC 12), unless PTX for others is wanted.
+  Result<CudaProgram> compile(const std::string& source, const std::string& name, int architecture,
+                              bool for_later_ones = false) const;
 
  private:
   explicit Nvrtc(std::unique_ptr<nvrtc::Library> library);
   std::unique_ptr<nvrtc::Library> library_;
   std::string version_;  // of CUDA: "13.5"
+  int major_ = 0;
   std::vector<int> architectures_;
 };
 

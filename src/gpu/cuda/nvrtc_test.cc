@@ -35,6 +35,16 @@ TEST(Nvrtc, CompilesForAChipThatIsNotThere) {
   EXPECT_EQ(program->kernels[0].spill_bytes, 0);
 }
 
+TEST(Nvrtc, CompilesWhatOnlyHopperHasUnlessLaterChipsAreToRunIt) {
+  auto nvrtc = compiler();
+  ASSERT_TRUE(nvrtc) << nvrtc.error().message;
+  const std::string source = "#ifndef __CUDA_ARCH_FEAT_SM90_ALL\n#error\n#endif\n";
+  auto hopper = nvrtc->compile(source, "hopper.cu", 90);
+  EXPECT_TRUE(hopper) << hopper.error().message;
+  EXPECT_FALSE(nvrtc->compile(source, "later.cu", 90, true));
+  EXPECT_FALSE(nvrtc->compile(source, "blackwell.cu", 100));
+}
+
 // The wheels that PyTorch for CUDA 13.0 asks for: a library without a run path to its second half.
 TEST(Nvrtc, CompilesWithoutARunPath) {
   const char* folder = std::getenv("RIDGE_DEPS");

@@ -10,9 +10,26 @@
 
 #include "base/clock.h"
 #include "base/rounding.h"
+#include "gpu/cuda/abi.h"
+#include "gpu/cuda/error.h"
 #include "gpu/cuda/nvrtc.h"
 
 namespace ridge::gpu::cuda {
+namespace {
+
+Status encode_tensor_map(const Library& library, const BoxedMatrix& matrix, Address address, TensorMap& map) {
+  if (!library.cuTensorMapEncodeTiled)
+    return Error{Code::kUnsupported, "the driver has no cuTensorMapEncodeTiled (CUDA 12.0)"};
+  constexpr size_t kWordBytes = 4;
+  const uint64_t sizes[] = {matrix.row_words, matrix.rows}, stride = matrix.row_words * kWordBytes;
+  const unsigned box[] = {32, static_cast<unsigned>(matrix.box_rows)}, steps[] = {1, 1};
+  return cuda_status(
+      library, "cuTensorMapEncodeTiled",
+      library.cuTensorMapEncodeTiled(&map, kTensorOfWords, 2, reinterpret_cast<void*>(address), sizes, &stride, box,
+                                     steps, kNoInterleave, kSwizzle128Bytes, kPromote128Bytes, kNoFill));
+}
+
+}  // namespace
 
 // A launch with the driver's arguments in place of its own.
 class CudaWorkspace::ReadyLaunch {
@@ -24,11 +41,18 @@ class CudaWorkspace::ReadyLaunch {
       pointers_[i] = &values_[i];
     }
   }
+  // Before the clock runs.
+  Status encode(const cuda::Library& library, std::span<const CudaBuffer> buffers) {
+    for (size_t i = 0; i < values_.size(); ++i)
+      if (const auto* matrix = std::get_if<BoxedMatrix>(&launch_->arguments[i]))
+        RIDGE_TRY(encode_tensor_map(library, *matrix, buffers[matrix->buffer.value].memory.address(), values_[i]));
+    return {};
+  }
   // Buffers may have been reallocated since the last time.
   Status on(const CudaStream& stream, std::span<const CudaBuffer> buffers) {
     for (size_t i = 0; i < values_.size(); ++i)
       if (const auto* number = std::get_if<BufferNumber>(&launch_->arguments[i]))
-        values_[i] = buffers[number->value].memory.address();
+        values_[i].opaque[0] = buffers[number->value].memory.address();
     Status queued =
         stream.launch(*kernel_, launch_->blocks, launch_->threads, pointers_, launch_->dynamic_shared_bytes);
     const Extent& threads = launch_->threads;
@@ -40,8 +64,8 @@ class CudaWorkspace::ReadyLaunch {
  private:
   const Launch* launch_;
   const CudaKernel* kernel_;
-  std::vector<uint64_t> values_;  // as wide as the widest argument
-  std::vector<void*> pointers_;   // into values_
+  std::vector<TensorMap> values_;  // the widest argument
+  std::vector<void*> pointers_;    // into values_
 };
 
 struct CudaWorkspace::ReadyStep {
@@ -72,7 +96,7 @@ Status CudaWorkspace::build(const std::string& source) {
                                             "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
                                             newest_cuda_));
   RIDGE_ASSIGN(CudaTarget target, choose_target(opened->architectures(), device_.capability));
-  RIDGE_ASSIGN(CudaProgram program, opened->compile(source, "program.cu", target.architecture));
+  RIDGE_ASSIGN(CudaProgram program, opened->compile(source, "program.cu", target.architecture, !target.exact));
   kernels_.clear();
   RIDGE_ASSIGN(module_, CudaModule::load(context_, target.exact ? program.machine_code : program.ptx));
   return {};
@@ -123,7 +147,9 @@ Result<CudaWorkspace::ReadyLaunch> CudaWorkspace::ready(const Launch& launch) {
       return Error{Code::kInvalid, launch.kernel + ": a kernel cannot take memory of the host"};
   constexpr size_t kAlwaysAllowed = 48 << 10;  // CUDA C++ Programming Guide, technical specifications per capability
   if (launch.dynamic_shared_bytes > kAlwaysAllowed) RIDGE_TRY(its->allow_dynamic_shared(launch.dynamic_shared_bytes));
-  return ReadyLaunch(launch, *its);
+  ReadyLaunch made(launch, *its);
+  RIDGE_TRY(made.encode(context_.library(), buffers_));
+  return made;
 }
 
 Result<CudaWorkspace::ReadyStep> CudaWorkspace::ready(const Step& step) {

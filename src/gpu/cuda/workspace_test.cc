@@ -111,6 +111,18 @@ TEST(CudaWorkspace, SaysWhatIsWrongWithASourceOrALaunch) {
   });
 }
 
+TEST(CudaWorkspace, GivesKernelsAMatrixThatTheirBufferHolds) {
+  in_workspace("healthy", 1024, [](Workspace& space, BufferNumber buffer) {
+    Launch whole{"twice", {1}, {64}, {BoxedMatrix{buffer, 32, 32, 8}}};
+    auto ran = space.run({&whole, 1});
+    EXPECT_TRUE(ran) << ran.error().message;
+    Launch beyond{"twice", {1}, {64}, {BoxedMatrix{buffer, 33, 32, 8}}};
+    auto refused = space.run({&beyond, 1});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("cuTensorMapEncodeTiled"), std::string::npos) << refused.error().message;
+  });
+}
+
 TEST(CudaWorkspace, GivesAGpuThatNvrtcDoesNotKnowItsNearestPtx) {
   in_workspace("newer", 64, [](Workspace& space, BufferNumber buffer) {
     Launch twice{"twice", {1}, {64}, {buffer}};

@@ -54,6 +54,8 @@ Status OpenClWorkspace::set_argument(cl_kernel kernel, const Launch& launch, uin
     if (buffer.host() != nullptr) return invalid(launch.kernel + ": a kernel cannot take memory of the host");
     code = buffer.kind == MemoryKind::kUnified ? library_->clSetKernelArgSVMPointer(kernel, index, buffer.address.get())
                                                : library_->clSetKernelArg(kernel, index, sizeof(cl_mem), &object);
+  } else if (std::holds_alternative<BoxedMatrix>(argument)) {
+    return Error{Code::kUnsupported, launch.kernel + ": OpenCL has no tensor maps"};
   } else {
     code = std::visit([&](const auto& value) { return library_->clSetKernelArg(kernel, index, sizeof value, &value); },
                       argument);

@@ -11,8 +11,8 @@ namespace ridge::lab::experiments {
 namespace {
 
 constexpr size_t kHeadWidth = 64, kTableTile = 16, kTileQueries = 64,
-                 kTableThreads = 128;                       // as in kernels/attention.cu
-constexpr size_t kTensorQueries = 64, kWarpsThreads = 128;  // as in kernels/attention_tensor.cu
+                 kTableThreads = 128;                        // as in kernels/attention.cu
+constexpr size_t kTensorQueries = 128, kWarpsThreads = 128;  // as in kernels/attention_tensor.cu
 enum AttentionBuffer : size_t { kQuery, kKey, kValue, kScores, kResult };
 
 struct AttentionFormat {
@@ -80,7 +80,7 @@ Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, si
   Case work;
   work.title = fmt::format("{} attention over {} positions, {} head{} of {}", format.name, count, heads,
                            heads > 1 ? "s" : "", kHeadWidth);
-  work.kernels = tensor ? "half warp_matrix attention attention_tensor" : format.texts;
+  work.kernels = tensor ? "half warp_matrix warp_rows attention attention_tensor" : format.texts;
   add_buffers(work, format, heads, count);
   work.tolerance = format.tolerance;
   // Two products; exponentials are not counted.

@@ -74,7 +74,7 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
       {"L07", 2, 1,
        "a thread with 8 × 8 results loads 16 values for 64 multiply-adds, one with a single result 2 for 1",
        std::nullopt}};
-  const Waves waves = waves_of(size, kMatmulWide, target);
+  const Waves waves = waves_of(size, kMatmulWide, kMatmulWide, target);
   if (!waves.fills) return;
   add_multiply_adds(work, target);
   work.comparisons.push_back(

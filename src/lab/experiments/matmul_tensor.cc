@@ -11,7 +11,7 @@
 namespace ridge::lab::experiments {
 namespace {
 
-constexpr size_t kSide = 128, kTensorThreads = 256;  // as in kernels/matmul_tensor.cu
+constexpr size_t kTensorThreads = 256, kTensorRows = 128;  // of a block, as in kernels/matmul_tensor.cu
 constexpr double kFlopsOfProduct =
     2.0 * 16 * 8 * 8;                   // of one c[16][8] += a[16][8 words] · b[8][8 words]ᵀ, per value of a word
 constexpr size_t kProductsPerStep = 8;  // of kernel alone_…
@@ -29,15 +29,47 @@ constexpr TensorFormat kTensorFormats[] = {{WordFormat::kFp16, "FP16", "fp16", 7
                                            {WordFormat::kBf16, "BF16", "bf16", 80, 0.88, Precision::kBf16},
                                            {WordFormat::kTf32, "TF32", "tf32", 80, 0.80, Precision::kTf32}};
 
-void add_product(Case& work, const TensorFormat& format, size_t size) {
+// The blocks of one kernel.
+struct Blocks {
+  size_t columns;
+  const char* kernels;  // their names' beginning
+};
+constexpr Blocks kNarrow = {128, "matmul"}, kWide = {256, "matmul_wide"};
+
+// As in kernels/matmul_tensor.cu: wide blocks need 144 KiB of shared memory, which is the case of these compute capabilities.
+bool has_wide_blocks(int architecture) {
+  return architecture == 0 || architecture == 80 || architecture == 87 || (architecture >= 90 && architecture < 120);
+}
+
+const Blocks& largest_blocks(int architecture) { return has_wide_blocks(architecture) ? kWide : kNarrow; }
+
+void add_product(Case& work, const TensorFormat& format, const Blocks& blocks, size_t size, int architecture) {
+  const size_t stages = architecture > 0 && architecture < 80 ? 2 : 3, row_bytes = 128;
   Variant variant;
-  variant.name = "tensor cores";
+  variant.name = fmt::format("tensor cores, blocks of {} × {}", kTensorRows, blocks.columns);
   auto words = static_cast<int32_t>(size / values_per_word(format.format));
   variant.launches = {
-      {fmt::format("matmul_{}", format.kernels),
-       {size / kSide, size / kSide},
+      {fmt::format("{}_{}", blocks.kernels, format.kernels),
+       {size / blocks.columns, size / kTensorRows},
        {kTensorThreads},
-       {gpu::BufferNumber{kA}, gpu::BufferNumber{kB}, gpu::BufferNumber{kC}, static_cast<int32_t>(size), words}}};
+       {gpu::BufferNumber{kA}, gpu::BufferNumber{kB}, gpu::BufferNumber{kC}, static_cast<int32_t>(size), words},
+       stages * (kTensorRows + blocks.columns) * row_bytes}};
+  work.variants.push_back(std::move(variant));
+}
+
+// The same blocks by Hopper's own instructions.
+void add_product_by_groups(Case& work, const TensorFormat& format, size_t size) {
+  const size_t stages = 4, row_bytes = 128;
+  const size_t words = size / values_per_word(format.format);
+  Variant variant;
+  variant.name = fmt::format("tensor cores by warp groups, blocks of {} × {}", kTensorRows, kWide.columns);
+  variant.launches = {
+      {fmt::format("matmul_hopper_{}", format.kernels),
+       {size / kWide.columns, size / kTensorRows},
+       {kTensorThreads},
+       {gpu::BoxedMatrix{{kA}, size, words, kTensorRows}, gpu::BoxedMatrix{{kB}, size, words, kWide.columns},
+        gpu::BufferNumber{kC}, static_cast<int32_t>(size), static_cast<int32_t>(words)},
+       stages * (kTensorRows + kWide.columns) * row_bytes}};
   work.variants.push_back(std::move(variant));
 }
 
@@ -69,7 +101,7 @@ bool tests_l15(const TensorFormat& format, size_t size, const Target& target) {
 }
 
 // The vendor's product against the cores alone: the shares in the guides mean this.
-void add_library_product(Case& work, const TensorFormat& format, size_t size, const Target& target) {
+void add_library_product(Case& work, const TensorFormat& format, size_t size, size_t alone, const Target& target) {
   Variant variant;
   variant.name = "vendor's library";
   const auto side = static_cast<int64_t>(size);
@@ -78,18 +110,19 @@ void add_library_product(Case& work, const TensorFormat& format, size_t size, co
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
   if (!mma_is_all(target.architecture)) return;
-  const Waves waves = waves_of(size, kSide, target);
+  const Waves waves = waves_of(size, kTensorRows, largest_blocks(target.architecture).columns, target);
   const std::string because =
       "of what the cores reach that fetch nothing, by the fastest of the library's own kernels" + waves.text;
-  if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, 1, because, std::nullopt});
+  if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, alone, because, std::nullopt});
   if (waves.fills)
-    work.comparisons.push_back({"L16", library, 1, because, Figure{Figure::kShare, format.claimed, 1.0}});
+    work.comparisons.push_back({"L16", library, alone, because, Figure{Figure::kShare, format.claimed, 1.0}});
 }
 
 Case tensor_case(const TensorFormat& format, size_t size, const Target& target) {
   Case work;
   work.title = fmt::format("product of {0} × {0} {1}", size, format.name);
-  work.kernels = "half warp_matrix matmul_tensor";
+  work.kernels = target.warp_groups ? "half warp_matrix warp_rows warp_group matmul_tensor matmul_hopper"
+                                    : "half warp_matrix warp_rows matmul_tensor";
   const std::vector<float> a = coarse_values(size * size, 79), b = coarse_values(size * size, 83);
   work.buffers = {words_of(a, format.format), words_of(turned(b, size), format.format),
                   std::vector<float>(size * size)};
@@ -97,19 +130,23 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
   work.expected = {product_of(a, b, size, checked_rows(size, size * size))};
   work.tolerance = 1e-5;  // sums are exact in FP32; tensor cores may keep a bit or two less
   work.flops = 2.0 * static_cast<double>(size * size * size);
-  add_product(work, format, size);
+  add_product(work, format, kNarrow, size, target.architecture);
+  if (has_wide_blocks(target.architecture)) add_product(work, format, kWide, size, target.architecture);
+  const size_t alone = work.variants.size();
   add_products_alone(work, format, target.small);
-  if (const Waves waves = waves_of(size, kSide, target); waves.fills)
+  if (target.warp_groups) add_product_by_groups(work, format, size);
+  const size_t columns = largest_blocks(target.architecture).columns;
+  if (const Waves waves = waves_of(size, kTensorRows, columns, target); waves.fills)
     work.comparisons = {
-        {"L16", 0, 1,
+        {"L16", alone - 1, alone,
          fmt::format(
              "a block fetches {} values for every {} multiply-adds, while the cores work on what was "
              "fetched before{}{}",
-             2 * kSide, kSide * kSide,
+             kTensorRows + columns, kTensorRows * columns,
              mma_is_all(target.architecture) ? "" : "; of what mma.sync reaches, which is not all that this GPU can",
              waves.text),
          Figure{Figure::kShare, format.claimed, 1.0}}};
-  if (target.library) add_library_product(work, format, size, target);
+  if (target.library) add_library_product(work, format, size, alone, target);
   return work;
 }
 
@@ -122,11 +159,12 @@ std::vector<Case> matmul_tensor_cases(const Target& target) {
   std::vector<Case> cases;
   for (const TensorFormat& format : kTensorFormats) {
     if (target.architecture > 0 && target.architecture < format.architecture) continue;
+    const size_t columns = largest_blocks(target.architecture).columns;
     if (target.small)
-      cases.push_back(tensor_case(format, kSide, target));
+      cases.push_back(tensor_case(format, columns, target));
     else
       for (size_t size : {1024, 2048, 4096})
-        if (waves_of(size, kSide, target).fills || tests_l15(format, size, target))
+        if (waves_of(size, kTensorRows, columns, target).fills || tests_l15(format, size, target))
           cases.push_back(tensor_case(format, size, target));
   }
   return cases;

@@ -1,12 +1,13 @@
 // L14. out = softmax(q · kᵀ / √64) · v for `count` positions of 64 values of FP16 or BF16, one head per BLOCK_Y, sums in FP32,
-// on the tensor cores (kernels/warp_matrix.cu). count is a multiple of 64. A row of 64 values is 32 words.
+// on the tensor cores (kernels/warp_matrix.cu, warp_rows.cu). count is a multiple of 128. A row of 64 values is 32 words.
 //
-// A block of four warps has 64 queries, a warp 16 of them. Keys and values come in tiles of 64; scores, weights and sums stay
-// in registers: the scores of two multiplications already have the layout of the next one's left side. Each tile rescales the
-// sums so far to the largest score yet. Source: Dao, "FlashAttention-2", 2023, algorithm 1.
+// A block of four warps has 128 queries, a warp 32 of them: each word of keys and values that a warp reads serves two
+// multiplications. Keys and values come in tiles of 64, of which one is multiplied while the next is fetched; scores, weights and
+// sums stay in registers: the scores of two multiplications already have the layout of the next one's left side. The sums so far
+// are rescaled only where a row's largest score moved. Source: Dao, "FlashAttention-2", 2023, algorithm 1 and section 3.3.
 #define KEYS 64
-#define ROW 32
-#define PITCH 36  // words between rows in shared memory: a warp's simultaneous reads use 32 banks
+#define KEYS_TILE (KEYS * ROW)  // words
+#define FACTOR 0.18033688f  // log2 e / √64: e^(x / √64) = 2^(x · FACTOR)
 
 #ifdef __OPENCL_VERSION__
 // The largest, or the sum, over the four threads that share rows.
@@ -20,16 +21,7 @@ float of_four(float value, const int sum WITH_SCRATCH) {
   BARRIER();
   return value;
 }
-
-// Two columns of words, each transposed: in to[i] the values at (8 · i + 2 · place, column), (8 · i + 2 · place + 1, column) of
-// rows of values that begin at `rows`, column = group.
-void load_turned(WORD* to, SHARED_POINTER const WORD* rows) {
-  const int group = THREAD_X % 32 / 4, place = THREAD_X % 4;
-  for (int i = 0; i < 2; ++i) {
-    SHARED_POINTER const ushort* from = (SHARED_POINTER const ushort*)(rows + (8 * i + 2 * place) * PITCH) + group;
-    to[i] = from[0] | (WORD)from[2 * PITCH] << 16;
-  }
-}
+#define ANY_OF_WARP(yes) 1  // rescaling by 1 changes nothing
 #else
 DEVICE float of_four(float value, const int sum) {
   for (int apart = 1; apart < 4; apart *= 2) {
@@ -38,104 +30,141 @@ DEVICE float of_four(float value, const int sum) {
   }
   return value;
 }
-
-DEVICE void load_turned(WORD* to, const WORD* rows) {
-  // Threads 0 to 15 name the sixteen rows; PTX ISA, ldmatrix with .trans.
-  unsigned row = (unsigned)__cvta_generic_to_shared(rows + THREAD_X % 16 * PITCH);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(row) : "memory");
-}
+#define ANY_OF_WARP(yes) __any_sync(0xffffffffu, yes)
 #endif
 
-DEVICE void fetch_tile(SHARED_POINTER WORD* tile, GLOBAL const WORD* from) {
+// Queues a tile of keys and one of values.
+DEVICE void fetch_tiles(SHARED_POINTER WORD* keys, SHARED_POINTER WORD* values, GLOBAL const WORD* k, GLOBAL const WORD* v) {
+  const int row = THREAD_X / 8, piece = THREAD_X % 8;
   UNROLL
-  for (int i = 0; i < 4; ++i) {
-    int piece = THREAD_X + 128 * i;
-    copy_16_bytes(tile + piece / 8 * PITCH + piece % 8 * 4, from + piece * 4);
+  for (int i = 0; i < KEYS; i += 16) {
+    copy_16_bytes(keys + PIECE_AT(row + i, piece), k + (row + i) * ROW + 4 * piece);
+    copy_16_bytes(values + PIECE_AT(row + i, piece), v + (row + i) * ROW + 4 * piece);
   }
+  COPIES_QUEUED();
+}
+
+// Turns a row's scores into weights; total is this thread's part of their sum. `most`: the largest score yet, over the tiles.
+DEVICE void weigh(float (*score)[4], float (*sum)[4], float* most, float* total WITH_SCRATCH) {
+  float now[2];
+  UNROLL
+  for (int row = 0; row < 2; ++row) {
+    now[row] = most[row];
+    UNROLL
+    for (int i = 0; i < 8; ++i) now[row] = fmaxf(now[row], fmaxf(score[i][2 * row], score[i][2 * row + 1]));
+    now[row] = of_four(now[row], 0 GIVE_SCRATCH);
+  }
+  if (ANY_OF_WARP(now[0] > most[0] || now[1] > most[1])) {
+    UNROLL
+    for (int row = 0; row < 2; ++row) {
+      const float down = power_of_two((most[row] - now[row]) * FACTOR);
+      most[row] = now[row];
+      total[row] *= down;
+      UNROLL
+      for (int i = 0; i < 8; ++i) {
+        sum[i][2 * row] *= down;
+        sum[i][2 * row + 1] *= down;
+      }
+    }
+  }
+  UNROLL
+  for (int i = 0; i < 8; ++i)
+    UNROLL
+    for (int j = 0; j < 4; ++j) {
+      score[i][j] = power_of_two(fmaf(score[i][j], FACTOR, -most[j / 2] * FACTOR));
+      total[j / 2] += score[i][j];
+    }
 }
 
 DEVICE void attention(GLOBAL const WORD* q, GLOBAL const WORD* k, GLOBAL const WORD* v, GLOBAL float* out, int count,
                       SHARED_POINTER WORD* keys, SHARED_POINTER WORD* values, const int format WITH_SCRATCH) {
   const int group = THREAD_X % 32 / 4, place = THREAD_X % 4;
-  const int query = BLOCK_Y * count + BLOCK_X * 64 + THREAD_X / 32 * 16 + group;  // and the one 8 below
-  WORD of_q[4][4];
+  const int query = BLOCK_Y * count + BLOCK_X * 128 + THREAD_X / 32 * 32 + group;  // and those 8, 16 and 24 below
+  k += BLOCK_Y * count * ROW;
+  v += BLOCK_Y * count * ROW;
+  fetch_tiles(keys, values, k, v);
+  WORD of_q[2][4][4];
+  float sum[2][8][4], most[2][2], total[2][2];
   UNROLL
-  for (int i = 0; i < 4; ++i)
+  for (int side = 0; side < 2; ++side) {
     UNROLL
-    for (int j = 0; j < 4; ++j) of_q[i][j] = q[(query + j % 2 * 8) * ROW + 8 * i + j / 2 * 4 + place];
-  float sum[8][4], most[2] = {-INFINITE, -INFINITE}, total[2] = {0, 0};
-  UNROLL
-  for (int i = 0; i < 8; ++i)
-    UNROLL
-    for (int j = 0; j < 4; ++j) sum[i][j] = 0;
-
-  for (int first = 0; first < count; first += KEYS) {
-    BARRIER();  // all have finished the previous tile
-    fetch_tile(keys, k + (BLOCK_Y * count + first) * ROW);
-    fetch_tile(values, v + (BLOCK_Y * count + first) * ROW);
-    COPIES_QUEUED();
-    COPIES_DONE_BUT(0);
-    BARRIER();
-    float score[8][4];  // of eight keys each
-    UNROLL
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 4; ++i)
       UNROLL
-      for (int j = 0; j < 4; ++j) score[i][j] = 0;
+      for (int j = 0; j < 4; ++j) of_q[side][i][j] = q[(query + 16 * side + j % 2 * 8) * ROW + 8 * i + j / 2 * 4 + place];
+    UNROLL
+    for (int i = 0; i < 8; ++i)
       UNROLL
-      for (int j = 0; j < 4; ++j) {
-        SHARED_POINTER WORD* from = keys + (8 * i + group) * PITCH + 8 * j + place;
-        WORD of_k[2] = {from[0], from[4]};
-        multiply(score[i], of_q[j], of_k, format GIVE_SCRATCH);
-      }
-    }
-    // 2^(x · log2 e / √64) = e^(x / √64)
+      for (int j = 0; j < 4; ++j) sum[side][i][j] = 0;
     UNROLL
     for (int row = 0; row < 2; ++row) {
-      float most_yet = -INFINITE;
+      most[side][row] = -INFINITE;
+      total[side][row] = 0;
+    }
+  }
+
+  for (int first = 0; first < count; first += KEYS) {
+    COPIES_DONE_BUT(0);
+    BARRIER();  // this tile has arrived, and all have finished the previous one
+    SHARED_POINTER WORD *these_keys = keys + first / KEYS % 2 * KEYS_TILE, *these_values = values + first / KEYS % 2 * KEYS_TILE;
+    if (first + KEYS < count)
+      fetch_tiles(keys + (first / KEYS + 1) % 2 * KEYS_TILE, values + (first / KEYS + 1) % 2 * KEYS_TILE, k + (first + KEYS) * ROW,
+                  v + (first + KEYS) * ROW);
+    float score[2][8][4];  // of eight keys each
+    UNROLL
+    for (int side = 0; side < 2; ++side)
       UNROLL
-      for (int i = 0; i < 8; ++i) most_yet = fmaxf(most_yet, fmaxf(score[i][2 * row], score[i][2 * row + 1]));
-      most_yet = fmaxf(most[row], of_four(most_yet, 0 GIVE_SCRATCH));
-      float down = exp2f((most[row] - most_yet) * 0.18033688f);
-      most[row] = most_yet;
-      total[row] *= down;
-      UNROLL
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < 8; ++i)
         UNROLL
-        for (int j = 2 * row; j < 2 * row + 2; ++j) {
-          sum[i][j] *= down;
-          score[i][j] = exp2f((score[i][j] - most_yet) * 0.18033688f);
-          total[row] += score[i][j];
+        for (int j = 0; j < 4; ++j) score[side][i][j] = 0;
+    UNROLL
+    for (int i = 0; i < 4; ++i)
+      UNROLL
+      for (int j = 0; j < 4; ++j) {
+        WORD of_k[4];
+        load_right(of_k, these_keys, 16 * j, i GIVE_SCRATCH);
+        UNROLL
+        for (int side = 0; side < 2; ++side) {
+          multiply(score[side][2 * j], of_q[side][i], of_k, format GIVE_SCRATCH);
+          multiply(score[side][2 * j + 1], of_q[side][i], of_k + 2, format GIVE_SCRATCH);
         }
       }
-    }
+    UNROLL
+    for (int side = 0; side < 2; ++side) weigh(score[side], sum[side], most[side], total[side] GIVE_SCRATCH);
     UNROLL
     for (int i = 0; i < 4; ++i) {
-      const WORD weights[4] = {word_of(score[2 * i][0], score[2 * i][1], format), word_of(score[2 * i][2], score[2 * i][3], format),
-                               word_of(score[2 * i + 1][0], score[2 * i + 1][1], format),
-                               word_of(score[2 * i + 1][2], score[2 * i + 1][3], format)};
+      WORD weights[2][4];
       UNROLL
-      for (int j = 0; j < 8; ++j) {
-        WORD of_v[2];
-        load_turned(of_v, values + 16 * i * PITCH + 4 * j);
-        multiply(sum[j], weights, of_v, format GIVE_SCRATCH);
+      for (int side = 0; side < 2; ++side)
+        UNROLL
+        for (int j = 0; j < 4; ++j)
+          weights[side][j] = word_of(score[side][2 * i + j / 2][j % 2 * 2], score[side][2 * i + j / 2][j % 2 * 2 + 1], format);
+      UNROLL
+      for (int j = 0; j < 4; ++j) {
+        WORD of_v[4];
+        load_right_turned(of_v, these_values, 16 * i, j GIVE_SCRATCH);
+        UNROLL
+        for (int side = 0; side < 2; ++side) {
+          multiply(sum[side][2 * j], weights[side], of_v, format GIVE_SCRATCH);
+          multiply(sum[side][2 * j + 1], weights[side], of_v + 2, format GIVE_SCRATCH);
+        }
       }
     }
   }
   UNROLL
-  for (int row = 0; row < 2; ++row) {
-    float all = of_four(total[row], 1 GIVE_SCRATCH);
+  for (int row = 0; row < 4; ++row) {
+    const float share = 1 / of_four(total[row / 2][row % 2], 1 GIVE_SCRATCH);
     UNROLL
     for (int i = 0; i < 8; ++i)
-      UNROLL
-      for (int j = 0; j < 2; ++j) out[(query + 8 * row) * 64 + 8 * i + 2 * place + j] = sum[i][2 * row + j] / all;
+      store_two(out + (query + 8 * row) * 64 + 8 * i + 2 * place, sum[row / 2][i][row % 2 * 2] * share,
+                sum[row / 2][i][row % 2 * 2 + 1] * share);
   }
 }
 
 #define ATTENTION_OF(name, format)                                                                                         \
   KERNEL_OF(128, 1) attention_tensor_##name(GLOBAL const WORD* RESTRICT q, GLOBAL const WORD* RESTRICT k,                     \
                                             GLOBAL const WORD* RESTRICT v, GLOBAL float* RESTRICT out, int count) {           \
-    SHARED uint4 keys[KEYS * PITCH / 4];                                                                                   \
-    SHARED uint4 values[KEYS * PITCH / 4];                                                                                 \
+    SHARED uint4 keys[2 * KEYS_TILE / 4];                                                                                       \
+    SHARED uint4 values[2 * KEYS_TILE / 4];                                                                                     \
     WARP_SCRATCH(4);                                                                                                       \
     attention(q, k, v, out, count, (SHARED_POINTER WORD*)keys, (SHARED_POINTER WORD*)values, format GIVE_SCRATCH);         \
   }

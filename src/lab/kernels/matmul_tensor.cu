@@ -1,80 +1,96 @@
 // L15, L16. c[row][column] = the product of row `row` of a and row `column` of b (b is transposed, like the weights of a linear
-// layer), on the tensor cores: squares of `size`, whose rows hold `words` words (kernels/warp_matrix.cu). size is a multiple of
-// 128, words of 16.
+// layer), on the tensor cores: squares of `size`, whose rows hold `words` words (kernels/warp_matrix.cu, warp_rows.cu). size is a
+// multiple of the block's columns, words of 32.
 //
-// A block of eight warps computes 128 × 128 results, a warp 64 × 32 of them in registers. Shared memory is double-buffered: one
-// buffer is multiplied while the other is filled. Rows are 20 words apart there, so that the 32 words of a warp's read, four of
-// eight rows each, use 32 banks.
+// A block of eight warps computes 128 × 128 or 128 × 256 results, a warp 64 × 32 or 64 × 64 of them in registers. Shared memory
+// holds STAGES steps of 32 words of each row: one is multiplied while the others are filled, and the operands of the next
+// multiplication are read during the present one. Wide blocks read two thirds as many bytes per multiply-add from shared memory,
+// and need more of it.
+// Structure: NVIDIA, CUTLASS, "Efficient GEMM in CUDA" (pipelining).
 #define SIDE 128
-#define DEEP 16
-#define PITCH 20
-#define STAGE (2 * SIDE * PITCH)  // words: of a, then of b
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define STAGES 2
+#else
+#define STAGES 3
+#endif
+// Where 3 · (128 + 256) rows of 128 bytes fit: compute capabilities 8.0, 8.7, 9.0, 10.x, 11.x.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
+#define WIDE
+#endif
 
-DEVICE void fetch(SHARED_POINTER WORD* stage, GLOBAL const WORD* a, GLOBAL const WORD* b, int words) {
+// Queues 32 words of 128 rows, of which `from` is this thread's first piece.
+DEVICE void fetch(SHARED_POINTER WORD* to, GLOBAL const WORD* from, int words) {
+  const int row = THREAD_X / 8, piece = THREAD_X % 8;
   UNROLL
-  for (int i = 0; i < 2; ++i) {
-    int piece = THREAD_X + 256 * i, row = piece / 4, word = piece % 4 * 4;
-    copy_16_bytes(stage + row * PITCH + word, a + row * words + word);
-    copy_16_bytes(stage + (SIDE + row) * PITCH + word, b + row * words + word);
-  }
-  COPIES_QUEUED();
+  for (int i = 0; i < 4; ++i) copy_16_bytes(to + PIECE_AT(row + 32 * i, piece), from + 32 * i * words);
+}
+
+// A warp's operands for one multiplication deep: 64 rows of a, columns / 4 rows of b.
+DEVICE void load(WORD (*of_a)[4], WORD (*of_b)[4], SHARED_POINTER const WORD* stage, int k, const int columns WITH_SCRATCH) {
+  const int top = THREAD_X / 128 * 64, left = SIDE + THREAD_X / 32 % 4 * (columns / 4);
+  UNROLL
+  for (int i = 0; i < 4; ++i) load_left(of_a[i], stage, top + 16 * i, k GIVE_SCRATCH);
+  UNROLL
+  for (int j = 0; j < columns / 64; ++j) load_right(of_b[j], stage, left + 16 * j, k GIVE_SCRATCH);
 }
 
 DEVICE void product(GLOBAL const WORD* a, GLOBAL const WORD* b, GLOBAL float* c, int size, int words, SHARED_POINTER WORD* stages,
-                    const int format WITH_SCRATCH) {
-  const int group = THREAD_X % 32 / 4, place = THREAD_X % 4;
-  const int top = THREAD_X / 128 * 64, left = THREAD_X / 32 % 4 * 32;  // of the warp, in the block
-  float sum[4][4][4];
+                    const int columns, const int format WITH_SCRATCH) {
+  const int parts = 1 + columns / SIDE, stage = parts * SIDE * ROW, steps = words / ROW;
+  float sum[4][8][4];
   UNROLL
   for (int i = 0; i < 4; ++i)
     UNROLL
-    for (int j = 0; j < 4; ++j)
+    for (int j = 0; j < columns / 32; ++j)
       UNROLL
       for (int k = 0; k < 4; ++k) sum[i][j][k] = 0;
 
-  a += BLOCK_Y * SIDE * words;
-  b += BLOCK_X * SIDE * words;
-  fetch(stages, a, b, words);
-  for (int first = 0; first < words; first += DEEP) {
-    SHARED_POINTER WORD* stage = stages + first / DEEP % 2 * STAGE;
-    if (first + DEEP < words) {
-      fetch(stages + (first / DEEP + 1) % 2 * STAGE, a + first + DEEP, b + first + DEEP, words);
-      COPIES_DONE_BUT(1);
-    } else {
-      COPIES_DONE_BUT(0);
-    }
-    BARRIER();
+  a += (BLOCK_Y * SIDE + THREAD_X / 8) * words + THREAD_X % 8 * 4;
+  b += (BLOCK_X * columns + THREAD_X / 8) * words + THREAD_X % 8 * 4;
+  UNROLL
+  for (int step = 0; step < STAGES - 1; ++step) {
+    if (step < steps)
+      UNROLL
+      for (int part = 0; part < parts; ++part)
+        fetch(stages + step * stage + part * SIDE * ROW, (part == 0 ? a : b + (part - 1) * SIDE * words) + step * ROW, words);
+    COPIES_QUEUED();
+  }
+  COPIES_DONE_BUT(STAGES - 2);
+  BARRIER();
+  WORD of_a[2][4][4], of_b[2][4][4];
+  load(of_a[0], of_b[0], stages, 0, columns GIVE_SCRATCH);
+  SHARED_POINTER WORD *now = stages, *filled = stages + (STAGES - 1) * stage;
+  for (int step = 0; step < steps; ++step) {
+    SHARED_POINTER WORD* next = now == stages + (STAGES - 1) * stage ? stages : now + stage;
+    a += ROW;
+    b += ROW;
     UNROLL
-    for (int word = 0; word < DEEP; word += 8) {
-      WORD of_a[4][4], of_b[4][2];
-      UNROLL
-      for (int i = 0; i < 4; ++i) {
-        SHARED_POINTER WORD* from = stage + (top + 16 * i + group) * PITCH + word + place;
-        of_a[i][0] = from[0];
-        of_a[i][1] = from[8 * PITCH];
-        of_a[i][2] = from[4];
-        of_a[i][3] = from[8 * PITCH + 4];
+    for (int k = 0; k < 4; ++k) {
+      if (k == 3) {
+        COPIES_DONE_BUT(STAGES - 2);
+        BARRIER();  // the next step has arrived, and all have read this one
       }
-      UNROLL
-      for (int j = 0; j < 4; ++j) {
-        SHARED_POINTER WORD* from = stage + (SIDE + left + 8 * j + group) * PITCH + word + place;
-        of_b[j][0] = from[0];
-        of_b[j][1] = from[4];
-      }
+      // After the last step, what is left there: no multiplication takes it.
+      load(of_a[(k + 1) % 2], of_b[(k + 1) % 2], k == 3 ? next : now, (k + 1) % 4, columns GIVE_SCRATCH);
+      if (k < parts && step + STAGES - 1 < steps)
+        fetch(filled + k * SIDE * ROW, (k == 0 ? a : b + (k - 1) * SIDE * words) + (STAGES - 2) * ROW, words);
+      if (k == parts - 1) COPIES_QUEUED();  // also where nothing is left to fetch, so that the count of those queued is the same
       UNROLL
       for (int i = 0; i < 4; ++i)
         UNROLL
-        for (int j = 0; j < 4; ++j) multiply(sum[i][j], of_a[i], of_b[j], format GIVE_SCRATCH);
+        for (int j = 0; j < columns / 32; ++j)
+          multiply(sum[i][j], of_a[k % 2][i], of_b[k % 2][j / 2] + j % 2 * 2, format GIVE_SCRATCH);
     }
-    BARRIER();
+    filled = now;
+    now = next;
   }
-  c += (BLOCK_Y * SIDE + top + group) * size + BLOCK_X * SIDE + left + 2 * place;
+  const int row = BLOCK_Y * SIDE + THREAD_X / 128 * 64 + THREAD_X % 32 / 4;
+  c += row * size + BLOCK_X * columns + THREAD_X / 32 % 4 * (columns / 4) + THREAD_X % 4 * 2;
   UNROLL
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 8; ++i)
     UNROLL
-    for (int j = 0; j < 4; ++j)
-      UNROLL
-      for (int k = 0; k < 4; ++k) c[(16 * i + k / 2 * 8) * size + 8 * j + k % 2] = sum[i][j][k];
+    for (int j = 0; j < columns / 32; ++j)
+      store_two(c + 8 * i * size + 8 * j, sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]);
 }
 
 // The peak: multiplications of words in registers. Every result is `steps` · `each`.
@@ -96,20 +112,29 @@ DEVICE void products_alone(GLOBAL float* out, int steps, WORD one, const int for
   out[BLOCK_X * THREADS_X + THREAD_X] = all / 32;
 }
 
-// `one`: the word whose values are all 1.
-#define PRODUCTS_OF(name, format, one)                                                                                  \
-  KERNEL_OF(256, 1) matmul_##name(GLOBAL const WORD* RESTRICT a, GLOBAL const WORD* RESTRICT b, GLOBAL float* RESTRICT c, \
-                                  int size, int words) {                                                                \
-    SHARED uint4 stages[2 * STAGE / 4];                                                                                 \
-    WARP_SCRATCH(8);                                                                                                    \
-    product(a, b, c, size, words, (SHARED_POINTER WORD*)stages, format GIVE_SCRATCH);                                   \
-  }                                                                                                                     \
-  KERNEL_OF(256, 1) alone_##name(GLOBAL float* RESTRICT out, int steps) {                                               \
-    WARP_SCRATCH(8);                                                                                                    \
-    products_alone(out, steps, one, format GIVE_SCRATCH);                                                               \
+#define PRODUCT_OF(name, columns, format)                                                                                     \
+  KERNEL_OF(256, 1) name(GLOBAL const WORD* RESTRICT a, GLOBAL const WORD* RESTRICT b, GLOBAL float* RESTRICT c, int size, \
+                         int words) {                                                                                         \
+    DYNAMIC_SHARED(uint4, stages, STAGES*(SIDE + columns) * ROW / 4);                                                         \
+    WARP_SCRATCH(8);                                                                                                          \
+    product(a, b, c, size, words, (SHARED_POINTER WORD*)stages, columns, format GIVE_SCRATCH);                                \
   }
-PRODUCTS_OF(fp16, FP16, 0x3c003c00u)
+#ifdef WIDE
+#define PRODUCTS_OF(name, format) PRODUCT_OF(matmul_##name, 128, format) PRODUCT_OF(matmul_wide_##name, 256, format)
+#else
+#define PRODUCTS_OF(name, format) PRODUCT_OF(matmul_##name, 128, format)
+#endif
+// `one`: the word whose values are all 1.
+#define ALONE_OF(name, format, one)                                       \
+  KERNEL_OF(256, 1) alone_##name(GLOBAL float* RESTRICT out, int steps) { \
+    WARP_SCRATCH(8);                                                      \
+    products_alone(out, steps, one, format GIVE_SCRATCH);                 \
+  }
+PRODUCTS_OF(fp16, FP16)
+ALONE_OF(fp16, FP16, 0x3c003c00u)
 #if defined(__OPENCL_VERSION__) || __CUDA_ARCH__ >= 800
-PRODUCTS_OF(bf16, BF16, 0x3f803f80u)
-PRODUCTS_OF(tf32, TF32, 0x3f800000u)
+PRODUCTS_OF(bf16, BF16)
+ALONE_OF(bf16, BF16, 0x3f803f80u)
+PRODUCTS_OF(tf32, TF32)
+ALONE_OF(tf32, TF32, 0x3f800000u)
 #endif

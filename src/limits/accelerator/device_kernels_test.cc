@@ -9,9 +9,7 @@
 
 #include <cstdlib>
 
-#include "base/child_process.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "disassembly.h"
 #include "gpu/cuda/nvrtc.h"
 #include "gpu/test_gpus.h"
 #include "limits/accelerator/gemm.h"
@@ -65,24 +63,6 @@ class EveryGeneration : public testing::TestWithParam<int> {
   }
 };
 
-// The instructions of a CUBIN, one per line, by NVIDIA's disassembler.
-std::string disassembled(const std::string& machine_code) {
-  Result<TemporaryFolder> folder = TemporaryFolder::make();
-  const std::string file = folder->path() + "/kernel.cubin";
-  EXPECT_TRUE(write_file_atomically(file, machine_code));
-  Result<std::string> text =
-      output_of_program({.arguments = {std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/nvdisasm", file}},
-                        {.time = std::chrono::minutes(1)});
-  EXPECT_TRUE(text) << text.error().message;
-  return text ? *text : "";
-}
-
-int64_t count_of(const std::string& text, const std::string& word) {
-  int64_t count = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
 TEST_P(EveryGeneration, OfCudaGpusHasItsMultiplyAdds) {
   for (const LaneType& type : lane_types(gpu_of(GetParam())))
     if (type.reason.empty()) compile(type.definitions, {"arithmetic", "multiply_adds"}, kOfThousandThreads);
@@ -94,12 +74,12 @@ TEST_P(EveryGeneration, OfCudaGpusHasItsTiles) {
     if (const MmaShape* shape = shape_of(precision, GetParam())) {
       std::string machine_code;
       compile("#define " + std::string(shape->name) + "\n", {"mma"}, kOfThousandThreads, &machine_code);
-      const std::string text = disassembled(machine_code);
+      const std::string text = fake::disassembled(machine_code);
       // "HMMA.16816", "DMMA.884"; Hopper's is DMMA.8x8x4.
-      const int64_t tiles = count_of(text, fmt::format("MMA.{}{}{}", shape->m, shape->n, shape->k)) +
-                            count_of(text, fmt::format("MMA.{}x{}x{}", shape->m, shape->n, shape->k));
+      const int64_t tiles = fake::count_of(text, fmt::format("MMA.{}{}{}", shape->m, shape->n, shape->k)) +
+                            fake::count_of(text, fmt::format("MMA.{}x{}x{}", shape->m, shape->n, shape->k));
       EXPECT_GE(tiles, kTiles * kTileStepsPerRound) << shape->name << " of sm_" << GetParam() << " is emulated";
-      EXPECT_LT(count_of(text, "FADD"), tiles) << shape->name;
+      EXPECT_LT(fake::count_of(text, "FADD"), tiles) << shape->name;
     }
 }
 

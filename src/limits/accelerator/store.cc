@@ -127,7 +127,7 @@ Result<DeviceMeasurement> recall_or_measure(const gpu::DeviceFacts& facts, const
   std::optional<FileLock> lock;
   std::optional<DeviceMeasurement> kept;
   auto recall_kept = [&] { return !fresh && (kept = known(facts, now, options, file)).has_value(); };
-  if (recalled_or_locked(file, file + ".cards.lock", lock, recall_kept)) return std::move(*kept);
+  if (recalled_or_locked(file, file + ".gpus.lock", lock, recall_kept)) return std::move(*kept);
   RIDGE_ASSIGN(DeviceMeasurement measured, measure());
   measured.setting = now;
   measured.kept = keep(measured, key_of(facts, now), file, options);

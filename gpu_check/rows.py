@@ -1,0 +1,262 @@
+"""What is checked: per group a generator of steps (id, what, function that returns rows)."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+from functools import partial
+
+from judge import REMEDIES, Failed, NotPossible, error_of, id_of, judged, yes_or_no
+
+HERE = pathlib.Path(__file__).parent
+UNITS = {"peaks": ("flops_per_s", "FLOP/s"), "bandwidth": ("bytes_per_s", "B/s"), "links": ("bytes_per_s", "B/s"), "starts": ("seconds", "s")}
+NAMES = {"peaks": ("precision", "way"), "bandwidth": ("level", "access"), "links": ("way", "memory"), "starts": ("what",)}
+TORCH = {"bf16": "limits.bf16.cuBLASLt", "fp16": "limits.fp16.cuBLASLt", "tf32": "limits.tf32.cuBLASLt", "fp64": "limits.fp64.cuBLASLt",
+         "copy": "limits.DRAM.copy", "host-to-device": "limits.host-to-device.pinned", "device-to-host": "limits.device-to-host.pinned",
+         "lab_matmul": "lab.matmul_tensor.rate", "lab_attention": "lab.attention_half.rate"}
+CHECKED = ["attention_half", "matmul_tensor", "transpose", "layer_norm", "reduction"]  # kernels with shared memory and their own layouts
+
+
+def limit_of(check, usual):
+    return check.options.row_seconds or usual
+
+
+def figure(check, id, what, value, unit, references=()):
+    check.measured[id] = value
+    return judged(id, what, value, unit, check.driver["name"], check.options.earlier, references)
+
+
+# ------------------------------------------------------------------------------------------------------------ facts
+
+def facts(check):
+    yield "facts.doctor", "ridge doctor: GPU and versions", partial(doctor, check)
+    yield "facts.driver", "driver against NVML", partial(driver_and_nvml, check)
+    yield "facts.nvidia_smi", "NVML against nvidia-smi", partial(nvml_and_smi, check)
+
+
+def doctor(check):
+    document = check.ridge("doctor", "--area", "gpu,versions", "--no-measure", limit=limit_of(check, 60), answers=(0, 1))
+    check.measured["doctor"] = document
+    wrong = [finding["title"] for finding in document["findings"] if finding["verdict"] == "fail"]
+    return [yes_or_no("facts.doctor", "ridge doctor: GPU and versions", not wrong, ", ".join(wrong) or "no check fails", "doctor")]
+
+
+def nvml_gpu(check):
+    cards = check.measured.get("doctor", {}).get("cards", [])
+    found = [card for card in cards if str(card.get("pci_address")).lower() == check.driver["pci_address"]]
+    if not found:
+        raise NotPossible(f"NVML has no GPU at {check.driver['pci_address']}", "install")
+    return found[0]
+
+
+def driver_and_nvml(check):
+    """The driver keeps some memory to itself."""
+    gpu = nvml_gpu(check)
+    if gpu["mig"] is True:
+        raise NotPossible("the GPU is divided (MIG): NVML describes the whole of it", "")
+    differ = [f"{name} {check.driver[name]}, NVML {gpu[name]}" for name in ("name", "uuid", "compute_capability") if check.driver[name] != gpu[name]]
+    share = check.driver["memory_total_bytes"] / gpu["memory_total_bytes"]
+    if not 0.95 <= share <= 1.001:
+        differ.append(f"memory {check.driver['memory_total_bytes']} of {gpu['memory_total_bytes']}")
+    return [yes_or_no("facts.driver", "driver against NVML", not differ, "; ".join(differ) or "name, uuid, capability and memory agree", "report")]
+
+
+def nvml_and_smi(check):
+    gpu = nvml_gpu(check)
+    asked = {"name": "name", "uuid": "uuid", "power.limit": "power_limit_mw", "memory.total": "memory_total_bytes"}
+    status, out, err = check.run(["nvidia-smi", f"--query-gpu={','.join(asked)}", "--format=csv,noheader,nounits", "-i", gpu["uuid"]], limit_of(check, 30))
+    if status:
+        raise error_of((err or out).strip() or f"nvidia-smi: exit status {status}")
+    said = dict(zip(asked.values(), out.strip().split(", "), strict=True))
+    for name, unit in (("power_limit_mw", 1e3), ("memory_total_bytes", 1 << 20)):
+        if isinstance(gpu[name], int) and re.fullmatch(r"[\d.]+", said[name]):
+            said[name] = gpu[name] if abs(float(said[name]) * unit / gpu[name] - 1) < 0.01 else said[name]
+    differ = [f"{name} {gpu[name]}, nvidia-smi {value}" for name, value in said.items() if gpu[name] != value]
+    return [yes_or_no("facts.nvidia_smi", "NVML against nvidia-smi", not differ, "; ".join(differ) or "name, uuid, power limit and memory agree", "report")]
+
+
+# ----------------------------------------------------------------------------------------------------------- limits
+
+def limits(check):
+    yield "limits", "limits of the GPU", partial(measured_limits, check)
+    yield "limits.repeat", "the second run over the first", partial(repeated, check)
+
+
+def bench_device(check, *arguments):
+    return check.ridge("bench", "device", "-d", check.device, "--seconds", check.seconds(60), "--fresh", *arguments, limit=limit_of(check, 120))
+
+
+def limit_rows(document):
+    for part, names in NAMES.items():
+        for row in document[part]:
+            words = [row[name] for name in names]
+            yield part, id_of("limits", *words), ", ".join(words), row
+
+
+def references_of(shares):
+    kinds = {"datasheet": "datasheet", "PCIe": "link"}
+    return {kinds[kind]: share["value"] for share in shares if (kind := share["of"].split()[0]) in kinds}
+
+
+def measured_limits(check):
+    made = []
+    for part, id, what, row in limit_rows(bench_device(check)):
+        member, unit = UNITS[part]
+        if row.get("reason"):
+            error = error_of(row["reason"])
+            made.append({"id": id, "what": what, "verdict": error.verdict, "reason": str(error), "do": REMEDIES[error.do]})
+            continue
+        made.append(figure(check, id, what, row[member], unit, references_of(row["shares"])))
+    return made
+
+
+def repeated(check):
+    first = {name: value for name, value in check.measured.items() if name.startswith("limits.")}
+    if not first:
+        raise NotPossible("there is no first run", "")
+    second = bench_device(check, "--cache", check.folder / "second.json")
+    ratios = {what: row[UNITS[part][0]] / first[id] for part, id, what, row in limit_rows(second) if id in first and part in ("peaks", "bandwidth")}
+    what, ratio = max(ratios.items(), key=lambda item: abs(item[1] - 1))
+    return [figure(check, "limits.repeat", "the second run over the first", ratio, "") | {"found": f"farthest: {what}"}]
+
+
+# -------------------------------------------------------------------------------------------------------------- lab
+
+def lab(check):
+    claims = check.ridge("lab", "list", limit=30)["claims"]
+    for name in dict.fromkeys(name for claim in claims if "cuda" in claim["on"] for name in claim["experiments"]):
+        if name != "unified":  # it asks for memory that may be lent to others
+            yield f"lab.{name}", f"experiment {name}", partial(experiment, check, name)
+
+
+def experiment(check, name):
+    # References of attention are computed on the CPU.
+    limit = limit_of(check, 180 if name.startswith("attention") else 90)
+    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(10, quick=5), limit=limit)
+    counts = {verdict: count for verdict, count in document["verdicts"].items() if count}
+    found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    if set(counts) <= {"not measured"}:
+        raise NotPossible("nothing was measured in the time of the experiment", "time")
+    # A contradicted claim is a result: the claims are those of guides. A wrong number ends the verb.
+    made = [yes_or_no(f"lab.{name}", f"experiment {name}", True, found, "")]
+    rates = [variant["flops_per_s"] for case in document["cases"] for variant in case["variants"]
+             if variant.get("flops_per_s") and "cuBLAS" not in variant["name"]]
+    if rates:
+        check.measured[f"lab.{name}.rate"] = max(rates)
+    effects = [row["effect"]["value"] for row in document["ledger"] if "effect" in row and row["claimed"]["kind"] == "gain"]
+    if effects and name in ("pinned", "streams", "small_launches"):
+        made.append(figure(check, f"lab.{name}.gain", f"gain of {name}", max(effects), "×"))
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------------ torch
+
+def torch(check):
+    yield "torch", "references by PyTorch", partial(references, check)
+
+
+def references(check):
+    status, out, err = check.run([sys.executable, HERE / "torch_reference.py", check.index], limit_of(check, 200))
+    if status:
+        raise error_of((err.strip().splitlines() or [f"exit status {status}"])[-1])
+    rates = json.loads(out)
+    rates |= {"lab_matmul": rates["bf16"], "lab_attention": rates["attention"]}
+    return [torch_row(check, name, own, rates[name]) for name, own in TORCH.items()]
+
+
+def torch_row(check, name, own, rate):
+    what = f"{own} over PyTorch's"
+    if not rate or own not in check.measured:
+        return {"id": f"torch.{name}", "what": what, "verdict": "not possible", "reason": "one of the two was not measured"}
+    return figure(check, f"torch.{name}", what, check.measured[own] / rate, "×")
+
+
+# ---------------------------------------------------------------------------------------------------------- engines
+
+def engines(check):
+    model = check.folder / "resnet50.onnx"
+    status, _, err = check.run([check.ridge_program, "make", "resnet50", "-o", model], 60)
+    if status:
+        raise Failed(err.strip(), "report")
+    for batch in (1, 8, 64):
+        for graph in (0, 1):
+            what = f"ResNet-50, batch {batch}, {'with' if graph else 'without'} CUDA graphs"
+            yield engine_id(batch, graph), what, partial(bench, check, model, what, batch, graph)
+    yield "engines.callers", "4 callers and 2 instances with CUDA graphs", partial(callers, check, model)
+
+
+def engine_id(batch, graph):
+    return f"engines.resnet50.{batch}{'.graph' if graph else ''}"
+
+
+def bench_model(check, model, batch, graph, *arguments):
+    return check.ridge("bench", model, "-d", check.device, "-b", batch, "--seconds", check.seconds(6), "--precision", "fp32",
+                       "--engine-option", f"cuda.enable_cuda_graph={graph}", *arguments, limit=limit_of(check, 60))
+
+
+def bench(check, model, what, batch, graph):
+    document = bench_model(check, model, batch, graph)
+    made = [figure(check, engine_id(batch, graph), what, document["latency_ms"]["p50"] / 1e3, "s")]
+    if "CUDA" not in document["executed"] or "CPU" in document["executed"]:
+        made.append(yes_or_no(f"{engine_id(batch, graph)}.placement", what, False, document["executed"], "engine"))
+    if batch == 64 and not graph and document.get("percent_of_limit"):
+        made.append(figure(check, "engines.share_of_the_limit", "share of the limit at batch 64 [%]", document["percent_of_limit"], ""))
+    plain = check.measured.get(engine_id(batch, 0))
+    if batch == 1 and graph and plain:
+        made.append(figure(check, "engines.graph_gain", "gain of CUDA graphs at batch 1", plain / check.measured[engine_id(1, 1)], "×"))
+    return made
+
+
+def callers(check, model):
+    document = bench_model(check, model, 8, 1, "-c", "4", "--instances", "2")
+    return [yes_or_no("engines.callers", "4 callers and 2 instances with CUDA graphs", document["samples"] > 0, f"{document['samples']} runs", "engine")]
+
+
+# ----------------------------------------------------------------------------------------------------------- memory
+
+def memory(check):
+    yield "memory.cuda", "CUDA shared memory between client and ridge serve", partial(exchange, check)
+
+
+def exchange(check):
+    model = check.folder / "identity.onnx"
+    check.run([check.ridge_program, "make", "identity", "-o", model], 60)
+    command = [sys.executable, HERE / "driver.py", "exchange", check.index, check.ridge_program, model]
+    status, out, err = check.run(command, limit_of(check, 60))
+    if status:
+        raise error_of((err.strip().splitlines() or [f"exit status {status}"])[-1])
+    counts = json.loads(out.splitlines()[-1])
+    return [yes_or_no("memory.cuda", "CUDA shared memory between client and ridge serve", counts["wrong"] == 0,
+                      f"{counts['wrong']} of {counts['values']} values differ", "report")]
+
+
+# -------------------------------------------------------------------------------------------------------- sanitizer
+
+def sanitizer(check):
+    places = [shutil.which("compute-sanitizer"), *sorted(map(str, pathlib.Path("/usr/local").glob("cuda*/bin/compute-sanitizer")))]
+    program = next((place for place in places if place), None)
+    if program is None:
+        yield "sanitizer", "memcheck and racecheck", no_sanitizer
+        return
+    for tool in ("memcheck", "racecheck"):
+        for name in CHECKED:
+            yield f"sanitizer.{tool}.{name}", f"{tool} of {name}", partial(sanitized, check, program, tool, name)
+
+
+def no_sanitizer():
+    raise NotPossible("compute-sanitizer was not found on the PATH, nor in /usr/local/cuda*/bin", "install")
+
+
+def sanitized(check, program, tool, name):
+    # Each kernel runs many times: the first launches are enough.
+    command = [program, "--tool", tool, "--launch-count", "20", check.ridge_program, "lab", name, "-d", check.device, "--seconds", "1", "--json"]
+    status, out, err = check.run(command, limit_of(check, 120))
+    summary = re.search(r"SUMMARY: (\d+) (?:error|hazard)s?[^\n]*", out + err)
+    if summary is None:
+        raise Failed(f"{os.path.basename(program)} gave no summary, and ended with {status}", "hang")
+    return [yes_or_no(f"sanitizer.{tool}.{name}", f"{tool} of {name}", summary[1] == "0", summary[0], "report")]
+
+
+GROUPS = {"facts": facts, "limits": limits, "lab": lab, "torch": torch, "engines": engines, "memory": memory, "sanitizer": sanitizer}
