@@ -54,10 +54,14 @@ Result<tune::share::Proof> prove_load(const TuneModel& model, const tune::share:
 }
 
 // The winner of a search: a candidate that loses accuracy when rows are batched is withdrawn, and the next one confirmed.
-// So is one that does not carry the goal's load.
+// So is one that does not carry the goal's load; the first is run at it in any case, the others as far as there is time.
 Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& search, const tune::Exploration& explored,
                                         const tune::TuneOptions& how, std::optional<tune::share::AtLoad>& at_load) {
   const tune::share::CoLocatedModel own{model.request.name, model.request.goal.limits(), {}, {}};
+  const bool load = model.request.goal.rows_per_s.has_value();
+  const TimePoint begin = model.budget.end_of(tune::Part::kSearch), end = model.budget.end_of(tune::Part::kConfirm);
+  if (load) model.benchmark->end_by(begin + (end - begin) / 2);  // the rest is the load's
+  bool proved = false;
   while (true) {
     at_load.reset();
     RIDGE_ASSIGN(tune::Decision decision, tune::confirm(search, *model.benchmark, explored, model.untuned, how));
@@ -65,7 +69,8 @@ Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& se
     const bool untuned = decision.choice == tune::Choice::kBaseline;
     tune::SkipReason lost = {"rows-lose-accuracy", "its rows lose accuracy when they run together"};
     RIDGE_ASSIGN(bool holds, keeps_rows_apart(decision.candidate, model));
-    if (holds && model.request.goal.rows_per_s) {
+    if (holds && load && (!proved || !model.budget.over(tune::Part::kConfirm))) {
+      proved = true;
       Result<tune::share::Proof> proof = prove_load(model, own, decision.candidate);
       if (!proof && proof.error().code == Code::kCancelled) {
         decision.interrupted = true;
@@ -132,8 +137,7 @@ Status add_consequences(const TuneModel& model, const tune::Search& search, cons
                                                              store, options_of(tune::Part::kCurve, model, control)));
     tuning.curve = std::move(curve.points);
     if (curve.late > 0 && !tuning.interrupted)
-      tuning.not_done.push_back(fmt::format("{} of {} points of the batch curve were not measured", curve.late,
-                                            tune::curve_batches(decision.candidate, request.max_batch).size()));
+      tuning.not_done.push_back(tune::curve_not_done(curve.late, decision.candidate, request.max_batch));
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, decision.candidate.batch, request.goal.p99_ms);
   if (request.strategy == tune::Strategy::kFull) tuning.replay = tune::replay(tune::grid_of(search.measured()));
@@ -150,8 +154,11 @@ std::vector<std::string> not_done(const TuneModel& model, const tune::Tuning& tu
   if (unjudged > 0) all.push_back(fmt::format("{} of the engines and precisions were not tried", unjudged));
   for (const tune::SkipCount& skipped : tuning.skipped)
     if (skipped.reason.id == tune::kBudgetEnded.id)
-      all.push_back(fmt::format("{} candidates were not measured", skipped.count));
-  if (!tuning.confirmed) all.push_back("the winner was not confirmed by a longer measurement");
+      all.push_back(skipped.count == 1 ? "1 candidate was not measured"
+                                       : fmt::format("{} candidates were not measured", skipped.count));
+  if (!tuning.confirmed) all.emplace_back(tune::kNotConfirmedInTime);
+  if (model.request.goal.rows_per_s && !tuning.at_load && tuning.choice != tune::Choice::kNone)
+    all.emplace_back("the winner was not run at the load");
   return all;
 }
 
@@ -189,6 +196,7 @@ Status compare(const TuneRequest& request, TuneResult& result) {
     return Error{Code::kFailed, "the stored result is for inputs " + before.shapes + ", this run of " + now.shapes +
                                     ": give the same --shape"};
   result.compared = tune::compare(before, now, request.strictness);
+  result.tolerance_percent = request.strictness.tolerance_percent;
   return {};
 }
 
@@ -233,6 +241,7 @@ Json to_json(const TuneResult& result) {
   Json json = to_json(result.tuning);
   if (result.compared.empty()) return json;
   json["compared"] = json_of(result.compared);
+  json["tolerance_percent"] = result.tolerance_percent;
   json["regressed"] = tune::regressed(result.compared);
   return json;
 }

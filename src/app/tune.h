@@ -20,6 +20,7 @@ struct TuneResult {
   tune::Tuning tuning;
   int64_t verified_batch = 1;                // the largest measured batch that met the goal
   std::vector<tune::FigureChange> compared;  // with what was recorded
+  double tolerance_percent = 0;              // of that
   std::vector<TensorSpec> inputs;            // of a request of one row
   Status saved = {};                         // error: the repository was not written
 };

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/about.h"
+#include "app/known_machine.h"
 #include "app/tune_admission.h"
 #include "engine/engines.h"
-#include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "model/inputs.h"
 #include "precision/model_writer.h"
@@ -131,16 +131,19 @@ void report_untuned(const TuneModel& model, const FirstFigures& first) {
   first.untuned(tune::untuned_measurement({model.machine, model.plan, model.info, own, model.target}, model.untuned));
 }
 
+Result<precision::Deviation> measured_deviation(const tune::Candidate& candidate, const TuneModel& model) {
+  if (!model.last_deviation || model.last_deviation->first != candidate) {
+    RIDGE_ASSIGN(const precision::Deviation deviation, tune::deviation(*model.benchmark, candidate));
+    model.last_deviation = {candidate, deviation};
+  }
+  return model.last_deviation->second;
+}
+
 }  // namespace
 
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control) {
   if (request.device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
-  limits::LimitOptions how;
-  how.fresh = request.fresh;
-  how.keep_disturbed = request.keep_disturbed;
-  how.interrupted = control.interrupted;
-  how.progress = [&](const std::string& step, double share) { control.report("machine: " + step, share); };
-  return limits::machine_with_limits(how);
+  return know_machine(request.fresh, request.keep_disturbed, control);
 }
 
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {
@@ -214,12 +217,12 @@ Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, cons
   if (candidate == tune::baseline_candidate()) return precision::Deviation{};
   const tune::SelectedVariant* admitted = tune::admitted_as(candidate, model.admission);
   if (admitted != nullptr && !admitted->verdict.outputs.empty()) return admitted->verdict.worst;
-  return tune::deviation(*model.benchmark, candidate);
+  return measured_deviation(candidate, model);
 }
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate.batch == 1 || model.request.evaluation) return true;
-  RIDGE_ASSIGN(const precision::Deviation deviation, tune::deviation(*model.benchmark, candidate));
+  RIDGE_ASSIGN(const precision::Deviation deviation, measured_deviation(candidate, model));
   return precision::within(deviation, model.request.guard);
 }
 

@@ -55,6 +55,8 @@ struct TuneModel {
   // admit_variants
   tune::VariantSelection admission = {};
   std::vector<tune::PricedImplementation> implementations = {};
+  // Of the last candidate that ran beside the untuned model.
+  mutable std::optional<std::pair<tune::Candidate, precision::Deviation>> last_deviation = {};
 };
 
 // The machine with its limits, measured if there are none or fresh ones are requested. Without them where the device is another.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/tune_model.h"
@@ -16,7 +17,33 @@
 namespace ridge::app {
 namespace {
 
-constexpr double kLeastSearchShare = 0.25;  // of a model's time alone
+constexpr double kLeastSearchShare = 0.25;  // of a model's part
+
+// When each part of the whole time ends: every model alone, then all together, where the confirmation and the proof have about as
+// much as the search. A part that runs over takes from the later ones.
+class Timetable {
+ public:
+  // Begins now. `clock` outlives it.
+  Timetable(const ShareRequest& request, const Clock& clock)
+      : seconds_(request.common().seconds), models_(request.models.size()), clock_(clock), begin_(clock.now()) {}
+  double part() const { return seconds_ / static_cast<double>(models_ + 1); }  // [s] of each model, and of all together
+  TimePoint end_alone(size_t model) const { return end_of(static_cast<double>(model + 1)); }
+  TimePoint end_of_search() const { return end_of(static_cast<double>(models_) + 0.5); }
+  TimePoint end_of_confirmation() const { return end_of(static_cast<double>(models_) + 0.7); }
+  TimePoint end_of_proof() const { return end_of(static_cast<double>(models_) + 0.85); }
+  TimePoint end() const { return end_of(static_cast<double>(models_ + 1)); }
+  double left(TimePoint end) const { return std::max(0.0, to_seconds(end - clock_.now())); }  // [s]
+  std::function<bool()> over(TimePoint end) const {
+    return [this, end] { return clock_.now() >= end; };
+  }
+
+ private:
+  TimePoint end_of(double parts) const { return begin_ + from_seconds(parts * part()); }
+  double seconds_;
+  size_t models_;
+  const Clock& clock_;
+  TimePoint begin_;
+};
 
 // One model, measured alone, then closed: its memory is for the co-located measurement.
 struct SoloModel {
@@ -29,20 +56,15 @@ tune::TuneOptions tuning_options(const TuneRequest& request, double seconds, con
   return {request.goal, seconds, control.interrupted, control.progress};
 }
 
-// Of the whole time: each model alone, then all of them together.
-double part_seconds(const ShareRequest& request) {
-  return request.common().seconds / static_cast<double>(request.models.size() + 1);
-}
-
 Result<SoloModel> measure_alone(const TuneRequest& request, model::WholeModel whole, const machine::Machine& machine,
-                                double seconds, const RunControl& control) {
+                                double seconds, double least_search_s, const RunControl& control) {
   const tune::Budget budget(seconds, *control.clock);
   RIDGE_ASSIGN(std::unique_ptr<TuneModel> model, prepare(request, machine, std::move(whole), budget, nullptr, control));
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.store, key);
   if (request.fresh) store.clear();
   // However long the preparation took: without a measured candidate there is no result at all.
-  const double search_s = std::max(budget.left(tune::Part::kSearch), kLeastSearchShare * seconds);
+  const double search_s = std::max(budget.left(tune::Part::kSearch), least_search_s);
   RIDGE_ASSIGN(tune::share::SoloProfile solo,
                tune::share::explore_alone(
                    {machine, *model->graph, model->implementations, space_options(*model), request.trials},
@@ -55,14 +77,16 @@ Result<SoloModel> measure_alone(const TuneRequest& request, model::WholeModel wh
 }
 
 Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, std::vector<model::WholeModel> models,
-                                                  const machine::Machine& machine, const RunControl& control) {
+                                                  const machine::Machine& machine, const Timetable& times,
+                                                  const RunControl& control) {
   std::vector<SoloModel> all;
   for (size_t i = 0; i < request.models.size(); ++i) {
     const TuneRequest& one = request.models[i];
     const std::string& name = one.name;
     RunControl own = control;
     own.progress = [&](const std::string& step, double share) { control.report(name + " alone: " + step, share); };
-    Result<SoloModel> alone = measure_alone(one, std::move(models[i]), machine, part_seconds(request), own);
+    Result<SoloModel> alone = measure_alone(one, std::move(models[i]), machine, times.left(times.end_alone(i)),
+                                            kLeastSearchShare * times.part(), own);
     if (!alone) return wrap(alone.error(), name);
     all.push_back(std::move(*alone));
   }
@@ -96,6 +120,7 @@ std::vector<tune::BenchmarkedModel> models_of(const std::vector<SoloModel>& all)
 struct CoLocatedSearch {
   const ShareRequest& request;
   const RunControl& control;
+  const Timetable& times;
   const std::vector<SoloModel>& all;
   tune::share::ResourceBudget budget;
   tune::BenchmarkOptions how;
@@ -103,7 +128,8 @@ struct CoLocatedSearch {
   tune::share::PartitionSearch search;
   std::unique_ptr<tune::InterleavedBenchmark> benchmark;
   std::string refuted = {};                      // why the last supposed answer is not one
-  std::optional<tune::share::Proof> proof = {};  // of the last partition checked, alone
+  std::optional<tune::share::Proof> proof = {};  // of the last partition checked, alone; absent: its time was over
+  bool proved = false;                           // one was, which is done in any case
 
   Status open() {
     RIDGE_ASSIGN(benchmark, tune::InterleavedBenchmark::open(models, how, *control.clock));
@@ -118,7 +144,7 @@ tune::share::ResourceBudget budget_of(const ShareRequest& request, const machine
 }
 
 CoLocatedSearch together_of(const ShareRequest& request, const machine::Machine& machine,
-                            const std::vector<SoloModel>& all, const RunControl& control) {
+                            const std::vector<SoloModel>& all, const Timetable& times, const RunControl& control) {
   std::vector<tune::share::CoLocatedModel> members;
   std::vector<tune::SkipCount> skipped;
   for (size_t i = 0; i < all.size(); ++i)
@@ -129,15 +155,13 @@ CoLocatedSearch together_of(const ShareRequest& request, const machine::Machine&
   space.skipped.insert(space.skipped.begin(), skipped.begin(), skipped.end());
   tune::BenchmarkOptions how;
   how.interrupted = control.interrupted;
-  how.seconds = part_seconds(request);
+  how.seconds = times.left(times.end());
   how.watch = control.watch;
-  return {request,
-          control,
-          all,
-          budget,
-          how,
-          models_of(all),
-          tune::share::PartitionSearch(members, std::move(space), request.common().trials),
+  how.end_by = times.end_of_search();
+  return {request,        control,
+          times,          all,
+          budget,         how,
+          models_of(all), tune::share::PartitionSearch(members, std::move(space), request.common().trials),
           nullptr};
 }
 
@@ -167,15 +191,19 @@ Result<std::string> lost_accuracy(const std::vector<SoloModel>& all, const tune:
   return std::string();
 }
 
-// Why the partition may not be the answer; empty = it may. The momentarily free memory is no goal that the defaults could miss,
-// a given budget is. Closes the models.
+// Why the partition may not be the answer; empty = it may, as far as there was time to see. The momentarily free memory is no goal that
+// the defaults could miss, a given budget is. Closes the models.
 Result<std::string> objection(CoLocatedSearch& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
+  together.proof.reset();
   RIDGE_ASSIGN(const std::string lost, lost_accuracy(together.all, partition, together.control));
-  if (!lost.empty()) return lost;
+  const double seconds = together.times.left(together.times.end_of_proof());
+  if (!lost.empty() || (together.proved && seconds == 0)) return lost;
+  together.proved = true;
   const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
-  RIDGE_ASSIGN(together.proof,
-               tune::share::prove(together.models, members, partition, together.how, *together.control.clock));
+  tune::BenchmarkOptions how = together.how;
+  how.seconds = 4 * seconds;  // of which it takes a quarter
+  RIDGE_ASSIGN(together.proof, tune::share::prove(together.models, members, partition, how, *together.control.clock));
   const auto resident = static_cast<double>(together.proof->resident_bytes);
   const double budget = together.budget.memory_bytes;
   if (budget > 0 && resident > budget &&
@@ -190,6 +218,7 @@ Result<tune::share::CoLocatedDecision> decide_together(CoLocatedSearch& together
                                                        const tune::CoLocatedTrial& untuned,
                                                        const tune::TuneOptions& how) {
   while (true) {
+    together.benchmark->end_by(together.times.end_of_confirmation());
     RIDGE_ASSIGN(tune::share::CoLocatedDecision decision,
                  tune::share::confirm(together.search, *together.benchmark, explored, untuned, how));
     if (decision.interrupted) return decision;
@@ -218,8 +247,8 @@ const tune::Trial& solo_trial(const SoloModel& alone, const tune::Candidate& can
 }
 
 // The curve over the batch, measured alone, stretched by the slowdown of the chosen batch under co-location.
-Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const tune::Decision& decision,
-                                                   const RunControl& control) {
+Result<tune::BatchCurve> shared_curve(const SoloModel& alone, const tune::Decision& decision, const Timetable& times,
+                                      const RunControl& control) {
   const TuneModel& model = *alone.model;
   tune::Store store(model.request.store, alone.key);
   tune::Decision by_itself = decision;
@@ -227,9 +256,11 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const
   const bool untuned = decision.candidate == tune::baseline_candidate();
   const tune::Side& beside = untuned ? decision.trial.baseline : decision.trial.candidate;
   const tune::Side& solo = untuned ? by_itself.trial.baseline : by_itself.trial.candidate;
+  tune::TuneOptions how = tuning_options(model.request, 0, control);
+  how.late = times.over(times.end());
+  model.benchmark->end_by(times.end());
   RIDGE_ASSIGN(tune::BatchCurve curve,
-               tune::measure_curve(by_itself, model.request.max_batch, alone.solo.whole, *model.benchmark, store,
-                                   tuning_options(model.request, 0, control)));
+               tune::measure_curve(by_itself, model.request.max_batch, alone.solo.whole, *model.benchmark, store, how));
   for (tune::BatchPoint& point : curve.points) {
     const double rate = beside.rows_per_s / solo.rows_per_s;
     point.figures.rows_per_s *= rate;
@@ -237,12 +268,12 @@ Result<std::vector<tune::BatchPoint>> shared_curve(const SoloModel& alone, const
     tune::scale_times(point.figures, beside.latency_ms.p50 / solo.latency_ms.p50,
                       beside.latency_ms.p99 / solo.latency_ms.p99);
   }
-  return std::move(curve.points);
+  return curve;
 }
 
 // The model's own tuning, with its co-located figures.
 Result<tune::Tuning> tuning_of(const SoloModel& alone, const tune::share::CoLocatedDecision& shared, size_t index,
-                               const RunControl& control) {
+                               const Timetable& times, const RunControl& control) {
   TuneModel& model = *alone.model;
   const tune::Candidate& candidate = shared.candidate[index];
   const tune::Trial& trial = shared.trial.models[index];
@@ -258,7 +289,10 @@ Result<tune::Tuning> tuning_of(const SoloModel& alone, const tune::share::CoLoca
   RIDGE_TRY(open_untuned(model, nullptr, control));
   tuning.batching = model.batching.reason;
   if (model.batching.possible) {
-    RIDGE_ASSIGN(tuning.curve, shared_curve(alone, decision, control));
+    RIDGE_ASSIGN(tune::BatchCurve curve, shared_curve(alone, decision, times, control));
+    tuning.curve = std::move(curve.points);
+    if (curve.late > 0 && !shared.interrupted)
+      tuning.not_done.push_back(tune::curve_not_done(curve.late, candidate, model.request.max_batch));
   }
   tuning.batching_advice = tune::advise_batching(tuning.curve, candidate.batch, model.request.goal.p99_ms);
   RIDGE_ASSIGN(tuning.deviation, deviation_of(candidate, model));
@@ -290,9 +324,12 @@ Result<tune::share::CoLocatedTuning> result_of(const CoLocatedSearch& together,
   sharing.memory.budget_source = together.request.memory_bytes ? "--memory" : "available";
   if (together.proof) sharing.memory.measured_bytes = static_cast<double>(together.proof->resident_bytes);
   sharing.refuted = together.refuted;
+  if (!decision.interrupted && !decision.confirmed) sharing.not_done.emplace_back(tune::kNotConfirmedInTime);
+  if (!decision.interrupted && !together.proof) sharing.not_done.emplace_back("the models were not run at their loads");
   const std::vector<tune::share::CoLocatedModel>& members = together.search.members();
   for (size_t i = 0; i < members.size(); ++i) {
-    RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, control));
+    RIDGE_ASSIGN(tune::Tuning tuning, tuning_of(together.all[i], decision, i, together.times, control));
+    for (const std::string& what : tuning.not_done) sharing.not_done.push_back(members[i].name + ": " + what);
     const tune::Side& side = decision.candidate[i] == tune::baseline_candidate() ? decision.trial.models[i].baseline
                                                                                  : decision.trial.models[i].candidate;
     sharing.models.push_back({members[i], std::move(tuning),
@@ -310,22 +347,28 @@ Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const machine::Machine machine, probe(request.common(), control));
+  const Timetable times(request, *control.clock);
   machine::DisturbanceWatch watch;
   control.watch = &watch;
-  RIDGE_ASSIGN(const std::vector<SoloModel> all, measure_each_alone(request, std::move(models), machine, control));
-  CoLocatedSearch together = together_of(request, machine, all, control);
+  RIDGE_ASSIGN(const std::vector<SoloModel> all,
+               measure_each_alone(request, std::move(models), machine, times, control));
+  CoLocatedSearch together = together_of(request, machine, all, times, control);
   RIDGE_TRY(together.open());
   control.report("together: the engines' defaults", 0);
   RIDGE_ASSIGN(const tune::CoLocatedTrial untuned, measure_untuned(together));
   tune::Store store(request.common().store, shared_key(all));
   if (request.common().fresh) store.clear();
-  // The confirmation and the proof have as much as the search.
-  const tune::TuneOptions how{{}, part_seconds(request) / 2, control.interrupted, control.progress};
+  const tune::TuneOptions how{{},
+                              times.left(times.end_of_search()),
+                              control.interrupted,
+                              control.progress,
+                              times.over(times.end_of_confirmation())};
   RIDGE_ASSIGN(const tune::share::CoLocatedExploration explored,
                tune::share::explore(together.search, *together.benchmark, store, how));
   RIDGE_ASSIGN(const tune::share::CoLocatedDecision decision, decide_together(together, explored, untuned, how));
   together.benchmark.reset();
   RIDGE_ASSIGN(tune::share::CoLocatedTuning sharing, result_of(together, explored, decision, untuned, control));
+  sharing.machine = machine;
   sharing.disturbance = watch.end();
   sharing.seconds = to_seconds(control.clock->now() - begin);
   Status saved = save_all(all, sharing, request.common().repository);

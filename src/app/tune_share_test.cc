@@ -1,6 +1,8 @@
 // Two models that share a machine, on the scripted engine and a fake clock.
 #include "app/tune_share.h"
 
+#include <nlohmann/json.hpp>
+
 #include "app/test_tuning.h"
 
 namespace ridge::app {
@@ -46,6 +48,45 @@ TEST_F(TuneShareTest, NothingIsWrittenWhereTheGoalsCannotBeMetTogether) {
   const tune::share::CoLocatedTuning* tuning = &result->tuning;
   EXPECT_EQ(tuning->choice, tune::Choice::kNone);
   EXPECT_FALSE(fs::exists(path("repository")));
+}
+
+TEST_F(TuneShareTest, WhatWasWrittenIsReadBackWhole) {
+  ShareRequest request = both();
+  request.goals[0] = {100.0, 80.0};
+  const Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->tuning.partitions.empty());
+  const Json json = to_json(result->tuning);
+  const Result<tune::share::CoLocatedTuning> back = from_json<tune::share::CoLocatedTuning>(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(dump_json(to_json(*back), true), dump_json(json, true));
+}
+
+TEST_F(TuneShareTest, TheGivenTimeIsKeptAndWhatItLeftOutIsSaid) {
+  ShareRequest request = both();
+  for (TuneRequest& one : request.models) {
+    one.seconds = 12;
+    one.max_batch = 64;
+    one.engine_options["latency_ms"] = "40";
+  }
+  request.goals[0].rows_per_s = 20;
+  const TimePoint begin = clock_.now();
+  const Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_LE(to_seconds(clock_.now() - begin), 14.5)
+      << "beyond it: the fewest rounds of a trial, and rows of a batch of 64 beside rows alone";
+  EXPECT_FALSE(result->tuning.not_done.empty());
+}
+
+TEST_F(TuneShareTest, ADocumentOfOtherModelsThanItsSplitsIsRefused) {
+  const ShareRequest request = both();
+  const Result<SharedTuning> result = tune_share(request, read(request.models), control_);
+  ASSERT_TRUE(result) << result.error().message;
+  Json json = to_json(result->tuning);
+  json["models"].erase(1);
+  EXPECT_FALSE(from_json<tune::share::CoLocatedTuning>(json));
+  json["models"].clear();
+  EXPECT_FALSE(from_json<tune::share::CoLocatedTuning>(json));
 }
 
 TEST_F(TuneShareTest, ErrorNamesTheModel) {

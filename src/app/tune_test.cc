@@ -107,6 +107,26 @@ TEST_F(TuneTest, OnABusyMachineBothMeasurementsSaySoAndKeepTheirRounds) {
   EXPECT_FALSE(tune::regressed(tune::compare(record, record, {})));
 }
 
+// All but the intervals of points, which are derived from what is not written.
+Json without_intervals(Json json) {
+  for (const char* list : {"pareto", "alternatives", "points"})
+    for (Json& point : json[list]) point.erase("throughput_ci95_per_s");
+  return json;
+}
+
+TEST_F(TuneTest, WhatWasWrittenIsReadBackWhole) {
+  TuneRequest request = request_for("copy");
+  request.goal = {tune::Objective::kThroughput, 50.0, 100.0};
+  const Result<TuneResult> result = tune(request);
+  ASSERT_TRUE(result) << result.error().message;
+  tune::Tuning tuning = result->tuning;
+  tuning.alternatives = {{"latency", tuning.points.front()}};
+  const Json json = to_json(tuning);
+  const Result<tune::Tuning> back = from_json<tune::Tuning>(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(dump_json(without_intervals(to_json(*back)), true), dump_json(without_intervals(json), true));
+}
+
 TEST_F(TuneTest, SecondRunReusesWhatTheFirstMeasuredUnlessItIsToBeFresh) {
   TuneRequest request = request_for("copy");
   request.overwrite = true;

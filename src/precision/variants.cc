@@ -270,6 +270,7 @@ Result<Variant> make_variant(const VariantBasis& basis, const std::string& name,
   Status done = variant.reused ? decide(build, files.model) : make(build, *kind);
   if (done && !variant.reused) done = remember(files, variant);
   if (!done) return wrap(done.error(), "variant " + name);
+  std::ranges::move(std::exchange(variant.report.notes, {}), std::back_inserter(variant.notes));
   std::vector<std::string> written = {variant.model};
   if (const std::string data = data_file_of(variant.model); !data.empty()) written.push_back(data);
   RIDGE_ASSIGN(variant.digest, digest_files(written));

@@ -88,10 +88,7 @@ struct Variant {
   bool reused = false;                        // the file was there already
   std::vector<std::string> notes;
 };
-// For people: not read back.
-void visit_fields(auto& visit, const Variant& variant) {
-  std::vector<std::string> notes = variant.notes;
-  notes.insert(notes.end(), variant.report.notes.begin(), variant.report.notes.end());
+void visit_fields(auto& visit, Is<Variant> auto& variant) {
   visit("name", variant.name);
   visit("precision", variant.precision);
   visit("model", variant.model);
@@ -105,7 +102,7 @@ void visit_fields(auto& visit, const Variant& variant) {
   visit("kept", variant.kept);
   visit("sensitivity", variant.sensitivity);
   visit("reused", variant.reused);
-  visit("notes", notes);
+  visit("notes", variant.notes);
 }
 
 // The FP32 model and its references: shared by all variants.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/engines.h"
+#include "machine/isa.h"
 #include "precision/test_model.h"
 #include "precision/test_pass.h"
 
@@ -35,6 +36,7 @@ class VariantsTest : public testing::Test {
     options_.folder = folder_ + "/variants";
     options_.limits.max_deviation = 0.2;
     options_.seconds = 20;
+    options_.quantise = quantise_options(machine::this_isa());
     options_.few = 20;  // all: the layers' deviations are compared with the whole model's
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -77,6 +77,7 @@ struct VariantSelection {
 };
 void visit_fields(auto& visit, Is<VariantSelection> auto& selection) {
   visit("samples", selection.samples);
+  visit("synthetic", selection.synthetic);
   visit("implementations", selection.admitted);
   visit("variants", selection.variants);
   visit("refused", selection.rejections);

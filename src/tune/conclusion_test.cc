@@ -101,25 +101,25 @@ TEST(Alternatives, AreOfTheFrontWhereTheyDifferFromTheWinnerBeyondItsInterval) {
     return standing;
   };
   tuning.pareto = {point(64, 80000, 30), point(2, 9000, 0.05)};
-  const std::vector<Alternative> both = alternatives(tuning);
+  const std::vector<Alternative> both = alternatives_of(tuning);
   ASSERT_EQ(both.size(), 2u);
   EXPECT_EQ(both[0].objective, "throughput");
   EXPECT_EQ(both[0].standing.candidate.batch, 64);
   EXPECT_EQ(both[1].objective, "latency");
   EXPECT_EQ(both[1].standing.candidate.batch, 2);
   tuning.pareto = {point(64, 69000, 30)};
-  EXPECT_TRUE(alternatives(tuning).empty()) << "within the interval, and later";
+  EXPECT_TRUE(alternatives_of(tuning).empty()) << "within the interval, and later";
   tuning.pareto = {point(4, 30000, 7.5)};
-  EXPECT_EQ(alternatives(tuning).size(), 1u);
+  EXPECT_EQ(alternatives_of(tuning).size(), 1u);
   tuning.best.latency_ci95_ms.p99 = {7, 9};
-  EXPECT_TRUE(alternatives(tuning).empty()) << "its p99 is within the winner's interval";
+  EXPECT_TRUE(alternatives_of(tuning).empty()) << "its p99 is within the winner's interval";
   tuning.pareto = {point(64, 80000, 30)};
-  EXPECT_EQ(alternatives(tuning).size(), 1u);
+  EXPECT_EQ(alternatives_of(tuning).size(), 1u);
   tuning.goal.objective = Objective::kThroughput;
-  EXPECT_TRUE(alternatives(tuning).empty()) << "it was asked for";
+  EXPECT_TRUE(alternatives_of(tuning).empty()) << "it was asked for";
   tuning.goal.objective = Objective::kBalanced;
   tuning.pareto.front().rate = {.ratio = 2, .low = 0.5, .high = 8};
-  EXPECT_TRUE(alternatives(tuning).empty()) << "its own interval reaches the winner";
+  EXPECT_TRUE(alternatives_of(tuning).empty()) << "its own interval reaches the winner";
 }
 
 TEST(Conclusion, OfWhatWasAheadAndNotConfirmedSaysSo) {

@@ -106,6 +106,22 @@ std::string value_text(const FigureChange& row, double value) {
   return fmt::format("{:.3g}{}", value, row.unit);
 }
 
+std::optional<std::pair<double, double>> change_ends(const FigureChange& row) {
+  if (row.spread_percent <= 0) return {};
+  const double ratio = 1 + row.beside_untuned_percent.value_or(row.change_percent) / 100;
+  const double half = row.spread_percent / 100;
+  return std::pair(100 * (ratio * std::exp(-half) - 1), 100 * (ratio * std::exp(half) - 1));
+}
+
+std::string spread_text(const FigureChange& row) {
+  constexpr double kSmall = 10;  // [%]: up to here logarithms and percentages agree to a twentieth
+  const auto ends = change_ends(row);
+  if (!ends) return "";
+  const double change = row.beside_untuned_percent.value_or(row.change_percent);
+  if (row.spread_percent <= kSmall && std::abs(change) <= kSmall) return fmt::format("± {:.1f} %", row.spread_percent);
+  return fmt::format("{:+.1f} % to {:+.1f} %", ends->first, ends->second);
+}
+
 FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now) {
   FigureChange row;
   row.id = std::move(id);
@@ -185,12 +201,26 @@ bool regressed(const std::vector<FigureChange>& all) {
   return std::any_of(all.begin(), all.end(), [](const FigureChange& row) { return row.verdict == Change::kRegressed; });
 }
 
+std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness) {
+  std::optional<double> least;
+  for (const FigureChange& row : all) {
+    if (row.verdict == Change::kNotComparable || row.spread_percent <= 0) continue;
+    const double worse = std::log1p(strictness.tolerance_percent / 100) + row.spread_percent / 100;
+    const double percent = 100 * (row.unit == "ms" ? std::expm1(worse) : -std::expm1(-worse));
+    least = std::max(least.value_or(0), percent);
+  }
+  return least;
+}
+
 std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness) {
   const auto worst =
       std::find_if(all.begin(), all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
-  if (worst == all.end())
-    return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.",
-                       strictness.tolerance_percent);
+  if (worst == all.end()) {
+    const std::optional<double> least = least_visible_percent(all, strictness);
+    return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.{}",
+                       strictness.tolerance_percent,
+                       least ? fmt::format(" This comparison cannot see a loss of less than {:.3g} %.", *least) : "");
+  }
   const auto others =
       std::count_if(worst + 1, all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
   std::string more = others > 0 ? fmt::format(", and {} more", others) : "";

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -70,6 +71,10 @@ void visit_fields(auto& visit, Is<FigureChange> auto& row) {
 
 // A value of the row, with its unit; "-": not known.
 std::string value_text(const FigureChange& row, double value);
+// Ends of the interval of the judged change [%], above -100: the spread is one of logarithms. Absent: not known.
+std::optional<std::pair<double, double>> change_ends(const FigureChange& row);
+// "± 1.2 %"; "-31 % to +89 %" where the interval is wide, or the change large; "": not known.
+std::string spread_text(const FigureChange& row);
 
 // A figure then and now, not judged yet.
 FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now);
@@ -87,7 +92,9 @@ struct Strictness {
 };
 std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);
-// One plain sentence.
+// The least loss that would have been called a regression, of the figure whose interval is the widest [%]; absent: none has one.
+std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness);
+// Plain sentences.
 std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness);
 
 }  // namespace ridge::tune

@@ -54,6 +54,26 @@ TEST(Compare, ALossThatTheSpreadExplainsIsNone) {
   EXPECT_FALSE(regressed(compare(recorded(), recorded(1.8, 100, 50, 0.2), {5})));
 }
 
+TEST(Compare, AWideIntervalEndsAboveMinusAHundredPercentAndSaysWhatItCannotSee) {
+  FigureChange row = figure_of("p99", "p99 of one run", "ms", 100, 90);
+  row.spread_percent = 250;
+  const auto ends = change_ends(row);
+  ASSERT_TRUE(ends);
+  EXPECT_NEAR(ends->first, 100 * (0.9 * std::exp(-2.5) - 1), 1e-9);
+  EXPECT_EQ(spread_text(row), "-92.6 % to +996.4 %");
+  EXPECT_NEAR(least_visible_percent({row}, {5}).value_or(0), 100 * (1.05 * std::exp(2.5) - 1), 1e-9);
+  row.unit = "rows/s";
+  const double loss = least_visible_percent({row}, {5}).value_or(0);
+  EXPECT_NEAR(loss, 100 * (1 - std::exp(-2.5) / 1.05), 1e-9);
+  EXPECT_NE(conclusion({row}, {5}).find("cannot see a loss of less than 92.2 %"), std::string::npos);
+  row.spread_percent = 2;
+  row.change_percent = -1;
+  EXPECT_EQ(spread_text(row), "± 2.0 %");
+  row.spread_percent = 0;
+  EXPECT_EQ(spread_text(row), "");
+  EXPECT_FALSE(least_visible_percent({row}, {5}));
+}
+
 TEST(Compare, WhatTheUntunedModelShowsTooIsNotTheTuningsFault) {
   const TuningRecord now = recorded(2, 75, 67);
   const std::vector<FigureChange> all = compare(recorded(), now, {5});

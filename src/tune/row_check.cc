@@ -105,8 +105,11 @@ Result<precision::Deviation> deviation(InterleavedBenchmark& benchmark, const Ca
     if (output.shape.empty() || output.shape[0] != candidate.batch)
       return Error{Code::kFailed,
                    fmt::format("{} rows in, an output of shape {} out", candidate.batch, shape_text(output.shape))};
-  for (int64_t row = 0; row < candidate.batch; ++row)
+  const int64_t rows = std::min(candidate.batch, kRowsAlone);
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t row = i * (candidate.batch - 1) / (rows - 1);
     RIDGE_TRY(compare(rows_of(inputs, row, 1), rows_of(outputs, row, 1)));
+  }
   return meter.result();
 }
 

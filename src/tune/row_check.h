@@ -18,7 +18,9 @@ struct Batching {
 // A batch may be open in name only: checked by running two different rows together and each alone. For the only model.
 Batching check_batching(InterleavedBenchmark& benchmark);
 
-// Outputs of the candidate's one run against the untuned model's row by row, on the same inputs.
+// Outputs of the candidate's one run against the untuned model's on the same inputs, row by row: of a larger batch than
+// kRowsAlone so many of its rows, from the first to the last.
+constexpr int64_t kRowsAlone = 8;
 Result<precision::Deviation> deviation(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
 }  // namespace ridge::tune

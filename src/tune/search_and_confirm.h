@@ -91,7 +91,10 @@ Result<ExplorationOf<typename Problem::Candidate, typename Problem::Trial>> expl
   ExplorationOf<typename Problem::Candidate, typename Problem::Trial> explored;
   const TimePoint begin = problem.clock().now();
   double paid_before = 0;  // [s] by earlier runs, for trials from the store
-  auto spent = [&] { return (to_seconds(problem.clock().now() - begin) + paid_before) / options.seconds; };
+  auto spent = [&] {
+    const double used = to_seconds(problem.clock().now() - begin) + paid_before;
+    return used < options.seconds ? used / options.seconds : 1;
+  };
   while (auto probe = problem.next(spent())) {
     if ((explored.interrupted = options.stopped())) break;
     options.report(problem.describe(probe->candidate) + problem.so_far(), spent());
@@ -127,6 +130,7 @@ const typename Problem::Trial* longest_trial(
 }
 
 constexpr int kConfirmations = 3;
+constexpr const char* kNotConfirmedInTime = "the winner was not confirmed by a longer measurement";
 
 // Measures the leader once more interleaved with the untuned models, longer and never from the store; if it is not better with
 // confidence the next one gets a chance, then the untuned models win. So does one that leads when the confirmation has lowered

@@ -138,6 +138,11 @@ std::vector<int64_t> curve_batches(const Candidate& chosen, int64_t most_batch) 
   return batches;
 }
 
+std::string curve_not_done(int late, const Candidate& chosen, int64_t most_batch) {
+  return fmt::format("{} of {} points of the batch curve were not measured", late,
+                     curve_batches(chosen, most_batch).size());
+}
+
 Result<BatchCurve> measure_curve(const Decision& decision, int64_t most_batch, const Search& search,
                                  InterleavedBenchmark& benchmark, Store& store, const TuneOptions& options) {
   BatchCurve curve;

@@ -39,6 +39,8 @@ struct BatchCurve {
   std::vector<BatchPoint> points;
   int late = 0;  // points left out because the time was over
 };
+// "2 of 5 points of the batch curve were not measured".
+std::string curve_not_done(int late, const Candidate& chosen, int64_t most_batch);
 // The chosen candidate at all of these batches: from the search, from the store, or a short
 // measurement; measurements from other times are scaled by the untuned model interleaved with them, since machines change.
 // Failed, interrupted and late points are left out.

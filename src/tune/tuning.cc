@@ -133,6 +133,7 @@ Tuning summarise(const TuningContext& context, const Goal& goal, const Search& s
     tuning.best = to_measurement(decision.trial.candidate, decision.candidate, context);
     tuning.best.throughput_ci95_per_s = measure::mean_rate_interval(decision.trial.rounds.rows_per_s);
   }
+  tuning.alternatives = alternatives_of(tuning);
   return tuning;
 }
 
@@ -142,7 +143,7 @@ measure::Measurement untuned_measurement(const TuningContext& context, const Tri
   return m;
 }
 
-std::vector<Alternative> alternatives(const Tuning& tuning) {
+std::vector<Alternative> alternatives_of(const Tuning& tuning) {
   if (tuning.pareto.empty() || tuning.choice == Choice::kNone) return {};
   const Standing& fastest = tuning.pareto.front();
   const Standing& soonest = *std::min_element(
@@ -201,21 +202,21 @@ std::string shapes_text(const plan::Plan& plan) {
 
 NameTable<Choice> names_of(Choice) { return kChoices; }
 
-void visit_fields(auto& visit, const Tuning& tuning) {
+void visit_fields(auto& visit, Is<Tuning> auto& tuning) {
   visit("machine", tuning.machine);
   visit.object("goal", [&](auto& goal) {
     goal("objective", tuning.goal.objective);
     goal("p99_ms", tuning.goal.p99_ms);
     goal("rows_per_s", tuning.goal.rows_per_s);
-    goal("met", tuning.choice != Choice::kNone);
-    goal("undecided", undecided_goal(tuning));
+    goal.derived("met", tuning.choice != Choice::kNone);
+    goal.derived("undecided", undecided_goal(tuning));
   });
   visit("shapes", tuning.shapes);
   visit("baseline", tuning.baseline);
   visit("best", tuning.best);
   visit("choice", tuning.choice);
   visit("candidate", tuning.candidate);
-  visit("speedup", tuning.gain.ratio);
+  visit.derived("speedup", tuning.gain.ratio);
   visit("gain", tuning.gain);
   visit.object("rounds", [&](auto& rounds) {
     rounds("gain_ln", tuning.gains);
@@ -228,10 +229,10 @@ void visit_fields(auto& visit, const Tuning& tuning) {
     energy("counters", tuning.energy);
     energy.or_null("baseline_joules_per_row", tuning.baseline_joules_per_row);
     energy.or_null("best_joules_per_row", tuning.best_joules_per_row);
-    energy.or_null("origin", std::string_view(tuning.best_joules_per_row > 0 ? "measured" : ""));
+    energy.derived("origin", tuning.best_joules_per_row > 0 ? std::optional(Origin::kMeasured) : std::nullopt);
   });
   visit("pareto", tuning.pareto);
-  visit("alternatives", alternatives(tuning));
+  visit("alternatives", tuning.alternatives);
   visit("points", tuning.points);
   visit("curve", tuning.curve);
   visit("batching_advice", tuning.batching_advice);
@@ -244,17 +245,21 @@ void visit_fields(auto& visit, const Tuning& tuning) {
     space("measured", tuning.measured);
     space("skipped", tuning.skipped);
   });
-  visit("batching", tuning.batching.empty() ? Json(true) : Json(tuning.batching));
+  visit.or_null("not_batched", tuning.batching);
   visit("interrupted", tuning.interrupted);
   visit("confirmed", tuning.confirmed);
   visit("not_done", tuning.not_done);
   visit.unless_empty("at_load", tuning.at_load);
   visit.unless_empty("disturbance", tuning.disturbance);
   visit("seconds", tuning.seconds);
-  visit("conclusion", conclusion(tuning));
+  visit.derived("conclusion", conclusion(tuning));
   visit.or_null("repository", tuning.repository);
 }
 
 Json to_json(const Tuning& tuning) { return json_of(tuning); }
+
+Status read_json(const Json& json, Tuning& tuning) {
+  return read_fields(json, [&](FieldReader& visit) { visit_fields(visit, tuning); });
+}
 
 }  // namespace ridge::tune

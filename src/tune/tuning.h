@@ -20,6 +20,16 @@
 
 namespace ridge::tune {
 
+// The answer of another goal, from the front: the highest throughput or the lowest p99, where it differs from the winner.
+struct Alternative {
+  std::string objective;  // as --for takes it
+  Standing standing;
+};
+void visit_fields(auto& visit, Is<Alternative> auto& alternative) {
+  visit("for", alternative.objective);
+  visit_fields(visit, alternative.standing);
+}
+
 struct Tuning {
   machine::Machine machine;
   Goal goal;
@@ -39,6 +49,7 @@ struct Tuning {
   std::string energy;                                           // the counters, or why nothing was measured
   // At the machine's speed while `baseline` was measured (tune/front.h).
   std::vector<Standing> pareto;
+  std::vector<Alternative> alternatives;
   std::vector<Standing> points;                     // all that was measured
   std::vector<BatchPoint> curve;                    // of the chosen layout over the batch
   BatchingAdvice batching_advice;                   // the resulting advice
@@ -79,16 +90,7 @@ void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning);
 // The untuned model beside its limit, before the search.
 measure::Measurement untuned_measurement(const TuningContext& context, const Trial& untuned);
 
-// The answers of other goals, from the front: of the highest throughput and of the lowest p99, where they differ from the winner.
-struct Alternative {
-  std::string objective;  // as --for takes it
-  Standing standing;
-};
-void visit_fields(auto& visit, Is<Alternative> auto& alternative) {
-  visit("for", alternative.objective);
-  visit_fields(visit, alternative.standing);
-}
-std::vector<Alternative> alternatives(const Tuning& tuning);
+std::vector<Alternative> alternatives_of(const Tuning& tuning);
 
 // The 95 % interval of the 99th percentile that the goal judges, where it includes the goal: at its load as measured there, of a
 // request; else as judged_interval(). Absent: the goal is outside, or there is none.
@@ -102,5 +104,7 @@ std::string shapes_text(const plan::Plan& plan);
 
 NameTable<Choice> names_of(Choice);  // "tuned", "baseline", "none"
 Json to_json(const Tuning& tuning);
+// What the text of a result shows; derived members (alternatives excepted) are derived again.
+Status read_json(const Json& json, Tuning& tuning);
 
 }  // namespace ridge::tune

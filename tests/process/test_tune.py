@@ -113,6 +113,15 @@ def test_last_line_is_a_plain_sentence_on_standard_output(environment, identity)
     assert last.endswith(".") and "rows/s" in last and "batch" in last, last
 
 
+def test_show_repeats_what_tune_said_of_the_repository_that_it_wrote(environment, identity, tmp_path):
+    said = tune(environment, identity, *FAKE, "-o", tmp_path / "repo").stdout
+    shown = subprocess.run([RIDGE, "show", str(tmp_path / "repo" / "identity")], capture_output=True, text=True, timeout=60)
+    assert shown.returncode == 0, shown.stderr
+    origin, result = shown.stdout.split("\n\nnext:\n")[0].split("\n\n", 1)
+    assert "ridge tune " in origin
+    assert len(result) > 500 and result in re.sub("written: .*\n", "", said)
+
+
 def test_killed_run_resumes_without_measuring_again_what_it_had(environment, identity):
     process = start(environment, identity, *FAKE, "--seconds", "60")
     wait_until(lambda: kept(environment) >= 4)
@@ -219,7 +228,8 @@ def test_compare_measures_the_stored_result_again(environment, identity, tmp_pat
               "--max-batch", "4"]
     done = tune(environment, identity, *slower, "--compare", tmp_path / "repo" / "identity" / "tuning.json", "--seconds", "8")
     assert done.returncode == 1, done.stderr
-    assert done.stdout.strip().splitlines()[-1].startswith("Regressed: gain over the untuned model"), done.stdout
+    assert "\nRegressed: gain over the untuned model" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("  ridge tune "), done.stdout
     assert tune(environment, identity, *FAKE, "--compare", tmp_path / "absent.json").returncode == 3
     other = tune(environment, identity, "--compare", tmp_path / "repo" / "identity")
     assert (other.returncode, "of fake, this run of onnxruntime: give --engine fake" in other.stderr) == (2, True), other.stderr
@@ -327,7 +337,7 @@ def rows_that_mix(path):
 def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, make, reason):
     make(tmp_path / "odd.onnx")
     result = tuned(environment, tmp_path / "odd.onnx", "--seconds", "4", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
-    assert reason in result["batching"], result["batching"]
+    assert reason in result["not_batched"], result["not_batched"]
     assert result["best"]["batch"] == 1
     config = (tmp_path / "repo" / "odd" / "config.pbtxt").read_text()
     assert "max_batch_size" not in config or "max_batch_size: 0" in config
@@ -337,7 +347,7 @@ def test_batch_that_is_open_in_name_only_is_found_out(environment, tmp_path, mak
 def test_a_batch_that_the_file_fixes_is_tuned_as_it_is(environment, tmp_path):
     models.identity(tmp_path / "four.onnx", dims=(4, 16))
     result = tuned(environment, tmp_path / "four.onnx", "--seconds", "2", "-o", tmp_path / "repo", "--engine", "onnxruntime", "--precision", "fp32")
-    assert "fixed first dimension" in result["batching"], result["batching"]
+    assert "fixed first dimension" in result["not_batched"], result["not_batched"]
     assert result["baseline"]["batch"] == result["best"]["batch"] == 4  # rows of one run
     assert all(point["throughput_per_s"] <= point["limit_per_s"] for point in result["pareto"] if point["limit_per_s"] > 0), result["pareto"]
     assert "dims: 4" in (tmp_path / "repo" / "four" / "config.pbtxt").read_text()
@@ -370,7 +380,7 @@ def test_options_given_for_openvino_are_in_the_repository(environment, tmp_path)
 
 def test_written_repository_is_served_with_its_parameters(environment, tmp_path):
     models.scaled(tmp_path / "net.onnx", 2.0)
-    tuned(environment, tmp_path / "net.onnx", "--seconds", "3", "-o", tmp_path / "repo", "--engine", "onnxruntime",
+    tuned(environment, tmp_path / "net.onnx", "--precision", "fp32", "--seconds", "10", "-o", tmp_path / "repo", "--engine", "onnxruntime",
           "--engine-option", "session.set_denormal_as_zero=1")
     with Server(tmp_path / "repo") as server:
         request = json.dumps({"inputs": [fp32("x", [2, 4], [1.0] * 8)]})

@@ -91,6 +91,21 @@ def test_figures_are_of_models_that_ran_together(pair):
     assert result["value"]["best"]["value"] > result["value"]["untuned"]["value"]
 
 
+def test_show_and_history_know_it(pair, cache, tmp_path):
+    kept = tmp_path / "together.json"
+    kept.write_text(json.dumps(answer(pair(*FAKE, "--json"))))
+
+    def of(*command):
+        done = subprocess.run([RIDGE, *map(str, command)], capture_output=True, text=True, timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    shown = of("show", kept)
+    assert "measured together" in shown
+    assert json.loads(kept.read_text())["conclusion"] in " ".join(shown.split())
+    assert "beside triple" in of("history", tmp_path / "double.onnx"), "kept by tune"
+    assert "beside double" in of("history", "triple.onnx", kept)
+
+
 def test_goals_decide_and_what_is_missed_is_said(pair, tmp_path):
     met = answer(pair(*FAKE, "--seconds", "6", "--json", "--rps", "double=20", "--rps", "triple=10"))
     assert all(model["goal"]["met"] for model in met["models"]), met["conclusion"]

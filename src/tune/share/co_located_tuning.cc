@@ -13,29 +13,26 @@ namespace ridge::tune::share {
 namespace {
 
 struct MemberOfPartition {
-  const PartitionStanding& standing;
-  size_t model;
-  const std::string& name;
+  Candidate candidate;
+  std::string name;
+  Figures figures, expected;
 };
-void visit_fields(auto& visit, const MemberOfPartition& member) {
-  const Figures& figures = member.standing.figures[member.model];
-  visit_fields(visit, member.standing.entry.partition[member.model]);
+void visit_fields(auto& visit, Is<MemberOfPartition> auto& member) {
+  visit_fields(visit, member.candidate);
   visit("name", member.name);
-  visit("throughput_per_s", figures.rows_per_s);
-  visit("expected_per_s", member.standing.entry.expected[member.model].rows_per_s);
-  visit_latency(visit, figures);
+  visit("throughput_per_s", member.figures.rows_per_s);
+  visit("expected_per_s", member.expected.rows_per_s);
+  visit_latency(visit, member.figures);
 }
 
-// A partition with its models.
+// A partition by its models.
 struct NamedPartition {
-  const PartitionStanding& standing;
-  const std::vector<CoLocatedModel>& members;
-};
-void visit_fields(auto& visit, const NamedPartition& named) {
-  const PartitionStanding& standing = named.standing;
+  PartitionStanding standing;
   std::vector<MemberOfPartition> models;
-  for (size_t i = 0; i < named.members.size(); ++i) models.push_back({standing, i, named.members[i].name});
-  visit("models", models);
+};
+void visit_fields(auto& visit, Is<NamedPartition> auto& named) {
+  auto& standing = named.standing;
+  visit("models", named.models);
   visit("processors", standing.entry.cpus);
   visit("in_turns", standing.entry.in_turns);
   visit("score", standing.score);
@@ -47,6 +44,31 @@ void visit_fields(auto& visit, const NamedPartition& named) {
     memory("measured_growth", standing.memory_bytes);
   });
   visit("trials", standing.trials);
+}
+
+std::vector<NamedPartition> named(const CoLocatedTuning& sharing) {
+  std::vector<NamedPartition> all;
+  for (const PartitionStanding& standing : sharing.partitions) {
+    NamedPartition& partition = all.emplace_back(standing);
+    for (size_t i = 0; i < sharing.models.size(); ++i)
+      partition.models.push_back({standing.entry.partition[i], sharing.models[i].member.name, standing.figures[i],
+                                  standing.entry.expected[i]});
+  }
+  return all;
+}
+
+// Back from named().
+std::vector<PartitionStanding> standings(std::vector<NamedPartition> partitions) {
+  std::vector<PartitionStanding> all;
+  for (NamedPartition& partition : partitions) {
+    PartitionStanding& standing = all.emplace_back(std::move(partition.standing));
+    for (MemberOfPartition& member : partition.models) {
+      standing.entry.partition.push_back(std::move(member.candidate));
+      standing.figures.push_back(member.figures);
+      standing.entry.expected.push_back(member.expected);
+    }
+  }
+  return all;
 }
 
 // The model whose part decides the value, or the most missed goal.
@@ -80,35 +102,34 @@ std::string missed(const CoLocatedTuning& sharing) {
 
 }  // namespace
 
-void visit_goal(auto& visit, const TunedModel& model) {
-  const bool load = model.member.goal.rows_per_s.has_value();
+void visit_goal(auto& visit, Is<TunedModel> auto& model) {
   visit("rows_per_s", model.member.goal.rows_per_s);
   visit("p99_ms", model.member.goal.p99_ms);
-  visit("met", model.fulfilment.met());
+  visit.derived("met", model.fulfilment.met());
   visit("reason", model.fulfilment.miss);
-  visit("utilisation", load ? std::optional(model.fulfilment.utilisation) : std::nullopt);
-  visit("request_p99_ms", load ? std::optional(model.fulfilment.request_p99_ms) : std::nullopt);
+  visit.or_null("utilisation", model.fulfilment.utilisation);
+  visit.or_null("request_p99_ms", model.fulfilment.request_p99_ms);
   visit("at_load", model.at_load);
 }
 
-void visit_fields(auto& visit, const SoloPoint& point) {
+void visit_fields(auto& visit, Is<SoloPoint> auto& point) {
   visit_fields(visit, point.candidate);
-  visit("text", describe(point.candidate));
+  visit.derived("text", describe(point.candidate));
   visit("processors", point.cpus);
   visit("throughput_per_s", point.figures.rows_per_s);
   visit_latency(visit, point.figures);
   visit("memory_bytes", point.memory_bytes);
 }
 
-void visit_fields(auto& visit, const TunedModel& model) {
+void visit_fields(auto& visit, Is<TunedModel> auto& model) {
   visit("name", model.member.name);
   visit.object("goal", [&](auto& goal) { visit_goal(goal, model); });
   visit("alone", model.member.alone);
   visit("baseline", model.tuning.baseline);
   visit("best", model.tuning.best);
   visit("candidate", model.tuning.candidate);
-  visit("text", describe(model.tuning.candidate));
-  visit("share", model.share());
+  visit.derived("text", describe(model.tuning.candidate));
+  visit.derived("share", model.share());
   visit("gain", model.tuning.gain.ratio);
   visit.or_null("repository", model.tuning.repository);
 }
@@ -166,14 +187,12 @@ std::string conclusion(const CoLocatedTuning& sharing) {
       sharing.gain.low, sharing.gain.high, end);
 }
 
-void visit_fields(auto& visit, const CoLocatedTuning& sharing) {
-  const std::vector<CoLocatedModel> members = sharing.members();
-  std::vector<NamedPartition> partitions;
-  for (const PartitionStanding& standing : sharing.partitions) partitions.push_back({standing, members});
-  visit("machine", sharing.models.front().tuning.machine);
+void visit_fields(auto& visit, Is<CoLocatedTuning> auto& sharing) {
+  std::vector<NamedPartition> partitions = named(sharing);
+  visit("machine", sharing.machine);
   visit("models", sharing.models);
   visit.object("value", [&](auto& value) {
-    value("what", value_name(members));
+    value.derived("what", value_name(sharing.members()));
     value("untuned", sharing.untuned);
     value("best", sharing.best);
   });
@@ -186,19 +205,32 @@ void visit_fields(auto& visit, const CoLocatedTuning& sharing) {
   visit("splits", partitions);
   visit.object("space", [&](auto& space) {
     space("candidates", sharing.candidates);
-    space("measured", sharing.partitions.size());
+    space.derived("measured", sharing.partitions.size());
     space("skipped", sharing.skipped);
   });
   visit("trials", sharing.trials);
   visit("reused", sharing.reused);
   visit("interrupted", sharing.interrupted);
+  visit("not_done", sharing.not_done);
   visit.unless_empty("disturbance", sharing.disturbance);
   visit("seconds", sharing.seconds);
-  visit("conclusion", conclusion(sharing));
+  visit.derived("conclusion", [&] { return conclusion(sharing); });
   visit.or_null("repository", sharing.repository);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(sharing)>>)
+    sharing.partitions = standings(std::move(partitions));
 }
 
 Json to_json(const CoLocatedTuning& sharing) { return json_of(sharing); }
+
+Status read_json(const Json& json, CoLocatedTuning& sharing) {
+  RIDGE_TRY(read_fields(json, [&](FieldReader& visit) { visit_fields(visit, sharing); }));
+  const size_t models = sharing.models.size();
+  if (models == 0) return Error{Code::kInvalid, "member 'models' is empty"};
+  for (const PartitionStanding& standing : sharing.partitions)
+    if (standing.entry.partition.size() != models)
+      return Error{Code::kInvalid, "a split in 'splits' is not of the same models"};
+  return {};
+}
 
 Json shared_json(const CoLocatedTuning& sharing, size_t model) {
   std::vector<std::string> with;

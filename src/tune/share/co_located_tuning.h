@@ -36,6 +36,7 @@ void visit_fields(auto& visit, Is<MemoryUse> auto& memory) {
 }
 
 struct CoLocatedTuning {
+  machine::Machine machine;
   std::vector<TunedModel> models;
   Choice choice = Choice::kBaseline;
   Score untuned, best;
@@ -50,6 +51,7 @@ struct CoLocatedTuning {
   std::vector<SkipCount> skipped;
   std::string refuted;  // of kNone: the objection of the proof at the loads, or of the memory; empty = none
   bool interrupted = false;
+  std::vector<std::string> not_done;                // for lack of time, one sentence each
   std::optional<machine::Disturbance> disturbance;  // of the whole run; absent: not watched
   double seconds = 0;
   std::string repository;  // empty = nothing written
@@ -57,7 +59,7 @@ struct CoLocatedTuning {
   std::vector<CoLocatedModel> members() const;
 };
 
-// All but models, memory, seconds and repository.
+// All but machine, models, memory, seconds and repository.
 CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLocatedExploration& explored,
                                      const CoLocatedDecision& decision, const CoLocatedTrial& untuned,
                                      const ResourceBudget& budget);
@@ -66,6 +68,8 @@ CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLoca
 std::string conclusion(const CoLocatedTuning& sharing);
 
 Json to_json(const CoLocatedTuning& sharing);
+// What the text of a result shows. Error: also without models, or with a split of other models.
+Status read_json(const Json& json, CoLocatedTuning& sharing);
 // One model's tuning.json about the others: member `shared`.
 Json shared_json(const CoLocatedTuning& sharing, size_t model);
 
