@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/device_energy.h"
+#include "app/known_machine.h"
 #include "base/log.h"
 #include "cost/costs.h"
 #include "engine/engines.h"
-#include "limits/limits_store.h"
 #include "machine/disturbance.h"
 #include "machine/probe.h"
 #include "measure/trace.h"
@@ -78,16 +78,6 @@ void add_request(const BenchRequest& request, plan::Plan& plan) {
   plan.options = request.engine_options;
 }
 
-// The machine with its limits, measured if unknown.
-Result<machine::Machine> know_cpu(const BenchRequest& request, const RunControl& control) {
-  limits::LimitOptions how;
-  how.fresh = request.fresh;
-  how.keep_disturbed = request.keep_disturbed;
-  how.interrupted = control.interrupted;
-  how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
-  return limits::machine_with_limits(how);
-}
-
 // On a device other than the CPU; one missing from the catalogue is measured without a limit beside it.
 Result<measure::Measurement> bench_on_device(const BenchRequest& request, const plan::Plan& plan,
                                              const model::Graph& graph, measure::BenchOptions how, Clock& clock) {
@@ -134,7 +124,8 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
   Result<machine::EnergyMeter> meter = energy_meter_of(request.device);
   how.energy = meter ? &*meter : nullptr;
   if (!meter) how.energy_reason = meter.error().message;
-  RIDGE_ASSIGN(const machine::Machine machine, here ? know_cpu(request, control) : machine::probe());
+  RIDGE_ASSIGN(const machine::Machine machine,
+               here ? know_machine(request.fresh, request.keep_disturbed, control) : machine::probe());
   plan::Plan plan = plan_model(request, *graph, machine);
   add_request(request, plan);
   how.watch = &watch.emplace();

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <memory>
 
+#include "app/known_machine.h"
 #include "app/next_steps.h"
 #include "base/units.h"
 #include "client/exchange.h"
@@ -14,7 +15,6 @@
 #include "client/inference_server.h"
 #include "client/judgement.h"
 #include "cost/costs.h"
-#include "limits/limits_store.h"
 #include "machine/disturbance.h"
 #include "measure/load.h"
 #include "measure/rate_search.h"
@@ -30,7 +30,8 @@ using client::ServerMeasurement;
 constexpr int kOpenConnections = 128;
 constexpr int kMostVisits = 14;  // of a search, the first closed loop included
 constexpr auto kAskTimeout = std::chrono::seconds(10);
-constexpr auto kStatisticsTimeout = std::chrono::seconds(1);  // while the load runs: an interruption waits for it
+constexpr auto kStatisticsTimeout = std::chrono::seconds(1);     // while the load runs: an interruption waits for it
+constexpr auto kWatchedBefore = std::chrono::milliseconds(500);  // 50 ticks of the kernel's counters
 
 // The server as it was found, and what is sent to it.
 struct ServerUnderTest {
@@ -365,10 +366,7 @@ Status set_beside_limit(const ServerBenchRequest& request, const ServerUnderTest
     binding.shapes[found.model.inputs[i].name] = shape;
   }
   RIDGE_ASSIGN(const model::Graph graph, model.bind(binding));
-  limits::LimitOptions how;
-  how.interrupted = control.interrupted;
-  how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
-  RIDGE_ASSIGN(const machine::Machine machine, limits::machine_with_limits(how));
+  RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, false, control));
   const int threads = machine::usable_threads(machine);
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine, threads));
   const cost::Bound bound = cost::bound(cost::count(graph), limits);
@@ -405,6 +403,14 @@ ServerMeasurement describe(const ServerUnderTest& found) {
   return m;
 }
 
+// What other processes take while the server has nothing to do for us: under load its own work would count among theirs, and which
+// process it is cannot be told for sure (containers, forwarded ports).
+machine::Disturbance before_the_load(Clock& clock) {
+  machine::DisturbanceWatch watch;
+  clock.sleep_for(kWatchedBefore);
+  return watch.end();
+}
+
 }  // namespace
 
 // find the server → load → beside the limit
@@ -425,7 +431,10 @@ Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const 
     return invalid(fmt::format("--model {}: the limit of this machine says nothing about a server on another one",
                                request.model_file));
   std::optional<machine::DisturbanceWatch> watch;
-  if (!m.on_this_machine) watch.emplace();
+  if (m.on_this_machine)
+    m.disturbance = before_the_load(*control.clock);
+  else
+    watch.emplace();
   Loads loads(request, found, control, watch ? &*watch : nullptr);
   const Status loaded = request.p99_ms ? search_rate(request, loads, m) : sweep(request, loads, m);
   if (!loaded && m.points.empty()) return loaded.error();

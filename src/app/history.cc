@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "app/kept.h"
 #include "base/cache_folder.h"
 #include "base/file.h"
+#include "client/judgement.h"
+#include "client/server_measurement.h"
 
 namespace ridge::app {
 namespace {
@@ -39,6 +42,71 @@ PastResult past_of(const About& about, const measure::Measurement& m) {
   return past;
 }
 
+std::vector<PastResult> of_tuning(const About& about, const measure::Measurement& baseline,
+                                  const measure::Measurement& best) {
+  PastResult past = past_of(about, best);
+  past.model = baseline.model;  // the best may be a file of another precision
+  past.model_digest = baseline.model_digest;
+  return {std::move(past)};
+}
+
+Result<std::vector<PastResult>> of_shared_tuning(const About& about, const Json& document) {
+  struct Shared {
+    std::string name;
+    measure::Measurement baseline, best;
+  };
+  std::vector<PastResult> all;
+  std::vector<std::string> names;
+  for (const Json& model : document["models"]) {
+    Shared shared;
+    RIDGE_TRY(read_fields(model, [&](FieldReader& visit) {
+      visit("name", shared.name);
+      visit("baseline", shared.baseline);
+      visit("best", shared.best);
+    }));
+    names.push_back(shared.name);
+    std::ranges::move(of_tuning(about, shared.baseline, shared.best), std::back_inserter(all));
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = 0; j < names.size(); ++j)
+      if (j != i) all[i].beside.push_back(names[j]);
+  return all;
+}
+
+// The load that the verb's last sentence names; null: no request was answered.
+const client::Point* named_point(const client::ServerMeasurement& m) {
+  const client::Point* last = nullptr;
+  for (const client::Point& point : m.points) {
+    if (point.samples == 0) continue;
+    const bool answer = m.search && m.search->highest_per_s && point.rate_per_s == m.search->highest_per_s;
+    if (answer) return &point;
+    last = &point;
+  }
+  const client::Point* knee = client::knee(m.points);
+  return last == nullptr || knee == nullptr ? last : knee;
+}
+
+std::vector<PastResult> of_server(const About& about, const client::ServerMeasurement& m) {
+  const client::Point* point = named_point(m);
+  if (point == nullptr) return {};
+  PastResult past;
+  past.about = about;
+  past.model = m.model;
+  past.url = m.url;
+  past.engine = m.server;
+  past.engine_version = m.server_version;
+  past.batch = m.batch;
+  past.callers = point->concurrency;
+  past.throughput_per_s = point->rows_per_s;
+  past.p50_ms = point->latency_ms.p50;
+  past.p99_ms = point->latency_ms.p99;
+  past.ci95_percent = point->ci95_percent;
+  past.percent_of_limit = point->percent_of_limit.value_or(0);
+  past.rate_per_s = point->rate_per_s;
+  past.disturbed = machine::disturbed(m.disturbance);
+  return {std::move(past)};
+}
+
 // One write of a whole line: processes that append at the same time do not mix.
 Status append_line(const std::string& file, const std::string& line) {
   std::error_code failure;
@@ -60,21 +128,23 @@ Status drop_older_half(const std::string& file) {
 
 }  // namespace
 
-Result<PastResult> past_result_of(const Json& document) {
+Result<std::vector<PastResult>> past_results_of(const Json& document) {
   const About about = about_of(document);
   const std::string& verb = about.command.verb;
   if (verb == "bench") {
     RIDGE_ASSIGN(const measure::Measurement measured, from_json<measure::Measurement>(document));
-    return past_of(about, measured);
+    return std::vector<PastResult>{past_of(about, measured)};
   }
+  if (verb == "bench server") {
+    RIDGE_ASSIGN(const client::ServerMeasurement measured, from_json<client::ServerMeasurement>(document));
+    return of_server(about, measured);
+  }
+  if (verb == "tune" && document.contains("models")) return of_shared_tuning(about, document);
   if (verb != "tune" || !document.contains("best"))
     return Error{Code::kInvalid, "a document of `ridge " + verb + "` has no place in the history of a model"};
   RIDGE_ASSIGN(const measure::Measurement baseline, from_json<measure::Measurement>(document["baseline"]));
   RIDGE_ASSIGN(const measure::Measurement best, from_json<measure::Measurement>(document["best"]));
-  PastResult past = past_of(about, best);
-  past.model = baseline.model;  // the best may be a file of another precision
-  past.model_digest = baseline.model_digest;
-  return past;
+  return of_tuning(about, baseline, best);
 }
 
 std::string history_file(const std::string& machine_id) {
@@ -104,7 +174,9 @@ std::vector<PastResult> recall_history(const std::string& file) {
 
 bool is_of(const PastResult& past, const std::string& model, const std::string& digest) {
   if (!digest.empty() && !past.model_digest.empty()) return past.model_digest == digest;
-  return past.model == model || std::filesystem::path(past.model).filename() == std::filesystem::path(model).filename();
+  const std::filesystem::path given(model), known(past.model);
+  if (given == known || given.filename() == known.filename()) return true;
+  return !past.url.empty() && given.stem() == known;
 }
 
 }  // namespace ridge::app

@@ -1,4 +1,4 @@
-// What was measured of models on this machine: one line of JSON per result of `bench MODEL` and `tune`, the newest last, in
+// What was measured of models on this machine: one line of JSON per result of `bench` and model of `tune`, the newest last, in
 // `history/MACHINE.jsonl` of the cache folder. Bounded: when a file is larger than kMostHistoryBytes, its older half goes. Two processes that
 // write at the moment of that may lose a line.
 #pragma once
@@ -32,6 +32,9 @@ struct PastResult {
   double ci95_percent = 0;
   double percent_of_limit = 0;       // 0: not known
   std::optional<double> rate_per_s;  // of an open loop
+  std::string url;                   // of a served model: `engine` is its server; empty: none
+  int callers = 0;                   // of it: requests in flight at most; 0: none
+  std::vector<std::string> beside;   // the models that ran at the same time (tune --share)
   bool disturbed = false;
 };
 void visit_fields(auto& visit, Is<PastResult> auto& past) {
@@ -52,11 +55,16 @@ void visit_fields(auto& visit, Is<PastResult> auto& past) {
   visit.optional("ci95_percent", past.ci95_percent);
   visit.optional("percent_of_limit", past.percent_of_limit);
   visit.unless_empty("rate_per_s", past.rate_per_s);
+  visit.unless_empty("url", past.url);
+  visit.unless_empty("callers", past.callers);
+  visit.unless_empty("beside", past.beside);
   visit.optional("disturbed", past.disturbed);
 }
 
-// Of a document of `bench MODEL`, or of `tune`: its best. Error: of another verb.
-Result<PastResult> past_result_of(const Json& document);
+// Of a document of `bench`, or of `tune`: its best, of each model. Of a server the load that the verb names: the highest rate within
+// the goal, else the fewest callers near the highest throughput, else the last one. None: no request was answered. Error: of another
+// verb.
+Result<std::vector<PastResult>> past_results_of(const Json& document);
 
 // "" where there is no cache folder, or RIDGE_HISTORY is "off".
 std::string history_file(const std::string& machine_id);
@@ -65,7 +73,8 @@ Status remember(const PastResult& past, const std::string& file);
 // Those of a file, oldest first; none if it is missing. Lines that are no results are left out.
 std::vector<PastResult> recall_history(const std::string& file);
 
-// Whether it is of that model: the same digest where both have one; else the same path, or the same file name.
+// Whether it is of that model: the same digest where both have one; else the same path, or the same file name, of a served model
+// without its ending.
 bool is_of(const PastResult& past, const std::string& model, const std::string& digest);
 
 }  // namespace ridge::app

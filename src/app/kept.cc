@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 
 namespace ridge::app {
 
-Result<Json> read_document(const std::string& file) {
+Result<Json> read_document(const std::string& given) {
+  const std::string file = std::filesystem::is_directory(given) ? given + "/tuning.json" : given;
   RIDGE_ASSIGN(const std::string text, read_file(file));
   RIDGE_ASSIGN(Json json, parse_json(text, file));
   if (!json.is_object() || !json.contains("about"))

@@ -9,8 +9,8 @@
 
 namespace ridge::app {
 
-// Errors: no JSON; no document of ridge, or of a version that wrote no `about`; another schema.
-Result<Json> read_document(const std::string& file);
+// Of a folder: its tuning.json. Errors: no JSON; no document of ridge, or of a version that wrote no `about`; another schema.
+Result<Json> read_document(const std::string& given);
 // Of a document as read.
 About about_of(const Json& document);
 

@@ -33,6 +33,23 @@ std::string tensor_text(const TensorSpec& input, bool python) {
                      data_type_name(input.type), fmt::join(input.shape, ","), data);
 }
 
+// The words of a line that shell_word() wrote, as they are written there.
+std::vector<std::string_view> shell_words(std::string_view line) {
+  std::vector<std::string_view> words;
+  size_t begin = 0;
+  bool quoted = false, escaped = false;
+  for (size_t i = 0; i <= line.size(); ++i) {
+    const char c = i < line.size() ? line[i] : ' ';
+    if (c == ' ' && !quoted) {
+      if (i > begin) words.push_back(line.substr(begin, i - begin));
+      begin = i + 1;
+    }
+    if (c == '\'' && !escaped) quoted = !quoted;
+    escaped = c == '\\' && !quoted;
+  }
+  return words;
+}
+
 bool has_json_form(const TensorSpec& input) {
   return input.type != DataType::kFp16 && input.type != DataType::kBf16 && input.type != DataType::kInvalid &&
          input.name.find_first_of("\"\\") == std::string::npos;
@@ -52,6 +69,22 @@ std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
+}
+
+std::string repeated(std::string_view line, std::string_view file) {
+  if (line.starts_with("ridge tune ")) return std::string(line);
+  std::string own, command;  // without outputs; behind "--"
+  const std::vector<std::string_view> words = shell_words(line);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view name = words[i].substr(0, words[i].find('='));
+    if (!command.empty() || words[i] == "--")
+      command += fmt::format(" {}", words[i]);
+    else if (name == "-o" || name == "--output" || name == "--html" || name == "--trace")
+      i += name.size() == words[i].size() ? 1 : 0;  // its value is the next word
+    else if (name != "--json" && name != "--csv")
+      own += fmt::format("{}{}", own.empty() ? "" : " ", words[i]);
+  }
+  return own + " -o " + shell_word(file) + command;
 }
 
 std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs) {

@@ -15,6 +15,10 @@ std::string in_url(std::string_view text);
 // `text` as one word of a shell.
 std::string shell_word(std::string_view text);
 
+// A kept command line again, with its document in `file`: without the outputs that it had, and with `-o file`. `ridge tune`, whose -o is
+// the repository, stays as it was.
+std::string repeated(std::string_view line, std::string_view file);
+
 // Sends the model one request that it accepts, on this machine. Open dimensions get likely sizes. An input without a JSON form (FP16,
 // BF16): asks for the model's description instead.
 std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs);

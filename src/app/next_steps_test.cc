@@ -14,6 +14,16 @@ TEST(NextSteps, AWordThatTheShellWouldReadIsQuoted) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
+TEST(NextSteps, ACommandIsRepeatedIntoAnotherFile) {
+  EXPECT_EQ(
+      repeated("ridge bench 'my m.onnx' --batch 4 -o 'a b.json' --json --html=x.html --trace t.json", "again.json"),
+      "ridge bench 'my m.onnx' --batch 4 -o again.json");
+  EXPECT_EQ(repeated("ridge power sweep --device 0 -- sh -o work.sh", "again.json"),
+            "ridge power sweep --device 0 -o again.json -- sh -o work.sh");
+  EXPECT_EQ(repeated("ridge bench 'it'\\''s a.onnx' --csv", "b"), "ridge bench 'it'\\''s a.onnx' -o b");
+  EXPECT_EQ(repeated("ridge tune m.onnx -o models", "again.json"), "ridge tune m.onnx -o models");
+}
+
 TEST(NextSteps, ASmallRequestStandsInTheLine) {
   const std::vector<TensorSpec> inputs{{"x", DataType::kFp32, {-1, 2}}, {"s", DataType::kBytes, {1}}};
   EXPECT_EQ(

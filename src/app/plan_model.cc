@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "limits/limits_store.h"
+#include "app/known_machine.h"
 #include "model/inputs.h"
 #include "predict/device_limits.h"
 
@@ -45,11 +45,7 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
     return device;
   }
   const RunControl phase = control.begin(PlanPhase::kMachine);
-  RIDGE_ASSIGN(device.machine, limits::machine_with_limits({.fresh = request.fresh,
-                                                            .cache_file = "",
-                                                            .progress = phase.progress,
-                                                            .keep_disturbed = request.keep_disturbed,
-                                                            .interrupted = phase.interrupted}));
+  RIDGE_ASSIGN(device.machine, know_machine(request.fresh, request.keep_disturbed, phase));
   const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;

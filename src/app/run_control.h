@@ -11,7 +11,8 @@ namespace ridge::app {
 
 struct RunControl {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
-  std::function<bool()> interrupted;  // polled: end early with partial results; may be empty
+  std::function<void(const std::string& sentence)> note = {};  // what to know before it happens; may be empty
+  std::function<bool()> interrupted;                           // polled: end early with partial results; may be empty
   Clock* clock = &system_clock();
   machine::DisturbanceWatch* watch = nullptr;  // of this process, while it measures; may be null
 

@@ -140,7 +140,7 @@ std::string spread_text(const measure::Measurement& m) {
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 
-// The GPU's limits that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
+// The limits that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
 std::string limits_text(const measure::Measurement& m) {
   std::string text;
   for (const cost::DeviceLimits::Source& source : m.limits) {
@@ -266,7 +266,8 @@ void render(const measure::Measurement& m, size_t most_layers) {
   print("\n" + m.advice.sentence);
 }
 
-std::vector<std::string> next_of(const BenchOptions& options, const std::string& model) {
+std::vector<std::string> next_of(const BenchOptions& options) {
+  const std::string& model = options.request.model;  // as typed, not where it was downloaded to
   std::string words = model_words(model, options.shapes, options.device);
   if (!options.engine.empty()) words += " --engine " + options.engine;
   std::vector<std::string> lines;
@@ -330,8 +331,7 @@ int bench(std::span<const std::string> arguments) {
   if (!graph) return usage(graph.error());
   std::vector<measure::TimedRun> runs;
   if (!options.trace.empty()) request->how.trace = &runs;
-  const Limits limits = options.request.fresh ? Limits::kFresh : Limits::kKept;
-  say_budget("bench", options.seconds, options.device == "cpu" ? limits : Limits::kNotNeeded);
+  say_budget("bench", options.seconds);
   Result<measure::Measurement> measured = app::bench(*request, *model, *graph, interruptible("bench"));
   if (!measured) return fail("bench", measured.error());
   const Json json = measure::to_json(*measured);
@@ -341,7 +341,7 @@ int bench(std::span<const std::string> arguments) {
     print_verbatim(csv_text(*measured));
   } else {
     render(*measured, layers_shown(options));
-    if (graph->has_value()) print_next(next_of(options, request->model));
+    if (graph->has_value()) print_next(next_of(options));
   }
   return keep_all(options, *measured, json, runs);
 }

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/units.h"
 #include "cli/bench_device_text.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
+#include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/page_options.h"
 #include "cli/terminal.h"
@@ -190,14 +192,25 @@ limits::accelerator::Options measuring_with(const DeviceOptions& options, Progre
   return how;
 }
 
+// A busy machine first. Engines run on CUDA devices and the CPU; experiments of the lab everywhere.
+std::vector<std::string> next_of(const DeviceOptions& options, bool busy) {
+  const std::string device = options.device == "cpu" ? "" : " --device " + app::shell_word(options.device);
+  if (busy) return {"ridge doctor", "ridge bench device --fresh" + device};
+  if (options.device.starts_with("opencl")) return {"ridge lab" + device};
+  return {"ridge bench resnet50" + device, "ridge lab" + device};
+}
+
 // As text, table or JSON, and in files; then `exit`.
-int show(const DeviceOptions& options, const Json& json, const std::string& text, int exit) {
-  if (options.json)
+int show(const DeviceOptions& options, const Json& json, const std::string& text, const std::vector<std::string>& next,
+         int exit) {
+  if (options.json) {
     print_json(options.command, json);
-  else if (options.csv)
+  } else if (options.csv) {
     print_verbatim(csv_of(json));
-  else
+  } else {
     print(text);
+    print_next(next);
+  }
   if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
     return fail(kDeviceVerb, kept.error());
   return exit;
@@ -213,7 +226,8 @@ int bench_accelerator(const DeviceOptions& options) {
       limits::accelerator::recall_or_measure(*device, measuring_with(options, progress), options.limits.fresh);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
-  return show(options, to_json(*measured), accelerator_text(*measured), kDone);
+  return show(options, to_json(*measured), accelerator_text(*measured),
+              next_of(options, machine::disturbed(measured->disturbance)), kDone);
 }
 
 // Several GPUs: their exchange rates.
@@ -231,8 +245,10 @@ int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
   Result<limits::accelerator::CollectivesMeasurement> measured = measure_collectives(how);
   progress.finish();
   if (!measured) return fail(kDeviceVerb, measured.error());
+  const std::vector<std::string> next = {measured->alone.empty() ? "ridge doctor --area gpu"
+                                                                 : "ridge bench device --device cuda:0"};
   const int exit =
-      show(options, to_json(*measured), collectives_text(*measured), measured->alone.empty() ? kDone : kNo);
+      show(options, to_json(*measured), collectives_text(*measured), next, measured->alone.empty() ? kDone : kNo);
   return measured->failure.empty() ? exit : fail(kDeviceVerb, {Code::kFailed, measured->failure});
 }
 
@@ -258,7 +274,8 @@ int bench_device(std::span<const std::string> arguments) {
   Result<machine::Machine> machine = limits::machine_with_limits(options.limits);
   progress.finish();
   if (!machine) return fail(kDeviceVerb, machine.error());
-  return show(options, report_json(*machine), machine_text(*machine), kDone);
+  return show(options, report_json(*machine), machine_text(*machine),
+              next_of(options, machine::disturbed(machine->disturbance)), kDone);
 }
 
 // Of a CPU, or of a GPU; what several GPUs exchange is not read back.

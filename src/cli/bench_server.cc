@@ -213,7 +213,8 @@ const std::vector<Column>& columns() {
       {"compute", [](const Point& p) { return p.server ? format_ms(p.server->compute_ms) : ""; }},
       {"batch", [](const Point& p) { return p.server ? fmt::format("{:.3g}", mean_batch(*p.server)) : ""; }},
       {"client CPUs", [](const Point& p) { return fmt::format("{:.2f}", p.client.cpus); }},
-      {"of limit", [](const Point& p) { return p.percent_of_limit ? format_percent(*p.percent_of_limit) : ""; }},
+      {"share of the limit",
+       [](const Point& p) { return p.percent_of_limit ? format_percent(*p.percent_of_limit) : ""; }},
   };
   return kColumns;
 }
@@ -276,7 +277,8 @@ void render(const ServerMeasurement& m) {
                       format_row_rate(m.limit->rows_per_s), m.limit->model, counted(m.limit->batch, "row")));
   for (const std::string& note : m.notes) print("note: " + note);
   print_point_notes(m);
-  if (machine::disturbed(m.disturbance)) print("note: " + machine::sentence(*m.disturbance) + ".");
+  if (machine::disturbed(m.disturbance))
+    print(fmt::format("note: {}{}.", machine::sentence(*m.disturbance), m.on_this_machine ? " (before the load)" : ""));
   if (const Point* knee = client::knee(m.points); knee != nullptr)
     print(fmt::format("\nFewest callers within 5 % of the highest throughput: {} ({}/s, p99 {}).", knee->concurrency,
                       format_count(knee->requests_per_s), format_ms(knee->latency_ms.p99)));
@@ -355,6 +357,7 @@ int bench_server(std::span<const std::string> arguments) {
     render(*measured);
     print_next(next_of(options, *measured));
   }
+  remember(document(options.command, json));
   if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
     return fail("bench", kept.error());
   return exit_of(*measured);

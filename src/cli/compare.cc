@@ -6,9 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "app/history.h"
 #include "app/kept.h"
+#include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/units.h"
+#include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -40,9 +43,9 @@ std::string figures_text(const app::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::FigureChange& row : comparison.figures) {
     const bool known = row.before > 0 && row.now > 0;
-    const std::string interval = row.spread_percent > 0 ? fmt::format("± {:.1f} %", row.spread_percent) : "";
     rows.push_back({row.what, tune::value_text(row, row.before), tune::value_text(row, row.now),
-                    known ? fmt::format("{:+.1f} %", row.change_percent) : "-", interval, verdict_text(row)});
+                    known ? fmt::format("{:+.1f} %", row.change_percent) : "-", tune::spread_text(row),
+                    verdict_text(row)});
   }
   return table({"", "then", "now", "change", "", "verdict"}, rows, "lrrrll");
 }
@@ -76,6 +79,17 @@ void render(const app::Comparison& comparison) {
         "which measures the untuned model beside.");
 }
 
+// Of results that cannot be judged: measures again. Else: the new one in full, and what was measured of the model before.
+std::vector<std::string> next_of(const CompareOptions& options, const app::Comparison& comparison, const Json& now) {
+  const std::string& line = comparison.now.command.line;
+  const bool bench = comparison.now.command.verb == "bench";
+  if (!comparison.judged && bench) return again_lines(line, options.before, true);
+  std::vector<std::string> lines = {"ridge show " + app::shell_word(options.now)};
+  if (const auto past = app::past_results_of(now); past && !past->empty())
+    lines.push_back("ridge history " + app::shell_word(past->front().model));
+  return lines;
+}
+
 }  // namespace
 
 int compare(std::span<const std::string> arguments) {
@@ -94,13 +108,15 @@ int compare(std::span<const std::string> arguments) {
   if (!now) return fail(kCompareVerb, now.error());
   const Result<app::Comparison> comparison = app::compare(*before, *now, options.fail_above_percent.value_or(0));
   if (!comparison) return fail(kCompareVerb, comparison.error());
-  if (options.json)
+  if (options.json) {
     print_json(options.command, json_of(*comparison));
-  else if (options.csv)
+  } else if (options.csv) {
     print_verbatim(
         csv_table("id unit before now change_percent spread_percent verdict reason", json_of(comparison->figures)));
-  else
+  } else {
     render(*comparison);
+    print_next(next_of(options, *comparison, *now));
+  }
   if (options.fail_above_percent && !comparison->judged)
     return fail(kCompareVerb, {Code::kUnavailable, "--fail-above cannot judge results of a busy machine"});
   return options.fail_above_percent && comparison->slower ? kNo : kDone;

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/next_steps.h"
 #include "cli/help.h"
+#include "cli/next_text.h"
 #include "cli/page_options.h"
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
@@ -113,6 +115,8 @@ const Labels& labels(Language language) {
   return language == Language::kChinese ? kChinese : kEnglish;
 }
 
+std::string_view heading(Language language) { return language == Language::kChinese ? "接下来：" : "next:"; }
+
 void show_answer(const Answer& answer, const std::string& query, Language language) {
   constexpr size_t kIndent = 13;
   const Labels& names = labels(language);
@@ -132,6 +136,18 @@ void show_answer(const Answer& answer, const std::string& query, Language langua
   show_answers(names.ridge, answer.ridge);
   show_answers(names.see, fmt::format("{}", fmt::join(answer.see, ", ")));
   show_answers(names.source, answer.source);
+}
+
+// What to look up after the first answer; else all that there is. An answer in the language asked for stays in it.
+std::vector<std::string> next_of(const ExplainOptions& options, const std::vector<Answer>& answers) {
+  constexpr size_t kMost = 2;
+  std::string words = "ridge explain ";
+  if (!options.language.empty()) words += "--lang " + options.language + " ";
+  std::vector<std::string> lines;
+  for (const std::string& see : answers.front().see)
+    if (lines.size() < kMost) lines.push_back(words + app::shell_word(see));
+  if (lines.empty()) lines.push_back(words + "--list");
+  return lines;
 }
 
 void show_answers(const std::vector<Answer>& answers, const explain::Match& found, const std::string& query,
@@ -182,6 +198,7 @@ int show_list(const explain::Book& book, const ExplainOptions& options, Language
   std::vector<std::vector<std::string>> cells;
   for (const explain::Listing& row : rows) cells.push_back({row.kind, row.id, row.title});
   print(table({"kind", "id", "title"}, cells, "lll"));
+  if (!rows.empty()) print_next({"ridge explain " + app::shell_word(rows.front().id)}, heading(language));
   return kDone;
 }
 
@@ -210,6 +227,7 @@ int explain(std::span<const std::string> arguments) {
   }
   if (answers.empty()) return not_found(query, found, language);
   show_answers(answers, found, query, language);
+  print_next(next_of(options, answers), heading(language));
   return kDone;
 }
 

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/next_steps.h"
 #include "cli/gpus_text.h"
 #include "cli/model_argument.h"
+#include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/page_options.h"
 #include "cli/terminal.h"
@@ -113,6 +116,38 @@ int draw(const GpusOptions& options, const Json& members, int exit) {
   return written ? exit : fail("gpus", written.error());
 }
 
+// Of several: the sheet of the one with the fastest memory, beside the next.
+std::vector<std::string> next_of(std::span<const catalogue::CatalogueDevice> devices) {
+  std::vector<std::pair<double, std::string>> fastest;
+  for (const catalogue::CatalogueDevice& device : devices)
+    fastest.emplace_back(-device.bytes_per_s.value_or(0), app::shell_word(device.name));
+  std::ranges::stable_sort(fastest, {}, &std::pair<double, std::string>::first);
+  std::vector<std::string> lines = {"ridge gpus " + fastest.front().second};
+  if (fastest.size() > 1)
+    lines.push_back(fmt::format("ridge gpus --compare {} {}", fastest[0].second, fastest[1].second));
+  return lines;
+}
+
+// Of one: its formulas, and what a model would take on it.
+std::vector<std::string> next_of(const catalogue::CatalogueDevice& device, bool explained) {
+  const std::string name = app::shell_word(device.name);
+  std::vector<std::string> lines = {"ridge plan resnet50 --device " + name};
+  if (!explained) lines.insert(lines.begin(), "ridge gpus " + name + " --explain");
+  return lines;
+}
+
+// The plan for the first, and its sheet; where none meets the goal, how fast they are without one.
+std::vector<std::string> next_of(const GpusOptions& options, const sizing::Recommendation& result) {
+  const std::string words = model_words(options.recommend, options.shapes, "") +
+                            (options.goal.batch > 1 ? fmt::format(" --batch {}", options.goal.batch) : "");
+  if (result.ranked.empty())
+    return {fmt::format("ridge gpus --recommend {} --for {} --precision {}", words, options.use, options.precision)};
+  const std::string first = app::shell_word(result.ranked.front().device.name);
+  std::string plan = fmt::format("ridge plan {} --device {}", words, first);
+  if (options.goal.use == sizing::Use::kInference) plan += " --precision " + options.precision;
+  return {plan, "ridge gpus " + first};
+}
+
 int show_devices(const Catalogue& catalogue, const GpusOptions& options,
                  std::span<const catalogue::CatalogueDevice> devices) {
   const Json json = {{"devices", json_of(devices)}};
@@ -124,6 +159,7 @@ int show_devices(const Catalogue& catalogue, const GpusOptions& options,
     say("ridge gpus: no device of the catalogue matches; 'ridge gpus' lists all");
   } else {
     print(list_text(catalogue, devices));
+    print_next(next_of(devices));
   }
   return devices.empty() ? static_cast<int>(kNo) : draw(options, json, kDone);
 }
@@ -135,12 +171,14 @@ int show_capabilities(const Catalogue& catalogue, const GpusOptions& options) {
     if (!one) return wrong_usage(one.error());
     shown = {*one};
   }
-  if (options.json)
+  if (options.json) {
     print_json(options.command, Json{{"capabilities", json_of(shown)}});
-  else if (options.csv)
+  } else if (options.csv) {
     print_verbatim(capabilities_csv(shown));
-  else
+  } else {
     print(capabilities_text(catalogue, shown));
+    print_next({"ridge gpus --cc " + app::shell_word(shown.back().version)});
+  }
   return kDone;
 }
 
@@ -153,6 +191,8 @@ int show_comparison(const Catalogue& catalogue, const GpusOptions& options) {
   }
   if (options.json || options.csv) return show_devices(catalogue, options, devices);
   print(compare_text(catalogue, devices));
+  print_next({"ridge gpus " + app::shell_word(devices.front().name) + " --explain",
+              "ridge gpus --recommend resnet50 --by watt"});
   return draw(options, {{"devices", json_of(devices)}}, kDone);
 }
 
@@ -167,10 +207,12 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
   }
   if (devices.size() > 1 || options.csv) return show_devices(catalogue, options, devices);
   const Json json = sheet_json(catalogue, devices.front());
-  if (options.json)
+  if (options.json) {
     print_json(options.command, json);
-  else
+  } else {
     print(sheet_text(catalogue, devices.front(), options.explain));
+    print_next(next_of(devices.front(), options.explain));
+  }
   return draw(options, json, kDone);
 }
 
@@ -197,6 +239,7 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
     print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, sizing::use_name(options.goal.use),
                       options.goal.batch, precision_name(options.goal.precision)));
     print(recommendation_text(result, options.top));
+    print_next(next_of(options, result));
   }
   return draw(options, json, result.ranked.empty() ? kNo : kDone);
 }
@@ -219,10 +262,12 @@ int gpus(std::span<const std::string> arguments) {
   if (!options.name.empty()) return show_named(*catalogue, options);
   std::vector<catalogue::CatalogueDevice> devices = accepted(*catalogue, options);
   if (!options.families) return show_devices(*catalogue, options, devices);
-  if (options.json)
+  if (options.json) {
     print_json(options.command, families_json(devices));
-  else
+  } else {
     print(families_text(devices));
+    if (!devices.empty()) print_next({"ridge gpus --family " + app::shell_word(devices.back().family)});
+  }
   return kDone;
 }
 

@@ -2,6 +2,7 @@
 #include "app/history.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,10 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/kept.h"
+#include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/kept.h"
+#include "cli/next_text.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "machine/probe.h"
@@ -45,9 +48,9 @@ Result<std::vector<app::PastResult>> results_of(const HistoryOptions& options) {
   std::vector<app::PastResult> all = app::recall_history(machine ? app::history_file(machine->id) : "");
   for (const std::string& file : options.files) {
     RIDGE_ASSIGN(const Json document, app::read_document(file));
-    Result<app::PastResult> past = app::past_result_of(document);
+    Result<std::vector<app::PastResult>> past = app::past_results_of(document);
     if (!past) return wrap(past.error(), file);
-    all.push_back(std::move(*past));
+    std::ranges::move(*past, std::back_inserter(all));
   }
   if (!options.model.empty()) {
     const std::string digest = digest_of(options.model);
@@ -58,9 +61,13 @@ Result<std::vector<app::PastResult>> results_of(const HistoryOptions& options) {
 }
 
 std::string settings_text(const app::PastResult& past) {
-  return fmt::format("{} {} {} · batch {} · {} × {}{}", past.engine, past.device, precision_name(past.precision),
-                     past.batch, past.instances, past.threads,
-                     past.rate_per_s ? " · at " + format_rate(*past.rate_per_s, "requests") : "");
+  const std::string rate = past.rate_per_s ? " · at " + format_rate(*past.rate_per_s, "requests") : "";
+  if (!past.url.empty())
+    return fmt::format("{} · batch {}{}", past.url, past.batch,
+                       rate.empty() ? " · " + counted(past.callers, "caller") : rate);
+  return fmt::format("{} {} {} · batch {} · {} × {}{}{}", past.engine, past.device, precision_name(past.precision),
+                     past.batch, past.instances, past.threads, rate,
+                     past.beside.empty() ? "" : fmt::format(" · beside {}", fmt::join(past.beside, ", ")));
 }
 
 std::string history_table(const std::vector<app::PastResult>& all, bool with_model) {
@@ -72,10 +79,22 @@ std::string history_table(const std::vector<app::PastResult>& all, bool with_mod
                     past.disturbed ? "yes" : "no"});
     if (with_model) rows.back().insert(rows.back().begin(), past.model);
   }
-  std::vector<std::string> head = {"date", "ridge", "verb",         "settings", "throughput",
-                                   "p50",  "p99",   "of the limit", "disturbed"};
+  std::vector<std::string> head = {
+      "date", "ridge", "verb", "settings", "throughput", "p50", "p99", "share of the limit", "disturbed"};
   if (with_model) head.insert(head.begin(), "model");
   return table(head, rows, with_model ? "lllllrrrrl" : "llllrrrrl");
+}
+
+// One model's results, or the newest again; two kept files beside each other.
+std::vector<std::string> next_of(const HistoryOptions& options, const std::vector<app::PastResult>& all) {
+  const app::PastResult& newest = all.back();
+  std::vector<std::string> lines;
+  if (options.model.empty()) lines.push_back("ridge history " + app::shell_word(newest.model));
+  if (options.files.size() > 1)
+    lines.push_back(fmt::format("ridge compare {} {}", app::shell_word(options.files.end()[-2]),
+                                app::shell_word(options.files.back())));
+  lines.push_back(app::repeated(newest.about.command.line, "now.json"));
+  return lines;
 }
 
 }  // namespace
@@ -84,8 +103,11 @@ void remember(const Json& document) {
   const app::About about = app::about_of(document);
   const std::string file = app::history_file(about.machine ? about.machine->id : "");
   if (file.empty()) return;  // switched off, or of an unknown machine
-  const Result<app::PastResult> past = app::past_result_of(document);
-  const Status kept = past ? app::remember(*past, file) : Status(past.error());
+  const Result<std::vector<app::PastResult>> all = app::past_results_of(document);
+  Status kept = all ? Status() : all.error();
+  if (all)
+    for (const app::PastResult& past : *all)
+      if (kept) kept = app::remember(past, file);
   if (!kept) log::warning("the result is not in the history: {}", kept.error().message);
 }
 
@@ -101,19 +123,21 @@ int history(std::span<const std::string> arguments) {
   const auto all = results_of(options);
   if (!all) return fail(kHistoryVerb, all.error());
   const Json results = json_of(*all);
-  if (options.json)
+  if (options.json) {
     print_json(options.command, Json{{"results", results}});
-  else if (options.csv)
+  } else if (options.csv) {
     print_verbatim(
         csv_table("date=/about/date ridge=/about/ridge verb=/about/verb machine=/about/machine/id model engine "
                   "engine_version device precision batch instances threads throughput_per_s ci95_percent p50_ms p99_ms "
-                  "percent_of_limit rate_per_s disturbed",
+                  "percent_of_limit rate_per_s url callers disturbed",
                   results));
-  else if (all->empty())
+  } else if (all->empty()) {
     say("ridge history: nothing was kept of " + (options.model.empty() ? "any model" : options.model) +
         " on this machine; ridge bench and ridge tune add to it, unless RIDGE_HISTORY=off");
-  else
+  } else {
     print(history_table(*all, options.model.empty()));
+    print_next(next_of(options, *all));
+  }
   return all->empty() ? kNo : kDone;
 }
 

@@ -13,8 +13,9 @@ Status show_bench_device(const Json& document);
 Status show_doctor(const Json& document);
 Status show_lab(const Json& document);
 Status show_power_sweep(const Json& document);
+Status show_tune(const Json& document);
 
-// Adds a document of `bench MODEL` or `tune` to the history of its machine. A failure is a warning.
+// Adds a document of `bench` or `tune` to the history of its machine. A failure is a warning.
 void remember(const Json& document);
 
 }  // namespace ridge::cli

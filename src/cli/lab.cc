@@ -68,6 +68,18 @@ Result<std::vector<catalogue::Capability>> asked_capabilities(const std::string&
   return std::vector{one};
 }
 
+// The same kernel with what admits one block more, if some amount does, on the newest capability that is shown; else what occupancy is.
+std::vector<std::string> next_of(lab::KernelUse use, std::span<const catalogue::Capability> capabilities,
+                                 std::span<const lab::Occupancy> results) {
+  const lab::Occupancy& newest = results.back();
+  if (!newest.registers_for_more && !newest.shared_for_more) return {"ridge explain occupancy"};
+  use.registers = newest.registers_for_more.value_or(use.registers);
+  use.shared_bytes = newest.shared_for_more.value_or(use.shared_bytes);
+  return {fmt::format("ridge lab occupancy --threads {} --registers {} --shared {:.0f} --cc {}", use.threads,
+                      use.registers, use.shared_bytes, capabilities.back().version),
+          "ridge explain occupancy"};
+}
+
 int show_occupancy(OccupancyOptions& options) {
   Result<int64_t> shared = parse_bytes(options.shared);
   if (!shared) return wrong_lab_usage(shared.error());
@@ -80,10 +92,12 @@ int show_occupancy(OccupancyOptions& options) {
     if (!result) return wrong_lab_usage(result.error());
     results.push_back(std::move(*result));
   }
-  if (options.json)
+  if (options.json) {
     print_json(options.command, occupancy_json(options.use, *capabilities, results));
-  else
+  } else {
     print(occupancy_text(*capabilities, results));
+    print_next(next_of(options.use, *capabilities, results));
+  }
   return kDone;
 }
 
@@ -105,7 +119,7 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
   listen_for_interruption();
-  say_budget("lab", options.seconds, Limits::kNotNeeded);
+  say_budget("lab", options.seconds);
   Progress progress("lab on " + device->text);
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };

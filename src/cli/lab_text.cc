@@ -112,11 +112,10 @@ std::string ledger_text(const lab::Ledger& ledger) {
   if (!unmeasured.empty()) text += table({"", "not measured", "why"}, unmeasured, "lll") + "\n";
   if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");
   if (machine::disturbed(ledger.disturbance))
-    text +=
-        paragraph("", machine::sentence(ledger.disturbance) + ". Ratios are interleaved; their intervals are wider.", 0,
-                  width) +
-        "\n";
+    text += paragraph(
+        "", machine::sentence(ledger.disturbance) + ". Ratios are interleaved; their intervals are wider.", 0, width);
   if (ledger.interrupted) text += "interrupted: the other claims were not tested\n";
+  while (text.ends_with("\n\n")) text.pop_back();  // one empty line before what to do next
   return text;
 }
 

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/next_steps.h"
 #include "base/units.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
@@ -66,8 +69,14 @@ Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
 // A device of the catalogue is not here to be measured; a load that cannot be carried is asked for differently first.
 std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequest& request,
                                  const app::ModelPlan& plan) {
-  if ((request.device && !request.gpu) || is_no(plan)) return {};
-  const std::string words = model_words(request.model, options.shapes, options.device);
+  if (is_no(plan)) return {};
+  if (request.device && !request.gpu) {
+    std::string recommend = "ridge gpus --recommend " + model_words(options.model, options.shapes, "");
+    if (plan.forecast.batch > 1) recommend += fmt::format(" --batch {}", plan.forecast.batch);
+    recommend += fmt::format(" --precision {}", precision_name(request.precision));
+    return {recommend, "ridge gpus " + app::shell_word(request.device->name)};
+  }
+  const std::string words = model_words(options.model, options.shapes, options.device);
   if (engine::owner_of(request.model) != nullptr) return {"ridge bench " + words};
   return {"ridge bench " + words, "ridge tune " + words + " -o models"};
 }
@@ -94,6 +103,38 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
   return show(options, request, *plan);
 }
 
+double most_memory_gib() {
+  double most = 0;
+  if (const auto devices = catalogue::catalogue())
+    for (const catalogue::CatalogueDevice& device : *devices) most = std::max(most, device.memory_bytes.value_or(0));
+  return most / (1 << 30);
+}
+
+// The weights in the widest form that fits; the devices that hold the weights and one sequence as they are; the cost.
+std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequest& request,
+                                 const app::LlmPlan& plan) {
+  const app::LlmRequest& llm = request.llm;
+  const sizing::LlmForecast& forecast = plan.forecast;
+  std::string words = llm.flags.empty() ? app::shell_word(options.model) : "--llm " + app::shell_word(llm.flags);
+  if (!options.device.empty()) words += " --device " + app::shell_word(options.device);
+  if (llm.context) words += fmt::format(" --context {}", *llm.context);
+  if (llm.prompt) words += fmt::format(" --prompt {}", *llm.prompt);
+  if (!options.precision.empty()) words += " --precision " + options.precision;
+  if (!llm.kv.empty()) words += " --kv " + llm.kv;
+  std::vector<std::string> lines;
+  if (!forecast.fits) {
+    const auto fitting = std::ranges::find_if(plan.by_weights, &sizing::LlmForecast::fits);
+    if (fitting != plan.by_weights.end())
+      lines.push_back(fmt::format("ridge plan {} --weights {}", words, fitting->setup.weights.name));
+  } else if (!plan.cost) {
+    lines.push_back("ridge plan " + words + (llm.weights.empty() ? "" : " --weights " + llm.weights) + " --cost");
+  }
+  const double needed_bytes = (forecast.weight_bytes + forecast.kv_bytes_per_sequence) / (1 - forecast.setup.reserve);
+  const double needed_gib = std::ceil(needed_bytes / (1 << 30));
+  if (needed_gib <= most_memory_gib()) lines.push_back(fmt::format("ridge gpus --memory {:.0f}", needed_gib));
+  return lines;
+}
+
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmSource> source = app::read_llm(request);
   if (!source) return request.llm.flags.empty() ? fail("plan", source.error()) : ask_back(source.error());
@@ -101,12 +142,14 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   if (!setup) return ask_back(setup.error());
   Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, control_of(options));
   if (!plan) return fail("plan", plan.error());
-  if (options.csv)
+  if (options.csv) {
     print_verbatim(llm_csv(*plan));
-  else if (options.json)
+  } else if (options.json) {
     print_json(options.command, to_json(*plan));
-  else
+  } else {
     print(llm_text(*plan, request.llm.reserve_percent.has_value()));
+    print_next(next_of(options, request, *plan));
+  }
   return plan->forecast.fits ? kDone : kNo;
 }
 
@@ -118,6 +161,7 @@ int plan(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
+  options.model = options.request.model;
   if (Status fetched = fetch_model("plan", options.request.model); !fetched) return fail("plan", fetched.error());
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());

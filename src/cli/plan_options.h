@@ -19,6 +19,7 @@ namespace ridge::cli {
 struct PlanOptions {
   app::Command command;
   app::PlanRequest request;  // options that need no further parsing
+  std::string model;         // as typed, while the request has the file of a URL or of a reference model
   std::string batch;         // empty: 1; for a language model: what fits
   std::vector<std::string> shapes;
   std::string precision;  // empty: fp32; for a language model fp16

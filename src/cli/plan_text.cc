@@ -45,6 +45,9 @@ std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
       "(longer on a busy machine)"};
 }
 
+// Below, a call of any engine costs more: the rate that it would allow says nothing.
+constexpr double kLeastCall_ms = 1e-3;
+
 std::string bound_text(double bound_ms) { return bound_ms > 0 ? format_ms(bound_ms) : "not known"; }
 
 std::string share_text(double bound_ms, double estimate_ms) {
@@ -75,8 +78,6 @@ std::string summary_table(const app::ModelPlan& plan) {
   const Forecast& f = plan.forecast;
   std::string origin(origin_name(f.origin));
   const bool known = f.bound.ms > 0;
-  // Below, a call of any engine costs more: the rate that it would allow says nothing.
-  constexpr double kLeastCall_ms = 1e-3;
   const bool tiny = known && f.bound.ms < kLeastCall_ms;
   const std::string rate = tiny    ? "-"
                            : known ? format_row_rate(1e3 * static_cast<double>(f.batch) / f.bound.ms)
@@ -110,7 +111,9 @@ std::string curve_table(const std::vector<predict::CurvePoint>& curve) {
   std::vector<std::vector<std::string>> rows;
   for (const predict::CurvePoint& point : curve) {
     rows.push_back({std::to_string(point.batch), bound_text(point.bound_ms),
-                    point.bound_ms > 0 ? format_row_rate(point.throughput_per_s) : "not known",
+                    point.bound_ms >= kLeastCall_ms ? format_row_rate(point.throughput_per_s)
+                    : point.bound_ms > 0            ? "-"
+                                                    : "not known",
                     limit_text(point.limiter),
                     format_bytes(point.memory_bytes) + (point.fits.value_or(true) ? "" : ": does not fit")});
     if (estimated) rows.back().insert(rows.back().begin() + 2, point.estimate_ms ? format_ms(*point.estimate_ms) : "-");

@@ -1,10 +1,14 @@
 // ridge power: the power and limits of every device here; sets limits and clocks; finds the most efficient limit.
 #include "cli/power.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/next_steps.h"
+#include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -20,6 +24,25 @@ struct PowerOptions {
   bool json = false;
 };
 
+// The limit that pays, of the first device whose power is known. First a setting that was left behind is undone, or a GPU that does
+// not answer is examined.
+std::vector<std::string> next_of(const power::Overview& overview) {
+  std::vector<std::string> lines;
+  for (const power::Record& record : overview.records)
+    if (!record.held) lines.push_back("ridge power set --reset --device " + app::shell_word(record.before.id));
+  if (!overview.all_answer()) lines.emplace_back("ridge doctor --area gpu");
+  if (!lines.empty()) return lines;
+  for (const power::VendorsGpus& vendor : overview.vendors)
+    for (const gpu::Gpu& gpu : vendor.gpus)
+      if (vendor.vendor == "NVIDIA" && gpu.failure.empty() && gpu.power_limit_mw) {
+        lines.push_back(fmt::format("ridge power sweep --gemm --device {}", gpu.index));
+        return lines;
+      }
+  const bool limited = overview.cpu && overview.cpu->limit_mw;
+  lines.push_back(limited ? "ridge power sweep --gemm --device cpu" : "ridge doctor --area cpu,gpu");
+  return lines;
+}
+
 int show_power(std::span<const std::string> arguments) {
   PowerOptions options;
   options.command = typed("power", arguments);
@@ -30,10 +53,12 @@ int show_power(std::span<const std::string> arguments) {
   if (ParseResult parsed = parse(app, "power", arguments); !parsed.go_on) return parsed.exit;
   power::Overview overview = power::look(from_seconds(options.time_limit_s));
   if (Status chosen = power::choose(overview, options.devices); !chosen) return power_failed("power", chosen.error());
-  if (options.json)
+  if (options.json) {
     print_json(options.command, power::to_json(overview));
-  else
+  } else {
     print(power_text(overview));
+    print_next(next_of(overview));
+  }
   return overview.anything() && overview.all_answer() ? kDone : kNo;
 }
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/next_steps.h"
 #include "app/power_set.h"
+#include "cli/next_text.h"
 #include "cli/power.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -97,8 +99,10 @@ int reset_all(const PowerSetOptions& options) {
   if (!controls) return power_failed(kPowerSetVerb, controls.error());
   int exit = kDone;
   for (const Error& failure : app::reset_power(*controls)) exit = power_failed(kPowerSetVerb, failure);
-  if (exit == kDone) tell_states(*controls, "the vendor's defaults are set", options);
-  return exit;
+  if (exit != kDone) return exit;
+  tell_states(*controls, "the vendor's defaults are set", options);
+  if (!options.json) print_next({"ridge power"});
+  return kDone;
 }
 
 // The settings as they were written.
@@ -108,6 +112,13 @@ std::vector<std::string> setting_arguments(const PowerSetOptions& options) {
                                     std::pair("--lock-memory-clocks", options.memory_clocks)})
     if (!value.empty()) arguments.insert(arguments.end(), {name, value});
   return arguments;
+}
+
+// The service removed again.
+std::string undone(const PowerSetOptions& options) {
+  std::string line = "ridge power unpersist";
+  if (options.unit_folder != power::kUnitFolder) line += " --unit-dir " + app::shell_word(options.unit_folder);
+  return options.no_start ? line + " --no-start" : line;
 }
 
 int persist(const PowerSetOptions& options, const power::Settings& settings) {
@@ -124,6 +135,7 @@ int persist(const PowerSetOptions& options, const power::Settings& settings) {
   say_note(options.no_start
                ? "not started (--no-start); `systemctl enable --now ridge-power` does it"
                : "started now and at every boot; `ridge power unpersist` stops it and restores the previous setting");
+  if (!options.json) print_next({"ridge power", undone(options)});
   return kDone;
 }
 
@@ -139,6 +151,7 @@ int hold(const PowerSetOptions& options, const power::Settings& settings) {
   if (!held) return power_failed(kPowerSetVerb, held.error());
   if (!held->restored) return power_failed(kPowerSetVerb, held->restored.error());
   say_note("restored");
+  if (options.command.empty() && !options.json) print_next({"ridge power"});  // else stdout is the command's
   return held->ended ? *held->ended : power_failed(kPowerSetVerb, held->ended.error());
 }
 
@@ -171,6 +184,7 @@ int power_unpersist(std::span<const std::string> arguments) {
     return removed.error().code == Code::kNotFound ? kNo : kFailed;
   }
   print(fmt::format("removed {}/{}", unit.folder, power::kUnitName));
+  print_next({"ridge power"});
   return kDone;
 }
 

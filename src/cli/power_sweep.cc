@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/next_steps.h"
 #include "app/power_sweep.h"
 #include "base/csv.h"
 #include "base/units.h"
 #include "cli/kept.h"
+#include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/page_options.h"
 #include "cli/power.h"
@@ -112,21 +114,33 @@ void render(const power::Sweep& sweep) {
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
 
+// The lowest limit that keeps the speed, held until Ctrl-C and by a service; how things stand where none was found.
+std::vector<std::string> next_of(const PowerSweepOptions& options, const power::Sweep& sweep) {
+  const std::optional<size_t> best = sweep.spots.within ? sweep.spots.within : sweep.spots.best_per_watt;
+  if (!best) return {"ridge power"};
+  const double limit_w = power::watts_of(sweep.points[*best].limit_mw);
+  std::string set = fmt::format("ridge power set --limit {:.0f}", limit_w);
+  if (!options.request.device.empty()) set += " --device " + app::shell_word(options.request.device);
+  return {set, set + " --persist"};
+}
+
 int run_sweep(const PowerSweepOptions& options) {
   const Result<app::PowerSweepRequest> request = request_of(options);
   if (!request) return power_failed(kSweepVerb, request.error());
   const Result<app::PowerSweepResult> result = app::sweep_power(*request, [] { return interruptible(kSweepVerb); });
   if (!result) return power_failed(kSweepVerb, result.error());
   const Json json = json_of(result->sweep);
-  if (options.json)
+  if (options.json) {
     print_json(options.command, json);
-  else if (options.csv)
+  } else if (options.csv) {
     print_verbatim(csv_table(
         "limit_w rounds rate_per_s relative relative_low relative_high power_w power_spread_percent per_joule "
         "temperature_c clock_mhz slowed_by",
         json["points"]));
-  else
+  } else {
     render(result->sweep);
+    print_next(next_of(options, result->sweep));
+  }
   if (Status kept = keep(options.command, options.output, json); !kept) return power_failed(kSweepVerb, kept.error());
   const Status written = write_page(options.command, options.page, json);
   if (!written) return power_failed(kSweepVerb, written.error());

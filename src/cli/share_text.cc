@@ -103,6 +103,7 @@ std::string co_located_text(const tune::share::CoLocatedTuning& sharing) {
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += memory_text(sharing.memory);
   if (!sharing.repository.empty()) text += fmt::format("written: {}\n", sharing.repository);
+  for (const std::string& what : sharing.not_done) text += "--seconds ended: " + what + "\n";
   if (machine::disturbed(sharing.disturbance))
     text += machine::sentence(*sharing.disturbance) + ". Gains hold; rates and latencies are not the models'.\n";
   if (sharing.interrupted) text += "interrupted: this is the best so far, by the search's own trials\n";

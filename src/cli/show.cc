@@ -1,4 +1,4 @@
-// ridge show: a kept document, as its verb showed it.
+// ridge show: a kept document, as its verb showed it: as text, or as its page.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,11 @@
 
 #include "app/kept.h"
 #include "cli/kept.h"
+#include "cli/next_text.h"
+#include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "report/page.h"
 
 namespace ridge::cli {
 namespace {
@@ -24,7 +27,8 @@ constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
                                      {"bench server", show_bench_server},
                                      {"doctor", show_doctor},
                                      {"lab", show_lab},
-                                     {"power sweep", show_power_sweep}};
+                                     {"power sweep", show_power_sweep},
+                                     {"tune", show_tune}};
 
 // "2026-11-23T12:00:00Z, ridge 0.1.0, AMD EPYC 9B45 (2 CPUs): ridge bench m.onnx".
 std::string origin_of(const app::About& about) {
@@ -33,7 +37,7 @@ std::string origin_of(const app::About& about) {
   return fmt::format("{}, ridge {}{}: {}", about.command.date, about.version, machine, about.command.line);
 }
 
-Status show_document(const Json& document) {
+Status show_document(const Json& document, const std::string& file) {
   const app::About about = app::about_of(document);
   const auto shown = std::ranges::find(kShownVerbs, about.command.verb, &ShownVerb::verb);
   if (shown == std::end(kShownVerbs)) {
@@ -43,7 +47,14 @@ Status show_document(const Json& document) {
   }
   print(origin_of(about));
   print("");
-  return shown->show(document);
+  RIDGE_TRY(shown->show(document));
+  print_next(again_lines(about.command.line, file, about.command.verb == "bench"));
+  return {};
+}
+
+Status draw(const app::Command& command, const Json& document, const PageOptions& options) {
+  RIDGE_ASSIGN(const std::string text, report::page(document, language_of_option(options.language)));
+  return write_result(command, options.file, text);
 }
 
 }  // namespace
@@ -51,14 +62,17 @@ Status show_document(const Json& document) {
 int show(std::span<const std::string> arguments) {
   std::string file;
   bool json = false;
+  PageOptions page;
   CLI::App app;
   app.add_option("FILE", file)->required();
   app.add_flag("--json", json);
+  declare(app, page);
   if (ParseResult parsed = parse(app, kShowVerb, arguments); !parsed.go_on) return parsed.exit;
   const Result<Json> document = app::read_document(file);
   if (!document) return fail(kShowVerb, document.error());
   if (json) return print_verbatim(dump_json(*document, true)), kDone;
-  const Status shown = show_document(*document);
+  const Status shown =
+      page.file.empty() ? show_document(*document, file) : draw(typed(kShowVerb, arguments), *document, page);
   return shown ? static_cast<int>(kDone) : fail(kShowVerb, wrap(shown.error(), file));
 }
 

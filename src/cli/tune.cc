@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/next_steps.h"
@@ -41,9 +42,18 @@ std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequ
   if (!result.tuning.repository.empty())
     return {"ridge serve " + app::shell_word(request.repository),
             app::request_line(app::ServeRequest{}.http_port, request.name, result.inputs)};
-  const std::string words = model_words(request.model, options.shapes, options.device);
+  const std::string words = model_words(options.model, options.shapes, options.device);
   if (result.tuning.choice == tune::Choice::kNone) return {"ridge bench " + words};
   return {"ridge tune " + words + " -o models"};
+}
+
+// What still is as fast is served; else the model is tuned again, into another repository.
+std::vector<std::string> next_after_comparison(const TuneOptions& options, bool regressed) {
+  if (regressed) return {"ridge tune " + model_words(options.model, options.shapes, options.device) + " -o again"};
+  std::filesystem::path entry = options.compare;
+  if (entry.filename() == "tuning.json") entry = entry.parent_path();
+  if (!entry.has_filename()) entry = entry.parent_path();  // a slash at the end
+  return {"ridge serve " + app::shell_word(entry.has_parent_path() ? entry.parent_path().string() : ".")};
 }
 
 int wrong(const Error& error) {
@@ -78,11 +88,6 @@ int exit_of(std::span<const Status> written, bool no) {
   return no ? kNo : kDone;
 }
 
-void announce(const TuneOptions& options) {
-  const Limits limits = options.fresh ? Limits::kFresh : Limits::kKept;
-  say_budget(kTuneVerb, options.seconds, options.device == "cpu" ? limits : Limits::kNotNeeded);
-}
-
 // Bound and untuned model, in text.
 app::FirstFigures first_lines(const TuneOptions& options) {
   if (options.json || !options.compare.empty()) return {};
@@ -95,7 +100,7 @@ int tune_one(const TuneOptions& options) {
   if (!request) return wrong(request.error());
   std::vector<model::WholeModel> models;
   if (const int exit = read_models({&*request, 1}, models); exit != kDone) return exit;
-  announce(options);
+  say_budget(kTuneVerb, options.seconds);
   const Result<app::TuneResult> result = with_progress([&](const app::RunControl& control) {
     return app::tune(*request, std::move(models.front()), control, first_lines(options));
   });
@@ -104,8 +109,11 @@ int tune_one(const TuneOptions& options) {
   if (options.json)
     print_json(options.command, json);
   else
-    print(request->recorded ? comparison_text(result->compared, options.strictness) : tuning_text(result->tuning));
-  if (!options.json && !request->recorded) print_next(next_of(options, *request, *result));
+    print(request->recorded ? comparison_text(result->compared, options.strictness, result->tuning.disturbance)
+                            : tuning_text(result->tuning));
+  if (!options.json)
+    print_next(request->recorded ? next_after_comparison(options, app::is_no(*result))
+                                 : next_of(options, *request, *result));
   if (!request->recorded) remember(document(options.command, json));
   const Status page = write_page(options.command, options.page, json);
   return exit_of(std::array{result->saved, page}, app::is_no(*result));
@@ -116,7 +124,7 @@ int tune_several(const TuneOptions& options) {
   if (!request) return wrong(request.error());
   std::vector<model::WholeModel> models;
   if (const int exit = read_models(request->models, models); exit != kDone) return exit;
-  announce(options);
+  say_budget(kTuneVerb, options.seconds);
   const Result<app::SharedTuning> result = with_progress(
       [&](const app::RunControl& control) { return app::tune_share(*request, std::move(models), control); });
   if (!result) return fail(kTuneVerb, result.error());
@@ -126,11 +134,31 @@ int tune_several(const TuneOptions& options) {
   else
     print(co_located_text(result->tuning));
   if (!options.json && result->saved) print_next(next_of(options, result->tuning));
+  remember(document(options.command, json));
   const Status page = write_page(options.command, options.page, json);
   return exit_of(std::array{result->saved, page}, result->tuning.choice == tune::Choice::kNone);
 }
 
 }  // namespace
+
+// Of one model or of several; of --compare its table.
+Status show_tune(const Json& document) {
+  if (document.contains("models")) {
+    RIDGE_ASSIGN(const tune::share::CoLocatedTuning sharing, from_json<tune::share::CoLocatedTuning>(document));
+    print(co_located_text(sharing));
+    return {};
+  }
+  RIDGE_ASSIGN(const tune::Tuning tuning, from_json<tune::Tuning>(document));
+  std::vector<tune::FigureChange> compared;
+  tune::Strictness strictness;
+  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) {
+    visit.optional("compared", compared);
+    visit.optional("tolerance_percent", strictness.tolerance_percent);
+  }));
+  print(compared.empty() ? tuning_text(tuning) : comparison_text(compared, strictness, tuning.disturbance));
+  if (document.contains("shared")) print("together: " + document["shared"].value("conclusion", ""));
+  return {};
+}
 
 int tune(std::span<const std::string> arguments) {
   TuneOptions options;
@@ -139,6 +167,7 @@ int tune(std::span<const std::string> arguments) {
   declare(app, options);
   if (ParseResult parsed = parse(app, kTuneVerb, arguments); !parsed.go_on) return parsed.exit;
   if (Status ready = check_writable({options.page.file}); !ready) return fail(kTuneVerb, ready.error());
+  options.model = options.models.front();
   for (std::string& model : options.models)
     if (Status fetched = fetch_model(kTuneVerb, model); !fetched) return fail(kTuneVerb, fetched.error());
   return options.share ? tune_several(options) : tune_one(options);

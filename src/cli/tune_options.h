@@ -25,6 +25,7 @@ constexpr const char* kAnyEngine = "auto";  // --engine: ONNX Runtime as the bas
 struct TuneOptions {
   app::Command command;
   std::vector<std::string> models;
+  std::string model;  // the first as typed, while `models` has the file of a URL or of a reference model
   std::string repository;
   std::string name;
   std::vector<std::string> shapes;

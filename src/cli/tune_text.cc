@@ -84,7 +84,7 @@ std::string front_text(const tune::Tuning& tuning) {
 // What other goals would give.
 std::string alternatives_text(const tune::Tuning& tuning) {
   std::string text;
-  for (const auto& [objective, standing] : tune::alternatives(tuning)) {
+  for (const auto& [objective, standing] : tuning.alternatives) {
     const tune::Figures& figures = standing.outcome.candidate;
     const bool latency = objective == "latency";
     text += fmt::format("{}: {}, p99 {}, by {}: --for {}{}\n", latency ? "lowest latency" : "highest throughput",
@@ -211,19 +211,28 @@ std::string untuned_text(const measure::Measurement& m) {
                      format_ms(m.latency_ms.p99), tune::limit_sentence(m));
 }
 
-std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness) {
+std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness,
+                            const std::optional<machine::Disturbance>& disturbance) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::FigureChange& row : compared) {
     const bool known = row.before > 0 && row.now > 0;
-    std::string spread = row.spread_percent > 0 ? fmt::format(" ± {:.1f} %", row.spread_percent) : "";
+    const std::string spread = tune::spread_text(row);
     const std::string judged = row.beside_untuned_percent
                                    ? fmt::format("; beside the untuned model {:+.1f} %", *row.beside_untuned_percent)
                                    : "";
-    rows.push_back({row.what, tune::value_text(row, row.before), tune::value_text(row, row.now),
-                    known ? fmt::format("{:+.1f} %{}{}", row.change_percent, judged, spread) : "",
-                    verdict_text(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
+    rows.push_back(
+        {row.what, tune::value_text(row, row.before), tune::value_text(row, row.now),
+         known ? fmt::format("{:+.1f} %{}{}", row.change_percent, judged, spread.empty() ? "" : " (" + spread + ")")
+               : "",
+         verdict_text(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
-  return table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl") + conclusion(compared, strictness);
+  std::string text = table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl");
+  if (machine::disturbed(disturbance))
+    text +=
+        machine::sentence(*disturbance) +
+        (strictness.absolute ? ". Throughput and p99 are judged by themselves (--absolute): they are not the model's.\n"
+                             : ". Figures are judged beside the untuned model, as each was interleaved with it.\n");
+  return text + conclusion(compared, strictness);
 }
 
 }  // namespace ridge::cli

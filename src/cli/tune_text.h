@@ -1,6 +1,7 @@
 // The text output of `ridge tune`, of one model or several.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ std::string untuned_text(const measure::Measurement& m);
 // The last line is the conclusion.
 std::string tuning_text(const tune::Tuning& tuning);
 
-std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness);
+std::string comparison_text(const std::vector<tune::FigureChange>& compared, const tune::Strictness& strictness,
+                            const std::optional<machine::Disturbance>& disturbance);
 
 // One table of all models, the shared measurement, and the conclusion.
 std::string co_located_text(const tune::share::CoLocatedTuning& sharing);

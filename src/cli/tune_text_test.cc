@@ -41,5 +41,15 @@ TEST(TuneText, TheFrontSaysWhichCandidatesAGoalDoesNotDecide) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST(TuneText, AComparisonOnABusyMachineSaysSo) {
+  machine::Disturbance busy;
+  busy.seconds = 10;
+  busy.cpus = 2;
+  busy.other_cpus = 1.9;
+  EXPECT_THAT(comparison_text({}, {5}, busy), HasSubstr(machine::sentence(busy)));
+  busy.other_cpus = 0;
+  EXPECT_THAT(comparison_text({}, {5}, busy), Not(HasSubstr("busy")));
+}
+
 }  // namespace
 }  // namespace ridge::cli

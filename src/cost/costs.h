@@ -75,8 +75,8 @@ struct DeviceLimits {
     std::string text;
   };
   std::vector<Remark> remarks;
-  // The source of each limit of a GPU; empty for others: the CPU's are all measured (machine::Machine has their spread), those of a
-  // device of the catalogue come from its datasheet.
+  // The source of each limit of a GPU; empty for others: the CPU's are all measured (sources_of() tells how), those of a device of the
+  // catalogue come from its datasheet.
   struct Source {
     std::string what;  // "fp16", "DRAM"
     double per_s = 0;  // [FLOP/s] or [bytes/s]
@@ -99,6 +99,8 @@ void visit_fields(auto& visit, Is<DeviceLimits::Source> auto& source) {
 }
 // The peak of the device's units for `precision` [FLOP/s]; 0: there is none, or it is not known.
 double own_rate(const DeviceLimits& limits, Precision precision);
+// The source of each rate of a CPU's limits, as limits_of(machine, …) has them: how it was measured, and the spread of then.
+std::vector<DeviceLimits::Source> sources_of(const machine::Machine& machine, const DeviceLimits& limits);
 // nullptr: no such limit.
 const DeviceLimits::Source* source_of(const DeviceLimits& limits, std::string_view what);
 // Origin of the bound of arithmetic at `precision` on data in memory: measured if both limits are.

@@ -1,9 +1,45 @@
 // The origin of limits, for display.
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "cost/costs.h"
 
 namespace ridge::cost {
+
+namespace {
+
+// The measurement with as many threads, else with the most of fewer, else with the fewest.
+const auto* measured_with(const auto& all, int threads, auto is_of) {
+  const typename std::decay_t<decltype(all)>::value_type* best = nullptr;
+  for (const auto& one : all) {
+    if (!is_of(one)) continue;
+    const bool closer =
+        best == nullptr ||
+        (one.threads <= threads ? best->threads > threads || one.threads > best->threads : one.threads < best->threads);
+    if (closer) best = &one;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<DeviceLimits::Source> sources_of(const machine::Machine& machine, const DeviceLimits& limits) {
+  std::vector<DeviceLimits::Source> sources;
+  const auto add = [&](std::string what, double per_s, const auto* measured) {
+    if (measured && per_s > 0)
+      sources.push_back({std::move(what), per_s, measured->origin, measured->spread_percent, measured->kernel});
+  };
+  for (const auto& [precision, rate] : limits.flops_per_s)
+    add(std::string(precision_name(precision)), rate,
+        measured_with(machine.peaks, limits.threads,
+                      [&](const machine::Peak& peak) { return peak.precision == precision; }));
+  for (const DeviceLimits::Level& level : limits.levels)
+    add(level.name, level.bytes_per_s,
+        measured_with(machine.bandwidths, limits.threads,
+                      [&](const machine::Bandwidth& bandwidth) { return bandwidth.level == level.name; }));
+  return sources;
+}
 
 const DeviceLimits::Source* source_of(const DeviceLimits& limits, std::string_view what) {
   const auto found =

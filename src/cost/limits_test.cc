@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <tuple>
 
 #include "cost/costs.h"
 
@@ -34,6 +35,26 @@ TEST(Bound, ChargesALevelOnlyForWhatNearerLevelsCannotHold) {
   EXPECT_EQ(b.limiter, Limiter::kMemory);
   // 5 MB: L3 carries all but 1.032 MB: 3.968e6 / 100e9; that is more than L2's 4.968e6 / 200e9.
   EXPECT_NEAR(bound(0, 5e6, Precision::kFp32, device()).ms, 0.03968, 1e-9);
+}
+
+TEST(Limits, OfTheCpuNameTheKernelAndTheSpreadOfTheirThreads) {
+  machine::Machine machine;
+  machine.cpu.allowed_cores = 2;
+  machine.peaks = {{Precision::kFp32, 1, 100e9, "one", Origin::kMeasured, 1.0},
+                   {Precision::kFp32, 2, 180e9, "two", Origin::kMeasured, 2.0}};
+  machine.bandwidths = {{"DRAM", 2, 40e9, 0, 0, "load", Origin::kMeasured, 3.0}};
+  for (const auto& [threads, rate, by] : {std::tuple(1, 100e9, "one"), std::tuple(2, 180e9, "two")}) {
+    const auto limits = limits_of(machine, threads);
+    ASSERT_TRUE(limits);
+    const std::vector<DeviceLimits::Source> sources = sources_of(machine, *limits);
+    ASSERT_EQ(sources.size(), 2u);
+    EXPECT_EQ(sources[0].what, "fp32");
+    EXPECT_DOUBLE_EQ(sources[0].per_s, rate);
+    EXPECT_EQ(sources[0].by, by);
+    EXPECT_EQ(sources[0].origin, Origin::kMeasured);
+    EXPECT_EQ(sources[1].what, "DRAM");
+    EXPECT_DOUBLE_EQ(sources[1].spread_percent, 3);
+  }
 }
 
 TEST(Bound, TakesTheLargerOfReadAndWritten) {

@@ -23,8 +23,8 @@ constexpr double kLeastWaited = 0.05;  // of the time watched
 constexpr double kMostSteal = 0.05;
 constexpr double kMostOthers = 0.5;  // of the CPUs: they share caches, memory and clock with the measurement
 constexpr double kMostMeanOverMedian = 1.5;
-constexpr double kLeastAsked = 0.02;   // [s]: below, the kernel's ticks are too coarse
-constexpr double kLeastShown = 0.005;  // CPUs of a process that is named
+constexpr double kLeastAsked = 0.02;  // [s]: below, the kernel's ticks are too coarse
+constexpr double kLeastShown = 0.05;  // CPUs of a process that is named: less is 0.0 in a sentence
 constexpr size_t kShown = 3;
 constexpr double kTick = 0.01;  // [s]: USER_HZ is 100 (proc(5), time(7))
 
@@ -120,8 +120,7 @@ std::vector<BusyProcess> busiest(const CpuCounters& before, const CpuCounters& a
     by_name[process.first] += since(same ? known->second.second : 0, process.second) / seconds;
   }
   std::vector<BusyProcess> all;
-  for (const auto& [name, cpus] : by_name)
-    if (cpus >= kLeastShown) all.push_back({name, cpus});
+  for (const auto& [name, cpus] : by_name) all.push_back({name, cpus});
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.cpus > b.cpus; });
   return all;
 }
@@ -200,6 +199,7 @@ Disturbance disturbance_between(const CpuCounters& before, const CpuCounters& af
     if (busy + steal > 0) d.steal_share = steal / (busy + steal);
     d.other_cpus = std::max(0.0, busy - (after.own_s - before.own_s)) / d.seconds;
   }
+  std::erase_if(d.others, [](const BusyProcess& process) { return process.cpus < kLeastShown; });
   d.others.resize(std::min(d.others.size(), kShown));
   return d;
 }

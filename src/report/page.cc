@@ -28,6 +28,8 @@ constexpr PageRow kPages[] = {
     {"gpus", "/name", "gpus_script"},
     {"power sweep", "/device", "power_script"},
     {"lab", "/conditions/name", "lab_script"},
+    // Not a verb: gpu_check/gpu_check.py writes the document, `ridge show` its page.
+    {"gpu check", "/device", "gpu_check_script"},
 };
 
 // Text at this pointer; "" if there is none.

@@ -92,7 +92,7 @@ TEST(Page, IsNamedAfterWhatItShows) {
 
 TEST(Page, EveryVerbWithAPageHasItsScript) {
   for (const char* verb :
-       {"plan", "tune", "bench", "bench server", "bench device", "doctor", "gpus", "power sweep", "lab"})
+       {"plan", "tune", "bench", "bench server", "bench device", "doctor", "gpus", "power sweep", "lab", "gpu check"})
     EXPECT_GT(times(page_of(of_verb(verb)), "ridge.page("), 0u) << verb;
 }
 

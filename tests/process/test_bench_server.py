@@ -58,11 +58,28 @@ def test_a_kept_result_is_shown_as_it_was(served, tmp_path):
     kept = tmp_path / "kept.json"
     done = bench(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 1, "-o", kept)
     assert done.returncode == 0, done.stderr
-    shown = subprocess.run([RIDGE, "show", str(kept)], capture_output=True, text=True, timeout=60)
+    shown = subprocess.run([RIDGE, "show", str(kept), "--quiet"], capture_output=True, text=True, timeout=60)
     assert shown.returncode == 0, shown.stderr
     origin, result = shown.stdout.split("\n\n", 1)
     assert "ridge bench http" in origin
     assert done.stdout.startswith(result)
+    listed = subprocess.run([RIDGE, "history", "identity.onnx", str(kept)], capture_output=True, text=True, timeout=60)
+    assert "/v2/models/identity · batch 1 · " in listed.stdout and "caller" in listed.stdout, listed.stdout
+
+
+def test_other_work_beside_a_server_on_this_machine_is_said(served, monkeypatch):
+    monkeypatch.delenv("RIDGE_PROC_ROOT", raising=False)
+    others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(len(os.sched_getaffinity(0)))]
+    try:
+        result = measured(url_of(served, "identity"), "--iterations", 20)
+        text = bench(url_of(served, "identity"), "--iterations", 20).stdout
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert result["on_this_machine"] and result["disturbance"]["disturbed"]
+    assert result["disturbance"]["other_cpus"] > 0.5 * len(others)
+    assert "(before the load)" in text
 
 
 def test_an_open_loop_sends_the_rate_that_is_asked(served):

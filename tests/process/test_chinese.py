@@ -45,6 +45,7 @@ def literals():
         for match in re.finditer(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', code):
             texts.append("".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match[0])).replace('\\"', '"'))
     texts += [path.read_text().replace("\\'", "'") for path in sorted((SOURCE / "src/report/page").glob("*.js"))]
+    texts += [path.read_text() for path in sorted((SOURCE / "gpu_check").glob("*.py"))]
     texts += [(SOURCE / "data" / name).read_text() for name in ("claims.csv", "gpus.csv")]
     return "\n".join(texts).replace("_", " ")
 

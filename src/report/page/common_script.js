@@ -145,7 +145,7 @@ function properties(id, title, rows, ...more) {
 }
 // Such rows of the limits in that member, each with its origin.
 const limitRows = member => (valueOf(member) || []).map((limit, i) => [
-  limit.what, ['DRAM', 'L2'].includes(limit.what) ? bandwidth : rate, `${member}.${i}.per_s`, limit.origin,
+  limit.what, ['DRAM', 'L1', 'L2', 'L3'].includes(limit.what) ? bandwidth : rate, `${member}.${i}.per_s`, limit.origin,
   limit.by ? `${limit.by}, ${plusMinus(limit.spread_percent)}` : '']);
 const fileName = path => path.slice(path.lastIndexOf('/') + 1);
 // The page's title with what it shows, and where the figures come from.

@@ -16,7 +16,7 @@ const label = row => narrow() ? row.claim : `${row.claim}  ${short(against(row) 
 
 function title() {
   const {conditions} = ledger;
-  return [header(conditions.name, quiet('The handbook\'s performance claims, tested as experiments on this device'),
+  return [header(`ridge lab · ${conditions.name}`, quiet('The handbook\'s performance claims, tested as experiments on this device'),
                  [conditions.device, conditions.platform, conditions.driver].filter(text => text).join(' · '),
                  conditions.note ? quiet(conditions.note) : null,
                  ledger.interrupted ? warning('interrupted: the other claims were not tested') : null, disturbed(ledger.disturbance)),

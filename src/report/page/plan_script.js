@@ -3,7 +3,7 @@
 (() => {
 const plan = ridge.data;
 const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, dollars, range, make,
-       section, longSection, quiet, bullets, warning, name, number, cell, figure, figures, table, expander, originCell, properties,
+       section, longSection, quiet, bullets, warning, name, number, cell, noCell, figure, figures, table, expander, originCell, properties,
        limitRows, fileName, header, plusMinus, faded, canvas, draw, axis, plain, decades, ticksAt, byteTicks, kDashes} = ridge;
 
 const estimated = plan.estimate_ms > 0;
@@ -34,6 +34,9 @@ function tiles() {
     figure('ridge point', intensity, 'ridge_point', say(plan.device.origin)));
 }
 
+// Of a bound below, an engine's call takes longer: the rate that it would allow says nothing.
+const kLeastCall = 1e-3;  // [ms]
+
 function summary() {
   const limits = plan.device.origin;
   const rows = [
@@ -45,7 +48,7 @@ function summary() {
     ['least time for the memory', milliseconds, 'memory_bound_ms', 'derived'], ['bound', milliseconds, 'bound_ms', 'derived']];
   if (estimated) rows.push(['estimate', milliseconds, 'estimate_ms', 'derived']);
   const body = rows.map(([title, show, member, origin]) => [say(title), cell(show, member), originCell(origin)]);
-  if (plan.bound_ms > 0)
+  if (plan.bound_ms >= kLeastCall)
     body.push([say('at most'), make('td', rowsPerSecond(1000 * plan.batch / plan.bound_ms), {class: 'number'}), originCell('derived')]);
   return section('summary', 'Summary', table(['figure', '#value', 'origin'], body));
 }
@@ -139,7 +142,7 @@ function curve() {
     const line = (label, colour, axisName, value, dash = []) => ({
       label: say(label), yAxisID: axisName, borderColor: colour, backgroundColor: colour, borderWidth: 2, borderDash: dash, pointRadius: 3,
       data: plan.curve.filter(point => value(point)).map(point => ({x: point.batch, y: value(point)}))});
-    const lines = [line('rows/s at the bound', c.accent, 'y', point => point.throughput_per_s),
+    const lines = [line('rows/s at the bound', c.accent, 'y', point => point.bound_ms >= kLeastCall && point.throughput_per_s),
                    line('bound of one run', c.memory, 'y1', point => point.bound_ms, kDashes[1])];
     if (guessed) lines.push(line('rows/s, estimate', c.compute, 'y', point => point.estimate_ms && 1000 * point.batch / point.estimate_ms),
                             line('one run, estimate', c.fourth, 'y1', point => point.estimate_ms, kDashes[1]));
@@ -153,7 +156,7 @@ function curve() {
     };
   });
   const rows = plan.curve.map((point, i) => [
-    cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.bound_ms`), cell(rowsPerSecond, `curve.${i}.throughput_per_s`),
+    cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.bound_ms`), point.bound_ms >= kLeastCall ? cell(rowsPerSecond, `curve.${i}.throughput_per_s`) : noCell(),
     ...(guessed ? [cell(milliseconds, `curve.${i}.estimate_ms`),
                    make('td', point.estimate_ms ? rowsPerSecond(1000 * point.batch / point.estimate_ms) : '–', {class: 'number'})] : []),
     cell(bytes, `curve.${i}.memory_bytes`), say(point.fits === false ? 'does not fit' : point.limiter)]);

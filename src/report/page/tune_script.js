@@ -1,7 +1,7 @@
 // Draws the tuning result in the element "data": of one model, or of several that share a machine. Numbers keep their value in data-value.
 (() => {
 const tuning = ridge.data;
-const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, plusMinus, ratio, joules, plainNumber, range, make, section,
+const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent, percentOf, ratio, joules, plainNumber, range, make, section,
        longSection, quiet, bullets, name, prose, known, number, cell, noCell, figure, figures, table, expander, fileName, header, disturbed, faded, canvas,
        draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, span, whiskers, ends, count} = ridge;
 
@@ -279,15 +279,21 @@ function skipped() {
   return section('skipped', 'Not measured', reasons, refused.length > 0 ? table(['engine', 'reason'], refused) : null);
 }
 
+// Ends of the interval of the judged change; the spread is one of logarithms, so that neither is below -100 %.
+const changeEnds = (one, spread) => {
+  const judged = 1 + (one.beside_untuned_percent ?? one.change_percent) / 100;
+  return spread > 0 ? range(judged * Math.exp(-spread / 100) - 1, judged * Math.exp(spread / 100) - 1, percent) : '–';
+};
+
 // Beside an earlier result (--compare).
 function compared() {
   const rows = (tuning.compared || []).map((one, i) => {
     const of = (field, show) => cell(show, `compared.${i}.${field}`);
     const plainUnit = value => `${plainNumber(value)} ${say(one.unit)}`.trim();
-    return [make('td', say(one.what), {class: 'name'}), of('before', plainUnit), of('now', plainUnit), of('change_percent', percentOf), of('spread_percent', plusMinus),
+    return [make('td', say(one.what), {class: 'name'}), of('before', plainUnit), of('now', plainUnit), of('change_percent', percentOf), of('spread_percent', spread => changeEnds(one, spread)),
             make('td', say(one.verdict), {class: one.verdict === 'regressed' ? 'warn' : one.verdict === 'better' ? 'good' : ''}), prose(one.reason || '')];
   });
-  return rows.length ? section('compared', 'Beside the earlier result', table(['figure', '#before', '#now', '#change', '#spread', 'verdict', 'why'], rows)) : null;
+  return rows.length ? section('compared', 'Beside the earlier result', table(['figure', '#before', '#now', '#change', '#interval', 'verdict', 'why'], rows)) : null;
 }
 
 // What other goals would have chosen on the same front.
@@ -360,6 +366,6 @@ function sharedSkipped() {
 }
 
 ridge.page(() => models.length
-  ? [sharedTitle(), sharedModels(), partitions(), sharedSkipped(), next()]
+  ? [sharedTitle(), sharedModels(), partitions(), sharedSkipped(), notDone(), next()]
   : [title(), tiles(), compared(), comparison(), front(), alternatives(), atLoad(), curve(), layers(), deviation(), sensitivity(), skipped(), notDone(), next()]);
 })();

@@ -1,0 +1,107 @@
+"""The lines under "next:": every verb ends with some, and each is a command line that ridge accepts."""
+
+# ctest: timeout 200
+import os
+import shlex
+import subprocess
+
+import models
+import pytest
+from server import RIDGE
+
+SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
+SOURCE = os.environ["RIDGE_SOURCE"]
+GPU = {
+    "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
+    "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/four.txt",
+    "RIDGE_CUDA": f"{SUPPORT}/libcuda.so.1",
+    "RIDGE_FAKE_CUDA": f"{SOURCE}/tests/support/cuda/healthy.txt",
+}
+LLM = "--llm layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336"
+PROBE = "--no-such-option"
+RUN_WHOLE = {"gpus", "explain", "history"}  # quick, and what they name must exist
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model of an awkward name, two results of it, and a cache of its own."""
+    folder = tmp_path_factory.mktemp("next")
+    models.identity(folder / "my model.onnx")
+    for name in ("a.json", "b.json"):
+        assert run(folder, f"bench 'my model.onnx' --iterations 5 -o {name}").returncode == 0
+    return folder
+
+
+def run(folder, line, environment=None, words=()):
+    own = {"XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C.UTF-8", "RIDGE_POWER_STATE": str(folder / "records")}
+    return subprocess.run([RIDGE, *shlex.split(line), *words], cwd=folder, env=os.environ | own | (environment or {}), text=True,
+                          capture_output=True, timeout=120)
+
+
+def next_lines(text):
+    lines = text.splitlines()
+    assert "next:" in lines, text
+    after = lines[len(lines) - lines[::-1].index("next:"):]
+    assert after and all(line.startswith("  ") for line in after), text
+    return [line.strip() for line in after]
+
+
+def check_line(folder, line, environment):
+    words = shlex.split(line)
+    assert words[0] == "ridge", line
+    verb, at = words[1], words.index("--") if "--" in words else len(words)
+    if verb in RUN_WHOLE:
+        done = run(folder, "", environment, words[1:])
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        return
+    done = run(folder, "", environment, words[1:at] + [PROBE] + words[at:])
+    assert done.returncode == 2 and f"unknown option {PROBE}" in done.stderr, f"{line}\n{done.stderr}"
+
+
+LINES = [
+    ("describe", "'my model.onnx'", {}),
+    ("bench", "bench 'my model.onnx' --iterations 3", {}),
+    ("bench-device", "bench device", {}),
+    ("plan", "plan 'my model.onnx'", {}),
+    ("plan-catalogue", "plan 'my model.onnx' --device T4", {}),
+    ("plan-llm", f"plan {LLM} --device 'RTX 4090'", {}),
+    ("plan-llm-too-large", f"plan {LLM} --device 'RTX 4090' --weights fp32 --context 8192 --kv fp8", {}),
+    ("gpus", "gpus", {}),
+    ("gpus-sheet", "gpus RTX 4090", {}),
+    ("gpus-several", "gpus H100", {}),
+    ("gpus-compare", "gpus --compare 4090 3090", {}),
+    ("gpus-families", "gpus --families", {}),
+    ("gpus-capabilities", "gpus --capabilities", {}),
+    ("gpus-recommend", "gpus --recommend 'my model.onnx' --batch 4", {}),
+    ("gpus-recommend-none", "gpus --recommend 'my model.onnx' --p99-ms 0.00001", {}),
+    ("power-nothing", "power", {"RIDGE_NVML": "none"}),
+    ("power", "power", GPU),
+    ("power-reset", "power set --reset --device 3", GPU),
+    ("power-persist", "power set --limit 300 --persist --no-start --unit-dir units", GPU),
+    ("power-unpersist", "power unpersist --no-start --unit-dir units", GPU),
+    ("power-sweep", "power sweep --device 3 --steps 2 --seconds 0.5 -o sweep.json -- true", GPU),
+    ("show-sweep", "show sweep.json", {}),
+    ("history", "history", {}),
+    ("history-model", "history 'my model.onnx' a.json b.json", {}),
+    ("show", "show a.json", {}),
+    ("compare", "compare a.json b.json", {}),
+    ("doctor", "doctor --area cpu --no-measure", {}),
+    ("explain", "explain --lang en ridge point", {}),
+    ("explain-list", "explain --lang en --list terms", {}),
+    ("lab-list", "lab list", {}),
+    ("lab-occupancy", "lab occupancy --threads 512 --registers 65 --cc 6.1", {}),
+]
+
+
+@pytest.mark.parametrize("line, environment", [pytest.param(line, own, id=name) for name, line, own in LINES])
+def test_each_suggested_line_is_accepted(folder, line, environment):
+    environment = environment | {"RIDGE_FAKE_NVML_STATE": str(folder / "state")}
+    done = run(folder, line, environment)
+    for suggested in next_lines(done.stdout):
+        check_line(folder, suggested, environment)
+
+
+@pytest.mark.parametrize("line", ["gpus T4 --json", "gpus T4 --csv", "gpus T4 --quiet", "history --csv", "history --json", "show a.json --quiet",
+                                  "compare a.json b.json --csv", "power --json", "explain --json roofline", "lab occupancy --json"])
+def test_documents_and_quiet_runs_have_none(folder, line):
+    assert "next:" not in run(folder, line).stdout
