@@ -155,9 +155,9 @@ Status compare_benches(const Json& before, const Json& now, double accepted_perc
 }
 
 Status compare_tunings(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
-  RIDGE_ASSIGN(const tune::TuningRecord then, tune::recorded_from_json(before));
-  RIDGE_ASSIGN(const tune::TuningRecord today, tune::recorded_from_json(now));
-  if (!then.shapes.empty() && then.shapes != today.shapes)
+  RIDGE_ASSIGN(const tune::Tuning then, from_json<tune::Tuning>(before));
+  RIDGE_ASSIGN(const tune::Tuning today, from_json<tune::Tuning>(now));
+  if (then.shapes != today.shapes)
     comparison.caveats.push_back(
         {"other-shapes", "other shapes of the inputs: " + then.shapes + " then, " + today.shapes + " now"});
   comparison.figures = tune::compare(then, today, {.tolerance_percent = accepted_percent});

@@ -101,7 +101,7 @@ tune::TuneOptions options_of(tune::Part part, const TuneModel& model, const RunC
 Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune::Store& store,
                               const RunControl& control, tune::Exploration& explored,
                               std::optional<tune::share::AtLoad>& at_load) {
-  if (const std::optional<tune::TuningRecord>& recorded = model.request.recorded) {
+  if (const std::optional<tune::Tuning>& recorded = model.request.recorded) {
     RIDGE_TRY(check_admitted(recorded->candidate, model.admission));
     return tune::remeasure(recorded->candidate, *model.benchmark, model.untuned,
                            options_of(tune::Part::kConfirm, model, control));
@@ -190,9 +190,9 @@ Result<TuneResult> search(const TuneModel& model, tune::Space space, const RunCo
 // The result beside the recorded one.
 Status compare(const TuneRequest& request, TuneResult& result) {
   if (!request.recorded) return {};
-  const tune::TuningRecord& before = *request.recorded;
-  RIDGE_ASSIGN(const tune::TuningRecord now, tune::recorded_from_json(to_json(result.tuning)));
-  if (!before.shapes.empty() && before.shapes != now.shapes)
+  const tune::Tuning& before = *request.recorded;
+  const tune::Tuning& now = result.tuning;
+  if (before.shapes != now.shapes)
     return Error{Code::kFailed, "the stored result is for inputs " + before.shapes + ", this run of " + now.shapes +
                                     ": give the same --shape"};
   result.compared = tune::compare(before, now, request.strictness);

@@ -49,7 +49,7 @@ struct TuneRequest {
   bool fresh = false;           // ignores stored results
   bool keep_disturbed = false;  // stores the machine's limits even if they are measured while it is busy
 
-  std::optional<tune::TuningRecord> recorded;  // measures its candidate again instead of a search
+  std::optional<tune::Tuning> recorded;  // measures its candidate again instead of a search
   tune::Strictness strictness;                 // of that comparison
 
   std::string name;        // of the repository's entry

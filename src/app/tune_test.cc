@@ -29,10 +29,10 @@ class TuneTest : public TuningTest {
   size_t steps_before_untuned_ = 0;
 };
 
-tune::TuningRecord recorded(const TuneResult& result) {
-  Result<tune::TuningRecord> read = tune::recorded_from_json(to_json(result));
+tune::Tuning recorded(const TuneResult& result) {
+  Result<tune::Tuning> read = from_json<tune::Tuning>(to_json(result));
   EXPECT_TRUE(read) << read.error().message;
-  return read ? *read : tune::TuningRecord{};
+  return read ? *read : tune::Tuning{};
 }
 
 // Counts how often a file is opened by anyone; the fake engine opens no model.
@@ -101,7 +101,7 @@ TEST_F(TuneTest, OnABusyMachineBothMeasurementsSaySoAndKeepTheirRounds) {
     EXPECT_EQ(m->advice.id, "disturbed");
     EXPECT_TRUE(m->undisturbed);
   }
-  const tune::TuningRecord record = recorded(*result);
+  const tune::Tuning record = recorded(*result);
   EXPECT_GE(record.gains.size(), 2U);
   EXPECT_EQ(record.rounds.p99_ms.size(), record.gains.size());
   EXPECT_FALSE(tune::regressed(tune::compare(record, record, {})));
@@ -184,7 +184,7 @@ TEST_F(TuneTest, RecordedCandidateIsMeasuredAgainAndNothingIsWritten) {
 
 TEST_F(TuneTest, RecordedCandidateThatMayNotBeUsedAnyMoreIsAnError) {
   TuneRequest request = request_for("copy");
-  request.recorded = tune::TuningRecord{};
+  request.recorded = tune::Tuning{};
   request.recorded->candidate = tune::baseline_candidate();
   request.recorded->candidate.variant = "int8";
   Result<TuneResult> result = tune(request);

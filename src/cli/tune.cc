@@ -37,19 +37,27 @@ auto with_progress(Work work) {
   return work(control);
 }
 
+// The model as it was given, to tune it again.
+std::string again_words(const TuneOptions& options) {
+  std::string words = model_words(options.model, options.shapes, options.device);
+  if (options.engine != kAnyEngine) words += " --engine " + options.engine;
+  for (const std::string& option : options.engine_options) words += " --engine-option " + app::shell_word(option);
+  return words;
+}
+
 std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequest& request,
                                  const app::TuneResult& result) {
   if (!result.tuning.repository.empty())
     return {"ridge serve " + app::shell_word(request.repository),
             app::request_line(app::ServeRequest{}.http_port, request.name, result.inputs)};
-  const std::string words = model_words(options.model, options.shapes, options.device);
-  if (result.tuning.choice == tune::Choice::kNone) return {"ridge bench " + words};
-  return {"ridge tune " + words + " -o models"};
+  if (result.tuning.choice == tune::Choice::kNone)
+    return {"ridge bench " + model_words(options.model, options.shapes, options.device)};
+  return {"ridge tune " + again_words(options) + " -o models"};
 }
 
 // What still is as fast is served; else the model is tuned again, into another repository.
 std::vector<std::string> next_after_comparison(const TuneOptions& options, bool regressed) {
-  if (regressed) return {"ridge tune " + model_words(options.model, options.shapes, options.device) + " -o again"};
+  if (regressed) return {"ridge tune " + again_words(options) + " -o again"};
   std::filesystem::path entry = options.compare;
   if (entry.filename() == "tuning.json") entry = entry.parent_path();
   if (!entry.has_filename()) entry = entry.parent_path();  // a slash at the end

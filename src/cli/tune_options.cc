@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "app/kept.h"
 #include "cli/number_checks.h"
 #include "cli/terminal.h"
 #include "engine/engines.h"
@@ -40,13 +40,13 @@ Status check_alone(const TuneOptions& options) {
   return {};
 }
 
-// A tuning.json, or the folder that holds it: of a model in a repository.
-Result<tune::TuningRecord> read_recorded(const std::string& given) {
-  const std::string path = std::filesystem::is_directory(given) ? given + "/tuning.json" : given;
-  RIDGE_ASSIGN(const std::string text, read_file(path));
-  RIDGE_ASSIGN(const Json json, parse_json(text, "the stored result " + path));
-  Result<tune::TuningRecord> recorded = tune::recorded_from_json(json);
-  return recorded ? recorded : wrap(recorded.error(), "the stored result " + path);
+// What `ridge tune` wrote or kept of one model.
+Result<tune::Tuning> read_recorded(const std::string& given) {
+  RIDGE_ASSIGN(const Json document, app::read_document(given));
+  if (const std::string verb = app::about_of(document).command.verb; verb != "tune")
+    return invalid(given + " is a result of `ridge " + verb + "`: --compare takes one of ridge tune");
+  Result<tune::Tuning> recorded = from_json<tune::Tuning>(document);
+  return recorded ? std::move(recorded) : wrap(recorded.error(), "the stored result " + given);
 }
 
 // Without a word about it, throughput is weighed against latency, unless a p99 alone limits it.
@@ -65,14 +65,13 @@ Status check_objective(const app::TuneRequest& request) {
 
 // A record from another device, or against another engine's defaults, cannot be measured again by this run.
 Status check_recorded(const app::TuneRequest& request) {
-  const tune::TuningRecord& recorded = *request.recorded;
+  const tune::Tuning& recorded = *request.recorded;
   const std::string device = plan::device_name(request.device);
   auto other = [](const std::string& was, const std::string& is, const std::string& option) {
     return invalid("the stored result is of " + was + ", this run of " + is + ": give " + option + " " + was);
   };
-  if (recorded.device != device) return other(recorded.device, device, "--device");
-  if (!recorded.base_engine.empty() && recorded.base_engine != request.engine)
-    return other(recorded.base_engine, request.engine, "--engine");
+  if (recorded.best.device != device) return other(recorded.best.device, device, "--device");
+  if (recorded.baseline.engine != request.engine) return other(recorded.baseline.engine, request.engine, "--engine");
   return {};
 }
 
@@ -185,7 +184,7 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   request.overwrite = options.overwrite;
   if (!options.compare.empty()) {
     RIDGE_ASSIGN(request.recorded, read_recorded(options.compare));
-    request.goal.objective = request.recorded->objective;
+    request.goal.objective = request.recorded->goal.objective;
     request.strictness = options.strictness;
     RIDGE_TRY(check_recorded(request));
   }

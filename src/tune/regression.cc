@@ -37,35 +37,21 @@ std::vector<double> log_ratios(const std::vector<double>& own, const std::vector
   return result;
 }
 
-// In logarithms; what older records have instead of rounds is an interval of 95 %.
-measure::MeanDifference gain_difference(const TuningRecord& before, const TuningRecord& now) {
-  if (!before.gains.empty() && !now.gains.empty())
-    return measure::mean_difference(before.gains, now.gains, kConfidence);
-  constexpr double kWider = 1.5;  // from 95 % to kConfidence: 1.43 for many rounds, more for few
-  const auto half = [](const Gain& gain) {
-    const bool known = gain.low > 0 && std::isfinite(gain.high);
-    return known ? (std::log(gain.high) - std::log(gain.low)) / 2 : std::numeric_limits<double>::infinity();
-  };
-  return {std::log(now.gain.ratio / before.gain.ratio), kWider * std::hypot(half(before.gain), half(now.gain))};
-}
-
 // A figure of speed, in every round: the candidate's and the untuned model's.
 struct SpeedFigure {
   const char *id, *what, *unit;
-  double TuningRecord::*figure;
+  double (*figure)(const Tuning&);
   std::vector<double> RoundFigures::*own;
   std::vector<double> RoundFigures::*untuned;  // null: it is the untuned model's own
   Good good;
 };
 
-FigureChange of_speed(const SpeedFigure& figure, const TuningRecord& before, const TuningRecord& now,
+FigureChange of_speed(const SpeedFigure& figure, const Tuning& before, const Tuning& now,
                       const Strictness& strictness) {
-  FigureChange row = figure_of(figure.id, figure.what, figure.unit, before.*figure.figure, now.*figure.figure);
-  const bool same_machine = before.machine == now.machine;
+  FigureChange row = figure_of(figure.id, figure.what, figure.unit, figure.figure(before), figure.figure(now));
+  const bool same_machine = before.machine.id == now.machine.id;
   if (!same_machine) return set_aside(std::move(row), "recorded on another machine");
   if (row.before <= 0 || row.now <= 0) return set_aside(std::move(row), "not recorded");
-  if (before.rounds.empty() || now.rounds.empty())
-    return set_aside(std::move(row), "an older version recorded it without its rounds; tune again to record them");
   const auto then = before.rounds.*figure.own, today = now.rounds.*figure.own;
   if (strictness.absolute) {
     judge(measure::mean_difference(logarithms(then), logarithms(today), kConfidence), figure.good,
@@ -87,9 +73,11 @@ FigureChange of_deviation(double before, double now) {
   return row;
 }
 
-FigureChange of_memory(const TuningRecord& before, const TuningRecord& now, double tolerance) {
-  FigureChange row = figure_of("memory", "growth of resident memory", "B", before.rss_delta_bytes, now.rss_delta_bytes);
-  if (before.machine != now.machine) return set_aside(std::move(row), "recorded on another machine");
+FigureChange of_memory(const Tuning& before, const Tuning& now, double tolerance) {
+  FigureChange row =
+      figure_of("memory", "growth of resident memory", "B", static_cast<double>(before.best.rss_delta_bytes),
+                static_cast<double>(now.best.rss_delta_bytes));
+  if (before.machine.id != now.machine.id) return set_aside(std::move(row), "recorded on another machine");
   if (row.before <= 0 || row.now <= 0) return set_aside(std::move(row), "not recorded");
   judge({std::log(row.now / row.before), 0}, Good::kLow, tolerance, row);
   if (row.verdict == Change::kRegressed && row.now < row.before + kMemorySlackBytes) row.verdict = Change::kAsBefore;
@@ -147,53 +135,24 @@ FigureChange set_aside(FigureChange row, const std::string& reason) {
   return row;
 }
 
-Result<TuningRecord> recorded_from_json(const Json& tuning) {
-  TuningRecord recorded;
-  std::string version;
-  RIDGE_TRY(read_fields(tuning, [&](auto& visit) {
-    visit.object("machine", [&](auto& machine) { machine("id", recorded.machine); });
-    visit.object("best", [&](auto& best) {
-      best("engine", recorded.engine);
-      best("engine_version", version);
-      best.optional("device", recorded.device);
-      best("throughput_per_s", recorded.rows_per_s);
-      best.object("latency_ms", [&](auto& latency) { latency.optional("p99", recorded.p99_ms); });
-      best.object("memory_bytes", [&](auto& memory) { memory.optional("rss_delta", recorded.rss_delta_bytes); });
-    });
-    visit.object("baseline", [&](auto& untuned) {
-      untuned.optional("engine", recorded.base_engine);
-      untuned("throughput_per_s", recorded.untuned_rows_per_s);
-    });
-    visit("candidate", recorded.candidate);
-    visit.object("goal", [&](auto& goal) { goal.optional("objective", recorded.objective); });
-    visit.optional("shapes", recorded.shapes);
-    visit("gain", recorded.gain);
-    visit.object("rounds", [&](auto& rounds) {
-      rounds.optional("gain_ln", recorded.gains);
-      visit_fields(rounds, recorded.rounds);
-    });
-    visit.object("drift", [&](auto& deviation) { deviation.optional("relative_l2", recorded.relative_l2); });
-  }));
-  recorded.engine += " " + version;
-  return recorded;
-}
-
 NameTable<Change> names_of(Change) { return kChanges; }
 
-std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness) {
+std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness) {
   FigureChange gain = figure_of("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio);
-  judge(gain_difference(before, now), Good::kHigh, strictness.tolerance_percent, gain);
+  judge(measure::mean_difference(before.gains, now.gains, kConfidence), Good::kHigh, strictness.tolerance_percent,
+        gain);
   std::vector<FigureChange> rows = {std::move(gain)};
   const SpeedFigure speeds[] = {
-      {"throughput", "throughput", "rows/s", &TuningRecord::rows_per_s, &RoundFigures::rows_per_s,
-       &RoundFigures::untuned_rows_per_s, Good::kHigh},
-      {"untuned-throughput", "throughput of the untuned model", "rows/s", &TuningRecord::untuned_rows_per_s,
-       &RoundFigures::untuned_rows_per_s, nullptr, Good::kHigh},
-      {"p99", "p99 of one run", "ms", &TuningRecord::p99_ms, &RoundFigures::p99_ms, &RoundFigures::untuned_p99_ms,
-       Good::kLow}};
+      {"throughput", "throughput", "rows/s", [](const Tuning& t) { return t.best.throughput_per_s; },
+       &RoundFigures::rows_per_s, &RoundFigures::untuned_rows_per_s, Good::kHigh},
+      {"untuned-throughput", "throughput of the untuned model", "rows/s",
+       [](const Tuning& t) { return t.baseline.throughput_per_s; }, &RoundFigures::untuned_rows_per_s, nullptr,
+       Good::kHigh},
+      {"p99", "p99 of one run", "ms", [](const Tuning& t) { return t.best.latency_ms.p99; }, &RoundFigures::p99_ms,
+       &RoundFigures::untuned_p99_ms, Good::kLow}};
   for (const SpeedFigure& figure : speeds) rows.push_back(of_speed(figure, before, now, strictness));
   rows.push_back(of_memory(before, now, strictness.tolerance_percent));
-  rows.push_back(of_deviation(before.relative_l2, now.relative_l2));
+  rows.push_back(of_deviation(before.deviation.relative_l2, now.deviation.relative_l2));
   return rows;
 }
 

@@ -12,34 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
-#include "base/result.h"
+#include "base/fields.h"
 #include "measure/statistics.h"
-#include "tune/candidate.h"
-#include "tune/search.h"
-#include "tune/trial.h"
+#include "tune/tuning.h"
 
 namespace ridge::tune {
-
-// The result in a tuning.json (the `tune` contract).
-struct TuningRecord {
-  std::string machine;  // machine::Machine::id
-  std::string engine;   // name and version
-  std::string device = "cpu";
-  std::string base_engine;  // name of the untuned model's
-  Candidate candidate;
-  Objective objective = Objective::kThroughput;
-  std::string shapes;         // of the inputs at batch 1: "input[1,3,224,224] mask[1,128]"; empty in older records
-  Gain gain;                  // of the objective, over the untuned model
-  std::vector<double> gains;  // ln of it in every round; empty in older records
-  RoundFigures rounds;        // likewise
-  double rows_per_s = 0;      // of the candidate
-  double untuned_rows_per_s = 0;
-  double p99_ms = 0;
-  double rss_delta_bytes = 0;  // 0 = not recorded
-  double relative_l2 = 0;      // deviation of the outputs
-};
-Result<TuningRecord> recorded_from_json(const Json& tuning);
 
 enum class Change { kAsBefore, kBetter, kRegressed, kNotComparable };
 NameTable<Change> names_of(Change);  // "as before", …
@@ -90,7 +67,7 @@ struct Strictness {
   double tolerance_percent = 5;  // accepted changes for the worse
   bool absolute = false;         // throughput and p99 are judged by themselves, not beside the untuned model
 };
-std::vector<FigureChange> compare(const TuningRecord& before, const TuningRecord& now, const Strictness& strictness);
+std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);
 // The least loss that would have been called a regression, of the figure whose interval is the widest [%]; absent: none has one.
 std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness);

@@ -229,7 +229,8 @@ def test_compare_measures_the_stored_result_again(environment, identity, tmp_pat
     done = tune(environment, identity, *slower, "--compare", tmp_path / "repo" / "identity" / "tuning.json", "--seconds", "8")
     assert done.returncode == 1, done.stderr
     assert "\nRegressed: gain over the untuned model" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("  ridge tune "), done.stdout
+    again = done.stdout.splitlines()[-1]
+    assert again.startswith("  ridge tune ") and " --engine fake --engine-option latency_ms=1 " in again, done.stdout
     assert tune(environment, identity, *FAKE, "--compare", tmp_path / "absent.json").returncode == 3
     other = tune(environment, identity, "--compare", tmp_path / "repo" / "identity")
     assert (other.returncode, "of fake, this run of onnxruntime: give --engine fake" in other.stderr) == (2, True), other.stderr
