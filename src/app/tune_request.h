@@ -50,7 +50,7 @@ struct TuneRequest {
   bool keep_disturbed = false;  // stores the machine's limits even if they are measured while it is busy
 
   std::optional<tune::Tuning> recorded;  // measures its candidate again instead of a search
-  tune::Strictness strictness;                 // of that comparison
+  tune::Strictness strictness;           // of that comparison
 
   std::string name;        // of the repository's entry
   std::string repository;  // folder; empty: nothing is written
