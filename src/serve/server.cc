@@ -35,6 +35,7 @@ class ModelServer final : public Server {
   void drain() override;
 
   void infer(InferRequest request, InferDone done) override;
+  void drop_cancelled() override;
   bool live() const override { return true; }
   bool ready() const override;
   bool model_ready(const std::string& model, int64_t version) const override;
@@ -177,6 +178,10 @@ void ModelServer::infer(InferRequest request, InferDone done) {
     return done(std::move(bound).error());
   }
   (*version)->infer(std::move(request), std::move(done));
+}
+
+void ModelServer::drop_cancelled() {
+  for (const VersionPtr& version : models_.table().ready_versions("")) version->drop_cancelled();
 }
 
 bool ModelServer::ready() const {

@@ -35,6 +35,7 @@ class Api final : public Handler {
 
   uint64_t body_limit(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
+  void clients_left() override { service_.drop_cancelled(); }
 
  private:
   Response describe(const Route& route, bool from_this_machine) const;
