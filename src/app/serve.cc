@@ -177,6 +177,7 @@ void ServeRun::shut_down() {
   server_->begin_drain();
   if (http_) http_->drain(kLongestDrain);  // wait_for_end() reads the clock
   answered_ = true;
+  server_->abort();  // no client waits for what still runs
   if (metrics_) metrics_->drain(std::chrono::seconds(1));
   http_.reset();  // ends repository calls whose clients have gone
   metrics_.reset();
@@ -191,8 +192,10 @@ ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
   if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
   if (ended_) return failed_ ? ServeEnd::kNotLoaded : ServeEnd::kDone;
   if (!answered_) {
-    log::error("some requests were not answered within --exit-timeout-secs");
-    return ServeEnd::kUnanswered;
+    log::error("some requests were not answered within --exit-timeout-secs; they are refused or broken off");
+    server_->abort();
+    const int signal = wait_for_signal(control, ended_, control.clock->now() + kToClose);
+    return signal != 0 ? ServeEnd::kSignalled : ServeEnd::kUnanswered;
   }
   log::warning("a model was still loading or running at the end of --exit-timeout-secs; it is aborted");
   return ServeEnd::kCutOff;

@@ -1,7 +1,7 @@
 // The life of `ridge serve`: opens the ports, loads the repository, serves until a signal, and drains.
 //
-// An engine can be interrupted neither while it opens a model nor while it runs one. So loading and shutting down have their
-// own threads, while the caller's reads the clock and waits for a second signal. Prints nothing but the log.
+// An engine cannot be interrupted while it opens a model, and not always while it runs one. So loading and shutting down have
+// their own threads, while the caller's reads the clock and waits for a second signal. Prints nothing but the log.
 #pragma once
 
 #include <atomic>

@@ -27,7 +27,7 @@ struct ServeOptions {
   double poll_seconds = 15, http_timeout_seconds = 30;
   bool strict_model_config = false, no_auto_complete = false;
   std::vector<std::string> no_effect;  // values of kNoEffect
-  int64_t exit_timeout_seconds = 30;
+  int64_t exit_timeout_seconds = 30, warmup_timeout_seconds = 1800;
   double drain_seconds = 0;
   std::string record;
   std::string allow_client_shm = "local", allow_model_control = "local";
@@ -72,6 +72,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
   app.add_option("--repository-poll-secs", options.poll_seconds)->check(positive());
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(not_negative());
+  app.add_option("--warmup-timeout-secs", options.warmup_timeout_seconds)->check(in_range(0, 1'000'000));
   app.add_option("--drain-secs", options.drain_seconds)->check(in_range(0, 3600));
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
@@ -145,6 +146,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
+  server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);
   request.exit_timeout = std::chrono::seconds(options.exit_timeout_seconds);
   request.http_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.http_timeout_seconds * 1000));
   request.shared_memory = client_policy(options.allow_client_shm);

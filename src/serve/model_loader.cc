@@ -86,27 +86,37 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
 // A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on all of
 // them.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
-                                           const ModelSettings& settings, const Clock& clock,
+                                           const ModelSettings& settings, Clock& clock, std::chrono::seconds limit,
                                            const std::stop_token& stop, Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Result<std::vector<int64_t>>> results(sessions.size(), std::vector<int64_t>());
+  std::stop_source end;  // `stop`, or the limit has passed
+  const std::stop_callback stopped(stop, [&] { end.request_stop(); });
   auto open_one = [&](size_t i) -> Result<std::vector<int64_t>> {
-    if (stop.stop_requested()) return broken_off();
+    if (end.stop_requested()) return broken_off();
     try {
       if (!sessions[i]) {
         RIDGE_ASSIGN(sessions[i], open(plans[i]));
       }
+      const std::stop_callback break_off(end.get_token(), [&session = *sessions[i]] { session.terminate(); });
       BatchRunner runner(settings, *sessions[i], clock);
-      return warm_up(settings, runner, stop);
+      return warm_up(settings, runner, end.get_token());
     } catch (const std::bad_alloc&) {
       return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
     }
   };
   {
+    const std::jthread watch([&](const std::stop_token& done) {
+      if (limit.count() > 0 && clock.sleep_until(clock.now() + limit, done)) end.request_stop();
+    });
     std::vector<std::jthread> threads;
     for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { results[i] = open_one(i); });
     results[0] = open_one(0);
   }
+  if (stop.stop_requested()) return broken_off();
+  if (end.stop_requested())
+    return Error{Code::kTimeout,
+                 fmt::format("its warm-up did not end within {} s (--warmup-timeout-secs)", limit.count())};
   for (const Result<std::vector<int64_t>>& result : results)
     if (!result) return result.error();
   return warm_in_all(results);
@@ -201,8 +211,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
-  RIDGE_ASSIGN(std::vector<int64_t> warm,
-               open_sessions(open, plans, loaded.settings, *options.clock, stop, loaded.sessions));
+  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, *options.clock,
+                                                        options.warmup_limit, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
   RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));

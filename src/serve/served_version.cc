@@ -106,6 +106,11 @@ void ServedVersion::drop_cancelled() {
          FailureReason::kCancelled, {Code::kCancelled, "the client has left"}, clock_.now());
 }
 
+void ServedVersion::abort() {
+  refuse(scheduler_.remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
+  for (auto& session : model_.sessions) session->terminate();
+}
+
 // Jobs that leave the queue without a run.
 void ServedVersion::refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now) {
   if (jobs.empty()) return;

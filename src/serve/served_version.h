@@ -45,6 +45,8 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void hurry() { scheduler_.hurry(); }  // batches that form run at once
   void close() { scheduler_.close(); }
   void drop_cancelled();  // as Service's
+  // Refuses the waiting requests, and has the engine break off its runs.
+  void abort();
   // Waits until everything accepted was answered and the workers have ended.
   void join();
 

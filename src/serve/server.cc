@@ -32,6 +32,7 @@ class ModelServer final : public Server {
   void retire() override { retired_ = true; }
   void begin_drain() override;
   bool draining() const override { return draining_; }
+  void abort() override;
   void drain() override;
 
   void infer(InferRequest request, InferDone done) override;
@@ -150,6 +151,10 @@ void ModelServer::begin_drain() {
   draining_ = true;
   models_.stop_loading();
   for (const VersionPtr& version : models_.table().ready_versions("")) version->hurry();
+}
+
+void ModelServer::abort() {
+  for (const VersionPtr& version : models_.table().ready_versions("")) version->abort();
 }
 
 void ModelServer::drain() {

@@ -127,6 +127,7 @@ std::vector<int64_t> warm_up_batches(const ModelSettings& settings, BatchRunner&
     if (stop.stop_requested()) return {};
     Status ran = run_sample(settings, sample_of(settings, batch), runner);
     if (ran) continue;
+    if (stop.stop_requested()) return {};
     log::warning("model '{}' version {}: warm-up with batch size {} failed; the model is served without it: {}",
                  settings.name, settings.version, batch, ran.error().message);
     return {};
@@ -151,7 +152,7 @@ Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner&
   for (const WarmupSample& sample : settings.warmup_samples)
     for (int i = 0; i < sample.count && !stop.stop_requested(); ++i) {
       Status ran = run_sample(settings, sample, runner);
-      if (!ran) return wrap(ran.error(), fmt::format("warm-up sample '{}'", sample.name));
+      if (!ran && !stop.stop_requested()) return wrap(ran.error(), fmt::format("warm-up sample '{}'", sample.name));
     }
   if (stop.stop_requested()) return Error{Code::kCancelled, "the warm-up was cancelled"};
   return batches;

@@ -47,7 +47,7 @@ class Api final : public Handler {
   ApiOptions options_;
   std::function<std::string()> metrics_;
   InferEndpoint infer_;
-  JobThreads loads_;    // load, which may take minutes
+  JobThreads loads_;    // load, which may take minutes; some at a time
   JobThreads control_;  // index and unload, which do not wait for it
 };
 
