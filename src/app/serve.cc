@@ -36,7 +36,8 @@ void fit_machine(ServeRequest& request) {
   if (machine) {
     const machine::Memory& memory = machine->memory;
     const int64_t bytes = std::min(memory.limit_bytes.value_or(memory.total_bytes), memory.total_bytes);
-    if (request.max_body_memory == 0 && bytes > 0) request.max_body_memory = static_cast<uint64_t>(bytes) / 2;
+    request.server.batch_memory = static_cast<uint64_t>(std::max<int64_t>(0, bytes)) / 2;
+    if (request.max_body_memory == 0) request.max_body_memory = request.server.batch_memory;
     request.server.cores = machine::usable_threads(*machine);
     return;
   }
@@ -103,7 +104,7 @@ Status ServeRun::open_ports() {
   auto metrics_text = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
-                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{});
+                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads());
   };
   if (request_.allow_http) {
     const int threads = http_threads(request_);

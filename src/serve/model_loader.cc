@@ -6,11 +6,14 @@
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "engine/own_format.h"
 #include "engine/providers.h"
+#include "model/structure.h"
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
 #include "serve/config_json.h"
@@ -166,6 +169,39 @@ Result<std::vector<plan::Plan>> plans_of(const ServerOptions& options, const inf
   return plans;
 }
 
+// Before memory is taken for it.
+Status check_batch_memory(const ModelSettings& settings, uint64_t limit) {
+  const uint64_t needed = largest_batch_bytes(settings);
+  if (limit == 0 || needed <= limit) return {};
+  return Error{Code::kInvalid,
+               fmt::format("max_batch_size {}: the inputs and outputs of such a batch take {}, and half of the memory "
+                           "for this process is {}; set a smaller one",
+                           settings.max_batch_size, format_bytes(static_cast<double>(needed)),
+                           format_bytes(static_cast<double>(limit)))};
+}
+
+// Engines tell a tensor without a shape in the file from a scalar no better than its signature does: as [].
+Status check_ranks(const inference::ModelConfig& config, const engine::Signature& signature, const std::string& file) {
+  std::set<std::string> open;  // tensors that the engine gives as [], and whose dims the configuration leaves to it
+  auto collect = [&](const auto& configured, const std::vector<TensorSpec>& specs) {
+    for (const TensorSpec& spec : specs) {
+      const auto found = std::find_if(configured.begin(), configured.end(),
+                                      [&](const auto& tensor) { return tensor.name() == spec.name; });
+      const bool left_open = configured.empty() || (found != configured.end() && found->dims().empty());
+      if (spec.shape.empty() && left_open) open.insert(spec.name);
+    }
+  };
+  collect(config.input(), signature.inputs);
+  collect(config.output(), signature.outputs);
+  if (open.empty() || !file.ends_with(".onnx")) return {};
+  for (const std::string& name : model::tensors_without_shape(file))
+    if (open.contains(name))
+      return Error{Code::kInvalid, fmt::format("'{}' has no shape in the model, so its number of dimensions is not "
+                                               "known; write its dims in config.pbtxt",
+                                               name)};
+  return {};
+}
+
 }  // namespace
 
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request) {
@@ -206,8 +242,10 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.sessions.resize(1);
   RIDGE_ASSIGN(loaded.sessions[0], open(plans.front()));
   const engine::Signature& signature = loaded.sessions[0]->signature();
+  RIDGE_TRY(check_ranks(*placed, signature, file));
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
+  RIDGE_TRY(check_batch_memory(loaded.settings, options.batch_memory));
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));

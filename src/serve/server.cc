@@ -32,6 +32,7 @@ class ModelServer final : public Server {
   void retire() override { retired_ = true; }
   void begin_drain() override;
   bool draining() const override { return draining_; }
+  std::vector<std::pair<std::string, uint64_t>> failed_loads() const override { return models_.table().failed_loads(); }
   void abort() override;
   void drain() override;
 

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,6 +42,7 @@ struct ServerOptions {
   int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   std::chrono::seconds warmup_limit{0};  // of one version's warm-up; 0 = none
+  uint64_t batch_memory = 0;             // [bytes] that the inputs and outputs of one batch may take; 0 = any
   size_t queue_limit = 100'000;          // waiting requests per model version where the configuration sets no limit
   std::string engine_library;            // path of the engine's library; empty = search order of engine/
   std::shared_ptr<Recorder> recorder;    // gets every accepted request; may be null
@@ -58,6 +61,9 @@ class Server : public Service {
   // that fails or is not found is logged, recorded in index() with its reason and keeps ready() false, which a model that comes later does not; it is not an error of
   // the server.
   virtual void load_all() = 0;
+
+  // Per known model: how many of its loads failed, by name.
+  virtual std::vector<std::pair<std::string, uint64_t>> failed_loads() const = 0;
 
   // From now on ready() is false; requests are still accepted.
   virtual void retire() = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -144,6 +145,22 @@ std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<in
   for (int64_t size : preferred)
     if (size >= 1 && size <= max_batch_size) sizes.insert(size);
   return {sizes.begin(), sizes.end()};
+}
+
+uint64_t largest_batch_bytes(const ModelSettings& settings) {
+  uint64_t total = 0;
+  for (const auto* tensors : {&settings.inputs, &settings.outputs})
+    for (const TensorSettings& tensor : *tensors) {
+      Shape shape = with_batch(tensor.dims, settings.max_batch_size);
+      std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{1});
+      const std::optional<int64_t> count = element_count(shape);
+      const uint64_t element = std::max<uint64_t>(1, data_type_size(tensor.type));
+      uint64_t bytes = 0;
+      if (!count || __builtin_mul_overflow(static_cast<uint64_t>(*count), element, &bytes) ||
+          __builtin_add_overflow(total, bytes, &total))
+        return std::numeric_limits<uint64_t>::max();
+    }
+  return total;
 }
 
 Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {

@@ -179,7 +179,7 @@ def test_instances_run_side_by_side(tmp_path):
 
 
 def test_requests_whose_clients_have_left_are_not_run(serve, tmp_path):
-    models.fake(tmp_path / "slow", WITHOUT_WARM_UP, latency_ms=3000)
+    models.fake(tmp_path / "slow", "max_batch_size: 8\n" + WITHOUT_WARM_UP, latency_ms=3000)  # they do not merge
     server = serve("max_batch_size: 8\n")
 
     def metric(name, reason=""):
