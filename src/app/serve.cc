@@ -119,6 +119,7 @@ Status ServeRun::open_ports() {
                                .port = request_.http_port,
                                .threads = threads,
                                .body_memory = body_memory,
+                               .idle_timeout = request_.idle_timeout,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
     RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));

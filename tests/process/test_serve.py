@@ -138,6 +138,13 @@ def test_idle_keep_alive_connections_do_not_delay_the_exit(repository):
         assert time.monotonic() - begin < 15, "well before --exit-timeout-secs"
 
 
+def test_idle_connections_are_closed_after_their_time(repository):
+    with Server(repository, "--http-idle-timeout-secs=1") as server, server.connect() as idle:
+        idle.send(message("POST", INFER, ONE))
+        assert idle.read().status == 200
+        assert idle.closed_by_server()
+
+
 def test_sigint_stops_like_sigterm(repository):
     with Server(repository) as server:
         assert server.stop(signal.SIGINT) == 0
