@@ -36,7 +36,8 @@ void fit_machine(ServeRequest& request) {
   if (machine) {
     const machine::Memory& memory = machine->memory;
     const int64_t bytes = std::min(memory.limit_bytes.value_or(memory.total_bytes), memory.total_bytes);
-    if (request.max_body_memory == 0 && bytes > 0) request.max_body_memory = static_cast<uint64_t>(bytes) / 2;
+    request.server.batch_memory = static_cast<uint64_t>(std::max<int64_t>(0, bytes)) / 2;
+    if (request.max_body_memory == 0) request.max_body_memory = request.server.batch_memory;
     request.server.cores = machine::usable_threads(*machine);
     return;
   }
@@ -103,7 +104,7 @@ Status ServeRun::open_ports() {
   auto metrics_text = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
-                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{});
+                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads());
   };
   if (request_.allow_http) {
     const int threads = http_threads(request_);
@@ -118,6 +119,7 @@ Status ServeRun::open_ports() {
                                .port = request_.http_port,
                                .threads = threads,
                                .body_memory = body_memory,
+                               .idle_timeout = request_.idle_timeout,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
     RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));
@@ -177,6 +179,7 @@ void ServeRun::shut_down() {
   server_->begin_drain();
   if (http_) http_->drain(kLongestDrain);  // wait_for_end() reads the clock
   answered_ = true;
+  server_->abort();  // no client waits for what still runs
   if (metrics_) metrics_->drain(std::chrono::seconds(1));
   http_.reset();  // ends repository calls whose clients have gone
   metrics_.reset();
@@ -191,8 +194,10 @@ ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
   if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
   if (ended_) return failed_ ? ServeEnd::kNotLoaded : ServeEnd::kDone;
   if (!answered_) {
-    log::error("some requests were not answered within --exit-timeout-secs");
-    return ServeEnd::kUnanswered;
+    log::error("some requests were not answered within --exit-timeout-secs; they are refused or broken off");
+    server_->abort();
+    const int signal = wait_for_signal(control, ended_, control.clock->now() + kToClose);
+    return signal != 0 ? ServeEnd::kSignalled : ServeEnd::kUnanswered;
   }
   log::warning("a model was still loading or running at the end of --exit-timeout-secs; it is aborted");
   return ServeEnd::kCutOff;

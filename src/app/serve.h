@@ -1,7 +1,7 @@
 // The life of `ridge serve`: opens the ports, loads the repository, serves until a signal, and drains.
 //
-// An engine can be interrupted neither while it opens a model nor while it runs one. So loading and shutting down have their
-// own threads, while the caller's reads the clock and waits for a second signal. Prints nothing but the log.
+// An engine cannot be interrupted while it opens a model, and not always while it runs one. So loading and shutting down have
+// their own threads, while the caller's reads the clock and waits for a second signal. Prints nothing but the log.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct ServeRequest {
   std::string http_address = "0.0.0.0", metrics_address;  // metrics address empty: same as HTTP
   uint16_t http_port = 8000, metrics_port = 8002;         // 0: any free one; the same: metrics on HTTP's port alone
   int http_threads = 0;                                   // 0: by the cores
-  std::chrono::milliseconds http_timeout{30'000};
+  std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
   uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process
   front::ClientPolicy shared_memory = front::ClientPolicy::kThisMachine;

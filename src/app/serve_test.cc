@@ -143,17 +143,19 @@ TEST_F(ServeTest, ASecondSignalWaitsForNothing) {
   EXPECT_TRUE(answer.get());
 }
 
-TEST_F(ServeTest, ARequestThatTakesLongerThanTheDrainMayIsNotWaitedFor) {
+TEST_F(ServeTest, ARequestThatTakesLongerThanTheDrainMayIsNotWaitedForAndThoseBehindItAreRefused) {
   add_model("slow", "runs slowly");
   request_.exit_timeout = std::chrono::seconds(2);
   const std::unique_ptr<ServeRun> run = open();
-  TestClient client(run->http_port());
+  TestClient client(run->http_port()), second(run->http_port());
   TimePoint begin{};
   control_.next_signal = [&](Nanoseconds at_most) {
     if (begin == TimePoint{}) {
       await_ready(*run, "slow");
       EXPECT_TRUE(client.send(ask_for("slow")));
       gate_.await(1);
+      EXPECT_TRUE(second.send(ask_for("slow")));
+      while (run->server().statistics("slow", 0).value().front().pending == 0) std::this_thread::yield();
       begin = clock_.now();
       return SIGTERM;
     }
@@ -161,7 +163,9 @@ TEST_F(ServeTest, ARequestThatTakesLongerThanTheDrainMayIsNotWaitedFor) {
     return 0;
   };
   EXPECT_EQ(run->run(control_), ServeEnd::kUnanswered);
-  EXPECT_EQ(clock_.now() - begin, std::chrono::seconds(3));  // one more when there is nothing to wait for
+  EXPECT_EQ(clock_.now() - begin,
+            std::chrono::seconds(4));  // one more when there is nothing to wait for, and one to refuse
+  EXPECT_EQ(second.read().value().status, 503);
   gate_.open();
   EXPECT_EQ(client.read().value().status, 200);
 }

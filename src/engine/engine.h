@@ -82,6 +82,9 @@ class Session {
   // Only with Plan::profile: ends profiling and returns the times of all runs but the first `skip_runs`, in order of
   // execution.
   virtual Result<std::vector<NodeTime>> take_profile(int skip_runs) = 0;
+  // Breaks off the runs under way, as soon as the engine can, and refuses later ones: both end with an error. Thread-safe. Engines
+  // that cannot be interrupted finish their runs (a GPU's, the fake engine).
+  virtual void terminate() {}
 };
 
 // Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. Runs of the fake engine

@@ -87,6 +87,15 @@ MetricFamily latencies(std::span<const serve::ModelStatistics> models) {
   return family;
 }
 
+MetricFamily load_failures(const FailedLoads& failed_loads) {
+  MetricFamily family{"nv_model_load_failure", "Number of failed loads of the model", kCounter};
+  for (const auto& [model, count] : failed_loads) {
+    Series& series = family.series.emplace_back(Series{{{"model", model}}});
+    series.value = static_cast<double>(count);
+  }
+  return family;
+}
+
 void append(std::vector<MetricFamily>& families, std::vector<MetricFamily> more) {
   for (MetricFamily& family : more) families.push_back(std::move(family));
 }
@@ -112,8 +121,9 @@ std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics>
 }
 
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::GpuSample>& gpus) {
+                         const std::vector<telemetry::GpuSample>& gpus, const FailedLoads& failed_loads) {
   std::vector<MetricFamily> families = model_families(models);
+  families.push_back(load_failures(failed_loads));
   append(families, telemetry::host_families(host));
   if (!gpus.empty()) append(families, telemetry::gpu_families(gpus));
   return telemetry::exposition_text(families);

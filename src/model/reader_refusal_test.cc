@@ -30,6 +30,15 @@ TEST(Reader, RefusesDomainsThatTheFileDoesNotImport) {
               HasSubstr("'vendor', which the model does not import"));
 }
 
+TEST(Reader, SaysWhatToDoWithATensorWithoutAShape) {
+  onnx::ModelProto model;
+  model.ParseFromString(graph_bytes(kRelu));
+  model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const std::string error = error_of(read_bytes(model.SerializeAsString(), ""));
+  EXPECT_THAT(error, HasSubstr("'" + model.graph().output(0).name() + "' has no shape"));
+  EXPECT_THAT(error, HasSubstr("config.pbtxt"));
+}
+
 TEST(Reader, RefusesOperatorsThatDoNotExist) {
   EXPECT_THAT(error_of(read_graph("(float[2] x) => (float[2] y) { y = Relo (x) }")), HasSubstr("Relo"));
 }

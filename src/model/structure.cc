@@ -11,6 +11,8 @@
 #include <set>
 #include <string>
 
+#include "model/model_file.h"
+
 namespace ridge::model {
 namespace {
 
@@ -180,7 +182,26 @@ Status check_splits(const Nodes& nodes) {
 
 }  // namespace
 
+std::vector<std::string> tensors_without_shape(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const auto* values : {&model.graph().input(), &model.graph().output()})
+    for (const onnx::ValueInfoProto& value : *values)
+      if (value.type().has_tensor_type() && !value.type().tensor_type().has_shape()) names.push_back(value.name());
+  return names;
+}
+
+std::vector<std::string> tensors_without_shape(const std::string& path) {
+  onnx::ModelProto model;
+  return load(path, model) ? tensors_without_shape(model) : std::vector<std::string>();
+}
+
 Status check_schemas(const onnx::ModelProto& model) {
+  if (const std::vector<std::string> names = tensors_without_shape(model); !names.empty())
+    return invalid("the graph's '" + names.front() +
+                   "' has no shape, so its number of dimensions is not known; write it into the file with the onnx "
+                   "package (value_info.type.tensor_type.shape), or export the model again with it. 'ridge serve' "
+                   "takes the file as it is where "
+                   "config.pbtxt has dims for it");
   RIDGE_TRY(check_splits(model.graph().node()));
   for (const onnx::FunctionProto& function : model.functions()) RIDGE_TRY(check_splits(function.node()));
   try {

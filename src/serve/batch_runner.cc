@@ -19,7 +19,10 @@ Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr
   times.inputs_ready = clock_.now();
   Status ran = run_engine(inputs, rows);
   times.computed = clock_.now();
-  if (!ran) return Error{Code::kFailed, "model '" + settings_.name + "' failed: " + ran.error().message};
+  if (!ran) {
+    const Code code = ran.error().code == Code::kCancelled ? Code::kUnavailable : Code::kFailed;
+    return Error{code, "model '" + settings_.name + "' failed: " + ran.error().message};
+  }
   return outputs_.divide(jobs, rows);
 }
 

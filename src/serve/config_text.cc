@@ -5,6 +5,9 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/log.h"
 #include "model_config.pb.h"
 
@@ -12,6 +15,21 @@ namespace ridge::serve {
 namespace {
 
 constexpr int kMaxDepth = 64;  // the schema itself nests 7 deep
+
+// Of JSON's lists and objects, as far as the text is JSON. Protobuf's parser keeps every level in memory.
+int depth_of(std::string_view json) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string && c == '\\') ++i;
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
 
 // Keeps the first error, the cause of the others.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -47,6 +65,8 @@ Result<ConfigPtr> parse_config_text(const std::string& text, const std::string& 
 }
 
 Result<ConfigPtr> parse_config_json(const std::string& json, const std::string& what) {
+  if (depth_of(json) > kMaxDepth)
+    return Error{Code::kInvalid, fmt::format("{}: JSON is nested deeper than {}", what, kMaxDepth)};
   auto config = std::make_shared<inference::ModelConfig>();
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = false;

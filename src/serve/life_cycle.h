@@ -18,9 +18,6 @@
 
 namespace ridge::serve {
 
-// The answer to every call after the end has begun.
-inline Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
-
 class LifeCycle {
  public:
   // `options` outlives it.

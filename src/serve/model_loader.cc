@@ -6,11 +6,14 @@
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "engine/own_format.h"
 #include "engine/providers.h"
+#include "model/structure.h"
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
 #include "serve/config_json.h"
@@ -86,27 +89,37 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
 // A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on all of
 // them.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
-                                           const ModelSettings& settings, const Clock& clock,
+                                           const ModelSettings& settings, Clock& clock, std::chrono::seconds limit,
                                            const std::stop_token& stop, Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Result<std::vector<int64_t>>> results(sessions.size(), std::vector<int64_t>());
+  std::stop_source end;  // `stop`, or the limit has passed
+  const std::stop_callback stopped(stop, [&] { end.request_stop(); });
   auto open_one = [&](size_t i) -> Result<std::vector<int64_t>> {
-    if (stop.stop_requested()) return broken_off();
+    if (end.stop_requested()) return broken_off();
     try {
       if (!sessions[i]) {
         RIDGE_ASSIGN(sessions[i], open(plans[i]));
       }
+      const std::stop_callback break_off(end.get_token(), [&session = *sessions[i]] { session.terminate(); });
       BatchRunner runner(settings, *sessions[i], clock);
-      return warm_up(settings, runner, stop);
+      return warm_up(settings, runner, end.get_token());
     } catch (const std::bad_alloc&) {
       return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
     }
   };
   {
+    const std::jthread watch([&](const std::stop_token& done) {
+      if (limit.count() > 0 && clock.sleep_until(clock.now() + limit, done)) end.request_stop();
+    });
     std::vector<std::jthread> threads;
     for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { results[i] = open_one(i); });
     results[0] = open_one(0);
   }
+  if (stop.stop_requested()) return broken_off();
+  if (end.stop_requested())
+    return Error{Code::kTimeout,
+                 fmt::format("its warm-up did not end within {} s (--warmup-timeout-secs)", limit.count())};
   for (const Result<std::vector<int64_t>>& result : results)
     if (!result) return result.error();
   return warm_in_all(results);
@@ -156,6 +169,39 @@ Result<std::vector<plan::Plan>> plans_of(const ServerOptions& options, const inf
   return plans;
 }
 
+// Before memory is taken for it.
+Status check_batch_memory(const ModelSettings& settings, uint64_t limit) {
+  const uint64_t needed = largest_batch_bytes(settings);
+  if (limit == 0 || needed <= limit) return {};
+  return Error{Code::kInvalid,
+               fmt::format("max_batch_size {}: the inputs and outputs of such a batch take {}, and half of the memory "
+                           "for this process is {}; set a smaller one",
+                           settings.max_batch_size, format_bytes(static_cast<double>(needed)),
+                           format_bytes(static_cast<double>(limit)))};
+}
+
+// Engines tell a tensor without a shape in the file from a scalar no better than its signature does: as [].
+Status check_ranks(const inference::ModelConfig& config, const engine::Signature& signature, const std::string& file) {
+  std::set<std::string> open;  // tensors that the engine gives as [], and whose dims the configuration leaves to it
+  auto collect = [&](const auto& configured, const std::vector<TensorSpec>& specs) {
+    for (const TensorSpec& spec : specs) {
+      const auto found = std::find_if(configured.begin(), configured.end(),
+                                      [&](const auto& tensor) { return tensor.name() == spec.name; });
+      const bool left_open = configured.empty() || (found != configured.end() && found->dims().empty());
+      if (spec.shape.empty() && left_open) open.insert(spec.name);
+    }
+  };
+  collect(config.input(), signature.inputs);
+  collect(config.output(), signature.outputs);
+  if (open.empty() || !file.ends_with(".onnx")) return {};
+  for (const std::string& name : model::tensors_without_shape(file))
+    if (open.contains(name))
+      return Error{Code::kInvalid, fmt::format("'{}' has no shape in the model, so its number of dimensions is not "
+                                               "known; write its dims in config.pbtxt",
+                                               name)};
+  return {};
+}
+
 }  // namespace
 
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request) {
@@ -196,13 +242,15 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.sessions.resize(1);
   RIDGE_ASSIGN(loaded.sessions[0], open(plans.front()));
   const engine::Signature& signature = loaded.sessions[0]->signature();
+  RIDGE_TRY(check_ranks(*placed, signature, file));
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
+  RIDGE_TRY(check_batch_memory(loaded.settings, options.batch_memory));
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
-  RIDGE_ASSIGN(std::vector<int64_t> warm,
-               open_sessions(open, plans, loaded.settings, *options.clock, stop, loaded.sessions));
+  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, *options.clock,
+                                                        options.warmup_limit, stop, loaded.sessions));
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
   RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));

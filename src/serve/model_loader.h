@@ -30,8 +30,9 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
 // Equal to that of a loaded version: nothing it depends on has changed.
 std::string source_fingerprint(const ModelSource& source, int64_t version);
 
-// Opens all sessions of one version and warms them up. kCancelled: `stop` came before it was done; it is looked at
-// between the steps, because an engine that opens a session or runs one cannot be interrupted.
+// Opens all sessions of one version and warms them up. kCancelled: `stop` came before it was done; a session that opens is
+// waited for, a run of the warm-up is broken off where the engine can do that. kTimeout: the warm-up took longer than
+// ServerOptions::warmup_limit.
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
                                  const std::stop_token& stop = {});
 

@@ -79,6 +79,16 @@ bool ModelTable::misses_any() const {
   return std::any_of(models_.begin(), models_.end(), [](const auto& entry) { return entry.second.missed; });
 }
 
+std::vector<std::pair<std::string, uint64_t>> ModelTable::failed_loads() const {
+  std::vector<std::pair<std::string, uint64_t>> counts;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [name, entry] : models_) counts.emplace_back(name, entry.failed_loads);
+  }
+  std::sort(counts.begin(), counts.end());
+  return counts;
+}
+
 void ModelTable::require(const std::vector<std::string>& models) {
   MutexLock lock(mutex_);
   for (const std::string& model : models) models_[model].wanted = models_[model].required = true;
@@ -131,6 +141,7 @@ void ModelTable::fail_load(const std::string& model, const std::vector<int64_t>&
   entry.wanted = true;
   entry.missed = false;
   entry.failure = reason;
+  ++entry.failed_loads;
   for (int64_t number : versions) {
     Version& version = entry.versions[number];
     version.reason = version.served ? "serves as before; its last load failed: " + reason : reason;
@@ -150,6 +161,7 @@ void ModelTable::miss(const std::string& model, const std::string& reason) {
   MutexLock lock(mutex_);
   Model& entry = models_[model];
   entry.wanted = entry.missed = true;
+  ++entry.failed_loads;
   entry.failure = reason;
 }
 

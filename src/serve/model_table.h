@@ -4,10 +4,12 @@
 // Thread-safe. Versions are replaced whole: a reader gets a shared_ptr and may use it as long as it likes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -31,6 +33,9 @@ class ModelTable {
   std::vector<std::string> unready() const;
   // Whether a model that miss() named has been neither loaded nor withdrawn since.
   bool misses_any() const;
+
+  // Per known model: how many of its loads failed since it became known, by name.
+  std::vector<std::pair<std::string, uint64_t>> failed_loads() const;
 
   void require(const std::vector<std::string>& models);
   // A load has begun of these versions.
@@ -63,6 +68,7 @@ class ModelTable {
     bool required = false;  // by the server's readiness
     bool missed = false;    // requested from the start, and never found
     std::string failure;    // of the last load, if it failed before versions were known
+    uint64_t failed_loads = 0;
   };
   static void replace(Model& model, const Versions& versions);
 

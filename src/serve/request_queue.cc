@@ -1,6 +1,7 @@
 #include "serve/request_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace ridge::serve {
@@ -103,6 +104,18 @@ void RequestQueue::expire(TimePoint now, Jobs& expired) {
     for (const JobPtr& job : level.waiting) next_deadline_ = std::min(next_deadline_, job->deadline);
   }
   rebuild_policy();
+}
+
+void RequestQueue::remove(const std::function<bool(const Job&)>& unwanted, Jobs& removed) {
+  const size_t before = removed.size();
+  for (Level& level : levels_)
+    for (auto* jobs : {&level.waiting, &level.delayed}) {
+      auto gone = std::stable_partition(jobs->begin(), jobs->end(), [&](const JobPtr& job) { return !unwanted(*job); });
+      std::move(gone, jobs->end(), std::back_inserter(removed));
+      jobs->erase(gone, jobs->end());
+    }
+  size_ -= removed.size() - before;
+  if (removed.size() > before) rebuild_policy();
 }
 
 }  // namespace ridge::serve

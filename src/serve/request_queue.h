@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,8 @@ class RequestQueue {
   void take(size_t requests, Jobs& batch);
   // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says.
   void expire(TimePoint now, Jobs& expired);
+  // Removes the jobs that are `unwanted` and appends them to `removed`.
+  void remove(const std::function<bool(const Job&)>& unwanted, Jobs& removed);
   // No deadline lies before this; TimePoint::max() if there is none.
   TimePoint next_deadline() const { return next_deadline_; }
   size_t size() const { return size_; }

@@ -54,6 +54,17 @@ std::string take_all(RequestQueue& queue, int64_t now_us = 0) {
   return text;
 }
 
+TEST(RequestQueue, KeepsTheOrderAndTheBatchesOfThoseThatStay) {
+  RequestQueue queue(settings_of_levels({{}, {}}), false);
+  for (const char* id : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(add(queue, make_job(id, 1, 2, 2)));
+  ASSERT_TRUE(add(queue, make_job("f", 1, 2, 1)));
+  Jobs removed;
+  queue.remove([](const Job& job) { return job.request.id == "b" || job.request.id == "f"; }, removed);
+  EXPECT_EQ(ids(removed), "fb");
+  EXPECT_EQ(queue.size(), 4u);
+  EXPECT_EQ(take_all(queue), "acde ");
+}
+
 TEST(RequestQueue, MergesEqualShapesInOrder) {
   RequestQueue queue(settings_of_levels({{}}), false);
   for (const char* id : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(add(queue, make_job(id)));

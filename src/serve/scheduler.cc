@@ -110,6 +110,13 @@ Jobs Scheduler::expire(TimePoint now) {
   return expired;
 }
 
+Jobs Scheduler::remove(const std::function<bool(const Job&)>& unwanted) {
+  Jobs removed;
+  MutexLock lock(mutex_);
+  queue_.remove(unwanted, removed);
+  return removed;
+}
+
 void Scheduler::hurry() {
   {
     MutexLock lock(mutex_);

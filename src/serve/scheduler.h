@@ -39,6 +39,8 @@ class Scheduler {
   bool take(Batch& batch);
   // The jobs whose deadline has passed; they are no longer here.
   Jobs expire(TimePoint now);
+  // The waiting jobs that are `unwanted`; they are no longer here.
+  Jobs remove(const std::function<bool(const Job&)>& unwanted);
   // Batches are no longer delayed: no more requests are to come.
   void hurry();
   // Refuses new jobs; waiting ones are handed out without delay.

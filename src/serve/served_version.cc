@@ -97,11 +97,25 @@ void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers
 }
 
 void ServedVersion::expire(TimePoint now) {
-  Jobs expired = scheduler_.expire(now);
-  if (expired.empty()) return;
-  statistics_.record_failures(FailureReason::kRejected, expired.size(), time_in_server(expired, now));
-  answer(std::move(expired),
-         Error{Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"});
+  refuse(scheduler_.expire(now), FailureReason::kRejected,
+         {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
+}
+
+void ServedVersion::drop_cancelled() {
+  refuse(scheduler_.remove([](const Job& job) { return job.request.cancelled.stop_requested(); }),
+         FailureReason::kCancelled, {Code::kCancelled, "the client has left"}, clock_.now());
+}
+
+void ServedVersion::abort() {
+  refuse(scheduler_.remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
+  for (auto& session : model_.sessions) session->terminate();
+}
+
+// Jobs that leave the queue without a run.
+void ServedVersion::refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now) {
+  if (jobs.empty()) return;
+  statistics_.record_failures(reason, jobs.size(), time_in_server(jobs, now));
+  answer(std::move(jobs), std::move(why));
 }
 
 ModelStatistics ServedVersion::statistics() const {

@@ -44,6 +44,9 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void infer(InferRequest request, InferDone done);
   void hurry() { scheduler_.hurry(); }  // batches that form run at once
   void close() { scheduler_.close(); }
+  void drop_cancelled();  // as Service's
+  // Refuses the waiting requests, and has the engine break off its runs.
+  void abort();
   // Waits until everything accepted was answered and the workers have ended.
   void join();
 
@@ -58,6 +61,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void work(engine::Session& session);
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
+  void refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now);
 
   LoadedModel model_;
   DeadlineTimer& timer_;

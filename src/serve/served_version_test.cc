@@ -40,9 +40,12 @@ class ServedVersionTest : public testing::Test {
   }
   static std::future<Result<InferResponse>> ask(ServedVersion& version, std::vector<float> values,
                                                 std::optional<Nanoseconds> timeout = {}) {
-    auto promise = std::make_shared<std::promise<Result<InferResponse>>>();
     InferRequest request = pair_request("m", std::move(values));
     request.timeout = timeout;
+    return send(version, std::move(request));
+  }
+  static std::future<Result<InferResponse>> send(ServedVersion& version, InferRequest request) {
+    auto promise = std::make_shared<std::promise<Result<InferResponse>>>();
     auto answer = promise->get_future();
     version.infer(std::move(request),
                   [promise](Result<InferResponse> response) { promise->set_value(std::move(response)); });
@@ -78,6 +81,34 @@ TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
   EXPECT_EQ(statistics.inference_count, 4u);
   EXPECT_EQ(statistics.success.count, 4u);
   EXPECT_EQ(statistics.pending, 0u);
+}
+
+TEST_F(ServedVersionTest, ARequestThatIsCancelledInTheQueueIsNotRun) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  std::stop_source client, other_client;
+  auto ask_for = [&](const std::stop_source& asking) {
+    InferRequest request = pair_request("m", {1, 2});
+    request.cancelled = asking.get_token();
+    return send(*version, std::move(request));
+  };
+  auto running = ask_for(client);
+  gate->await(1);
+  auto waiting = ask_for(client), other = ask_for(other_client);
+  client.request_stop();
+  version->drop_cancelled();
+  EXPECT_EQ(waiting.get().error().code, Code::kCancelled);
+  EXPECT_EQ(version->statistics().pending, 1u);
+  gate->open();
+  EXPECT_TRUE(running.get());
+  EXPECT_TRUE(other.get());
+  const ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.cancelled, 1u);
+  EXPECT_EQ(statistics.fail.count, 1u);
+  EXPECT_EQ(statistics.inference_count, 2u);
 }
 
 TEST_F(ServedVersionTest, AnEngineFailureAnswersEveryRequestOfItsBatchOnly) {

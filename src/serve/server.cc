@@ -32,9 +32,12 @@ class ModelServer final : public Server {
   void retire() override { retired_ = true; }
   void begin_drain() override;
   bool draining() const override { return draining_; }
+  std::vector<std::pair<std::string, uint64_t>> failed_loads() const override { return models_.table().failed_loads(); }
+  void abort() override;
   void drain() override;
 
   void infer(InferRequest request, InferDone done) override;
+  void drop_cancelled() override;
   bool live() const override { return true; }
   bool ready() const override;
   bool model_ready(const std::string& model, int64_t version) const override;
@@ -151,6 +154,10 @@ void ModelServer::begin_drain() {
   for (const VersionPtr& version : models_.table().ready_versions("")) version->hurry();
 }
 
+void ModelServer::abort() {
+  for (const VersionPtr& version : models_.table().ready_versions("")) version->abort();
+}
+
 void ModelServer::drain() {
   begin_drain();
   {
@@ -177,6 +184,10 @@ void ModelServer::infer(InferRequest request, InferDone done) {
     return done(std::move(bound).error());
   }
   (*version)->infer(std::move(request), std::move(done));
+}
+
+void ModelServer::drop_cancelled() {
+  for (const VersionPtr& version : models_.table().ready_versions("")) version->drop_cancelled();
 }
 
 bool ModelServer::ready() const {

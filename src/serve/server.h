@@ -5,9 +5,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -25,6 +27,9 @@ enum class ControlMode {
   kPoll,      // as kNone, and the repository is looked at every `poll_period`; load and unload are refused
 };
 
+// The answer to every call after the end has begun.
+inline Error shutting_down() { return {Code::kUnavailable, "the server is shutting down"}; }
+
 class Recorder;
 using OpenFunction = std::function<Result<std::unique_ptr<engine::Session>>(const plan::Plan&)>;
 
@@ -36,11 +41,13 @@ struct ServerOptions {
   bool strict_readiness = true;  // ready() requires that every model of the start is READY
   int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
-  size_t queue_limit = 100'000;  // waiting requests per model version where the configuration sets no limit
-  std::string engine_library;    // path of the engine's library; empty = search order of engine/
-  std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
-  Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
-  OpenFunction open;                   // empty = engine::open; tests inject sessions
+  std::chrono::seconds warmup_limit{0};  // of one version's warm-up; 0 = none
+  uint64_t batch_memory = 0;             // [bytes] that the inputs and outputs of one batch may take; 0 = any
+  size_t queue_limit = 100'000;          // waiting requests per model version where the configuration sets no limit
+  std::string engine_library;            // path of the engine's library; empty = search order of engine/
+  std::shared_ptr<Recorder> recorder;    // gets every accepted request; may be null
+  Clock* clock = &system_clock();        // of delays, timeouts, durations and polling; outlives the server
+  OpenFunction open;                     // empty = engine::open; tests inject sessions
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.
   std::function<std::vector<int>(const plan::Plan&)> find_gpus;
 };
@@ -55,12 +62,18 @@ class Server : public Service {
   // the server.
   virtual void load_all() = 0;
 
+  // Per known model: how many of its loads failed, by name.
+  virtual std::vector<std::pair<std::string, uint64_t>> failed_loads() const = 0;
+
   // From now on ready() is false; requests are still accepted.
   virtual void retire() = 0;
   // From now on ready() is false, batches are no longer delayed, new requests, loads and unloads are refused with kUnavailable, and loads under way end after
-  // the step that they are in (opening a session, one run of the warm-up). Does not wait.
+  // the step that they are in: opening a session ends by itself, a run of the warm-up is broken off where the engine can do that. Does not wait.
   virtual void begin_drain() = 0;
   virtual bool draining() const = 0;
+  // After begin_drain(): requests that wait are refused with kUnavailable, and runs under way are broken off where the engine can do
+  // that. Does not wait.
+  virtual void abort() = 0;
   // begin_drain(), then waits until every accepted request was answered and the workers have ended. Whoever called
   // load_all() or load() has to see it return before the server is destroyed.
   virtual void drain() = 0;

@@ -65,6 +65,63 @@ TEST_F(ServerTest, ServesAModelWithoutConfigurationFromTheGraph) {
   EXPECT_EQ(floats_of(answer->outputs[0].data), (std::vector<float>{1, 2, 3, 4}));
 }
 
+// A session whose runs end only when they are broken off.
+OpenFunction opens_endless(Gate& gate) {
+  return [&gate](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
+    auto session = std::make_unique<TestSession>(pair_signature(), [&gate](auto, auto, auto) {
+      gate.pass();
+      return Status(Error{Code::kCancelled, "broken off"});
+    });
+    session->on_terminate = [&gate] { gate.open(); };
+    return std::unique_ptr<engine::Session>(std::move(session));
+  };
+}
+
+TEST_F(ServerTest, AStopBreaksOffAWarmUpThatDoesNotEnd) {
+  add_model("m");
+  Gate gate;
+  ServerOptions endless = options();
+  endless.open = opens_endless(gate);
+  auto server = *Server::create(endless);
+  std::jthread loading([&] { server->load_all(); });
+  gate.await(1);
+  server->begin_drain();
+  loading.join();
+  EXPECT_NE(state_of(*server, "m", 1).find("UNAVAILABLE"), std::string::npos);
+}
+
+TEST_F(ServerTest, AWarmUpThatDoesNotEndInItsTimeFailsTheLoad) {
+  add_model("m");
+  Gate gate;
+  ServerOptions endless = options();
+  endless.open = opens_endless(gate);
+  endless.warmup_limit = 30s;
+  auto server = *Server::create(endless);
+  std::jthread loading([&] { server->load_all(); });
+  gate.await(1);
+  clock_.await(clock_.now() + 30s);
+  clock_.advance(30s);
+  loading.join();
+  EXPECT_NE(state_of(*server, "m", 1).find("within 30 s"), std::string::npos) << state_of(*server, "m", 1);
+}
+
+TEST_F(ServerTest, AbortRefusesWhatWaitsAndBreaksOffWhatRuns) {
+  add_model("m");
+  folder_.write("m/config.pbtxt", R"(parameters { key: "ridge_warmup" value { string_value: "off" } })");
+  Gate gate;
+  ServerOptions endless = options();
+  endless.open = opens_endless(gate);
+  auto server = *start(endless);
+  auto running = infer(*server, pair_request("m", {1, 2}));
+  gate.await(1);
+  auto waiting = infer(*server, pair_request("m", {1, 2}));
+  server->begin_drain();
+  server->abort();
+  EXPECT_EQ(running.get().error().code, Code::kUnavailable);
+  EXPECT_EQ(waiting.get().error().code, Code::kUnavailable);
+  server->drain();
+}
+
 TEST_F(ServerTest, DescribesItsModels) {
   add_model("m", 3);
   auto server = *start(options());

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct InferRequest {
   uint64_t priority = 0;                 // 1 = first; 0 = the model's default level
   TimePoint arrived{};                   // when its first byte was seen; statistics count from here
   std::shared_ptr<const void> body;      // keeps the inputs' memory alive until `done` was called
+  std::stop_token cancelled = {};        // requested: the client has left
 };
 
 struct ResponseOutput {
@@ -161,6 +163,8 @@ class Service {
   virtual ~Service() = default;
 
   virtual void infer(InferRequest request, InferDone done) = 0;
+  // Takes cancelled requests from the queues; they end with kCancelled. Those that run already are finished.
+  virtual void drop_cancelled() = 0;
 
   virtual bool live() const = 0;
   virtual bool ready() const = 0;

@@ -55,6 +55,11 @@ class TestSession : public engine::Session {
     return run_(inputs, wanted, outputs);
   }
   Result<std::vector<engine::NodeTime>> take_profile(int) override { return std::vector<engine::NodeTime>{}; }
+  void terminate() override {
+    if (on_terminate) on_terminate();
+  }
+
+  std::function<void()> on_terminate;
 
  private:
   engine::Signature signature_;

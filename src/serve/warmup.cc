@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <set>
 
@@ -127,6 +128,7 @@ std::vector<int64_t> warm_up_batches(const ModelSettings& settings, BatchRunner&
     if (stop.stop_requested()) return {};
     Status ran = run_sample(settings, sample_of(settings, batch), runner);
     if (ran) continue;
+    if (stop.stop_requested()) return {};
     log::warning("model '{}' version {}: warm-up with batch size {} failed; the model is served without it: {}",
                  settings.name, settings.version, batch, ran.error().message);
     return {};
@@ -145,13 +147,29 @@ std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<in
   return {sizes.begin(), sizes.end()};
 }
 
+uint64_t largest_batch_bytes(const ModelSettings& settings) {
+  uint64_t total = 0;
+  for (const auto* tensors : {&settings.inputs, &settings.outputs})
+    for (const TensorSettings& tensor : *tensors) {
+      Shape shape = with_batch(tensor.dims, settings.max_batch_size);
+      std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{1});
+      const std::optional<int64_t> count = element_count(shape);
+      const uint64_t element = std::max<uint64_t>(1, data_type_size(tensor.type));
+      uint64_t bytes = 0;
+      if (!count || __builtin_mul_overflow(static_cast<uint64_t>(*count), element, &bytes) ||
+          __builtin_add_overflow(total, bytes, &total))
+        return std::numeric_limits<uint64_t>::max();
+    }
+  return total;
+}
+
 Result<std::vector<int64_t>> warm_up(const ModelSettings& settings, BatchRunner& runner, const std::stop_token& stop) {
   std::vector<int64_t> batches;
   if (settings.warmup_batches) batches = warm_up_batches(settings, runner, stop);
   for (const WarmupSample& sample : settings.warmup_samples)
     for (int i = 0; i < sample.count && !stop.stop_requested(); ++i) {
       Status ran = run_sample(settings, sample, runner);
-      if (!ran) return wrap(ran.error(), fmt::format("warm-up sample '{}'", sample.name));
+      if (!ran && !stop.stop_requested()) return wrap(ran.error(), fmt::format("warm-up sample '{}'", sample.name));
     }
   if (stop.stop_requested()) return Error{Code::kCancelled, "the warm-up was cancelled"};
   return batches;

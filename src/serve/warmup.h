@@ -2,6 +2,7 @@
 // configuration's own model_warmup samples.
 #pragma once
 
+#include <cstdint>
 #include <stop_token>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace ridge::serve {
 
 // The batch sizes worth running: all of them up to 16; above, powers of two, the preferred sizes and the largest.
 std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<int64_t>& preferred);
+
+// [bytes] of the inputs and outputs of the largest batch, open dimensions taken as 1; the largest number if it is larger.
+uint64_t largest_batch_bytes(const ModelSettings& settings);
 
 // Every such size with the values of the first sample that provides every input, else with zeros (open dimensions are 1: a
 // guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the warm sizes,

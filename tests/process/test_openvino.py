@@ -92,3 +92,17 @@ def test_without_its_plugin_or_its_library_the_program_works_and_says_what_it_tr
     without_library = engines(alone, RIDGE_OPENVINO="/nowhere")
     assert without_library["engines.openvino"][0] == "not_applicable"
     assert "RIDGE_OPENVINO=/nowhere" in without_library["engines.openvino"][1]
+
+
+def test_a_warm_up_that_takes_long_is_broken_off_at_the_end(tmp_path):
+    size, nodes = 2048, 400  # 7 TFLOP: a minute or more
+    names = ["x", *(f"t{i}" for i in range(nodes - 1)), "y"]
+    weights = numpy_helper.from_array(np.eye(size, dtype=np.float32), "w")
+    models.save(tmp_path / "long" / "1" / "model.onnx",
+                [helper.make_node("MatMul", [a, "w"], [b]) for a, b in zip(names, names[1:])],
+                [("x", "FP32", [size, size])], [("y", "FP32", [size, size])], [weights])
+    (tmp_path / "long" / "config.pbtxt").write_text('backend: "openvino"\nmax_batch_size: 0\n')
+    with Server(tmp_path, "--exit-timeout-secs=600", wait_ready=False) as server:
+        server.wait_log("long on cpu")  # the session is open
+        assert server.stop(seconds=30) == 0
+        assert "the load of model 'long' was cancelled" in server.read_log()

@@ -138,6 +138,13 @@ def test_idle_keep_alive_connections_do_not_delay_the_exit(repository):
         assert time.monotonic() - begin < 15, "well before --exit-timeout-secs"
 
 
+def test_idle_connections_are_closed_after_their_time(repository):
+    with Server(repository, "--http-idle-timeout-secs=1") as server, server.connect() as idle:
+        idle.send(message("POST", INFER, ONE))
+        assert idle.read().status == 200
+        assert idle.closed_by_server()
+
+
 def test_sigint_stops_like_sigterm(repository):
     with Server(repository) as server:
         assert server.stop(signal.SIGINT) == 0
@@ -179,6 +186,36 @@ def test_a_second_signal_exits_at_once(repository, tmp_path):
         server.wait_log("a second signal exits at once")
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(20) != 0
+
+
+def test_a_warm_up_that_does_not_end_holds_up_neither_other_loads_nor_the_end(repository):
+    models.endless(repository / "endless" / "1" / "model.onnx")
+    with Server(repository, "--model-control-mode=explicit") as server, server.connect() as hung:
+        hung.send(message("POST", "/v2/repository/models/endless/load", "{}"))
+        await_loading(server, "endless")
+        assert server.post("/v2/repository/models/identity/load", "{}").status == 200
+        assert server.post(INFER, ONE).status == 200
+        begin = time.monotonic()
+        assert server.stop() == 0 and time.monotonic() - begin < 20
+
+
+def test_a_warm_up_that_does_not_end_fails_at_its_limit(repository):
+    models.endless(repository / "endless" / "1" / "model.onnx")
+    with Server(repository, "--model-control-mode=explicit", "--warmup-timeout-secs=1") as server:
+        answer = server.post("/v2/repository/models/endless/load", "{}")
+        assert answer.status == 503 and "--warmup-timeout-secs" in answer.json()["error"]
+
+
+def test_requests_that_would_not_end_are_refused_at_the_exit_timeout(repository):
+    models.endless(repository / "endless" / "1" / "model.onnx")
+    (repository / "endless" / "config.pbtxt").write_text(WITHOUT_WARM_UP)
+    with Server(repository, "--exit-timeout-secs=1", check_exit=False) as server, server.connect() as first, server.connect() as second:
+        for connection in (first, second):
+            connection.send(message("POST", "/v2/models/endless/infer", json.dumps({"inputs": [fp32("x", [1], [1.0])]})))
+        wait_until(lambda: 'nv_inference_pending_request_count{model="endless",version="1"} 1' in server.metrics())
+        server.process.send_signal(signal.SIGTERM)
+        assert {first.read().status, second.read().status} == {503}
+        assert server.process.wait(20) == 3
 
 
 def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):

@@ -1,12 +1,16 @@
 """Contract section 16: dynamic batching and the queue."""
 
 import json
+import re
+import socket
 import threading
 import time
 
 import models
 import pytest
-from server import Server, fp32, in_order_of_arrival, message
+from server import Server, fp32, in_order_of_arrival, message, wait_until
+
+WITHOUT_WARM_UP = 'parameters { key: "ridge_warmup" value { string_value: "off" } }'
 
 
 def config(root, name, text):
@@ -172,3 +176,26 @@ def test_instances_run_side_by_side(tmp_path):
         assert server.infer("m", rows(1)).status == 200
         assert slow.silent(), "the quick request overtook the slow one"
         assert slow.read().status == 200
+
+
+def test_requests_whose_clients_have_left_are_not_run(serve, tmp_path):
+    models.fake(tmp_path / "slow", "max_batch_size: 8\n" + WITHOUT_WARM_UP, latency_ms=3000)  # they do not merge
+    server = serve("max_batch_size: 8\n")
+
+    def metric(name, reason=""):
+        label = f',reason="{reason}"' if reason else ""
+        return int(re.search(rf'^{name}\{{model="slow",version="1"{label}\}} (\d+)$', server.metrics(), re.M)[1])
+
+    connections = [server.connect() for _ in range(5)]
+    for connection in connections:
+        connection.send(message("POST", "/v2/models/slow/infer", json.dumps(rows(1))))
+    wait_until(lambda: metric("nv_inference_pending_request_count") == 4)
+    half_closed = connections.pop()
+    half_closed.socket.shutdown(socket.SHUT_WR)
+    for connection in connections:
+        connection.close()
+    while (answer := half_closed.read()).status == 100:  # asks whether it is still there
+        pass
+    assert answer.status == 200
+    runs = metric("nv_inference_exec_count")
+    assert runs <= 2 and runs + metric("nv_inference_request_failure", "CANCELED") == 5

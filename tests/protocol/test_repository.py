@@ -271,3 +271,49 @@ def test_a_load_request_cannot_name_files_to_the_engine(explicit, tmp_path):
     answer = load(explicit, "m", {"config": config})
     assert answer.status == 400 and "collect_node_memory_stats_to_file" in answer.json()["error"]
     assert not victim.exists() and factor(explicit) == 1.0
+
+
+def test_a_batch_that_no_memory_holds_is_refused_before_it_is_tried(explicit):
+    answer = load(explicit, "m", {"config": json.dumps({"max_batch_size": 2**31 - 1})})
+    assert answer.status == 400 and "max_batch_size 2147483647" in answer.json()["error"]
+    assert factor(explicit) == 1.0
+
+
+def test_a_deeply_nested_configuration_is_refused(explicit):
+    for config in ('{"input":' + "[" * 1000, '{"name":"\\"[[","input":' + "[" * 65):
+        answer = load(explicit, "m", {"config": config})
+        assert answer.status == 400 and "nested deeper than 64" in answer.json()["error"]
+
+
+def test_failed_loads_are_counted(explicit):
+    assert 'nv_model_load_failure{model="m"} 0\n' in explicit.metrics()
+    assert load(explicit, "m", {"config": "oops"}).status == 400
+    (explicit.root / "other" / "config.pbtxt").write_text("oops")
+    for _ in range(2):
+        assert load(explicit, "other").status == 400
+    metrics = explicit.metrics()
+    assert 'nv_model_load_failure{model="m"} 1\n' in metrics and 'nv_model_load_failure{model="other"} 2\n' in metrics
+
+
+def without_shape(path, which):
+    """y = x reshaped to s; the file does not say the shape of x, or of y, which the engine cannot infer."""
+    tensors = {"x": (onnx.TensorProto.FLOAT, [4]), "s": (onnx.TensorProto.INT64, ["k"]), "y": (onnx.TensorProto.FLOAT, [2, 2])}
+    tensors[which] = (tensors[which][0], None)
+    x, s, y = (onnx.helper.make_tensor_value_info(name, *tensor) for name, tensor in tensors.items())
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Reshape", ["x", "s"], ["y"])], "g", [x, s], [y])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9).SerializeToString())
+
+
+@pytest.mark.parametrize("which", ["x", "y"])
+def test_a_tensor_without_a_shape_needs_dims_in_the_configuration(explicit, which):
+    without_shape(explicit.root / "open" / "1" / "model.onnx", which)
+    answer = load(explicit, "open")
+    assert answer.status == 400 and f"'{which}' has no shape" in answer.json()["error"] and "config.pbtxt" in answer.json()["error"]
+    inputs = 'input [{ name: "x" data_type: TYPE_FP32 dims: [ 4 ] }, { name: "s" data_type: TYPE_INT64 dims: [ -1 ] }]'
+    output = 'output [{ name: "y" data_type: TYPE_FP32 dims: [ 2, 2 ] }]'
+    (explicit.root / "open" / "config.pbtxt").write_text(inputs if which == "x" else output)
+    assert load(explicit, "open").status == 200
+    shape = {"name": "s", "datatype": "INT64", "shape": [2], "data": [2, 2]}
+    answer = explicit.infer("open", {"inputs": [fp32("x", [4], [1.0, 2.0, 3.0, 4.0]), shape]})
+    assert answer.json()["outputs"][0]["shape"] == [2, 2]

@@ -72,6 +72,20 @@ def steps(path):
           helper.make_tensor("weight", TensorProto.FLOAT, [256, 256], weight, raw=True)])
 
 
+def endless(path):
+    """A loop that does not end: x FP32 [1] → y FP32 [1]."""
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["state", "factor"], ["next"]), helper.make_node("Identity", ["go"], ["go_on"])],
+        "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("state", TensorProto.FLOAT, [1])],
+        [helper.make_tensor_value_info("go_on", TensorProto.BOOL, []), helper.make_tensor_value_info("next", TensorProto.FLOAT, [1])],
+        [helper.make_tensor("factor", TensorProto.FLOAT, [1], [0.5])],
+    )
+    save(path, [helper.make_node("Loop", ["count", "yes", "x"], ["y"], body=body)], [("x", "FP32", [1])], [("y", "FP32", [1])],
+         [helper.make_tensor("yes", TensorProto.BOOL, [], [True]), helper.make_tensor("count", TensorProto.INT64, [], [2**62])])
+
+
 def fails_on_zero(path):
     """Integer division: a zero in `d` makes the engine fail while running (Gather with a bad index)."""
     save(path, [helper.make_node("Gather", ["table", "x"], ["y"])], [("x", "INT64", ["batch", 1])], [("y", "FP32", ["batch", 1])],

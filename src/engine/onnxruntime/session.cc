@@ -64,6 +64,10 @@ class OnnxRuntimeSession final : public Session {
   Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
              RunTimes* times) override;
   Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
+  void terminate() override {
+    terminated_ = true;
+    (void)take(api_, api_.RunOptionsSetTerminate(run_options_.get())).ok();
+  }
 
  private:
   // `strings`: values created for one run alone.
@@ -84,7 +88,8 @@ class OnnxRuntimeSession final : public Session {
   const OrtApi& api_;
   const std::unique_ptr<GpuRunner> gpu_;  // before the session, which computes on its stream
   SessionHandle session_;
-  const RunOptionsHandle run_options_;  // of runs on the CPU; none: the engine's defaults
+  const RunOptionsHandle run_options_;  // of runs on the CPU; shared, so that terminate() reaches all of them
+  std::atomic<bool> terminated_ = false;
   const Signature signature_;
   const Info info_;
   std::optional<TemporaryFolder> profile_;  // kept until the profile is taken
@@ -106,6 +111,7 @@ Status OnnxRuntimeSession::run(std::span<const TensorView> inputs, std::span<con
   RIDGE_TRY(add_outputs(wanted, outputs, scratch));
   const TimePoint handed_over = times ? SteadyClock::now() : TimePoint();
   Status ran = execute(scratch, strings.empty());
+  if (!ran && terminated_) ran = Error{Code::kCancelled, "the run was broken off"};
   const TimePoint computed = times ? SteadyClock::now() : TimePoint();
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!outputs[i].data.empty() || scratch.tensors.out[i] == nullptr) continue;
@@ -230,10 +236,8 @@ Status check_device(const plan::Device& device) {
                    ", only for cpu, cuda:N and tensorrt:N; gpu:N is OpenVINO's (--engine openvino)"};
 }
 
-// None without run options: reading one costs each run a little.
 Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::string, std::string>& entries) {
   RunOptionsHandle options(api);
-  if (entries.empty()) return options;
   RIDGE_TRY(take(api, api.CreateRunOptions(options.out())));
   for (const auto& [key, value] : entries)
     RIDGE_TRY(take(api, api.AddRunConfigEntry(options.get(), key.c_str(), value.c_str())));

@@ -12,6 +12,7 @@ namespace ridge::front::http {
 namespace {
 
 constexpr size_t kMostCallsWaiting = 64;      // an operator's, not traffic
+constexpr size_t kLoadThreads = 4;            // as at start; a load that takes long does not hold up the others
 constexpr uint64_t kLongestCall = 64 * 1024;  // [bytes] of an operator's call without files: a few names and numbers
 
 Response json_response(const Json& json) {
@@ -114,7 +115,7 @@ Api::Api(serve::Service& service, ApiOptions options, std::function<std::string(
                        .conversion_threads = options_.conversion_threads,
                        .conversions_waiting = options_.conversions_waiting,
                        .shared_memory = options_.shared_memory}),
-      loads_("load", 1, kMostCallsWaiting),
+      loads_("load", kLoadThreads, kMostCallsWaiting),
       control_("control", 1, kMostCallsWaiting) {}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {

@@ -35,6 +35,7 @@ class Api final : public Handler {
 
   uint64_t body_limit(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
+  void clients_left() override { service_.drop_cancelled(); }
 
  private:
   Response describe(const Route& route, bool from_this_machine) const;
@@ -46,7 +47,7 @@ class Api final : public Handler {
   ApiOptions options_;
   std::function<std::string()> metrics_;
   InferEndpoint infer_;
-  JobThreads loads_;    // load, which may take minutes
+  JobThreads loads_;    // load, which may take minutes; some at a time
   JobThreads control_;  // index and unload, which do not wait for it
 };
 

@@ -1,5 +1,6 @@
 #include "front/http/connection.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,6 +14,9 @@ namespace ridge::front::http {
 namespace {
 
 namespace asio = boost::asio;
+
+// Younger requests are not worth a system call.
+constexpr std::chrono::milliseconds kClientPatience{100};
 
 constexpr size_t kInputStart = 8 * 1024;               // [bytes]
 constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read before closing
@@ -69,6 +73,8 @@ void Connection::enter(Phase phase) {
 
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kHandling) thread_.client_left();
+  client_.request_stop();
   phase_ = Phase::kClosed;
   ErrorCode ec;
   socket_.close(ec);
@@ -148,6 +154,7 @@ void Connection::advance() {
 void Connection::begin_message() {
   enter(Phase::kHead);
   arrived_ = progress_.began;
+  probed_ = false;
   parser_.reset();
 }
 
@@ -263,7 +270,8 @@ Request Connection::request() const {
           .arrived = arrived_,
           .io_thread = thread_.index(),
           .from_this_machine = from_this_machine_,
-          .cross_site = head.cross_site};
+          .cross_site = head.cross_site,
+          .client = client_.get_token()};
 }
 
 void Connection::dispatch() {
@@ -351,11 +359,23 @@ void Connection::linger() {
 // ---- deadlines
 
 void Connection::enforce_deadline(TimePoint now) {
+  if (phase_ == Phase::kHandling && now - arrived_ > kClientPatience && client_is_gone()) return close();
   if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) return;
   if (phase_ == Phase::kWriting || phase_ == Phase::kLingering || phase_ == Phase::kIdle)
     close();
   else
     timed_out();
+}
+
+// A client that closed its socket and one that only ended its sending look the same (RFC 9293, 3.6). The second must get its
+// answer, so an interim response, which every client skips (RFC 9110, 15.2), is sent: the first resets the connection.
+// HTTP/1.0 has none (the same), and such a client counts as waiting until a reset.
+bool Connection::client_is_gone() {
+  pollfd socket{socket_.native_handle(), POLLRDHUP, 0};
+  if (::poll(&socket, 1, 0) <= 0) return false;
+  if ((socket.revents & (POLLERR | POLLHUP)) != 0) return true;
+  if (!std::exchange(probed_, true) && !parser_.head().http_1_0) send_continue();
+  return false;
 }
 
 // Answers once, if the client listens, and closes: a read is still pending, so there is no lingering.

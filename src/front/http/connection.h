@@ -9,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void written();
   void linger();
   void timed_out();
+  bool client_is_gone();
 
   std::string_view pending_input() const { return {input_.data() + begin_, end_ - begin_}; }
   void enter(Phase phase);
@@ -75,6 +77,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   RequestParser parser_;
   bool keep_alive_ = true;
   TimePoint arrived_;
+  std::stop_source client_;  // stopped when the connection closes
+  bool probed_ = false;      // in this request
   std::shared_ptr<Body> body_;
   uint64_t remaining_ = 0;  // [bytes] of the body still to come
   uint64_t limit_ = 0;      // [bytes] of the body

@@ -52,6 +52,12 @@ class FakeService : public serve::Service {
     done(std::move(response));
   }
 
+  // Of "slow".
+  void drop_cancelled() override {
+    MutexLock lock(mutex_);
+    std::erase_if(waiting_, [](const auto& row) { return row.first.cancelled.stop_requested(); });
+  }
+
   // How many requests to "slow" wait; release() answers them on a thread of its own.
   size_t waiting() {
     MutexLock lock(mutex_);

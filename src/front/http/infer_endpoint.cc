@@ -54,6 +54,7 @@ struct InferEndpoint::Call {
   Coding answer_coding = Coding::kIdentity;
   TimePoint arrived;
   bool from_this_machine = false;
+  std::stop_token client;
   Responder responder;
   serve::InferRequest request;
   AnswerFormat format;
@@ -85,6 +86,7 @@ void InferEndpoint::handle(const Request& request, Route route, Responder respon
                                           .content_encoding = std::string(request.content_encoding.value_or("")),
                                           .arrived = request.arrived,
                                           .from_this_machine = request.from_this_machine,
+                                          .client = request.client,
                                           .responder = std::move(responder),
                                           .request = {},
                                           .format = {}});
@@ -120,6 +122,7 @@ bool InferEndpoint::is_quick_to_read(Call& call) const {
 }
 
 void InferEndpoint::read_and_submit(const CallPtr& call) {
+  if (call->client.stop_requested()) return;
   InferDecoder decoder;  // its memory is freed with the large body
   if (read(*call, decoder)) submit(call);
 }
@@ -174,6 +177,7 @@ void InferEndpoint::submit(const CallPtr& call) {
   request.model = std::move(call->route.model);
   request.version = call->route.version;
   request.arrived = call->arrived;
+  request.cancelled = std::move(call->client);
   service_.infer(std::move(request), [this, call](Result<serve::InferResponse> answer) {
     call->answer = std::move(answer);
     Responder back = std::move(call->responder);

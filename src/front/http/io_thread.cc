@@ -12,11 +12,11 @@ namespace {
 // An id names a slot and the generation of its tenant: a late answer must not reach the next tenant.
 uint64_t make_id(size_t slot, uint32_t generation) { return uint64_t{generation} << 32 | slot; }
 
-// Interval between checks of deadlines: a quarter of the shortest, at most twice a second.
+// Interval between checks of deadlines and of clients that wait: a quarter of the shortest deadline, at least four times a second.
 std::chrono::milliseconds tick_period(const ServerOptions& options) {
   std::chrono::milliseconds shortest =
       std::min({options.idle_timeout, options.head_timeout, options.stall_timeout, options.drain_timeout});
-  return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(500));
+  return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(250));
 }
 
 // The mailbox of this thread, so that immediate answers need no lock.
@@ -116,6 +116,7 @@ void IoThread::run() {
 void IoThread::tick() {
   const TimePoint time = now();
   for_each_connection([&](Connection& connection) { connection.enforce_deadline(time); });
+  if (std::exchange(client_left_, false)) handler_.clients_left();
   run_completions();
   ticker_.expires_after(tick_period(options_));
   ticker_.async_wait([this](const boost::system::error_code& ec) {

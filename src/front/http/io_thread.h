@@ -73,6 +73,7 @@ class IoThread {
   // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
   void forget(uint64_t connection);
+  void client_left() { client_left_ = true; }  // before its answer
 
   const ServerOptions& options() const { return options_; }
   TimePoint now() const { return options_.clock->now(); }
@@ -109,6 +110,7 @@ class IoThread {
   std::vector<uint32_t> free_slots_;
   TimePoint drain_began_ = TimePoint::max();
   bool retiring_ = false;
+  bool client_left_ = false;
   std::jthread thread_;  // last: ends first
 };
 

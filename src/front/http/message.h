@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ struct Request {
   size_t io_thread = 0;            // index of the thread that calls handle()
   bool from_this_machine = false;  // over the loopback interface
   bool cross_site = false;         // a browser sends it for a page of another server
+  std::stop_token client = {};     // requested: the client has left, and no answer reaches it
 };
 
 struct Response {
@@ -83,6 +85,8 @@ class Handler {
   // Largest body [bytes] accepted for a request with this head; the body itself is not there yet.
   virtual uint64_t body_limit(const Request& head) = 0;
   virtual void handle(const Request& request, Responder responder) = 0;
+  // Some requests' clients have left before their answers.
+  virtual void clients_left() {}
 };
 
 // {"error": message} with that status.

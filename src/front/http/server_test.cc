@@ -33,6 +33,7 @@ class Mirror final : public Handler {
     if (request.target == "/big") response.text = std::string(size_t{16} << 20, 'x');
     if (request.target == "/held") {
       MutexLock lock(mutex_);
+      held_client_ = request.client;
       held_.emplace(std::move(responder), std::move(response));
       return;
     }
@@ -42,6 +43,9 @@ class Mirror final : public Handler {
       responder.send(std::move(response));
     });
   }
+
+  void clients_left() override { left_ = true; }
+  bool clients_have_left() const { return left_; }
 
   // Waits for `count` answers of "/later".
   void await_later(size_t count) {
@@ -57,6 +61,10 @@ class Mirror final : public Handler {
     MutexLock lock(mutex_);
     return held_.has_value();
   }
+  bool held_client_has_left() {
+    MutexLock lock(mutex_);
+    return held_client_.stop_requested();
+  }
   void let_go() {
     MutexLock lock(mutex_);
     held_->first.send(std::move(held_->second));
@@ -64,7 +72,9 @@ class Mirror final : public Handler {
   }
 
  private:
+  std::atomic<bool> left_ = false;
   Mutex mutex_;
+  std::stop_token held_client_ RIDGE_GUARDED_BY(mutex_);
   std::optional<std::pair<Responder, Response>> held_ RIDGE_GUARDED_BY(mutex_);
   std::vector<std::jthread> threads_ RIDGE_GUARDED_BY(mutex_);
 };
@@ -282,6 +292,40 @@ TEST(HttpServer, AnswersAClientThatHasFinishedSending) {
   mirror->let_go();
   EXPECT_EQ(client.read()->body, "/held|");
   EXPECT_TRUE(client.at_end());
+}
+
+TEST(HttpServer, NoticesAClientThatLeftBeforeItsAnswer) {
+  FakeClock clock;
+  auto mirror = std::make_shared<Mirror>();
+  auto server = start({.clock = &clock}, mirror);
+  TestClient client(server->port());
+  client.send(get("/held"));
+  while (!mirror->holds()) std::this_thread::yield();
+  EXPECT_FALSE(mirror->held_client_has_left());
+  client.close();
+  clock.advance(milliseconds(200));
+  while (!mirror->clients_have_left()) std::this_thread::yield();
+  EXPECT_TRUE(mirror->held_client_has_left());
+  mirror->let_go();  // reaches nobody
+  TestClient next(server->port());
+  EXPECT_EQ(next.ask(get("/a"))->body, "/a|");
+}
+
+// Its end of sending looks like a closed socket: it gets an interim response, and being there, the answer.
+TEST(HttpServer, AClientThatOnlyEndedItsSendingIsAnsweredHoweverLongItWaits) {
+  FakeClock clock;
+  auto mirror = std::make_shared<Mirror>();
+  auto server = start({.clock = &clock}, mirror);
+  TestClient client(server->port());
+  client.send(get("/held"));
+  client.finish_sending();
+  while (!mirror->holds()) std::this_thread::yield();
+  clock.advance(milliseconds(200));
+  EXPECT_EQ(client.read()->status, 100);
+  mirror->let_go();
+  EXPECT_EQ(client.read()->body, "/held|");
+  EXPECT_TRUE(client.at_end());
+  EXPECT_FALSE(mirror->clients_have_left());
 }
 
 TEST(HttpServer, AnswersARequestThatNoHandlerAnswered) {

@@ -28,6 +28,8 @@ class Request {
     request_.start_async();
     request_.wait();
   }
+  // From any thread: run() throws soon.
+  void cancel() { request_.cancel(); }
   // Fills in `output` if the engine allocated it; an error if the caller's memory has another shape.
   Status take(size_t index, const TensorSpec& spec, Output& output);
   std::vector<ov::ProfilingInfo> profile() const { return request_.get_profiling_info(); }

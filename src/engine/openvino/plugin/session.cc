@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "engine/openvino/executed.h"
@@ -112,8 +113,10 @@ class OpenVinoSession final : public Session {
   Status run(std::span<const TensorView> inputs, std::span<const int> wanted, std::span<Output> outputs,
              RunTimes* times) override;
   Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
+  void terminate() override;
 
  private:
+  Status compute(Request& request);
   Result<Executable*> executable_for(std::span<const TensorView> inputs);
   Status place(Request& request, std::span<const TensorView> inputs, std::span<const int> wanted,
                std::span<const Output> outputs) const;
@@ -125,7 +128,10 @@ class OpenVinoSession final : public Session {
   const std::shared_ptr<Executable> executable_;
   Mutex mutex_;
   std::shared_ptr<Executable> open_ RIDGE_GUARDED_BY(mutex_);  // for other shapes; made once, never changed
-  std::optional<Profiler> profiler_;                           // kept until the profile is taken
+  Mutex running_mutex_;
+  std::vector<Request*> running_ RIDGE_GUARDED_BY(running_mutex_);
+  bool terminated_ RIDGE_GUARDED_BY(running_mutex_) = false;
+  std::optional<Profiler> profiler_;  // kept until the profile is taken
 };
 
 Status check_tensor(const char* role, const TensorSpec& spec, DataType type, const Shape& shape, size_t bytes) {
@@ -157,7 +163,7 @@ Status OpenVinoSession::run(std::span<const TensorView> inputs, std::span<const 
     std::unique_ptr<Request> request = executable->acquire(inputs.empty() ? nullptr : inputs.front().data.data());
     RIDGE_TRY(place(*request, inputs, wanted, outputs));
     const TimePoint handed_over = times ? SteadyClock::now() : TimePoint();
-    request->run();
+    RIDGE_TRY(compute(*request));
     const TimePoint computed = times ? SteadyClock::now() : TimePoint();
     for (size_t i = 0; i < wanted.size(); ++i) {
       const auto index = static_cast<size_t>(wanted[i]);
@@ -168,6 +174,33 @@ Status OpenVinoSession::run(std::span<const TensorView> inputs, std::span<const 
     if (times) *times = {handed_over - begin, computed - handed_over, SteadyClock::now() - computed};
     return {};
   });
+}
+
+// Known to terminate() while it runs.
+Status OpenVinoSession::compute(Request& request) {
+  {
+    MutexLock lock(running_mutex_);
+    if (terminated_) return Error{Code::kCancelled, "the run was broken off"};
+    running_.push_back(&request);
+  }
+  const Status ran = guarded("OpenVINO could not run " + recipe_.file.path(), [&]() -> Status {
+    request.run();
+    return {};
+  });
+  MutexLock lock(running_mutex_);
+  std::erase(running_, &request);
+  if (!ran && terminated_) return Error{Code::kCancelled, "the run was broken off"};
+  return ran;
+}
+
+void OpenVinoSession::terminate() {
+  MutexLock lock(running_mutex_);
+  terminated_ = true;
+  for (Request* request : running_)
+    (void)guarded("cancel", [&]() -> Status {
+      request->cancel();
+      return {};
+    }).ok();
 }
 
 Status OpenVinoSession::place(Request& request, std::span<const TensorView> inputs, std::span<const int> wanted,
