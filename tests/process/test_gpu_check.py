@@ -93,12 +93,16 @@ def test_the_whole_check_of_a_gpu_in_order(whole):
     assert document["device"] == "NVIDIA H100 80GB HBM3" and not document["interrupted"]
     assert {row["group"] for row in document["rows"]} == {"facts", "limits", "lab", "torch", "engines", "memory", "sanitizer"}
     passed = {id for id, row in found.items() if row["verdict"] == "pass"}
-    assert passed >= {"facts.doctor", "facts.driver", "facts.nvidia_smi", "memory.cuda", "engines.callers"} and any(id.startswith("lab.") for id in passed)
-    # The fake's compiler knows no half precision; it computes on the CPU, where some experiments take longer than a row has.
+    slow = {id for id, row in found.items() if "time limit" in (row["reason"] or "")}  # the fake computes on the CPU
+    assert passed >= {"facts.doctor", "facts.driver", "facts.nvidia_smi"} and any(id.startswith("lab.") for id in passed)
+    assert passed | slow >= {"memory.cuda", "engines.callers"}
+    # The fake's compiler knows no half precision.
     failed = {id: row["reason"] for id, row in found.items() if row["verdict"] == "fail" and row["value"] is None}
     assert all("rejects this PTX" in reason or "time limit" in reason for reason in failed.values()), failed
     assert {row["verdict"] for id, row in found.items() if id.startswith("limits.") and id.endswith("multiply-adds") and row["value"]} == {"not possible"}
-    assert found["limits.host-to-device.pinned"]["verdict"] == "fail" and "link" in found["limits.host-to-device.pinned"]["expected"]["source"]
+    pinned = found["limits.host-to-device.pinned"]  # the rate of a copy between caches of the CPU
+    inside = pinned["expected"]["low"] <= pinned["value"] <= pinned["expected"]["high"]
+    assert pinned["verdict"] == ("pass" if inside else "fail") and "link" in pinned["expected"]["source"]
     for row in document["rows"]:
         assert f"{row['verdict']:<12}  " in done.stderr and (row["verdict"] != "fail" or row["do"]), row
 
