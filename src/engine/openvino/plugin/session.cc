@@ -183,7 +183,7 @@ Status OpenVinoSession::compute(Request& request) {
     if (terminated_) return Error{Code::kCancelled, "the run was broken off"};
     running_.push_back(&request);
   }
-  const Status ran = guarded("OpenVINO could not run " + recipe_.file.path(), [&]() -> Status {
+  Status ran = guarded("OpenVINO could not run " + recipe_.file.path(), [&]() -> Status {
     request.run();
     return {};
   });
