@@ -17,6 +17,7 @@ namespace asio = boost::asio;
 
 // Younger requests are not worth a system call.
 constexpr std::chrono::milliseconds kClientPatience{100};
+constexpr std::chrono::milliseconds kFirstRequest{250};  // of a connection that is new when the server begins to end
 
 constexpr size_t kInputStart = 8 * 1024;               // [bytes]
 constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read before closing
@@ -82,7 +83,7 @@ void Connection::close() {
 }
 
 void Connection::begin_drain() {
-  if (phase_ == Phase::kLingering || phase_ == Phase::kIdle) close();
+  if (phase_ == Phase::kLingering || (phase_ == Phase::kIdle && asked_)) close();  // a first request may be under way
 }
 
 // ---- reading
@@ -333,6 +334,7 @@ void Connection::write() {
 }
 
 void Connection::written() {
+  asked_ = true;
   response_ = {};
   if (!keep_alive_) return linger();
   if (thread_.draining() && begin_ == end_) return close();
@@ -360,6 +362,7 @@ void Connection::linger() {
 
 void Connection::enforce_deadline(TimePoint now) {
   if (phase_ == Phase::kHandling && now - arrived_ > kClientPatience && client_is_gone()) return close();
+  if (phase_ == Phase::kIdle && thread_.draining() && now - thread_.drain_began() >= kFirstRequest) return close();
   if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) return;
   if (phase_ == Phase::kWriting || phase_ == Phase::kLingering || phase_ == Phase::kIdle)
     close();

@@ -79,6 +79,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   TimePoint arrived_;
   std::stop_source client_;  // stopped when the connection closes
   bool probed_ = false;      // in this request
+  bool asked_ = false;       // an answer of it was written
   std::shared_ptr<Body> body_;
   uint64_t remaining_ = 0;  // [bytes] of the body still to come
   uint64_t limit_ = 0;      // [bytes] of the body

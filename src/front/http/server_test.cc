@@ -414,6 +414,21 @@ TEST(HttpServer, DrainDeliversAnswersAndClosesIdleConnectionsAtOnce) {
   EXPECT_FALSE(TestClient(server->port()).connected());
 }
 
+TEST(HttpServer, DrainWaitsAMomentForTheFirstRequestOfAConnection) {
+  FakeClock clock;
+  auto server = start({.threads = 1, .clock = &clock});
+  TestClient late(server->port()), silent(server->port()), idle(server->port());  // accepted in this order
+  EXPECT_EQ(idle.ask(get("/a"))->body, "/a|");
+  std::jthread drain([&] { EXPECT_TRUE(server->drain(std::chrono::minutes(1))); });
+  EXPECT_TRUE(idle.at_end());
+  auto response = late.ask(get("/b"));
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body, "/b|");
+  EXPECT_EQ(response->fields["connection"], "close");
+  clock.advance(milliseconds(250));
+  EXPECT_TRUE(silent.at_end());
+}
+
 TEST(HttpServer, RefusesABodyForWhichNoMemoryIsLeft) {
   auto server = start({.threads = 2, .body_memory = 2 << 20});
   TestClient large(server->port()), small(server->port());
