@@ -8,7 +8,7 @@ std::string cache_folder(std::string_view inside) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   std::string folder;
-  if (cache && *cache)
+  if (cache && *cache == '/')  // the XDG Base Directory Specification: relative paths are invalid and ignored
     folder = std::string(cache) + "/ridge";
   else if (home && *home)
     folder = std::string(home) + "/.cache/ridge";

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/file.h"
+
 namespace ridge {
 namespace {
 
@@ -43,6 +45,7 @@ std::string Digest::text() const {
 Status add_files(const std::vector<std::string>& files, Digest& digest) {
   std::string chunk(kChunk, '\0');
   for (const std::string& path : files) {
+    RIDGE_TRY(open_regular_file(path));
     std::ifstream file(path, std::ios::binary);
     if (!file) return Error{Code::kNotFound, "read " + path + ": cannot be opened"};
     while (file.read(chunk.data(), kChunk) || file.gcount() > 0)

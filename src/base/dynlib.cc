@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
+#include "base/file.h"
 #include "base/mutex.h"
 
 namespace ridge {
@@ -18,6 +19,10 @@ Mutex& opening() {
 }  // namespace
 
 Result<DynamicLibrary> DynamicLibrary::open(const std::string& path) {
+  const bool searched = path.find('/') == std::string::npos;  // in the system's folders
+  if (!searched)
+    if (const Result<Descriptor> file = open_regular_file(path); !file && file.error().code == Code::kInvalid)
+      return Error{Code::kNotFound, "open library " + path + ": it is not a regular file"};
   MutexLock lock(opening());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

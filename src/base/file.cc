@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/descriptor.h"
+#include "base/units.h"
 
 namespace ridge {
 namespace {
@@ -33,10 +34,24 @@ Status write_all(int descriptor, std::string_view content, const std::string& pa
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return system_error("read", path);
-  std::string content;
+Result<Descriptor> open_regular_file(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file && errno != ENXIO) return system_error("read", path);  // ENXIO: a socket
+  struct stat status {};
+  if (file && fstat(file.number(), &status) != 0) return system_error("read", path);
+  if (file && S_ISREG(status.st_mode)) return file;
+  return invalid("read " + path + ": it is not a regular file");
+}
+
+Result<std::string> read_file(const std::string& path, int64_t most_bytes) {
+  RIDGE_ASSIGN(const Descriptor file, open_regular_file(path));
+  const Error too_large{Code::kExhausted, "read " + path + ": it has more than " +
+                                              format_bytes(static_cast<double>(most_bytes)) +
+                                              ", the most that is read"};
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0) return system_error("read", path);
+  if (status.st_size > most_bytes) return too_large;
+  std::string content;  // of /proc files the size is not known before
   std::array<char, 65536> chunk;
   while (true) {
     ssize_t got = read(file.number(), chunk.data(), chunk.size());
@@ -44,6 +59,7 @@ Result<std::string> read_file(const std::string& path) {
     if (got < 0) return system_error("read", path);
     if (got == 0) return content;
     content.append(chunk.data(), static_cast<size_t>(got));
+    if (static_cast<int64_t>(content.size()) > most_bytes) return too_large;
   }
 }
 

@@ -1,14 +1,23 @@
 // Reads and writes whole files; errors name the path and the reason.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace ridge {
 
-Result<std::string> read_file(const std::string& path);
+constexpr int64_t kLargestFile = int64_t{1} << 30;  // that read_file() takes unless told otherwise [bytes]
+constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
+
+// For reading. kInvalid: what is there is no file but a folder, a device or a pipe, which is never waited for.
+Result<Descriptor> open_regular_file(const std::string& path);
+// Of open_regular_file(). kExhausted: it has more than `most_bytes`.
+Result<std::string> read_file(const std::string& path, int64_t most_bytes = kLargestFile);
 // Of a file that need not be there: "" if it cannot be read.
 std::string text_or_empty(const std::string& path);
 // Before work whose result shall be written: that the folder, or the nearest one above it that exists, can be written. Error otherwise.

@@ -37,6 +37,25 @@ TEST_F(FileTest, MissingFileIsNotFoundAndNamed) {
 
 TEST_F(FileTest, ReadingAFolderIsAnError) { EXPECT_FALSE(read_file(folder_).ok()); }
 
+TEST_F(FileTest, APipeOrADeviceIsNeitherWaitedForNorReadWithoutEnd) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    const auto content = read_file(path);
+    ASSERT_FALSE(content.ok());
+    EXPECT_EQ(content.error().code, Code::kInvalid) << content.error().message;
+  }
+  EXPECT_FALSE(DynamicLibrary::open(pipe).ok());
+}
+
+TEST_F(FileTest, AFileThatIsTooLargeIsNotRead) {
+  const std::string path = folder_ / "large";
+  ASSERT_TRUE(write_file_atomically(path, "12345").ok());
+  EXPECT_EQ(*read_file(path, 5), "12345");
+  EXPECT_EQ(read_file(path, 4).error().code, Code::kExhausted);
+  EXPECT_EQ(read_file("/proc/self/status", 4).error().code, Code::kExhausted) << "its size is not known before";
+}
+
 TEST_F(FileTest, AFileInPlaceOfAFolderIsAnErrorAndStaysAsItWas) {
   std::string path = folder_ / "plain";
   ASSERT_TRUE(write_file_atomically(path, "kept").ok());

@@ -55,9 +55,9 @@ void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.request.model)->required();
   app.add_option("--batch,-b", options.batch)->check(rows());
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.request.threads)->check(positive());
-  app.add_option("--instances", options.request.instances)->check(positive());
-  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(positive());
+  app.add_option("--threads,-t", options.request.threads)->check(in_range(1, kMostThreads));
+  app.add_option("--instances", options.request.instances)->check(in_range(1, kMostInstances));
+  app.add_option("--concurrency,-c", options.request.how.concurrency)->check(in_range(1, kMostThreads));
   CLI::Option* rate = app.add_option("--rate", options.request.how.rate_per_s)->check(positive());
   app.add_flag("--poisson", options.poisson)->needs(rate);
   app.add_option("--seconds", options.seconds)->check(positive());

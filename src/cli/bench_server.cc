@@ -63,7 +63,7 @@ void declare(CLI::App& app, ServerOptions& options) {
   app.add_option("--warmup", options.request.warm_up_requests)->check(not_negative());
   app.add_option("--ci", options.request.half_width_percent)->check(positive());
   app.add_option("--timeout-ms", options.timeout_ms)->check(positive());
-  app.add_option("--client-threads", options.request.threads)->check(positive());
+  app.add_option("--client-threads", options.request.threads)->check(in_range(1, kMostThreads));
   app.add_option("--model", options.request.model_file);
   CLI::Option* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);

@@ -185,11 +185,11 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("MODEL", options.request.model);
   app.add_option("--batch,-b", options.batch);
   app.add_option("--shape", options.shapes);
-  app.add_option("--threads,-t", options.request.threads)->check(positive());
+  app.add_option("--threads,-t", options.request.threads)->check(in_range(1, kMostThreads));
   app.add_option("--precision", options.precision);
   app.add_option("--device,-d", options.device);
   app.add_option("--layers", options.layers)->check(not_negative());
-  app.add_option("--instances", options.request.instances)->check(positive());
+  app.add_option("--instances", options.request.instances)->check(in_range(1, kMostInstances));
   app.add_flag("--calibrate", options.request.calibrate);
   app.add_flag("--verify", options.request.verify);
   app.add_flag("--fresh", options.request.fresh);

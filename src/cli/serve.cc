@@ -153,6 +153,8 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   request.idle_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.idle_timeout_seconds * 1000));
   request.shared_memory = client_policy(options.allow_client_shm);
   request.model_control = client_policy(options.allow_model_control);
+  if (!request.allow_http && !request.allow_metrics)
+    return Error{Code::kInvalid, "nothing would be served: both --allow-http and --allow-metrics are false"};
   return request;
 }
 
@@ -167,12 +169,14 @@ void set_log_level(const ServeOptions& options) {
     log::set_level(log::Level::kWarning);
 }
 
-// SIGTERM and SIGINT wait for next_signal() from here on, in every thread that starts later.
+// SIGTERM, SIGINT and, unless it is ignored as by nohup, SIGHUP wait for next_signal() from here on, in every thread that starts later.
 sigset_t hold_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  struct sigaction hang_up {};
+  if (sigaction(SIGHUP, nullptr, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return signals;

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "base/utc.h"
 #include "cli/help.h"
 #include "cli/interruption.h"
+#include "cli/number_checks.h"
 #include "cli/paragraph.h"
 #include "cli/synonyms.h"
 #include "cli/table.h"
@@ -41,8 +43,25 @@ void put(std::FILE* file, std::string_view text) {
   std::fflush(file);
 }
 
+// A name in a model may hold any bytes: of control characters only our colours and the ends of lines reach the terminal.
+std::string without_controls(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const size_t colour = c == 0x1b ? text.find_first_not_of("[0123456789;", i + 1) : text.npos;
+    const bool own = colour != text.npos && colour > i + 1 && text[i + 1] == '[' && text[colour] == 'm';
+    if (c == '\n' || c == '\t' || own || (c >= 0x20 && c != 0x7f))
+      clean += text[i];
+    else
+      clean += fmt::format("\\x{:02x}", c);
+  }
+  return clean;
+}
+
 void put_fitted(std::FILE* file, std::string_view text, size_t columns) {
-  put(file, columns == kUnbounded ? in_locale(text) : fitted(in_locale(text), columns));
+  const std::string clean = in_locale(without_controls(text));
+  put(file, columns == kUnbounded ? clean : fitted(clean, columns));
 }
 
 size_t columns_of_file(int file) {
@@ -180,6 +199,7 @@ ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::str
   try {
     // CLI11 takes a vector from its end.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    if (const std::string wrong = wrong_values(app); !wrong.empty()) throw CLI::ValidationError(wrong);
     apply(common);
     return {true, kDone};
   } catch (const CLI::CallForHelp&) {

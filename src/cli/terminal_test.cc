@@ -27,6 +27,30 @@ TEST(Parse, AnUnknownOptionIsWrongUsage) {
   EXPECT_EQ(parsed.exit, kUsage);
 }
 
+struct Given {
+  const char* option;
+  const char* value;
+  bool right;
+};
+
+TEST(Parse, NumbersAreDecimalAndFiniteAndTextIsNotEmpty) {
+  for (const Given& given :
+       {Given{"--whole", "7", true}, Given{"--whole", "-7", true}, Given{"--whole", "0x10", false},
+        Given{"--whole", "9223372036854775808", false}, Given{"--real", "1e3", true}, Given{"--real", "nan", false},
+        Given{"--real", "inf", false}, Given{"--real", "0x1p3", false}, Given{"--text", "", false},
+        Given{"--text", "0x10", true}}) {
+    CLI::App app;
+    int64_t whole = 0;
+    double real = 0;
+    std::string text;
+    app.add_option("--whole", whole);
+    app.add_option("--real", real);
+    app.add_option("--text", text);
+    const std::vector<std::string> arguments = {given.option, given.value};
+    EXPECT_EQ(parse(app, "bench", arguments).go_on, given.right) << given.option << " " << given.value;
+  }
+}
+
 TEST(Parse, HelpIsNotAnError) {
   CLI::App app;
   std::vector<std::string> arguments = {"--help"};

@@ -105,7 +105,7 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_option("--seconds", options.seconds)->check(positive());
   app.add_option("--trials", options.trials)->check(not_negative());
   app.add_option("--max-batch", options.max_batch)->check(rows());
-  app.add_option("--threads,-t", options.threads)->check(positive());
+  app.add_option("--threads,-t", options.threads)->check(in_range(1, kMostThreads));
   app.add_option("--engine", options.engine);
   app.add_option("--device,-d", options.device);
   app.add_option("--precision", options.precision);

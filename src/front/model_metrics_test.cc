@@ -60,6 +60,11 @@ TEST(Metrics, TagsBecomeLabelsAndValuesAreEscaped) {
       << text;
 }
 
+TEST(Metrics, AreUtf8WhateverAFolderIsCalled) {
+  std::string text = metrics_text(std::vector{statistics_of("m\xff\xc3\xa9")}, {});
+  EXPECT_TRUE(has_line(text, "nv_inference_count{model=\"m\xef\xbf\xbd\xc3\xa9\",version=\"2\"} 0")) << text;
+}
+
 TEST(Metrics, HistogramIsCumulativeAndEndsAtInfinity) {
   serve::ModelStatistics model = statistics_of("m");
   model.latency_bounds_s = {0.0005, 1, std::numeric_limits<double>::infinity()};

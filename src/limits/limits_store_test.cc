@@ -153,6 +153,8 @@ TEST(DefaultCacheFile, FollowsTheEnvironment) {
   setenv("HOME", "/home/user", 1);
   setenv("XDG_CACHE_HOME", "/somewhere", 1);
   EXPECT_EQ(default_cache_file(), "/somewhere/ridge/machine.json");
+  setenv("XDG_CACHE_HOME", "somewhere", 1);
+  EXPECT_EQ(default_cache_file(), "/home/user/.cache/ridge/machine.json") << "a relative path is no folder of caches";
   unsetenv("XDG_CACHE_HOME");
   EXPECT_EQ(default_cache_file(), "/home/user/.cache/ridge/machine.json");
   unsetenv("HOME");

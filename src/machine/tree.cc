@@ -1,5 +1,8 @@
 #include "machine/tree.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHeader = "=== ";
 constexpr std::pair<std::string_view, Code> kMissing[] = {
     {"missing/", Code::kNotFound}, {"failed/", Code::kFailed}, {"timeout/", Code::kTimeout}};
-constexpr uintmax_t kLargestFile = 16 << 20;
+constexpr uintmax_t kLargestRecorded = 16 << 20;  // a file, and
+constexpr size_t kMostFiles = 100'000,
+                 kMostBytes = 256 << 20;  // all together: a recorded machine has hundreds, of some MiB
 
 void save(Tree& tree, std::string_view path, std::string text) {
   if (path.empty()) return;
@@ -33,9 +38,19 @@ Result<Tree> read_folder(const std::string& folder) {
   std::error_code failure;
   fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, failure);
   if (failure) return Error{Code::kNotFound, "read recorded machine " + folder + ": " + failure.message()};
-  for (const fs::directory_entry& entry : entries) {
-    if (!entry.is_regular_file(failure) || entry.file_size(failure) > kLargestFile) continue;
-    Result<std::string> text = read_file(entry.path().string());
+  struct statfs system {};
+  if (statfs(folder.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC))
+    return invalid(folder + " is this machine's own, not a recorded one; leave out --root to judge this machine");
+  size_t looked_at = 0, bytes = 0;
+  for (; entries != fs::recursive_directory_iterator(); entries.increment(failure)) {
+    if (failure) return Error{Code::kFailed, "read recorded machine " + folder + ": " + failure.message()};
+    if (++looked_at > kMostFiles || bytes > kMostBytes)
+      return invalid(folder +
+                     " has too many files for a recorded machine; name a folder that holds only its proc/ and sys/");
+    const fs::directory_entry& entry = *entries;
+    if (!entry.is_regular_file(failure) || entry.file_size(failure) > kLargestRecorded) continue;
+    Result<std::string> text = read_file(entry.path().string(), kLargestRecorded);
+    if (text) bytes += text->size();
     if (text) save(tree, fs::relative(entry.path(), folder, failure).string(), std::move(*text));
   }
   return tree;

@@ -33,7 +33,7 @@ class Weights {
   std::string name() const { return path_.filename().string(); }
 
   Result<std::string> read(int64_t offset, int64_t size) {
-    if (!file_.is_open()) file_.open(path_, std::ios::binary);
+    if (!file_.is_open() && open_regular_file(path_.string())) file_.open(path_, std::ios::binary);
     std::string bytes(static_cast<size_t>(size), '\0');
     file_.clear();
     if (!file_.is_open() || !file_.seekg(offset) || !file_.read(bytes.data(), size))

@@ -202,7 +202,7 @@ Status load(const std::string& path, onnx::ModelProto& model) {
 }
 
 Status load(const std::string& path, onnx::ModelProto& model, Digest& digest) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return Error{errno == ENOENT ? Code::kNotFound : Code::kFailed, std::strerror(errno)};
   struct stat status {};
   if (fstat(file.number(), &status) != 0) return Error{Code::kFailed, std::strerror(errno)};

@@ -86,7 +86,7 @@ Result<WholeModel> UnboundModel::read_whole(const std::string& path) {
     RIDGE_TRY(parsed->finish(folder_of(path).string()));  // also checks that the external data lies beside the model
     auto data = std::make_shared<ExternalData>();
     for (const std::string& file : parsed->external_files) {
-      RIDGE_ASSIGN((*data)[file], read_file((folder_of(path) / file).string()));
+      RIDGE_ASSIGN((*data)[file], read_file((folder_of(path) / file).string(), kAnySize));
       parsed->digest.add((*data)[file]);
       parsed->digest.end_content();
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -151,7 +152,7 @@ using Columns = std::vector<std::vector<Tensor>>;  // rows per input
 // The members of an archive by input; a single member serves a model with one input under any name.
 Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput>& inputs,
                              std::vector<std::string>& notes) {
-  RIDGE_ASSIGN(const std::string content, read_file(file.string()));
+  RIDGE_ASSIGN(const std::string content, read_file(file.string(), kAnySize));
   RIDGE_ASSIGN(std::vector<NamedTensor> arrays, read_npz(bytes_of(content), file.string()));
   if (arrays.size() == 1 && inputs.size() == 1) arrays[0].name = inputs[0].spec.name;
   Columns columns;
@@ -178,7 +179,7 @@ Result<std::vector<Tensor>> read_one(const fs::path& file, Kind kind, const Samp
     RIDGE_ASSIGN(Tensor picture, read_image(file.string(), *pictures));
     return split_rows(std::move(picture), input, file.string());
   }
-  RIDGE_ASSIGN(const std::string content, read_file(file.string()));
+  RIDGE_ASSIGN(const std::string content, read_file(file.string(), kAnySize));
   RIDGE_ASSIGN(Tensor array, read_npy(bytes_of(content), file.string()));
   return split_rows(std::move(array), input, file.string());
 }
@@ -193,6 +194,20 @@ Result<std::vector<Sample>> samples_of(Columns columns, const Unit& unit, const 
   for (std::vector<Tensor>& column : columns)
     for (size_t row = 0; row < column.size(); ++row) samples[row].push_back(std::move(column[row]));
   return samples;
+}
+
+// Ranges and deviations of infinities and NaN say nothing.
+Status check_finite(const std::vector<Sample>& samples, const Unit& unit, const std::vector<SampleInput>& inputs) {
+  for (const Sample& sample : samples)
+    for (size_t i = 0; i < sample.size(); ++i) {
+      if (!is_floating(sample[i].type)) continue;
+      for (const double value : elements(sample[i].view()))
+        if (!std::isfinite(value))
+          return Error{Code::kInvalid,
+                       fmt::format("read {}: a value for input '{}' is {}; samples must be finite numbers",
+                                   unit[unit.size() == sample.size() ? i : 0].string(), inputs[i].spec.name, value)};
+    }
+  return {};
 }
 
 struct Reading {
@@ -337,6 +352,7 @@ Result<SampleFiles> read_sample_files(const std::string& path, const std::vector
   for (const Unit& unit : listing.units) {
     if (found.samples.size() >= most) break;
     RIDGE_ASSIGN(std::vector<Sample> samples, read_unit(unit, reading));
+    RIDGE_TRY(check_finite(samples, unit, inputs));
     ++files;
     for (size_t place : spread(samples.size(), most - found.samples.size()))
       found.samples.push_back(std::move(samples[place]));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -137,9 +138,12 @@ TEST_F(SamplesTest, SaysWhatIsWrongWithTheFiles) {
   write_array("mixed/a.npy", rows(1));
   write("mixed/b.jpg", "");
   write("text/a.txt", "1 2 3");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  write_array("nan/a.npy", tensor_of(DataType::kFp32, {2, 4}, std::vector<float>{0, 1, 2, 3, 4, 5, nan, 7}));
   EXPECT_NE(error_of("none").find("no such file"), std::string::npos);
   EXPECT_NE(error_of("shape").find("[2,5]"), std::string::npos) << error_of("shape");
   EXPECT_NE(error_of("type").find("UINT8"), std::string::npos) << error_of("type");
+  EXPECT_NE(error_of("nan").find("input 'x' is nan"), std::string::npos) << error_of("nan");
   EXPECT_NE(error_of("mixed").find("different kinds"), std::string::npos) << error_of("mixed");
   EXPECT_NE(error_of("text").find("nothing readable"), std::string::npos) << error_of("text");
   signature_ = two_;

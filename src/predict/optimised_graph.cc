@@ -46,7 +46,7 @@ Result<std::string> answer(const std::string& kept, const std::string& fresh, Wr
   if (!kept.empty() && fs::exists(kept)) return kept;
   RIDGE_TRY(write(fresh));
   if (kept.empty()) return fresh;
-  RIDGE_ASSIGN(const std::string content, read_file(fresh));
+  RIDGE_ASSIGN(const std::string content, read_file(fresh, kAnySize));
   if (Status written = write_file_atomically(kept, content); !written) {
     log::warning("{}", written.error().message);
     return fresh;

@@ -213,6 +213,7 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   RIDGE_TRY(check_config(*source.config, name));
   for (const auto& output : source.config->output())  // before anything reads the file
     if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
+  RIDGE_TRY(check_readable(source.directory));
   Result<std::vector<int64_t>> versions =
       choose_versions(version_policy_of(*source.config), list_versions(source.directory));
   if (!versions) return without_version(std::move(versions).error(), source.directory);

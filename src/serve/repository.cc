@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxComponent = 255;  // of a file name on Linux [bytes]
+constexpr size_t kMaxComponent = 255;       // of a file name on Linux [bytes]
+constexpr int64_t kLargestText = 64 << 20;  // a configuration or a file of labels [bytes]
 
 std::optional<int64_t> version_from_name(const std::string& name) {
   int64_t version = 0;
@@ -142,6 +143,15 @@ std::vector<int64_t> list_versions(const std::string& model_directory) {
   return versions;
 }
 
+Status check_readable(const std::string& model_directory) {
+  std::error_code error;
+  if (fs::is_regular_file(model_directory, error)) return {};
+  const fs::directory_iterator entries(model_directory, error);
+  if (!error) return {};
+  return Error{error == std::errc::no_such_file_or_directory ? Code::kNotFound : Code::kFailed,
+               "cannot read the model's folder " + model_directory + ": " + error.message()};
+}
+
 std::string config_path(const std::string& model_directory) {
   return (fs::path(model_directory) / "config.pbtxt").string();
 }
@@ -149,7 +159,7 @@ std::string config_path(const std::string& model_directory) {
 Result<std::optional<std::string>> read_config_file(const std::string& model_directory) {
   std::error_code error;
   if (!fs::exists(config_path(model_directory), error)) return std::optional<std::string>();
-  RIDGE_ASSIGN(std::string text, read_file(config_path(model_directory)));
+  RIDGE_ASSIGN(std::string text, read_file(config_path(model_directory), kLargestText));
   return std::optional<std::string>(std::move(text));
 }
 
@@ -166,12 +176,14 @@ Result<std::string> find_model_file(const std::string& model_directory, int64_t 
   fs::path path = fs::path(version_path(model_directory, version)) / filename;
   if (fs::is_directory(path, error)) path /= fs::path(filename).filename();
   if (fs::is_regular_file(path, error)) return path.string();
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    return Error{Code::kFailed, "cannot look for the model file " + path.string() + ": " + error.message()};
   return Error{Code::kNotFound, "there is no model file " + path.string()};
 }
 
 Result<std::vector<std::string>> read_labels(const std::string& model_directory, const std::string& filename) {
   RIDGE_TRY(check_relative_path(filename));
-  RIDGE_ASSIGN(std::string text, read_file((fs::path(model_directory) / filename).string()));
+  RIDGE_ASSIGN(std::string text, read_file((fs::path(model_directory) / filename).string(), kLargestText));
   std::vector<std::string> labels;
   for (size_t start = 0; start < text.size();) {
     size_t end = std::min(text.find('\n', start), text.size());

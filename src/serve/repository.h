@@ -33,6 +33,8 @@ std::vector<ModelDirectory> plain_models(const std::string& folder);
 // The model of that name; nullopt if there is none.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 
+// That its entries can be listed: list_versions() has none where they cannot.
+Status check_readable(const std::string& model_directory);
 // The version directories: names that are numbers from 1, without leading zero; ascending. 1 of a model that is one file.
 std::vector<int64_t> list_versions(const std::string& model_directory);
 // The folder of a version, or the file that is the model.

@@ -1,6 +1,9 @@
 #include "serve/repository.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "serve/test_session.h"
 
@@ -84,6 +87,29 @@ TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {
     folder.write(std::string(name) + "/model.onnx", "");
   folder.write("7", "a file");
   EXPECT_EQ(list_versions(folder.path()), (std::vector<int64_t>{2, 10}));
+}
+
+// As with a folder that this user may not read, which root has none of.
+TEST(Repository, AFolderThatCannotBeReadIsNotTakenForAnEmptyOne) {
+  TestFolder folder;
+  std::filesystem::create_directory_symlink("model", folder.path() + "/model");
+  const Status unreadable = check_readable(folder.path() + "/model");
+  ASSERT_FALSE(unreadable.ok());
+  EXPECT_EQ(unreadable.error().code, Code::kFailed);
+  EXPECT_NE(unreadable.error().message.find("symbolic links"), std::string::npos) << unreadable.error().message;
+  std::filesystem::create_directory_symlink("1", folder.path() + "/1");
+  const auto file = find_model_file(folder.path(), 1, "model.onnx");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, Code::kFailed) << file.error().message;
+  EXPECT_TRUE(check_readable(folder.path()).ok());
+}
+
+TEST(Repository, ATextThatIsAPipeIsNotWaitedFor) {
+  TestFolder folder;
+  ASSERT_EQ(mkfifo((folder.path() + "/config.pbtxt").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((folder.path() + "/labels.txt").c_str(), 0600), 0);
+  EXPECT_EQ(read_config_file(folder.path()).error().code, Code::kInvalid);
+  EXPECT_EQ(read_labels(folder.path(), "labels.txt").error().code, Code::kInvalid);
 }
 
 TEST(Repository, FindsAModelFileOrTheOneInAFolderOfItsName) {

@@ -164,7 +164,7 @@ def test_interrupt_while_precisions_are_prepared_writes_what_is_known(environmen
     subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
     terminal, stderr = pty.openpty()  # where every step is drawn
     process = subprocess.Popen([RIDGE, "tune", tmp_path / "mlp.onnx", "--precision", "int8", "--engine", "onnxruntime", "--seconds", "600", "-o",
-                                tmp_path / "repo", "--json"], stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment)
+                                tmp_path / "repo", "--json"], stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment | {"TERM": "xterm"})
     os.close(stderr)
     drawn = b""
     while b"int8: calibration" not in drawn:

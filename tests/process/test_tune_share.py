@@ -1,5 +1,5 @@
 """ridge tune --share as a process: what it writes is served, goals decide the exit status, an interrupted or killed run keeps
-what it had. ctest: timeout 400
+what it had. ctest: timeout 500
 
 On the scripted engine (known answer, little CPU time) and once on the real one.
 """
@@ -125,14 +125,14 @@ def test_a_budget_too_small_for_any_split_is_said(pair):
 
 
 def test_killed_or_interrupted_it_keeps_what_it_had(pair, tmp_path):
-    killed = pair(*FAKE, "--seconds", "12", fake_clock=False)
+    killed = pair(*FAKE, "--seconds", "90", fake_clock=False)  # of which it needs a few, on a busy machine more
     wait_for_a_split(tmp_path / "store", killed)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     before = together(tmp_path / "store")
     resumed = answer(pair(*FAKE, "--seconds", "12", "--json"))
     assert resumed["reused"] >= before
-    interrupted = pair(*FAKE, "--seconds", "45", "--json", "-o", tmp_path / "repo", store="other", fake_clock=False)
+    interrupted = pair(*FAKE, "--seconds", "90", "--json", "-o", tmp_path / "repo", store="other", fake_clock=False)
     wait_for_a_split(tmp_path / "other", interrupted)
     interrupted.send_signal(signal.SIGINT)
     result = answer(interrupted)

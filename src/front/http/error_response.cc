@@ -18,13 +18,16 @@ int http_status(Code code) {
   return 500;
 }
 
+constexpr size_t kLongestMessage =
+    4096;  // a name of a request, which messages repeat, may be as long as its body [bytes]
+
 }  // namespace
 
 Response error_response(int status, std::string_view message) {
   Response response;
   response.status = status;
   response.text = "{\"error\":";
-  append_json_string(response.text, message.empty() ? std::string_view("unknown error") : message);
+  append_json_string(response.text, message.empty() ? "unknown error" : message.substr(0, kLongestMessage));
   response.text += '}';
   return response;
 }

@@ -50,19 +50,6 @@ size_t sequence_length(std::string_view text) {
   return length;
 }
 
-std::string repaired(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    size_t length = sequence_length(text);
-    if (length == 0)
-      result += kReplacement;
-    else
-      result += text.substr(0, length);
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return result;
-}
-
 template <typename T>
 void append_chars(std::string& text, T value) {
   std::array<char, 40> digits;
@@ -81,13 +68,27 @@ void append_fraction(std::string& text, T value) {
 
 }  // namespace
 
+std::string repaired_utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  std::string result;
+  while (!text.empty()) {
+    size_t length = sequence_length(text);
+    if (length == 0)
+      result += kReplacement;
+    else
+      result += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return result;
+}
+
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 void append_json_string(std::string& text, std::string_view value) {
   if (is_utf8(value))
     append_quoted(text, value);
   else
-    append_quoted(text, repaired(value));
+    append_quoted(text, repaired_utf8(value));
 }
 
 void append_json_integer(std::string& text, int64_t value) { append_chars(text, value); }

@@ -45,6 +45,7 @@ class Collector final : public beast::http::basic_parser<true> {
   }
 
   const char* problem() const { return problem_; }
+  bool expects_other() const { return expects_other_; }
   int codings() const { return codings_; }
   bool plain_chunked() const { return plain_chunked_; }
 
@@ -84,7 +85,7 @@ class Collector final : public beast::http::basic_parser<true> {
     } else if (name == field::origin) {
       head_.origin.emplace(plain(value));
     } else if (name == field::expect) {
-      if (beast::iequals(value, "100-continue")) head_.expects_continue = true;
+      (beast::iequals(value, "100-continue") ? head_.expects_continue : expects_other_) = true;
     }
   }
   void on_header_impl(ErrorCode&) override {}
@@ -97,6 +98,7 @@ class Collector final : public beast::http::basic_parser<true> {
   Head& head_;
   int codings_ = 0;
   bool plain_chunked_ = false;
+  bool expects_other_ = false;
   const char* problem_ = nullptr;
 };
 
@@ -160,16 +162,22 @@ RequestParser::Step RequestParser::feed_head(std::string_view input) {
   if (ec == beast::http::error::header_limit || ((!impl.parser->is_header_done()) && too_long))
     return impl.bad(431, "the request's headers are longer than " + std::to_string(impl.header_limit) + " bytes");
   if (ec == beast::http::error::need_more) return {Event::kNeedMore, skipped + used};
+  if (ec == beast::http::error::bad_version) return impl.bad(505, "only HTTP/1.1 and HTTP/1.0 are served");
   if (ec) {
     const char* own = impl.parser->problem();
     return impl.bad(400, own != nullptr ? own : "malformed HTTP request: " + ec.message());
   }
   if (!impl.parser->is_header_done()) return {Event::kNeedMore, skipped + used};
 
+  const std::string_view fields = input.substr(0, used);
+  if (fields.find("\r\n ") != fields.npos || fields.find("\r\n\t") != fields.npos)  // RFC 9112, 5.2
+    return impl.bad(400, "a header field continues on the next line, which HTTP/1.1 has given up");
+
   Head& head = impl.head;
   head.keep_alive = impl.parser->keep_alive();
   head.chunked = impl.parser->chunked();
   if (!head.host && !head.http_1_0) return impl.bad(400, "the request has no Host field");
+  if (impl.parser->expects_other()) return impl.bad(417, "of expectations only 100-continue can be met");
   if (head.origin && is_foreign(*head.origin, head.host.value_or(""))) head.cross_site = true;
   if (impl.parser->codings() > 0) {
     if (impl.parser->codings() > 1 || !impl.parser->plain_chunked())
