@@ -82,7 +82,7 @@ def rows_of(file):
 @pytest.fixture(scope="module")
 def whole(machine):
     folder, environment = machine
-    done = check(folder, environment, "--row-seconds", 30, "-o", "whole.json")
+    done = check(folder, environment, "--row-seconds", 60, "-o", "whole.json")
     assert done.returncode in (0, 1), done.stderr
     return done, folder / "whole.json"
 
@@ -152,12 +152,12 @@ def test_a_program_that_hangs_takes_only_its_rows_time(machine, tmp_path):
     program(tmp_path / "bin/compute-sanitizer", SANITIZER)
     environment = environment | {"PATH": f"{tmp_path}/bin:{environment['PATH']}", "PID_FILE": str(tmp_path / "pid")}
     begin = time.monotonic()
-    done = check(tmp_path, environment, "--only", "sanitizer", "--row-seconds", "3")
-    assert done.returncode == 1 and time.monotonic() - begin < 60
+    done = check(tmp_path, environment, "--only", "sanitizer", "--row-seconds", "5")
+    assert done.returncode == 1 and time.monotonic() - begin < 120
     found = rows_of(tmp_path / "gpu-check.json")[1]
     assert {id for id, row in found.items() if row["verdict"] == "fail"} == {"sanitizer.memcheck.transpose", "sanitizer.racecheck.reduction"}
     hung = found["sanitizer.memcheck.transpose"]
-    assert "time limit" in hung["reason"] and "Xid" in hung["do"] and hung["seconds"] >= 3 and "transpose" in hung["command"]
+    assert "time limit" in hung["reason"] and "Xid" in hung["do"] and hung["seconds"] >= 5 and "transpose" in hung["command"]
     assert "2 hazards" in found["sanitizer.racecheck.reduction"]["found"]
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_what_is_known(machine, tmp_path):
             if "nvidia-smi" in line:
                 break
         running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 1
+        assert running.wait(90) == 1
     document, found = rows_of(tmp_path / "gpu-check.json")
     assert document["interrupted"] and set(found) == {"facts.doctor", "facts.driver", "facts.nvidia_smi"}
     assert (tmp_path / "gpu-check.html").exists()
@@ -181,7 +181,7 @@ def test_once_its_time_is_up_the_rest_is_not_possible(machine, tmp_path):
     folder, environment = machine
     done = check(tmp_path, environment, "--minutes", "0")
     document, found = rows_of(tmp_path / "gpu-check.json")
-    assert done.returncode == 0 and document["seconds"] < 30
+    assert done.returncode == 0 and document["seconds"] < 60
     assert {row["verdict"] for row in found.values()} == {"not possible"} and {row["group"] for row in found.values()} >= {"facts", "lab", "engines"}
     assert "--minutes" in found["memory.cuda"]["do"] and found["lab"]["reason"] == found["memory.cuda"]["reason"]
 
