@@ -7,9 +7,10 @@ namespace ridge::tune {
 double share_until(Part part) {
   switch (part) {
     case Part::kVariants: return 0.50;
-    case Part::kSearch: return 0.78;
-    case Part::kConfirm: return 0.92;
-    case Part::kCurve: break;
+    case Part::kSearch: return 0.76;
+    case Part::kConfirm: return 0.90;
+    case Part::kCurve: return 0.95;
+    case Part::kEnd: break;
   }
   return 1;
 }

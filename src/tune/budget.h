@@ -11,6 +11,7 @@ enum class Part {
   kSearch,
   kConfirm,  // of the winner, and the proof at its load
   kCurve,    // over the batch
+  kEnd,      // a trial that runs over, the outputs' deviation, the repository
 };
 
 // The share of the whole time that is over when the part should end; pure.

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Budget, EveryPartHasTimeAndTheLastEndsWithTheWhole) {
   double before = 0;
-  for (const Part part : {Part::kVariants, Part::kSearch, Part::kConfirm, Part::kCurve}) {
+  for (const Part part : {Part::kVariants, Part::kSearch, Part::kConfirm, Part::kCurve, Part::kEnd}) {
     EXPECT_GT(share_until(part), before);
     before = share_until(part);
   }
@@ -25,9 +25,9 @@ TEST(Budget, WhatAnEarlierPartLeavesIsTheNextOnes) {
   clock.sleep_for(std::chrono::seconds(80));
   EXPECT_EQ(budget.left(Part::kSearch), 0);
   EXPECT_TRUE(budget.over(Part::kSearch));
-  EXPECT_DOUBLE_EQ(budget.left(Part::kCurve), 10);
+  EXPECT_DOUBLE_EQ(budget.left(Part::kEnd), 10);
   clock.sleep_for(std::chrono::seconds(10));
-  EXPECT_TRUE(budget.over(Part::kCurve));
+  EXPECT_TRUE(budget.over(Part::kEnd));
 }
 
 }  // namespace
