@@ -320,8 +320,7 @@ Status search_rate(const ServerBenchRequest& request, Loads& loads, ServerMeasur
   if (!keep(m, loads, alone) || alone.samples == 0) return {};
   if (alone.latency_ms.p50 > *request.p99_ms) {
     m.search->limiter = "latency";
-    m.search->sentence =
-        fmt::format("One request at a time already takes {:.4g} ms at the median.", alone.latency_ms.p50);
+    m.search->sentence = "One request at a time already takes " + format_ms(alone.latency_ms.p50) + " at the median.";
     return {};
   }
   measure::RateSearchOptions options;

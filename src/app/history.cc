@@ -55,6 +55,8 @@ Result<std::vector<PastResult>> of_shared_tuning(const About& about, const Json&
     std::string name;
     measure::Measurement baseline, best;
   };
+  std::optional<machine::Disturbance> together;
+  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) { visit.optional("disturbance", together); }));
   std::vector<PastResult> all;
   std::vector<std::string> names;
   for (const Json& model : document["models"]) {
@@ -67,9 +69,11 @@ Result<std::vector<PastResult>> of_shared_tuning(const About& about, const Json&
     names.push_back(shared.name);
     std::ranges::move(of_tuning(about, shared.baseline, shared.best), std::back_inserter(all));
   }
-  for (size_t i = 0; i < all.size(); ++i)
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].disturbed |= machine::disturbed(together);
     for (size_t j = 0; j < names.size(); ++j)
       if (j != i) all[i].beside.push_back(names[j]);
+  }
   return all;
 }
 

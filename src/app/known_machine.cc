@@ -11,7 +11,7 @@ Result<machine::Machine> know_machine(bool fresh, bool keep_disturbed, const Run
   how.interrupted = control.interrupted;
   how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
   how.measuring = [&] {
-    if (control.note) control.note("this machine is measured first, which takes up to 15 s more");
+    if (control.note) control.note("this machine is measured first, which takes up to 20 s more");
   };
   return limits::machine_with_limits(how);
 }

@@ -26,12 +26,14 @@ Verdict judge(const Point& point, std::span<const double> latencies_ms, double p
   if (bad > kLateShare * all) return {false, format_percent(100 * bad / all) + " of the requests failed"};
   if (late + bad > kLateShare * all) return {false, "p99 " + format_ms(point.latency_ms.p99)};
   if (point.rate_per_s && point.requests_per_s < kKeptUp * *point.rate_per_s)
-    return {false, fmt::format("{:.4g}/s of {:.4g}/s were answered", point.requests_per_s, *point.rate_per_s)};
+    return {false, fmt::format("{} of {} were answered", format_rate(point.requests_per_s, "requests"),
+                               format_rate(*point.rate_per_s, "requests"))};
   return {true, ""};
 }
 
 LimitedBy limited_by(const Point& point, const std::string& why) {
-  const std::string at = fmt::format("At {:.4g}/s: {}", point.rate_per_s.value_or(point.requests_per_s), why);
+  const std::string at =
+      fmt::format("At {}: {}", format_rate(point.rate_per_s.value_or(point.requests_per_s), "requests"), why);
   if (point.samples == 0 || failed(point) > point.samples / 100)
     return {"failures",
             fmt::format("{}{}.", at,

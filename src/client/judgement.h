@@ -13,7 +13,8 @@ namespace ridge::client {
 // that succeeded.
 struct Verdict {
   bool met = false;
-  std::string why;  // if not: "p99 12 ms", "3.1 % of the requests failed", "782/s of 1000/s were answered"
+  std::string
+      why;  // if not: "p99 12 ms", "3.1 % of the requests failed", "782 requests/s of 1.00 k requests/s were answered"
 };
 Verdict judge(const Point& point, std::span<const double> latencies_ms, double p99_ms);
 

@@ -74,7 +74,7 @@ Result<machine::Machine> recall_or_measure(machine::Machine machine, const Limit
   if (machine::disturbed(machine.disturbance) && !options.keep_disturbed)
     log::warning(
         "{}: the limits measured meanwhile may be too low, serve this run only and are not kept (each run measures "
-        "again, 5 to 12 s, until the machine is quiet; --keep-disturbed keeps them)",
+        "again, 5 to 20 s, until the machine is quiet; --keep-disturbed keeps them)",
         machine::sentence(*machine.disturbance));
   else if (!file.empty())
     remember(machine, file);

@@ -49,7 +49,8 @@ double clock_at(double limit, std::span<const double> rates, std::span<const dou
 
 bool RoundRule::another(double seconds_used) const {
   if (rounds_ == 0) return true;
-  return seconds_used < most_seconds_ && (rounds_ < least_rounds_ || quiet_ < kQuietRounds);
+  const double with_another = trial_over() ? seconds_used * (1 + 1.0 / rounds_) : seconds_used;
+  return with_another < most_seconds_ && (rounds_ < least_rounds_ || quiet_ < kQuietRounds);
 }
 
 void RoundRule::round_done(bool grew) {

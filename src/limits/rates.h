@@ -22,7 +22,8 @@ double spread_percent(std::span<const double> rates);
 // parallel to `rates`, 0 = not observable; 0 if none is.
 double clock_at(double limit, std::span<const double> rates, std::span<const double> clocks);
 
-// Rounds continue until no metric has grown for some rounds, or time is up; at least one. One thread.
+// Rounds continue until no metric has grown for some rounds, or time is up; at least one. From the third on a round is begun only
+// where one as long as those before ends in time. One thread.
 class RoundRule {
  public:
   RoundRule(int least_rounds, double most_seconds) : least_rounds_(least_rounds), most_seconds_(most_seconds) {}

@@ -51,6 +51,8 @@ TEST(RoundRule, EndsWhenTimeIsUpButNotBeforeTheFirstRound) {
   EXPECT_FALSE(rule.another(1.0));
   rule.round_done(true);
   EXPECT_TRUE(rule.trial_over());
+  EXPECT_TRUE(rule.another(0.6));
+  EXPECT_FALSE(rule.another(0.7)) << "a third round would end after 1.05 s";
 }
 
 TEST(RoundRule, TellsHowFarItIsByTimeOrByRounds) {

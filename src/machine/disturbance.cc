@@ -75,7 +75,7 @@ void read_processes(const std::string& root, CpuCounters& counters) {
     if (is_ours(id))
       counters.own_s += stat.own_s + stat.of_children_s;
     else
-      counters.others[id] = {stat.name, stat.own_s};
+      counters.others[id] = {stat.name, stat.parent, stat.own_s, stat.of_children_s};
   }
 }
 
@@ -112,12 +112,35 @@ void read_cpus(const std::string& root, CpuCounters& counters) {
 // Of one thread or process since `before`; a smaller counter is that of a new one with the same number.
 double since(double before, double after) { return after >= before ? after - before : after; }
 
+// What processes had used before the first reading that had ended by the second, by the closest ancestor that had not: it is in the
+// time of that one's children now.
+std::map<int, double> handed_on(const CpuCounters& before, const CpuCounters& after) {
+  std::map<int, double> by_ancestor;
+  for (const auto& [id, process] : before.others) {
+    if (after.others.contains(id)) continue;
+    int ancestor = process.parent;
+    for (size_t hops = 0; hops < before.others.size() && !after.others.contains(ancestor); ++hops) {
+      const auto at = before.others.find(ancestor);
+      if (at == before.others.end()) break;
+      ancestor = at->second.parent;
+    }
+    by_ancestor[ancestor] += process.own_s + process.of_children_s;
+  }
+  return by_ancestor;
+}
+
+// By name. A process has the time of its children that ended meanwhile: those of a build live shorter than a measurement.
 std::vector<BusyProcess> busiest(const CpuCounters& before, const CpuCounters& after, double seconds) {
+  const std::map<int, double> known_of_children = handed_on(before, after);
   std::map<std::string, double> by_name;
   for (const auto& [id, process] : after.others) {
-    const auto known = before.others.find(id);
-    const bool same = known != before.others.end() && known->second.first == process.first;
-    by_name[process.first] += since(same ? known->second.second : 0, process.second) / seconds;
+    const auto at = before.others.find(id);
+    const bool same = at != before.others.end() && at->second.name == process.name;
+    const OtherProcess known = same ? at->second : OtherProcess{};
+    const auto handed = known_of_children.find(id);
+    const double of_children =
+        since(known.of_children_s, process.of_children_s) - (handed == known_of_children.end() ? 0 : handed->second);
+    by_name[process.name] += (since(known.own_s, process.own_s) + std::max(0.0, of_children)) / seconds;
   }
   std::vector<BusyProcess> all;
   for (const auto& [name, cpus] : by_name) all.push_back({name, cpus});

@@ -66,6 +66,13 @@ struct ThreadTime {
   double run_s = 0, wait_s = 0;
 };
 
+// [s], of a process: on CPUs, itself, and those children that ended and were waited for.
+struct OtherProcess {
+  std::string name;
+  int parent = 0;
+  double own_s = 0, of_children_s = 0;
+};
+
 // The kernel's counters at one moment [s]. Absent and 0: not reported.
 struct CpuCounters {
   double at_s = 0;   // since boot
@@ -74,7 +81,7 @@ struct CpuCounters {
   double throttled_s = 0;
   std::optional<double> busy_s;  // of the CPUs that this process may use, by anything
   double steal_s = 0;
-  std::map<int, std::pair<std::string, double>> others;  // process id → name and CPU time
+  std::map<int, OtherProcess> others;  // by process id
 };
 CpuCounters read_cpu_counters(const std::string& root);
 // Of this process, by thread id.

@@ -96,6 +96,28 @@ TEST_F(DisturbanceTest, NamesTheBusiestOfThoseThatTookTheTime) {
   EXPECT_NE(sentence(d).find("cc1plus 1.4"), std::string::npos) << sentence(d);
 }
 
+// Of the compilers that a build started one after the other only the last one is there at the end.
+TEST_F(DisturbanceTest, TheTimeOfProcessesThatEndedIsTheirParents) {
+  record({100,
+          1000,
+          0,
+          {{7, 1, 0}},
+          {{7, 1, "ridge", 100}, {8, 1, "ninja", 50, 4000}, {20, 8, "g++", 10, 0}, {21, 20, "cc1plus", 290}}});
+  DisturbanceWatch watch(root());
+  // 300 ticks of the first compiler and its driver were used before, 90 after; then came others with 1000.
+  record({110,
+          2000,
+          0,
+          {{7, 2, 0}},
+          {{7, 1, "ridge", 200}, {8, 1, "ninja", 60, 4000 + 390 + 1000}, {31, 8, "cc1plus", 200}}});
+  const Disturbance d = watch.end();
+  ASSERT_EQ(d.others.size(), 2U);
+  EXPECT_EQ(d.others[0].name, "ninja");
+  EXPECT_NEAR(d.others[0].cpus, (10 + 90 + 1000) / 1000.0, 1e-9);
+  EXPECT_EQ(d.others[1].name, "cc1plus");
+  EXPECT_NEAR(d.others[1].cpus, 0.2, 1e-9);
+}
+
 TEST_F(DisturbanceTest, ThreadsThatOutnumberTheCpusWaitForOneAnother) {
   record({100, 1000, 0, {{7, 0, 0}, {8, 0, 0}, {9, 0, 0}, {10, 0, 0}}, {{7, 1, "ridge", 0}}});
   DisturbanceWatch watch(root());

@@ -51,7 +51,7 @@ std::string faster_precision(const Measurement& m, const cost::DeviceLimits& lim
 // A limit is measured with random numbers, and counts every multiply-add: on a GPU, whose clock follows its power, a product of 8192²
 // BF16 matrices took 894 TFLOP/s with zeros and 788 with random numbers (H200), and cuDNN's convolutions may use Winograd or FFT.
 Advice above_limit(const Measurement& m, const cost::DeviceLimits& limits) {
-  const std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
+  const std::string share = "At " + rounded(m.percent_of_limit) + " % of the limit";
   if (limits.sources.empty())
     return {"limits-too-low",
             share +
@@ -100,7 +100,8 @@ std::optional<Part> greatest(const Measurement& m, Figure figure) {
 // The operator with the most time above its bound, and that time as share of the whole.
 std::string greatest_loss(const Measurement& m) {
   const auto worst = greatest(m, [](const Layer& layer) { return std::max(0.0, layer.ms - layer.bound_ms); });
-  return worst ? worst->op + " loses the most, " + rounded(100 * worst->share) + " % of the time" : "";
+  return worst ? "most of the loss is in " + worst->op + " (" + rounded(100 * worst->share) + " % of the run time)"
+               : "";
 }
 
 bool overhead_explains(const Measurement& m) {
@@ -137,11 +138,12 @@ std::optional<Part> deciding_operator(const Measurement& m) {
 Advice about_load(const OpenLoad& load) {
   const std::string busy = fmt::format("callers busy {}, {} of queueing on average",
                                        format_percent(100 * load.busy_share), format_ms(load.queueing_ms));
-  if (kept_up(load)) return {"kept-up", fmt::format("Kept up with {:.4g}/s: {}.", load.rate_per_s, busy)};
+  const std::string rate = format_rate(load.rate_per_s, "requests");
+  if (kept_up(load)) return {"kept-up", fmt::format("Kept up with {}: {}.", rate, busy)};
   return {"overloaded",
-          fmt::format("Did not keep up with {:.4g}/s, reached {:.4g}/s: {}; the latencies grow with the "
+          fmt::format("Did not keep up with {}, reached {}: {}; the latencies grow with the "
                       "time of the measurement. Lower the rate, or add callers (--concurrency, --instances).",
-                      load.rate_per_s, load.achieved_per_s, busy)};
+                      rate, format_rate(load.achieved_per_s, "requests"), busy)};
 }
 
 Advice about_disturbance(const Measurement& m) {
@@ -163,8 +165,8 @@ Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (limits == nullptr || m.limiter == cost::Limiter::kUnknown || m.bound_ms <= 0) return unknown_limit(m);
   if (m.percent_of_limit > 100) return above_limit(m, *limits);
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
-  std::string share = "It reaches " + rounded(m.percent_of_limit) + " % of the limit";
-  if (m.percent_of_limit < 1.5) share = "It reaches less than 1.5 % of the limit";
+  std::string share = "At " + rounded(m.percent_of_limit) + " % of the limit";
+  if (m.percent_of_limit < 1) share = "Below 1 % of the limit";
   if (const std::optional<Part> part = deciding_operator(m))
     return {"one-operator",
             fmt::format("{}: {} takes {} of the run and multiplies nothing, so neither batch nor precision "

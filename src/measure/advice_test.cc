@@ -158,7 +158,7 @@ TEST(Advice, IsRightOnModelsOfAllKinds) {
        14,
        {layer_of("LSTM", 1.6, 1e6), layer_of("Conv", 0.5, 1e6)},
        "larger-batch",
-       "LSTM loses the most"},
+       "most of the loss is in LSTM"},
       {"det: convolution and NMS",
        0.9,
        0.012,
@@ -181,7 +181,7 @@ TEST(Advice, IsRightOnModelsOfAllKinds) {
        true,
        trees},
       {"lr: linear", 0.004, 0, 3, {}, "limit-unknown", "not known", true, {"ai.onnx.ml.LinearClassifier × 1"}},
-      {"resnet50", 28, 19, 122, {layer_of("Conv", 26, 4e9), layer_of("Add", 2, 0)}, "larger-batch", "Conv loses"},
+      {"resnet50", 28, 19, 122, {layer_of("Conv", 26, 4e9), layer_of("Add", 2, 0)}, "larger-batch", "is in Conv"},
       {"squeezenet", 2.9, 1.6, 66, {}, "larger-batch", "--layers"},
       {"a picture of fixed size", 28, 19, 122, {}, "other-threads", "threads and instances", false},
   };

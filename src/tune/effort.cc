@@ -19,12 +19,15 @@ Extent extent_of(Effort effort) {
   switch (effort) {
     case Effort::kShort: return {4, 2, 1.0 / 20};
     case Effort::kLong: return {8, 3, 1.0 / 8};
-    case Effort::kConfirm: break;
+    case Effort::kConfirm:
+    case Effort::kAgain: break;
   }
   return {16, 4, 1.0 / 4};
 }
 
 }  // namespace
+
+double share_of_rest(Effort effort) { return effort == Effort::kConfirm ? 0.5 : 1; }
 
 measure::StopOptions rounds_of(Effort effort, double search_seconds, Nanoseconds spent) {
   const Extent extent = extent_of(effort);

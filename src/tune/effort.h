@@ -5,7 +5,15 @@
 
 namespace ridge::tune {
 
-enum class Effort { kShort, kLong, kConfirm };  // short ones only need to show a direction
+enum class Effort {
+  kShort,  // only needs to show a direction
+  kLong,
+  kConfirm,  // of one that leads; leaves time to confirm another that may then lead
+  kAgain,    // the only one
+};
+
+// The share of the time left that a trial may take.
+double share_of_rest(Effort effort);
 
 // `search_seconds`: of the whole search, of which a trial takes at most a share; `spent` of that share is already used.
 measure::StopOptions rounds_of(Effort effort, double search_seconds, Nanoseconds spent);

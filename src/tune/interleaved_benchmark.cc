@@ -178,7 +178,10 @@ Result<CoLocatedTrial> InterleavedBenchmark::measure(std::span<const Candidate> 
                                           {"the candidate", [&] { return own.run(); }}};
   measure::InterleaveOptions how;
   how.stop = rounds_of(effort, options_.seconds, clock_.now() - begin);
-  if (options_.end_by) how.stop.max_time = std::min(how.stop.max_time, *options_.end_by - clock_.now());
+  if (options_.end_by) {
+    const double rest = to_seconds(*options_.end_by - clock_.now());
+    how.stop.max_time = std::min(how.stop.max_time, from_seconds(share_of_rest(effort) * rest));
+  }
   how.seed = ++trials_;
   const measure::InterleavedResult measured = measure::interleave(arms, how, clock_);
   if (measured.interrupted) return measured.failure;

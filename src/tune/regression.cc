@@ -178,7 +178,7 @@ std::string conclusion(const std::vector<FigureChange>& all, const Strictness& s
     const std::optional<double> least = least_visible_percent(all, strictness);
     return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.{}",
                        strictness.tolerance_percent,
-                       least ? fmt::format(" This comparison cannot see a loss of less than {:.3g} %.", *least) : "");
+                       least ? " This comparison cannot see a loss of less than " + format_percent(*least) + "." : "");
   }
   const auto others =
       std::count_if(worst + 1, all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });

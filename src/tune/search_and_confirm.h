@@ -129,12 +129,13 @@ const typename Problem::Trial* longest_trial(
   return longest;
 }
 
-constexpr int kConfirmations = 3;
+constexpr int kConfirmations = 5;
 constexpr const char* kNotConfirmedInTime = "the winner was not confirmed by a longer measurement";
 
-// Measures the leader once more interleaved with the untuned models, longer and never from the store; if it is not better with
-// confidence the next one gets a chance, then the untuned models win. So does one that leads when the confirmation has lowered
-// the leader. `untuned` is these against themselves. Interrupted or late: decides from the exploration.
+// Measures the leader once more interleaved with the untuned models, longer and never from the store. One that is not better with
+// confidence is withdrawn; where the longer measurement lowers it behind another one, that one is confirmed next. The answer leads
+// what was measured; where the time is over before it was confirmed, it says so. `untuned` is the untuned models against themselves.
+// Interrupted: what was confirmed, else the leader.
 template <typename Problem>
 Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm(
     Problem& problem, const ExplorationOf<typename Problem::Candidate, typename Problem::Trial>& explored,
@@ -155,22 +156,16 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
     if (own != confirmed.end()) std::rotate(own, own + 1, confirmed.end());  // the answer is the last
     return own != confirmed.end();
   };
-  for (int i = 0; i < kConfirmations && !leader_is_confirmed(); ++i) {
-    const Choice choice = choose(problem.leader(), problem.untuned_meets(last));
-    const bool stopped = explored.interrupted || options.stopped(), late = options.out_of_time();
-    if (stopped || late || choice != Choice::kCandidate) {
-      if (!confirmed.empty()) break;
-      Decision decision = unconfirmed(choice, stopped);
-      decision.confirmed = choice != Choice::kCandidate || !late;
-      return decision;
-    }
+  bool stopped = false, late = false;
+  int tries = 0;
+  for (; tries < kConfirmations && !leader_is_confirmed(); ++tries) {
+    stopped = explored.interrupted || options.stopped();
+    late = options.out_of_time();
+    if (stopped || late || choose(problem.leader(), problem.untuned_meets(last)) != Choice::kCandidate) break;
     const auto candidate = problem.leader()->candidate;
     options.report("confirming " + problem.describe(candidate), 1);
     auto trial = problem.measure(candidate, Effort::kConfirm);
-    if (!trial && trial.error().code == Code::kCancelled) {
-      if (!confirmed.empty()) break;
-      return unconfirmed(choice, true);
-    }
+    if ((stopped = !trial && trial.error().code == Code::kCancelled)) break;
     if (!trial) return trial.error();
     if (!problem.report(candidate, *trial)) continue;
     last = std::move(*trial);
@@ -180,8 +175,14 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
     else
       problem.withdraw(candidate, kNotConfirmed);
   }
-  if (!confirmed.empty()) return std::move(confirmed.back());
-  return unconfirmed(problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone, false);
+  if (leader_is_confirmed() || (stopped && !confirmed.empty())) return std::move(confirmed.back());
+  Choice choice = choose(problem.leader(), problem.untuned_meets(last));
+  if (choice != Choice::kCandidate && !confirmed.empty()) return std::move(confirmed.back());
+  if (tries == kConfirmations && confirmed.empty())  // none of them held
+    choice = problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone;
+  Decision decision = unconfirmed(choice, stopped);
+  decision.confirmed = choice != Choice::kCandidate || stopped;
+  return decision;
 }
 
 }  // namespace ridge::tune

@@ -125,7 +125,7 @@ Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& ben
                            const TuneOptions& options) {
   if (candidate == baseline_candidate()) return Decision{Choice::kBaseline, candidate, kNoGain, untuned, false};
   options.report("again: " + describe(candidate), 0.5);
-  RIDGE_ASSIGN(Trial trial, benchmark.measure(candidate, Effort::kConfirm));
+  RIDGE_ASSIGN(Trial trial, benchmark.measure(candidate, Effort::kAgain));
   if (!trial.failure.empty())
     return Error{Code::kFailed, describe(candidate) + " ran before and fails now: " + trial.failure};
   const Gain gain = gain_of(outcome_of(trial, candidate, options.goal.objective).gains);

@@ -163,6 +163,34 @@ TEST_F(TunerTest, WhatTheConfirmationDoesNotBearOutIsWithdrawn) {
   EXPECT_EQ(search.skipped().front().count, 1);
 }
 
+// One that led by chance is lowered by its confirmation; the answer is then the one that leads, confirmed or not.
+TEST_F(TunerTest, TheAnswerLeadsWhatWasMeasured) {
+  for (const bool time_for_another : {false, true}) {
+    auto benchmark = this->benchmark(scripted());
+    Search search(small_space(), options_.goal);
+    const Candidate lucky = laid_out(1, 1, 4), fast = laid_out(1, 2, 4);
+    search.report(lucky,
+                  {std::vector<double>(4, std::log(20)), {4e3 / 4.8, 4.8, 4.8, 0, 10}, {1e3 / 4.2, 4.2, 4.2}, ""});
+    const Result<Trial> trial = benchmark->measure(fast, Effort::kShort);
+    ASSERT_TRUE(trial);
+    search.report(fast, outcome_of(*trial, fast, Objective::kThroughput));
+    ASSERT_EQ(text(search.best()->candidate), text(lucky));
+    const Result<Trial> untuned = benchmark->measure(baseline_candidate(), Effort::kShort);
+    int confirmations = 0;
+    options_.progress = [&](const std::string&, double) { ++confirmations; };
+    options_.late = [&] { return !time_for_another && confirmations > 0; };
+    const Result<Decision> decision =
+        confirm(search, *benchmark, Exploration{{{fast, *trial}}, 0, false}, *untuned, options_);
+    ASSERT_TRUE(decision) << decision.error().message;
+    EXPECT_EQ(text(search.best()->candidate), text(fast));
+    EXPECT_EQ(text(decision->candidate), text(fast));
+    EXPECT_EQ(decision->choice, Choice::kCandidate);
+    EXPECT_EQ(decision->confirmed, time_for_another);
+    EXPECT_EQ(confirmations, time_for_another ? 2 : 1);
+    EXPECT_EQ(decision->trial.rate_log_ratios.size(), time_for_another ? 16u : 4u);
+  }
+}
+
 TEST_F(TunerTest, SecondRunReusesWhatTheFirstMeasured) {
   auto benchmark = this->benchmark(scripted());
   int first_trials = 0;

@@ -1,4 +1,4 @@
-"""ctest: timeout 300
+"""ctest: timeout 400
 
 `ridge lab --html` in a real browser: figures as in the JSON, charts drawn, and no name that becomes markup. What every page must do is
 tested in test_pages.py.
@@ -19,8 +19,8 @@ RIDGE = os.environ["RIDGE"]
 def written(tmp_path_factory):
     """(page, ledger): a page and the object that it was drawn from: a sweep, a pair, a share, and a claim for other devices."""
     folder = tmp_path_factory.mktemp("page")
-    command = [RIDGE, "lab", "L04", "L09", "L16", "L12", "--seconds", "120", "--html", "lab.html", "--json"]
-    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=300)
+    command = [RIDGE, "lab", "L04", "L09", "L16", "L12", "--seconds", "270", "--html", "lab.html", "--json"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=330)
     assert "wrote lab.html" in done.stderr
     return folder / "lab.html", json.loads(done.stdout)
 
