@@ -76,9 +76,26 @@ foreach(test gpu_test limits_test doctor_test lab_test power_test telemetry_test
   endif()
 endforeach()
 
+#   libridge-provider.so.1 needs libridge-needing.so.1, which needs libridge-needed.so.1; libridge-builtins.so.1 is by itself. They lie in a
+#   folder each and name none, as packages of python do.
+function(ridge_stub name)
+  set(source "${PROJECT_BINARY_DIR}/test-support/${name}.cc")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "extern \"C\" int in_${name}();\nextern \"C\" int in_${name}() { return 1; }\n")
+  add_library(stub_${name} SHARED EXCLUDE_FROM_ALL "${source}")
+  set_target_properties(stub_${name} PROPERTIES OUTPUT_NAME "ridge-${name}" VERSION 1 SKIP_BUILD_RPATH ON
+                                                LIBRARY_OUTPUT_DIRECTORY "${RIDGE_TEST_SUPPORT}")
+  target_link_options(stub_${name} PRIVATE LINKER:--no-as-needed)
+  target_link_libraries(stub_${name} PRIVATE ${ARGN})
+endfunction()
+
 #   libonnxruntime-gpu.so.1   ONNX Runtime with NVIDIA's providers, for engine_test; it computes by the real one, on libcuda.so.1's GPUs
 if(TARGET engine_test)
   target_compile_definitions(engine_test PRIVATE RIDGE_TEST_SUPPORT="${RIDGE_TEST_SUPPORT}")
+  ridge_stub(builtins)
+  ridge_stub(needed)
+  ridge_stub(needing stub_needed)
+  ridge_stub(provider stub_needing)
+  add_dependencies(engine_test stub_builtins stub_provider)
   if(RIDGE_FAKES)
     ridge_fake(fake_onnxruntime_gpu onnxruntime-gpu)
     target_link_libraries(fake_onnxruntime-gpu PRIVATE ridge_onnxruntime_headers)

@@ -7,7 +7,7 @@ import re
 EXPECTED = list(csv.DictReader(pathlib.Path(__file__).with_name("expected.csv").read_text().splitlines()))
 
 # The other quantity of a ratio, which the table's column `of` names.
-SOURCES = {"first": "the first run", "plain": "the run without CUDA graphs", "limits": "the measured limits", "torch": "PyTorch's rate"}
+SOURCES = {"first": "the first run", "library": "the vendor's library in the same run", "plain": "the run without CUDA graphs", "limits": "the measured limits", "torch": "PyTorch's rate"}
 # What to do when a row fails, or cannot be had.
 REMEDIES = {
     "": "",
@@ -26,7 +26,7 @@ REMEDIES = {
     "time": "give it more time: --minutes, or fewer groups: --only",
 }
 # A reason that says something is missing here, not that something is wrong.
-MISSING = re.compile(r"open library|[Nn]o such file|not found|No module named|do not multiply|has no |only with|not available|was not built|not compiled in")
+MISSING = re.compile(r"open library|[Nn]o such file|not found|No module named|do not multiply|has no (?!kernel )|only with|not available|was not built|not compiled in")
 
 
 class NotPossible(Exception):
@@ -57,23 +57,28 @@ def figures_of(document):
     return {row["id"]: (row["value"], document["about"]["date"]) for row in document["rows"] if row["value"] is not None}
 
 
+def within(low, high, source):
+    """What is expected of a figure."""
+    return {"low": low, "high": high, "source": source, "text": ""}
+
+
 def expectation(id, gpu, earlier, references):
-    """(low, high, source, remedy) of a figure in its own unit, or None. `references`: value by name (datasheet, link, …) of which a row of the
+    """What is expected of a figure, in its own unit, or None; and the remedy. `references`: value by name (datasheet, link, …) of which a row of the
     table may be a percentage; what an earlier run found comes first, then the GPU's own row, then the one for all."""
     rows = [row for row in EXPECTED if row["id"] == id and row["gpu"] in gpu]
     rows.sort(key=lambda row: row["gpu"] == "")
     do = rows[0]["do"] if rows else "report"
     if id in earlier:
         value, date = earlier[id]
-        return {"low": 0.95 * value, "high": 1.05 * value, "source": f"earlier run {date}"}, do
+        return within(0.95 * value, 1.05 * value, f"earlier run {date}"), do
     for row in rows:
         low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
         if row["of"] in ("datasheet", "link"):
             if row["of"] not in references:
                 continue
             part = references[row["of"]] / 100
-            return {"low": low * part, "high": high * part, "source": f"{row['low']} to {row['high']} % of the {row['of']}"}, do
-        return {"low": low, "high": high, "source": f"estimate for {row['gpu']}" if row["gpu"] else SOURCES[row["of"]]}, do
+            return within(low * part, high * part, f"{row['low']} to {row['high']} % of the {row['of']}"), do
+        return within(low, high, f"estimate for {row['gpu']}" if row["gpu"] else SOURCES[row["of"]]), do
     return None, do
 
 
@@ -88,8 +93,10 @@ def judged(id, what, value, unit, gpu, earlier=(), references=()):
     return row | {"verdict": "pass" if good else "fail", "do": "" if good else REMEDIES[do]}
 
 
-def yes_or_no(id, what, good, found, remedy):
-    return {"id": id, "what": what, "verdict": "pass" if good else "fail", "found": found, "do": "" if good else REMEDIES[remedy]}
+def yes_or_no(id, what, good, expected, found, remedy):
+    """`expected`, `found`: in words."""
+    return {"id": id, "what": what, "expected": {"low": None, "high": None, "source": "", "text": expected},
+            "verdict": "pass" if good else "fail", "found": found, "do": "" if good else REMEDIES[remedy]}
 
 
 def readable(value, unit):
@@ -105,7 +112,9 @@ def text_of(row):
     """One line."""
     found = readable(row["value"], row["unit"]) if row["value"] is not None else row["found"]
     expected = ""
-    if row["expected"]:
+    if row["expected"] and row["expected"]["text"]:
+        expected = f" (expected: {row['expected']['text']})"
+    elif row["expected"]:
         ends = [readable(row["expected"][end], row["unit"]) if row["expected"][end] is not None else "…" for end in ("low", "high")]
         expected = f" (expected {ends[0]} to {ends[1]}: {row['expected']['source']})"
     said = "; ".join(part for part in (found, row["reason"]) if part)

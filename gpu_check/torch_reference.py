@@ -7,7 +7,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp64": torch.float64}
+TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32, "fp64": torch.float64}
+EIGHT_BITS = ("fp8", "int8")  # second factors of columns one after the other, as the library asks for
 ATTENTION = [(16, 512, 64), (16, 1024, 64), (16, 2048, 64), (8, 4096, 64)]  # heads, positions, width
 
 
@@ -34,6 +35,15 @@ def product(name, size):
     return 2 * size**3 / best_seconds(lambda: torch.mm(a, b, out=c))
 
 
+def product_of_eight_bits(name, size):
+    if name == "int8":
+        a, b = (torch.randint(-127, 127, (size, size), device="cuda", dtype=torch.int8) for _ in range(2))
+        return 2 * size**3 / best_seconds(lambda: torch._int_mm(a, b.t()))
+    a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
+    one = torch.ones((), device="cuda")
+    return 2 * size**3 / best_seconds(lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True))
+
+
 def attention(backend, heads, length, width):
     q, k, v = (torch.randn(1, heads, length, width, device="cuda", dtype=torch.float16) for _ in range(3))
     with sdpa_kernel(backend):
@@ -46,7 +56,7 @@ def first_best(works):
     for work, *arguments in works:
         try:
             rates.append(work(*arguments))
-        except RuntimeError as error:
+        except (RuntimeError, AttributeError) as error:  # of older ones, too
             sys.stderr.write(f"{arguments}: {error}\n")
     return max(rates, default=None)
 
@@ -54,6 +64,7 @@ def first_best(works):
 def main():
     torch.cuda.set_device(int(sys.argv[1]))
     found = {name: first_best([(product, name, size) for size in (2048, 4096, 8192) if name != "fp64" or size < 8192]) for name in TYPES}
+    found |= {name: first_best([(product_of_eight_bits, name, size) for size in (4096, 8192)]) for name in EIGHT_BITS}
     found["attention"] = first_best([(attention, backend, *shape) for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)
                                      for shape in ATTENTION])
     source, target = (torch.ones(1 << 29, dtype=torch.float32, device="cuda") for _ in range(2))

@@ -6,7 +6,7 @@ that compute capability, and on later ones of the same major number. To take it 
 
   python3 packaging/one_architecture.py .../onnxruntime/capi/libonnxruntime_providers_cuda.so provider.so 9.0 && xz provider.so
 
-Exit 1: PROVIDER has no kernels for CAPABILITY, or is no such library; 2: wrong usage. Nothing is written then.
+Exit 1: PROVIDER has no machine code for CAPABILITY (PTX does not count), or is no such library; 2: wrong usage. Nothing is written then.
 """
 
 import collections
@@ -56,14 +56,16 @@ def entries(library, begin, end):
 
 
 def reduce(library, wanted):
-    """Clears all other code in place. Returns the bytes of code by architecture, as it was."""
-    sizes = collections.Counter()
+    """Clears all other code in place. Returns the bytes of machine code by architecture, and of all code, as they were."""
+    sizes, total = collections.Counter(), 0
     for section in list(device_sections(library)):
         for kind, architecture, begin, end in list(entries(library, *section)):
-            sizes[architecture] += end - begin
+            total += end - begin
+            if kind == MACHINE_CODE:
+                sizes[architecture] += end - begin
             if kind != MACHINE_CODE or architecture != wanted:
                 library[begin:end] = bytes(end - begin)
-    return sizes
+    return sizes, total
 
 
 def main():
@@ -73,14 +75,14 @@ def main():
     provider, out, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3].replace(".", ""))
     library = bytearray(provider.read_bytes())
     try:
-        sizes = reduce(library, wanted)
+        sizes, total = reduce(library, wanted)
     except (ValueError, struct.error) as error:
         sys.exit(f"{provider}: {error}")
     if wanted not in sizes:
         found = ", ".join(f"{number // 10}.{number % 10}" for number in sorted(sizes))
         sys.exit(f"{provider}: no kernels for compute capability {sys.argv[3]}; it has {found or 'none at all'}")
     out.write_bytes(library)
-    print(f"{out}: {sizes[wanted] / 1e6:.1f} of {sizes.total() / 1e6:.1f} MB of kernels kept")
+    print(f"{out}: {sizes[wanted] / 1e6:.1f} of {total / 1e6:.1f} MB of kernels kept")
     return 0
 
 

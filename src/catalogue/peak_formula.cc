@@ -115,7 +115,8 @@ std::vector<PeakRow> peak_rows(const CatalogueDevice& device, const PeakTables& 
     PeakRow row;
     row.arithmetic = arithmetic;
     row.listed = peak(device, arithmetic);
-    row.formula = formula(device, arithmetic, tables.rates);
+    if (arithmetic != Arithmetic::kFp64)
+      row.formula = formula(device, arithmetic, tables.rates);  // of other units than listed
     for (const PublishedPeak& published : tables.published)
       if (published.device == device.name && published.arithmetic == arithmetic) row.published.push_back(published);
     if (!row.listed && !row.formula && row.published.empty()) continue;

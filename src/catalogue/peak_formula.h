@@ -76,7 +76,8 @@ void visit_fields(auto& visit, Is<PeakFormula> auto& formula) {
   visit("source", formula.source);
 }
 
-// Absent if a factor has no source or the device has no such units.
+// Absent if a factor has no source or the device has no such units. FP64: of tensor cores, of which the catalogue has no figure; it lists
+// that of the plain lanes.
 std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic arithmetic,
                                    std::span<const TensorRate> rates);
 

@@ -128,11 +128,16 @@ class GpuRoofline {
     return any && fp32 && own_rate(*any, precision) > own_rate(*fp32, precision);
   }
 
+  // The datasheet's figure for the units that reached this; 0: it has none. FP64 of tensor cores is not the lanes', which the limits hold.
+  double listed_for(const PeakRow& row) const {
+    if (!gpu_.datasheet) return own_rate(limits_, row.precision);
+    const auto peak = limits::accelerator::datasheet_peak(*gpu_.datasheet, row.precision, row.way);
+    if (!peak) return 0;
+    return row.precision == Precision::kFp64 ? peak->flops_per_s : own_rate(limits_, row.precision);
+  }
+
   void set_peak(const PeakRow& row) {
-    // The datasheet's figure may be of other units: FP64 of the plain lanes, where cuBLASLt uses tensor cores.
-    const bool of_same_units =
-        !gpu_.datasheet || limits::accelerator::datasheet_peak(*gpu_.datasheet, row.precision, row.way);
-    const double listed = of_same_units ? own_rate(limits_, row.precision) : 0;
+    const double listed = listed_for(row);
     std::erase_if(limits_.flops_per_s, [&](const auto& peak) { return peak.first == row.precision; });
     std::erase_if(limits_.remarks, [&](const auto& remark) { return remark.precision == row.precision; });
     limits_.flops_per_s.emplace_back(row.precision, *row.result.best);

@@ -54,6 +54,10 @@ Result<LaunchTime> Workspace::run(std::span<const Launch> launches, int repeats)
   return run(steps, repeats);
 }
 
+Result<int> Workspace::code_architecture() const {
+  return Error{Code::kUnsupported, "this device has no architectures of CUDA"};
+}
+
 Result<Recording> Workspace::record(std::span<const Launch>, int) {
   return Error{Code::kUnsupported, "launches cannot be recorded on this device"};
 }

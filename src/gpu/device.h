@@ -75,6 +75,8 @@ class Workspace {
 
   // Replaces the program. A wrong source is kInvalid, with the compiler's log.
   virtual Status build(const std::string& source) = 0;
+  // Of CUDA, that build() compiles for: 89 of sm_89. That of the device, or where the compiler does not know it an older one.
+  virtual Result<int> code_architecture() const;
 
   virtual Result<BufferNumber> add_bytes(size_t size, MemoryKind kind = MemoryKind::kDevice) = 0;  // uninitialised
   Result<BufferNumber> add(std::span<const float> content, MemoryKind kind = MemoryKind::kDevice);

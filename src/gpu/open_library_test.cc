@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/log.h"
 #include "base/temporary_folder.h"
 #include "gpu/test_gpus.h"
 
@@ -38,16 +39,28 @@ TEST_F(OpenLibrary, FindsAPythonPackagesWhereTheLoaderHasNone) {
   EXPECT_FALSE(open_library("", "RIDGE_NO_SUCH_VARIABLE", names)) << "only where packages are asked for";
 }
 
+std::string* noted = nullptr;  // warnings of the log
+
 TEST_F(OpenLibrary, TakesAPackagesNewestBeforeTheLoadersOlder) {
   auto found =
       open_library("", "RIDGE_NO_SUCH_VARIABLE", {"libridge-compiler.so.13", "libc.so.6"}, {"nvidia/cu13/lib"});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->path(), packages_ + "/libridge-compiler.so.13");
   found->leak();
+  std::string warnings;
+  noted = &warnings;
+  log::set_writer([](log::Level level, std::string_view message) {
+    if (level == log::Level::kWarning) *noted += message;
+  });
   auto older =
       open_library("", "RIDGE_NO_SUCH_VARIABLE", {"libridge-compiler.so.14", "libc.so.6"}, {"nvidia/cu13/lib"});
   ASSERT_TRUE(older) << older.error().message;
   EXPECT_EQ(older->path(), "libc.so.6");
+  EXPECT_EQ(warnings, "libc.so.6 is used, as there is no libridge-compiler.so.14");
+  warnings.clear();
+  EXPECT_TRUE(open_library("", "RIDGE_NO_SUCH_VARIABLE", {"libc.so.6", "libm.so.6"}, {"nvidia/cu13/lib"}));
+  EXPECT_EQ(warnings, "") << "the newest was there";
+  log::set_writer(nullptr);
 }
 
 }  // namespace

@@ -9,6 +9,29 @@
 namespace ridge::lab {
 namespace {
 
+// Errors within the values' own tolerance, which know nothing of the weights' signs, add up to more than this many times the root
+// of the sum of their squares with a probability of 2 · exp(−8² / 2) < 1e-13 (Hoeffding's inequality).
+constexpr double kDeviations = 8;
+
+Status compare_sums(const Case& work, const Variant& variant, std::span<const float> got) {
+  const size_t columns = work.sums->weights.size();
+  for (size_t row = 0; row < work.sums->expected.size(); ++row) {
+    double sum = 0, squares = 0;
+    for (size_t column = 0; column < columns; ++column) {
+      const double value = got[row * columns + column];
+      const double allowed = work.tolerance * std::max(1.0, std::abs(value));
+      sum += value * work.sums->weights[column];
+      squares += allowed * allowed;
+    }
+    const double expected = work.sums->expected[row], allowed = kDeviations * std::sqrt(squares);
+    if (!(std::abs(sum - expected) <= allowed))  // also where a value is not a number
+      return Error{Code::kFailed,
+                   fmt::format("{}, {}: row {} is wrong: with signs it sums to {}, the reference says {} (± {:.2g})",
+                               work.title, variant.name, row, sum, expected, allowed)};
+  }
+  return {};
+}
+
 Status compare_with_expected(const Case& work, const Variant& variant, std::span<const float> got) {
   const std::vector<float>& expected = work.expected.at(variant.expected);
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -38,6 +61,7 @@ Status check(PreparedCase& prepared, const Case& work) {
     if (!ran) return wrap(ran.error(), work.title + ", " + variant.name);
     RIDGE_TRY(prepared.get(output, got));
     RIDGE_TRY(compare_with_expected(work, variant, got));
+    if (work.sums && variant.expected == 0) RIDGE_TRY(compare_sums(work, variant, got));
   }
   return {};
 }

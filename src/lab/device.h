@@ -42,7 +42,8 @@ struct Device {
 // "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
 Result<Device> open_device(std::string_view name);
 
-// Runs every variant once and compares its results with the reference; the error names the variant and the first wrong value.
+// Runs every variant once and compares its results with the reference, and the sums of all its rows where the case has them; the
+// error names the variant and the first wrong value or row.
 Status check(PreparedCase& prepared, const Case& work);
 
 // The CPU: variants are functions of this program, run on one thread.

@@ -32,6 +32,7 @@ struct Target {
   int cpus = 1;                     // Family::kNative: usable by this process
   bool library = false;             // the vendor's matrix multiplication library is present
   int architecture = 0;             // of a CUDA device: 89 of sm_89; 0: not CUDA
+  int compiled_for = 0;             // where the compiler does not know the device's: that of its code; 0: the device's
   bool warp_groups = false;  // Hopper's instructions can be compiled and tensor maps made (kernels/warp_group.cu)
   bool small = false;        // the smallest size that uses every part of the code: for tests
 };
@@ -59,6 +60,12 @@ struct Comparison {
   std::optional<Figure> figure;  // absent: the claim's
 };
 
+// The sums of all rows of a result, of which the reference computes only some: a wrong value in another row changes one.
+struct RowSums {
+  std::vector<float> weights;    // 1 or −1, of the columns
+  std::vector<double> expected;  // of the rows
+};
+
 // The timed part of a run: the device's time alone, or all until the host knows that it ended.
 enum class TimeScope { kDevice, kWhole };
 
@@ -70,6 +77,7 @@ struct Case {
   std::vector<gpu::MemoryKind> memory;       // of the buffers; those beyond its end are in the device's memory
   size_t output = 0;                         // the checked buffer
   std::vector<std::vector<float>> expected;  // from the reference; as long as the output or shorter
+  std::optional<RowSums> sums;               // of the first of `expected`
   double tolerance = 0;                      // |got − expected| ≤ tolerance · max(1, |expected|)
   double bytes = 0;                          // that any variant must read and write [bytes], or
   double flops = 0;                          // operations that it must do; of one run

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gpu/cuda/nvrtc.h"
+#include "gpu/test_child.h"
 #include "gpu/test_gpus.h"
 #include "lab/device.h"
 #include "lab/experiment.h"
@@ -15,8 +16,11 @@
 namespace ridge::lab {
 namespace {
 
-// Turing, Ampere (server and desktop), Ada, Hopper, Blackwell (server and desktop).
-constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
+// Turing, Ampere (server, desktop, Orin), Ada, Hopper; Blackwell (server, Thor, desktop).
+constexpr int kUpToHopper[] = {75, 80, 86, 87, 88, 89, 90}, kBlackwell[] = {100, 103, 110, 120, 121};
+
+// GPUs that a compiler does not know, and what it compiles for instead.
+constexpr std::pair<int, int> kUnknown[] = {{80, 75}, {86, 80}, {87, 86}, {90, 86}, {103, 100}, {120, 90}};
 
 class EveryExperiment : public testing::TestWithParam<Experiment> {};
 
@@ -39,6 +43,36 @@ Target cpu() {
   return target;
 }
 
+void add_kernels(std::set<std::string>& names, const Variant& variant) {
+  for (const gpu::Launch& launch : variant.launches) names.insert(launch.kernel);
+  for (const gpu::Step& step : variant.steps)
+    if (const auto* launch = std::get_if<gpu::Launch>(&step.operation)) names.insert(launch->kernel);
+}
+
+// All kernels that the variants start on such a GPU are in what is compiled for it, without spilling.
+void check_compiles(const gpu::cuda::Nvrtc& nvrtc, const Experiment& experiment, const Target& target) {
+  const int code = target.compiled_for > 0 ? target.compiled_for : target.architecture;
+  std::set<std::string> launched, texts, compiled;
+  for (const Case& work : small_cases(experiment, target)) {
+    if (!work.kernels.empty()) texts.insert(work.kernels);
+    for (const Variant& variant : work.variants) add_kernels(launched, variant);
+  }
+  for (const std::string& text : texts) {
+    ASSERT_NE(kernel_source(text), kernel_source("")) << text;
+    auto program = nvrtc.compile(kernel_source(text), text + ".cu", code, target.compiled_for > 0);
+    ASSERT_TRUE(program) << program.error().message;
+    for (const gpu::cuda::CudaKernelUse& kernel : program->kernels) {
+      compiled.insert(kernel.name);
+      EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name << " for sm_" << code;
+    }
+  }
+  if (target.compiled_for == 0) {
+    EXPECT_EQ(compiled, launched) << "the kernels of the text are those that the variants start";
+  }
+  for (const std::string& kernel : launched)
+    EXPECT_TRUE(compiled.contains(kernel)) << kernel << " for sm_" << target.architecture << " by sm_" << code;
+}
+
 void check_on(const Device& device, const Experiment& experiment) {
   for (const Case& work : small_cases(experiment, device.target)) {
     auto prepared = device.prepare(work);
@@ -46,12 +80,6 @@ void check_on(const Device& device, const Experiment& experiment) {
     Status right = check(**prepared, work);
     EXPECT_TRUE(right) << right.error().message;
   }
-}
-
-void add_kernels(std::set<std::string>& names, const Variant& variant) {
-  for (const gpu::Launch& launch : variant.launches) names.insert(launch.kernel);
-  for (const gpu::Step& step : variant.steps)
-    if (const auto* launch = std::get_if<gpu::Launch>(&step.operation)) names.insert(launch->kernel);
 }
 
 // On pocl, an implementation of OpenCL for CPUs, which ./dev setup installs.
@@ -75,25 +103,30 @@ TEST_P(EveryExperiment, ComputesTheSameInEveryVariantOnTheCpu) {
   check_on(*device, GetParam());
 }
 
-TEST_P(EveryExperiment, CompilesForEveryGenerationOfCudaGpus) {
-  auto nvrtc = gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
+Result<gpu::cuda::Nvrtc> open_compiler() {
+  return gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc/libnvrtc.so");
+}
+
+TEST_P(EveryExperiment, CompilesForEveryCudaGpuUpToHopper) {
+  auto nvrtc = open_compiler();
   ASSERT_TRUE(nvrtc) << nvrtc.error().message;
-  for (int architecture : kArchitectures) {
-    std::set<std::string> launched, texts, compiled;
-    for (const Case& work : small_cases(GetParam(), cuda_gpu(architecture))) {
-      if (!work.kernels.empty()) texts.insert(work.kernels);
-      for (const Variant& variant : work.variants) add_kernels(launched, variant);
-    }
-    for (const std::string& text : texts) {
-      ASSERT_NE(kernel_source(text), kernel_source("")) << text;
-      auto program = nvrtc->compile(kernel_source(text), text + ".cu", architecture);
-      ASSERT_TRUE(program) << program.error().message;
-      for (const gpu::cuda::CudaKernelUse& kernel : program->kernels) {
-        compiled.insert(kernel.name);
-        EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name << " for sm_" << architecture;
-      }
-    }
-    EXPECT_EQ(compiled, launched) << "the kernels of the text are those that the variants start";
+  for (int architecture : kUpToHopper) check_compiles(*nvrtc, GetParam(), cuda_gpu(architecture));
+}
+
+TEST_P(EveryExperiment, CompilesForEveryBlackwell) {
+  auto nvrtc = open_compiler();
+  ASSERT_TRUE(nvrtc) << nvrtc.error().message;
+  for (int architecture : kBlackwell) check_compiles(*nvrtc, GetParam(), cuda_gpu(architecture));
+}
+
+TEST_P(EveryExperiment, StartsOnlyWhatTheCodeForAnOlderGpuHas) {
+  auto nvrtc = open_compiler();
+  ASSERT_TRUE(nvrtc) << nvrtc.error().message;
+  for (const auto& [architecture, code] : kUnknown) {
+    Target target = cuda_gpu(architecture);
+    target.warp_groups = false;
+    target.compiled_for = code;
+    check_compiles(*nvrtc, GetParam(), target);
   }
 }
 
@@ -146,6 +179,16 @@ TEST(Check, FindsAVariantThatComputesSomethingElse) {
   Status wrong = check(**prepared, work);
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message.find("value 17 is"), std::string::npos) << wrong.error().message;
+}
+
+// The fake for NVRTC does not know compute capability 10.3.
+TEST(Devices, SayWhatTheyAreCompiledForWhereTheCompilerDoesNotKnowThem) {
+  for (const auto& [script, code] : {std::pair("newer", 100), std::pair("healthy", 0)})
+    gpu::on_gpus(script, [code = code] {
+      auto device = open_device("cuda:0");
+      ASSERT_TRUE(device) << device.error().message;
+      EXPECT_EQ(device->target.compiled_for, code);
+    });
 }
 
 TEST(Devices, AreNamedOrRefused) {

@@ -62,6 +62,14 @@ std::string why_without_library(const gpu::Device& device) {
   return plan ? "" : "nothing is compared with the vendor's matrix multiplications: " + plan.error().message;
 }
 
+// 0: not known, or the device's own.
+int compiled_for(const gpu::Device& device) {
+  Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
+  if (!workspace) return 0;
+  const Result<int> code = (*workspace)->code_architecture();
+  return code && *code != architecture_of(device.facts) ? *code : 0;
+}
+
 // Whether the compiler and the driver have what kernels/warp_group.cu needs: of CUDA 12.0 at least.
 bool has_warp_groups(const gpu::Device& device) {
   if (architecture_of(device.facts) != 90) return false;
@@ -93,6 +101,7 @@ Result<Device> open_kernel_device(std::string_view name) {
   if (!device.target.cpu) device.target.multiprocessors = facts.compute_units;
   device.target.unified_memory = facts.unified_memory;
   device.target.architecture = architecture_of(facts);
+  device.target.compiled_for = compiled_for(opened);
   if (cuda) device.note = why_without_library(opened);
   device.target.library = cuda && device.note.empty();
   device.target.warp_groups = has_warp_groups(opened);

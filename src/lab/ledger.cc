@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "measure/interleave.h"
@@ -80,8 +81,25 @@ Result<LedgerRow> measure_comparison(PreparedCase& prepared, const Experiment& e
   return row;
 }
 
-// Every variant of the case that occurs in `rows`.
-MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::span<const LedgerRow> rows) {
+bool is_compared(const Case& work, size_t variant) {
+  return std::ranges::any_of(work.comparisons, [&](const Comparison& comparison) {
+    return comparison.variant == variant || comparison.baseline == variant;
+  });
+}
+
+// Of one run, from one slice.
+Result<double> time_once(PreparedCase& prepared, const Case& work, const Variant& variant) {
+  const measure::Arm arm = arm_of(prepared, work, variant);
+  RIDGE_TRY(arm.run());  // warms up, and times a run
+  RIDGE_ASSIGN(const std::vector<measure::Slice> slices, arm.run());
+  return work_of(work, variant) / slices.front().rate;
+}
+
+using AloneTimes = std::map<const Variant*, double>;  // [s]
+
+// Every variant of the case that occurs in `rows` or was timed alone.
+MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::span<const LedgerRow> rows,
+                           const AloneTimes& alone) {
   MeasuredCase measured{std::string(experiment.name), work.title, work.parameter, work.bytes > 0, {}};
   for (const Variant& variant : work.variants) {
     std::vector<double> seconds;
@@ -89,6 +107,7 @@ MeasuredCase measured_case(const Experiment& experiment, const Case& work, std::
       if (row.variant == variant.name) seconds.push_back(row.variant_seconds);
       if (row.baseline == variant.name) seconds.push_back(row.baseline_seconds);
     }
+    if (const auto timed = alone.find(&variant); timed != alone.end()) seconds.push_back(timed->second);
     if (!seconds.empty())
       measured.ways.push_back({variant.name, variant.at, measure::median(seconds), work_of(work, variant)});
   }
@@ -211,11 +230,26 @@ class LedgerBuilder {
                                                      time_for_one(left--), clock_));
       ledger_.rows.push_back(std::move(row));
     }
-    if (ledger_.rows.size() > first)
-      ledger_.cases.push_back(measured_case(experiment, work, std::span<const LedgerRow>(ledger_.rows).subspan(first)));
+    if (ledger_.rows.size() > first) {
+      RIDGE_ASSIGN(const AloneTimes alone, time_uncompared(*prepared, experiment, work));
+      ledger_.cases.push_back(
+          measured_case(experiment, work, std::span<const LedgerRow>(ledger_.rows).subspan(first), alone));
+    }
     for (const Comparison& comparison : missed)
       miss(comparison.claim, fmt::format("{}: {}", experiment.name, compared(work, comparison)));
     return {};
+  }
+
+  // The variants that no comparison has, as far as the time allows.
+  Result<AloneTimes> time_uncompared(PreparedCase& prepared, const Experiment& experiment, const Case& work) const {
+    AloneTimes alone;
+    for (size_t i = 0; i < work.variants.size(); ++i) {
+      if (is_compared(work, i)) continue;
+      if (stop() || late()) break;
+      report(fmt::format("{}: {}", experiment.name, work.variants[i].name));
+      RIDGE_ASSIGN(alone[&work.variants[i]], time_once(prepared, work, work.variants[i]));
+    }
+    return alone;
   }
 
   void add_untested() {

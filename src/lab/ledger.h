@@ -87,7 +87,7 @@ struct MeasuredCase {
   struct Way {
     std::string name;
     std::optional<double> at;  // value of the parameter
-    double seconds = 0;        // of one run: median, over its comparisons
+    double seconds = 0;        // of one run: median, over its comparisons; of one slice where it is in none
     double work = 0;           // bytes or FLOPs of one run
   };
   std::string experiment, title, parameter;
@@ -119,8 +119,8 @@ Status check_selection(const Selection& selection, std::span<const Claim> claims
 // The claims that it names, itself or by their experiment.
 std::vector<Claim> selected(const Selection& selection, std::span<const Claim> claims);
 
-// Tests the selected claims: checks the results of every variant, measures every comparison, and gives a reason for what this
-// device cannot test. The time is divided evenly among the experiments, and what one leaves is the next ones'; what it does not
+// Tests the selected claims: checks the results of every variant, measures every comparison, times for one slice each variant that no
+// comparison of its case has, and gives a reason for what this device cannot test. The time is divided evenly among the experiments, and what one leaves is the next ones'; what it does not
 // reach is kNotMeasured. A wrong result is an error.
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());

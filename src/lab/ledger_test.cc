@@ -74,6 +74,28 @@ TEST_F(LedgerTest, MeasuresAllWhereThereIsTimeAndTakesNoMore) {
   EXPECT_LT(to_seconds(clock_.now() - begin), 600);
 }
 
+// On Hopper neither the vendor's products nor those by warp groups have a comparison (experiments/matmul_tensor.cc).
+TEST_F(LedgerTest, EveryVariantHasItsTimeAlsoIfNoComparisonHasIt) {
+  device_.kind = "cuda";
+  device_.target.family = Family::kKernels;
+  device_.target.architecture = 90;
+  device_.target.unified_memory = device_.target.warp_groups = device_.target.library = true;
+  const Ledger ledger = within(3600);
+  for (const Experiment& experiment : all_experiments())
+    for (const Case& work : experiment.cases(device_.target)) {
+      const auto measured = std::ranges::find_if(ledger.cases, [&](const MeasuredCase& one) {
+        return one.experiment == experiment.name && one.title == work.title;
+      });
+      ASSERT_NE(measured, ledger.cases.end()) << work.title;
+      for (const Variant& variant : work.variants) {
+        if (variant.limit) continue;
+        const auto way = std::ranges::find(measured->ways, variant.name, &MeasuredCase::Way::name);
+        ASSERT_NE(way, measured->ways.end()) << work.title << ", " << variant.name;
+        EXPECT_DOUBLE_EQ(way->seconds, to_seconds(kRun)) << variant.name;
+      }
+    }
+}
+
 TEST_F(LedgerTest, LittleTimeIsDividedAmongAllExperiments) {
   const std::set<std::string> all = with(within(600), true);
   const TimePoint begin = clock_.now();

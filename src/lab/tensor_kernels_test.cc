@@ -223,6 +223,17 @@ class TensorMachineCode : public testing::TestWithParam<int> {
     EXPECT_EQ(loop["BAR"], 1) << kernel;
     EXPECT_EQ(use(kernel).spill_bytes + use(kernel).stack_bytes, 0) << kernel;
   }
+  // The limit: `each` multiplications per step, of which the compiler may join several.
+  void expect_only_multiplies(const std::string& kernel, int each) {
+    std::map<std::string, int> loop = instructions_of_loop(text_, kernel);
+    EXPECT_GE(loop["HMMA"], each) << kernel;
+    EXPECT_EQ(loop["HMMA"] % each, 0) << kernel;
+    int all = 0;
+    for (const auto& [name, count] : loop) all += count;
+    EXPECT_LE(all - loop["HMMA"], loop["HMMA"] / 2) << kernel << ": not issued one after the other";
+    EXPECT_EQ(loop["LDS"] + loop["LDG"] + loop["LDL"] + loop["STL"], 0) << kernel;
+    EXPECT_EQ(use(kernel).spill_bytes + use(kernel).stack_bytes, 0) << kernel;
+  }
   // Blocks whose registers fit a multiprocessor's 65536, which are given to warps in units of 256.
   int blocks_by_registers(const std::string& kernel, int threads) {
     return 65536 / ((use(kernel).registers + 7) / 8 * 8 * threads);
@@ -234,10 +245,12 @@ class TensorMachineCode : public testing::TestWithParam<int> {
 
 TEST_P(TensorMachineCode, OfProductsIsWhatTheLoopSays) {
   compile("half warp_matrix warp_rows matmul_tensor");
-  const bool wide = GetParam() == 80 || GetParam() == 90 || GetParam() == 100;
+  const bool turing = GetParam() < 80;
+  const bool wide = GetParam() == 80 || GetParam() == 87 || (GetParam() >= 90 && GetParam() < 120);
   for (const std::string format : {"fp16", "bf16", "tf32"}) {
     if (GetParam() < 80 && format != "fp16") continue;
     expect_loop("matmul_" + format, 64, 24, 8);
+    expect_only_multiplies("alone_" + format, turing ? 2 * 8 : 8);
     if (!wide) continue;
     expect_loop("matmul_wide_" + format, 128, 32, 12);
     EXPECT_EQ(blocks_by_registers("matmul_wide_" + format, 256), 1);
@@ -288,7 +301,8 @@ TEST(TensorKernels, SpillNothingWithAnOlderCompiler) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, TensorMachineCode, testing::Values(75, 80, 86, 89, 90, 100, 120));
+INSTANTIATE_TEST_SUITE_P(Kernels, TensorMachineCode,
+                         testing::Values(75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121));
 
 }  // namespace
 }  // namespace ridge::lab

@@ -27,6 +27,10 @@ std::vector<float> coarse_values(size_t count, uint32_t seed) {
   return values;
 }
 
+int code_architecture(const Target& target) {
+  return target.compiled_for > 0 ? target.compiled_for : target.architecture;
+}
+
 size_t values_per_word(WordFormat format) { return format == WordFormat::kTf32 ? 1 : 2; }
 
 std::vector<float> words_of(std::span<const float> values, WordFormat format) {
@@ -59,6 +63,17 @@ std::vector<float> product_of(std::span<const float> a, std::span<const float> b
                    [](double value) { return static_cast<float>(value); });
   }
   return c;
+}
+
+RowSums row_sums_of(std::span<const float> a, std::span<const float> b, size_t size) {
+  RowSums sums{random_values(size, 89), std::vector<double>(size)};
+  for (float& weight : sums.weights) weight = weight < 0 ? -1.0F : 1.0F;
+  std::vector<double> of_b(size);
+  for (size_t k = 0; k < size; ++k)
+    for (size_t j = 0; j < size; ++j) of_b[k] += static_cast<double>(b[k * size + j]) * sums.weights[j];
+  for (size_t i = 0; i < size; ++i)
+    for (size_t k = 0; k < size; ++k) sums.expected[i] += a[i * size + k] * of_b[k];
+  return sums;
 }
 
 std::vector<float> turned(std::span<const float> in, size_t size) {

@@ -18,6 +18,9 @@ std::vector<float> random_values(size_t count, uint32_t seed);
 // exactly.
 std::vector<float> coarse_values(size_t count, uint32_t seed);
 
+// The architecture of the code that the compiler makes for a CUDA device; 0: not CUDA.
+int code_architecture(const Target& target);
+
 // The formats that kernels/warp_matrix.cu packs into a 32-bit word.
 enum class WordFormat { kFp16, kBf16, kTf32 };
 size_t values_per_word(WordFormat format);
@@ -27,6 +30,8 @@ std::vector<float> words_of(std::span<const float> values, WordFormat format);
 // The first `rows` rows of a · b, squares of `size`, row-major. Sums in double, so that its own rounding does not affect a
 // comparison.
 std::vector<float> product_of(std::span<const float> a, std::span<const float> b, size_t size, size_t rows);
+// The sums of all of its rows, by random signs x of the columns: a · (b · x), in size² multiply-adds where the rows take size³.
+RowSums row_sums_of(std::span<const float> a, std::span<const float> b, size_t size);
 std::vector<float> turned(std::span<const float> in, size_t size);  // a square
 
 // softmax(q · kᵀ / √width) · v of each head of `count` positions; [head, position, width]. `q` may be the first rows alone.

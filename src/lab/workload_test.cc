@@ -57,6 +57,8 @@ TEST(Workload, SharesOfThePeakAreThoseOfProductsThatFillTheGpu) {
   int shares = 0;
   for (const Case& work : experiments::matmul_cases(target)) {
     EXPECT_FALSE(work.comparisons.empty()) << work.title;
+    ASSERT_TRUE(work.sums) << work.title;
+    EXPECT_EQ(work.sums->expected.size() * work.sums->weights.size(), work.buffers[work.output].size()) << "all rows";
     for (const Comparison& comparison : work.comparisons) {
       if (comparison.claim != "L16") continue;
       ++shares;

@@ -65,6 +65,7 @@ def test_an_architecture_that_is_not_there_is_refused_by_those_that_are(tmp_path
 
 WHOLE = fat_binary(entry(2, 90, b"B" * 48))
 REFUSED = {
+    "PTX alone": library(fat_binary(entry(1, 90, b"P" * 16), entry(2, 80, b"A" * 32))),
     "no library": b"text",
     "no kernels": library(b""),
     "cut off": library(WHOLE)[:200],

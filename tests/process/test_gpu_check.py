@@ -30,6 +30,7 @@ MEMORY = 256 << 20
 SMI = f"""#!/bin/sh
 echo "NVIDIA H100 80GB HBM3, GPU-{UUID}, 700.00, {MEMORY >> 20}"
 """
+# As the real one it runs the program, and ends with its status.
 SANITIZER = """#!/bin/sh
 case "$2 $7" in
   "memcheck transpose") echo $$ > "$PID_FILE"; sleep 1000 ;;
@@ -37,7 +38,20 @@ case "$2 $7" in
   memcheck*) echo "========= ERROR SUMMARY: 0 errors" ;;
   *) echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" ;;
 esac
+shift 4
+exec "$@"
 """
+# The lab's layer_norm fails before its first kernel; of the rest the lab itself is tested elsewhere.
+RIDGE = f"""#!/bin/sh
+case "$1 $2" in
+  "lab layer_norm") echo "ridge lab: no kernel ran" >&2; exit 3 ;;
+  lab*) echo "$2" >> "$CHECKED_FILE" ;;
+  *) exec "{os.environ['RIDGE']}" "$@" ;;
+esac
+"""
+# Of the stub for PyTorch: FLOP/s by type, bytes/s of copies.
+PYTORCH = {"bf16": 800e12, "fp16": 790e12, "tf32": 400e12, "fp32": 52e12, "fp64": 60e12, "fp8": 1400e12, "int8": 1500e12, "attention": 450e12,
+           "copy": 4.2e12, "host-to-device": 53e9, "device-to-host": 54e9}
 
 
 def program(path, text):
@@ -93,10 +107,8 @@ def test_the_whole_check_of_a_gpu_in_order(whole):
     assert document["device"] == "NVIDIA H100 80GB HBM3" and not document["interrupted"]
     assert {row["group"] for row in document["rows"]} == {"facts", "limits", "lab", "torch", "engines", "memory", "sanitizer"}
     passed = {id for id, row in found.items() if row["verdict"] == "pass"}
-    slow = {id for id, row in found.items() if "time limit" in (row["reason"] or "")}  # the fake computes on the CPU
     assert passed >= {"facts.doctor", "facts.driver", "facts.nvidia_smi"} and any(id.startswith("lab.") for id in passed)
-    assert passed | slow >= {"memory.cuda", "engines.callers"}
-    # The fake's compiler knows no half precision.
+    # The fake computes on the CPU, so that a step may take longer than its limit. The fake's compiler knows no half precision.
     failed = {id: row["reason"] for id, row in found.items() if row["verdict"] == "fail" and row["value"] is None}
     assert all("rejects this PTX" in reason or "time limit" in reason for reason in failed.values()), failed
     assert {row["verdict"] for id, row in found.items() if id.startswith("limits.") and id.endswith("multiply-adds") and row["value"]} == {"not possible"}
@@ -123,8 +135,54 @@ def test_the_page_shows_the_documents_figures_in_both_languages(whole):
     page, document = whole[1].with_suffix(".html"), json.loads(whole[1].read_text())
     at = next(i for i, row in enumerate(document["rows"]) if row["id"] == "limits.host-to-device.pinned")
     browser.check_figures(page, document, {"counts.pass", f"rows.{at}.value", f"rows.{at}.expected.low"})
+    with browser.page(1280) as (opened, _):
+        browser.show(opened, page)
+        assert "equal: name, uuid, capability, memory" in opened.inner_text("body"), "what is expected of a row without a figure"
     browser.check_chinese(page, ["cuModuleLoadDataEx", "open library", "No module named", "do not multiply"])
     browser.check_paper(page)
+
+
+def test_shared_memory_and_several_callers_work(machine, tmp_path):
+    done = check(tmp_path, machine[1], "--only", "memory,engines.callers")
+    found = rows_of(tmp_path / "gpu-check.json")[1]
+    assert done.returncode == 0 and {id: row["verdict"] for id, row in found.items()} == {"memory.cuda": "pass", "engines.callers": "pass"}
+    assert found["memory.cuda"]["expected"]["text"] == "all values equal" and "(expected: all values equal)" in done.stderr
+
+
+def with_pytorch(environment):
+    paths = [str(SOURCE / "tests/support/stubs"), environment.get("PYTHONPATH", "")]
+    return environment | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "TORCH_RATES": json.dumps(PYTORCH)}
+
+
+def test_references_by_pytorch(machine, tmp_path):
+    # The fake for cuBLASLt multiplies on the CPU: of a small memory, small matrices, and only the first types.
+    (tmp_path / "cuda.txt").write_text(script("cuda", "bench.txt", uuid=UUID, memory_total_bytes=47 << 20))
+    environment = with_pytorch(machine[1]) | {"RIDGE_FAKE_CUDA": str(tmp_path / "cuda.txt"), "RIDGE_CUBLASLT": f"{SUPPORT}/libcublasLt.so.1"}
+    done = check(tmp_path, environment, "--only", "limits,torch")
+    assert done.returncode == 1, done.stderr  # a CPU is slower
+    found = rows_of(tmp_path / "gpu-check.json")[1]
+    assert {id for id in found if id.startswith("torch")} == {f"torch.{name}" for name in rows.TORCH}
+    for name in ("fp64", "copy"):
+        row, own = found[f"torch.{name}"], found[rows.TORCH[name]]["value"]
+        assert row["value"] == pytest.approx(own / PYTORCH[name]) and row["unit"] == "×", row
+        assert row["verdict"] == "fail" and row["expected"]["source"] == "PyTorch's rate"
+    assert found["torch.lab_matmul"]["verdict"] == "not possible" and "not measured" in found["torch.lab_matmul"]["reason"]
+
+
+def test_every_reference_by_pytorch_has_its_rate(machine):
+    """What ridge measured is given: 0.98 of PyTorch's rate, of the lab's kernels 0.7."""
+    def run(command, limit):
+        done = subprocess.run(list(map(str, command)), env=with_pytorch(machine[1]), capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    shares = {"lab_matmul": 0.7 * PYTORCH["bf16"], "lab_attention": 0.7 * PYTORCH["attention"]}
+    check = Measured(None, **{own: shares.get(name) or 0.98 * PYTORCH[name] for name, own in rows.TORCH.items()})
+    check.run, check.index = run, 0
+    found = {row["id"].removeprefix("torch."): row for row in rows.references(check)}
+    assert set(found) == set(rows.TORCH) >= set(PYTORCH) - {"attention"}
+    for name, row in found.items():
+        assert row["value"] == pytest.approx(0.7 if name in shares else 0.98), name
+        assert row["verdict"] == ("fail" if name == "lab_matmul" else "pass"), row
 
 
 def test_a_gpu_slower_than_before_fails(machine):
@@ -150,12 +208,19 @@ def test_a_driver_and_a_management_library_that_differ_fail(machine, tmp_path):
 def test_a_program_that_hangs_takes_only_its_rows_time(machine, tmp_path):
     folder, environment = machine
     program(tmp_path / "bin/compute-sanitizer", SANITIZER)
-    environment = environment | {"PATH": f"{tmp_path}/bin:{environment['PATH']}", "PID_FILE": str(tmp_path / "pid")}
+    program(tmp_path / "bin/ridge", RIDGE)
+    environment = environment | {"PATH": f"{tmp_path}/bin:{environment['PATH']}", "PID_FILE": str(tmp_path / "pid"),
+                                 "CHECKED_FILE": str(tmp_path / "checked")}
     begin = time.monotonic()
-    done = check(tmp_path, environment, "--only", "sanitizer", "--row-seconds", "5")
+    done = check(tmp_path, environment, "--only", "sanitizer", "--row-seconds", "5", "--ridge", tmp_path / "bin/ridge")
     assert done.returncode == 1 and time.monotonic() - begin < 120
     found = rows_of(tmp_path / "gpu-check.json")[1]
-    assert {id for id, row in found.items() if row["verdict"] == "fail"} == {"sanitizer.memcheck.transpose", "sanitizer.racecheck.reduction"}
+    assert {id for id, row in found.items() if row["verdict"] == "fail"} == {
+        "sanitizer.memcheck.transpose", "sanitizer.racecheck.reduction", "sanitizer.memcheck.layer_norm", "sanitizer.racecheck.layer_norm"}
+    assert "0 errors; the program ended with 3" in found["sanitizer.memcheck.layer_norm"]["found"]
+    assert found["sanitizer.memcheck.matmul"]["expected"]["text"] == "0 errors, and exit status 0"
+    assert sorted((tmp_path / "checked").read_text().split()) == sorted(
+        2 * ["attention_half", "matmul_tensor", "matmul", "reduction"] + ["transpose"])
     hung = found["sanitizer.memcheck.transpose"]
     assert "time limit" in hung["reason"] and "Xid" in hung["do"] and hung["seconds"] >= 5 and "transpose" in hung["command"]
     assert "2 hazards" in found["sanitizer.racecheck.reduction"]["found"]
@@ -226,9 +291,64 @@ def test_a_part_of_the_datasheet_is_of_its_figure_whatever_its_origin():
     ("ridge lab: open library libnvrtc.so.13: cannot open shared object file", "not possible"),
     ("cuModuleGetFunction: named symbol not found (CUDA_ERROR_NOT_FOUND, 500)", "fail"),
     ("ridge lab: matmul: value 17 is 0.3, the reference says 0.5", "fail"),
+    ("ridge lab: product of 2048 × 2048 FP16: the program has no kernel matmul_wide_fp16", "fail"),
+    ("NVRTC 11.2 has no sm_90: it compiles for 35, 52, 86", "not possible"),
 ])
 def test_what_is_missing_is_told_from_what_is_wrong(reason, verdict):
     assert judge.error_of(reason).verdict == verdict
+
+
+class Measured:
+    """A check that has measured what is given."""
+
+    def __init__(self, document, **measured):
+        self.document, self.measured, self.device, self.driver, self.folder = document, measured, "cuda:0", {"name": "NVIDIA H100"}, pathlib.Path()
+        self.options = type("Options", (), {"row_seconds": None, "earlier": {}})
+
+    def ridge(self, *arguments, limit):
+        return self.document
+
+    def seconds(self, usual, quick=1):
+        return usual
+
+
+def lab_of(products):
+    """A document of the lab's: FLOP/s of each product by variant."""
+    cases = [{"work": work, "variants": [{"name": name, "flops_per_s": rate * 1e12} for name, rate in variants.items()]} for work, variants in products.items()]
+    return {"verdicts": {"smaller": len(cases)}, "cases": cases, "ledger": []}
+
+
+ALONE, NARROW, WIDE, GROUPS, LIBRARY = ("tensor cores alone", "tensor cores, blocks of 128 × 128", "tensor cores, blocks of 128 × 256",
+                                        "tensor cores by warp groups, blocks of 128 × 256", "vendor's library")
+
+
+@pytest.mark.parametrize("products, mma, wgmma", [
+    # Neither the cores alone, nor the library, nor a smaller product's rate counts.
+    ({"product of 4096 × 4096 FP16": {NARROW: 390, WIDE: 400, ALONE: 660, GROUPS: 500, LIBRARY: 800}}, (0.5, "fail"), (0.625, "fail")),
+    ({"product of 4096 × 4096 FP16": {NARROW: 790, WIDE: 640, ALONE: 660, GROUPS: 720, LIBRARY: 800}}, (0.8, "pass"), (0.9, "pass")),
+    ({"product of 2048 × 2048 FP16": {WIDE: 300, GROUPS: 300, LIBRARY: 800}, "product of 4096 × 4096 FP16": {WIDE: 640, GROUPS: 720, LIBRARY: 800},
+      "product of 4096 × 4096 TF32": {WIDE: 280, GROUPS: 360, LIBRARY: 400}}, (0.7, "fail"), (0.9, "pass")),
+    # Where wide blocks do not fit, and without warp groups.
+    ({"product of 4096 × 4096 FP16": {NARROW: 130, ALONE: 160, LIBRARY: 150}}, (130 / 150, "pass"), (None, "not possible")),
+    ({"product of 4096 × 4096 FP16": {NARROW: 130, ALONE: 160}}, (None, "not possible"), (None, "not possible")),
+])
+def test_our_products_are_held_against_the_librarys(products, mma, wgmma):
+    check = Measured(lab_of(products))
+    found = {row["id"]: row for row in rows.experiment(check, "matmul_tensor")}
+    for kind, (value, verdict) in {"mma": mma, "wgmma": wgmma}.items():
+        row = found[f"lab.matmul_tensor.{kind}"]
+        assert row["verdict"] == verdict and row.get("value") == (None if value is None else pytest.approx(value)), row
+    ours = [rate for variants in products.values() for name, rate in variants.items() if name in (GROUPS, WIDE if WIDE in variants else NARROW)]
+    assert check.measured["lab.matmul_tensor.rate"] == max(ours) * 1e12
+
+
+def test_a_second_run_is_not_held_against_a_cache_that_is_not_steady():
+    read = {"access": "read", "working_set_bytes": 1, "shares": []}
+    document = {"peaks": [{"precision": "fp32", "way": "multiply-adds", "flops_per_s": 60e12}], "links": [], "starts": [],
+                "bandwidth": [{"level": "DRAM", "bytes_per_s": 4.0e12, **read}, {"level": "last cache", "bytes_per_s": 7e12, **read}]}
+    first = {"limits.fp32.multiply-adds": 60e12, "limits.DRAM.read": 4.04e12, "limits.last-cache.read": 9e12}
+    [row] = rows.repeated(Measured(document, **first))
+    assert row["verdict"] == "pass" and row["value"] == pytest.approx(4 / 4.04) and "DRAM" in row["found"]
 
 
 def test_every_row_of_the_table_can_be_met_and_has_a_remedy():

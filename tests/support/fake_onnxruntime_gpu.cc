@@ -4,6 +4,7 @@
 //   a session on a GPU computes on its given stream, after the work queued there before: here when it is run
 //   tensors of a run may be on the GPU; an output without memory comes to the CPU's
 //   the first run of a graph on a thread captures it, in the driver's global mode
+//   a session has memory on its GPU, which is freed at its end
 //   while the file RIDGE_FAKE_HOLD exists, no run on a GPU ends (for ten seconds at most)
 //   the log says which nodes are where; one of the operator RIDGE_FAKE_FALLBACK, or "all", stay with the CPU; "tensorrt":
 //   TensorRT takes none, and the CUDA provider all
@@ -50,6 +51,9 @@ struct GpuSession {
   void* stream = nullptr;
   bool tensorrt = false;
   bool int8 = false;  // that TensorRT may compute in
+  int device = 0;
+  CUcontext context = nullptr;
+  CUdeviceptr memory = 0;
 };
 
 std::mutex mutex;  // guards the following members; runs do not hold it
@@ -130,8 +134,13 @@ OrtStatus* append(OrtSessionOptions* session, const Options* options) noexcept {
   std::lock_guard lock(mutex);
   GpuSession& this_gpu = asked[session];
   const auto int8 = options->values.find("trt_int8_enable");
-  this_gpu = {options->stream, tensorrt || this_gpu.tensorrt,
-              this_gpu.int8 || (int8 != options->values.end() && int8->second == "1")};
+  const auto device = options->values.find("device_id");
+  this_gpu = {options->stream,
+              tensorrt || this_gpu.tensorrt,
+              this_gpu.int8 || (int8 != options->values.end() && int8->second == "1"),
+              device == options->values.end() ? 0 : std::atoi(device->second.c_str()),
+              nullptr,
+              0};
   return nullptr;
 }
 
@@ -176,6 +185,20 @@ bool holds(const char* path, const std::string& word) {
   return bytes.find(word) != std::string::npos;
 }
 
+// Memory of the session, as ONNX Runtime has it; on a thread that may have called nothing of the driver before.
+void take_memory(GpuSession& this_gpu) {
+  auto* retain = DRIVER(cuDevicePrimaryCtxRetain);
+  if (retain == nullptr || retain(&this_gpu.context, this_gpu.device) != CUDA_SUCCESS) return;
+  DRIVER(cuCtxSetCurrent)(this_gpu.context);
+  if (DRIVER(cuMemAlloc_v2)(&this_gpu.memory, 256) != CUDA_SUCCESS) this_gpu.memory = 0;
+}
+void give_memory_back(const GpuSession& this_gpu) {
+  if (this_gpu.context == nullptr) return;
+  DRIVER(cuCtxSetCurrent)(this_gpu.context);
+  if (this_gpu.memory != 0) DRIVER(cuMemFree_v2)(this_gpu.memory);
+  DRIVER(cuDevicePrimaryCtxRelease_v2)(this_gpu.device);
+}
+
 OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
                           OrtSession** session) noexcept {
   GpuSession this_gpu;
@@ -190,15 +213,23 @@ OrtStatus* create_session(const OrtEnv* env, const char* path, const OrtSessionO
     return provider = nullptr, error("Networks with Q/DQ layers require int8, which is not configured in the builder");
   OrtStatus* made = real.CreateSession(env, path, options, session);
   const bool ours = std::exchange(provider, nullptr) != nullptr;
+  if (made != nullptr || !ours) return made;
+  take_memory(this_gpu);
   std::lock_guard lock(mutex);
-  if (made == nullptr && ours) sessions[*session] = this_gpu;
+  sessions[*session] = this_gpu;
   return made;
 }
 
 void release_session(OrtSession* session) noexcept {
-  {
-    std::lock_guard lock(mutex);
-    sessions.erase(session);
+  std::unique_lock lock(mutex);
+  const auto found = sessions.find(session);
+  const bool ours = found != sessions.end();
+  const GpuSession this_gpu = ours ? found->second : GpuSession{};
+  if (ours) sessions.erase(found);
+  lock.unlock();
+  if (ours) {
+    note("end");
+    give_memory_back(this_gpu);
   }
   real.ReleaseSession(session);
 }

@@ -24,7 +24,8 @@ int next_graph() {
   return ++graphs;
 }
 
-// ONNX Runtime frees no graph before the session ends, and each holds memory: more layouts than a lane's usual few run without.
+// ONNX Runtime frees no graph before the session ends, and each holds memory: what comes after a lane's usual few, be it another layout
+// or another thread, which has a graph of its own, runs without.
 constexpr size_t kMostGraphs = 16;
 
 // A wait longer than this sleeps: being late by 20 µs costs a run 2 %, spinning a core. The last run's wait tells.
@@ -177,14 +178,14 @@ Result<OrtRunOptions*> GpuLane::options_of_run() {
   return kept->get();
 }
 
-bool GpuLane::has_graph() const {
-  return basis_.graphs && !waits() && (layouts_.size() < kMostGraphs || layouts_.contains(laid_out_));
+bool GpuLane::is_captured() const {
+  const auto known = layouts_.find(laid_out_);
+  return known != layouts_.end() && known->second.captured_by.contains(this_thread());
 }
 
-bool GpuLane::captures() const {
-  const auto known = layouts_.find(laid_out_);
-  return has_graph() && (known == layouts_.end() || !known->second.captured_by.contains(this_thread()));
-}
+bool GpuLane::has_graph() const { return basis_.graphs && !waits() && (captures_ < kMostGraphs || is_captured()); }
+
+bool GpuLane::captures() const { return has_graph() && !is_captured(); }
 
 Status GpuLane::compute(const GpuRun& run, const gpu::cuda::CudaStream& stream) {
   RIDGE_ASSIGN(const OrtRunOptions* options, options_of_run());
@@ -195,7 +196,7 @@ Status GpuLane::compute(const GpuRun& run, const gpu::cuda::CudaStream& stream) 
   const std::vector<OrtValue*> given = out_;
   RIDGE_TRY(take(api, api.Run(run.session, options, in_names_.data(), in_.data(), in_.size(), out_names_.data(),
                               out_names_.size(), out_.data())));
-  if (has_graph()) layouts_.at(laid_out_).captured_by.insert(this_thread());
+  if (has_graph() && layouts_.at(laid_out_).captured_by.insert(this_thread()).second) ++captures_;
   for (size_t i = 0; i < out_.size(); ++i)
     if (given[i] == nullptr) allocated_.emplace_back(api, out_[i]);
   return stream.record(computed_);

@@ -82,12 +82,13 @@ class GpuLane {
   Status send_input(const TensorSpec& spec, size_t slot, const TensorView& tensor);
   Status add_outputs(const GpuRun& run);
   void note(const GpuTensor& place);  // that it is of this run
-  // With graphs, the options of the runs of one layout, which have a graph of their own. ONNX Runtime keeps it per thread.
+  // With graphs, the options of the runs of one layout, which have graphs of their own. ONNX Runtime keeps one per thread.
   struct Layout {
     RunOptionsHandle options;
     std::set<uint64_t> captured_by;  // threads, as numbered by this_thread()
   };
-  bool has_graph() const;
+  bool has_graph() const;    // of this thread, or one may be captured
+  bool is_captured() const;  // by this thread
   bool waits() const { return engine_allocates_ || basis_.mixed; }
   Result<OrtRunOptions*> options_of_run();
 
@@ -105,6 +106,7 @@ class GpuLane {
   std::optional<RunOptionsHandle> waiting_;       // of runs that wait for their end
   std::optional<RunOptionsHandle> queuing_;       // of those that do not, without a graph
   std::map<std::string, Layout> layouts_;         // of those that do not, by laid_out_
+  size_t captures_ = 0;                           // of all layouts and threads
 };
 
 }  // namespace ridge::engine::onnxruntime

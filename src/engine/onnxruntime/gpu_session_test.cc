@@ -244,6 +244,26 @@ TEST_F(OnAGpu, ACaptureSurvivesWhatOtherThreadsAskOfTheDriver) {
   EXPECT_TRUE(memory->read(bytes, 0));
 }
 
+// The end of a session frees memory on the GPU: on a thread that has called nothing of the driver before, which would break the capture.
+TEST_F(OnAGpu, ACaptureSurvivesTheEndOfAnotherSession) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.enable_cuda_graph", "1"}};
+  std::unique_ptr<Session> session = open_model(plan), other = open_model(plan);
+  ASSERT_TRUE(session && other);
+  std::jthread captures, ends;
+  {
+    const Hold hold(folder_);
+    captures = std::jthread([&] { EXPECT_TRUE(computes(*session, 2, -3)); });
+    await([&] { return asked("run").size() == 1; });
+    ends = std::jthread([&] { other.reset(); });
+    // Time for the end to come too early; it does not have to.
+    for (int i = 0; i < 100 && asked("end").empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(asked("end").empty());
+  }
+  ends.join();
+  EXPECT_EQ(asked("end").size(), 1u);
+}
+
 TEST_F(OnAGpu, ReplaysOfTwoSessionsRunBesideEachOther) {
   plan::Plan plan = plan_on("cuda:1", two_nodes());
   plan.options = {{"cuda.enable_cuda_graph", "1"}};
@@ -275,6 +295,18 @@ TEST_F(OnAGpu, OnlySoManyLayoutsGetAGraph) {
   EXPECT_EQ(std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.ends_with(" graph -1"); }), 24);
   EXPECT_TRUE(computes(*session, 40, -3));
   EXPECT_EQ(asked("run").back(), runs.front()) << "the first ones keep theirs";
+}
+
+// One after the other, on one lane.
+TEST_F(OnAGpu, OnlySoManyThreadsGetAGraphOfALayout) {
+  plan::Plan plan = plan_on("cuda:1", two_nodes());
+  plan.options = {{"cuda.enable_cuda_graph", "1"}};
+  std::unique_ptr<Session> session = open_model(plan);
+  ASSERT_NE(session, nullptr);
+  for (int caller = 0; caller < 20; ++caller) std::jthread([&] { EXPECT_TRUE(computes(*session, 3, -3)); }).join();
+  const std::vector<std::string> runs = asked("run");
+  ASSERT_EQ(runs.size(), 20u);
+  EXPECT_EQ(std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run.ends_with(" graph -1"); }), 4);
 }
 
 TEST_F(OnAGpu, NodesThatStayWithTheCpuAreListed) {

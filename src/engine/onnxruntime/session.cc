@@ -44,10 +44,29 @@ struct Scratch {
 
 std::atomic<uint64_t> sessions_opened = 0;
 
+// A session's owner. One on a GPU frees memory there at its end, which must not happen during another session's capture.
+class OwnedSession {
+ public:
+  OwnedSession(const OrtApi& api, bool on_gpu) : handle_(api), on_gpu_(on_gpu) {}
+  OwnedSession(OwnedSession&&) = default;
+  OwnedSession& operator=(OwnedSession&&) = delete;
+  ~OwnedSession() {
+    if (!on_gpu_ || handle_.get() == nullptr) return;
+    ReaderLock beside(graph_captures());
+    handle_ = SessionHandle();
+  }
+  OrtSession* get() const { return handle_.get(); }
+  OrtSession** out() { return handle_.out(); }
+
+ private:
+  SessionHandle handle_;
+  bool on_gpu_;
+};
+
 class OnnxRuntimeSession final : public Session {
  public:
   // `gpu`: null on the CPU.
-  OnnxRuntimeSession(const Library& library, std::unique_ptr<GpuRunner> gpu, SessionHandle session,
+  OnnxRuntimeSession(const Library& library, std::unique_ptr<GpuRunner> gpu, OwnedSession session,
                      RunOptionsHandle run_options, Signature signature, Info info,
                      std::optional<TemporaryFolder> profile)
       : library_(library),
@@ -87,7 +106,7 @@ class OnnxRuntimeSession final : public Session {
   const Library& library_;
   const OrtApi& api_;
   const std::unique_ptr<GpuRunner> gpu_;  // before the session, which computes on its stream
-  SessionHandle session_;
+  OwnedSession session_;
   const RunOptionsHandle run_options_;  // of runs on the CPU; shared, so that terminate() reaches all of them
   std::atomic<bool> terminated_ = false;
   const Signature signature_;
@@ -254,8 +273,8 @@ int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int sta
 
 // The model in ONNX Runtime, and the placement of its nodes, as far as they are on a GPU.
 struct LoadedGraph {
-  SessionHandle session;
-  std::string executed;
+  OwnedSession session;
+  std::string executed = {};
   bool mixed = false;  // some nodes are on a GPU, and some are not
 };
 
@@ -288,7 +307,7 @@ Result<std::unique_ptr<GpuRunner>> use_gpu(const Library& library, const plan::D
 Result<LoadedGraph> make_session(const Library& library, const plan::Plan& plan, const plan::Device& device,
                                  OrtEnv* env, OrtSessionOptions* options) {
   const OrtApi& api = *library.api;
-  LoadedGraph made{SessionHandle(api), ""};
+  LoadedGraph made{OwnedSession(api, plan::is_nvidia(device))};
   if (device.kind == plan::DeviceKind::kCpu) {
     Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out()));
     if (status) return made;

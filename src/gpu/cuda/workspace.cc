@@ -89,14 +89,24 @@ CudaWorkspace::~CudaWorkspace() {
   for (const Queue& one : queues_) (void)one.stream.synchronize();  // its result no longer matters
 }
 
-Status CudaWorkspace::build(const std::string& source) {
+Result<Nvrtc> CudaWorkspace::open_compiler() const {
   Result<Nvrtc> opened = Nvrtc::open("", newest_cuda_);
-  if (!opened)
-    return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, for the driver's CUDA {} or older; pip "
-                                            "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
-                                            newest_cuda_));
-  RIDGE_ASSIGN(CudaTarget target, choose_target(opened->architectures(), device_.capability));
-  RIDGE_ASSIGN(CudaProgram program, opened->compile(source, "program.cu", target.architecture, !target.exact));
+  if (opened) return opened;
+  return wrap(opened.error(), fmt::format("NVRTC, which compiles the kernels, for the driver's CUDA {} or older; pip "
+                                          "install nvidia-cuda-nvrtc brings it, RIDGE_NVRTC names it",
+                                          newest_cuda_));
+}
+
+Result<int> CudaWorkspace::code_architecture() const {
+  RIDGE_ASSIGN(const Nvrtc compiler, open_compiler());
+  RIDGE_ASSIGN(const CudaTarget target, choose_target(compiler.architectures(), device_.capability));
+  return target.architecture;
+}
+
+Status CudaWorkspace::build(const std::string& source) {
+  RIDGE_ASSIGN(const Nvrtc compiler, open_compiler());
+  RIDGE_ASSIGN(CudaTarget target, choose_target(compiler.architectures(), device_.capability));
+  RIDGE_ASSIGN(CudaProgram program, compiler.compile(source, "program.cu", target.architecture, !target.exact));
   kernels_.clear();
   RIDGE_ASSIGN(module_, CudaModule::load(context_, target.exact ? program.machine_code : program.ptx));
   return {};

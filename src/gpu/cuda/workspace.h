@@ -14,6 +14,7 @@
 #include "gpu/cuda/cuda.h"
 #include "gpu/cuda/memory.h"
 #include "gpu/cuda/module.h"
+#include "gpu/cuda/nvrtc.h"
 #include "gpu/cuda/stream.h"
 #include "gpu/device.h"
 
@@ -29,6 +30,7 @@ class CudaWorkspace final : public Workspace {
 
   // Through PTX if NVRTC (RIDGE_NVRTC) does not know the GPU.
   Status build(const std::string& source) override;
+  Result<int> code_architecture() const override;
   Result<BufferNumber> add_bytes(size_t size, MemoryKind kind) override;
   Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at) override;
   Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at) override;
@@ -62,6 +64,7 @@ class CudaWorkspace final : public Workspace {
 
   CudaWorkspace(CudaContext context, CudaDevice device, int newest_cuda, Timing timing)
       : context_(std::move(context)), device_(std::move(device)), newest_cuda_(newest_cuda), timing_(timing) {}
+  Result<Nvrtc> open_compiler() const;
   Result<Queue*> queue(size_t number);
   Result<CudaKernel*> kernel(const std::string& name);
   Result<PlannedGemm*> planned(const GemmProblem& problem);

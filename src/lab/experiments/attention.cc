@@ -104,7 +104,7 @@ Case attention_case(const AttentionFormat& format, bool tensor, size_t heads, si
 // Devices without tensor cores emulate them, for tests only.
 bool has_tensor_cores(const AttentionFormat& format, const Target& target) {
   if (format.tensor_from == kNoTensorCores) return false;
-  return target.architecture > 0 ? target.architecture >= format.tensor_from : target.small;
+  return target.architecture > 0 ? code_architecture(target) >= format.tensor_from : target.small;
 }
 
 void add_cases(std::vector<Case>& cases, const AttentionFormat& format, const Target& target) {

@@ -121,6 +121,7 @@ Case matmul_case(const Target& target, size_t size) {
   work.buffers = {random_values(size * size, 11), random_values(size * size, 13), std::vector<float>(size * size)};
   work.output = 2;
   work.expected = {product_of(work.buffers[0], work.buffers[1], size, checked_rows(size, size * size))};
+  work.sums = row_sums_of(work.buffers[0], work.buffers[1], size);
   // A sum of n products of values below 1 in any order: error below n · 2^-24 · sum of magnitudes ≤ n² · 2^-24 at worst, and
   // about the square root of that in practice; Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
   work.tolerance = 1e-6 * static_cast<double>(size) / 8;

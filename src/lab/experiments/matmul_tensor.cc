@@ -37,14 +37,19 @@ struct Blocks {
 constexpr Blocks kNarrow = {128, "matmul"}, kWide = {256, "matmul_wide"};
 
 // As in kernels/matmul_tensor.cu: wide blocks need 144 KiB of shared memory, which is the case of these compute capabilities.
-bool has_wide_blocks(int architecture) {
+bool holds_wide_blocks(int architecture) {
   return architecture == 0 || architecture == 80 || architecture == 87 || (architecture >= 90 && architecture < 120);
 }
 
-const Blocks& largest_blocks(int architecture) { return has_wide_blocks(architecture) ? kWide : kNarrow; }
+// The GPU has the memory, and the code has the kernel.
+bool has_wide_blocks(const Target& target) {
+  return holds_wide_blocks(target.architecture) && holds_wide_blocks(code_architecture(target));
+}
 
-void add_product(Case& work, const TensorFormat& format, const Blocks& blocks, size_t size, int architecture) {
-  const size_t stages = architecture > 0 && architecture < 80 ? 2 : 3, row_bytes = 128;
+const Blocks& largest_blocks(const Target& target) { return has_wide_blocks(target) ? kWide : kNarrow; }
+
+void add_product(Case& work, const TensorFormat& format, const Blocks& blocks, size_t size, int code) {
+  const size_t stages = code > 0 && code < 80 ? 2 : 3, row_bytes = 128;
   Variant variant;
   variant.name = fmt::format("tensor cores, blocks of {} × {}", kTensorRows, blocks.columns);
   auto words = static_cast<int32_t>(size / values_per_word(format.format));
@@ -110,7 +115,7 @@ void add_library_product(Case& work, const TensorFormat& format, size_t size, si
   const size_t library = work.variants.size();
   work.variants.push_back(std::move(variant));
   if (!mma_is_all(target.architecture)) return;
-  const Waves waves = waves_of(size, kTensorRows, largest_blocks(target.architecture).columns, target);
+  const Waves waves = waves_of(size, kTensorRows, largest_blocks(target).columns, target);
   const std::string because =
       "of what the cores reach that fetch nothing, by the fastest of the library's own kernels" + waves.text;
   if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, alone, because, std::nullopt});
@@ -128,14 +133,16 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
                   std::vector<float>(size * size)};
   work.output = kC;
   work.expected = {product_of(a, b, size, checked_rows(size, size * size))};
+  work.sums = row_sums_of(a, b, size);
   work.tolerance = 1e-5;  // sums are exact in FP32; tensor cores may keep a bit or two less
   work.flops = 2.0 * static_cast<double>(size * size * size);
-  add_product(work, format, kNarrow, size, target.architecture);
-  if (has_wide_blocks(target.architecture)) add_product(work, format, kWide, size, target.architecture);
+  const int code = code_architecture(target);
+  add_product(work, format, kNarrow, size, code);
+  if (has_wide_blocks(target)) add_product(work, format, kWide, size, code);
   const size_t alone = work.variants.size();
   add_products_alone(work, format, target.small);
   if (target.warp_groups) add_product_by_groups(work, format, size);
-  const size_t columns = largest_blocks(target.architecture).columns;
+  const size_t columns = largest_blocks(target).columns;
   if (const Waves waves = waves_of(size, kTensorRows, columns, target); waves.fills)
     work.comparisons = {
         {"L16", alone - 1, alone,
@@ -158,8 +165,8 @@ std::vector<Case> matmul_tensor_cases(const Target& target) {
   if (target.architecture == 0 && !target.small) return {};
   std::vector<Case> cases;
   for (const TensorFormat& format : kTensorFormats) {
-    if (target.architecture > 0 && target.architecture < format.architecture) continue;
-    const size_t columns = largest_blocks(target.architecture).columns;
+    if (target.architecture > 0 && code_architecture(target) < format.architecture) continue;
+    const size_t columns = largest_blocks(target).columns;
     if (target.small)
       cases.push_back(tensor_case(format, columns, target));
     else

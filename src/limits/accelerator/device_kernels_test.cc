@@ -44,7 +44,7 @@ gpu::DeviceFacts gpu_of(int capability) {
 
 constexpr int kOfThousandThreads = 64;  // registers of each, so that 1024 are resident on a multiprocessor of 65536
 
-// Turing, Ampere (server and desktop), Ada, Hopper, Blackwell (server and desktop).
+// Turing, Ampere (server, desktop, Orin), Ada, Hopper, Blackwell (server, Thor, desktop).
 class EveryGeneration : public testing::TestWithParam<int> {
  protected:
   void compile(const std::string& definitions, std::initializer_list<std::string_view> texts, int most_registers,
@@ -96,7 +96,8 @@ TEST_P(EveryGeneration, OfCudaGpusReadsAndWrites) {
   compile("", {"random_bits"}, 128);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, EveryGeneration, testing::Values(75, 80, 86, 89, 90, 100, 120));
+INSTANTIATE_TEST_SUITE_P(Kernels, EveryGeneration,
+                         testing::Values(75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121));
 
 void run_and_check(Metric& metric) {
   EXPECT_FALSE(metric.variants.empty()) << metric.reason;

@@ -9,6 +9,7 @@
 
 #include "base/letter_case.h"
 #include "base/units.h"
+#include "catalogue/peak_formula.h"
 #include "gpu/pcie.h"
 #include "machine/pci_gpus.h"
 
@@ -142,10 +143,19 @@ void add_link(DeviceMeasurement& measured, const References& references) {
           Origin::kDerived);
 }
 
-// The catalogue does not list the tensor cores' FP64: only these generations have it (NVIDIA A100 and H100 white papers).
-bool has_fp64_tensor_cores(const catalogue::CatalogueDevice& device) {
-  return device.compute_capability == "8.0" || device.compute_capability == "9.0" ||
-         device.compute_capability == "10.0";
+// The catalogue does not list the tensor cores' FP64: it follows from their rate. Where the lanes' is not listed either, it is an
+// export model with less than its chip has (H800).
+std::optional<catalogue::CataloguePeak> fp64_peak(const catalogue::CatalogueDevice& device, bool lanes) {
+  const auto listed = catalogue::peak(device, catalogue::Arithmetic::kFp64);
+  const Result<catalogue::PeakTables> tables = catalogue::peak_tables();
+  if (lanes || !listed || !tables) return listed;
+  const bool has_units = std::ranges::any_of(tables->rates, [&](const catalogue::TensorRate& rate) {
+    return rate.arithmetic == catalogue::Arithmetic::kFp64 && rate.generation == device.compute_capability;
+  });
+  if (!has_units) return listed;
+  const auto derived = catalogue::formula(device, catalogue::Arithmetic::kFp64, tables->rates);
+  if (!derived) return std::nullopt;
+  return catalogue::CataloguePeak{catalogue::Arithmetic::kFp64, derived->flops_per_s, Origin::kDerived};
 }
 
 }  // namespace
@@ -165,9 +175,7 @@ std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::Catalogu
   const bool lanes = way == kLanes;
   const bool tensor = device.tensor_cores.value_or(0) > 0;
   switch (precision) {
-    case Precision::kFp64:
-      return lanes || !has_fp64_tensor_cores(device) ? catalogue::peak(device, catalogue::Arithmetic::kFp64)
-                                                     : std::nullopt;
+    case Precision::kFp64: return fp64_peak(device, lanes);
     case Precision::kFp32: return catalogue::peak(device, catalogue::Arithmetic::kFp32);
     default: break;
   }

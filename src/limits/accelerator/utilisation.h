@@ -28,7 +28,7 @@ Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::Catal
                                                 const gpu::DeviceFacts& facts);
 
 // The datasheet's figure for a peak reached in this way; absent where it refers to other units: it lists the plain lanes for
-// FP64 and FP32, and for narrower types the tensor cores, if the device has any.
+// FP64 and FP32, and for narrower types the tensor cores, if the device has any. FP64 of tensor cores is derived (data/tensor_rates.csv).
 std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::CatalogueDevice& device, Precision precision,
                                                        std::string_view way);
 

@@ -64,7 +64,41 @@ TEST(Utilisation, AreOfTheDatasheetWhereItSpeaksOfTheSameUnits) {
   ASSERT_EQ(measured.peaks[1].result.utilisation.size(), 1u) << "the datasheet lists FP16 of tensor cores only";
   EXPECT_EQ(measured.peaks[1].result.utilisation[0].of, "best here: mma");
   EXPECT_DOUBLE_EQ(measured.peaks[1].result.utilisation[0].percent, 20);
-  EXPECT_TRUE(measured.peaks[3].result.utilisation.empty()) << "FP64 of tensor cores is not in the catalogue";
+  ASSERT_EQ(measured.peaks[3].result.utilisation.size(), 1u);
+  EXPECT_NEAR(measured.peaks[3].result.utilisation[0].percent, 100 * 40 / 51.2, 0.1)
+      << "51 by the datasheet, of tensor cores";
+}
+
+// Datasheets: A100 19.5, A30 10.3, H100 SXM 67, HGX B200 37 TFLOP/s by tensor cores.
+TEST(Datasheet, HasFp64OfTensorCoresWhereTheyMultiplyIt) {
+  auto devices = catalogue::catalogue();
+  ASSERT_TRUE(devices);
+  const auto teraflops = [&](const std::string& name, std::string_view way) {
+    const auto peak = datasheet_peak(*catalogue::find_device(*devices, name), Precision::kFp64, way);
+    return peak ? peak->flops_per_s / 1e12 : 0;
+  };
+  for (const char* way : {"mma", "cuBLASLt"}) {
+    EXPECT_NEAR(teraflops("A100 SXM4 80GB", way), 19.5, 0.05);
+    EXPECT_NEAR(teraflops("A30", way), 10.3, 0.05);
+    EXPECT_NEAR(teraflops("H100 SXM5 80GB", way), 67, 0.2);
+    EXPECT_NEAR(teraflops("H200 SXM 141GB", way), 67, 0.2);
+    EXPECT_NEAR(teraflops("B200 SXM 180GB", way), 37, 0.3);
+    EXPECT_EQ(teraflops("H800 SXM5 80GB", way), 0) << "less than its chip, and not listed";
+    EXPECT_NEAR(teraflops("B300 SXM 288GB", way), 1.2, 0.05) << "by its lanes: its tensor cores have no FP64";
+  }
+  EXPECT_NEAR(teraflops("H100 SXM5 80GB", "multiply-adds"), 33.5, 0.1);
+}
+
+TEST(Utilisation, Fp64OfTensorCoresAboveTheDatasheetIsNotBelieved) {
+  auto devices = catalogue::catalogue();
+  ASSERT_TRUE(devices);
+  References references;
+  references.datasheet = *catalogue::find_device(*devices, "H200 SXM 141GB");
+  DeviceMeasurement measured;
+  measured.peaks = {{Precision::kFp64, "mma", result_with(60e12)}, {Precision::kFp64, "cuBLASLt", result_with(90e12)}};
+  add_utilisation(measured, references);
+  EXPECT_TRUE(measured.peaks[0].result.best);
+  EXPECT_FALSE(measured.peaks[1].result.best);
 }
 
 TEST(Utilisation, APeakAboveTheDatasheetIsNotBelieved) {

@@ -12,6 +12,7 @@ const verdictCell = row => make('td', say(row.verdict), {class: kClass[row.verdi
 
 function expected(row) {
   if (!row.expected) return make('td', '–');
+  if (row.expected.text) return make('td', say(row.expected.text));
   const [low, high] = ['low', 'high'].map(end => known(row.expected[end]) ? number('span', row.show, `${row.member}.expected.${end}`) : make('span', '…'));
   return make('td', null, {}, low, ' – ', high, make('p', say(row.expected.source), {class: 'quiet'}));
 }
