@@ -173,8 +173,8 @@ def test_samples_without_rows_are_refused_before_the_untuned_model_is_measured(e
 def test_outputs_that_are_the_same_for_all_samples_admit_no_precision(environment, tmp_path):
     subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
     np.save(tmp_path / "zeros.npy", np.zeros((20, 1024), np.float32))
-    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "8", "--engine", "onnxruntime", "--precision", "int8-dynamic",
-                           "--calibration", tmp_path / "zeros.npy", "--json"], capture_output=True, text=True, env=environment)
+    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "60", "--trials", "1", "--max-batch", "1", "--engine", "onnxruntime",
+                           "--precision", "int8-dynamic", "--calibration", tmp_path / "zeros.npy", "--json"], capture_output=True, text=True, env=environment)
     result = json.loads(done.stdout)
     assert '"not-judged"' in done.stdout and "accuracy cannot be judged" in done.stdout
     assert result["candidate"].get("variant", "fp32") == "fp32"
