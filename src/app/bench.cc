@@ -109,6 +109,7 @@ Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std:
 // probe → plan → measure
 Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::UnboundModel>& model,
                                    const std::optional<model::Graph>& graph, const RunControl& control) {
+  RIDGE_TRY(engine::check_library(request.engine, request.engine_library));
   measure::BenchOptions how = request.how;
   how.interrupted = control.interrupted;
   how.progress = control.progress;

@@ -104,7 +104,8 @@ Status ServeRun::open_ports() {
   auto metrics_text = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
-                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads());
+                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads(),
+                               server_->given_up());
   };
   if (request_.allow_http) {
     const int threads = http_threads(request_);
@@ -118,6 +119,7 @@ Status ServeRun::open_ports() {
     http::ServerOptions listen{.address = request_.http_address,
                                .port = request_.http_port,
                                .threads = threads,
+                               .max_connections = request_.http_max_connections,
                                .body_memory = body_memory,
                                .idle_timeout = request_.idle_timeout,
                                .head_timeout = request_.http_timeout,
@@ -185,6 +187,8 @@ void ServeRun::shut_down() {
   metrics_.reset();
   loading_.join();
   server_->drain();
+  const auto given_up = server_->given_up();
+  hangs_ = std::any_of(given_up.begin(), given_up.end(), [](const auto& model) { return model.second > 0; });
   ended_ = true;
 }
 
@@ -192,7 +196,7 @@ void ServeRun::shut_down() {
 ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
   const auto patience = std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
   if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
-  if (ended_) return failed_ ? ServeEnd::kNotLoaded : ServeEnd::kDone;
+  if (ended_) return failed_ ? ServeEnd::kNotLoaded : hangs_ ? ServeEnd::kCutOff : ServeEnd::kDone;
   if (!answered_) {
     log::error("some requests were not answered within --exit-timeout-secs; they are refused or broken off");
     server_->abort();

@@ -37,6 +37,7 @@ struct ServeRequest {
   std::string http_address = "0.0.0.0", metrics_address;  // metrics address empty: same as HTTP
   uint16_t http_port = 8000, metrics_port = 8002;         // 0: any free one; the same: metrics on HTTP's port alone
   int http_threads = 0;                                   // 0: by the cores
+  int http_max_connections = 10'000;
   std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
   uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process
@@ -53,9 +54,9 @@ struct ServeControl {
 };
 
 enum class ServeEnd {
-  kDone,        // every accepted request was answered
-  kNotLoaded,   // likewise, because a model could not be loaded
-  kCutOff,      // likewise, but an engine was still opening or running a model at the end of exit_timeout
+  kDone,       // every accepted request was answered
+  kNotLoaded,  // likewise, because a model could not be loaded
+  kCutOff,  // likewise, but an engine was still opening or running a model at the end of exit_timeout, or was given up
   kUnanswered,  // exit_timeout ended before every request was answered
   kSignalled,   // a second signal
 };
@@ -88,6 +89,7 @@ class ServeRun {
   std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
   std::string not_loaded_;                               // written before failed_
   Clock* clock_ = &system_clock();                       // of run()
+  bool hangs_ = false;                                   // a run that was given up still goes on; before ended_
   std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
   std::atomic<bool> answered_ = false;                   // every accepted request
   std::atomic<bool> ended_ = false;                      // and every thread

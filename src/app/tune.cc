@@ -18,6 +18,8 @@
 namespace ridge::app {
 namespace {
 
+constexpr Nanoseconds kLayersTime = std::chrono::seconds(1);  // of each model, for the page
+
 // The device's energy counters, or why there are none; only the objective that needs them fails without.
 struct Energy {
   std::optional<machine::EnergyMeter> meter;
@@ -116,15 +118,21 @@ Status add_layers(const TuneModel& model, const RunControl& control, tune::Tunin
   // On a GPU the profile times kernel launches.
   if (!model.request.layers || control.stopped() || !model.target.on_cpu()) return {};
   const std::vector<tune::Implementation> known = implementations_of(model.admission);
+  const auto ended = [&] { return control.stopped() || model.budget.over(tune::Part::kEnd); };
+  const Nanoseconds time = std::min<Nanoseconds>(kLayersTime, from_seconds(model.budget.left(tune::Part::kEnd) / 4));
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
     Result<cost::DeviceLimits> limits = cost::limits_of(model.machine, m.threads);
     RIDGE_ASSIGN(m.layers, measure::measure_layers(tune::to_plan(candidate, model.plan, known), model.graph.get(),
-                                                   limits ? &*limits : nullptr, std::chrono::seconds(1),
-                                                   control.interrupted, *control.clock));
+                                                   limits ? &*limits : nullptr, time, ended, *control.clock));
     return {};
   };
+  control.report("layers of the untuned model, for the page", 1);
   RIDGE_TRY(layers(tune::baseline_candidate(), tuning.baseline));
-  return layers(tuning.candidate, tuning.best);
+  control.report("layers of the tuned model, for the page", 1);
+  RIDGE_TRY(layers(tuning.candidate, tuning.best));
+  if (!control.stopped() && ended() && (tuning.baseline.layers.empty() || tuning.best.layers.empty()))
+    tuning.not_done.emplace_back("the time of each layer was not measured");
+  return {};
 }
 
 // Results of a decision: the curve over the batch, the gain of batching, the deviation of the outputs from the untuned ones.

@@ -75,7 +75,14 @@ Status add_evaluation(const AdmissionSubject& subject, precision::VariantOptions
 
 }  // namespace
 
-Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunControl& control) {
+Result<std::optional<precision::Samples>> read_samples(const TuneRequest& request, const engine::Signature& signature,
+                                                       const plan::Plan& plan, const model::Graph& graph) {
+  if (request.samples.path.empty()) return std::optional<precision::Samples>();
+  RIDGE_ASSIGN(precision::Samples samples, precision::gather_samples(signature, plan.shapes, &graph, request.samples));
+  return std::optional(std::move(samples));
+}
+
+Result<tune::VariantSelection> admit(AdmissionSubject subject, const RunControl& control) {
   std::vector<tune::Rejection> absent;
   const std::vector<std::string> engines = engines_of(subject, absent);
   RIDGE_ASSIGN(tune::Choices choices,
@@ -83,7 +90,9 @@ Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunC
   keep_recorded(subject.request, choices.requests);
   choices.rejections.insert(choices.rejections.begin(), absent.begin(), absent.end());
   precision::Samples samples;
-  if (choices.requests.size() > 1) {
+  if (subject.samples) {
+    samples = std::move(*subject.samples);
+  } else if (choices.requests.size() > 1) {
     RIDGE_ASSIGN(samples, precision::gather_samples(subject.signature, subject.plan.shapes, &subject.graph,
                                                     subject.request.samples));
   }

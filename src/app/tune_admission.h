@@ -1,6 +1,7 @@
 // The engines and precisions of a tuning, and the data and limits for judging their accuracy.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "model/graph.h"
 #include "model/reader.h"
 #include "plan/plan.h"
+#include "precision/samples.h"
 #include "tune/admission.h"
 #include "tune/budget.h"
 
@@ -29,11 +31,16 @@ struct AdmissionSubject {
   const plan::Plan& plan;
   const engine::Signature& signature;
   const tune::Budget& budget;
+  std::optional<precision::Samples> samples = {};  // read before; absent: those that the request describes
 };
+
+// The samples of the request's files, so that what is wrong with them is known before anything is measured; absent: synthetic ones.
+Result<std::optional<precision::Samples>> read_samples(const TuneRequest& request, const engine::Signature& signature,
+                                                       const plan::Plan& plan, const model::Graph& graph);
 
 // Everything that may enter the search; the first is the baseline. Files of other precisions are stored beside the tuning
 // store. What an interruption or the end of its time leaves out is rejected with that reason. Errors: wrong names, unreadable
 // samples, an FP32 model that fails on them.
-Result<tune::VariantSelection> admit(const AdmissionSubject& subject, const RunControl& control);
+Result<tune::VariantSelection> admit(AdmissionSubject subject, const RunControl& control);
 
 }  // namespace ridge::app

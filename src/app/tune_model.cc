@@ -96,9 +96,10 @@ Status measure_untuned(TuneModel& model, const RunControl& control) {
 }
 
 // The engines and precisions to search, each with its work and traffic. Frees the values of `whole`.
-Status admit_variants(TuneModel& model, model::WholeModel whole, const RunControl& control) {
+Status admit_variants(TuneModel& model, model::WholeModel whole, std::optional<precision::Samples> samples,
+                      const RunControl& control) {
   RIDGE_ASSIGN(model.admission, admit({model.request, std::move(whole), model.machine, model.target, *model.graph,
-                                       model.costs, model.plan, model.signature, model.budget},
+                                       model.costs, model.plan, model.signature, model.budget, std::move(samples)},
                                       control));
   model.implementations = price(model);
   model.benchmark->admit(0, implementations_of(model.admission));
@@ -142,6 +143,7 @@ Result<precision::Deviation> measured_deviation(const tune::Candidate& candidate
 }  // namespace
 
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control) {
+  RIDGE_TRY(engine::check_library(request.engine, request.engine_library));
   if (request.device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
   return know_machine(request.fresh, request.keep_disturbed, control);
 }
@@ -167,9 +169,11 @@ Result<std::unique_ptr<TuneModel>> prepare(const TuneRequest& request, const mac
       plan_untuned(request, machine, whole.unbound, std::move(graph), std::move(costs), budget));
   report_bound(*model, first);
   RIDGE_TRY(open_untuned(*model, energy, control));
+  RIDGE_ASSIGN(std::optional<precision::Samples> samples,
+               read_samples(request, model->signature, model->plan, *model->graph));
   RIDGE_TRY(measure_untuned(*model, control));
   report_untuned(*model, first);
-  RIDGE_TRY(admit_variants(*model, std::move(whole), control));
+  RIDGE_TRY(admit_variants(*model, std::move(whole), std::move(samples), control));
   return model;
 }
 

@@ -75,8 +75,11 @@ Status check_writable_folder(const std::string& folder) {
     nearest = nearest.parent_path();
   if (!std::filesystem::is_directory(nearest, failure))
     return Error{Code::kFailed, nearest.string() + " is not a folder"};
-  if (access(nearest.c_str(), W_OK | X_OK) != 0)
-    return Error{Code::kFailed, nearest.string() + " cannot be written by this user"};
+  // Tried, as a permission alone does not say it: /proc grants root all of them.
+  std::string trial = (nearest / ".ridge-XXXXXX").string();
+  if (mkdtemp(trial.data()) == nullptr)
+    return Error{Code::kFailed, nearest.string() + " cannot be written: " + std::strerror(errno)};
+  rmdir(trial.c_str());
   return {};
 }
 

@@ -75,6 +75,12 @@ TEST_F(FileTest, WhetherAFileCanBeWrittenIsKnownBeforeItIs) {
   EXPECT_FALSE(check_writable_file(folder_).ok());
 }
 
+TEST_F(FileTest, AFolderThatTakesNoFilesIsKnownWhateverItsPermissionsSay) {
+  EXPECT_FALSE(check_writable_folder("/proc/x").ok());
+  EXPECT_TRUE(check_writable_folder(folder_ / "new").ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.string())) << "nothing stays behind";
+}
+
 TEST_F(FileTest, WhatIsNoFileIsNotReplaced) {
   const std::string pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

@@ -1,13 +1,19 @@
 #include "base/npy.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
 #include <vector>
+
+#include "base/descriptor.h"
+#include "base/file.h"
 
 namespace ridge {
 namespace {
@@ -15,6 +21,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kDataAlignment = 64;  // of the data in a written file; NumPy's own since 1.14
 constexpr size_t kMostDimensions = 64;
+constexpr uint64_t kLongestHead = 1 << 20;  // of a file, with its header; plain arrays have a few hundred bytes
 
 struct NumpyType {
   std::string_view descr;  // without the byte order
@@ -178,6 +185,24 @@ Result<Parts> split(std::span<const std::byte> bytes, std::string_view what) {
   return Parts{text.substr(start, length), bytes.subspan(start + length)};
 }
 
+// Of the bytes behind a header: its array, if the shape fits them.
+struct Described {
+  Header header;
+  Layout layout;
+};
+Result<Described> described(std::string_view text, uint64_t data_bytes, std::string_view what) {
+  std::optional<Header> header = HeaderReader(text).read();
+  if (!header)
+    return unreadable_array(what, fmt::format("its header is not one of a plain array: {}", text.substr(0, 120)));
+  RIDGE_ASSIGN(const Layout layout, layout_of(header->descr, what));
+  const std::optional<int64_t> count = element_count(header->shape);
+  const uint64_t held = data_bytes / layout.item;
+  if (!count || static_cast<uint64_t>(*count) != held || data_bytes % layout.item != 0)
+    return unreadable_array(what, fmt::format("shape {} of '{}' does not fit the {} bytes of data behind the header",
+                                              shape_text(header->shape), header->descr, data_bytes));
+  return Described{std::move(*header), layout};
+}
+
 void reverse_items(std::span<std::byte> data, size_t item) {
   for (size_t at = 0; at + item <= data.size(); at += item)
     std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at), data.begin() + static_cast<std::ptrdiff_t>(at + item));
@@ -301,24 +326,45 @@ Result<std::string> write_strings(const TensorView& tensor) {
   return file;
 }
 
+Result<uint64_t> size_of(const Descriptor& file, const std::string& path) {
+  struct stat status {};
+  if (fstat(file.number(), &status) == 0) return static_cast<uint64_t>(status.st_size);
+  return Error{Code::kFailed, fmt::format("read {}: {}", path, std::strerror(errno))};
+}
+
+Status read_at(const Descriptor& file, uint64_t offset, std::span<std::byte> memory, const std::string& path) {
+  while (!memory.empty()) {
+    const ssize_t got = pread(file.number(), memory.data(), memory.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error{Code::kFailed, fmt::format("read {}: {}", path, std::strerror(errno))};
+    if (got == 0) return unreadable_array(path, "it became shorter while it was read");
+    memory = memory.subspan(static_cast<size_t>(got));
+    offset += static_cast<uint64_t>(got);
+  }
+  return {};
+}
+
+// Of numbers.
+Tensor rows_of(const Tensor& whole, std::span<const int64_t> rows) {
+  Tensor tensor{whole.type, whole.shape, {}};
+  tensor.shape[0] = static_cast<int64_t>(rows.size());
+  const size_t row = whole.shape[0] > 0 ? whole.data.size() / static_cast<size_t>(whole.shape[0]) : 0;
+  tensor.data = Buffer(row * rows.size());
+  for (size_t i = 0; i < rows.size() && row > 0; ++i)
+    std::memcpy(tensor.data.data() + i * row, whole.data.data() + static_cast<size_t>(rows[i]) * row, row);
+  return tensor;
+}
+
 }  // namespace
 
 Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what) {
   RIDGE_ASSIGN(const Parts parts, split(bytes, what));
-  std::optional<Header> header = HeaderReader(parts.header).read();
-  if (!header)
-    return unreadable_array(what,
-                            fmt::format("its header is not one of a plain array: {}", parts.header.substr(0, 120)));
-  RIDGE_ASSIGN(const Layout layout, layout_of(header->descr, what));
-  const std::optional<int64_t> count = element_count(header->shape);
-  const size_t held = parts.data.size() / layout.item;
-  if (!count || static_cast<uint64_t>(*count) != held || parts.data.size() % layout.item != 0)
-    return unreadable_array(what, fmt::format("shape {} of '{}' does not fit the {} bytes of data behind the header",
-                                              shape_text(header->shape), header->descr, parts.data.size()));
-  Tensor tensor{layout.type, header->shape, {}};
+  RIDGE_ASSIGN(const Described array, described(parts.header, parts.data.size(), what));
+  const auto& [header, layout] = array;
+  Tensor tensor{layout.type, header.shape, {}};
   Buffer data;
-  if (header->column_major) {
-    data = to_row_major(parts.data, header->shape, layout.item);
+  if (header.column_major) {
+    data = to_row_major(parts.data, header.shape, layout.item);
   } else {
     data = Buffer(parts.data.size());
     if (!parts.data.empty()) std::memcpy(data.data(), parts.data.data(), parts.data.size());
@@ -330,6 +376,38 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what)
   } else {
     tensor.data = std::move(data);
   }
+  return tensor;
+}
+
+Result<Tensor> read_npy_file(const std::string& path, const ChooseRows& choose) {
+  RIDGE_ASSIGN(const Descriptor file, open_regular_file(path));
+  RIDGE_ASSIGN(const uint64_t size, size_of(file, path));
+  std::string head(std::min<uint64_t>(size, kLongestHead), '\0');
+  RIDGE_TRY(read_at(file, 0, std::as_writable_bytes(std::span(head)), path));
+  const Result<Parts> parts = split(std::as_bytes(std::span(head)), path);
+  if (!parts) return parts.error();
+  const uint64_t begin = head.size() - parts->data.size();
+  RIDGE_ASSIGN(const Described array, described(parts->header, size - begin, path));
+  const auto& [header, layout] = array;
+  const std::optional<std::vector<int64_t>> rows = choose(header.shape);
+  if (header.column_major || layout.type == DataType::kBytes || header.shape.empty() || header.shape[0] == 0) {
+    RIDGE_ASSIGN(const std::string content, read_file(path, kAnySize));
+    RIDGE_ASSIGN(Tensor whole, read_npy(std::as_bytes(std::span(content)), path));
+    return rows && layout.type != DataType::kBytes && !header.shape.empty() ? rows_of(whole, *rows) : std::move(whole);
+  }
+  const uint64_t row_bytes = (size - begin) / static_cast<uint64_t>(header.shape[0]);
+  Tensor tensor{layout.type, header.shape, {}};
+  if (!rows) {
+    tensor.data = Buffer(size - begin);
+    RIDGE_TRY(read_at(file, begin, tensor.data.span(), path));
+  } else {
+    tensor.shape[0] = static_cast<int64_t>(rows->size());
+    tensor.data = Buffer(row_bytes * rows->size());
+    for (size_t i = 0; i < rows->size(); ++i)
+      RIDGE_TRY(read_at(file, begin + row_bytes * static_cast<uint64_t>((*rows)[i]),
+                        tensor.data.span().subspan(row_bytes * i, row_bytes), path));
+  }
+  if (layout.big_endian) reverse_items(tensor.data.span(), layout.item);
   return tensor;
 }
 

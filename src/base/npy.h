@@ -8,9 +8,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/tensor.h"
@@ -20,6 +23,12 @@ namespace ridge {
 // `what` names the array in the error ("data/a.npy"). Column-major and big-endian arrays are turned into base/tensor.h's
 // layout. Memory is bounded by a small multiple of `bytes`, whatever the header claims.
 Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what);
+
+// Of an array with that shape: indices along its first dimension, ascending; absent: all of it.
+using ChooseRows = std::function<std::optional<std::vector<int64_t>>(const Shape& shape)>;
+// The chosen rows of a file; the tensor's first dimension is their number. Row-major numbers take the memory of these rows, whatever the
+// file holds; other arrays are read as a whole first.
+Result<Tensor> read_npy_file(const std::string& path, const ChooseRows& choose);
 
 // Version 1.0, row-major, little-endian. Error: strings that end in a zero byte, which NumPy's "S" cannot hold.
 Result<std::string> write_npy(const TensorView& tensor);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -107,6 +109,34 @@ TEST(Npy, SaysWhatIsWrongWithAFile) {
             std::string::npos);
   EXPECT_NE(message(file_of("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", "")).find("'|O'"),
             std::string::npos);
+}
+
+// Rows 1 and 3 of a file, as values.
+Result<Tensor> two_rows(const std::string& file) {
+  const std::string path = testing::TempDir() + "/rows.npy";
+  RIDGE_TRY(write_file_atomically(path, file));
+  return read_npy_file(path, [](const Shape& shape) {
+    EXPECT_EQ(shape, (Shape{4, 2}));
+    return std::optional(std::vector<int64_t>{1, 3});
+  });
+}
+
+TEST(Npy, ChosenRowsOfAFileAreThatOfTheWholeArray) {
+  const std::string little = "{'descr': '<i2', 'fortran_order': False, 'shape': (4, 2), }\n";
+  const std::string columns = "{'descr': '<i2', 'fortran_order': True, 'shape': (4, 2), }\n";
+  const std::string big = "{'descr': '>i2', 'fortran_order': False, 'shape': (4, 2), }\n";
+  const std::vector<int16_t> expected = {2, 3, 6, 7};
+  for (const auto& [header, data] :
+       {std::pair(little, std::vector<int16_t>{0, 1, 2, 3, 4, 5, 6, 7}),
+        std::pair(columns, std::vector<int16_t>{0, 2, 4, 6, 1, 3, 5, 7}),
+        std::pair(big, std::vector<int16_t>{0, 0x100, 0x200, 0x300, 0x400, 0x500, 0x600, 0x700})}) {
+    const Result<Tensor> rows =
+        two_rows(file_of(header, std::string(reinterpret_cast<const char*>(data.data()), 2 * data.size())));
+    ASSERT_TRUE(rows) << rows.error().message;
+    EXPECT_EQ(rows->shape, (Shape{2, 2})) << header;
+    EXPECT_EQ(values<int16_t>(*rows), expected) << header;
+  }
+  EXPECT_EQ(two_rows(file_of(little, "too short")).error().code, Code::kInvalid);
 }
 
 TEST(Npy, AClaimedShapeTakesNoMemory) {

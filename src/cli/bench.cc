@@ -21,6 +21,7 @@
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
+#include "cli/own_colours.h"
 #include "cli/page_options.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -258,7 +259,8 @@ void render(const measure::Measurement& m, size_t most_layers) {
   if (!m.limits.empty())
     for (const std::string& note : m.limit_notes)
       if (!is_quiet()) print("note: " + note);
-  for (const std::string& op : m.without_rule) print("no rule for " + op + ": only its bytes count");
+  for (const std::string& op : m.without_rule)
+    print("no rule for " + without_controls(op, LineEnds::kEscaped) + ": only its bytes count");
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m, most_layers));

@@ -162,6 +162,7 @@ int plan(std::span<const std::string> arguments) {
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   options.model = options.request.model;
+  if (Status ready = check_writable({options.page.file}); !ready) return fail("plan", ready.error());
   if (Status fetched = fetch_model("plan", options.request.model); !fetched) return fail("plan", fetched.error());
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "cli/own_colours.h"
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
 
@@ -143,7 +144,7 @@ void Progress::draw(bool at_once) {
   if (text.empty()) return;
   if (!terminal_) return say(text);
   bar_on_terminal = true;
-  write_error("\r\x1b[K" + in_locale(text));
+  write_error("\r\x1b[K" + in_locale(without_controls(text, LineEnds::kEscaped)));
 }
 
 void Progress::finish() {

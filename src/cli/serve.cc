@@ -28,7 +28,7 @@ struct ServeOptions {
   bool strict_model_config = false, no_auto_complete = false;
   std::vector<std::string> no_effect;  // values of kNoEffect
   int64_t exit_timeout_seconds = 30, warmup_timeout_seconds = 1800;
-  double drain_seconds = 0;
+  double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
   std::string allow_client_shm = "local", allow_model_control = "local";
   bool allow_grpc = false;
@@ -70,9 +70,10 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--load-model", options.request.server.startup_models);
   app.option_defaults()->take_last();  // of everything below: overrides a wrapper script's default
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
-  app.add_option("--repository-poll-secs", options.poll_seconds)->check(positive());
-  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(not_negative());
+  app.add_option("--repository-poll-secs", options.poll_seconds)->check(in_range(0.001, 1'000'000));
+  app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(in_range(0, 31'536'000));
   app.add_option("--warmup-timeout-secs", options.warmup_timeout_seconds)->check(in_range(0, 1'000'000));
+  app.add_option("--run-timeout-secs", options.run_timeout_seconds)->check(in_range(0, 1'000'000));
   app.add_option("--drain-secs", options.drain_seconds)->check(in_range(0, 3600));
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
@@ -80,9 +81,10 @@ void bind(CLI::App& app, ServeOptions& options) {
   const CLI::Validator port = in_range(0, 65535);
   app.add_option("--http-port", options.request.http_port)->check(port);
   app.add_option("--http-thread-count", options.request.http_threads)->check(in_range(0, 256));
+  app.add_option("--http-max-connections", options.request.http_max_connections)->check(in_range(1, 1'000'000));
   app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive());
   app.add_option("--max-body-memory", options.request.max_body_memory)->check(positive());
-  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(positive());
+  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(in_range(0.001, 1'000'000));
   app.add_option("--http-idle-timeout-secs", options.idle_timeout_seconds)->check(in_range(0.1, 1'000'000));
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port)->check(port);
@@ -147,6 +149,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
+  server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));
   server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);
   request.exit_timeout = std::chrono::seconds(options.exit_timeout_seconds);
   request.http_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.http_timeout_seconds * 1000));

@@ -20,6 +20,7 @@
 #include "cli/help.h"
 #include "cli/interruption.h"
 #include "cli/number_checks.h"
+#include "cli/own_colours.h"
 #include "cli/paragraph.h"
 #include "cli/synonyms.h"
 #include "cli/table.h"
@@ -43,24 +44,8 @@ void put(std::FILE* file, std::string_view text) {
   std::fflush(file);
 }
 
-// A name in a model may hold any bytes: of control characters only our colours and the ends of lines reach the terminal.
-std::string without_controls(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const size_t colour = c == 0x1b ? text.find_first_not_of("[0123456789;", i + 1) : text.npos;
-    const bool own = colour != text.npos && colour > i + 1 && text[i + 1] == '[' && text[colour] == 'm';
-    if (c == '\n' || c == '\t' || own || (c >= 0x20 && c != 0x7f))
-      clean += text[i];
-    else
-      clean += fmt::format("\\x{:02x}", c);
-  }
-  return clean;
-}
-
 void put_fitted(std::FILE* file, std::string_view text, size_t columns) {
-  const std::string clean = in_locale(without_controls(text));
+  const std::string clean = in_locale(for_terminal(without_controls(text, LineEnds::kKept)));
   put(file, columns == kUnbounded ? clean : fitted(clean, columns));
 }
 
@@ -84,15 +69,15 @@ bool has_colour(int file) {
 // Word by word, so that a line break leaves no colour behind. Codes: ECMA-48, "Select Graphic Rendition".
 std::string painted_for(int file, Meaning meaning, std::string_view text) {
   if (!has_colour(file)) return std::string(text);
-  constexpr std::string_view kGreen = "\x1b[32m", kYellow = "\x1b[33m", kMagenta = "\x1b[35m", kRed = "\x1b[1;31m";
+  constexpr std::string_view kGreen = "32", kYellow = "33", kMagenta = "35", kRed = "1;31";
   constexpr std::array kCodes = {kGreen, kGreen, kYellow, kMagenta, kRed, kRed};  // in the order of Meaning
-  const std::string code(kCodes[static_cast<size_t>(meaning)]);
+  const std::string_view code = kCodes[static_cast<size_t>(meaning)];
   std::string result;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = std::min(text.find_first_not_of(" \n", at), text.size());
     const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
     result += text.substr(at, begin - at);
-    if (end > begin) result += code + std::string(text.substr(begin, end - begin)) + "\x1b[0m";
+    if (end > begin) result += coloured(code, text.substr(begin, end - begin));
     at = end;
   }
   return result;
@@ -252,7 +237,7 @@ std::string table(const std::vector<std::string>& header, const std::vector<std:
                   std::string_view columns) {
   std::vector<std::vector<std::string>> shown = rows;
   for (std::vector<std::string>& row : shown)
-    for (std::string& cell : row) cell = in_locale(cell);
+    for (std::string& cell : row) cell = in_locale(without_controls(cell, LineEnds::kEscaped));
   return table_text(header, shown, columns, output_columns());
 }
 

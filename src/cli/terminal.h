@@ -57,13 +57,13 @@ void print_json(const app::Command& command, const Json& members);
 // "note: …", a line of a result; empty with --quiet.
 std::string note_text(std::string_view note);
 
-// table_text (cli/table.h) for standard output.
+// table_text (cli/table.h) for standard output. Cells may hold names from files: their control characters are escaped.
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                   std::string_view columns);
 
 // What a word says, as a colour of the terminal. The word itself always says it too.
 enum class Meaning { kOk, kBetter, kWarning, kRejected, kFailed, kRegressed };
-// `text`, on standard output; without colour as it is (--color, NO_COLOR, no terminal).
+// `text`, for print() to standard output; without colour as it is (--color, NO_COLOR, no terminal).
 std::string painted(Meaning meaning, std::string_view text);
 
 // Columns of standard output and error: the terminal's; else $COLUMNS, else kUnbounded.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/own_colours.h"
+
 namespace ridge::cli {
 namespace {
 
@@ -64,7 +66,7 @@ TEST(Parse, EveryVerbTakesColorAndQuietBehindASubcommandToo) {
   app.add_subcommand("list");
   std::vector<std::string> arguments = {"list", "--color", "always", "--quiet"};
   ASSERT_TRUE(parse(app, "lab", arguments).go_on);
-  EXPECT_EQ(painted(Meaning::kFailed, "does not"), "\x1b[1;31mdoes\x1b[0m \x1b[1;31mnot\x1b[0m");
+  EXPECT_EQ(for_terminal(painted(Meaning::kFailed, "does not")), "\x1b[1;31mdoes\x1b[0m \x1b[1;31mnot\x1b[0m");
   EXPECT_EQ(note_text("a remark"), "");
   arguments = {"--color", "never"};
   CLI::App plain;

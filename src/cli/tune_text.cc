@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "cli/own_colours.h"
 #include "cli/terminal.h"
 #include "plan/device.h"
 #include "tune/conclusion.h"
@@ -110,7 +111,8 @@ std::string made_text(const precision::Variant& variant) {
   if (!variant.calibration.empty()) text += fmt::format("{}: calibrated by {}\n", variant.name, variant.calibration);
   if (variant.kept.empty()) return text;
   const size_t shown = std::min(variant.kept.size(), kKeptLayers);
-  const std::vector<std::string> names(variant.kept.begin(), variant.kept.begin() + static_cast<ptrdiff_t>(shown));
+  std::vector<std::string> names(variant.kept.begin(), variant.kept.begin() + static_cast<ptrdiff_t>(shown));
+  for (std::string& name : names) name = without_controls(name, LineEnds::kEscaped);
   const std::string more = shown < variant.kept.size() ? fmt::format(" and {} more", variant.kept.size() - shown) : "";
   return text +
          fmt::format("{}: kept in FP32, so that accuracy holds: {}{}\n", variant.name, fmt::join(names, ", "), more);

@@ -13,4 +13,13 @@ Result<Info> find_engine(const plan::Plan& plan) {
   return named(plan.engine).find(plan);
 }
 
+Status check_library(std::string_view engine, const std::string& library) {
+  if (library.empty()) return {};
+  plan::Plan plan;
+  plan.engine = engine;
+  plan.engine_library = library;
+  RIDGE_TRY(find_engine(plan));
+  return {};
+}
+
 }  // namespace ridge::engine

@@ -85,6 +85,8 @@ class Session {
   // Breaks off the runs under way, as soon as the engine can, and refuses later ones: both end with an error. Thread-safe. Engines
   // that cannot be interrupted finish their runs (a GPU's, the fake engine).
   virtual void terminate() {}
+  // After terminate(), when the runs that it broke off have ended: runs are taken again.
+  virtual void resume() {}
 };
 
 // Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. Runs of the fake engine

@@ -41,6 +41,12 @@ TEST(Engines, AnUnknownNameIsAnsweredByThoseThatUsersHave) {
   EXPECT_NE(check_name("tensorrt").error().message.find("--device tensorrt:0"), std::string::npos);
 }
 
+TEST(Engines, ANamedLibraryThatIsNoneIsKnownBeforeAModelIsOpened) {
+  EXPECT_TRUE(check_library("onnxruntime", "").ok());
+  EXPECT_EQ(check_library("onnxruntime", "/dev/null").error().code, Code::kNotFound);
+  EXPECT_TRUE(check_library("fake", "/dev/null").ok()) << "it has no library";
+}
+
 TEST(Engines, OfAnUnknownNameIsARowInWhichNothingHolds) {
   const Engine& engine = named("none such");
   EXPECT_TRUE(engine.name.empty());

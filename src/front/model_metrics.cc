@@ -89,9 +89,9 @@ MetricFamily latencies(std::span<const serve::ModelStatistics> models) {
   return family;
 }
 
-MetricFamily load_failures(const FailedLoads& failed_loads) {
-  MetricFamily family{"nv_model_load_failure", "Number of failed loads of the model", kCounter};
-  for (const auto& [model, count] : failed_loads) {
+MetricFamily model_counts(const char* name, const char* help, const ModelCounts& counts) {
+  MetricFamily family{name, help, kCounter};
+  for (const auto& [model, count] : counts) {
     Series& series = family.series.emplace_back(Series{{{"model", http::repaired_utf8(model)}}});
     series.value = static_cast<double>(count);
   }
@@ -123,9 +123,13 @@ std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics>
 }
 
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::GpuSample>& gpus, const FailedLoads& failed_loads) {
+                         const std::vector<telemetry::GpuSample>& gpus, const ModelCounts& failed_loads,
+                         const ModelCounts& given_up) {
   std::vector<MetricFamily> families = model_families(models);
-  families.push_back(load_failures(failed_loads));
+  families.push_back(model_counts("nv_model_load_failure", "Number of failed loads of the model", failed_loads));
+  families.push_back(model_counts("ridge_model_given_up",
+                                  "Number of versions of the model that serve no more, as a run of theirs did not end",
+                                  given_up));
   append(families, telemetry::host_families(host));
   if (!gpus.empty()) append(families, telemetry::gpu_families(gpus));
   return telemetry::exposition_text(families);

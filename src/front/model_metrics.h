@@ -37,10 +37,11 @@ std::span<const ModelMetric> model_metrics();
 // One family per name, with one series per model version; and the histogram of latencies.
 std::vector<telemetry::MetricFamily> model_families(std::span<const serve::ModelStatistics> models);
 
-using FailedLoads = std::vector<std::pair<std::string, uint64_t>>;  // per model
+using ModelCounts = std::vector<std::pair<std::string, uint64_t>>;  // per model
 
 // Everything that /metrics answers. Without GPUs there are no families of GPUs.
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::GpuSample>& gpus = {}, const FailedLoads& failed_loads = {});
+                         const std::vector<telemetry::GpuSample>& gpus = {}, const ModelCounts& failed_loads = {},
+                         const ModelCounts& given_up = {});
 
 }  // namespace ridge::front

@@ -19,6 +19,8 @@ namespace {
 
 constexpr int kWarmUpRuns = 2;
 constexpr int kLeastRuns = 3;
+constexpr size_t kMostTimes =
+    50'000;  // of all nodes in all runs: a profile of a million takes a minute and 700 MB to be read
 
 // Nodes by name, "" where the file has none, and operator; several of one name (in subgraphs) stay in order.
 using NodeIndex = std::multimap<std::pair<std::string, std::string>, GraphNode>;
@@ -76,6 +78,12 @@ Layer timed(const engine::NodeTime& time, size_t position) {
   layer.ms = time.mean_us / 1e3;
   layer.has_rule = false;
   return layer;
+}
+
+// So that a small model, whose runs are short, does not fill the profile.
+int most_runs(const model::Graph* graph) {
+  const size_t nodes = graph == nullptr ? 1 : std::max<size_t>(1, graph->nodes.size());
+  return kWarmUpRuns + std::max(kLeastRuns, static_cast<int>(kMostTimes / nodes));
 }
 
 void sort_slowest_first(std::vector<Layer>& layers) {
@@ -138,8 +146,9 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1, 1, clock));  // runs once
   const TimePoint end = clock.now() + time;
   constexpr int kLeast = kWarmUpRuns + kLeastRuns;
+  const int most = most_runs(graph);
   int runs = 1;
-  for (; (runs < kLeast || clock.now() < end) && !(interrupted && interrupted()); ++runs)
+  for (; (runs < kLeast || (clock.now() < end && runs < most)) && !(interrupted && interrupted()); ++runs)
     RIDGE_TRY(runner.run(0, nullptr));
   if (runs < kLeast) return std::vector<Layer>();
   RIDGE_ASSIGN(std::vector<engine::NodeTime> times, runner.session(0).take_profile(kWarmUpRuns));

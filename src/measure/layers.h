@@ -14,8 +14,8 @@
 
 namespace ridge::measure {
 
-// Runs `plan` in a session of its own with profiling, for about `time` and at least three runs. Slowest layer first;
-// none if interrupted before that.
+// Runs `plan` in a session of its own with profiling, for about `time`, at least three runs, and at most as many as the profile takes
+// in a second or two to be read. Slowest layer first; none if interrupted before three runs.
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
                                           const cost::DeviceLimits* limits, Nanoseconds time,
                                           const std::function<bool()>& interrupted, Clock& clock = system_clock());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fake_clock.h"
+
 namespace ridge::measure {
 namespace {
 
@@ -98,6 +100,21 @@ TEST(Layers, NodesWithoutANameAreNotGuessedWhenSomeDidNotRun) {
   graph.nodes[0].named = false;
   graph.nodes.push_back(graph.nodes[0]);
   EXPECT_FALSE(layers_of(std::vector{timed("MatMul_0", "MatMul", 100)}, &graph, nullptr, nullptr)[0].has_rule);
+}
+
+TEST(MeasureLayers, EndsBeforeTheProfileOfAQuickModelIsTooLongToBeRead) {
+  plan::Plan plan;
+  plan.model = "scripted";
+  plan.engine = "fake";
+  plan.options = {{"latency_ms", "0.01"}};
+  plan.shapes["x"] = {1, 16};
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  const Result<std::vector<Layer>> layers =
+      measure_layers(plan, nullptr, nullptr, std::chrono::seconds(10), nullptr, clock);
+  ASSERT_TRUE(layers) << layers.error().message;
+  EXPECT_EQ(layers->size(), 1u);
+  EXPECT_NEAR(to_seconds(clock.now() - begin), 50'002 * 1e-5, 1e-3);
 }
 
 }  // namespace

@@ -107,6 +107,20 @@ TEST(Guard, ValuesThatAreNotFiniteFailWhateverTheLimits) {
   }
 }
 
+bool say_nothing_of(const std::vector<std::vector<float>>& rows, const std::function<float(float)>& f) {
+  Function reference(f);
+  const std::vector<Sample> samples = samples_of(rows);
+  return say_nothing(*answers_of(reference, samples));
+}
+
+TEST(Guard, AnswersThatAreTheSameForAllSamplesSayNothing) {
+  EXPECT_TRUE(say_nothing_of({{0, 0}, {0, 0}, {0, 0}}, [](float x) { return x; }));
+  EXPECT_TRUE(say_nothing_of(kRows, [](float) { return 7.0f; }));
+  EXPECT_TRUE(say_nothing_of({{1, 2}}, [](float) { return 7.0f; })) << "one sample whose elements are the same";
+  EXPECT_FALSE(say_nothing_of({{1, 2}}, [](float x) { return x; }));
+  EXPECT_FALSE(say_nothing_of({{1, 2}, {1, 2}, {1, 3}}, [](float x) { return x; }));
+}
+
 TEST(Guard, OnlyRankTwoFloatsWithClassesAreClassifierShaped) {
   const std::vector<std::byte> none;
   EXPECT_TRUE(is_classifier_shaped({DataType::kFp32, {1, 1000}, none}));

@@ -147,7 +147,47 @@ Error one_array_for_many(const fs::path& file, const std::vector<SampleInput>& i
                       file.string(), inputs.size(), names)};
 }
 
-using Columns = std::vector<std::vector<Tensor>>;  // rows per input
+// `count` of `all` positions, spread evenly.
+std::vector<size_t> spread(size_t all, size_t count) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < std::min(all, count); ++i) places.push_back(i * all / std::min(all, count));
+  return places;
+}
+
+// Whether `tail`, the dimensions behind the first, is valid for a sample.
+bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
+  if (tail.size() != allowed.size()) return false;
+  for (size_t i = 0; i < tail.size(); ++i)
+    if (allowed[i] >= 0 && tail[i] != allowed[i]) return false;
+  return true;
+}
+
+// How an array of that shape holds samples of an input.
+enum class Form {
+  kStack,       // along the first dimension, so many rows of it each
+  kOne,         // one sample, as it is
+  kOneWithout,  // one, without the first dimension of 1
+  kStackOver,   // along a dimension of its own
+  kNone,
+};
+Form form_of(const Shape& given, const SampleInput& input) {
+  const Shape& run = input.shape;
+  const std::span<const int64_t> allowed(input.spec.shape), dims(given);
+  if (given.size() == run.size() && !run.empty() && run[0] > 0 && fits(dims.subspan(1), allowed.subspan(1)) &&
+      given[0] % run[0] == 0 && given[0] > 0)
+    return Form::kStack;
+  if (given.size() == run.size() && fits(dims, allowed)) return Form::kOne;
+  if (given.size() + 1 == run.size() && run[0] == 1 && fits(dims, allowed.subspan(1))) return Form::kOneWithout;
+  if (given.size() == run.size() + 1 && fits(dims.subspan(1), allowed) && given[0] > 0) return Form::kStackOver;
+  return Form::kNone;
+}
+
+// The samples of one input in a file: of many only as many as are used.
+struct Column {
+  std::vector<Tensor> samples;
+  size_t held = 0;  // by the file
+};
+using Columns = std::vector<Column>;  // per input
 
 // The members of an archive by input; a single member serves a model with one input under any name.
 Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput>& inputs,
@@ -167,32 +207,57 @@ Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput
     }
     RIDGE_ASSIGN(std::vector<Tensor> rows, split_rows(std::move(found->tensor), input,
                                                       fmt::format("{}, array '{}'", file.string(), found->name)));
-    columns.push_back(std::move(rows));
+    columns.push_back({std::move(rows), 0});
+    columns.back().held = columns.back().samples.size();
   }
   if (arrays.size() > inputs.size()) notes.push_back("Arrays that match no input name were ignored.");
   return columns;
 }
 
-Result<std::vector<Tensor>> read_one(const fs::path& file, Kind kind, const SampleInput& input,
-                                     const std::optional<ImagePlan>& pictures) {
-  if (kind == Kind::kImage) {
-    RIDGE_ASSIGN(Tensor picture, read_image(file.string(), *pictures));
-    return split_rows(std::move(picture), input, file.string());
-  }
-  RIDGE_ASSIGN(const std::string content, read_file(file.string(), kAnySize));
-  RIDGE_ASSIGN(Tensor array, read_npy(bytes_of(content), file.string()));
-  return split_rows(std::move(array), input, file.string());
+// Of a large array only the rows of `most` samples, spread evenly.
+Result<Column> read_array(const fs::path& file, const SampleInput& input, size_t most) {
+  Column column;
+  const auto choose = [&](const Shape& shape) -> std::optional<std::vector<int64_t>> {
+    const Form form = form_of(shape, input);
+    if (form != Form::kStack && form != Form::kStackOver) return std::nullopt;
+    const int64_t each = form == Form::kStack ? input.shape[0] : 1;
+    const auto held = static_cast<size_t>(shape[0] / each);
+    if (held <= most) return std::nullopt;
+    column.held = held;
+    std::vector<int64_t> rows;
+    for (const size_t place : spread(held, most))
+      for (int64_t row = 0; row < each; ++row) rows.push_back(static_cast<int64_t>(place) * each + row);
+    return rows;
+  };
+  RIDGE_ASSIGN(Tensor array, read_npy_file(file.string(), choose));
+  RIDGE_ASSIGN(column.samples, split_rows(std::move(array), input, file.string()));
+  if (column.held == 0) column.held = column.samples.size();
+  return column;
+}
+
+Result<Column> read_one(const fs::path& file, Kind kind, const SampleInput& input, size_t most,
+                        const std::optional<ImagePlan>& pictures) {
+  if (kind != Kind::kImage) return read_array(file, input, most);
+  RIDGE_ASSIGN(Tensor picture, read_image(file.string(), *pictures));
+  RIDGE_ASSIGN(std::vector<Tensor> samples, split_rows(std::move(picture), input, file.string()));
+  const size_t held = samples.size();
+  return Column{std::move(samples), held};
 }
 
 Result<std::vector<Sample>> samples_of(Columns columns, const Unit& unit, const std::vector<SampleInput>& inputs) {
   for (size_t i = 1; i < columns.size(); ++i)
-    if (columns[i].size() != columns[0].size())
+    if (columns[i].held != columns[0].held)
       return Error{Code::kInvalid,
-                   fmt::format("read {}: {} rows for input '{}', {} for '{}'", unit.front().string(), columns[0].size(),
-                               inputs[0].spec.name, columns[i].size(), inputs[i].spec.name)};
-  std::vector<Sample> samples(columns[0].size());
-  for (std::vector<Tensor>& column : columns)
-    for (size_t row = 0; row < column.size(); ++row) samples[row].push_back(std::move(column[row]));
+                   fmt::format("read {}: {} rows for input '{}', {} for '{}'", unit.front().string(), columns[0].held,
+                               inputs[0].spec.name, columns[i].held, inputs[i].spec.name)};
+  // A column of strings is read as a whole, beside others of which only the used rows are.
+  size_t count = columns[0].samples.size();
+  for (const Column& column : columns) count = std::min(count, column.samples.size());
+  std::vector<Sample> samples(count);
+  for (Column& column : columns) {
+    const std::vector<size_t> places = spread(column.samples.size(), count);
+    for (size_t i = 0; i < count; ++i) samples[i].push_back(std::move(column.samples[places[i]]));
+  }
   return samples;
 }
 
@@ -217,7 +282,8 @@ struct Reading {
   std::vector<std::string>& notes;
 };
 
-Result<std::vector<Sample>> read_unit(const Unit& unit, Reading& reading) {
+// `most` samples at most of each array.
+Result<std::vector<Sample>> read_unit(const Unit& unit, size_t most, Reading& reading) {
   if (reading.kind == Kind::kNpz && unit.size() == 1) {
     RIDGE_ASSIGN(Columns columns, read_archive(unit[0], reading.inputs, reading.notes));
     return samples_of(std::move(columns), unit, reading.inputs);
@@ -225,8 +291,8 @@ Result<std::vector<Sample>> read_unit(const Unit& unit, Reading& reading) {
   if (unit.size() != reading.inputs.size()) return one_array_for_many(unit[0], reading.inputs);
   Columns columns;
   for (size_t i = 0; i < unit.size(); ++i) {
-    RIDGE_ASSIGN(std::vector<Tensor> rows, read_one(unit[i], reading.kind, reading.inputs[i], reading.pictures[i]));
-    columns.push_back(std::move(rows));
+    RIDGE_ASSIGN(Column column, read_one(unit[i], reading.kind, reading.inputs[i], most, reading.pictures[i]));
+    columns.push_back(std::move(column));
   }
   return samples_of(std::move(columns), unit, reading.inputs);
 }
@@ -245,13 +311,6 @@ Result<std::vector<std::optional<ImagePlan>>> plan_pictures(const Listing& listi
   return plans;
 }
 
-// `count` of `all` positions, spread evenly.
-std::vector<size_t> spread(size_t all, size_t count) {
-  std::vector<size_t> places;
-  for (size_t i = 0; i < std::min(all, count); ++i) places.push_back(i * all / std::min(all, count));
-  return places;
-}
-
 std::string what_of(const Listing& listing, size_t count) {
   const bool one = count == 1;
   const bool recorded = listing.kind == Kind::kNpz && listing.units[0][0].filename().string().starts_with(kRecorded);
@@ -259,14 +318,6 @@ std::string what_of(const Listing& listing, size_t count) {
                      : recorded                   ? (one ? "row of recorded requests" : "rows of recorded requests")
                                                   : (one ? "row" : "rows");
   return fmt::format("{} {} of {}", count, noun, listing.folder.string());
-}
-
-// Whether `tail`, the dimensions behind the first, is valid for a sample.
-bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
-  if (tail.size() != allowed.size()) return false;
-  for (size_t i = 0; i < tail.size(); ++i)
-    if (allowed[i] >= 0 && tail[i] != allowed[i]) return false;
-  return true;
 }
 
 // Pieces of a BYTES block of `elements` strings each.
@@ -310,27 +361,21 @@ Result<std::vector<Tensor>> split_rows(Tensor array, const SampleInput& input, c
   if (array.type != input.spec.type) {
     RIDGE_ASSIGN(array, converted(array.view(), input.spec.type, what));
   }
-  const Shape& run = input.shape;
   const Shape& given = array.shape;
-  const std::span<const int64_t> allowed(input.spec.shape);
-  const std::span<const int64_t> dims(given);
+  if (element_count(given) == 0)
+    return invalid(
+        fmt::format("read {}: its shape {} holds no samples for input '{}'", what, shape_text(given), input.spec.name));
   const auto pieces_of = [&](const Shape& shape, int64_t count) {
     return cut(array, static_cast<size_t>(count), shape);
   };
-  if (given.size() == run.size() && !run.empty() && run[0] > 0 && fits(dims.subspan(1), allowed.subspan(1)) &&
-      given[0] % run[0] == 0 && given[0] > 0) {
-    Shape shape = given;
-    shape[0] = run[0];
-    return pieces_of(shape, given[0] / run[0]);
+  Shape shape = given;
+  switch (form_of(given, input)) {
+    case Form::kStack: shape[0] = input.shape[0]; return pieces_of(shape, given[0] / input.shape[0]);
+    case Form::kOne: return pieces_of(given, 1);
+    case Form::kOneWithout: shape.insert(shape.begin(), 1); return pieces_of(shape, 1);
+    case Form::kStackOver: return pieces_of(Shape(given.begin() + 1, given.end()), given[0]);
+    case Form::kNone: break;
   }
-  if (given.size() == run.size() && fits(dims, allowed)) return pieces_of(given, 1);
-  if (given.size() + 1 == run.size() && run[0] == 1 && fits(dims, allowed.subspan(1))) {
-    Shape shape = given;
-    shape.insert(shape.begin(), 1);
-    return pieces_of(shape, 1);
-  }
-  if (given.size() == run.size() + 1 && fits(dims.subspan(1), allowed) && given[0] > 0)
-    return pieces_of(Shape(given.begin() + 1, given.end()), given[0]);
   return Error{Code::kInvalid,
                fmt::format("read {}: its shape {} is neither one sample nor a stack of samples for input "
                            "'{}' of shape {}",
@@ -351,7 +396,7 @@ Result<SampleFiles> read_sample_files(const std::string& path, const std::vector
   size_t files = 0;
   for (const Unit& unit : listing.units) {
     if (found.samples.size() >= most) break;
-    RIDGE_ASSIGN(std::vector<Sample> samples, read_unit(unit, reading));
+    RIDGE_ASSIGN(std::vector<Sample> samples, read_unit(unit, most - found.samples.size(), reading));
     RIDGE_TRY(check_finite(samples, unit, inputs));
     ++files;
     for (size_t place : spread(samples.size(), most - found.samples.size()))

@@ -71,6 +71,22 @@ TEST_F(SamplesTest, RowsOfOneFileAreSplitIntoPartsThatShareNone) {
   EXPECT_EQ(samples->origin, "30 rows of " + folder_ + "/a.npy");
 }
 
+TEST_F(SamplesTest, OfManyRowsOnlyTheUsedOnesAreReadSpreadEvenly) {
+  write_array("x/a.npy", rows(1000));
+  SampleOptions options;
+  options.calibration = options.held_out = 5;
+  Result<Samples> samples = gather("x", options);
+  ASSERT_TRUE(samples) << samples.error().message;
+  std::set<float> values;
+  for (const auto* part : {&samples->calibration, &samples->held_out})
+    for (const Sample& sample : *part) values.insert(first_value(sample));
+  EXPECT_EQ(values, (std::set<float>{0, 100, 200, 300, 400, 500, 600, 700, 800, 900}));
+  signature_ = two_;
+  write_array("both/x/a.npy", rows(1000));
+  write_array("both/ids/a.npy", tensor_of(DataType::kInt64, {999, 2}, std::vector<int64_t>(1998)));
+  EXPECT_NE(error_of("both").find("1000 rows for input 'x', 999 for 'ids'"), std::string::npos) << error_of("both");
+}
+
 TEST_F(SamplesTest, TheSameSeedGivesTheSameSplit) {
   write_array("a.npy", rows(40));
   const auto held_out = [&](uint64_t seed) {
@@ -139,11 +155,13 @@ TEST_F(SamplesTest, SaysWhatIsWrongWithTheFiles) {
   write("mixed/b.jpg", "");
   write("text/a.txt", "1 2 3");
   const float nan = std::numeric_limits<float>::quiet_NaN();
+  write_array("empty/a.npy", tensor_of(DataType::kFp32, {0, 4}, std::vector<float>()));
   write_array("nan/a.npy", tensor_of(DataType::kFp32, {2, 4}, std::vector<float>{0, 1, 2, 3, 4, 5, nan, 7}));
   EXPECT_NE(error_of("none").find("no such file"), std::string::npos);
   EXPECT_NE(error_of("shape").find("[2,5]"), std::string::npos) << error_of("shape");
   EXPECT_NE(error_of("type").find("UINT8"), std::string::npos) << error_of("type");
   EXPECT_NE(error_of("nan").find("input 'x' is nan"), std::string::npos) << error_of("nan");
+  EXPECT_NE(error_of("empty").find("a.npy: its shape [0,4] holds no samples"), std::string::npos) << error_of("empty");
   EXPECT_NE(error_of("mixed").find("different kinds"), std::string::npos) << error_of("mixed");
   EXPECT_NE(error_of("text").find("nothing readable"), std::string::npos) << error_of("text");
   signature_ = two_;

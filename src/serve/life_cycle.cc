@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "base/log.h"
 #include "base/units.h"
+#include "serve/public_text.h"
 #include "serve/repository.h"
 
 namespace ridge::serve {
@@ -22,10 +24,14 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
 
 }  // namespace
 
-LifeCycle::LifeCycle(const ServerOptions& options)
+LifeCycle::LifeCycle(const ServerOptions& options, HeapKeeper& heap)
     : options_(options),
+      warm_ups_(*options.clock),
       timer_(*options.clock),
-      reaper_([this](const ServedVersion& version) { table_.end_unload(version); }) {}
+      reaper_([this, &heap](const ServedVersion& version) {
+        table_.end_unload(version);
+        heap.note();  // it is freed next
+      }) {}
 
 LifeCycle::~LifeCycle() { close(); }
 
@@ -48,7 +54,18 @@ Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
     return shutting_down();
   }
   log::error("failed to load '{}', {}", model.substr(0, 300), loaded.error().message);
-  return loaded;
+  return Error{loaded.error().code, for_clients(loaded.error().message)};
+}
+
+// The log has the whole paths.
+std::string LifeCycle::for_clients(const std::string& message) const {
+  std::vector<FolderName> folders;
+  std::error_code error;
+  for (const std::string& repository : options_.repositories) {
+    const bool file = std::filesystem::is_regular_file(repository, error);
+    folders.emplace_back(file ? std::filesystem::path(repository).parent_path().string() : repository, "");
+  }
+  return without_folders(message, folders);
 }
 
 Status LifeCycle::load_steps(const std::string& model, const LoadRequest& request) {
@@ -56,7 +73,7 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
   if (!source) {
     auto found = find_model(options_.repositories, model);
     if (found)
-      table_.fail_load(model, list_versions(found->path), source.error().message);
+      table_.fail_load(model, list_versions(found->path), for_clients(source.error().message));
     else
       table_.fail_unknown(model);
     return std::move(source).error();
@@ -64,8 +81,10 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
   table_.begin_load(model, source->versions);
   Result<Versions> versions = load_guarded(*source);
   if (!versions) {
-    table_.fail_load(model, source->versions, versions.error().message);
-    return std::move(versions).error();
+    Error error = std::move(versions).error();
+    if (source->files) error.message = without_folders(error.message, {{source->directory, model + "/"}});
+    table_.fail_load(model, source->versions, for_clients(error.message));
+    return error;
   }
   RIDGE_TRY(table_.publish(model, *versions));
   return {};
@@ -88,14 +107,18 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
       versions.push_back(std::move(unchanged));
       continue;
     }
-    Result<LoadedModel> loaded = load_version(options_, source, version, loading_.get_token());
+    Result<LoadedModel> loaded = load_version(options_, source, version, warm_ups_, loading_.get_token());
     if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
     const engine::Info& engine = loaded->sessions.front()->info();
     const size_t instances = loaded->sessions.size();
     log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
               to_seconds(loaded->load_time), engine.name, engine.version, engine.device,
               counted(instances, "instance"));
-    auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get());
+    RunLimit limit{options_.run_limit, [this](const ServedVersion& given_up, const std::string& reason) {
+                     table_.give_up(given_up, reason);
+                   }};
+    auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get(),
+                                                  std::move(limit));
     served->start();
     versions.push_back(reaper_.keep(std::move(served)));
   }

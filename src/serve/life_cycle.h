@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "serve/deadline_timer.h"
+#include "serve/heap_keeper.h"
 #include "serve/model_loader.h"
 #include "serve/model_table.h"
 #include "serve/reaper.h"
@@ -20,8 +21,8 @@ namespace ridge::serve {
 
 class LifeCycle {
  public:
-  // `options` outlives it.
-  explicit LifeCycle(const ServerOptions& options);
+  // `options` and `heap` outlive it.
+  LifeCycle(const ServerOptions& options, HeapKeeper& heap);
   ~LifeCycle();
 
   // Returns when the model serves, or why not. Unchanged versions stay as they are.
@@ -40,15 +41,18 @@ class LifeCycle {
   void close();
 
   const ModelTable& table() const { return table_; }
+  const WarmUps& warm_ups() const { return warm_ups_; }
 
  private:
   Status load_steps(const std::string& model, const LoadRequest& request);
   Result<Versions> load_guarded(const ModelSource& source);
   Result<Versions> load_versions(const ModelSource& source);
+  std::string for_clients(const std::string& message) const;
   std::shared_ptr<Mutex> turn_of(const std::string& model);
 
   const ServerOptions& options_;
   ModelTable table_;
+  WarmUps warm_ups_;
   DeadlineTimer timer_;  // before the versions that use it
   Reaper reaper_;
   std::stop_source loading_;

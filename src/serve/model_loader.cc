@@ -6,13 +6,16 @@
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <thread>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "engine/own_format.h"
 #include "engine/providers.h"
+#include "model/reader.h"
 #include "model/structure.h"
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
@@ -202,6 +205,21 @@ Status check_ranks(const inference::ModelConfig& config, const engine::Signature
   return {};
 }
 
+// A file that the engine did not open. What is wrong with a file is said in our words, and is the file's fault whatever the engine calls it.
+Error why_not_opened(Error error, const std::string& file) {
+  const bool unclear = error.code == Code::kFailed || error.code == Code::kNotFound;
+  if (!unclear || !file.ends_with(".onnx")) return error;
+  const Result<model::UnboundModel> read = model::UnboundModel::read(file);
+  return read ? std::move(error) : invalid(read.error().message);
+}
+
+Result<std::unique_ptr<engine::Session>> open_file(const OpenFunction& open, const plan::Plan& plan,
+                                                   const std::string& file) {
+  RIDGE_TRY(open_regular_file(file));  // engines give numbers for what keeps them from it
+  Result<std::unique_ptr<engine::Session>> session = open(plan);
+  return session ? std::move(session) : why_not_opened(std::move(session).error(), file);
+}
+
 }  // namespace
 
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request) {
@@ -226,7 +244,7 @@ std::string source_fingerprint(const ModelSource& source, int64_t version) {
 }
 
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
-                                 const std::stop_token& stop) {
+                                 WarmUps& warm_ups, const std::stop_token& stop) {
   if (stop.stop_requested()) return broken_off();
   const TimePoint start = options.clock->now();
   const LoadGuard guard;
@@ -241,7 +259,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   if (source.sent)
     for (const plan::Plan& plan : plans) RIDGE_TRY(check_sent_options(plan));
   loaded.sessions.resize(1);
-  RIDGE_ASSIGN(loaded.sessions[0], open(plans.front()));
+  RIDGE_ASSIGN(loaded.sessions[0], open_file(open, plans.front(), file));
   const engine::Signature& signature = loaded.sessions[0]->signature();
   RIDGE_TRY(check_ranks(*placed, signature, file));
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
@@ -250,8 +268,10 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
+  std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
   RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, *options.clock,
                                                         options.warmup_limit, stop, loaded.sessions));
+  warming.reset();
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
   RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));

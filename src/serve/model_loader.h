@@ -10,6 +10,7 @@
 #include "serve/config_text.h"
 #include "serve/served_version.h"
 #include "serve/server.h"
+#include "serve/warm_ups.h"
 
 namespace ridge::serve {
 
@@ -30,10 +31,10 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
 // Equal to that of a loaded version: nothing it depends on has changed.
 std::string source_fingerprint(const ModelSource& source, int64_t version);
 
-// Opens all sessions of one version and warms them up. kCancelled: `stop` came before it was done; a session that opens is
-// waited for, a run of the warm-up is broken off where the engine can do that. kTimeout: the warm-up took longer than
-// ServerOptions::warmup_limit.
+// Opens all sessions of one version and warms them up, in which time it is one of `warm_ups`. kCancelled: `stop` came before it
+// was done; a session that opens is waited for, a run of the warm-up is broken off where the engine can do that. kTimeout: the
+// warm-up took longer than ServerOptions::warmup_limit.
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
-                                 const std::stop_token& stop = {});
+                                 WarmUps& warm_ups, const std::stop_token& stop = {});
 
 }  // namespace ridge::serve

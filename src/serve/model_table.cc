@@ -79,11 +79,14 @@ bool ModelTable::misses_any() const {
   return std::any_of(models_.begin(), models_.end(), [](const auto& entry) { return entry.second.missed; });
 }
 
-std::vector<std::pair<std::string, uint64_t>> ModelTable::failed_loads() const {
+std::vector<std::pair<std::string, uint64_t>> ModelTable::failed_loads() const { return counts(&Model::failed_loads); }
+std::vector<std::pair<std::string, uint64_t>> ModelTable::given_up() const { return counts(&Model::given_up); }
+
+std::vector<std::pair<std::string, uint64_t>> ModelTable::counts(Counter counter) const {
   std::vector<std::pair<std::string, uint64_t>> counts;
   {
     MutexLock lock(mutex_);
-    for (const auto& [name, entry] : models_) counts.emplace_back(name, entry.failed_loads);
+    for (const auto& [name, entry] : models_) counts.emplace_back(name, entry.*counter);
   }
   std::sort(counts.begin(), counts.end());
   return counts;
@@ -174,6 +177,23 @@ void ModelTable::withdraw(const std::string& model) {
     models_.erase(found);
   else
     replace(found->second, {});
+}
+
+void ModelTable::give_up(const ServedVersion& version, const std::string& reason) {
+  VersionPtr last;  // let go without the lock
+  MutexLock lock(mutex_);
+  auto found = models_.find(version.settings().name);
+  if (found == models_.end()) return;
+  Model& model = found->second;
+  ++model.given_up;
+  auto place = model.versions.find(version.settings().version);
+  if (place == model.versions.end() || place->second.served.get() != &version) return;
+  last = std::exchange(place->second.served, nullptr);
+  place->second.state = ModelState::kUnavailable;
+  place->second.reason = reason;
+  model.highest = nullptr;
+  for (const auto& [number, other] : model.versions)
+    if (other.served) model.highest = other.served;
 }
 
 void ModelTable::end_unload(const ServedVersion& version) {

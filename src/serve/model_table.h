@@ -37,6 +37,9 @@ class ModelTable {
   // Per known model: how many of its loads failed since it became known, by name.
   std::vector<std::pair<std::string, uint64_t>> failed_loads() const;
 
+  // The same of versions that were given up.
+  std::vector<std::pair<std::string, uint64_t>> given_up() const;
+
   void require(const std::vector<std::string>& models);
   // A load has begun of these versions.
   void begin_load(const std::string& model, const std::vector<int64_t>& versions);
@@ -51,6 +54,8 @@ class ModelTable {
   void miss(const std::string& model, const std::string& reason);
   // Nothing of it serves from now on.
   void withdraw(const std::string& model);
+  // It does not serve any more, for that reason.
+  void give_up(const ServedVersion& version, const std::string& reason);
   void end_unload(const ServedVersion& version);
   // withdraw() of everything, for good.
   void close();
@@ -68,8 +73,10 @@ class ModelTable {
     bool required = false;  // by the server's readiness
     bool missed = false;    // requested from the start, and never found
     std::string failure;    // of the last load, if it failed before versions were known
-    uint64_t failed_loads = 0;
+    uint64_t failed_loads = 0, given_up = 0;
   };
+  using Counter = uint64_t Model::*;
+  std::vector<std::pair<std::string, uint64_t>> counts(Counter counter) const;
   static void replace(Model& model, const Versions& versions);
 
   mutable Mutex mutex_;

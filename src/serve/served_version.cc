@@ -1,7 +1,10 @@
 #include "serve/served_version.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/log.h"
 #include "base/utc.h"
 #include "serve/batch_runner.h"
 #include "serve/request_check.h"
@@ -9,7 +12,7 @@
 namespace ridge::serve {
 namespace {
 
-Nanoseconds time_in_server(const Jobs& jobs, TimePoint now) {
+Nanoseconds time_in_server(std::span<const JobPtr> jobs, TimePoint now) {
   Nanoseconds total{0};
   for (const JobPtr& job : jobs) total += now - job->request.arrived;
   return total;
@@ -17,13 +20,16 @@ Nanoseconds time_in_server(const Jobs& jobs, TimePoint now) {
 
 }  // namespace
 
-ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder)
+ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder, RunLimit limit)
     : model_(std::move(model)),
       timer_(timer),
       clock_(clock),
       recorder_(recorder),
       scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes, clock,
-                 [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }) {}
+                 [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }),
+      limit_(std::move(limit)),
+      watch_(limit_.most, model_.sessions.size()),
+      states_(model_.sessions.size(), WorkerState::kWorks) {}
 
 ServedVersion::~ServedVersion() {
   close();
@@ -31,12 +37,34 @@ ServedVersion::~ServedVersion() {
 }
 
 void ServedVersion::start() {
-  for (auto& session : model_.sessions) workers_.emplace_back([this, &engine = *session] { work(engine); });
+  for (size_t instance = 0; instance < model_.sessions.size(); ++instance)
+    workers_.emplace_back([this, instance] {
+      work(instance);
+      const std::shared_ptr<ServedVersion> last = leave(instance);  // may free this version, at the very end
+    });
+}
+
+// Of a worker that has ended: what kept the version for it alone.
+std::shared_ptr<ServedVersion> ServedVersion::leave(size_t instance) {
+  MutexLock lock(ends_mutex_);
+  const bool given_up = states_[instance] == WorkerState::kGivenUp;
+  if (!given_up) states_[instance] = WorkerState::kEnded;
+  ends_.notify_all();
+  if (!given_up || --runs_given_up_ > 0) return nullptr;
+  return std::exchange(self_, nullptr);
 }
 
 void ServedVersion::join() {
-  for (std::jthread& worker : workers_)
-    if (worker.joinable()) worker.join();
+  for (size_t instance = 0; instance < workers_.size(); ++instance) {
+    if (!workers_[instance].joinable()) continue;
+    bool ended = false;
+    {
+      MutexLock lock(ends_mutex_);
+      while (states_[instance] == WorkerState::kWorks) ends_.wait(lock);
+      ended = states_[instance] == WorkerState::kEnded;
+    }
+    ended ? workers_[instance].join() : workers_[instance].detach();
+  }
 }
 
 void ServedVersion::infer(InferRequest request, InferDone done) {
@@ -59,8 +87,8 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
     statistics_.record_execution(jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
     return answers;
   }
-  if (jobs.size() == 1) {
-    statistics_.record_failures(FailureReason::kBackend, 1, times.outputs_ready - jobs[0]->request.arrived);
+  if (jobs.size() == 1 || answers.error().code == Code::kUnavailable) {  // broken off
+    statistics_.record_failures(FailureReason::kBackend, jobs.size(), time_in_server(jobs, times.outputs_ready));
     return answers;
   }
   std::vector<InferResponse> each(jobs.size());
@@ -74,11 +102,20 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
   return each;
 }
 
-void ServedVersion::work(engine::Session& session) {
+void ServedVersion::work(size_t instance) {
+  engine::Session& session = *model_.sessions[instance];
   BatchRunner runner(model_.settings, session, clock_);
   Batch batch;
   while (scheduler_.take(batch)) {
+    if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
+      timer_.schedule(*due, weak_from_this());
     Result<std::vector<InferResponse>> answers = run(runner, batch.jobs);
+    const RunWatch::End end = watch_.end(instance);
+    if (end == RunWatch::End::kGivenUp) return;
+    if (end == RunWatch::End::kBrokenOff) {
+      session.resume();
+      if (!answers) answers = too_long();
+    }
     if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
       answer(std::exchange(batch.jobs, {}), std::move(answers));
       continue;
@@ -96,7 +133,59 @@ void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers
   }
 }
 
+Error ServedVersion::too_long() const {
+  return {Code::kUnavailable, fmt::format("model '{}' failed: the run took longer than {:g} s (--run-timeout-secs)",
+                                          model_.settings.name, to_seconds(limit_.most))};
+}
+
+void ServedVersion::check_runs(TimePoint now) {
+  RunWatch::Overdue overdue = watch_.check(now);
+  for (const size_t instance : overdue.to_break_off) {
+    log::warning("model '{}' version {}: a run took longer than {:g} s (--run-timeout-secs) and is broken off",
+                 model_.settings.name, model_.settings.version, to_seconds(limit_.most));
+    model_.sessions[instance]->terminate();
+    watch_.broken_off(instance);
+  }
+  for (RunWatch::GivenUp& given_up : overdue.given_up) give_up(std::move(given_up));
+  if (overdue.next) timer_.schedule(*overdue.next, weak_from_this());
+}
+
+// The engine did not end the run: the version serves no more, its waiting requests are refused, and its memory stays for the run.
+void ServedVersion::give_up(RunWatch::GivenUp given_up) {
+  bool first = false;
+  {
+    MutexLock lock(ends_mutex_);
+    first = !std::exchange(given_up_, true);
+    if (states_[given_up.instance] == WorkerState::kWorks) {  // else it has ended just now
+      states_[given_up.instance] = WorkerState::kGivenUp;
+      ++runs_given_up_;
+      self_ = shared_from_this();
+      ends_.notify_all();
+    }
+  }
+  scheduler_.close();
+  if (first) {
+    const std::string reason = fmt::format(
+        "a run took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model "
+        "again",
+        to_seconds(limit_.most));
+    log::error("model '{}' version {} is given up: {}", model_.settings.name, model_.settings.version, reason);
+    if (limit_.given_up) limit_.given_up(*this, reason);  // before its requests are answered
+    refuse(scheduler_.remove([](const Job&) { return true; }), FailureReason::kRejected, {Code::kUnavailable, reason},
+           clock_.now());
+  }
+  statistics_.record_failures(FailureReason::kBackend, given_up.requests.size(), given_up.time_in_server);
+  auto answer_all = [requests = std::move(given_up.requests), why = too_long()] {
+    for (const InferDone& done : requests) done(why);
+  };
+  if (model_.settings.preserve_ordering && model_.sessions.size() > 1)
+    delivery_.bring(given_up.ticket, std::move(answer_all));
+  else
+    answer_all();
+}
+
 void ServedVersion::expire(TimePoint now) {
+  if (watch_.watches()) check_runs(now);
   refuse(scheduler_.expire(now), FailureReason::kRejected,
          {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
 }

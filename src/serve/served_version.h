@@ -1,21 +1,25 @@
 // ServedVersion: one loaded version of a model with its queue, its workers (one thread and one engine session per
-// instance) and its statistics.
+// instance) and its statistics. A run longer than a limit is broken off; one that does not end even then costs the version its life, and
+// the process its memory (RunWatch).
 //
 // Thread-safe. Life: load() → start() → infer()… → close() → join(). Whoever holds a shared_ptr may call infer() at any
 // time; after close() it is refused. join() must not be called by one of its own workers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/json.h"
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "serve/deadline_timer.h"
 #include "serve/model_settings.h"
 #include "serve/ordered_delivery.h"
 #include "serve/recorder.h"
+#include "serve/run_watch.h"
 #include "serve/scheduler.h"
 #include "serve/server.h"
 #include "serve/statistics.h"
@@ -37,7 +41,8 @@ class BatchRunner;
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
   // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null.
-  ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder = nullptr);
+  ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder = nullptr,
+                RunLimit limit = {});
   ~ServedVersion() override;
 
   void start();
@@ -47,7 +52,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void drop_cancelled();  // as Service's
   // Refuses the waiting requests, and has the engine break off its runs.
   void abort();
-  // Waits until everything accepted was answered and the workers have ended.
+  // Waits until everything accepted was answered and the workers have ended, but those that were given up.
   void join();
 
   const ModelSettings& settings() const { return model_.settings; }
@@ -58,7 +63,11 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void expire(TimePoint now) override;
 
  private:
-  void work(engine::Session& session);
+  void work(size_t instance);
+  std::shared_ptr<ServedVersion> leave(size_t instance);
+  void check_runs(TimePoint now);
+  void give_up(RunWatch::GivenUp given_up);
+  Error too_long() const;
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
   void refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now);
@@ -70,6 +79,15 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   Scheduler scheduler_;
   OrderedDelivery delivery_;
   Statistics statistics_;
+  const RunLimit limit_;
+  RunWatch watch_;
+  enum class WorkerState : uint8_t { kWorks, kGivenUp, kEnded };
+  Mutex ends_mutex_;
+  ConditionVariable ends_;
+  std::vector<WorkerState> states_ RIDGE_GUARDED_BY(ends_mutex_);  // of the workers
+  bool given_up_ RIDGE_GUARDED_BY(ends_mutex_) = false;
+  int runs_given_up_ RIDGE_GUARDED_BY(ends_mutex_) = 0;                // that go on
+  std::shared_ptr<ServedVersion> self_ RIDGE_GUARDED_BY(ends_mutex_);  // while they do
   std::vector<std::jthread> workers_;
 };
 

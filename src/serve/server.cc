@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/nearest.h"
 #include "serve/cuda_region.h"
+#include "serve/heap_keeper.h"
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"
 #include "serve/repository.h"
@@ -21,11 +22,12 @@
 namespace ridge::serve {
 namespace {
 
+constexpr std::chrono::seconds kLongWarmUp{10};
 constexpr std::chrono::milliseconds kSettleTime{1000};  // between two looks at files that are being written
 
 class ModelServer final : public Server {
  public:
-  explicit ModelServer(ServerOptions options) : options_(std::move(options)), models_(options_) {}
+  explicit ModelServer(ServerOptions options) : options_(std::move(options)), models_(options_, heap_) {}
   ~ModelServer() override { drain(); }
 
   void load_all() override;
@@ -33,6 +35,7 @@ class ModelServer final : public Server {
   void begin_drain() override;
   bool draining() const override { return draining_; }
   std::vector<std::pair<std::string, uint64_t>> failed_loads() const override { return models_.table().failed_loads(); }
+  std::vector<std::pair<std::string, uint64_t>> given_up() const override { return models_.table().given_up(); }
   void abort() override;
   void drain() override;
 
@@ -47,6 +50,8 @@ class ModelServer final : public Server {
   std::vector<IndexEntry> index(bool only_ready) const override;
   Status load(const std::string& model, const LoadRequest& request) override;
   Status unload(const std::string& model, bool dependents) override;
+  void freed_much() override { heap_.note(); }
+  std::vector<std::string> long_warm_ups() const override { return models_.warm_ups().longer_than(kLongWarmUp); }
   Status register_region(RegionRequest region) override { return regions_.add(std::move(region)); }
   void unregister_regions(RegionKind kind, const std::string& name) override { regions_.remove(kind, name); }
   Result<std::vector<RegionRequest>> regions(RegionKind kind, const std::string& name) const override {
@@ -62,6 +67,7 @@ class ModelServer final : public Server {
 
   const ServerOptions options_;
   RegionTable regions_{open_cuda_region};
+  HeapKeeper heap_{*options_.clock};
   LifeCycle models_;
   std::atomic<bool> loaded_{false};
   std::atomic<bool> retired_{false};

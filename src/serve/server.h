@@ -41,13 +41,14 @@ struct ServerOptions {
   bool strict_readiness = true;  // ready() requires that every model of the start is READY
   int cores = 0;                 // shared among the instances of a model that sets no threads; 0 = engine's default
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
-  std::chrono::seconds warmup_limit{0};  // of one version's warm-up; 0 = none
-  uint64_t batch_memory = 0;             // [bytes] that the inputs and outputs of one batch may take; 0 = any
-  size_t queue_limit = 100'000;          // waiting requests per model version where the configuration sets no limit
-  std::string engine_library;            // path of the engine's library; empty = search order of engine/
-  std::shared_ptr<Recorder> recorder;    // gets every accepted request; may be null
-  Clock* clock = &system_clock();        // of delays, timeouts, durations and polling; outlives the server
-  OpenFunction open;                     // empty = engine::open; tests inject sessions
+  std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
+  std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
+  uint64_t batch_memory = 0;               // [bytes] that the inputs and outputs of one batch may take; 0 = any
+  size_t queue_limit = 100'000;            // waiting requests per model version where the configuration sets no limit
+  std::string engine_library;              // path of the engine's library; empty = search order of engine/
+  std::shared_ptr<Recorder> recorder;      // gets every accepted request; may be null
+  Clock* clock = &system_clock();          // of delays, timeouts, durations and polling; outlives the server
+  OpenFunction open;                       // empty = engine::open; tests inject sessions
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.
   std::function<std::vector<int>(const plan::Plan&)> find_gpus;
 };
@@ -64,6 +65,9 @@ class Server : public Service {
 
   // Per known model: how many of its loads failed, by name.
   virtual std::vector<std::pair<std::string, uint64_t>> failed_loads() const = 0;
+
+  // The same of versions that were given up, because a run of theirs did not end.
+  virtual std::vector<std::pair<std::string, uint64_t>> given_up() const = 0;
 
   // From now on ready() is false; requests are still accepted.
   virtual void retire() = 0;

@@ -105,6 +105,79 @@ TEST_F(ServerTest, AWarmUpThatDoesNotEndInItsTimeFailsTheLoad) {
   EXPECT_NE(state_of(*server, "m", 1).find("within 30 s"), std::string::npos) << state_of(*server, "m", 1);
 }
 
+// Sessions that answer x = 0, and whose other runs end only when the gate opens: `ends`: when they are broken off. `alive`: while a session is.
+OpenFunction opens_held(Gate& gate, bool ends, std::weak_ptr<int>& alive) {
+  return [&gate, &alive, ends](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
+    std::shared_ptr<int> token = alive.lock();
+    if (!token) alive = token = std::make_shared<int>();
+    auto session =
+        std::make_unique<TestSession>(pair_signature(), [&gate, token](auto inputs, auto wanted, auto outputs) {
+          if (floats_of(inputs[0].data)[0] == 0) return TestSession::echo(inputs, wanted, outputs);
+          gate.pass();
+          return Status(Error{Code::kCancelled, "broken off"});
+        });
+    session->on_terminate = [&gate, ends] {
+      if (ends) gate.open();
+    };
+    return std::unique_ptr<engine::Session>(std::move(session));
+  };
+}
+
+constexpr const char* kNoWarmUp = R"(parameters { key: "ridge_warmup" value { string_value: "off" } })";
+
+TEST_F(ServerTest, ARunLongerThanTheLimitIsBrokenOffAndTheModelServesOn) {
+  add_model("m");
+  folder_.write("m/config.pbtxt", kNoWarmUp);
+  Gate gate;
+  std::weak_ptr<int> alive;
+  ServerOptions held = options();
+  held.open = opens_held(gate, true, alive);
+  held.run_limit = 7s;
+  auto server = *start(held);
+  auto running = infer(*server, pair_request("m", {1, 2}));
+  gate.await(1);
+  clock_.await(clock_.now() + 7s);
+  clock_.advance(7s);
+  const Result<InferResponse> answer = running.get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  EXPECT_NE(answer.error().message.find("7 s (--run-timeout-secs)"), std::string::npos) << answer.error().message;
+  EXPECT_TRUE(infer(*server, pair_request("m", {0, 2})).get());
+  EXPECT_EQ(state_of(*server, "m", 1), "READY");
+}
+
+TEST_F(ServerTest, ARunThatDoesNotEvenEndThenIsGivenUpWithItsVersion) {
+  add_model("m");
+  folder_.write("m/config.pbtxt", kNoWarmUp);
+  Gate gate;
+  std::weak_ptr<int> alive;
+  ServerOptions held = options(ControlMode::kExplicit);
+  held.startup_models = {"m"};
+  held.open = opens_held(gate, false, alive);
+  held.run_limit = 7s;
+  auto server = *start(held);
+  auto running = infer(*server, pair_request("m", {1, 2}));
+  gate.await(1);
+  auto waiting = infer(*server, pair_request("m", {0, 2}));
+  clock_.await(clock_.now() + 7s);
+  clock_.advance(7s);
+  clock_.await(clock_.now() + kBreakOffTime);
+  clock_.advance(kBreakOffTime);
+  EXPECT_EQ(running.get().error().code, Code::kUnavailable);
+  EXPECT_EQ(waiting.get().error().code, Code::kUnavailable);
+  while (server->model_ready("m", 0)) std::this_thread::yield();
+  EXPECT_TRUE(state_of(*server, "m", 1).starts_with("UNAVAILABLE a run took longer than 7 s"))
+      << state_of(*server, "m", 1);
+  EXPECT_FALSE(server->ready());
+  EXPECT_EQ(server->given_up(), (std::vector<std::pair<std::string, uint64_t>>{{"m", 1}}));
+  ASSERT_TRUE(server->load("m", {})) << "it is loaded anew";
+  EXPECT_TRUE(infer(*server, pair_request("m", {0, 2})).get());
+  server->drain();  // does not wait for the run
+  EXPECT_FALSE(alive.expired());
+  gate.open();
+  while (!alive.expired()) std::this_thread::yield();  // it frees what it was given up with
+}
+
 TEST_F(ServerTest, AbortRefusesWhatWaitsAndBreaksOffWhatRuns) {
   add_model("m");
   folder_.write("m/config.pbtxt", R"(parameters { key: "ridge_warmup" value { string_value: "off" } })");

@@ -178,6 +178,10 @@ class Service {
   virtual std::vector<IndexEntry> index(bool only_ready) const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
+  // Much memory has been freed, or is about to be: it goes back to the system soon.
+  virtual void freed_much() {}
+  // Models whose load has been warming them up for more than ten seconds.
+  virtual std::vector<std::string> long_warm_ups() const { return {}; }
 
   // kInvalid: no such memory, not as much, or the name is taken.
   virtual Status register_region(RegionRequest region) = 0;

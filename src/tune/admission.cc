@@ -22,6 +22,7 @@ constexpr double kJudgingShare = 0.5;
 
 constexpr const char* kNotMade = "not-made";
 constexpr const char* kAccuracyLost = "accuracy-lost";
+constexpr const char* kNotJudged = "not-judged";
 
 bool contains(const std::optional<std::vector<std::string>>& wanted, std::string_view name) {
   return wanted && std::find(wanted->begin(), wanted->end(), name) != wanted->end();
@@ -247,7 +248,16 @@ Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const Vari
   VariantSelector admitting{basis, options, reference ? std::move(*reference) : precision::Answers{},
                             std::move(only_baseline)};
   admitting.admission.samples = precision::provenance(basis.samples, judged);
+  const bool void_guard = !options.evaluation && precision::say_nothing(admitting.reference);
   for (const VariantRequest& request : requests.subspan(1)) {
+    if (void_guard && request.variant != requests.front().variant) {
+      admitting.reject(request, kNotJudged,
+                       fmt::format("its accuracy cannot be judged: the FP32 model's outputs are the same for {} ({}); "
+                                   "give samples that differ",
+                                   judged == 1 ? "every element of one sample" : fmt::format("all {} samples", judged),
+                                   basis.samples.origin));
+      continue;
+    }
     if (!cancelled) {
       if (options.progress) options.progress(request.engine + " " + request.variant, 0);
       const Status considered = admitting.consider(request);

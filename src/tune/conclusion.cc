@@ -78,6 +78,15 @@ std::string closest_text(const Tuning& tuning) {
   return text + " of a run" + (miss.empty() ? "" : ": " + miss);
 }
 
+// Of a search that was interrupted: what leads by its short trials is no result.
+std::string unfinished_sentence(const Tuning& tuning, const std::string& set) {
+  const char* what = tuning.choice == Choice::kNone       ? "The closest to the goal so far"
+                     : tuning.choice == Choice::kBaseline ? "Kept so far"
+                                                          : "The best of the search so far";
+  return fmt::format("Interrupted: not confirmed. {}: {}. The same command again goes on from these trials.", what,
+                     set);
+}
+
 // Where the goal lies within the interval of the p99 that it judges.
 std::string undecided_sentence(const Tuning& tuning) {
   const std::optional<measure::Interval> judged = undecided_goal(tuning);
@@ -111,6 +120,7 @@ std::string conclusion(const Tuning& tuning) {
   const Measurement& best = tuning.best;
   const std::string limit = capitalised(limit_sentence(best));
   const std::string set = settings(tuning.candidate, tuning.baseline.engine);
+  if (tuning.interrupted && tuning.trials > 0) return unfinished_sentence(tuning, set);
   switch (tuning.choice) {
     case Choice::kNone:
       return fmt::format("Not reachable here: {}. The closest: {}, {}.{}", goal_text(tuning.goal), set,

@@ -54,6 +54,21 @@ TEST(Conclusion, HasRatioRatesLatenciesLimitAndSettings) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST(Conclusion, OfAnInterruptedSearchClaimsNothing) {
+  for (const Choice choice : {Choice::kCandidate, Choice::kBaseline, Choice::kNone}) {
+    Tuning tuning = faster();
+    tuning.choice = choice;
+    tuning.interrupted = true;
+    tuning.confirmed = false;
+    tuning.trials = 3;
+    const std::string text = conclusion(tuning);
+    EXPECT_THAT(text, HasSubstr("Interrupted: not confirmed."));
+    EXPECT_THAT(text, HasSubstr("OpenVINO INT8, batch 32, 2 × 1 thread"));
+    for (const char* claim : {"8.09", "faster", "CI", "Not reachable", "significantly"})
+      EXPECT_THAT(text, Not(HasSubstr(claim)));
+  }
+}
+
 TEST(Conclusion, AGoalOutOfReachNamesTheClosestWithItsFigures) {
   Tuning tuning = faster();
   tuning.choice = Choice::kNone;

@@ -19,6 +19,14 @@ def test_output_that_a_full_disk_does_not_take_is_a_failure(repository, form):
     assert ended.returncode == 3 and "standard output could not be written" in ended.stderr
 
 
+@pytest.mark.parametrize("verb, option", [("plan", "--html"), ("bench", "--engine-library"), ("tune", "--engine-library"), ("tune", "-o")])
+def test_what_cannot_be_used_is_refused_before_anything_is_measured(repository, tmp_path, verb, option):
+    os.mkfifo(tmp_path / "pipe")
+    value = "/proc/x" if option == "-o" else tmp_path / "pipe"
+    ended = run(verb, repository / "identity/1/model.onnx", option, value, stdout=subprocess.PIPE, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)})
+    assert ended.returncode in (2, 3) and "measured first" not in ended.stderr and ended.stdout == "", ended.stderr
+
+
 def test_a_pipe_is_not_replaced_by_a_page(repository, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     ended = run("plan", repository / "identity/1/model.onnx", "--html", tmp_path / "pipe", stdout=subprocess.DEVNULL)

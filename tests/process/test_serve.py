@@ -206,6 +206,46 @@ def test_a_warm_up_that_does_not_end_fails_at_its_limit(repository):
         assert answer.status == 503 and "--warmup-timeout-secs" in answer.json()["error"]
 
 
+def test_a_run_that_would_not_end_is_broken_off_at_its_limit_and_the_model_serves_on(repository):
+    models.endless(repository / "endless" / "1" / "model.onnx")
+    (repository / "endless" / "config.pbtxt").write_text(WITHOUT_WARM_UP)
+    with Server(repository, "--run-timeout-secs=0.5") as server:
+        for _ in range(2):
+            answer = server.post("/v2/models/endless/infer", json.dumps({"inputs": [fp32("x", [1], [1.0])]}))
+            assert answer.status == 503 and "--run-timeout-secs" in answer.json()["error"], answer
+        assert server.get("/v2/models/endless/ready").status == 200
+        assert server.post(INFER, ONE).status == 200
+
+
+def test_an_instance_that_hangs_is_given_up_with_its_version(repository):
+    models.fake(repository / "hung", WITHOUT_WARM_UP, latency_ms=1_000_000)
+    with Server(repository, "--run-timeout-secs=0.5", "--exit-timeout-secs=5") as server:
+        answer = server.post("/v2/models/hung/infer", ONE)
+        assert answer.status == 503 and "--run-timeout-secs" in answer.json()["error"], answer
+        assert server.get("/v2/models/hung/ready").status == 503
+        reason = {entry["name"]: entry for entry in server.post("/v2/repository/index").json()}["hung"]["reason"]
+        assert "--run-timeout-secs" in reason
+        assert 'ridge_model_given_up{model="hung"} 1' in server.metrics()
+        assert server.post(INFER, ONE).status == 200
+
+
+def test_a_log_that_is_not_read_holds_up_no_load(repository):
+    pipe = os.pipe()
+    filled = b"." * 4096
+    os.set_blocking(pipe[1], False)
+    try:
+        while True:
+            os.write(pipe[1], filled)
+    except BlockingIOError:
+        os.set_blocking(pipe[1], True)
+    with Server(repository, "--model-control-mode=explicit", "--load-model=identity", log_to=pipe[1]) as server:
+        for _ in range(60):
+            assert server.post("/v2/repository/models/identity/load", "{}").status == 200
+            assert server.post("/v2/repository/models/identity/unload", "{}").status == 200
+    for end in pipe:
+        os.close(end)
+
+
 def test_requests_that_would_not_end_are_refused_at_the_exit_timeout(repository):
     models.endless(repository / "endless" / "1" / "model.onnx")
     (repository / "endless" / "config.pbtxt").write_text(WITHOUT_WARM_UP)

@@ -15,6 +15,7 @@ import subprocess
 import threading
 
 import models
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -155,9 +156,28 @@ def test_interrupt_keeps_the_best_so_far_and_writes_the_repository(environment, 
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     result = json.loads(out)
-    assert result["interrupted"] is True
+    assert result["interrupted"] is True and result["confirmed"] is False
     assert result["best"]["samples"] > 0
     assert (tmp_path / "repo" / "identity" / "config.pbtxt").exists()
+
+
+def test_samples_without_rows_are_refused_before_the_untuned_model_is_measured(environment, tmp_path):
+    subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
+    np.save(tmp_path / "none.npy", np.zeros((0, 1024), np.float32))
+    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "5", "--calibration", tmp_path / "none.npy"], capture_output=True,
+                          text=True, env=environment)
+    assert done.returncode == 3 and "none.npy: its shape [0,1024] holds no samples" in done.stderr, done.stderr
+    assert "untuned" not in done.stdout
+
+
+def test_outputs_that_are_the_same_for_all_samples_admit_no_precision(environment, tmp_path):
+    subprocess.run([RIDGE, "make", "mlp", "-o", str(tmp_path / "mlp.onnx")], check=True, capture_output=True)
+    np.save(tmp_path / "zeros.npy", np.zeros((20, 1024), np.float32))
+    done = subprocess.run([RIDGE, "tune", tmp_path / "mlp.onnx", "--seconds", "60", "--trials", "1", "--max-batch", "1", "--engine", "onnxruntime",
+                           "--precision", "int8-dynamic", "--calibration", tmp_path / "zeros.npy", "--json"], capture_output=True, text=True, env=environment)
+    result = json.loads(done.stdout)
+    assert '"not-judged"' in done.stdout and "accuracy cannot be judged" in done.stdout
+    assert result["candidate"].get("variant", "fp32") == "fp32"
 
 
 def test_interrupt_while_precisions_are_prepared_writes_what_is_known(environment, tmp_path):

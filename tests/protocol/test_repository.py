@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import shutil
 import threading
 import time
@@ -238,6 +239,34 @@ def with_external_data(folder, value):
                 [("y", "FP32", ["batch", width])], [weights])
     (folder / "weights.bin").write_bytes(table.tobytes())
     return table
+
+
+def test_a_load_that_fails_for_its_files_is_the_clients_error_and_names_them_within_the_repository(explicit):
+    with_external_data(explicit.root / "table" / "1", 1.0)
+    (explicit.root / "table" / "1" / "weights.bin").unlink()
+    (explicit.root / "text" / "1").mkdir(parents=True)
+    (explicit.root / "text" / "1" / "model.onnx").write_text("no model")
+    for name, file in (("table", "table/1/weights.bin"), ("text", "text/1/model.onnx"), ("other", None)):
+        if file is None:
+            (explicit.root / name / "1" / "model.onnx").unlink()
+        answer = load(explicit, name)
+        assert 400 <= answer.status < 500, answer
+        for text in (answer.json()["error"], index(explicit)[(name, "1")]["reason"]):
+            assert str(explicit.root) not in text and "RIDGE_LOG" not in text, text
+            assert file is None or file in text, text
+    assert str(explicit.root / "table" / "1" / "weights.bin") in explicit.read_log(), "the log has the whole path"
+
+
+def test_a_model_file_that_cannot_be_read_is_said_to_be_so(tmp_path):
+    put(tmp_path, 1, 1.0)
+    (tmp_path / "m" / "1" / "model.onnx").chmod(0)
+    # root reads any file unless it has not the capability to
+    as_user = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("root can read everything, and setpriv is not here")
+    with Server(tmp_path, wait_ready=False, wrapper=as_user if os.geteuid() == 0 else []) as server:
+        reason = server.wait_loaded()["m"]["reason"]
+        assert "m/1/model.onnx: Permission denied" in reason and "RIDGE_LOG" not in reason, reason
 
 
 def test_external_data_that_is_replaced_in_place_changes_nothing_until_the_next_load(tmp_path):

@@ -126,7 +126,7 @@ def message(method, path, body=b"", headers=(), version="HTTP/1.1"):
 class Server:
     """A running `ridge serve`. Use as a context manager; leaving it stops the process by SIGTERM and checks exit 0."""
 
-    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True):
+    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(), log_to=None):
         self.folder = tempfile.TemporaryDirectory()
         self.port_file = pathlib.Path(self.folder.name) / "ports"
         self.log_path = pathlib.Path(self.folder.name) / "log"
@@ -134,9 +134,9 @@ class Server:
         self.log = open(self.log_path, "wb")
         # PIPE-less: a full pipe must never block the server under test.
         self.process = subprocess.Popen(
-            [RIDGE, "serve", str(repository), "--http-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file),
+            [*wrapper, RIDGE, "serve", str(repository), "--http-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file),
              *map(str, arguments)],
-            stdout=self.log, stderr=self.log, env={**os.environ, **(environment or {})})
+            stdout=self.log, stderr=self.log if log_to is None else log_to, env={**os.environ, **(environment or {})})
         try:
             self.ports = self._wait_ports()
             self.port = self.ports["http"]

@@ -87,6 +87,10 @@ class OnnxRuntimeSession final : public Session {
     terminated_ = true;
     (void)take(api_, api_.RunOptionsSetTerminate(run_options_.get())).ok();
   }
+  void resume() override {
+    (void)take(api_, api_.RunOptionsUnsetTerminate(run_options_.get())).ok();
+    terminated_ = false;
+  }
 
  private:
   // `strings`: values created for one run alone.
@@ -244,7 +248,7 @@ std::string what_to_do(const Error& error) {
     case Code::kUnsupported:
       return "The CPU has no kernel for this operator and type; export the model in FP32 or with other operators.";
     case Code::kExhausted: return "There is not enough memory; use fewer instances or a smaller model.";
-    default: return "See the message above; RIDGE_LOG=debug shows what the engine did.";
+    default: return "";
   }
 }
 
@@ -311,8 +315,9 @@ Result<LoadedGraph> make_session(const Library& library, const plan::Plan& plan,
   if (device.kind == plan::DeviceKind::kCpu) {
     Status status = take(api, api.CreateSession(env, plan.model.c_str(), options, made.session.out()));
     if (status) return made;
+    const std::string help = what_to_do(status.error());
     return Error{status.error().code, "ONNX Runtime " + library.version + " could not load " + plan.model + ": " +
-                                          status.error().message + "\n" + what_to_do(status.error())};
+                                          status.error().message + (help.empty() ? "" : "\n") + help};
   }
   RIDGE_TRY(take(api, api.SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_VERBOSE)));
   PlacementListener listener;

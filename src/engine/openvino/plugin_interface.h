@@ -26,7 +26,7 @@ constexpr const char* kPluginEntry = "ridge_openvino_plugin";  // extern "C" Plu
 
 // Must be equal on both sides: release, compiler, and the layout of the exchanged types.
 inline std::string build_id() {
-  return fmt::format("ridge {}, interface 2, compiler {}, layout {}.{}.{}.{}.{}", RIDGE_VERSION, __VERSION__,
+  return fmt::format("ridge {}, interface 3, compiler {}, layout {}.{}.{}.{}.{}", RIDGE_VERSION, __VERSION__,
                      sizeof(plan::Plan), sizeof(Info), sizeof(Signature), sizeof(NodeTime), sizeof(Output));
 }
 

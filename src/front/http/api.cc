@@ -178,7 +178,21 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
   }
 }
 
+// Why no load can begin soon: all that may go on at a time warm up models, and have for long.
+std::optional<Response> Api::no_load_is_possible() const {
+  const std::vector<std::string> models = service_.long_warm_ups();
+  if (models.size() < kLoadThreads) return std::nullopt;
+  std::string names;
+  for (const std::string& model : models) names += (names.empty() ? "'" : ", '") + model.substr(0, 300) + "'";
+  return error_response(
+      503, std::to_string(kLoadThreads) +
+               " loads go on, as many as may at a time, and their warm-ups have taken more than 10 s (" + names +
+               "); try again when one has ended (--warmup-timeout-secs)");
+}
+
 void Api::control(const Request& request, const Route& route, Responder responder) {
+  if (route.endpoint == Endpoint::kLoad)
+    if (std::optional<Response> refused = no_load_is_possible()) return responder.send(std::move(*refused));
   auto held = std::make_shared<Responder>(std::move(responder));
   std::string coding(request.content_encoding.value_or(""));
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "front/client_policy.h"
@@ -41,6 +42,7 @@ class Api final : public Handler {
   Response describe(const Route& route, bool from_this_machine) const;
   uint64_t text_limit(Endpoint endpoint) const;  // [bytes] of a body without tensors, decoded
   Status check_client(const Request& request, Endpoint endpoint) const;
+  std::optional<Response> no_load_is_possible() const;
   void control(const Request& request, const Route& route, Responder responder);
 
   serve::Service& service_;

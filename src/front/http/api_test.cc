@@ -122,6 +122,15 @@ TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
   EXPECT_TRUE(check_control_allowed(ClientPolicy::kAll, false));
 }
 
+TEST_F(ApiTest, ALoadIsRefusedAtOnceWhileWarmUpsTakeAllThatMayGoOn) {
+  service_.warming_up = {"a", "b", "c"};
+  EXPECT_EQ(ask(post("/v2/repository/models/echo/load", "{}")).status, 200);
+  service_.warming_up.push_back("endless");
+  const nlohmann::json refused = ask_json(post("/v2/repository/models/echo/load", "{}"), 503);
+  EXPECT_NE(refused["error"].get<std::string>().find("'endless'"), std::string::npos) << refused;
+  EXPECT_EQ(ask(post("/v2/repository/models/echo/unload", "{}")).status, 200);
+}
+
 TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");

@@ -111,9 +111,19 @@ struct BodyPool::Shelf {
   Mutex mutex;
   std::vector<std::unique_ptr<Body>> bodies RIDGE_GUARDED_BY(mutex);
   size_t bytes RIDGE_GUARDED_BY(mutex) = 0;
+  bool used RIDGE_GUARDED_BY(mutex) = false;  // since tidy()
+
+  void tidy() {
+    std::vector<std::unique_ptr<Body>> unused;  // freed after the lock
+    MutexLock lock(mutex);
+    if (std::exchange(used, false)) return;
+    unused.swap(bodies);
+    bytes = 0;
+  }
 
   std::unique_ptr<Body> take() {
     MutexLock lock(mutex);
+    used = true;
     if (bodies.empty()) return nullptr;
     std::unique_ptr<Body> body = std::move(bodies.back());
     bodies.pop_back();
@@ -132,6 +142,8 @@ struct BodyPool::Shelf {
 
 BodyPool::BodyPool(std::shared_ptr<BodyBudget> budget)
     : budget_(std::move(budget)), shelf_(std::make_shared<Shelf>()) {}
+
+void BodyPool::tidy() { shelf_->tidy(); }
 
 std::shared_ptr<Body> BodyPool::take() {
   std::unique_ptr<Body> body = shelf_->take();

@@ -75,6 +75,8 @@ class BodyPool {
   explicit BodyPool(std::shared_ptr<BodyBudget> budget);
   // Given back to the pool when the last owner lets go, on whatever thread; the pool may be gone by then.
   std::shared_ptr<Body> take();
+  // Frees what lies unused if no body was taken since the last call.
+  void tidy();
 
  private:
   struct Shelf;

@@ -101,6 +101,7 @@ class FakeService : public serve::Service {
     if (model == "missing") return Error{Code::kNotFound, "no such folder"};
     return {};
   }
+  std::vector<std::string> long_warm_ups() const override { return warming_up; }
   Status unload(const std::string&, bool dependents) override {
     unload_dependents = dependents;
     return {};
@@ -129,6 +130,7 @@ class FakeService : public serve::Service {
       {"echo", {"echo", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
+  std::vector<std::string> warming_up;  // for long
   std::map<std::string, serve::RegionRequest> registered;
   bool unload_dependents = false;
 

@@ -15,6 +15,7 @@ namespace {
 // takes 0.10 ms, unpacking as much gzip 0.13 ms; writing 32 KiB of tensors as JSON takes 0.28 ms, packing that with gzip 0.7 ms
 // more.
 constexpr size_t kLargeText = 64 * 1024;        // [bytes] of text to read
+constexpr size_t kMuchText = 1024 * 1024;       // [bytes] of text whose values, once freed, are worth giving back
 constexpr size_t kLargeAnswer = 32 * 1024;      // [bytes] of tensors to write as text, or to pack
 constexpr size_t kLargeElements = 1024 * 1024;  // [bytes] of a BYTES tensor outside JSON: its elements are walked
 
@@ -124,6 +125,7 @@ bool InferEndpoint::is_quick_to_read(Call& call) const {
 void InferEndpoint::read_and_submit(const CallPtr& call) {
   if (call->client.stop_requested()) return;
   InferDecoder decoder;  // its memory is freed with the large body
+  if (call->body && call->body->size() > kMuchText) service_.freed_much();
   if (read(*call, decoder)) submit(call);
 }
 
@@ -190,6 +192,7 @@ std::optional<Response> InferEndpoint::answer(const CallPtr& call, const ReplyTo
   if (!call->answer || work_of(*call->answer, call->format, call->answer_coding) <= kLargeAnswer)
     return call->respond();
   call->responder = Responder(reply_to);
+  if (work_of(*call->answer, call->format, call->answer_coding) > kMuchText) service_.freed_much();
   bool accepted = conversions_.run([call] { call->responder.send(call->respond()); });
   if (!accepted) call->responder.send(call->respond());  // too many wait, but a finished answer is kept
   return std::nullopt;

@@ -19,6 +19,8 @@ std::chrono::milliseconds tick_period(const ServerOptions& options) {
   return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(250));
 }
 
+constexpr std::chrono::seconds kTidyPeriod{5};
+
 // The mailbox of this thread, so that immediate answers need no lock.
 thread_local const CompletionQueue* own_mailbox = nullptr;
 
@@ -73,10 +75,16 @@ void Responder::send_later(Finish finish) {
 
 // ---- ConnectionCount
 
-void ConnectionCount::add(int change) {
+bool ConnectionCount::take(int limit) {
   MutexLock lock(mutex_);
-  count_ += change;
-  if (count_ == 0) changed_.notify_all();
+  if (count_ >= limit) return false;
+  ++count_;
+  return true;
+}
+
+void ConnectionCount::give_back() {
+  MutexLock lock(mutex_);
+  if (--count_ == 0) changed_.notify_all();
 }
 
 bool ConnectionCount::wait_for_none(Clock& clock, Nanoseconds patience) {
@@ -118,6 +126,10 @@ void IoThread::tick() {
   for_each_connection([&](Connection& connection) { connection.enforce_deadline(time); });
   if (std::exchange(client_left_, false)) handler_.clients_left();
   run_completions();
+  if (time >= tidy_at_) {
+    bodies_.tidy();
+    tidy_at_ = time + kTidyPeriod;
+  }
   ticker_.expires_after(tick_period(options_));
   ticker_.async_wait([this](const boost::system::error_code& ec) {
     if (!ec && !closed_) tick();  // a wait that ended before its cancellation returns no error
@@ -125,7 +137,7 @@ void IoThread::tick() {
 }
 
 void IoThread::adopt(boost::asio::ip::tcp::socket socket) {
-  if (draining()) return;
+  if (draining()) return count_.give_back();
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
     slots_.emplace_back();
@@ -134,7 +146,6 @@ void IoThread::adopt(boost::asio::ip::tcp::socket socket) {
   free_slots_.pop_back();
   Slot& slot = slots_[index];
   slot.connection = std::make_shared<Connection>(*this, std::move(socket), make_id(index, slot.generation));
-  count_.add(1);
   slot.connection->start();
 }
 
@@ -146,7 +157,7 @@ void IoThread::forget(uint64_t id) {
   std::shared_ptr<Connection> last = std::move(slots_[index].connection);
   // The connection calls this from its own members: it is destroyed when they have returned.
   boost::asio::post(context(), [last = std::move(last)] {});
-  count_.add(-1);
+  count_.give_back();
 }
 
 Connection* IoThread::find(uint64_t id) {

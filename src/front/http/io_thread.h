@@ -49,7 +49,8 @@ class CompletionQueue {
 // How many connections the server has, and a waiter for none.
 class ConnectionCount {
  public:
-  void add(int change);
+  bool take(int limit);  // one more; false: there are so many
+  void give_back();
   bool wait_for_none(Clock& clock, Nanoseconds patience);
 
  private:
@@ -67,6 +68,7 @@ class IoThread {
   boost::asio::io_context& context() { return completions_->context; }
 
   // On this thread:
+  // A connection that was taken from the count.
   void adopt(boost::asio::ip::tcp::socket socket);
   void retire() { retiring_ = true; }
   void begin_drain();
@@ -105,6 +107,7 @@ class IoThread {
   std::shared_ptr<CompletionQueue> completions_;
   BodyPool bodies_;
   boost::asio::steady_timer ticker_;
+  TimePoint tidy_at_{};
   bool closed_ = false;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;

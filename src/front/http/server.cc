@@ -2,10 +2,13 @@
 
 #include <sys/resource.h>
 
+#include <array>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <future>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -66,7 +69,7 @@ struct Server::Impl {
   std::unique_ptr<asio::steady_timer> pause;
   uint16_t port = 0;
   size_t next = 0;
-  bool warned = false;
+  bool warned = false, warned_of_many = false;
 
   ~Impl() {
     on_first([this] { stop_accepting(); });
@@ -103,7 +106,10 @@ struct Server::Impl {
     acceptor->async_accept(target.context(), [this, &target](const SystemError& ec, tcp::socket socket) {
       if (acceptor == nullptr || ec == asio::error::operation_aborted) return;
       if (ec) return pause_accepting(ec);
-      hand_over(target, std::move(socket));
+      if (count.take(options.max_connections))
+        hand_over(target, std::move(socket));
+      else
+        refuse(std::move(socket));
       accept();
     });
   }
@@ -114,6 +120,25 @@ struct Server::Impl {
       target.adopt(std::move(socket));
       target.run_completions();
     });
+  }
+
+  // Says why, instead of letting it wait for an answer; its request is not read.
+  void refuse(tcp::socket socket) {
+    if (!std::exchange(warned_of_many, true))
+      log::warning("http port {}: {} connections are open, the most allowed (--http-max-connections); more are refused",
+                   port, options.max_connections);
+    constexpr std::string_view kBody =
+        "{\"error\":\"the server has as many connections as it allows; try again later\"}";
+    const std::string answer =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "Content-Length: " +
+        std::to_string(kBody.size()) + "\r\n\r\n" + std::string(kBody);
+    SystemError ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(answer), ignored);
+    socket.shutdown(tcp::socket::shutdown_send, ignored);
+    std::array<char, 4096> unread;  // closing with unread data would take the answer back
+    socket.read_some(asio::buffer(unread), ignored);
   }
 
   void pause_accepting(const SystemError& ec) {

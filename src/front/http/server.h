@@ -22,6 +22,7 @@ struct ServerOptions {
   std::string address = "0.0.0.0";
   uint16_t port = 8000;  // 0 = any free one
   int threads = 1;
+  int max_connections = 10'000;                     // one more is answered 503 and closed
   uint32_t header_limit = 64 * 1024;                // [bytes] request line and fields
   uint64_t body_memory = uint64_t{1} << 62;         // [bytes] of all bodies together; beyond it: 503
   std::chrono::milliseconds idle_timeout{600'000};  // between requests

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/fake_clock.h"
 #include "base/mutex.h"
@@ -191,12 +192,52 @@ TEST(HttpServer, EchoesLargeBodiesWhole) {
   EXPECT_TRUE(response->body == "/x|" + body);
 }
 
+TEST(HttpServer, AConnectionBeyondTheLimitIsAnswered503UntilAnotherCloses) {
+  ServerOptions options;
+  options.max_connections = 2;
+  options.threads = 2;
+  auto server = start(options);
+  auto first = std::make_unique<TestClient>(server->port());
+  TestClient second(server->port());
+  ASSERT_EQ(first->ask(get("/a"))->status, 200);
+  ASSERT_EQ(second.ask(get("/a"))->status, 200);
+  TestClient refused(server->port());
+  const std::optional<ClientResponse> answer = refused.read();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 503);
+  EXPECT_EQ(answer->fields.at("connection"), "close");
+  EXPECT_FALSE(refused.read()) << "closed";
+  EXPECT_EQ(second.ask(get("/a"))->status, 200) << "others are not disturbed";
+  first.reset();
+  for (int status = 503; status == 503;) {  // until the server has seen the end of the first
+    TestClient next(server->port());
+    const std::optional<ClientResponse> again = next.ask(get("/a"));
+    if (again) status = again->status;
+  }
+}
+
 TEST(HttpServer, SendsContinueAtOnce) {
   auto server = start();
   TestClient client(server->port());
   client.send("POST /e HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
   EXPECT_EQ(client.read()->status, 100);
   EXPECT_EQ(client.ask("body")->body, "/e|body");
+}
+
+TEST(BodyPool, FreesWhatWasNotUsedForAWhile) {
+  const auto budget = std::make_shared<BodyBudget>(uint64_t{3} << 20);
+  BodyPool pool(budget);
+  const std::vector<std::byte> large(size_t{2} << 20);
+  const auto use = [&] {
+    const std::shared_ptr<Body> body = pool.take();
+    body->start(0);
+    body->append(large);
+  };
+  use();
+  pool.tidy();
+  EXPECT_FALSE(budget->take(uint64_t{2} << 20)) << "kept: it was used";
+  pool.tidy();
+  EXPECT_TRUE(budget->take(uint64_t{2} << 20));
 }
 
 TEST(HttpServer, AlignsTheFirstTensorOfABody) {

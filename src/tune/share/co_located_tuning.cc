@@ -169,6 +169,13 @@ CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLoca
 }
 
 std::string conclusion(const CoLocatedTuning& sharing) {
+  if (sharing.interrupted) {
+    Partition so_far;
+    for (const TunedModel& model : sharing.models) so_far.push_back(model.tuning.candidate);
+    return fmt::format(
+        "Interrupted: not confirmed. The best so far: {}. The same command again goes on from these trials.",
+        sharing.choice == Choice::kCandidate ? describe_partition(sharing.members(), so_far) : "the engines' defaults");
+  }
   if (sharing.choice == Choice::kNone) return fmt::format("The goals cannot be met together: {}.", missed(sharing));
   const bool goals = std::any_of(sharing.models.begin(), sharing.models.end(), [](const TunedModel& model) {
     return model.member.goal.rows_per_s || model.member.goal.p99_ms;

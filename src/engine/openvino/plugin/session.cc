@@ -114,6 +114,10 @@ class OpenVinoSession final : public Session {
              RunTimes* times) override;
   Result<std::vector<NodeTime>> take_profile(int skip_runs) override;
   void terminate() override;
+  void resume() override {
+    MutexLock lock(running_mutex_);
+    terminated_ = false;
+  }
 
  private:
   Status compute(Request& request);
