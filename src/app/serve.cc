@@ -106,6 +106,8 @@ Status ServeRun::open_ports() {
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
                                gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads());
   };
+  const uint64_t most = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
+  const auto memory = std::make_shared<front::MemoryBudget>(most);
   if (request_.allow_http) {
     const int threads = http_threads(request_);
     http::ApiOptions api{.server_version = RIDGE_VERSION,
@@ -114,15 +116,15 @@ Status ServeRun::open_ports() {
                          .conversion_threads = static_cast<size_t>(std::max(2, threads)),
                          .shared_memory = request_.shared_memory,
                          .model_control = request_.model_control};
-    const uint64_t body_memory = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
     http::ServerOptions listen{.address = request_.http_address,
                                .port = request_.http_port,
                                .threads = threads,
-                               .body_memory = body_memory,
+                               .memory = memory,
                                .idle_timeout = request_.idle_timeout,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
-    RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));
+    RIDGE_ASSIGN(http_, http::Server::start(
+                            listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
     log::info("http: listening on {}:{}", request_.http_address, http_->port());
   }
   const bool own_port =
@@ -181,8 +183,9 @@ void ServeRun::shut_down() {
   answered_ = true;
   server_->abort();  // no client waits for what still runs
   if (metrics_) metrics_->drain(std::chrono::seconds(1));
-  http_.reset();  // ends repository calls whose clients have gone
+  http_.reset();
   metrics_.reset();
+  control_threads_.reset();  // waits for the repository calls that run
   loading_.join();
   server_->drain();
   ended_ = true;
@@ -210,6 +213,7 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
   if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
   RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
+  run->control_threads_ = std::make_unique<front::ControlThreads>();
   RIDGE_TRY(run->open_ports());
   RIDGE_TRY(run->write_port_file());
   log::info("models in the repository: {}", model_names(*run->server_));

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "front/client_policy.h"
+#include "front/control.h"
 #include "front/http/server.h"
 #include "serve/recorder.h"
 #include "serve/server.h"
@@ -85,13 +86,14 @@ class ServeRun {
   telemetry::HostSampler host_;
   std::optional<telemetry::GpuSampler> gpus_;
   std::unique_ptr<serve::Server> server_;
-  std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
-  std::string not_loaded_;                               // written before failed_
-  Clock* clock_ = &system_clock();                       // of run()
-  std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
-  std::atomic<bool> answered_ = false;                   // every accepted request
-  std::atomic<bool> ended_ = false;                      // and every thread
-  std::jthread loading_, stopper_;                       // last: they use the rest
+  std::unique_ptr<front::ControlThreads> control_threads_;  // outlives what takes calls
+  std::unique_ptr<front::http::Server> http_, metrics_;     // destroying one closes its port
+  std::string not_loaded_;                                  // written before failed_
+  Clock* clock_ = &system_clock();                          // of run()
+  std::atomic<bool> failed_ = false;                        // a model failed to load, and this ends the server
+  std::atomic<bool> answered_ = false;                      // every accepted request
+  std::atomic<bool> ended_ = false;                         // and every thread
+  std::jthread loading_, stopper_;                          // last: they use the rest
 };
 
 }  // namespace ridge::app

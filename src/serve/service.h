@@ -176,6 +176,8 @@ class Service {
   virtual Result<std::vector<ModelStatistics>> statistics(const std::string& model, int64_t version) const = 0;
 
   virtual std::vector<IndexEntry> index(bool only_ready) const = 0;
+  // Whether load() and unload() do anything; kUnavailable: why not.
+  virtual Status check_control() const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "front/http/content_coding.h"
-#include "front/http/fake_service.h"
+#include "front/content_coding.h"
+#include "front/fake_service.h"
 #include "front/http/infer_response.h"
 #include "front/http/server.h"
 #include "front/http/test_client.h"
@@ -23,7 +23,7 @@ class ApiTest : public testing::Test {
  protected:
   ApiTest() {
     ApiOptions options{.server_version = "1.2", .max_input_bytes = 100'000, .io_threads = 2};
-    auto api = std::make_shared<Api>(service_, options, [] { return std::string("nv_x 1\n"); });
+    auto api = std::make_shared<Api>(service_, options, threads_, [] { return std::string("nv_x 1\n"); });
     auto server = Server::start({.address = "127.0.0.1", .port = 0, .threads = 2}, api);
     EXPECT_TRUE(server);
     server_ = std::move(*server);
@@ -49,6 +49,7 @@ class ApiTest : public testing::Test {
   }
 
   FakeService service_;
+  ControlThreads threads_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<TestClient> client_;
 };
@@ -90,7 +91,7 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
 TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
   ApiOptions options{.shared_memory = ClientPolicy::kNone};
   auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                              std::make_shared<Api>(service_, options, [] { return std::string(); }));
+                              std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
   const nlohmann::json metadata = ask_json(get("/v2"));
@@ -111,7 +112,7 @@ TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
 TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
   ApiOptions options{.model_control = ClientPolicy::kNone};
   auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                              std::make_shared<Api>(service_, options, [] { return std::string(); }));
+                              std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
   for (const char* call : {"load", "unload"})
@@ -120,6 +121,14 @@ TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
   EXPECT_TRUE(check_control_allowed(ClientPolicy::kThisMachine, true));
   EXPECT_FALSE(check_control_allowed(ClientPolicy::kThisMachine, false));
   EXPECT_TRUE(check_control_allowed(ClientPolicy::kAll, false));
+}
+
+// Reading such a list as JSON takes 20 times its memory.
+TEST_F(ApiTest, ReadsNoBodyOfALoadThatTheServerRefuses) {
+  service_.control = Error{Code::kUnavailable, "this server loads nothing on request"};
+  const nlohmann::json refused = ask_json(post("/v2/repository/models/m/load", "this is not read"), 503);
+  EXPECT_EQ(refused["error"], "failed to load 'm', this server loads nothing on request");
+  ask_json(post("/v2/repository/models/m/unload", "this is not read"), 503);
 }
 
 TEST_F(ApiTest, DescribesServerAndModels) {
@@ -240,7 +249,7 @@ TEST_F(ApiTest, ReadsAndWritesCompressedBodies) {
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(answer.fields["content-encoding"], name);
     Body plain;
-    ASSERT_TRUE(decode(coding, std::as_bytes(std::span(answer.body)), 1 << 20, plain));
+    ASSERT_TRUE(decode(coding, std::as_bytes(std::span(answer.body)), 1 << 20, "", plain));
     EXPECT_EQ(nlohmann::json::parse(plain.text())["id"], "7");
     body[body.size() - 6] ^= 1;
     ask_json(post("/v2/models/echo/infer", body, "Content-Encoding: " + name + "\r\n"), 400);
@@ -321,7 +330,7 @@ class LargeRequests : public testing::Test {
   LargeRequests() {
     ApiOptions options{.conversion_threads = 1, .conversions_waiting = 2};
     auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                                std::make_shared<Api>(service_, options, [] { return std::string(); }));
+                                std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
     EXPECT_TRUE(server);
     server_ = std::move(*server);
   }
@@ -342,6 +351,7 @@ class LargeRequests : public testing::Test {
   }
 
   HoldingService service_;
+  ControlThreads threads_;
   std::unique_ptr<Server> server_;
 };
 
@@ -417,7 +427,7 @@ TEST_F(LargeRequests, AnswersOfSmallRequestsMayBeLargeAndCoded) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->fields["content-encoding"], "gzip");
   Body plain;
-  ASSERT_TRUE(decode(Coding::kGzip, std::as_bytes(std::span(answer->body)), 1 << 24, plain));
+  ASSERT_TRUE(decode(Coding::kGzip, std::as_bytes(std::span(answer->body)), 1 << 24, "", plain));
   EXPECT_EQ(nlohmann::json::parse(plain.text())["outputs"][0]["data"].size(), 200'000u);
   EXPECT_EQ(client.read()->body, "{\"live\":true}");
 }
