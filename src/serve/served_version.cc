@@ -1,5 +1,7 @@
 #include "serve/served_version.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/utc.h"
@@ -78,7 +80,9 @@ void ServedVersion::work(engine::Session& session) {
   BatchRunner runner(model_.settings, session, clock_);
   Batch batch;
   while (scheduler_.take(batch)) {
-    Result<std::vector<InferResponse>> answers = run(runner, batch.jobs);
+    give_up(std::exchange(batch.unwanted, {}), clock_.now());
+    Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
+    if (!batch.jobs.empty()) answers = run(runner, batch.jobs);
     if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
       answer(std::exchange(batch.jobs, {}), std::move(answers));
       continue;
@@ -97,13 +101,28 @@ void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers
 }
 
 void ServedVersion::expire(TimePoint now) {
-  refuse(scheduler_.expire(now), FailureReason::kRejected,
+  Jobs expired = scheduler_.expire(now);
+  auto late = std::stable_partition(expired.begin(), expired.end(),
+                                    [now](const JobPtr& job) { return job->request.deadline > now; });
+  give_up(Jobs(std::move_iterator(late), std::move_iterator(expired.end())), now);
+  expired.erase(late, expired.end());
+  refuse(std::move(expired), FailureReason::kRejected,
          {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
 }
 
 void ServedVersion::drop_cancelled() {
-  refuse(scheduler_.remove([](const Job& job) { return job.request.cancelled.stop_requested(); }),
-         FailureReason::kCancelled, {Code::kCancelled, "the client has left"}, clock_.now());
+  give_up(scheduler_.remove([](const Job& job) { return job.request.cancelled.stop_requested(); }), clock_.now());
+}
+
+// Jobs whose clients have left, or whose deadline has passed.
+void ServedVersion::give_up(Jobs jobs, TimePoint now) {
+  auto left = std::stable_partition(jobs.begin(), jobs.end(),
+                                    [](const JobPtr& job) { return !job->request.cancelled.stop_requested(); });
+  refuse(Jobs(std::move_iterator(left), std::move_iterator(jobs.end())), FailureReason::kCancelled,
+         {Code::kCancelled, "the client has left"}, now);
+  jobs.erase(left, jobs.end());
+  refuse(std::move(jobs), FailureReason::kCancelled,
+         {Code::kTimeout, "the client's deadline passed in the queue of model '" + model_.settings.name + "'"}, now);
 }
 
 void ServedVersion::abort() {

@@ -61,6 +61,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void work(engine::Session& session);
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
+  void give_up(Jobs jobs, TimePoint now);
   void refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now);
 
   LoadedModel model_;

@@ -49,12 +49,13 @@ struct InferRequest {
   int64_t version = 0;  // 0 = the highest that is served
   std::string id;
   std::vector<RequestInput> inputs;
-  std::vector<RequestedOutput> outputs;  // empty = all
-  std::optional<Nanoseconds> timeout;    // in the queue; counts only if the model's queue policy allows it
-  uint64_t priority = 0;                 // 1 = first; 0 = the model's default level
-  TimePoint arrived{};                   // when its first byte was seen; statistics count from here
-  std::shared_ptr<const void> body;      // keeps the inputs' memory alive until `done` was called
-  std::stop_token cancelled = {};        // requested: the client has left
+  std::vector<RequestedOutput> outputs;   // empty = all
+  std::optional<Nanoseconds> timeout;     // in the queue; counts only if the model's queue policy allows it
+  uint64_t priority = 0;                  // 1 = first; 0 = the model's default level
+  TimePoint arrived{};                    // when its first byte was seen; statistics count from here
+  std::shared_ptr<const void> body;       // keeps the inputs' memory alive until `done` was called
+  std::stop_token cancelled = {};         // requested: the client has left
+  TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
 };
 
 struct ResponseOutput {
