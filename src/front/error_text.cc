@@ -5,7 +5,12 @@
 namespace ridge::front {
 
 std::string error_text(std::string_view message, size_t longest) {
-  return message.empty() ? "unknown error" : repaired_utf8(message.substr(0, longest));
+  if (message.empty()) return "unknown error";
+  std::string text = repaired_utf8(message.substr(0, longest));
+  if (text.size() <= longest) return text;
+  while ((static_cast<unsigned char>(text[longest]) & 0xC0) == 0x80) --longest;  // not within a character
+  text.resize(longest);
+  return text;
 }
 
 }  // namespace ridge::front

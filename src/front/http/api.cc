@@ -5,8 +5,10 @@
 
 #include "front/http/coding_fields.h"
 #include "front/http/describe.h"
+#include "front/http/log_request.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
+#include "front/log_settings.h"
 
 namespace ridge::front::http {
 namespace {
@@ -83,10 +85,23 @@ Response run_unregister(serve::Service& service, const Route& route) {
   return text_response("{}");
 }
 
+Response log_response() {
+  Json settings = Json::object();
+  for (const auto& [name, value] : log_settings()) std::visit([&](const auto& each) { settings[name] = each; }, value);
+  return json_response(settings);
+}
+
+Response run_log_change(std::string_view body) {
+  Result<LogSettings> changes = read_log_request(body);
+  Status changed = changes ? change_log_settings(*changes) : std::move(changes).error();
+  return changed ? log_response() : error_response(changed.error());
+}
+
 Response run_control(serve::Service& service, const Route& route, std::string_view body) {
   switch (route.endpoint) {
     case Endpoint::kIndex: return run_index(service, body);
     case Endpoint::kLoad: return run_load(service, route.model, body);
+    case Endpoint::kLoggingChange: return run_log_change(body);
     case Endpoint::kRegionRegister: return run_register(service, route, body);
     case Endpoint::kRegionUnregister: return run_unregister(service, route);
     default: return run_unload(service, route.model, body);
@@ -124,6 +139,7 @@ uint64_t Api::body_limit(const Request& head) {
 
 Status Api::check_client(const Request& request, Endpoint endpoint) const {
   if (is_of_regions(endpoint)) return check_regions_allowed(options_.shared_memory, request.from_this_machine);
+  if (endpoint == Endpoint::kLoggingChange) return check_log_allowed(options_.model_control, request.from_this_machine);
   if (endpoint == Endpoint::kLoad || endpoint == Endpoint::kUnload) {
     RIDGE_TRY(check_control_allowed(options_.model_control, request.from_this_machine));
     return service_.check_control();  // before anything is read of a body that may be long
@@ -146,6 +162,7 @@ void Api::handle(const Request& request, Responder responder) {
     case Endpoint::kIndex:
     case Endpoint::kLoad:
     case Endpoint::kUnload:
+    case Endpoint::kLoggingChange:
     case Endpoint::kRegionRegister:
     case Endpoint::kRegionUnregister: return control(request, route, std::move(responder));
     default: return responder.send(describe(route, request.from_this_machine));
@@ -166,6 +183,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
     case Endpoint::kMetrics: return metrics_response(metrics_);
+    case Endpoint::kLogging: return log_response();
     case Endpoint::kRegionStatus:
       return show(service_.regions(route.region_kind, route.region),
                   [](const std::vector<serve::RegionRequest>& regions) { return json_of(regions); });

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/log.h"
 #include "front/content_coding.h"
 #include "front/fake_service.h"
 #include "front/http/infer_response.h"
@@ -131,13 +132,26 @@ TEST_F(ApiTest, ReadsNoBodyOfALoadThatTheServerRefuses) {
   ask_json(post("/v2/repository/models/m/unload", "this is not read"), 503);
 }
 
+TEST_F(ApiTest, ShowsAndChangesTheLog) {
+  const log::Level before = log::level();
+  log::set_level(log::Level::kInfo);
+  EXPECT_EQ(ask_json(get("/v2/logging"))["log_info"], true);
+  EXPECT_EQ(ask_json(post("/v2/logging", R"({"log_info":false,"log_file":null})"))["log_info"], false);
+  EXPECT_EQ(log::level(), log::Level::kWarning);
+  ask_json(post("/v2/logging", R"({"log_file":"/tmp/x"})"), 400);
+  ask_json(post("/v2/logging", R"({"log_info":[]})"), 400);
+  ask_json(post("/v2/logging", "[]"), 400);
+  log::set_level(before);
+  EXPECT_FALSE(check_log_allowed(ClientPolicy::kThisMachine, false));
+}
+
 TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");
   EXPECT_EQ(server["version"], "1.2");
   EXPECT_EQ(server["extensions"],
             nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
-                            "statistics", "system_shared_memory", "cuda_shared_memory"}));
+                            "statistics", "logging", "system_shared_memory", "cuda_shared_memory"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
   EXPECT_EQ(model["inputs"][0], nlohmann::json({{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 16}}}));
