@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
+#include "front/fake_service.h"
 #include "front/http/api.h"
-#include "front/http/fake_service.h"
 #include "front/http/server.h"
 
 namespace {
@@ -47,11 +47,12 @@ int main(int count, char** arguments) {
     else
       options.port = static_cast<uint16_t>(std::atoi(arguments[i]));
   }
-  FakeService service;
+  ridge::front::FakeService service;
+  ridge::front::ControlThreads control;
   std::shared_ptr<Handler> handler = std::make_shared<Echo>();
   if (infer) {
     ApiOptions api{.io_threads = static_cast<size_t>(options.threads)};
-    handler = std::make_shared<Api>(service, api, [] { return std::string(); });
+    handler = std::make_shared<Api>(service, api, control, [] { return std::string(); });
   }
   sigset_t signals;
   sigemptyset(&signals);

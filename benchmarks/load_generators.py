@@ -104,7 +104,7 @@ def main():
                 if options.perf_analyzer:
                     arms[("perf_analyzer", model, n)] = lambda model=model, n=n: perf_analyzer(options.perf_analyzer, model, n, options.seconds)
         results = {arm: [] for arm in arms}
-        with process([ridge, "serve", str(folder / "repo"), "--http-port", str(PORT), "--metrics-port", str(PORT + 1)],
+        with process([ridge, "serve", str(folder / "repo"), "--http-port", str(PORT), "--grpc-port", "0", "--metrics-port", str(PORT + 1)],
                      f"http://127.0.0.1:{PORT}/v2/health/ready"):
             for number in range(options.rounds + 1):  # the first warms everything up and is not counted
                 # The tools of one comparison follow one another, so that they meet the same machine.

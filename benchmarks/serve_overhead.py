@@ -187,7 +187,7 @@ def main():
         make_repository(folder / "repo", ridge, options.threads)
         base = 18300
         stack.enter_context(process(
-            [ridge, "serve", str(folder / "repo"), "--http-port", str(base), "--metrics-port", str(base + 2)],
+            [ridge, "serve", str(folder / "repo"), "--http-port", str(base), "--grpc-port", "0", "--metrics-port", str(base + 2)],
             f"http://127.0.0.1:{base}/v2/health/ready"))
         stack.enter_context(process([str(echo), str(base + 10)], f"http://127.0.0.1:{base + 10}/v2/health/ready"))
         identity = request_script(folder, "x", "y", [1, 16])

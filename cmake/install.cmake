@@ -1,4 +1,4 @@
-# Run by cmake --install after the program is in place. Sets of RidgeInstall.cmake: source, build, deps, version.
+# Run by cmake --install after the program is in place. Sets of RidgeInstall.cmake: source, build, deps, version, static_libraries.
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 set(program "${root}/bin/ridge")
 set(python "${deps}/python/bin/python")
@@ -17,7 +17,7 @@ if(DEFINED ENV{RIDGE_PATCHELF})
   endforeach()
 endif()
 execute_process(
-  COMMAND "${python}" "${source}/packaging/notices.py" "${build}" "${deps}" "${root}/share/doc/ridge/THIRD-PARTY-NOTICES" ${libraries}
+  COMMAND "${python}" "${source}/packaging/notices.py" "${build}" "${deps}" "${root}/share/doc/ridge/THIRD-PARTY-NOTICES" ${libraries} ${static_libraries}
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${python}" "${source}/packaging/man_pages.py" "${version}" "${root}/share/man/man1" COMMAND_ERROR_IS_FATAL ANY)
 

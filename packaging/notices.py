@@ -1,7 +1,7 @@
 """notices.py BUILD DEPS OUTPUT [LIBRARY...]: writes the copyright notices and licences of what a build of ridge holds of others.
 
 What that is, the build itself says: the headers that its objects were compiled from (ninja's record), the static ONNX library, the
-embedded Chart.js, and each LIBRARY that goes into the package. A Debian package's notice is its own file copyright.
+embedded Chart.js, and each LIBRARY that goes into the package or, a static one, into the program. A Debian package's notice is its own file copyright.
 """
 
 import pathlib

@@ -39,7 +39,7 @@ class Server:
     def __init__(self, ridge, repository, port):
         self.folder = tempfile.TemporaryDirectory(prefix="ridge-run-")
         port_file = pathlib.Path(self.folder.name, "port")
-        command = [ridge, "serve", str(repository), "--http-port", str(port), "--metrics-port", str(free_port(8002) if port else 0),
+        command = [ridge, "serve", str(repository), "--http-port", str(port), "--grpc-port", str(free_port(8001) if port else 0), "--metrics-port", str(free_port(8002) if port else 0),
                    "--exit-on-error", "--port-file", str(port_file)]
         # A group of its own: Ctrl-C comes here only, and the server gets one signal to stop, not two.
         self.process = subprocess.Popen(command, process_group=0)

@@ -46,8 +46,8 @@ void fit_machine(ServeRequest& request) {
 }
 
 // One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models.
-int http_threads(const ServeRequest& request) {
-  return request.http_threads > 0 ? request.http_threads : std::clamp(request.server.cores / 4, 1, 8);
+int io_threads(int requested, const ServeRequest& request) {
+  return requested > 0 ? requested : std::clamp(request.server.cores / 4, 1, 8);
 }
 
 Result<std::shared_ptr<serve::Recorder>> start_recorder(const std::optional<serve::RecordOptions>& record) {
@@ -107,26 +107,29 @@ Status ServeRun::open_ports() {
                                gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads(),
                                server_->given_up());
   };
+  const uint64_t most = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
+  const auto memory = std::make_shared<front::MemoryBudget>(most);
   if (request_.allow_http) {
-    const int threads = http_threads(request_);
+    const int threads = io_threads(request_.http_threads, request_);
     http::ApiOptions api{.server_version = RIDGE_VERSION,
                          .max_input_bytes = request_.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads),
                          .conversion_threads = static_cast<size_t>(std::max(2, threads)),
                          .shared_memory = request_.shared_memory,
                          .model_control = request_.model_control};
-    const uint64_t body_memory = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
     http::ServerOptions listen{.address = request_.http_address,
                                .port = request_.http_port,
                                .threads = threads,
                                .max_connections = request_.http_max_connections,
-                               .body_memory = body_memory,
+                               .memory = memory,
                                .idle_timeout = request_.idle_timeout,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
-    RIDGE_ASSIGN(http_, http::Server::start(listen, std::make_shared<http::Api>(*server_, api, metrics_text)));
+    RIDGE_ASSIGN(http_, http::Server::start(
+                            listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
     log::info("http: listening on {}:{}", request_.http_address, http_->port());
   }
+  if (request_.allow_grpc) RIDGE_TRY(open_grpc(memory, request_.max_body_memory));
   const bool own_port =
       request_.metrics_port == 0 || request_.metrics_port != request_.http_port || !request_.allow_http;
   if (request_.allow_metrics && own_port) {
@@ -138,10 +141,26 @@ Status ServeRun::open_ports() {
   return {};
 }
 
+Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory) {
+  front::grpc::ServerOptions options = request_.grpc;
+  options.threads = io_threads(options.threads, request_);
+  options.server_version = RIDGE_VERSION;
+  options.largest_unpacked = request_.max_input_bytes;
+  options.memory = std::move(memory);
+  options.transport_memory = most_memory;
+  options.idle_timeout = request_.idle_timeout;
+  options.shared_memory = request_.shared_memory;
+  options.model_control = request_.model_control;
+  RIDGE_ASSIGN(grpc_, front::grpc::Server::start(options, *server_, *control_threads_));
+  log::info("grpc: listening on {}:{}", options.address, grpc_->port());
+  return {};
+}
+
 Status ServeRun::write_port_file() const {
   if (request_.port_file.empty()) return {};
   Json ports = Json::object();
   if (http_) ports["http"] = http_->port();
+  if (grpc_) ports["grpc"] = grpc_->port();
   if (metrics_) ports["metrics"] = metrics_->port();
   return write_file_atomically(request_.port_file, dump_json(ports) + "\n");
 }
@@ -179,12 +198,16 @@ void ServeRun::shut_down() {
     clock_->sleep_for(request_.drain_time);
   }
   server_->begin_drain();
+  if (grpc_) grpc_->begin_drain();
   if (http_) http_->drain(kLongestDrain);  // wait_for_end() reads the clock
+  if (grpc_) grpc_->wait(kLongestDrain);
   answered_ = true;
   server_->abort();  // no client waits for what still runs
   if (metrics_) metrics_->drain(std::chrono::seconds(1));
-  http_.reset();  // ends repository calls whose clients have gone
+  http_.reset();
+  grpc_.reset();
   metrics_.reset();
+  control_threads_.reset();  // waits for the repository calls that run
   loading_.join();
   server_->drain();
   const auto given_up = server_->given_up();
@@ -214,6 +237,7 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
   if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
   RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
+  run->control_threads_ = std::make_unique<front::ControlThreads>();
   RIDGE_TRY(run->open_ports());
   RIDGE_TRY(run->write_port_file());
   log::info("models in the repository: {}", model_names(*run->server_));

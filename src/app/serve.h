@@ -17,6 +17,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "front/client_policy.h"
+#include "front/control.h"
+#include "front/grpc/server.h"
 #include "front/http/server.h"
 #include "serve/recorder.h"
 #include "serve/server.h"
@@ -33,7 +35,7 @@ struct ServeRequest {
   std::chrono::milliseconds drain_time{
       0};  // before the ports close, in which clients and load balancers turn elsewhere
 
-  bool allow_http = true, allow_metrics = true;
+  bool allow_http = true, allow_metrics = true, allow_grpc = true;
   std::string http_address = "0.0.0.0", metrics_address;  // metrics address empty: same as HTTP
   uint16_t http_port = 8000, metrics_port = 8002;         // 0: any free one; the same: metrics on HTTP's port alone
   int http_threads = 0;                                   // 0: by the cores
@@ -41,6 +43,7 @@ struct ServeRequest {
   std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
   uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process
+  front::grpc::ServerOptions grpc{.threads = 0};  // threads 0: by the cores; what HTTP has, too, follows from the rest
   front::ClientPolicy shared_memory = front::ClientPolicy::kThisMachine;
   front::ClientPolicy model_control = front::ClientPolicy::kThisMachine;
   std::string port_file;  // receives the ports as JSON; empty: none
@@ -71,11 +74,13 @@ class ServeRun {
 
   serve::Server& server() { return *server_; }
   uint16_t http_port() const { return http_ ? http_->port() : 0; }  // 0: not open
+  uint16_t grpc_port() const { return grpc_ ? grpc_->port() : 0; }
   uint16_t metrics_port() const { return metrics_ ? metrics_->port() : 0; }
 
  private:
   explicit ServeRun(ServeRequest request) : request_(std::move(request)) {}
   Status open_ports();
+  Status open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory);
   Status write_port_file() const;
   void load();
   void log_loaded() const;
@@ -86,6 +91,8 @@ class ServeRun {
   telemetry::HostSampler host_;
   std::optional<telemetry::GpuSampler> gpus_;
   std::unique_ptr<serve::Server> server_;
+  std::unique_ptr<front::ControlThreads> control_threads_;  // outlives what takes calls
+  std::unique_ptr<front::grpc::Server> grpc_;
   std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
   std::string not_loaded_;                               // written before failed_
   Clock* clock_ = &system_clock();                       // of run()

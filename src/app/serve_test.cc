@@ -23,6 +23,7 @@ class ServeTest : public testing::Test {
     request_.server.open = [this](const plan::Plan& plan) { return open_session(plan); };
     request_.http_address = "127.0.0.1";
     request_.http_port = request_.metrics_port = 0;
+    request_.allow_grpc = false;
     request_.http_threads = 1;
     control_.clock = &clock_;
     control_.next_signal = [](Nanoseconds) { return 0; };

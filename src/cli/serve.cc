@@ -31,8 +31,8 @@ struct ServeOptions {
   double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
   std::string allow_client_shm = "local", allow_model_control = "local";
-  bool allow_grpc = false;
-  uint16_t grpc_port = 8001;
+  int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
+  std::string grpc_compression = "none";
   int log_verbose = 0;
   bool log_info = true, log_warning = true, log_error = true;
 };
@@ -43,6 +43,11 @@ constexpr std::array kNoEffect = {"--backend-config",
                                   "--buffer-manager-thread-count",
                                   "--cache-config",
                                   "--cuda-memory-pool-byte-size",
+                                  "--grpc-http2-max-ping-strikes",
+                                  "--grpc-http2-max-pings-without-data",
+                                  "--grpc-http2-min-recv-ping-interval-without-data",
+                                  "--grpc-infer-allocation-pool-size",
+                                  "--grpc-keepalive-permit-without-calls",
                                   "--log-format",
                                   "--min-supported-compute-capability",
                                   "--model-load-thread-count",
@@ -57,7 +62,7 @@ std::vector<std::pair<std::string, bool*>> switches(ServeOptions& options) {
           {"--disable-auto-complete-config", &options.no_auto_complete},
           {"--allow-http", &options.request.allow_http},
           {"--allow-metrics", &options.request.allow_metrics},
-          {"--allow-grpc", &options.allow_grpc},
+          {"--allow-grpc", &options.request.allow_grpc},
           {"--log-info", &options.log_info},
           {"--log-warning", &options.log_warning},
           {"--log-error", &options.log_error}};
@@ -88,7 +93,16 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--http-idle-timeout-secs", options.idle_timeout_seconds)->check(in_range(0.1, 1'000'000));
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port)->check(port);
-  app.add_option("--grpc-port", options.grpc_port)->check(port);
+  app.add_option("--grpc-address", options.request.grpc.address);
+  app.add_option("--grpc-port", options.request.grpc.port)->check(port);
+  app.add_option("--grpc-infer-thread-count", options.request.grpc.threads)->check(in_range(0, 256));
+  app.add_option("--grpc-infer-response-compression-level", options.grpc_compression)
+      ->check(CLI::IsMember({"none", "low", "medium", "high"}));
+  const CLI::Validator milliseconds = in_range(0, 2'147'483'647);
+  app.add_option("--grpc-keepalive-time", options.keepalive_time_ms)->check(milliseconds);
+  app.add_option("--grpc-keepalive-timeout", options.keepalive_timeout_ms)->check(milliseconds);
+  app.add_option("--grpc-max-connection-age", options.connection_age_ms)->check(milliseconds);
+  app.add_option("--grpc-max-connection-age-grace", options.connection_grace_ms)->check(milliseconds);
   app.add_option("--port-file", options.request.port_file);
   const CLI::IsMember clients({"local", "true", "false", "1", "0"});
   app.add_option("--allow-client-shm", options.allow_client_shm)->check(clients);
@@ -130,6 +144,20 @@ front::ClientPolicy client_policy(const std::string& clients) {
   return clients == "true" || clients == "1" ? front::ClientPolicy::kAll : front::ClientPolicy::kNone;
 }
 
+front::grpc::Compression compression_of(const std::string& level) {
+  if (level == "low") return front::grpc::Compression::kLow;
+  if (level == "medium") return front::grpc::Compression::kMedium;
+  return level == "high" ? front::grpc::Compression::kHigh : front::grpc::Compression::kNone;
+}
+
+void set_grpc(const ServeOptions& options, front::grpc::ServerOptions& grpc) {
+  grpc.compression = compression_of(options.grpc_compression);
+  grpc.keepalive_time = std::chrono::milliseconds(options.keepalive_time_ms);
+  grpc.keepalive_timeout = std::chrono::milliseconds(options.keepalive_timeout_ms);
+  grpc.connection_age = std::chrono::milliseconds(options.connection_age_ms);
+  grpc.connection_age_grace = std::chrono::milliseconds(options.connection_grace_ms);
+}
+
 Result<app::ServeRequest> request_of(const ServeOptions& options) {
   app::ServeRequest request = options.request;
   serve::ServerOptions& server = request.server;
@@ -156,8 +184,9 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   request.idle_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.idle_timeout_seconds * 1000));
   request.shared_memory = client_policy(options.allow_client_shm);
   request.model_control = client_policy(options.allow_model_control);
-  if (!request.allow_http && !request.allow_metrics)
-    return Error{Code::kInvalid, "nothing would be served: both --allow-http and --allow-metrics are false"};
+  set_grpc(options, request.grpc);
+  if (!request.allow_http && !request.allow_grpc && !request.allow_metrics)
+    return Error{Code::kInvalid, "nothing would be served: --allow-http, --allow-grpc and --allow-metrics are false"};
   return request;
 }
 
@@ -218,7 +247,6 @@ int serve(std::span<const std::string> arguments) {
     fail(kServeVerb, request.error());
     return kUsage;
   }
-  if (options.allow_grpc) log::info("gRPC is not served by this version; --allow-grpc and --grpc-port have no effect");
   const sigset_t signals = hold_signals();
   Result<std::unique_ptr<app::ServeRun>> run = app::ServeRun::open(std::move(*request));
   if (!run) return fail(kServeVerb, run.error());

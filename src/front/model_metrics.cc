@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "front/http/json_text.h"
+#include "front/utf8.h"
 
 namespace ridge::front {
 namespace {
@@ -71,8 +71,8 @@ double shown(const ModelMetric& metric, uint64_t value) {
 }
 
 Series series_of(Model model) {
-  Series series{{{"model", http::repaired_utf8(model.name)}, {"version", std::to_string(model.version)}}};
-  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, http::repaired_utf8(value)});
+  Series series{{{"model", repaired_utf8(model.name)}, {"version", std::to_string(model.version)}}};
+  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, repaired_utf8(value)});
   return series;
 }
 
@@ -92,7 +92,7 @@ MetricFamily latencies(std::span<const serve::ModelStatistics> models) {
 MetricFamily model_counts(const char* name, const char* help, const ModelCounts& counts) {
   MetricFamily family{name, help, kCounter};
   for (const auto& [model, count] : counts) {
-    Series& series = family.series.emplace_back(Series{{{"model", http::repaired_utf8(model)}}});
+    Series& series = family.series.emplace_back(Series{{{"model", repaired_utf8(model)}}});
     series.value = static_cast<double>(count);
   }
   return family;

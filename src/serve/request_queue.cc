@@ -11,8 +11,15 @@ TimePoint deadline_of(const QueuePolicy& policy, const InferRequest& request, Ti
   Nanoseconds timeout = policy.default_timeout;
   if (policy.allow_timeout_override && request.timeout && *request.timeout > Nanoseconds(0))
     timeout = timeout > Nanoseconds(0) ? std::min(timeout, *request.timeout) : *request.timeout;
-  if (timeout <= Nanoseconds(0) || timeout > TimePoint::max() - now) return TimePoint::max();
-  return now + timeout;
+  if (timeout <= Nanoseconds(0) || timeout > TimePoint::max() - now) return request.deadline;
+  return std::min(request.deadline, now + timeout);
+}
+
+// Moves those of `jobs` whose deadline has passed to the end of `overdue`.
+void take_overdue(std::deque<JobPtr>& jobs, TimePoint now, Jobs& overdue) {
+  auto late = std::stable_partition(jobs.begin(), jobs.end(), [now](const JobPtr& job) { return job->deadline > now; });
+  std::move(late, jobs.end(), std::back_inserter(overdue));
+  jobs.erase(late, jobs.end());
 }
 
 }  // namespace
@@ -89,19 +96,20 @@ void RequestQueue::expire(TimePoint now, Jobs& expired) {
   next_deadline_ = TimePoint::max();
   for (size_t i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
-    auto overdue = std::stable_partition(level.waiting.begin(), level.waiting.end(),
-                                         [now](const JobPtr& job) { return job->deadline > now; });
-    for (auto job = overdue; job != level.waiting.end(); ++job) {
-      (*job)->deadline = TimePoint::max();
-      if (settings_.levels[i].delay_expired) {
-        level.delayed.push_back(std::move(*job));
+    Jobs overdue;
+    take_overdue(level.waiting, now, overdue);
+    take_overdue(level.delayed, now, overdue);
+    for (JobPtr& job : overdue) {
+      job->deadline = job->request.deadline;
+      if (settings_.levels[i].delay_expired && job->deadline > now) {
+        level.delayed.push_back(std::move(job));
       } else {
-        expired.push_back(std::move(*job));
+        expired.push_back(std::move(job));
         --size_;
       }
     }
-    level.waiting.erase(overdue, level.waiting.end());
-    for (const JobPtr& job : level.waiting) next_deadline_ = std::min(next_deadline_, job->deadline);
+    for (const auto* jobs : {&level.waiting, &level.delayed})
+      for (const JobPtr& job : *jobs) next_deadline_ = std::min(next_deadline_, job->deadline);
   }
   rebuild_policy();
 }

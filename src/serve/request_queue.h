@@ -26,7 +26,8 @@ class RequestQueue {
   BatchDecision decide(TimePoint now) const { return policy_.decide(now); }
   // Moves that many jobs from the front to the end of `batch`.
   void take(size_t requests, Jobs& batch);
-  // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says.
+  // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says; those whose
+  // client's own deadline has passed are never delayed.
   void expire(TimePoint now, Jobs& expired);
   // Removes the jobs that are `unwanted` and appends them to `removed`.
   void remove(const std::function<bool(const Job&)>& unwanted, Jobs& removed);

@@ -183,5 +183,42 @@ TEST(RequestQueue, AHugeTimeoutIsNone) {
   EXPECT_EQ(queue.next_deadline(), TimePoint::max());
 }
 
+JobPtr job_until(const std::string& id, int64_t deadline_us) {
+  JobPtr job = make_job(id);
+  job->request.deadline = at(deadline_us);
+  return job;
+}
+
+TEST(RequestQueue, ADeadlineOfTheClientCountsWhateverThePolicySays) {
+  QueuePolicy policy;
+  policy.default_timeout = microseconds(100);
+  RequestQueue queue(settings_of_levels({policy}), false);
+  ASSERT_TRUE(add(queue, job_until("a", 40)));
+  ASSERT_TRUE(add(queue, job_until("b", 1000)));
+  EXPECT_EQ(queue.next_deadline(), at(40));
+  Jobs expired;
+  queue.expire(at(40), expired);
+  EXPECT_EQ(ids(expired), "a");
+  EXPECT_EQ(queue.next_deadline(), at(100));
+}
+
+TEST(RequestQueue, ADelayedRequestLeavesAtItsClientsDeadline) {
+  QueuePolicy policy;
+  policy.default_timeout = microseconds(100);
+  policy.delay_expired = true;
+  RequestQueue queue(settings_of_levels({policy}), false);
+  ASSERT_TRUE(add(queue, job_until("a", 50)));
+  ASSERT_TRUE(add(queue, job_until("b", 150)));
+  Jobs expired;
+  queue.expire(at(100), expired);
+  EXPECT_EQ(ids(expired), "a");
+  EXPECT_EQ(queue.size(), 1u);
+  EXPECT_EQ(queue.next_deadline(), at(150));
+  queue.expire(at(150), expired);
+  EXPECT_EQ(ids(expired), "ab");
+  EXPECT_EQ(queue.size(), 0u);
+  EXPECT_EQ(queue.next_deadline(), TimePoint::max());
+}
+
 }  // namespace
 }  // namespace ridge::serve

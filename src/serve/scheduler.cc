@@ -1,6 +1,7 @@
 #include "serve/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace ridge::serve {
@@ -53,7 +54,7 @@ void Scheduler::sleep(MutexLock& lock, const BatchDecision& decision) {
 
 // Leaves one worker's part in `jobs` and keeps the rest for sleeping ones. Returns how many to wake.
 int Scheduler::spread(Jobs& jobs) {
-  if (!queue_.settings().spread) return 0;
+  if (!queue_.settings().spread || jobs.empty()) return 0;
   const size_t workers = static_cast<size_t>(std::max(0, asleep_ - notified_)) + 1;
   const size_t parts = std::min(workers, jobs.size());
   const size_t all = jobs.size();
@@ -67,8 +68,18 @@ int Scheduler::spread(Jobs& jobs) {
   return static_cast<int>(parts) - 1;
 }
 
+// So that no run is spent on a client that has left, however short before.
+void Scheduler::set_unwanted_apart(Batch& batch, TimePoint now) {
+  auto unwanted = std::stable_partition(batch.jobs.begin(), batch.jobs.end(), [now](const JobPtr& job) {
+    return !job->request.cancelled.stop_requested() && job->request.deadline > now;
+  });
+  std::move(unwanted, batch.jobs.end(), std::back_inserter(batch.unwanted));
+  batch.jobs.erase(unwanted, batch.jobs.end());
+}
+
 bool Scheduler::take(Batch& batch) {
   batch.jobs.clear();
+  batch.unwanted.clear();
   int wake = 0;
   {
     MutexLock lock(mutex_);
@@ -83,6 +94,7 @@ bool Scheduler::take(Batch& batch) {
       spread_.pop_front();
     } else {
       queue_.take(decision.requests, batch.jobs);
+      set_unwanted_apart(batch, clock_.now());
       batch.ticket = next_ticket_++;
       wake = spread(batch.jobs);
       notified_ += wake;

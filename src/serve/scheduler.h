@@ -20,7 +20,8 @@
 namespace ridge::serve {
 
 struct Batch {
-  Jobs jobs;
+  Jobs jobs;            // those still wanted; perhaps none
+  Jobs unwanted;        // taken with them, but their clients have left or will not wait for an answer
   uint64_t ticket = 0;  // consecutive from 0, in the order in which batches were taken
 };
 
@@ -50,6 +51,7 @@ class Scheduler {
  private:
   BatchDecision decide(TimePoint now) const RIDGE_REQUIRES(mutex_);
   TimePoint new_alarm() RIDGE_REQUIRES(mutex_);
+  static void set_unwanted_apart(Batch& batch, TimePoint now);
   int spread(Jobs& jobs) RIDGE_REQUIRES(mutex_);
   bool should_wake(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
   void sleep(MutexLock& lock, const BatchDecision& decision) RIDGE_REQUIRES(mutex_);

@@ -49,6 +49,23 @@ TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
   EXPECT_EQ(batch.ticket, 0u);
 }
 
+TEST(Scheduler, SetsApartWhoseClientsHaveLeftOrWillNotWait) {
+  FakeClock clock;
+  Scheduler scheduler(merging(8, 0ns), true, clock, [](TimePoint) {});
+  std::stop_source client;
+  client.request_stop();
+  JobPtr left = plain_job(), late = plain_job();
+  left->request.cancelled = client.get_token();
+  late->request.deadline = clock.now();
+  ASSERT_FALSE(scheduler.submit(std::move(left)));
+  ASSERT_FALSE(scheduler.submit(plain_job()));
+  ASSERT_FALSE(scheduler.submit(std::move(late)));
+  Batch batch;
+  ASSERT_TRUE(scheduler.take(batch));
+  EXPECT_EQ(batch.jobs.size(), 1u);
+  EXPECT_EQ(batch.unwanted.size(), 2u);
+}
+
 TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
   FakeClock clock;
   const TimePoint begin = clock.now();

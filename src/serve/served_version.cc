@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -107,14 +109,18 @@ void ServedVersion::work(size_t instance) {
   BatchRunner runner(model_.settings, session, clock_);
   Batch batch;
   while (scheduler_.take(batch)) {
-    if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
-      timer_.schedule(*due, weak_from_this());
-    Result<std::vector<InferResponse>> answers = run(runner, batch.jobs);
-    const RunWatch::End end = watch_.end(instance);
-    if (end == RunWatch::End::kGivenUp) return;
-    if (end == RunWatch::End::kBrokenOff) {
-      session.resume();
-      if (!answers) answers = too_long();
+    refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
+    Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
+    if (!batch.jobs.empty()) {
+      if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
+        timer_.schedule(*due, weak_from_this());
+      answers = run(runner, batch.jobs);
+      const RunWatch::End end = watch_.end(instance);
+      if (end == RunWatch::End::kGivenUp) return;
+      if (end == RunWatch::End::kBrokenOff) {
+        session.resume();
+        if (!answers) answers = too_long();
+      }
     }
     if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
       answer(std::exchange(batch.jobs, {}), std::move(answers));
@@ -186,13 +192,29 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
 
 void ServedVersion::expire(TimePoint now) {
   if (watch_.watches()) check_runs(now);
-  refuse(scheduler_.expire(now), FailureReason::kRejected,
+  Jobs expired = scheduler_.expire(now);
+  auto late = std::stable_partition(expired.begin(), expired.end(),
+                                    [now](const JobPtr& job) { return job->request.deadline > now; });
+  refuse_unwanted(Jobs(std::move_iterator(late), std::move_iterator(expired.end())), now);
+  expired.erase(late, expired.end());
+  refuse(std::move(expired), FailureReason::kRejected,
          {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
 }
 
 void ServedVersion::drop_cancelled() {
-  refuse(scheduler_.remove([](const Job& job) { return job.request.cancelled.stop_requested(); }),
-         FailureReason::kCancelled, {Code::kCancelled, "the client has left"}, clock_.now());
+  refuse_unwanted(scheduler_.remove([](const Job& job) { return job.request.cancelled.stop_requested(); }),
+                  clock_.now());
+}
+
+// Jobs whose clients have left, or whose deadline has passed.
+void ServedVersion::refuse_unwanted(Jobs jobs, TimePoint now) {
+  auto left = std::stable_partition(jobs.begin(), jobs.end(),
+                                    [](const JobPtr& job) { return !job->request.cancelled.stop_requested(); });
+  refuse(Jobs(std::move_iterator(left), std::move_iterator(jobs.end())), FailureReason::kCancelled,
+         {Code::kCancelled, "the client has left"}, now);
+  jobs.erase(left, jobs.end());
+  refuse(std::move(jobs), FailureReason::kCancelled,
+         {Code::kTimeout, "the client's deadline passed in the queue of model '" + model_.settings.name + "'"}, now);
 }
 
 void ServedVersion::abort() {

@@ -70,6 +70,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   Error too_long() const;
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
+  void refuse_unwanted(Jobs jobs, TimePoint now);
   void refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now);
 
   LoadedModel model_;

@@ -111,6 +111,45 @@ TEST_F(ServedVersionTest, ARequestThatIsCancelledInTheQueueIsNotRun) {
   EXPECT_EQ(statistics.inference_count, 2u);
 }
 
+TEST_F(ServedVersionTest, AClientThatLeftWhileItsRequestWaitedCostsNoRun) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto running = ask(*version, {1, 2});
+  gate->await(1);
+  std::stop_source client;
+  InferRequest request = pair_request("m", {1, 2});
+  request.cancelled = client.get_token();
+  auto waiting = send(*version, std::move(request));
+  client.request_stop();  // and no call of drop_cancelled()
+  gate->open();
+  EXPECT_TRUE(running.get());
+  EXPECT_EQ(waiting.get().error().code, Code::kCancelled);
+  EXPECT_EQ(version->statistics().execution_count, 1u);
+  EXPECT_EQ(version->statistics().cancelled, 1u);
+}
+
+TEST_F(ServedVersionTest, AClientsDeadlineIsKeptInTheQueueThoughAllWorkersAreBusy) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
+    gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto running = ask(*version, {1, 2});
+  gate->await(1);
+  InferRequest request = pair_request("m", {1, 2});
+  request.deadline = begin_ + 5ms;
+  auto waiting = send(*version, std::move(request));
+  clock_.await(begin_ + 5ms);
+  clock_.advance(5ms);
+  EXPECT_EQ(waiting.get().error().code, Code::kTimeout);
+  EXPECT_EQ(version->statistics().cancelled, 1u);
+  gate->open();
+  EXPECT_TRUE(running.get());
+}
+
 TEST_F(ServedVersionTest, AnEngineFailureAnswersEveryRequestOfItsBatchOnly) {
   std::atomic<int> runs{0};
   auto version = start([&runs](auto inputs, auto wanted, auto outputs) {

@@ -48,6 +48,7 @@ class ModelServer final : public Server {
   Result<Json> config(const std::string& model, int64_t version) const override;
   Result<std::vector<ModelStatistics>> statistics(const std::string& model, int64_t version) const override;
   std::vector<IndexEntry> index(bool only_ready) const override;
+  Status check_control() const override;
   Status load(const std::string& model, const LoadRequest& request) override;
   Status unload(const std::string& model, bool dependents) override;
   void freed_much() override { heap_.note(); }
@@ -63,7 +64,6 @@ class ModelServer final : public Server {
   int loads_at_once() const;
   RepositoryView look_at_repositories() const;
   void poll(const std::stop_token& stop);
-  Status check_control() const;
 
   const ServerOptions options_;
   RegionTable regions_{open_cuda_region};

@@ -49,12 +49,13 @@ struct InferRequest {
   int64_t version = 0;  // 0 = the highest that is served
   std::string id;
   std::vector<RequestInput> inputs;
-  std::vector<RequestedOutput> outputs;  // empty = all
-  std::optional<Nanoseconds> timeout;    // in the queue; counts only if the model's queue policy allows it
-  uint64_t priority = 0;                 // 1 = first; 0 = the model's default level
-  TimePoint arrived{};                   // when its first byte was seen; statistics count from here
-  std::shared_ptr<const void> body;      // keeps the inputs' memory alive until `done` was called
-  std::stop_token cancelled = {};        // requested: the client has left
+  std::vector<RequestedOutput> outputs;   // empty = all
+  std::optional<Nanoseconds> timeout;     // in the queue; counts only if the model's queue policy allows it
+  uint64_t priority = 0;                  // 1 = first; 0 = the model's default level
+  TimePoint arrived{};                    // when its first byte was seen; statistics count from here
+  std::shared_ptr<const void> body;       // keeps the inputs' memory alive until `done` was called
+  std::stop_token cancelled = {};         // requested: the client has left
+  TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
 };
 
 struct ResponseOutput {
@@ -176,6 +177,8 @@ class Service {
   virtual Result<std::vector<ModelStatistics>> statistics(const std::string& model, int64_t version) const = 0;
 
   virtual std::vector<IndexEntry> index(bool only_ready) const = 0;
+  // Whether load() and unload() do anything; kUnavailable: why not.
+  virtual Status check_control() const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
   // Much memory has been freed, or is about to be: it goes back to the system soon.

@@ -34,7 +34,7 @@ def try_engines(ridge, folder):
 def try_serving(ridge, folder, ports):
     """Serves what was tuned; `ports` is this machine's path of folder/ports.json."""
     server = subprocess.Popen([*ridge, "serve", f"{folder}/repo", "--http-address", "127.0.0.1", "--http-port", "0",
-                               "--metrics-port", "0", "--port-file", f"{folder}/ports.json"], stderr=subprocess.PIPE, text=True)
+                               "--grpc-port", "0", "--metrics-port", "0", "--port-file", f"{folder}/ports.json"], stderr=subprocess.PIPE, text=True)
     try:
         answer = ask(server, ports)
     finally:

@@ -272,7 +272,7 @@ def test_a_model_that_fails_to_load_does_not_harm_one_that_works(repository):
 
 def test_with_exit_on_error_a_model_that_fails_to_load_ends_the_start(repository):
     (repository / "identity" / "config.pbtxt").write_text("oops")
-    done = run(repository, "--http-port", 0, "--metrics-port", 0, "--exit-on-error=true")
+    done = run(repository, "--http-port", 0, "--grpc-port", 0, "--metrics-port", 0, "--exit-on-error=true")
     assert done.returncode == 3 and "identity" in done.stderr and "config.pbtxt" in done.stderr
 
 
@@ -336,7 +336,7 @@ def test_a_load_that_cannot_be_broken_off_delays_the_exit_no_longer_than_the_pat
 
 
 def test_a_name_to_load_that_is_nowhere_ends_the_start_with_exit_on_error(repository):
-    done = run(repository, "--http-port", 0, "--metrics-port", 0, "--model-control-mode=explicit", "--load-model=identiy", "--exit-on-error=true")
+    done = run(repository, "--http-port", 0, "--grpc-port", 0, "--metrics-port", 0, "--model-control-mode=explicit", "--load-model=identiy", "--exit-on-error=true")
     assert done.returncode == 3 and "'identiy'" in done.stderr and "did you mean 'identity'" in done.stderr and "'steps'" in done.stderr
 
 
@@ -353,16 +353,16 @@ def test_a_name_to_load_that_is_nowhere_is_shown_and_keeps_the_server_unready(re
 
 
 def test_a_missing_repository_is_an_error_that_names_it(tmp_path):
-    done = run(tmp_path / "nowhere", "--http-port", 0, "--metrics-port", 0)
+    done = run(tmp_path / "nowhere", "--http-port", 0, "--grpc-port", 0, "--metrics-port", 0)
     assert done.returncode not in (0, 1, 2) and "nowhere" in done.stderr and done.stdout == ""
 
 
-@pytest.mark.parametrize("flag", ["--http-port", "--metrics-port"])
+@pytest.mark.parametrize("flag", ["--http-port", "--grpc-port", "--metrics-port"])
 def test_a_taken_port_is_an_error_that_names_it(repository, flag):
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
         taken.listen()
-        ports = {"--http-port": 0, "--metrics-port": 0, flag: taken.getsockname()[1]}
+        ports = {"--http-port": 0, "--grpc-port": 0, "--metrics-port": 0, flag: taken.getsockname()[1]}
         done = run(repository, *[part for pair in ports.items() for part in pair])
         assert done.returncode not in (0, 1, 2) and str(taken.getsockname()[1]) in done.stderr
 
@@ -474,7 +474,7 @@ def test_a_client_that_never_finishes_its_request_is_dropped_in_time(repository)
 def test_the_log_goes_to_stderr_and_stdout_stays_clean(repository, tmp_path):
     port_file = tmp_path / "ports"
     with open(tmp_path / "out", "wb") as out, open(tmp_path / "err", "wb") as err:
-        process = subprocess.Popen([RIDGE, "serve", repository, "--http-port=0", "--metrics-port=0", f"--port-file={port_file}"], stdout=out, stderr=err)
+        process = subprocess.Popen([RIDGE, "serve", repository, "--http-port=0", "--grpc-port=0", "--metrics-port=0", f"--port-file={port_file}"], stdout=out, stderr=err)
         for _ in range(1200):
             if port_file.exists() and "identity" in (tmp_path / "err").read_text():
                 break
@@ -487,7 +487,7 @@ def test_the_log_goes_to_stderr_and_stdout_stays_clean(repository, tmp_path):
 def test_kserve_s_command_line_is_accepted(repository):
     arguments = ["--allow-http=true", "--allow-grpc=false", "--grpc-port=9000", "--strict-model-config=false", "--log-verbose=0"]
     port_file = repository.parent / "ports"
-    process = subprocess.Popen([RIDGE, "serve", f"--model-store={repository}", "--http-port=0", "--metrics-port=0", f"--port-file={port_file}", *arguments],
+    process = subprocess.Popen([RIDGE, "serve", f"--model-store={repository}", "--http-port=0", "--grpc-port=0", "--metrics-port=0", f"--port-file={port_file}", *arguments],
                                stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):

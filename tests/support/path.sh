@@ -11,7 +11,7 @@ cd "$folder"
 PYTHONPATH=$RIDGE_SOURCE/tests/support "$python" -c 'import models, pathlib; models.classifier(pathlib.Path("model.onnx"))'
 
 ridge() {
-  if [ "$1" = serve ]; then exec "$RIDGE" "$@" --http-port 0 --metrics-port 0 --port-file ports.json; fi
+  if [ "$1" = serve ]; then exec "$RIDGE" "$@" --http-port 0 --grpc-port 0 --metrics-port 0 --port-file ports.json; fi
   case "$*" in *localhost:8000*) set -- "${@//localhost:8000/localhost:$(port)}" ;; esac
   "$RIDGE" "$@"
 }

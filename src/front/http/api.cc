@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "front/http/content_coding.h"
+#include "front/http/coding_fields.h"
 #include "front/http/describe.h"
+#include "front/http/log_request.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
+#include "front/log_settings.h"
 
 namespace ridge::front::http {
 namespace {
 
-constexpr size_t kMostCallsWaiting = 64;      // an operator's, not traffic
-constexpr size_t kLoadThreads = 4;            // as at start; a load that takes long does not hold up the others
 constexpr uint64_t kLongestCall = 64 * 1024;  // [bytes] of an operator's call without files: a few names and numbers
 
 Response json_response(const Json& json) {
@@ -63,11 +63,7 @@ Response run_index(const serve::Service& service, std::string_view body) {
 Response run_load(serve::Service& service, const std::string& model, std::string_view body) {
   Result<serve::LoadRequest> request = read_load_request(body);
   Status loaded = request ? service.load(model, *request) : request.error();
-  if (loaded) return text_response("{}");
-  Error error = std::move(loaded).error();
-  // Clients look for this text on every failed load.
-  error.message = "failed to load '" + model.substr(0, 300) + "', " + error.message;
-  return error_response(error);
+  return loaded ? text_response("{}") : error_response(load_failed(model, std::move(loaded).error()));
 }
 
 Response run_unload(serve::Service& service, const std::string& model, std::string_view body) {
@@ -89,10 +85,23 @@ Response run_unregister(serve::Service& service, const Route& route) {
   return text_response("{}");
 }
 
+Response log_response() {
+  Json settings = Json::object();
+  for (const auto& [name, value] : log_settings()) std::visit([&](const auto& each) { settings[name] = each; }, value);
+  return json_response(settings);
+}
+
+Response run_log_change(std::string_view body) {
+  Result<LogSettings> changes = read_log_request(body);
+  Status changed = changes ? change_log_settings(*changes) : std::move(changes).error();
+  return changed ? log_response() : error_response(changed.error());
+}
+
 Response run_control(serve::Service& service, const Route& route, std::string_view body) {
   switch (route.endpoint) {
     case Endpoint::kIndex: return run_index(service, body);
     case Endpoint::kLoad: return run_load(service, route.model, body);
+    case Endpoint::kLoggingChange: return run_log_change(body);
     case Endpoint::kRegionRegister: return run_register(service, route, body);
     case Endpoint::kRegionUnregister: return run_unregister(service, route);
     default: return run_unload(service, route.model, body);
@@ -106,17 +115,16 @@ bool is_of_regions(Endpoint endpoint) {
 
 }  // namespace
 
-Api::Api(serve::Service& service, ApiOptions options, std::function<std::string()> metrics)
+Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, std::function<std::string()> metrics)
     : service_(service),
       options_(std::move(options)),
+      threads_(threads),
       metrics_(std::move(metrics)),
       infer_(service, {.max_input_bytes = options_.max_input_bytes,
                        .io_threads = options_.io_threads,
                        .conversion_threads = options_.conversion_threads,
                        .conversions_waiting = options_.conversions_waiting,
-                       .shared_memory = options_.shared_memory}),
-      loads_("load", kLoadThreads, kMostCallsWaiting),
-      control_("control", 1, kMostCallsWaiting) {}
+                       .shared_memory = options_.shared_memory}) {}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {
   const bool may_be_long = endpoint == Endpoint::kInfer || endpoint == Endpoint::kLoad;
@@ -131,8 +139,11 @@ uint64_t Api::body_limit(const Request& head) {
 
 Status Api::check_client(const Request& request, Endpoint endpoint) const {
   if (is_of_regions(endpoint)) return check_regions_allowed(options_.shared_memory, request.from_this_machine);
-  if (endpoint == Endpoint::kLoad || endpoint == Endpoint::kUnload)
-    return check_control_allowed(options_.model_control, request.from_this_machine);
+  if (endpoint == Endpoint::kLoggingChange) return check_log_allowed(options_.model_control, request.from_this_machine);
+  if (endpoint == Endpoint::kLoad || endpoint == Endpoint::kUnload) {
+    RIDGE_TRY(check_control_allowed(options_.model_control, request.from_this_machine));
+    return service_.check_control();  // before anything is read of a body that may be long
+  }
   return {};
 }
 
@@ -142,13 +153,16 @@ void Api::handle(const Request& request, Responder responder) {
   if (request.method == Method::kPost && request.cross_site)
     return responder.send(
         error_response(403, "requests from pages of other servers (Origin, Sec-Fetch-Site) are refused"));
-  if (Status allowed = check_client(request, route.endpoint); !allowed)
-    return responder.send(error_response(allowed.error()));
+  if (Status allowed = check_client(request, route.endpoint); !allowed) {
+    const bool is_load = route.endpoint == Endpoint::kLoad;
+    return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
+  }
   switch (route.endpoint) {
     case Endpoint::kInfer: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
     case Endpoint::kLoad:
     case Endpoint::kUnload:
+    case Endpoint::kLoggingChange:
     case Endpoint::kRegionRegister:
     case Endpoint::kRegionUnregister: return control(request, route, std::move(responder));
     default: return responder.send(describe(route, request.from_this_machine));
@@ -169,6 +183,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
     case Endpoint::kMetrics: return metrics_response(metrics_);
+    case Endpoint::kLogging: return log_response();
     case Endpoint::kRegionStatus:
       return show(service_.regions(route.region_kind, route.region),
                   [](const std::vector<serve::RegionRequest>& regions) { return json_of(regions); });
@@ -178,29 +193,21 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
   }
 }
 
-// Why no load can begin soon: all that may go on at a time warm up models, and have for long.
-std::optional<Response> Api::no_load_is_possible() const {
-  const std::vector<std::string> models = service_.long_warm_ups();
-  if (models.size() < kLoadThreads) return std::nullopt;
-  std::string names;
-  for (const std::string& model : models) names += (names.empty() ? "'" : ", '") + model.substr(0, 300) + "'";
-  return error_response(
-      503, std::to_string(kLoadThreads) +
-               " loads go on, as many as may at a time, and their warm-ups have taken more than 10 s (" + names +
-               "); try again when one has ended (--warmup-timeout-secs)");
-}
-
 void Api::control(const Request& request, const Route& route, Responder responder) {
   if (route.endpoint == Endpoint::kLoad)
-    if (std::optional<Response> refused = no_load_is_possible()) return responder.send(std::move(*refused));
+    if (const std::optional<Error> refused = no_load_is_possible(service_))
+      return responder.send(error_response(*refused));
   auto held = std::make_shared<Responder>(std::move(responder));
   std::string coding(request.content_encoding.value_or(""));
-  JobThreads& thread = route.endpoint == Endpoint::kLoad ? loads_ : control_;
-  bool accepted = thread.run([this, held, body = request.body, coding = std::move(coding), route] {
-    Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, text_limit(route.endpoint), 0);
-    held->send(plain ? run_control(service_, route, (*plain)->text()) : body_error_response(plain.error()));
-  });
-  if (!accepted) held->send(error_response(503, "too many calls of this kind are waiting; try again later"));
+  JobThreads& thread = route.endpoint == Endpoint::kLoad ? threads_.loads : threads_.control;
+  const uint64_t limit = text_limit(route.endpoint);
+  // The threads may outlive this Api.
+  bool accepted =
+      thread.run([&service = service_, limit, held, body = request.body, coding = std::move(coding), route] {
+        Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, limit, 0);
+        held->send(plain ? run_control(service, route, (*plain)->text()) : body_error_response(plain.error()));
+      });
+  if (!accepted) held->send(error_response(too_many_calls()));
 }
 
 uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }

@@ -1,6 +1,6 @@
 // Api: the endpoints of the Open Inference Protocol over a Service. Only translates.
 //
-// Thread-safe as Handler requires. The service must outlive it.
+// Thread-safe as Handler requires. The service must outlive it and the threads, these must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <string>
 
 #include "front/client_policy.h"
+#include "front/control.h"
 #include "front/http/infer_endpoint.h"
 #include "front/http/message.h"
 #include "front/http/route.h"
-#include "front/job_threads.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -32,7 +32,7 @@ struct ApiOptions {
 class Api final : public Handler {
  public:
   // `metrics` answers GET /metrics with Prometheus text.
-  Api(serve::Service& service, ApiOptions options, std::function<std::string()> metrics);
+  Api(serve::Service& service, ApiOptions options, ControlThreads& threads, std::function<std::string()> metrics);
 
   uint64_t body_limit(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
@@ -42,15 +42,13 @@ class Api final : public Handler {
   Response describe(const Route& route, bool from_this_machine) const;
   uint64_t text_limit(Endpoint endpoint) const;  // [bytes] of a body without tensors, decoded
   Status check_client(const Request& request, Endpoint endpoint) const;
-  std::optional<Response> no_load_is_possible() const;
   void control(const Request& request, const Route& route, Responder responder);
 
   serve::Service& service_;
   ApiOptions options_;
+  ControlThreads& threads_;
   std::function<std::string()> metrics_;
   InferEndpoint infer_;
-  JobThreads loads_;    // load, which may take minutes; some at a time
-  JobThreads control_;  // index and unload, which do not wait for it
 };
 
 // Answers GET /metrics alone: the handler of the metrics port.

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "front/http/content_coding.h"
-#include "front/http/fake_service.h"
+#include "base/log.h"
+#include "front/content_coding.h"
+#include "front/fake_service.h"
 #include "front/http/infer_response.h"
 #include "front/http/server.h"
 #include "front/http/test_client.h"
@@ -23,7 +24,7 @@ class ApiTest : public testing::Test {
  protected:
   ApiTest() {
     ApiOptions options{.server_version = "1.2", .max_input_bytes = 100'000, .io_threads = 2};
-    auto api = std::make_shared<Api>(service_, options, [] { return std::string("nv_x 1\n"); });
+    auto api = std::make_shared<Api>(service_, options, threads_, [] { return std::string("nv_x 1\n"); });
     auto server = Server::start({.address = "127.0.0.1", .port = 0, .threads = 2}, api);
     EXPECT_TRUE(server);
     server_ = std::move(*server);
@@ -49,6 +50,7 @@ class ApiTest : public testing::Test {
   }
 
   FakeService service_;
+  ControlThreads threads_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<TestClient> client_;
 };
@@ -90,7 +92,7 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
 TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
   ApiOptions options{.shared_memory = ClientPolicy::kNone};
   auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                              std::make_shared<Api>(service_, options, [] { return std::string(); }));
+                              std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
   const nlohmann::json metadata = ask_json(get("/v2"));
@@ -111,7 +113,7 @@ TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
 TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
   ApiOptions options{.model_control = ClientPolicy::kNone};
   auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                              std::make_shared<Api>(service_, options, [] { return std::string(); }));
+                              std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
   for (const char* call : {"load", "unload"})
@@ -131,13 +133,34 @@ TEST_F(ApiTest, ALoadIsRefusedAtOnceWhileWarmUpsTakeAllThatMayGoOn) {
   EXPECT_EQ(ask(post("/v2/repository/models/echo/unload", "{}")).status, 200);
 }
 
+// Reading such a list as JSON takes 20 times its memory.
+TEST_F(ApiTest, ReadsNoBodyOfALoadThatTheServerRefuses) {
+  service_.control = Error{Code::kUnavailable, "this server loads nothing on request"};
+  const nlohmann::json refused = ask_json(post("/v2/repository/models/m/load", "this is not read"), 503);
+  EXPECT_EQ(refused["error"], "failed to load 'm', this server loads nothing on request");
+  ask_json(post("/v2/repository/models/m/unload", "this is not read"), 503);
+}
+
+TEST_F(ApiTest, ShowsAndChangesTheLog) {
+  const log::Level before = log::level();
+  log::set_level(log::Level::kInfo);
+  EXPECT_EQ(ask_json(get("/v2/logging"))["log_info"], true);
+  EXPECT_EQ(ask_json(post("/v2/logging", R"({"log_info":false,"log_file":null})"))["log_info"], false);
+  EXPECT_EQ(log::level(), log::Level::kWarning);
+  ask_json(post("/v2/logging", R"({"log_file":"/tmp/x"})"), 400);
+  ask_json(post("/v2/logging", R"({"log_info":[]})"), 400);
+  ask_json(post("/v2/logging", "[]"), 400);
+  log::set_level(before);
+  EXPECT_FALSE(check_log_allowed(ClientPolicy::kThisMachine, false));
+}
+
 TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");
   EXPECT_EQ(server["version"], "1.2");
   EXPECT_EQ(server["extensions"],
             nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
-                            "statistics", "system_shared_memory", "cuda_shared_memory"}));
+                            "statistics", "logging", "system_shared_memory", "cuda_shared_memory"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
   EXPECT_EQ(model["inputs"][0], nlohmann::json({{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 16}}}));
@@ -249,7 +272,7 @@ TEST_F(ApiTest, ReadsAndWritesCompressedBodies) {
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(answer.fields["content-encoding"], name);
     Body plain;
-    ASSERT_TRUE(decode(coding, std::as_bytes(std::span(answer.body)), 1 << 20, plain));
+    ASSERT_TRUE(decode(coding, std::as_bytes(std::span(answer.body)), 1 << 20, "", plain));
     EXPECT_EQ(nlohmann::json::parse(plain.text())["id"], "7");
     body[body.size() - 6] ^= 1;
     ask_json(post("/v2/models/echo/infer", body, "Content-Encoding: " + name + "\r\n"), 400);
@@ -330,7 +353,7 @@ class LargeRequests : public testing::Test {
   LargeRequests() {
     ApiOptions options{.conversion_threads = 1, .conversions_waiting = 2};
     auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                                std::make_shared<Api>(service_, options, [] { return std::string(); }));
+                                std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
     EXPECT_TRUE(server);
     server_ = std::move(*server);
   }
@@ -351,6 +374,7 @@ class LargeRequests : public testing::Test {
   }
 
   HoldingService service_;
+  ControlThreads threads_;
   std::unique_ptr<Server> server_;
 };
 
@@ -426,7 +450,7 @@ TEST_F(LargeRequests, AnswersOfSmallRequestsMayBeLargeAndCoded) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->fields["content-encoding"], "gzip");
   Body plain;
-  ASSERT_TRUE(decode(Coding::kGzip, std::as_bytes(std::span(answer->body)), 1 << 24, plain));
+  ASSERT_TRUE(decode(Coding::kGzip, std::as_bytes(std::span(answer->body)), 1 << 24, "", plain));
   EXPECT_EQ(nlohmann::json::parse(plain.text())["outputs"][0]["data"].size(), 200'000u);
   EXPECT_EQ(client.read()->body, "{\"live\":true}");
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "front/http/body.h"
+#include "front/body.h"
 #include "front/http/deadline.h"
 #include "front/http/io_thread.h"
 #include "front/http/parser.h"

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "front/describe.h"
 #include "front/model_metrics.h"
 
 namespace ridge::front::http {
@@ -39,10 +40,7 @@ Json one_model(const serve::ModelStatistics& model) {
 }  // namespace
 
 Json server_metadata(const std::string& version, bool shared_memory) {
-  Json extensions = {"binary_tensor_data", "classification", "model_configuration", "model_repository", "statistics"};
-  if (shared_memory)
-    for (const char* extension : {"system_shared_memory", "cuda_shared_memory"}) extensions.push_back(extension);
-  return {{"name", "ridge"}, {"version", version}, {"extensions", std::move(extensions)}};
+  return {{"name", kServerName}, {"version", version}, {"extensions", extensions(shared_memory)}};
 }
 
 Json model_metadata(const serve::ModelMetadata& model) {

@@ -9,8 +9,7 @@
 
 namespace ridge::front::http {
 
-// `shared_memory`: its extensions are open to the client. GPUs' memory is named without GPUs too: its endpoints answer then, and
-// say why there is none.
+// `shared_memory`: as of extensions().
 Json server_metadata(const std::string& version, bool shared_memory);
 Json model_metadata(const serve::ModelMetadata& model);
 Json model_statistics(std::span<const serve::ModelStatistics> models);

@@ -1,3 +1,4 @@
+#include "front/error_text.h"
 #include "front/http/json_text.h"
 #include "front/http/message.h"
 
@@ -18,8 +19,7 @@ int http_status(Code code) {
   return 500;
 }
 
-constexpr size_t kLongestMessage =
-    4096;  // a name of a request, which messages repeat, may be as long as its body [bytes]
+constexpr size_t kLongestMessage = 4096;  // [bytes]
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Response error_response(int status, std::string_view message) {
   Response response;
   response.status = status;
   response.text = "{\"error\":";
-  append_json_string(response.text, message.empty() ? "unknown error" : message.substr(0, kLongestMessage));
+  append_json_string(response.text, error_text(message, kLongestMessage));
   response.text += '}';
   return response;
 }

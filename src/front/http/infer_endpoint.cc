@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "front/http/content_coding.h"
+#include "front/http/coding_fields.h"
 #include "front/http/infer_response.h"
+#include "front/infer_rules.h"
 
 namespace ridge::front::http {
 namespace {
@@ -14,10 +15,9 @@ namespace {
 // From here on work goes to another thread. On one core of an AMD EPYC, release build, FP32 values: reading 64 KiB of JSON
 // takes 0.10 ms, unpacking as much gzip 0.13 ms; writing 32 KiB of tensors as JSON takes 0.28 ms, packing that with gzip 0.7 ms
 // more.
-constexpr size_t kLargeText = 64 * 1024;        // [bytes] of text to read
-constexpr size_t kMuchText = 1024 * 1024;       // [bytes] of text whose values, once freed, are worth giving back
-constexpr size_t kLargeAnswer = 32 * 1024;      // [bytes] of tensors to write as text, or to pack
-constexpr size_t kLargeElements = 1024 * 1024;  // [bytes] of a BYTES tensor outside JSON: its elements are walked
+constexpr size_t kLargeText = 64 * 1024;    // [bytes] of text to read
+constexpr size_t kMuchText = 1024 * 1024;   // [bytes] of text whose values, once freed, are worth giving back
+constexpr size_t kLargeAnswer = 32 * 1024;  // [bytes] of tensors to write as text, or to pack
 
 // Bytes to convert to text, or to code, for this answer.
 size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, Coding coding) {
@@ -27,19 +27,6 @@ size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, C
     if (!copied) bytes += answer.outputs[i].data.size();
   }
   return bytes;
-}
-
-bool has_many_elements(const serve::InferRequest& request) {
-  return std::any_of(request.inputs.begin(), request.inputs.end(), [](const serve::RequestInput& input) {
-    const uint64_t size = input.part ? input.part->byte_size : input.data.size();
-    return input.type == DataType::kBytes && size > kLargeElements;
-  });
-}
-
-bool uses_regions(const serve::InferRequest& request) {
-  auto has_part = [](const auto& tensor) { return tensor.part.has_value(); };
-  return std::any_of(request.inputs.begin(), request.inputs.end(), has_part) ||
-         std::any_of(request.outputs.begin(), request.outputs.end(), has_part);
 }
 
 Response out_of_memory() { return error_response(503, "not enough memory for this request"); }

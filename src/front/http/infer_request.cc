@@ -6,9 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <limits>
 
 #include "front/http/tensor_values.h"
+#include "front/infer_rules.h"
 
 namespace ridge::front::http {
 namespace {
@@ -132,18 +132,20 @@ struct ViewMembers {
 };
 
 Result<std::optional<serve::SharedMemoryView>> read_part(const ViewMembers& asked) {
-  if (!asked.region && !asked.offset && !asked.byte_size) return std::optional<serve::SharedMemoryView>();
-  if (!asked.region || !asked.byte_size)
-    return invalid("'shared_memory_region' and 'shared_memory_byte_size' are needed, both or none");
-  serve::SharedMemoryView part;
-  RIDGE_ASSIGN(part.region, read_string(*asked.region, "'shared_memory_region'"));
-  RIDGE_ASSIGN(int64_t size, read_unsigned(*asked.byte_size, "'shared_memory_byte_size'"));
-  part.byte_size = static_cast<uint64_t>(size);
-  if (asked.offset) {
-    RIDGE_ASSIGN(int64_t offset, read_unsigned(*asked.offset, "'shared_memory_offset'"));
-    part.offset = static_cast<uint64_t>(offset);
+  std::optional<std::string> region;
+  std::optional<uint64_t> offset, byte_size;
+  if (asked.region) {
+    RIDGE_ASSIGN(region, read_string(*asked.region, "'shared_memory_region'"));
   }
-  return std::optional(std::move(part));
+  if (asked.byte_size) {
+    RIDGE_ASSIGN(int64_t size, read_unsigned(*asked.byte_size, "'shared_memory_byte_size'"));
+    byte_size = static_cast<uint64_t>(size);
+  }
+  if (asked.offset) {
+    RIDGE_ASSIGN(int64_t begin, read_unsigned(*asked.offset, "'shared_memory_offset'"));
+    offset = static_cast<uint64_t>(begin);
+  }
+  return region_part(std::move(region), offset, byte_size);
 }
 
 Status read_input_data(Reading& reading, const std::optional<dom::element>& data,
@@ -184,10 +186,7 @@ Status read_input(Reading& reading, const dom::object& object, serve::RequestInp
   if (!datatype) return invalid("'datatype' is missing");
   RIDGE_ASSIGN(input.shape, read_shape(*shape));
   RIDGE_ASSIGN(std::string_view type, read_string(*datatype, "'datatype'"));
-  input.type = data_type_from_name(type);
-  if (input.type == DataType::kInvalid)
-    return invalid("unknown datatype " + in_quotes(type) +
-                   "; known are BOOL, UINT8 … UINT64, INT8 … INT64, FP16, FP32, FP64, BF16, BYTES");
+  RIDGE_ASSIGN(input.type, read_data_type(type));
   return read_input_data(reading, data, parameters, input);
 }
 
@@ -270,8 +269,7 @@ Status read_request_parameters(const dom::element& value, DecodedRequest& decode
   }
   if (timeout) {
     RIDGE_ASSIGN(int64_t microseconds, read_unsigned(*timeout, "parameter 'timeout' [microseconds]"));
-    constexpr int64_t kLongest = std::numeric_limits<int64_t>::max() / 2000;
-    if (microseconds > 0) decoded.request.timeout = std::chrono::microseconds(std::min(microseconds, kLongest));
+    set_timeout(decoded.request, microseconds);
   }
   return {};
 }

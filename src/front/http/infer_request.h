@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "front/http/body.h"
+#include "front/body.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {

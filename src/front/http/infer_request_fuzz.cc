@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "front/http/fake_service.h"
+#include "front/fake_service.h"
 #include "front/http/infer_request.h"
 #include "front/http/infer_response.h"
 

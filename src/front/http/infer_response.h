@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "front/http/content_coding.h"
+#include "front/content_coding.h"
 #include "front/http/infer_request.h"
 #include "front/http/message.h"
 #include "serve/service.h"

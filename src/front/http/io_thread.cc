@@ -96,14 +96,13 @@ bool ConnectionCount::wait_for_none(Clock& clock, Nanoseconds patience) {
 
 // ---- IoThread
 
-IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index,
-                   std::shared_ptr<BodyBudget> bodies)
+IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index)
     : options_(options),
       handler_(handler),
       count_(count),
       index_(index),
       completions_(std::make_shared<CompletionQueue>()),
-      bodies_(std::move(bodies)),
+      bodies_(options.memory),
       ticker_(completions_->context),
       thread_([this] { run(); }) {}
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "front/http/body.h"
+#include "front/body.h"
 #include "front/http/message.h"
 #include "front/http/server.h"
 
@@ -61,8 +61,7 @@ class ConnectionCount {
 
 class IoThread {
  public:
-  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index,
-           std::shared_ptr<BodyBudget> bodies);
+  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index);
   ~IoThread();  // cuts all connections off
 
   boost::asio::io_context& context() { return completions_->context; }

@@ -1,16 +1,14 @@
 #include "front/http/json_text.h"
 
-#include <simdjson.h>
-
 #include <array>
 #include <cassert>
 #include <charconv>
 #include <cmath>
 
+#include "front/utf8.h"
+
 namespace ridge::front::http {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 void append_escaped(std::string& text, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -42,14 +40,6 @@ void append_quoted(std::string& text, std::string_view value) {
   text += '"';
 }
 
-// Length of the UTF-8 sequence at the start of `text`, 0 if there is none (RFC 3629, section 4).
-size_t sequence_length(std::string_view text) {
-  auto lead = static_cast<unsigned char>(text[0]);
-  size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (length > text.size() || !is_utf8(text.substr(0, length))) return 0;
-  return length;
-}
-
 template <typename T>
 void append_chars(std::string& text, T value) {
   std::array<char, 40> digits;
@@ -67,22 +57,6 @@ void append_fraction(std::string& text, T value) {
 }
 
 }  // namespace
-
-std::string repaired_utf8(std::string_view text) {
-  if (is_utf8(text)) return std::string(text);
-  std::string result;
-  while (!text.empty()) {
-    size_t length = sequence_length(text);
-    if (length == 0)
-      result += kReplacement;
-    else
-      result += text.substr(0, length);
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return result;
-}
-
-bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 void append_json_string(std::string& text, std::string_view value) {
   if (is_utf8(value))

@@ -16,8 +16,4 @@ void append_json_integer(std::string& text, uint64_t value);
 void append_json_number(std::string& text, float value);
 void append_json_number(std::string& text, double value);
 
-bool is_utf8(std::string_view text);
-// Bytes that are not UTF-8 become U+FFFD.
-std::string repaired_utf8(std::string_view text);
-
 }  // namespace ridge::front::http

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "front/http/body.h"
+#include "front/body.h"
 
 namespace ridge::front::http {
 

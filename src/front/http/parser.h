@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "front/http/body.h"
+#include "front/body.h"
 #include "front/http/message.h"
 
 namespace ridge::front::http {

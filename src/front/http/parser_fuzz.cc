@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "front/http/content_coding.h"
+#include "front/http/coding_fields.h"
 #include "front/http/parser.h"
 #include "front/http/repository_request.h"
 #include "front/http/route.h"

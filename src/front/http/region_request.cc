@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "front/http/repository_request.h"
+#include "front/region_request.h"
 
 namespace ridge::front::http {
 namespace {
@@ -34,7 +35,6 @@ Result<std::string> read_handle(const Json& request) {
   if (!found->is_object()) return invalid("'raw_handle' should be an object with 'b64'");
   RIDGE_ASSIGN(std::string text, string_member(*found, "b64"));
   std::optional<std::string> handle = base64_decoded(text);
-  constexpr size_t kHandleBytes = 64;  // CU_IPC_HANDLE_SIZE
   if (!handle || handle->size() != kHandleBytes)
     return invalid("'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t, which has 64 bytes");
   return std::move(*handle);

@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "front/load_request.h"
 
 namespace ridge::front::http {
 namespace {
-
-constexpr size_t kLongestPath = 255;  // [bytes]
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
@@ -27,29 +26,11 @@ Result<Json> read_parameters(std::string_view body) {
   return Json(std::move(*found));
 }
 
-// A file's path below the model's folder: relative, and never outside it.
-bool is_safe_path(std::string_view path) {
-  if (path.empty() || path.size() > kLongestPath || path.find('\0') != std::string_view::npos ||
-      path.find('\\') != std::string_view::npos)
-    return false;
-  while (true) {
-    size_t slash = path.find('/');
-    std::string_view part = path.substr(0, slash);
-    if (part.empty() || part == "." || part == "..") return false;
-    if (slash == std::string_view::npos) return true;
-    path.remove_prefix(slash + 1);
-  }
-}
-
-Status add_file(const std::string& key, const Json& value, serve::LoadRequest& request) {
-  std::string path = key.substr(std::string_view("file:").size());
-  if (!is_safe_path(path))
-    return invalid("'" + key.substr(0, 80) + "' does not name a file below the model's folder; use file:VERSION/NAME");
+Status read_file(const std::string& key, const Json& value, serve::LoadRequest& request) {
   if (!value.is_string()) return invalid("'" + key + "' should be the file's content in base64");
   std::optional<std::string> content = base64_decoded(value.get_ref<const std::string&>());
   if (!content) return invalid("the content of '" + key + "' is not base64");
-  request.files.emplace_back(std::move(path), std::move(*content));
-  return {};
+  return add_file(request, key, std::move(*content));
 }
 
 // The value of each character, -1 for those outside the alphabet.
@@ -76,14 +57,13 @@ Result<serve::LoadRequest> read_load_request(std::string_view body) {
     if (key == "config") {
       if (!value.is_string()) return invalid("'config' should be a string that holds the model configuration as JSON");
       request.config_json = value.get<std::string>();
-    } else if (key.starts_with("file:")) {
-      RIDGE_TRY(add_file(key, value, request));
+    } else if (names_file(key)) {
+      RIDGE_TRY(read_file(key, value, request));
     } else {
-      return invalid("unknown parameter '" + key + "'; a load takes 'config' and 'file:VERSION/NAME'");
+      return unknown_load_parameter(key);
     }
   }
-  if (!request.files.empty() && !request.config_json)
-    return invalid("files replace the model's folder and need the parameter 'config' beside them");
+  RIDGE_TRY(check_load(request));
   return request;
 }
 

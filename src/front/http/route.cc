@@ -162,6 +162,7 @@ Route path_route(std::string_view path) {
   if (first == "health" && segments.size() == 1 && segments[0] == "live") return found(Endpoint::kLive);
   if (first == "health" && segments.size() == 1 && segments[0] == "ready") return found(Endpoint::kReady);
   if (first == "models") return model_route(std::move(segments), path);
+  if (first == "logging" && segments.empty()) return found(Endpoint::kLogging);
   if (first == "repository") return repository_route(segments, path);
   if (first == "systemsharedmemory") return region_route(segments, serve::RegionKind::kSystem, path);
   if (first == "cudasharedmemory") return region_route(segments, serve::RegionKind::kCuda, path);
@@ -174,12 +175,22 @@ bool wants_post(Endpoint endpoint) {
          endpoint == Endpoint::kRegionUnregister;
 }
 
+// The one path that is both read and written.
+Route logging_route(Method method, Route route) {
+  if (method == Method::kGet || method == Method::kHead) return route;
+  if (method == Method::kPost) return found(Endpoint::kLoggingChange);
+  route = refused(405, "'/v2/logging' is asked with GET and changed with POST");
+  route.allow = "GET, HEAD, POST";
+  return route;
+}
+
 }  // namespace
 
 Route route(Method method, std::string_view target) {
   std::string_view path = path_of(target);
   Route route = path_route(path);
   if (route.status != 200) return route;
+  if (route.endpoint == Endpoint::kLogging) return logging_route(method, std::move(route));
   bool post = wants_post(route.endpoint);
   bool allowed = post ? method == Method::kPost : method == Method::kGet || method == Method::kHead;
   if (allowed) return route;

@@ -23,6 +23,8 @@ enum class Endpoint : uint8_t {
   kLoad,
   kUnload,
   kMetrics,
+  kLogging,  // the log's settings
+  kLoggingChange,
   kRegionStatus,
   kRegionRegister,
   kRegionUnregister,

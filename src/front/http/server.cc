@@ -158,9 +158,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared
   impl->options = std::move(options);
   impl->handler = std::move(handler);
   size_t count = static_cast<size_t>(std::max(1, impl->options.threads));
-  const auto bodies = std::make_shared<BodyBudget>(impl->options.body_memory);
   for (size_t i = 0; i < count; ++i)
-    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, impl->count, i, bodies));
+    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, impl->count, i));
   asio::io_context& first = impl->threads[0]->context();
   Status listening;
   impl->on_first([&] {

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "front/http/message.h"
+#include "front/memory_budget.h"
 
 namespace ridge::front::http {
 
@@ -24,7 +25,7 @@ struct ServerOptions {
   int threads = 1;
   int max_connections = 10'000;                     // one more is answered 503 and closed
   uint32_t header_limit = 64 * 1024;                // [bytes] request line and fields
-  uint64_t body_memory = uint64_t{1} << 62;         // [bytes] of all bodies together; beyond it: 503
+  std::shared_ptr<MemoryBudget> memory = {};        // of all bodies together; beyond it: 503; null: any amount
   std::chrono::milliseconds idle_timeout{600'000};  // between requests
   std::chrono::milliseconds head_timeout{30'000};   // from a request's first byte to the end of its head
   // For bodies and answers: this long, plus the time that the bytes moved so far take at the slowest accepted rate.

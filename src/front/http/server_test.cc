@@ -475,7 +475,7 @@ TEST(HttpServer, DrainWaitsAMomentForTheFirstRequestOfAConnection) {
 }
 
 TEST(HttpServer, RefusesABodyForWhichNoMemoryIsLeft) {
-  auto server = start({.threads = 2, .body_memory = 2 << 20});
+  auto server = start({.threads = 2, .memory = std::make_shared<MemoryBudget>(2 << 20)});
   TestClient large(server->port()), small(server->port());
   large.send("POST /x HTTP/1.1\r\nHost: t\r\nContent-Length: 5000000\r\n\r\nabc");
   auto refused = large.read();
@@ -484,8 +484,8 @@ TEST(HttpServer, RefusesABodyForWhichNoMemoryIsLeft) {
   EXPECT_EQ(small.ask(post("/y", "abc"))->body, "/y|abc");
 }
 
-TEST(BodyBudget, IsSharedByBodiesAndGivenBack) {
-  const auto budget = std::make_shared<BodyBudget>(8 << 20);
+TEST(MemoryBudget, IsSharedByBodiesAndGivenBack) {
+  const auto budget = std::make_shared<MemoryBudget>(8 << 20);
   const std::vector<std::byte> bytes(3 << 20);
   Body first(budget);
   first.start(0);

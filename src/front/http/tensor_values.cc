@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "front/http/json_text.h"
+#include "front/utf8.h"
 
 namespace ridge::front::http {
 namespace {

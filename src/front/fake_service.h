@@ -1,4 +1,4 @@
-// FakeService: a Service for tests and for measuring the HTTP stack alone. Models answer their own inputs: "echo" at once,
+// FakeService: a Service for tests and for measuring a protocol alone. Models answer their own inputs: "echo" at once,
 // "slow" on another thread on request, "broken" with an error.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "serve/service.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 class FakeService : public serve::Service {
  public:
@@ -96,6 +96,7 @@ class FakeService : public serve::Service {
     if (!only_ready) entries.push_back({"never", 0, serve::ModelState::kUnavailable, ""});
     return entries;
   }
+  Status check_control() const override { return control; }
   Status load(const std::string& model, const serve::LoadRequest& request) override {
     loaded = request;
     if (model == "missing") return Error{Code::kNotFound, "no such folder"};
@@ -131,6 +132,7 @@ class FakeService : public serve::Service {
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
   std::vector<std::string> warming_up;  // for long
+  Status control;
   std::map<std::string, serve::RegionRequest> registered;
   bool unload_dependents = false;
 
@@ -139,4 +141,4 @@ class FakeService : public serve::Service {
   std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_ RIDGE_GUARDED_BY(mutex_);
 };
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,8 +1,8 @@
-#include "front/http/content_coding.h"
+#include "front/content_coding.h"
 
 #include <gtest/gtest.h>
 
-namespace ridge::front::http {
+namespace ridge::front {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -15,7 +15,7 @@ std::string coded(Coding coding, std::string_view text) {
 
 Result<std::string> decoded(Coding coding, std::string_view text, uint64_t limit = 1 << 30) {
   Body body;
-  RIDGE_TRY(decode(coding, bytes_of(text), limit, body));
+  RIDGE_TRY(decode(coding, bytes_of(text), limit, "--option", body));
   return std::string(body.text());
 }
 
@@ -55,28 +55,8 @@ TEST(ContentCoding, StopsBombsAtTheLimit) {
   auto result = decoded(Coding::kGzip, bomb, 1'000'000);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kExhausted);
-}
-
-TEST(ContentCoding, HonoursAcceptEncoding) {
-  EXPECT_EQ(preferred_coding(""), Coding::kIdentity);
-  EXPECT_EQ(preferred_coding("gzip"), Coding::kGzip);
-  EXPECT_EQ(preferred_coding("GZIP, deflate, br"), Coding::kGzip);
-  EXPECT_EQ(preferred_coding("deflate"), Coding::kDeflate);
-  EXPECT_EQ(preferred_coding("gzip;q=0.5, deflate;q=0.8"), Coding::kDeflate);
-  EXPECT_EQ(preferred_coding("gzip;q=0"), Coding::kIdentity);
-  EXPECT_EQ(preferred_coding("gzip; q=0.0 , deflate;q=0"), Coding::kIdentity);
-  EXPECT_EQ(preferred_coding("gzip;q=0, *"), Coding::kDeflate);
-  EXPECT_EQ(preferred_coding("identity"), Coding::kIdentity);
-  EXPECT_EQ(preferred_coding("br"), Coding::kIdentity);
-  EXPECT_EQ(preferred_coding("gzip;q=nonsense"), Coding::kIdentity);
-}
-
-TEST(ContentCoding, KnowsItsNames) {
-  EXPECT_EQ(coding_from_field(" gzip "), Coding::kGzip);
-  EXPECT_EQ(coding_from_field("identity"), Coding::kIdentity);
-  EXPECT_EQ(coding_from_field("br"), std::nullopt);
-  EXPECT_EQ(coding_from_field("gzip, gzip"), std::nullopt);
+  EXPECT_NE(result.error().message.find("--option"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace ridge::front::http
+}  // namespace ridge::front

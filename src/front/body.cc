@@ -1,4 +1,4 @@
-#include "front/http/body.h"
+#include "front/body.h"
 
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "base/rounding.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 namespace {
 
 constexpr size_t kSmallest = 4096;            // [bytes]
@@ -34,12 +34,6 @@ std::byte* allocate_fresh(size_t capacity) {
 }
 
 }  // namespace
-
-bool BodyBudget::take(uint64_t bytes) {
-  if (taken_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit_) return true;
-  give_back(bytes);
-  return false;
-}
 
 Body::~Body() { release(); }
 
@@ -140,7 +134,7 @@ struct BodyPool::Shelf {
   }
 };
 
-BodyPool::BodyPool(std::shared_ptr<BodyBudget> budget)
+BodyPool::BodyPool(std::shared_ptr<MemoryBudget> budget)
     : budget_(std::move(budget)), shelf_(std::make_shared<Shelf>()) {}
 
 void BodyPool::tidy() { shelf_->tidy(); }
@@ -152,4 +146,4 @@ std::shared_ptr<Body> BodyPool::take() {
   return {body.release(), std::move(give_back)};
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,11 +1,10 @@
-// Body: the bytes of one HTTP message body, contiguous and aligned for tensors, growing as they arrive.
+// Body: the bytes of one message, contiguous and aligned for tensors, growing as they arrive.
 //
 // Memory follows the received size, not the declared one: at most kAhead beyond it. Large bodies grow by remapping pages, not
 // by copying. The start may be skewed so that a chosen byte (the first tensor's) lies on a cache line.
 // Body: one thread at a time. BodyPool: thread-safe.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,19 +12,9 @@
 #include <string_view>
 #include <utility>
 
-namespace ridge::front::http {
+#include "front/memory_budget.h"
 
-// How many bytes the bodies of a server may take together. Thread-safe.
-class BodyBudget {
- public:
-  explicit BodyBudget(uint64_t limit) : limit_(limit) {}
-  bool take(uint64_t bytes);  // false: they do not fit
-  void give_back(uint64_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
-
- private:
-  const uint64_t limit_;
-  std::atomic<uint64_t> taken_{0};
-};
+namespace ridge::front {
 
 class Body {
  public:
@@ -34,7 +23,7 @@ class Body {
   static constexpr size_t kAhead = size_t{4} << 20;  // [bytes] allocated beyond the received ones
 
   // Without a budget: only what the process can have.
-  explicit Body(std::shared_ptr<BodyBudget> budget = nullptr) : budget_(std::move(budget)) {}
+  explicit Body(std::shared_ptr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
   ~Body();
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
@@ -66,13 +55,13 @@ class Body {
   size_t skew_ = 0;      // content starts here
   size_t size_ = 0;
   bool mapped_ = false;  // by mmap, else by aligned_alloc
-  std::shared_ptr<BodyBudget> budget_;
+  std::shared_ptr<MemoryBudget> budget_;
 };
 
 // Bodies in reuse: a fresh large block costs a page fault per 4 KiB, a used one costs nothing.
 class BodyPool {
  public:
-  explicit BodyPool(std::shared_ptr<BodyBudget> budget);
+  explicit BodyPool(std::shared_ptr<MemoryBudget> budget);
   // Given back to the pool when the last owner lets go, on whatever thread; the pool may be gone by then.
   std::shared_ptr<Body> take();
   // Frees what lies unused if no body was taken since the last call.
@@ -80,8 +69,8 @@ class BodyPool {
 
  private:
   struct Shelf;
-  std::shared_ptr<BodyBudget> budget_;
+  std::shared_ptr<MemoryBudget> budget_;
   std::shared_ptr<Shelf> shelf_;
 };
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,0 +1,44 @@
+// The gRPC stack alone: answers every inference at once with its inputs (model "identity"), so that what is measured is sockets, gRPC, and
+// the protocol's decoding and encoding.
+//
+//   grpc_echo [PORT] [--threads N]          without a port: any free one
+//
+// Prints the port; runs until it is killed.
+//   perf_analyzer -i grpc -m identity -u 127.0.0.1:PORT --concurrency-range 16 --shape x:16
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "front/fake_service.h"
+#include "front/grpc/server.h"
+
+int main(int count, char** arguments) {
+  using namespace ridge;
+  front::grpc::ServerOptions options{.address = "127.0.0.1", .port = 0};
+  for (int i = 1; i < count; ++i) {
+    if (std::string_view(arguments[i]) == "--threads" && i + 1 < count)
+      options.threads = std::atoi(arguments[++i]);
+    else
+      options.port = static_cast<uint16_t>(std::atoi(arguments[i]));
+  }
+  front::FakeService service;
+  service.models["identity"] = {
+      "identity", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}};
+  front::ControlThreads control;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  auto server = front::grpc::Server::start(options, service, control);
+  if (!server) {
+    std::fprintf(stderr, "%s\n", server.error().message.c_str());
+    return 3;
+  }
+  std::printf("%d\n", (*server)->port());
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  return 0;
+}

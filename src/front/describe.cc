@@ -1,0 +1,12 @@
+#include "front/describe.h"
+
+namespace ridge::front {
+
+std::vector<std::string> extensions(bool shared_memory) {
+  std::vector<std::string> names = {"binary_tensor_data", "classification", "model_configuration",
+                                    "model_repository",   "statistics",     "logging"};
+  if (shared_memory) names.insert(names.end(), {"system_shared_memory", "cuda_shared_memory"});
+  return names;
+}
+
+}  // namespace ridge::front

@@ -1,0 +1,243 @@
+#include "front/grpc/call.h"
+
+#include <new>
+
+#include "front/error_text.h"
+
+namespace ridge::front::grpc {
+namespace {
+
+// Percent-encoding trebles it in the trailers, of which clients accept 8 KiB.
+constexpr size_t kLongestStatus = 2000;  // [bytes]
+constexpr size_t kPackedFrom = 1024;     // [bytes] of an answer: packing less saves no packet
+constexpr uint64_t kSlowestBytesPerMs =
+    1024 * 1024 / 1000;  // at which a client takes its answer while the server drains
+
+// A message's slices, which count in the budget while they are held.
+class HeldSlices {
+ public:
+  HeldSlices(std::vector<::grpc::Slice> slices, size_t size, std::shared_ptr<MemoryBudget> memory)
+      : slices_(std::move(slices)), size_(size), memory_(std::move(memory)) {}
+  ~HeldSlices() {
+    if (memory_) memory_->give_back(size_);
+  }
+  HeldSlices(const HeldSlices&) = delete;
+  HeldSlices& operator=(const HeldSlices&) = delete;
+
+  Pieces pieces() const {
+    Pieces pieces;
+    for (const ::grpc::Slice& slice : slices_)
+      pieces.emplace_back(reinterpret_cast<const std::byte*>(slice.begin()), slice.size());
+    return pieces;
+  }
+
+ private:
+  std::vector<::grpc::Slice> slices_;
+  size_t size_;
+  std::shared_ptr<MemoryBudget> memory_;
+};
+
+::grpc::StatusCode code_of(Code code) {
+  switch (code) {
+    case Code::kInvalid: return ::grpc::StatusCode::INVALID_ARGUMENT;
+    case Code::kNotFound: return ::grpc::StatusCode::NOT_FOUND;
+    case Code::kUnsupported: return ::grpc::StatusCode::UNIMPLEMENTED;
+    case Code::kUnavailable: return ::grpc::StatusCode::UNAVAILABLE;
+    case Code::kExhausted: return ::grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case Code::kTimeout: return ::grpc::StatusCode::DEADLINE_EXCEEDED;
+    case Code::kCancelled: return ::grpc::StatusCode::CANCELLED;
+    case Code::kFailed: return ::grpc::StatusCode::INTERNAL;
+  }
+  return ::grpc::StatusCode::INTERNAL;
+}
+
+bool is_of_this_machine(std::string_view peer) {
+  return peer.starts_with("ipv4:127.") || peer.starts_with("ipv6:[::1]") || peer.starts_with("ipv6:%5B::1%5D") ||
+         peer.starts_with("ipv6:[::ffff:127.") || peer.starts_with("ipv6:%5B::ffff:127.") || peer.starts_with("unix:");
+}
+
+grpc_compression_level level_of(Compression compression) {
+  switch (compression) {
+    case Compression::kNone: return GRPC_COMPRESS_LEVEL_NONE;
+    case Compression::kLow: return GRPC_COMPRESS_LEVEL_LOW;
+    case Compression::kMedium: return GRPC_COMPRESS_LEVEL_MED;
+    case Compression::kHigh: return GRPC_COMPRESS_LEVEL_HIGH;
+  }
+  return GRPC_COMPRESS_LEVEL_NONE;
+}
+
+}  // namespace
+
+Error out_of_memory() { return {Code::kExhausted, "not enough memory for this request"}; }
+
+::grpc::Status status_of(const Error& error) {
+  return {code_of(error.code), error_text(error.message, kLongestStatus)};
+}
+
+void Call::Operation::done(bool ok) {
+  const std::shared_ptr<Call> held = std::move(call);
+  (held.get()->*then)(ok);
+}
+
+void Call::request() {
+  auto wire = std::make_unique<Wire>();
+  Wire& to = *wire;
+  {
+    MutexLock lock(mutex_);
+    wire_ = std::move(wire);
+  }
+  accept_.call = shared_from_this();
+  to.context.AsyncNotifyWhenDone(&ended_);
+  loop_.generic().RequestCall(&to.context, &to.stream, &loop_.queue(), &loop_.queue(), &accept_);
+}
+
+void Call::accepted(bool ok) {
+  if (!ok) return;  // the server ends
+  arrived_ = loop_.now();
+  loop_.accept_one();
+  ended_.call = shared_from_this();
+  loop_.add(ended_.call);
+  exchange_ = make_exchange(*this);
+  exchange_->begin();
+  if (loop_.cutting_off()) cancel();
+}
+
+Call::Wire* Call::begin(Operation& operation) {
+  MutexLock lock(mutex_);
+  if (over_ || finished_) return nullptr;
+  if (&operation == &finish_) finished_ = true;
+  ++under_way_;
+  operation.call = shared_from_this();
+  return wire_.get();
+}
+
+void Call::read() {
+  if (Wire* wire = begin(read_)) wire->stream.Read(&wire->received, &read_);
+}
+
+::grpc::WriteOptions Call::options_for(Wire& wire, size_t size) {
+  {
+    MutexLock lock(mutex_);
+    write_ends_ =
+        loop_.now() + loop_.shared().options.drain_timeout + std::chrono::milliseconds(size / kSlowestBytesPerMs);
+  }
+  ::grpc::WriteOptions options;
+  const Compression compression = loop_.shared().options.compression;
+  if (compression == Compression::kNone) return options;
+  wire.context.set_compression_level(level_of(compression));
+  if (size < kPackedFrom) options.set_no_compression();
+  return options;
+}
+
+void Call::write(::grpc::ByteBuffer message) {
+  Wire* wire = begin(write_);
+  if (wire == nullptr) return;
+  const ::grpc::WriteOptions options = options_for(*wire, message.Length());
+  wire->stream.Write(message, options, &write_);
+}
+
+void Call::finish(const Status& status) {
+  if (Wire* wire = begin(finish_))
+    wire->stream.Finish(status ? ::grpc::Status::OK : status_of(status.error()), &finish_);
+}
+
+void Call::write_and_finish(::grpc::ByteBuffer message) {
+  Wire* wire = begin(finish_);
+  if (wire == nullptr) return;
+  const ::grpc::WriteOptions options = options_for(*wire, message.Length());
+  wire->stream.WriteAndFinish(message, options, ::grpc::Status::OK, &finish_);
+}
+
+void Call::read_done(bool ok) {
+  try {
+    exchange_->received(ok);
+  } catch (const std::bad_alloc&) {
+    finish(out_of_memory());
+  }
+  settle();
+}
+
+void Call::write_done(bool ok) {
+  if (ok) exchange_->written();
+  settle();
+}
+
+void Call::finish_done(bool) { settle(); }
+
+void Call::ended(bool) {
+  bool cancelled = false;
+  {
+    MutexLock lock(mutex_);
+    over_ = true;
+    cancelled = wire_->context.IsCancelled();
+    ++under_way_;  // this one
+  }
+  if (cancelled) exchange_->cancelled();
+  settle();
+}
+
+// One operation has ended.
+void Call::settle() {
+  std::unique_ptr<Wire> unused;
+  {
+    MutexLock lock(mutex_);
+    --under_way_;
+    if (!over_ || under_way_ > 0) return;
+    unused = std::move(wire_);
+  }
+  loop_.remove(*this);
+}
+
+Result<MessageBytes> Call::take_message() {
+  std::vector<::grpc::Slice> slices;
+  size_t size = 0;
+  {
+    MutexLock lock(mutex_);
+    size = wire_->received.Length();
+    if (!wire_->received.Dump(&slices).ok()) slices.clear();
+    wire_->received.Clear();
+  }
+  const std::shared_ptr<MemoryBudget>& memory = loop_.shared().options.memory;
+  if (memory && !memory->take(size))
+    return Error{Code::kExhausted,
+                 "not enough memory for this request: the requests of all clients together take more than "
+                 "--max-body-memory"};
+  const auto held = std::make_shared<HeldSlices>(std::move(slices), size, memory);
+  return MessageBytes{held->pieces(), size, held};
+}
+
+const std::string& Call::method() const {
+  MutexLock lock(mutex_);
+  return wire_->context.method();
+}
+
+TimePoint Call::deadline() const {
+  using std::chrono::system_clock;
+  MutexLock lock(mutex_);
+  const system_clock::time_point deadline = wire_->context.deadline();
+  const auto left = deadline - system_clock::now();
+  if (deadline == system_clock::time_point::max() || left > std::chrono::hours(24 * 365)) return TimePoint::max();
+  return loop_.now() + std::chrono::duration_cast<Nanoseconds>(left);
+}
+
+bool Call::from_this_machine() const {
+  MutexLock lock(mutex_);
+  return wire_ && is_of_this_machine(wire_->context.peer());
+}
+
+void Call::cut_off_if_late(TimePoint drain_began) {
+  if (exchange_->busy()) return;
+  TimePoint latest = drain_began + loop_.shared().options.drain_timeout;
+  {
+    MutexLock lock(mutex_);
+    latest = std::max(latest, write_ends_);
+  }
+  if (loop_.now() > latest) cancel();
+}
+
+void Call::cancel() {
+  MutexLock lock(mutex_);
+  if (wire_) wire_->context.TryCancel();
+}
+
+}  // namespace ridge::front::grpc

@@ -1,0 +1,40 @@
+// Inference: what the one request of ModelInfer and the many of ModelStreamInfer share. Included only by this folder's own sources,
+// as completion_loop.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "front/grpc/call.h"
+#include "front/grpc/infer_message.h"
+
+namespace ridge::front::grpc {
+
+// The answer to one request, or why there is none, and the request's id as far as it is known.
+struct InferOutcome {
+  Result<serve::InferResponse> answer;
+  OutputRegions regions = {};
+  std::string id = {};
+};
+using InferOutcomeDone = std::function<void(InferOutcome)>;
+
+// Unpacks, decodes and submits the message that the call has received; long ones on threads of their own. `done` is called once, from
+// any thread, perhaps at once. On the loop's thread.
+void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDone done);
+
+// The message of an outcome. Any thread.
+Result<AnswerParts> parts_of(InferOutcome outcome, AnswerKind kind);
+
+// Sends a message by `send`: long ones from the loop's thread, because the worker has other work; those to be compressed from a thread
+// of their own. `call` is held until then. Any thread.
+void send_from_right_thread(const std::shared_ptr<Call>& call, AnswerParts parts,
+                            std::function<void(AnswerParts)> send);
+
+// ModelInfer.
+std::unique_ptr<Exchange> infer_exchange(Call& call);
+// ModelStreamInfer (stream_call.cc).
+std::unique_ptr<Exchange> stream_exchange(Call& call);
+
+}  // namespace ridge::front::grpc
