@@ -144,8 +144,12 @@ def report(lines, header, rows, out):
         out.write_text(text + "\n")
 
 
+def with_k(value):
+    return f"{value / 1000:.4g} k" if value >= 10_000 else f"{value:.4g}"
+
+
 def spread(values):
-    return f"{statistics.median(values):.4g} ({min(values):.4g}–{max(values):.4g})"
+    return f"{with_k(statistics.median(values))} ({with_k(min(values))}–{with_k(max(values))})"
 
 
 def measure(trials, rounds):
