@@ -225,7 +225,9 @@ std::string legend(const Layers& layers, bool unicode) {
 
 std::string roofline_chart(const predict::Forecast& forecast, const ChartForm& form) {
   Layers layers = layers_of(forecast);
-  if (layers.dots.empty() || !(forecast.ridge_point > 0) || !(forecast.peak_flops_per_s > 0)) return "";
+  if ((layers.dots.empty() && layers.share_in_cache == 0) || !(forecast.ridge_point > 0) ||
+      !(forecast.peak_flops_per_s > 0))
+    return "";
   Window window = window_of(forecast, layers.dots);
   int columns = std::clamp(form.columns, kLeastColumns, kMostColumns) - kLabelColumns - 1;
   Canvas canvas(columns, form.rows, form.unicode);
