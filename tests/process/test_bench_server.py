@@ -282,7 +282,7 @@ def test_figures_have_intervals_and_a_kept_result_all_samples(served, tmp_path):
     text = bench(url_of(served, "identity"), "--seconds", 1).stdout
     for figure in ("p50", "p90", "p95", "throughput"):
         line = next(line for line in text.splitlines() if line.strip().startswith(figure))
-        assert " to " in line and "at 95 %" in line, line
+        assert (" to " in line or "at least" in line) and "at 95 %" in line, line
     table = bench(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 1).stdout
     assert "rows/s at 95 %" in table and "p99 at 95 %" in table
     opened = measured(url_of(served, "identity"), "--rate", 50, "--seconds", 1)["points"][0]
