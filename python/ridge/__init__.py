@@ -90,10 +90,11 @@ class Plan(Result):
 
     def _rows(self):
         estimate = [("estimate (derived)", f"{_number(self.estimate_ms, 'ms')} ± {_number(self.estimate_error_percent, '%')}")]
+        uncounted = not self.flops and bool(self.raw.get("without_rule"))
         return [("model", f"{self.model}, batch {self.batch}, {self.precision}"),
                 ("device", (self.raw.get("device") or {}).get("name", "")),
-                ("FLOPs (derived)", _number((self.flops or 0) / 1e9, "GFLOP")),
-                ("bound (derived)", f"{_number(self.bound_ms, 'ms')}, limited by {self.limiter}"),
+                ("FLOPs (derived)", "not known" if uncounted else _number((self.flops or 0) / 1e9, "GFLOP")),
+                ("bound (derived)", _bound(self.bound_ms, self.limiter)),
                 *(estimate if self.estimate_ms else [])]
 
 
@@ -125,8 +126,8 @@ class Bench(Result):
                 ("latency (measured)", f"{_number(self.latency_ms.mean, 'ms')} ± {_number(self.ci95_percent, '%')} at 95 %, "
                                        f"p50 {_number(self.latency_ms.p50, 'ms')}, p99 {_number(self.latency_ms.p99, 'ms')}"),
                 ("throughput (measured)", _number(self.throughput_per_s, "rows/s")),
-                ("bound (derived)", f"{_number(self.bound_ms, 'ms')}, limited by {self.limiter}"),
-                ("share of the limit", _number(self.percent_of_limit, "%")),
+                ("bound (derived)", _bound(self.bound_ms, self.limiter)),
+                ("share of the limit", _number(self.percent_of_limit, "%") if self.bound_ms else "not known"),
                 ("advice", self.advice)]
 
 
@@ -205,3 +206,7 @@ def _value(kind, raw, ok=True):
 
 def _number(value, unit):
     return "-" if value is None else f"{value:.4g} {unit}"
+
+
+def _bound(bound_ms, limiter):
+    return f"{_number(bound_ms, 'ms')}, limited by {limiter}" if bound_ms else "not known"

@@ -242,8 +242,10 @@ class Loads {
     if (point.samples > 0) {
       point.latency_ms = measure::latency_of(load_.latencies_ms);
       point.latency_ci95_ms = measure::percentile_intervals(load_.latencies_ms);
+      point.histogram = measure::histogram_of(load_.latencies_ms);
     }
     point.ci95_percent = load_.half_width_percent;
+    if (!step.rate_per_s) point.rows_ci95_per_s = measure::rate_interval(point.rows_per_s, point.ci95_percent);
     if (step.rate_per_s)
       point.load = measure::OpenLoad{*step.rate_per_s, load_.rate_per_s, load_.busy_share, load_.mean_queueing_ms};
     for (const auto& [kind, count] : load_.failures) point.failures[client::failure_name(kind)] = count;

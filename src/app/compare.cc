@@ -10,6 +10,7 @@
 
 #include "app/kept.h"
 #include "base/units.h"
+#include "client/server_measurement.h"
 #include "measure/difference.h"
 #include "measure/measurement.h"
 
@@ -102,8 +103,9 @@ bool judgeable(const Measurement& then, const Measurement& today) {
   return !machine::disturbed(then.disturbance) && !machine::disturbed(today.disturbance);
 }
 
+// `confidence` of the answer whether it is slower.
 FigureChange of_speed(const Speed& speed, const Measurement& then, const Measurement& today, double accepted_percent,
-                      bool& slower) {
+                      double confidence, bool& slower) {
   FigureChange row = tune::figure_of(speed.id, speed.what, speed.unit, speed.value(then), speed.value(today));
   if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
   if (std::string_view(speed.id) == "throughput" && (then.load || today.load))
@@ -114,7 +116,7 @@ FigureChange of_speed(const Speed& speed, const Measurement& then, const Measure
   tune::judge(shown, speed.good, 0, row);
   FigureChange strict = row;
   strict.verdict = tune::Change::kAsBefore;
-  tune::judge(speed.difference(then, today, tune::kConfidence), speed.good, accepted_percent, strict);
+  tune::judge(speed.difference(then, today, confidence), speed.good, accepted_percent, strict);
   slower |= speed.decides && strict.verdict == tune::Change::kRegressed;
   return row;
 }
@@ -146,13 +148,209 @@ Status compare_benches(const Json& before, const Json& now, double accepted_perc
   comparison.caveats = caveats_of(comparison.before, then, comparison.now, today);
   comparison.judged = judgeable(then, today);
   for (const Speed& speed : kSpeeds)
-    comparison.figures.push_back(of_speed(speed, then, today, accepted_percent, comparison.slower));
+    comparison.figures.push_back(of_speed(speed, then, today, accepted_percent, tune::kConfidence, comparison.slower));
   for (const Once& once : kOnce)
     comparison.figures.push_back(tune::set_aside(
         tune::figure_of(once.id, once.what, once.unit, once.value(then), once.value(today)), "measured once"));
   comparison.layers = layers_of(then, today);
   return {};
 }
+
+// ------------------------------------------------------------------------------------------------- of bench URL
+
+// The requests of one load, as a measurement of a model has its runs.
+Measurement as_measurement(const client::Point& point, const client::ServerMeasurement& m) {
+  Measurement measured;
+  measured.latency_ms = point.latency_ms;
+  measured.throughput_per_s = point.rows_per_s;
+  measured.ci95_percent = point.ci95_percent;
+  measured.samples = point.samples;
+  measured.histogram = point.histogram;
+  measured.load = point.load;
+  measured.disturbance = m.disturbance;
+  return measured;
+}
+
+std::string load_of(const client::Point& point) {
+  return point.rate_per_s ? "at " + format_rate(*point.rate_per_s, "requests")
+                          : "at " + counted(point.concurrency, "caller");
+}
+
+std::string request_of(const client::ServerMeasurement& m) {
+  std::string text = fmt::format("batch {} as {}", m.batch, name_of(names_of(m.payload), m.payload));
+  for (const client::RequestInput& input : m.inputs) text += fmt::format(", {}{}", input.name, shape_text(input.shape));
+  return text;
+}
+
+std::vector<Caveat> caveats_of(const About& before, const client::ServerMeasurement& then, const About& now,
+                               const client::ServerMeasurement& today) {
+  std::vector<Caveat> caveats;
+  const auto differ = [&](const char* id, const char* what, const std::string& one, const std::string& other) {
+    if (one != other) caveats.push_back({id, fmt::format("{}: {} then, {} now", what, one, other)});
+  };
+  differ("other-machine", "another machine of the client", machine_of(before), machine_of(now));
+  differ("other-server", "another server", then.server + " " + then.server_version + " at " + then.url,
+         today.server + " " + today.server_version + " at " + today.url);
+  differ("other-model", "another model", then.model + " version " + then.model_version,
+         today.model + " version " + today.model_version);
+  differ("other-request", "another request", request_of(then), request_of(today));
+  for (const auto& [measured, when] : {std::pair(&then, "then"), std::pair(&today, "now")})
+    if (machine::disturbed(measured->disturbance))
+      caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(*measured->disturbance))});
+  return caveats;
+}
+
+using PointPair = std::pair<const client::Point*, const client::Point*>;  // then, now: of one load
+
+// The loads that both have, in the order of then. One that only one of them has is a caveat.
+std::vector<PointPair> same_loads(const client::ServerMeasurement& then, const client::ServerMeasurement& today,
+                                  std::vector<Caveat>& caveats) {
+  std::vector<PointPair> pairs;
+  std::vector<bool> taken(today.points.size(), false);
+  const auto only = [&](const char* when, const client::Point& point) {
+    caveats.push_back({"other-load", fmt::format("only {}: {}", when, load_of(point))});
+  };
+  for (const client::Point& point : then.points) {
+    const size_t before = pairs.size();
+    for (size_t i = 0; i < today.points.size() && pairs.size() == before; ++i) {
+      const client::Point& other = today.points[i];
+      if (taken[i] || other.rate_per_s != point.rate_per_s || other.concurrency != point.concurrency) continue;
+      taken[i] = true;
+      pairs.emplace_back(&point, &other);
+    }
+    if (pairs.size() == before) only("then", point);
+  }
+  for (size_t i = 0; i < taken.size(); ++i)
+    if (!taken[i]) only("now", today.points[i]);
+  return pairs;
+}
+
+// "throughput at 4 callers", with the id "callers-4.throughput".
+FigureChange of_load(FigureChange row, const client::Point& point) {
+  row.id = (point.rate_per_s ? fmt::format("rate-{:g}.", *point.rate_per_s)
+                             : fmt::format("callers-{}.", point.concurrency)) +
+           row.id;
+  row.what += " " + load_of(point);
+  return row;
+}
+
+// Of several loads each is judged with more confidence, so that all together raise no more false alarms than one.
+Status compare_servers(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
+  RIDGE_ASSIGN(const auto then, from_json<client::ServerMeasurement>(before));
+  RIDGE_ASSIGN(const auto today, from_json<client::ServerMeasurement>(now));
+  comparison.caveats = caveats_of(comparison.before, then, comparison.now, today);
+  comparison.judged = !machine::disturbed(then.disturbance) && !machine::disturbed(today.disturbance);
+  const std::vector<PointPair> pairs = same_loads(then, today, comparison.caveats);
+  if (pairs.empty())
+    return Error{Code::kInvalid, "the two have no load in common: give both the same --concurrency or --rate"};
+  const double confidence = 1 - (1 - tune::kConfidence) / static_cast<double>(pairs.size());
+  for (const auto& [first, second] : pairs)
+    for (const Speed& speed : kSpeeds)
+      comparison.figures.push_back(of_load(of_speed(speed, as_measurement(*first, then), as_measurement(*second, today),
+                                                    accepted_percent, confidence, comparison.slower),
+                                           *first));
+  if (then.search && today.search && then.search->p99_ms == today.search->p99_ms)
+    comparison.figures.push_back(tune::set_aside(
+        tune::figure_of("highest-rate", fmt::format("highest rate with p99 within {}", format_ms(then.search->p99_ms)),
+                        "requests/s", then.search->highest_per_s.value_or(0), today.search->highest_per_s.value_or(0)),
+        "found once, without an interval"));
+  return {};
+}
+
+// -------------------------------------------------------------------------------------------------- of bench device
+
+// The lists of its document, and the rate that each row of one has. Rows are of a CPU or of a GPU, whose documents differ otherwise.
+struct RateList {
+  const char *list, *rate, *unit;
+};
+constexpr RateList kRateLists[] = {{"peaks", "flops_per_s", "FLOP/s"},
+                                   {"bandwidth", "bytes_per_s", "B/s"},
+                                   {"links", "bytes_per_s", "B/s"},
+                                   {"starts", "starts_per_s", "starts/s"}};
+
+// What a row is of: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB".
+std::string row_name_of(const Json& row) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  for (const char* member : {"precision", "level", "way", "access", "memory", "what"})
+    if (const auto found = row.find(member); found != row.end() && found->is_string()) add(found->get<std::string>());
+  if (const auto found = row.find("copy_bytes"); found != row.end() && found->is_number())
+    add(format_bytes(found->get<double>()));
+  if (const auto found = row.find("threads"); found != row.end() && found->is_number_integer())
+    add(counted(found->get<int64_t>(), "thread"));
+  return text;
+}
+
+double number_at(const Json& row, const char* member) {
+  const auto found = row.find(member);
+  return found != row.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+// A limit is the best that was reached, and the spread is that of all its bursts: a change within it may be a busy machine's.
+FigureChange of_rate_row(const RateList& list, const Json& then, const Json& today, double accepted_percent,
+                         bool judged, bool& slower) {
+  const std::string name = row_name_of(then);
+  FigureChange row = tune::figure_of(fmt::format("{}.{}", list.list, name), name, list.unit, number_at(then, list.rate),
+                                     number_at(today, list.rate));
+  if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
+  if (!judged) return tune::set_aside(std::move(row), "not judged: a busy machine");
+  const measure::MeanDifference difference = {
+      std::log(row.now / row.before),
+      std::hypot(number_at(then, "spread_percent"), number_at(today, "spread_percent")) / 100};
+  tune::judge(difference, tune::Good::kHigh, 0, row);
+  FigureChange strict = row;
+  strict.verdict = tune::Change::kAsBefore;
+  tune::judge(difference, tune::Good::kHigh, accepted_percent, strict);
+  slower |= strict.verdict == tune::Change::kRegressed;
+  return row;
+}
+
+const Json& list_in(const Json& document, const char* name) {
+  static const Json kNone = Json::array();
+  const auto found = document.find(name);
+  return found != document.end() && found->is_array() ? *found : kNone;
+}
+
+std::string text_at(const Json& document, const char* member) {
+  const auto found = document.find(member);
+  return found != document.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<machine::Disturbance> disturbance_of(const Json& document) {
+  const auto found = document.find("disturbance");
+  if (found == document.end()) return std::nullopt;
+  const Result<machine::Disturbance> read = from_json<machine::Disturbance>(*found);
+  return read ? std::optional(*read) : std::nullopt;
+}
+
+Status compare_devices(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
+  if (before.contains("cards") || now.contains("cards"))
+    return Error{Code::kInvalid, "what several GPUs exchange is not compared; results of one device are"};
+  const std::string then = text_at(before, "device"), today = text_at(now, "device");
+  if (then != today)
+    comparison.caveats.push_back({"other-device", "another device: " + then + " then, " + today + " now"});
+  if (machine_of(comparison.before) != machine_of(comparison.now))
+    comparison.caveats.push_back(
+        {"other-machine",
+         fmt::format("another machine: {} then, {} now", machine_of(comparison.before), machine_of(comparison.now))});
+  for (const auto& [document, when] : {std::pair(&before, "then"), std::pair(&now, "now")})
+    if (const auto disturbance = disturbance_of(*document); machine::disturbed(disturbance)) {
+      comparison.caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(*disturbance))});
+      comparison.judged = false;
+    }
+  for (const RateList& list : kRateLists) {
+    const Json& others = list_in(now, list.list);
+    for (const Json& row : list_in(before, list.list)) {
+      const auto same = std::ranges::find(others, row_name_of(row), row_name_of);
+      if (same != others.end())
+        comparison.figures.push_back(
+            of_rate_row(list, row, *same, accepted_percent, comparison.judged, comparison.slower));
+    }
+  }
+  return {};
+}
+
+// ---------------------------------------------------------------------------------------------------------- of tune
 
 Status compare_tunings(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   RIDGE_ASSIGN(const tune::Tuning then, from_json<tune::Tuning>(before));
@@ -165,6 +363,21 @@ Status compare_tunings(const Json& before, const Json& now, double accepted_perc
   return {};
 }
 
+struct Comparer {
+  std::string_view verb;
+  Status (*compare)(const Json& before, const Json& now, double accepted_percent, Comparison& comparison);
+};
+constexpr Comparer kComparers[] = {{"bench", compare_benches},
+                                   {"bench server", compare_servers},
+                                   {"bench device", compare_devices},
+                                   {"tune", compare_tunings}};
+
+std::string compared_verbs() {
+  std::string text;
+  for (const Comparer& row : kComparers) text += (text.empty() ? "" : ", ") + std::string(row.verb);
+  return text;
+}
+
 }  // namespace
 
 Result<Comparison> compare(const Json& before, const Json& now, double accepted_percent) {
@@ -175,13 +388,11 @@ Result<Comparison> compare(const Json& before, const Json& now, double accepted_
   if (verb != comparison.now.command.verb)
     return Error{Code::kInvalid, fmt::format("documents of `ridge {}` and `ridge {}` have nothing to compare", verb,
                                              comparison.now.command.verb)};
-  if (verb == "bench")
-    RIDGE_TRY(compare_benches(before, now, accepted_percent, comparison));
-  else if (verb == "tune")
-    RIDGE_TRY(compare_tunings(before, now, accepted_percent, comparison));
-  else
+  const auto row = std::ranges::find(kComparers, verb, &Comparer::verb);
+  if (row == std::end(kComparers))
     return Error{Code::kInvalid,
-                 fmt::format("documents of `ridge {}` are not compared; those of bench MODEL and tune are", verb)};
+                 fmt::format("documents of `ridge {}` are not compared; those of {} are", verb, compared_verbs())};
+  RIDGE_TRY(row->compare(before, now, accepted_percent, comparison));
   return comparison;
 }
 

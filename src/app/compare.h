@@ -15,7 +15,8 @@ namespace ridge::app {
 // Why the two may differ beside the program that was measured.
 struct Caveat {
   std::string
-      id;  // other-machine, other-model, other-shapes, other-precision, other-engine, other-settings, other-load, disturbed
+      id;  // other-machine, other-model, other-shapes, other-precision, other-engine, other-settings, other-load, disturbed; of a
+      // server also other-server, other-request; of a device other-device
   std::string sentence;
 };
 void visit_fields(auto& visit, Is<Caveat> auto& caveat) {
@@ -53,8 +54,10 @@ void visit_fields(auto& visit, Is<Comparison> auto& comparison) {
   visit("judged", comparison.judged);
 }
 
-// `before` and `now`: documents as read_document() returns them, both of `bench MODEL` or both of `tune`. Intervals of a bench have 95 %.
-// `slower` accepts changes up to `accepted_percent`, and is judged with tune::kConfidence. Errors: documents of other verbs.
+// `before` and `now`: documents as read_document() returns them, both of one verb: `bench MODEL`, `bench URL` (load by load), `bench device`,
+// `tune`. Intervals of a bench have 95 %; a device's figures are judged by the spread of their bursts. `slower` accepts changes up to
+// `accepted_percent`, and is judged with tune::kConfidence, over all loads of a server together. Errors: documents of other verbs; two
+// servers' without a load in common.
 Result<Comparison> compare(const Json& before, const Json& now, double accepted_percent);
 
 }  // namespace ridge::app

@@ -8,6 +8,7 @@
 #include "app/kept.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "client/server_measurement.h"
 #include "measure/measurement.h"
 #include "measure/statistics.h"
 
@@ -109,6 +110,69 @@ TEST(Compare, TimesOfABusyMachineAreShownAndNotJudged) {
     EXPECT_EQ(verdict_of(*comparison, "p50"), tune::Change::kNotComparable);
   }
   EXPECT_TRUE(compare(kept(measured(1, 5)), kept(measured(2, 5)), 0)->judged);
+}
+
+// A server's points of these numbers of callers, each with this median.
+Json kept_server(std::vector<std::pair<int, double>> points, const std::string& payload = "binary") {
+  client::ServerMeasurement m;
+  m.url = "http://localhost:8000/v2/models/m";
+  m.model = "m";
+  m.payload = payload == "json" ? client::Payload::kJson : client::Payload::kBinary;
+  uint64_t seed = 1;
+  for (const auto& [callers, median_ms] : points) {
+    const measure::Measurement run = measured(++seed + static_cast<uint64_t>(median_ms * 100), median_ms);
+    client::Point& point = m.points.emplace_back();
+    point.concurrency = callers;
+    point.rows_per_s = point.requests_per_s = callers * run.throughput_per_s;
+    point.samples = run.samples;
+    point.latency_ms = run.latency_ms;
+    point.ci95_percent = run.ci95_percent;
+    point.histogram = run.histogram;
+  }
+  About about;
+  about.command = {"bench server", "ridge bench http://localhost:8000/v2/models/m", "2026-11-23T12:00:00Z"};
+  about.machine = {"CPU", 2, "here"};
+  return document(about, json_of(m));
+}
+
+TEST(Compare, AServerIsComparedLoadByLoad) {
+  const Json before = kept_server({{1, 5}, {4, 9}, {8, 20}}), now = kept_server({{1, 5}, {4, 10}, {16, 30}}, "json");
+  const Result<Comparison> comparison = compare(before, now, 0);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(verdict_of(*comparison, "callers-1.p50"), tune::Change::kAsBefore);
+  EXPECT_EQ(verdict_of(*comparison, "callers-4.throughput"), tune::Change::kRegressed);
+  EXPECT_EQ(verdict_of(*comparison, "callers-4.p50"), tune::Change::kRegressed);
+  EXPECT_TRUE(comparison->slower);
+  EXPECT_EQ(comparison->figures.size(), 10) << "two loads in common, of five figures each";
+  EXPECT_EQ(caveats_of(*comparison), (std::vector<std::string>{"other-request", "other-load", "other-load"}));
+  const Result<Comparison> same = compare(before, before, 0);
+  EXPECT_FALSE(same->slower);
+  EXPECT_TRUE(same->caveats.empty());
+  EXPECT_FALSE(compare(before, kept_server({{2, 5}}), 0)) << "no load in common";
+}
+
+Json kept_device(double fp32_per_s, double dram_per_s, const std::string& device = "CPU") {
+  About about;
+  about.command = {"bench device", "ridge bench device", "2026-11-23T12:00:00Z"};
+  about.machine = {"CPU", 2, "here"};
+  const Json members = {
+      {"device", device},
+      {"peaks",
+       {{{"precision", "fp32"}, {"threads", 2}, {"flops_per_s", fp32_per_s}, {"spread_percent", 2.0}},
+        {{"precision", "int8"}, {"threads", 2}, {"flops_per_s", nullptr}}}},
+      {"bandwidth", {{{"level", "DRAM"}, {"threads", 2}, {"bytes_per_s", dram_per_s}, {"spread_percent", 20.0}}}}};
+  return document(about, members);
+}
+
+TEST(Compare, ADeviceIsComparedRowByRowByTheSpreads) {
+  const Result<Comparison> comparison = compare(kept_device(100e9, 20e9), kept_device(90e9, 18e9, "another CPU"), 0);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(verdict_of(*comparison, "peaks.fp32, 2 threads"), tune::Change::kRegressed);
+  EXPECT_EQ(verdict_of(*comparison, "peaks.int8, 2 threads"), tune::Change::kNotComparable);
+  EXPECT_EQ(verdict_of(*comparison, "bandwidth.DRAM, 2 threads"), tune::Change::kAsBefore) << "within ± 20 %";
+  EXPECT_EQ(caveats_of(*comparison), std::vector<std::string>{"other-device"});
+  EXPECT_TRUE(comparison->slower);
+  EXPECT_FALSE(compare(kept_device(100e9, 20e9), kept_device(90e9, 18e9), 15)->slower);
 }
 
 TEST(Compare, LayersAreMatchedByNameAndTheLargestChangeIsFirst) {

@@ -59,14 +59,14 @@ std::vector<std::string> likely_shapes(const model::Graph& graph) {
 
 }  // namespace
 
-Result<ModelDescription> describe(const std::string& path, const model::UnboundModel& model, model::Binding binding) {
+Result<ModelDescription> describe(const std::string& given, const model::UnboundModel& model, model::Binding binding) {
   RIDGE_ASSIGN(const model::Graph open, model.bind(binding));
   binding.batch = 1;
   binding.insist_on_batch = false;
   binding.data_sizes_at_most = true;
   RIDGE_ASSIGN(const model::Graph graph, model.bind(binding));
   ModelDescription description;
-  description.model = path;
+  description.model = given;
   description.producer = open.producer;
   description.is_ir = model.is_ir();
   description.opset = open.opset;
@@ -77,12 +77,16 @@ Result<ModelDescription> describe(const std::string& path, const model::UnboundM
   for (const model::GraphInput& input : open.input_specs)
     description.inputs.push_back(
         {input.spec.name, std::string(data_type_name(input.spec.type)), text_of(input.spec.shape, input.symbols)});
-  for (const TensorSpec& output : open.output_specs)
-    description.outputs.push_back({output.name, std::string(data_type_name(output.type)), text_of(output.shape, {})});
+  for (size_t i = 0; i < open.output_specs.size(); ++i) {
+    const TensorSpec& output = open.output_specs[i];
+    description.outputs.push_back(
+        {output.name, std::string(data_type_name(output.type)), text_of(output.shape, open.output_symbols[i])});
+  }
   description.shapes = likely_shapes(graph);
   const cost::Costs costs = cost::count(graph);
   description.without_rule = costs.without_rule;
-  if (description.shapes.empty() && costs.unknown_shapes.empty()) description.flops = costs.flops;
+  const bool uncounted = costs.flops == 0 && !costs.without_rule.empty();
+  if (description.shapes.empty() && costs.unknown_shapes.empty() && !uncounted) description.flops = costs.flops;
   return description;
 }
 

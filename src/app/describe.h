@@ -19,7 +19,7 @@ struct ModelDescription {
     std::string type;   // "FP32"
     std::string shape;  // "[batch,3,224,224]"; "?": open, without a name
   };
-  std::string model;  // path
+  std::string model;  // as given: path, URL or name
   std::string producer;
   bool is_ir = false;  // OpenVINO's IR, read as nodes of ONNX's `opset`
   int64_t opset = 0;
@@ -28,7 +28,8 @@ struct ModelDescription {
   int64_t weight_bytes = 0;
   std::vector<std::string> weight_types;  // those of at least a hundredth of the weights, the most frequent first
   std::vector<Tensor> inputs, outputs;
-  std::optional<double> flops;  // at batch 1; absent: an open dimension, or a size that no operator's rule could tell
+  // At batch 1. Absent: an open dimension, a size that no operator's rule could tell, or no operator that computes has a rule.
+  std::optional<double> flops;
   std::vector<std::string> without_rule;  // operators whose FLOPs are not in it
   std::vector<std::string> shapes;  // values of --shape for the dimensions that are open beside the batch: likely ones
 };
@@ -54,6 +55,6 @@ void visit_fields(auto& visit, Is<ModelDescription> auto& description) {
 }
 
 // `binding`: sizes that are given. An error is of those.
-Result<ModelDescription> describe(const std::string& path, const model::UnboundModel& model, model::Binding binding);
+Result<ModelDescription> describe(const std::string& given, const model::UnboundModel& model, model::Binding binding);
 
 }  // namespace ridge::app

@@ -30,7 +30,7 @@ TEST(Describe, CountsAtBatchOneWhereOnlyTheBatchIsOpen) {
   EXPECT_EQ(found->nodes, 1);
   EXPECT_THAT(found->weight_types, ElementsAre("FP32"));
   EXPECT_EQ(found->inputs.front().shape, "[n,8]");
-  EXPECT_EQ(found->outputs.front().shape, "[?,4]");
+  EXPECT_EQ(found->outputs.front().shape, "[n,4]");
   EXPECT_THAT(found->shapes, IsEmpty());
 }
 

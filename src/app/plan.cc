@@ -115,6 +115,7 @@ Json to_json(const ModelPlan& plan) {
   Json json;
   FieldWriter visit(json);
   visit_fields(visit, plan.forecast);
+  visit.unless_empty("reasons", plan.reasons);
   visit.unless_empty("curve", plan.curve);
   if (plan.estimate)
     visit_fields(visit, *plan.estimate);
@@ -132,6 +133,33 @@ Json to_json(const ModelPlan& plan) {
   if (plan.training)
     visit.object("memory_bytes", [&](auto& bytes) { bytes("training", plan.training->point.memory.total()); });
   return json;
+}
+
+Result<ModelPlan> plan_of(const Json& document) {
+  ModelPlan plan;
+  RIDGE_ASSIGN(plan.forecast, from_json<predict::Forecast>(document));
+  const Json& layers = document["layers"];  // members that are only there where they are false
+  for (size_t i = 0; i < plan.forecast.layers.size() && i < layers.size(); ++i) {
+    plan.forecast.layers[i].has_rule = layers[i].value("has_rule", true);
+    plan.forecast.layers[i].runs = layers[i].value("runs", true);
+  }
+  RIDGE_TRY(read_fields(document, [&](auto& visit) {
+    visit.optional("curve", plan.curve);
+    visit.optional("reasons", plan.reasons);
+  }));
+  if (!document.contains("estimate")) return plan;
+  if (document["estimate"].contains("range_ms")) {
+    RIDGE_ASSIGN(plan.carried, from_json<predict::DeviceEstimate>(document));
+    const Json held = document["estimate"].value("held_percent", Json::object());
+    plan.carried->held = {held.value("compute", 0.0) / 100, held.value("memory", 0.0) / 100,
+                          held.value("start", 0.0) / 100};
+  } else {
+    RIDGE_ASSIGN(plan.estimate, from_json<predict::Estimate>(document));
+    const Json& kernels = document["estimate"]["kernels"];
+    for (size_t i = 0; i < plan.estimate->layers.size() && i < kernels.size(); ++i)
+      plan.estimate->layers[i].known = kernels[i].value("known", true);
+  }
+  return plan;
 }
 
 Json ledger_json(const ModelPlan& plan) {

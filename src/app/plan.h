@@ -155,6 +155,8 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, cons
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);
+// Of a kept document its forecast, curve and estimate; the answers to further questions are not read back.
+Result<ModelPlan> plan_of(const Json& document);
 Json ledger_json(const ModelPlan& plan);
 
 // Calibrates this machine, unless it is or `request` asks for a fresh one.

@@ -175,15 +175,27 @@ void ServeRun::load() {
     names += (names.empty() ? "'" : ", '") + entry.name + "'";
     not_loaded_ += (not_loaded_.empty() ? "'" : ", '") + entry.name + "' (" + entry.reason + ")";
   }
-  if (!request_.exit_on_error)
-    return log::error("not all models could be loaded: {}, for the reasons above; ready: {}", names,
-                      counted(static_cast<int64_t>(server_->index(true).size()), "model"));
-  failed_ = true;
+  if (request_.exit_on_error) {
+    failed_ = true;
+    return;
+  }
+  const size_t ready = server_->index(true).size();
+  log::error("not all models could be loaded: {}, for the reasons above; ready: {}", names,
+             counted(static_cast<int64_t>(ready), "model"));
+  if (ready == 0) log::info("try: ridge doctor --verbose");
 }
 
 void ServeRun::log_loaded() const {
   const std::vector<serve::IndexEntry> ready = server_->index(true);
-  if (ready.empty()) return log::info("no model is loaded yet");
+  if (ready.empty()) {
+    log::info("no model is loaded yet");
+    std::error_code error;
+    const serve::ServerOptions& options = request_.server;
+    if (options.control != serve::ControlMode::kExplicit && !options.repositories.empty() &&
+        std::filesystem::is_directory(options.repositories.front(), error))
+      log::info("try: ridge tune resnet50 -o {}", shell_word(options.repositories.front()));
+    return;
+  }
   log::info("all models are loaded");
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);

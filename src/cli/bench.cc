@@ -35,6 +35,11 @@ namespace {
 constexpr std::string_view kAllLayers = "all";
 constexpr int kUsualLayers = 15;
 
+// For the lines at the end: options of the same measurement with its layers; options that tune has too.
+constexpr std::string_view kNotForLayers[] = {"--layers", "--fresh", "--keep-disturbed"};
+constexpr std::string_view kTuneAfterBench[] = {"--shape",         "--threads",        "--engine",
+                                                "--engine-option", "--engine-library", "--device"};
+
 struct BenchOptions {
   app::Command command;
   app::BenchRequest request;
@@ -48,7 +53,8 @@ struct BenchOptions {
   std::string precision = "fp32";
   std::vector<std::string> engine_options;
   bool json = false, csv = false;
-  std::string output, trace;  // files; empty: none
+  std::string output, trace;         // files; empty: none
+  std::string for_layers, for_tune;  // as given, see above
   PageOptions page;
 };
 
@@ -264,18 +270,19 @@ void render(const measure::Measurement& m, size_t most_layers) {
   if (!m.layers.empty())
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m, most_layers));
-  if (m.load && machine::disturbed(m.disturbance)) print("\n" + machine::sentence(*m.disturbance) + ".");
-  print("\n" + m.advice.sentence);
+  if (m.load && machine::disturbed(m.disturbance)) print("\n" + warning_text(machine::sentence(*m.disturbance)) + ".");
+  print("\n" + (m.advice.id == "disturbed" ? warning_text(m.advice.sentence) : m.advice.sentence));
 }
 
-std::vector<std::string> next_of(const BenchOptions& options) {
-  const std::string& model = options.request.model;  // as typed, not where it was downloaded to
-  std::string words = model_words(model, options.shapes, options.device);
-  if (!options.engine.empty()) words += " --engine " + options.engine;
+std::vector<std::string> next_of(const BenchOptions& options, const app::BenchRequest& request) {
+  const std::string model = app::shell_word(options.request.model);  // as typed, not where it was downloaded to
   std::vector<std::string> lines;
-  if (options.layers.empty() && options.device == "cpu") lines.push_back("ridge bench " + words + " --layers");
-  lines.push_back(engine::owner_of(model) == nullptr ? "ridge tune " + words + " -o models"
-                                                     : "ridge serve " + app::shell_word(model));
+  if (options.layers.empty() && options.device == "cpu")
+    lines.push_back("ridge bench " + model + options.for_layers + " --layers");
+  if (engine::owner_of(options.request.model) != nullptr)
+    lines.push_back("ridge serve " + model);
+  else
+    lines.push_back(tune_line(model + options.for_tune, request.binding));
   return lines;
 }
 
@@ -321,6 +328,9 @@ int bench(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "bench", with_layer_count(arguments)); !parsed.go_on) return parsed.exit;
+  options.for_layers = given_options_but(app, kNotForLayers);
+  options.for_tune = given_options(app, kTuneAfterBench);
+  if (app.count("--precision") > 0) options.for_tune += tune_precision(options.precision);
   Result<app::BenchRequest> request = request_of(options);
   if (!request) return usage(request.error());
   if (Status ready = check_writable({options.output, options.trace, options.page.file}); !ready)
@@ -343,7 +353,7 @@ int bench(std::span<const std::string> arguments) {
     print_verbatim(csv_text(*measured));
   } else {
     render(*measured, layers_shown(options));
-    if (graph->has_value()) print_next(next_of(options));
+    if (graph->has_value()) print_next(next_of(options, *request));
   }
   return keep_all(options, *measured, json, runs);
 }

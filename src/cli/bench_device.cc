@@ -278,10 +278,13 @@ int bench_device(std::span<const std::string> arguments) {
               next_of(options, machine::disturbed(machine->disturbance)), kDone);
 }
 
-// Of a CPU, or of a GPU; what several GPUs exchange is not read back.
+// Of a CPU, of a GPU, or of what several GPUs exchange.
 Status show_bench_device(const Json& document) {
-  if (document.contains("collectives"))
-    return invalid("what several GPUs exchange is not shown again; the document itself has all figures");
+  if (document.contains("cards")) {
+    RIDGE_ASSIGN(const auto measured, limits::accelerator::collectives_of(document));
+    print(collectives_text(measured));
+    return {};
+  }
   if (document.contains("facts")) {
     RIDGE_ASSIGN(const auto measured, from_json<limits::accelerator::DeviceMeasurement>(document));
     print(accelerator_text(measured));

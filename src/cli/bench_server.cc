@@ -31,6 +31,9 @@ namespace {
 using client::Point;
 using client::ServerMeasurement;
 
+// For the lines at the end: the load that was measured, and how long.
+constexpr std::string_view kOfOneLoad[] = {"--concurrency", "--rate",       "--p99-ms", "--poisson",
+                                           "--seconds",     "--iterations", "--warmup", "--ci"};
 constexpr double kSecondsOfOne = 10, kSecondsOfEach = 5, kSecondsOfSearch = 40;  // by default
 // Percentiles of fewer samples are not those of the server.
 constexpr int64_t kSamplesForP99 = 100;
@@ -44,6 +47,7 @@ struct ServerOptions {
   double timeout_ms = 30'000;
   bool json = false, csv = false;
   std::string output;  // file of the document; empty: none
+  std::string again;   // as given, for another load
   PageOptions page;
 };
 
@@ -150,6 +154,18 @@ void add_server_rows(const client::ServerSide& server, std::vector<std::vector<s
                                          : "mean rows of an execution; executions × rows: " + batches_text(server)});
 }
 
+// "7.90 ms to 8.13 ms at 95 %"; "": not known.
+std::string server_interval(const measure::Interval& interval, std::string (*format)(double)) {
+  if (interval.low && interval.high)
+    return fmt::format("{} to {} at 95 %", format(*interval.low), format(*interval.high));
+  return interval.low ? "at least " + format(*interval.low) + " at 95 %" : "";
+}
+
+std::string measured_text(const measure::Interval& interval, std::string (*format)(double), const std::string& what) {
+  const std::string text = server_interval(interval, format);
+  return "measured" + (text.empty() ? "" : ", " + text) + (what.empty() ? "" : "; " + what);
+}
+
 std::string summary(const ServerMeasurement& m, const Point& point) {
   const measure::Latency& l = point.latency_ms;
   const std::string interval =
@@ -158,12 +174,15 @@ std::string summary(const ServerMeasurement& m, const Point& point) {
       {"latency", format_ms(l.mean),
        fmt::format("measured, {}{}{}", interval, counted(point.samples, "request"),
                    point.interrupted ? ", interrupted" : "")},
-      {"  p50 p90 p95 p99", format_ms(l.p50),
-       fmt::format("{}  {}  {}", format_ms(l.p90), format_ms(l.p95), format_ms(l.p99))},
+      {"  p50", format_ms(l.p50), measured_text(point.latency_ci95_ms.p50, format_ms, "")},
+      {"  p90", format_ms(l.p90), measured_text(point.latency_ci95_ms.p90, format_ms, "")},
+      {"  p95", format_ms(l.p95), measured_text(point.latency_ci95_ms.p95, format_ms, "")},
+      {"  p99", format_ms(l.p99), measured_text(point.latency_ci95_ms.p99, format_ms, "")},
       {"  min max", format_ms(l.min), format_ms(l.max)},
-      {"throughput", format_count(point.requests_per_s) + "/s",
-       m.batch > 1 ? fmt::format("measured, requests answered; {}", format_row_rate(point.rows_per_s))
-                   : "measured, requests answered"}};
+      {"throughput", format_row_rate(point.rows_per_s),
+       measured_text(
+           point.rows_ci95_per_s, format_row_rate,
+           m.batch > 1 ? format_count(point.requests_per_s) + " requests answered/s" : "one row per request")}};
   if (point.load) {
     rows.push_back({"load", format_count(*point.rate_per_s) + "/s",
                     fmt::format("asked, {}; latency counts from the intended time",
@@ -191,6 +210,11 @@ std::string summary(const ServerMeasurement& m, const Point& point) {
 
 // ----------------------------------------------------------------------------------------------------- many points
 
+std::string range_text(const measure::Interval& interval, std::string (*format)(double)) {
+  if (interval.low && interval.high) return fmt::format("{} to {}", format(*interval.low), format(*interval.high));
+  return interval.low ? "≥ " + format(*interval.low) : "";
+}
+
 // A column of the table of points; left out where no point has it.
 struct Column {
   const char* head;
@@ -204,9 +228,11 @@ const std::vector<Column>& columns() {
       {"answered/s", [](const Point& p) { return format_count(p.requests_per_s); }},
       {"rows/s",
        [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
+      {"rows/s at 95 %", [](const Point& p) { return range_text(p.rows_ci95_per_s, format_count); }},
       {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
       {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
       {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
+      {"p99 at 95 %", [](const Point& p) { return range_text(p.latency_ci95_ms.p99, format_ms); }},
       {"max", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.max) : "-"; }},
       {"failed", [](const Point& p) { return failed(p) > 0 ? std::to_string(failed(p)) : ""; }},
       {"queue", [](const Point& p) { return p.server ? format_ms(p.server->queue_ms) : ""; }},
@@ -278,27 +304,30 @@ void render(const ServerMeasurement& m) {
   for (const std::string& note : m.notes) print("note: " + note);
   print_point_notes(m);
   if (machine::disturbed(m.disturbance))
-    print(fmt::format("note: {}{}.", machine::sentence(*m.disturbance), m.on_this_machine ? " (before the load)" : ""));
+    print(fmt::format("note: {}{}.", warning_text(machine::sentence(*m.disturbance)),
+                      m.on_this_machine ? " (before the load)" : ""));
   if (const Point* knee = client::knee(m.points); knee != nullptr)
-    print(fmt::format("\nFewest callers within 5 % of the highest throughput: {} ({}/s, p99 {}).", knee->concurrency,
-                      format_count(knee->requests_per_s), format_ms(knee->latency_ms.p99)));
+    print(fmt::format(
+        "\nFewest callers within 5 % of the highest throughput, as far as the 95 % intervals tell: {} ({}/s, p99 {}).",
+        knee->concurrency, format_count(knee->requests_per_s), format_ms(knee->latency_ms.p99)));
   if (m.search) print("\n" + search_text(*m.search));
   if (!m.ended_early.empty()) print("\nended early: " + m.ended_early);
   if (m.interrupted) print("\ninterrupted: what is above was measured until then");
 }
 
+std::string decimal_ms(double ms) { return fmt::format("{:.{}f}", std::max(ms, 0.01), ms < 1 ? 2 : ms < 10 ? 1 : 0); }
+
+// After a search the rate that was found, by itself; where none was, what one caller sees. Else more callers, and a goal.
 std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasurement& m) {
-  std::string words = "ridge bench " + model_words(m.url, options.request.inputs.shapes, "");
-  if (m.batch > 1) words += fmt::format(" --batch {}", m.batch);
-  std::vector<std::string> lines;
-  if (options.concurrency.empty() && !m.search) lines.push_back(words + " --concurrency 1..64");
-  if (!m.search && m.points.front().samples > 0) {
-    const double goal_ms = 3 * m.points.front().latency_ms.p50;
-    lines.push_back(fmt::format("{} --p99-ms {:.{}f}", words, std::max(goal_ms, 0.01),
-                                goal_ms < 1    ? 2
-                                : goal_ms < 10 ? 1
-                                               : 0));
+  const std::string words = "ridge bench " + app::shell_word(m.url) + options.again;
+  if (m.search) {
+    if (!m.search->highest_per_s) return {words + " --concurrency 1"};
+    return {fmt::format("{} --rate {:.3g} -o server.json", words, *m.search->highest_per_s)};
   }
+  std::vector<std::string> lines;
+  if (options.concurrency.empty()) lines.push_back(words + " --concurrency 1..64");
+  if (!m.points.empty() && m.points.front().samples > 0)
+    lines.push_back(words + " --p99-ms " + decimal_ms(3 * m.points.front().latency_ms.p50));
   return lines;
 }
 
@@ -335,6 +364,7 @@ int bench_server(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
+  options.again = given_options_but(app, kOfOneLoad);
   Result<app::ServerBenchRequest> request = request_of(options);
   if (!request) return wrong_request(request.error());
   if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("bench", ready.error());
@@ -349,9 +379,12 @@ int bench_server(std::span<const std::string> arguments) {
     print_json(options.command, json);
   } else if (options.csv) {
     print_verbatim(
-        csv_table("concurrency rate_per_s requests_per_s throughput_per_s samples mean_ms=/latency_ms/mean "
+        csv_table("concurrency rate_per_s requests_per_s throughput_per_s "
+                  "throughput_low_per_s=/throughput_ci95_per_s/low throughput_high_per_s=/throughput_ci95_per_s/high "
+                  "samples mean_ms=/latency_ms/mean "
                   "p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 p99_ms=/latency_ms/p99 "
-                  "max_ms=/latency_ms/max ci95_percent failed percent_of_limit",
+                  "p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high max_ms=/latency_ms/max "
+                  "ci95_percent failed percent_of_limit",
                   json["points"]));
   } else {
     render(*measured);

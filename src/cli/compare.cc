@@ -32,18 +32,26 @@ struct CompareOptions {
 std::string verdict_text(const tune::FigureChange& row) {
   switch (row.verdict) {
     case tune::Change::kAsBefore: return "no significant difference";
-    case tune::Change::kBetter: return "better";
-    case tune::Change::kRegressed: return "worse";
+    case tune::Change::kBetter: return painted(Meaning::kBetter, "better");
+    case tune::Change::kRegressed: return painted(Meaning::kRegressed, "worse");
     case tune::Change::kNotComparable: break;
   }
   return row.reason;
+}
+
+std::string figure_text(const tune::FigureChange& row, double value) {
+  if (row.unit == "FLOP/s") return format_flops_rate(value);
+  if (row.unit == "B/s") return format_bandwidth(value);
+  if (row.unit == "requests/s") return format_rate(value, "requests");
+  if (row.unit == "starts/s") return format_rate(value, "starts");
+  return tune::value_text(row, value);
 }
 
 std::string figures_text(const app::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const tune::FigureChange& row : comparison.figures) {
     const bool known = row.before > 0 && row.now > 0;
-    rows.push_back({row.what, tune::value_text(row, row.before), tune::value_text(row, row.now),
+    rows.push_back({row.what, figure_text(row, row.before), figure_text(row, row.now),
                     known ? fmt::format("{:+.1f} %", row.change_percent) : "-", tune::spread_text(row),
                     verdict_text(row)});
   }
@@ -74,15 +82,16 @@ void render(const app::Comparison& comparison) {
   for (const app::Caveat& caveat : comparison.caveats) print("not alike: " + caveat.sentence);
   print(figures_text(comparison) + layer_changes_text(comparison));
   if (!comparison.judged)
-    print(
-        "Not judged: other work kept the machine busy. Measure again when it is quiet, or use `ridge tune --compare`, "
-        "which measures the untuned model beside.");
+    print(std::string("Not judged: other work kept the machine busy. Measure again when it is quiet") +
+          (comparison.now.command.verb == "bench"
+               ? ", or use `ridge tune --compare`, which measures the untuned model beside."
+               : "."));
 }
 
 // Of results that cannot be judged: measures again. Else: the new one in full, and what was measured of the model before.
 std::vector<std::string> next_of(const CompareOptions& options, const app::Comparison& comparison, const Json& now) {
   const std::string& line = comparison.now.command.line;
-  const bool bench = comparison.now.command.verb == "bench";
+  const bool bench = comparison.now.command.verb.starts_with("bench");
   if (!comparison.judged && bench) return again_lines(line, options.before, true);
   std::vector<std::string> lines = {"ridge show " + app::shell_word(options.now)};
   if (const auto past = app::past_results_of(now); past && !past->empty())

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "app/download.h"
 #include "app/next_steps.h"
 #include "base/units.h"
 #include "cli/model_argument.h"
@@ -21,17 +22,28 @@ constexpr const char* kDescribeVerb = "describe";
 
 struct DescribeOptions {
   app::Command command;
-  std::string model;
+  std::string model;  // as typed, not where it was downloaded to or made
   std::vector<std::string> shapes;
   bool json = false;
 };
 
 std::string flops_text(const app::ModelDescription& description) {
   if (!description.flops && !description.shapes.empty()) return "not known before the open dimensions have sizes";
+  if (!description.flops && !description.without_rule.empty())
+    return fmt::format("not known: there is no rule for {}", fmt::join(description.without_rule, ", "));
   if (!description.flops) return "not known: a size inside the model depends on its data";
   std::string text = format_flops(*description.flops) + " at batch 1 (derived)";
   for (const std::string& op : description.without_rule) text += ", without " + op;
   return text;
+}
+
+// A tree ensemble keeps its numbers in attributes of its node.
+std::string parameters_text(const app::ModelDescription& description) {
+  if (description.parameters == 0)
+    return description.without_rule.empty() ? "none" : "none among the tensors; those in nodes are not counted";
+  return fmt::format("{}, {} of {}", format_count(static_cast<double>(description.parameters)),
+                     format_bytes(static_cast<double>(description.weight_bytes)),
+                     fmt::join(description.weight_types, " and "));
 }
 
 void render(const app::ModelDescription& description) {
@@ -42,9 +54,7 @@ void render(const app::ModelDescription& description) {
   };
   add("inputs", description.inputs);
   add("outputs", description.outputs);
-  rows.push_back({"parameters", fmt::format("{}, {} of {}", format_count(static_cast<double>(description.parameters)),
-                                            format_bytes(static_cast<double>(description.weight_bytes)),
-                                            fmt::join(description.weight_types, " and "))});
+  rows.push_back({"parameters", parameters_text(description)});
   rows.push_back({"work", flops_text(description)});
   const std::string producer = description.producer.empty() ? "an unknown producer" : description.producer;
   print(fmt::format("{} · {}, by {} · {} nodes", description.model,
@@ -53,13 +63,15 @@ void render(const app::ModelDescription& description) {
   print("\n" + table({}, rows, "ll"));
 }
 
-std::vector<std::string> next_of(const DescribeOptions& options, const app::ModelDescription& description) {
+// serve takes files and URLs; of a reference model it gets the file that was made.
+std::vector<std::string> next_of(const DescribeOptions& options, const app::ModelDescription& description,
+                                 const model::Binding& binding, const std::string& file) {
   std::vector<std::string> shapes = options.shapes;
   shapes.insert(shapes.end(), description.shapes.begin(), description.shapes.end());
   const std::string words = model_words(options.model, shapes, "");
   std::vector<std::string> lines = {"ridge plan " + words, "ridge bench " + words};
-  if (!description.is_ir) lines.push_back("ridge tune " + words + " -o models");
-  lines.push_back("ridge serve " + app::shell_word(options.model));
+  if (!description.is_ir) lines.push_back(tune_line(words, binding));
+  lines.push_back("ridge serve " + app::shell_word(app::is_url(options.model) ? options.model : file));
   return lines;
 }
 
@@ -77,14 +89,15 @@ int describe(std::span<const std::string> arguments) {
   model::Binding binding;
   for (const std::string& shape : options.shapes)
     if (Status known = model::parse_shape_option(shape, binding); !known) return usage(known.error());
-  if (Status fetched = fetch_model(kDescribeVerb, options.model); !fetched) return fail(kDescribeVerb, fetched.error());
-  const Result<model::UnboundModel> model = model::UnboundModel::read(options.model);
+  std::string file = options.model;
+  if (Status fetched = fetch_model(kDescribeVerb, file); !fetched) return fail(kDescribeVerb, fetched.error());
+  const Result<model::UnboundModel> model = model::UnboundModel::read(file);
   if (!model) return fail(kDescribeVerb, model.error());
   const Result<app::ModelDescription> description = app::describe(options.model, *model, binding);
   if (!description) return usage(description.error());
   if (options.json) return print_json(options.command, json_of(*description)), kDone;
   render(*description);
-  print_next(next_of(options, *description));
+  print_next(next_of(options, *description, binding, file));
   return kDone;
 }
 

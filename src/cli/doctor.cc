@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/units.h"
@@ -133,10 +134,14 @@ void render_area(const std::vector<const doctor::Finding*>& findings, bool verbo
   }
 }
 
-// The command of the worst finding that has one, and the area to look at again afterwards. A recorded machine stays as it is.
+// The command of the worst finding that has one, and the area to look at again afterwards. A recorded machine stays as it is: its
+// findings in full.
 std::vector<std::string> next_of(const DoctorOptions& options, const doctor::Diagnosis& diagnosis) {
-  if (!options.root.empty() || diagnosis.findings.empty()) return {};
+  if (diagnosis.findings.empty()) return {};
   const auto worst = std::ranges::min_element(diagnosis.findings, {}, &doctor::Finding::verdict);
+  if (!options.root.empty())
+    return {fmt::format("ridge doctor --root {} --verbose{}", app::shell_word(options.root),
+                        is_bad(*worst) ? " --area " + worst->area : "")};
   if (!is_bad(*worst)) return {"ridge bench device"};
   const auto remedied = std::ranges::min_element(diagnosis.findings, {}, [](const doctor::Finding& finding) {
     return std::pair(finding.command.empty(), finding.verdict);

@@ -11,6 +11,7 @@ Status show_bench(const Json& document);
 Status show_bench_server(const Json& document);
 Status show_bench_device(const Json& document);
 Status show_doctor(const Json& document);
+Status show_plan(const Json& document);
 Status show_lab(const Json& document);
 Status show_power_sweep(const Json& document);
 Status show_tune(const Json& document);

@@ -103,11 +103,14 @@ std::string ledger_text(const lab::Ledger& ledger) {
   if (!ledger.note.empty()) text.insert(text.find("\n\n") + 1, paragraph("note      ", ledger.note, 10, width) + "\n");
   Rows untested, unmeasured;
   for (const LedgerRow& row : ledger.rows) {
-    if (row.experiment.empty())
-      (row.verdict == lab::Verdict::kNotMeasured ? unmeasured : untested)
-          .push_back({row.claim.id, row.claim.statement, row.explanation});
-    else
+    if (!row.experiment.empty()) {
       text += measured_text(row, width) + "\n";
+      continue;
+    }
+    Rows& rows = row.verdict == lab::Verdict::kNotMeasured ? unmeasured : untested;
+    std::vector<std::string> cells = {row.claim.id, row.claim.statement, row.explanation};
+    // Comparisons of one claim that lack the same have one line.
+    if (std::ranges::find(rows, cells) == rows.end()) rows.push_back(std::move(cells));
   }
   if (!unmeasured.empty()) text += table({"", "not measured", "why"}, unmeasured, "lll") + "\n";
   if (!untested.empty()) text += table({"", "not testable here", "why, or by what it is tested"}, untested, "lll");

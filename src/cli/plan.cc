@@ -10,6 +10,7 @@
 
 #include "app/next_steps.h"
 #include "base/units.h"
+#include "cli/kept.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/plan_options.h"
@@ -21,6 +22,11 @@
 namespace ridge::cli {
 namespace {
 
+// For the lines at the end: options that bench and tune have too, and what is not asked again.
+constexpr std::string_view kBenchAfterPlan[] = {"--shape", "--threads", "--instances", "--device"};
+constexpr std::string_view kTuneAfterPlan[] = {"--shape", "--threads", "--device", "--p99-ms", "--rps"};
+constexpr std::string_view kNotAgain[] = {"--batch", "--calibrate", "--fresh", "--keep-disturbed"};
+
 // Wrong usage, or a missing value that can be given as an option.
 int ask_back(const Error& error) {
   fail("plan", error);
@@ -28,8 +34,8 @@ int ask_back(const Error& error) {
 }
 
 app::RunControl show_phase(app::PlanPhase phase) {
-  if (phase == app::PlanPhase::kMachine) return interruptible("measure this machine");
-  return interruptible(phase == app::PlanPhase::kCalibration ? "calibrate this machine" : "run the model");
+  if (phase == app::PlanPhase::kMachine) return interruptible("measure this machine", "plan");
+  return interruptible(phase == app::PlanPhase::kCalibration ? "calibrate this machine" : "run the model", "plan");
 }
 
 void say_calibrated(const predict::Efficiency& efficiency, const std::string& path) {
@@ -66,19 +72,69 @@ Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
   return write_page(options.command, options.page, json);
 }
 
-// A device of the catalogue is not here to be measured; a load that cannot be carried is asked for differently first.
+double most_memory_gib() {
+  double most = 0;
+  if (const auto devices = catalogue::catalogue())
+    for (const catalogue::CatalogueDevice& device : *devices) most = std::max(most, device.memory_bytes.value_or(0));
+  return most / (1 << 30);
+}
+
+// Devices with so much memory, if there are any.
+std::vector<std::string> devices_with(double bytes) {
+  const double gib = std::ceil(bytes / (1 << 30));
+  if (gib > most_memory_gib()) return {};
+  return {fmt::format("ridge gpus --memory {:.0f}", gib)};
+}
+
+std::string recommend_line(const PlanOptions& options, const app::PlanRequest& request, const app::ModelPlan& plan) {
+  std::string line = "ridge gpus --recommend " + model_words(options.model, options.shapes, "");
+  if (plan.forecast.batch > 1) line += fmt::format(" --batch {}", plan.forecast.batch);
+  line += fmt::format(" --precision {}", precision_name(request.precision));
+  return options.p99_ms ? fmt::format("{} --p99-ms {}", line, *options.p99_ms) : line;
+}
+
+bool is_here(const app::PlanRequest& request) { return !request.device || request.gpu; }
+
+std::string bench_line(const PlanOptions& options, const app::PlanRequest& request, const app::ModelPlan& plan) {
+  std::string line = "ridge bench " + app::shell_word(options.model) + options.for_bench;
+  if (request.binding.insist_on_batch) line += fmt::format(" --batch {}", plan.forecast.batch);
+  if (options.device.empty()) line += bench_precision(options.precision, request.engine);
+  return line;
+}
+
+// After a no: the largest batch that fits or devices that hold it; training that needs less; what the model can be tuned to.
+std::vector<std::string> next_after_no(const PlanOptions& options, const app::PlanRequest& request,
+                                       const app::ModelPlan& plan) {
+  const std::string again = "ridge plan " + app::shell_word(options.model) + options.again;
+  if (plan.memory && !plan.memory->fits()) {
+    // No largest batch is known below the one that was asked for; a plan at batch 1 tells it.
+    const int64_t smaller = std::max<int64_t>(1, plan.memory->max_batch.value_or(plan.forecast.batch));
+    if (smaller < plan.forecast.batch) return {fmt::format("{} --batch {}", again, smaller)};
+    return devices_with(plan.memory->needed);
+  }
+  if (plan.training && !plan.training->point.fits) {
+    const std::string batch =
+        request.binding.insist_on_batch ? fmt::format(" --batch {}", plan.forecast.batch) : std::string();
+    if (!options.training.setup.checkpoint) return {again + batch + " --checkpoint"};
+    return devices_with(plan.training->point.memory.total());
+  }
+  if (is_here(request) && engine::owner_of(request.model) == nullptr)
+    return {tune_line(app::shell_word(options.model) + options.for_tune, request.binding)};
+  return {recommend_line(options, request, plan)};
+}
+
+// A device of the catalogue is not here to be measured.
 std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequest& request,
                                  const app::ModelPlan& plan) {
-  if (is_no(plan)) return {};
-  if (request.device && !request.gpu) {
-    std::string recommend = "ridge gpus --recommend " + model_words(options.model, options.shapes, "");
-    if (plan.forecast.batch > 1) recommend += fmt::format(" --batch {}", plan.forecast.batch);
-    recommend += fmt::format(" --precision {}", precision_name(request.precision));
-    return {recommend, "ridge gpus " + app::shell_word(request.device->name)};
+  if (is_no(plan)) {
+    std::vector<std::string> lines = next_after_no(options, request, plan);
+    return lines.empty() ? std::vector{recommend_line(options, request, plan)} : lines;
   }
-  const std::string words = model_words(options.model, options.shapes, options.device);
-  if (engine::owner_of(request.model) != nullptr) return {"ridge bench " + words};
-  return {"ridge bench " + words, "ridge tune " + words + " -o models"};
+  if (!is_here(request))
+    return {recommend_line(options, request, plan), "ridge gpus " + app::shell_word(request.device->name)};
+  const std::string bench = bench_line(options, request, plan);
+  if (engine::owner_of(request.model) != nullptr) return {bench};
+  return {bench, tune_line(app::shell_word(options.model) + options.for_tune, request.binding)};
 }
 
 int show(const PlanOptions& options, const app::PlanRequest& request, const app::ModelPlan& plan) {
@@ -99,15 +155,12 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
   if (!model) return ask_back(model.error());
   Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
   if (!plan) return fail("plan", plan.error());
-  if (Status written = write_plan_page(options, *plan); !written) return fail("plan", written.error());
-  return show(options, request, *plan);
-}
-
-double most_memory_gib() {
-  double most = 0;
-  if (const auto devices = catalogue::catalogue())
-    for (const catalogue::CatalogueDevice& device : *devices) most = std::max(most, device.memory_bytes.value_or(0));
-  return most / (1 << 30);
+  const int exit = show(options, request, *plan);
+  const Status kept = keep(options.command, options.output, to_json(*plan));
+  const Status drawn = write_plan_page(options, *plan);
+  for (const Status* written : {&kept, &drawn})
+    if (!*written) return fail("plan", written->error());
+  return exit;
 }
 
 // The weights in the widest form that fits; the devices that hold the weights and one sequence as they are; the cost.
@@ -130,8 +183,7 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
     lines.push_back("ridge plan " + words + (llm.weights.empty() ? "" : " --weights " + llm.weights) + " --cost");
   }
   const double needed_bytes = (forecast.weight_bytes + forecast.kv_bytes_per_sequence) / (1 - forecast.setup.reserve);
-  const double needed_gib = std::ceil(needed_bytes / (1 << 30));
-  if (needed_gib <= most_memory_gib()) lines.push_back(fmt::format("ridge gpus --memory {:.0f}", needed_gib));
+  for (std::string& line : devices_with(needed_bytes)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -150,6 +202,7 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
     print(llm_text(*plan, request.llm.reserve_percent.has_value()));
     print_next(next_of(options, request, *plan));
   }
+  if (Status kept = keep(options.command, options.output, to_json(*plan)); !kept) return fail("plan", kept.error());
   return plan->forecast.fits ? kDone : kNo;
 }
 
@@ -161,17 +214,35 @@ int plan(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
+  if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("plan", ready.error());
   options.model = options.request.model;
-  if (Status ready = check_writable({options.page.file}); !ready) return fail("plan", ready.error());
+  options.for_bench = given_options(app, kBenchAfterPlan);
+  options.for_tune = given_options(app, kTuneAfterPlan) + tune_precision(options.precision);
+  options.again = given_options_but(app, kNotAgain);
   if (Status fetched = fetch_model("plan", options.request.model); !fetched) return fail("plan", fetched.error());
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());
   if (request->calibrate && request->model.empty()) {
     Status calibrated = app::calibrate(*request, control_of(options));
-    return calibrated ? kDone : fail("plan", calibrated.error());
+    if (!calibrated) return fail("plan", calibrated.error());
+    print_next({"ridge plan resnet50", "ridge bench device"});
+    return kDone;
   }
   return is_llm(options) ? plan_llm(options, *request) : plan_model(options, *request);
+}
+
+// Costs, estimate and layers as text. Answers to further questions are in the document.
+Status show_plan(const Json& document) {
+  if (!document.contains("layers"))
+    return invalid("the plan of a language model's dimensions is not shown again; --json has all of it");
+  RIDGE_ASSIGN(const app::ModelPlan plan, app::plan_of(document));
+  print(summary_text(plan) + layers_text(plan, PlanOptions{}.layers));
+  std::string others;
+  for (const char* member : {"verified", "load", "cost", "memory", "training"})
+    if (document.contains(member)) others += (others.empty() ? "" : ", ") + std::string(member);
+  if (!others.empty()) print("\nalso in the document, shown by --json: " + others);
+  return {};
 }
 
 }  // namespace ridge::cli

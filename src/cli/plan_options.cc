@@ -196,6 +196,7 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
+  app.add_option("-o,--output", options.output);
   declare(app, options.page);
   declare_llm(app, options.request.llm);
   declare_load(app, options);

@@ -27,6 +27,7 @@ struct PlanOptions {
   int layers = 20;
   bool json = false;
   bool csv = false;
+  std::string output;  // file of the document; empty: none
   PageOptions page;
   std::optional<double> rows_per_s, p99_ms, most_busy_percent;
   std::optional<int> instances_per_machine;
@@ -37,6 +38,8 @@ struct PlanOptions {
   std::string optimiser, training_precision;  // empty: no training; as --precision
   std::string link = "pcie4";
   app::TrainingRequest training;
+  // As given, for the lines at the end: what bench has too, what tune has too, and all of it.
+  std::string for_bench, for_tune, again;
 };
 
 void declare(CLI::App& app, PlanOptions& options);

@@ -82,13 +82,15 @@ std::string summary_table(const app::ModelPlan& plan) {
   const std::string rate = tiny    ? "-"
                            : known ? format_row_rate(1e3 * static_cast<double>(f.batch) / f.bound.ms)
                                    : "not known";
+  const bool uncounted = f.flops == 0 && !f.without_rule.empty();
   std::vector<std::vector<std::string>> rows = {
-      {"FLOPs", format_flops(f.flops), format_count(f.macs) + " multiply-adds (derived)"},
+      {"FLOPs", uncounted ? "not known" : format_flops(f.flops),
+       uncounted ? "no operator that computes has a rule" : format_count(f.macs) + " multiply-adds (derived)"},
       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
       {"bytes", format_bytes(f.bytes),
        "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
       {"memory", format_bytes(f.inference_bytes), memory_text(f)},
-      {"intensity", fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
+      {"intensity", uncounted ? "not known" : fmt::format("{:.1f} FLOP/byte", f.bytes > 0 ? f.flops / f.bytes : 0),
        fmt::format("ridge point of the device: {:.1f} FLOP/byte ({})", f.ridge_point, origin)},
       {"bound", bound_text(f.bound.ms),
        known ? fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
@@ -134,10 +136,16 @@ std::string layer_table(const Forecast& forecast, size_t most) {
   std::vector<const Forecast::Layer*> layers = longest_layers(forecast);
   layers.resize(std::min(layers.size(), most));
   std::vector<std::vector<std::string>> rows;
-  for (const auto* layer : layers)
-    rows.push_back({layer->name, layer->op, layer->has_rule ? format_flops(layer->flops) : "no rule",
-                    format_bytes(layer->bytes), fmt::format("{:.1f}", layer->intensity), format_ms(layer->bound_ms),
-                    limit_text(layer->limiter)});
+  for (const auto* layer : layers) {
+    std::vector<std::string> row = {layer->name, layer->op};
+    if (layer->has_rule)
+      row.insert(row.end(),
+                 {format_flops(layer->flops), format_bytes(layer->bytes), fmt::format("{:.1f}", layer->intensity),
+                  format_ms(layer->bound_ms), limit_text(layer->limiter)});
+    else  // only its bytes are known
+      row.insert(row.end(), {"no rule", format_bytes(layer->bytes), "-", "not known", "-"});
+    rows.push_back(std::move(row));
+  }
   return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "ll3r2r1r4rl");
 }
 

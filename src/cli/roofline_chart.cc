@@ -24,7 +24,15 @@ struct Dot {
 struct Layers {
   std::vector<Dot> dots;
   double share_without_flops = 0;
+  double share_in_cache = 0;  // above every known slope: the data fits a cache whose bandwidth is not known
 };
+
+// The highest rate that a known slope or the peak allows at an intensity.
+double roof_at(const predict::Forecast& forecast, double intensity) {
+  double bandwidth = forecast.ridge_point > 0 ? forecast.peak_flops_per_s / forecast.ridge_point : 0;
+  for (const auto& roof : forecast.roofs) bandwidth = std::max(bandwidth, roof.bytes_per_s);
+  return std::min(forecast.peak_flops_per_s, intensity * bandwidth);
+}
 
 Layers layers_of(const predict::Forecast& forecast) {
   Layers layers;
@@ -33,10 +41,14 @@ Layers layers_of(const predict::Forecast& forecast) {
   for (const auto& layer : forecast.layers) {
     if (!layer.runs || layer.bound_ms <= 0) continue;
     double share = layer.bound_ms / total_ms;
-    if (layer.flops > 0 && layer.intensity > 0)
-      layers.dots.push_back({layer.intensity, 1e3 * layer.flops / layer.bound_ms, share});
-    else
+    const double rate = 1e3 * layer.flops / layer.bound_ms;
+    if (layer.flops <= 0 || layer.intensity <= 0)
       layers.share_without_flops += share;
+    else if (forecast.roofs.size() < 2 && rate > 1.01 * roof_at(forecast, layer.intensity) &&
+             rate <= 1.01 * forecast.peak_flops_per_s)
+      layers.share_in_cache += share;
+    else
+      layers.dots.push_back({layer.intensity, rate, share});
   }
   return layers;
 }
@@ -196,7 +208,6 @@ std::string slopes_text(const predict::Forecast& forecast, const Layers& layers)
       std::ranges::any_of(layers.dots, [&](const Dot& dot) { return dot.rate > 1.01 * dot.intensity * outermost; });
   if (std::ranges::any_of(layers.dots, [&](const Dot& dot) { return dot.rate > 1.01 * forecast.peak_flops_per_s; }))
     text += "; above the roof: FLOPs that the bound leaves out, as those of normalisation";
-  if (above && text.empty()) return "; above the slope: the data fits a cache, whose bandwidth is not known";
   return above ? text + "; above the solid slope: the data stays in a cache" : text;
 }
 
@@ -205,6 +216,8 @@ std::string legend(const Layers& layers, bool unicode) {
                              : "FLOP/byte; layers by share of the summed bounds: @ >= 10 %, o >= 1 %, . less";
   if (layers.share_without_flops >= 0.0005)
     text += fmt::format("; without FLOPs, not drawn: {:.1f} %", 100 * layers.share_without_flops);
+  if (layers.share_in_cache >= 0.0005)
+    text += fmt::format("; in a cache whose bandwidth is not known, not drawn: {:.1f} %", 100 * layers.share_in_cache);
   return text;
 }
 
@@ -212,7 +225,9 @@ std::string legend(const Layers& layers, bool unicode) {
 
 std::string roofline_chart(const predict::Forecast& forecast, const ChartForm& form) {
   Layers layers = layers_of(forecast);
-  if (layers.dots.empty() || !(forecast.ridge_point > 0) || !(forecast.peak_flops_per_s > 0)) return "";
+  if ((layers.dots.empty() && layers.share_in_cache == 0) || !(forecast.ridge_point > 0) ||
+      !(forecast.peak_flops_per_s > 0))
+    return "";
   Window window = window_of(forecast, layers.dots);
   int columns = std::clamp(form.columns, kLeastColumns, kMostColumns) - kLabelColumns - 1;
   Canvas canvas(columns, form.rows, form.unicode);

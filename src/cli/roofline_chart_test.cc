@@ -89,10 +89,15 @@ TEST(RooflineChart, NamesItsSlopesAndSaysWhyALayerLiesAboveThem) {
               AllOf(HasSubstr("dotted slopes from the left: L2\n"), Not(HasSubstr("above"))));
   EXPECT_THAT(roofline_chart(forecast_with({layer(1, 1e10, 100)}), {}),
               HasSubstr("L2; above the solid slope: the data stays in a cache"));
-  predict::Forecast catalogue = forecast_with({layer(1, 1e10, 100)});
+}
+
+// A GPU of the catalogue: its L2's capacity is known, its bandwidth is not, so the bound charges nothing for what fits.
+TEST(RooflineChart, DrawsNoLayerWhereNoKnownSlopeReaches) {
+  predict::Forecast catalogue = forecast_with({layer(1, 1e10, 100), layer(10, 3e10, 300)});
   catalogue.roofs = {{"DRAM", 1e10}};
-  EXPECT_THAT(roofline_chart(catalogue, {}),
-              HasSubstr("above the slope: the data fits a cache, whose bandwidth is not known"));
+  EXPECT_THAT(roofline_chart(catalogue, {}), HasSubstr("in a cache whose bandwidth is not known, not drawn: 25.0 %"));
+  catalogue.layers.pop_back();
+  EXPECT_THAT(roofline_chart(catalogue, {}), HasSubstr("not drawn: 100.0 %"));
 }
 
 TEST(RooflineChart, SaysWhatItCannotDraw) {

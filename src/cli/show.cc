@@ -27,6 +27,7 @@ constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
                                      {"bench server", show_bench_server},
                                      {"doctor", show_doctor},
                                      {"lab", show_lab},
+                                     {"plan", show_plan},
                                      {"power sweep", show_power_sweep},
                                      {"tune", show_tune}};
 
@@ -48,7 +49,8 @@ Status show_document(const Json& document, const std::string& file) {
   print(origin_of(about));
   print("");
   RIDGE_TRY(shown->show(document));
-  print_next(again_lines(about.command.line, file, about.command.verb == "bench"));
+  print_next(
+      again_lines(about.command.line, file, about.command.verb.starts_with("bench") && !document.contains("cards")));
   return {};
 }
 

@@ -243,6 +243,11 @@ std::string table(const std::vector<std::string>& header, const std::vector<std:
 
 std::string painted(Meaning meaning, std::string_view text) { return painted_for(STDOUT_FILENO, meaning, text); }
 
+std::string warning_text(std::string_view sentence) {
+  const size_t end = std::min(sentence.find_first_of(":,."), sentence.size());
+  return painted(Meaning::kWarning, sentence.substr(0, end)) + std::string(sentence.substr(end));
+}
+
 size_t output_columns() { return columns_of_file(STDOUT_FILENO); }
 size_t error_columns() { return columns_of_file(STDERR_FILENO); }
 size_t prose_columns() {
@@ -287,14 +292,16 @@ void say_budget(std::string_view verb, double seconds) {
   say_note(fmt::format("ridge {}: up to {:g} s (--seconds)", verb, seconds));
 }
 
-app::RunControl interruptible(std::string_view what) {
+app::RunControl interruptible(std::string_view what) { return interruptible(what, what); }
+
+app::RunControl interruptible(std::string_view what, std::string_view verb) {
   listen_for_interruption();
   app::RunControl control;
   control.interrupted = interrupted;
   control.progress = [progress = std::make_shared<Progress>(what)](const std::string& step, double share) {
     progress->update(step, share);
   };
-  control.note = [verb = std::string(what)](const std::string& sentence) {
+  control.note = [verb = std::string(verb)](const std::string& sentence) {
     say_note("ridge " + verb + ": " + sentence);
   };
   return control;

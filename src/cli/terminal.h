@@ -65,6 +65,8 @@ std::string table(const std::vector<std::string>& header, const std::vector<std:
 enum class Meaning { kOk, kBetter, kWarning, kRejected, kFailed, kRegressed };
 // `text`, for print() to standard output; without colour as it is (--color, NO_COLOR, no terminal).
 std::string painted(Meaning meaning, std::string_view text);
+// A sentence that warns: its beginning, up to the first colon, comma or full stop, in the colour of warnings.
+std::string warning_text(std::string_view sentence);
 
 // Columns of standard output and error: the terminal's; else $COLUMNS, else kUnbounded.
 size_t output_columns();
@@ -84,6 +86,8 @@ void say_budget(std::string_view verb, double seconds);
 
 // Shows progress and notes on stderr until the last copy is destroyed, and ends early on Ctrl-C, with partial results.
 app::RunControl interruptible(std::string_view what);
+// The same with notes that name the verb, where `what` is a step of it.
+app::RunControl interruptible(std::string_view what, std::string_view verb);
 
 // Before the work: that these files can be written; an empty name is none.
 Status check_writable(std::initializer_list<std::string> files);

@@ -13,6 +13,7 @@
 #include "app/serve.h"
 #include "app/tune_model.h"
 #include "app/tune_share.h"
+#include "base/csv.h"
 #include "base/fake_clock.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -27,6 +28,11 @@ namespace ridge::cli {
 namespace {
 
 constexpr const char* kTuneVerb = "tune";
+// For the lines at the end: what does not belong to tuning the same again; options that bench has too.
+constexpr std::string_view kOfOneTuning[] = {"--compare", "--tolerance", "--absolute",      "--overwrite",
+                                             "--fresh",   "--store",     "--keep-disturbed"};
+constexpr std::string_view kBenchAfterTune[] = {"--shape", "--threads", "--engine-option", "--engine-library",
+                                                "--device"};
 
 // The progress line ends before anything is printed.
 template <typename Work>
@@ -37,12 +43,13 @@ auto with_progress(Work work) {
   return work(control);
 }
 
-// The model as it was given, to tune it again.
-std::string again_words(const TuneOptions& options) {
-  std::string words = model_words(options.model, options.shapes, options.device);
-  if (options.engine != kAnyEngine) words += " --engine " + options.engine;
-  for (const std::string& option : options.engine_options) words += " --engine-option " + app::shell_word(option);
-  return words;
+// The models and options as they were given, to tune them again.
+std::string again_line(const TuneOptions& options, const char* repository) {
+  return "ridge tune" + options.typed_models + options.again + " -o " + repository;
+}
+
+std::string bench_line(const TuneOptions& options) {
+  return "ridge bench " + app::shell_word(options.model) + options.for_bench;
 }
 
 std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequest& request,
@@ -50,14 +57,13 @@ std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequ
   if (!result.tuning.repository.empty())
     return {"ridge serve " + app::shell_word(request.repository),
             app::request_line(app::ServeRequest{}.http_port, request.name, result.inputs)};
-  if (result.tuning.choice == tune::Choice::kNone)
-    return {"ridge bench " + model_words(options.model, options.shapes, options.device)};
-  return {"ridge tune " + again_words(options) + " -o models"};
+  if (result.tuning.choice == tune::Choice::kNone) return {bench_line(options)};
+  return {again_line(options, "models")};
 }
 
 // What still is as fast is served; else the model is tuned again, into another repository.
 std::vector<std::string> next_after_comparison(const TuneOptions& options, bool regressed) {
-  if (regressed) return {"ridge tune " + again_words(options) + " -o again"};
+  if (regressed) return {again_line(options, "again")};
   std::filesystem::path entry = options.compare;
   if (entry.filename() == "tuning.json") entry = entry.parent_path();
   if (!entry.has_filename()) entry = entry.parent_path();  // a slash at the end
@@ -70,8 +76,9 @@ int wrong(const Error& error) {
 }
 
 // Only what was written can be served.
-std::vector<std::string> next_of(const TuneOptions& options, const tune::share::CoLocatedTuning& tuning) {
-  if (options.repository.empty() || tuning.choice == tune::Choice::kNone) return {};
+std::vector<std::string> next_of(const TuneOptions& options, const tune::share::CoLocatedTuning& tuning, bool saved) {
+  if (tuning.choice == tune::Choice::kNone) return {bench_line(options)};
+  if (options.repository.empty() || !saved) return {again_line(options, "models")};
   return {"ridge serve " + app::shell_word(options.repository)};
 }
 
@@ -96,9 +103,45 @@ int exit_of(std::span<const Status> written, bool no) {
   return no ? kNo : kDone;
 }
 
+// A row per model that shares the machine, per compared figure, or per measured candidate; the first is then the untuned model.
+std::string tune_csv(const Json& json) {
+  if (json.contains("models"))
+    return csv_table(
+        "name engine=/best/engine text threads=/best/threads instances=/best/instances batch=/best/batch "
+        "throughput_per_s=/best/throughput_per_s p50_ms=/best/latency_ms/p50 p99_ms=/best/latency_ms/p99 "
+        "untuned_throughput_per_s=/baseline/throughput_per_s untuned_p99_ms=/baseline/latency_ms/p99 gain share "
+        "met=/goal/met",
+        json["models"]);
+  if (json.contains("compared"))
+    return csv_table("id unit before now change_percent beside_untuned_percent spread_percent verdict reason",
+                     json["compared"]);
+  Json rows = json["points"];
+  Json untuned = json["baseline"];
+  for (Json& row : rows)  // a candidate names its engine where it is another one
+    if (row.value("engine", "").empty()) row["engine"] = untuned["engine"];
+  untuned.erase("memory_bytes");  // there of the process, not of the candidate
+  untuned.update({{"variant", "fp32"}, {"text", "untuned"}, {"gain", {{"ratio", 1}}}});
+  rows.insert(rows.begin(), untuned);
+  return csv_table(
+      "text engine variant threads instances batch throughput_per_s throughput_low_per_s=/throughput_ci95_per_s/low "
+      "throughput_high_per_s=/throughput_ci95_per_s/high p50_ms=/latency_ms/p50 p99_ms=/latency_ms/p99 "
+      "p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high gain=/gain/ratio gain_low=/gain/low "
+      "gain_high=/gain/high meets_goal samples memory_bytes joules_per_row",
+      rows);
+}
+
+// As JSON, as a table, or as text with what to do next.
+void show_tuned(const TuneOptions& options, const Json& json, const std::string& text,
+                const std::vector<std::string>& next) {
+  if (options.json) return print_json(options.command, json);
+  if (options.csv) return print_verbatim(tune_csv(json));
+  print(text);
+  print_next(next);
+}
+
 // Bound and untuned model, in text.
 app::FirstFigures first_lines(const TuneOptions& options) {
-  if (options.json || !options.compare.empty()) return {};
+  if (options.json || options.csv || !options.compare.empty()) return {};
   return {[](const cost::Bound& bound, int threads) { print(bound_text(bound, threads)); },
           [](const measure::Measurement& untuned) { print(untuned_text(untuned) + "\n"); }};
 }
@@ -113,15 +156,14 @@ int tune_one(const TuneOptions& options) {
     return app::tune(*request, std::move(models.front()), control, first_lines(options));
   });
   if (!result) return fail(kTuneVerb, result.error());
-  const Json json = app::to_json(*result);
-  if (options.json)
-    print_json(options.command, json);
-  else
-    print(request->recorded ? comparison_text(result->compared, options.strictness, result->tuning.disturbance)
-                            : tuning_text(result->tuning));
-  if (!options.json)
-    print_next(request->recorded ? next_after_comparison(options, app::is_no(*result))
-                                 : next_of(options, *request, *result));
+  const std::vector<std::string> next =
+      request->recorded ? next_after_comparison(options, app::is_no(*result)) : next_of(options, *request, *result);
+  Json json = app::to_json(*result);
+  json["next"] = next;
+  show_tuned(options, json,
+             request->recorded ? comparison_text(result->compared, options.strictness, result->tuning.disturbance)
+                               : tuning_text(result->tuning),
+             next);
   if (!request->recorded) remember(document(options.command, json));
   const Status page = write_page(options.command, options.page, json);
   return exit_of(std::array{result->saved, page}, app::is_no(*result));
@@ -136,12 +178,10 @@ int tune_several(const TuneOptions& options) {
   const Result<app::SharedTuning> result = with_progress(
       [&](const app::RunControl& control) { return app::tune_share(*request, std::move(models), control); });
   if (!result) return fail(kTuneVerb, result.error());
-  const Json json = to_json(result->tuning);
-  if (options.json)
-    print_json(options.command, json);
-  else
-    print(co_located_text(result->tuning));
-  if (!options.json && result->saved) print_next(next_of(options, result->tuning));
+  const std::vector<std::string> next = next_of(options, result->tuning, bool(result->saved));
+  Json json = to_json(result->tuning);
+  json["next"] = next;
+  show_tuned(options, json, co_located_text(result->tuning), next);
   remember(document(options.command, json));
   const Status page = write_page(options.command, options.page, json);
   return exit_of(std::array{result->saved, page}, result->tuning.choice == tune::Choice::kNone);
@@ -176,6 +216,10 @@ int tune(std::span<const std::string> arguments) {
   if (ParseResult parsed = parse(app, kTuneVerb, arguments); !parsed.go_on) return parsed.exit;
   if (Status ready = check_writable({options.page.file}); !ready) return fail(kTuneVerb, ready.error());
   options.model = options.models.front();
+  for (const std::string& model : options.models) options.typed_models += " " + app::shell_word(model);
+  options.again = given_options_but(app, kOfOneTuning);
+  options.for_bench = given_options(app, kBenchAfterTune);
+  if (options.engine != kAnyEngine) options.for_bench += " --engine " + options.engine;
   for (std::string& model : options.models)
     if (Status fetched = fetch_model(kTuneVerb, model); !fetched) return fail(kTuneVerb, fetched.error());
   return options.share ? tune_several(options) : tune_one(options);

@@ -122,7 +122,8 @@ void declare(CLI::App& app, TuneOptions& options) {
   app.add_flag("--overwrite", options.overwrite);
   app.add_flag("--fresh", options.fresh);
   app.add_flag("--keep-disturbed", options.keep_disturbed);
-  app.add_flag("--json", options.json);
+  CLI::Option* json = app.add_flag("--json", options.json);
+  app.add_flag("--csv", options.csv)->excludes(json);
 }
 
 Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,

@@ -53,7 +53,9 @@ struct TuneOptions {
   bool overwrite = false;
   bool fresh = false;
   bool keep_disturbed = false;
-  bool json = false;
+  bool json = false, csv = false;
+  // As given, for the lines at the end: the models; options to tune them again; options that bench has too.
+  std::string typed_models, again, for_bench;
 };
 
 void declare(CLI::App& app, TuneOptions& options);

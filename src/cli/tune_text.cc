@@ -41,6 +41,19 @@ std::string intervals_text(const char* title, const measure::Measurement& m) {
                      between(m.latency_ci95_ms.p99, format_ms));
 }
 
+// Of a candidate. As of a gain: ends of few rounds that are this far apart say nothing (tune::ends_text).
+constexpr double kNoNews = 10;
+std::string candidate_interval(const measure::Interval& interval, std::string (*format)(double)) {
+  if (interval.low && interval.high && *interval.high > kNoNews * *interval.low) return "uncertain";
+  return between(interval, format);
+}
+
+// The rows per second of a candidate; the winner's and the untuned model's are those of the table above.
+measure::Interval rate_interval_of(const tune::Standing& point, const tune::Tuning& tuning) {
+  if (point.candidate == tune::baseline_candidate()) return tuning.baseline.throughput_ci95_per_s;
+  return point.candidate == tuning.candidate ? tuning.best.throughput_ci95_per_s : point.rows_per_s_ci95();
+}
+
 std::string gain_text(const tune::Gain& gain) {
   return fmt::format("{:.3g}×{}", gain.ratio, tune::ends_text(gain, ""));
 }
@@ -62,20 +75,26 @@ std::string front_text(const tune::Tuning& tuning) {
     if (rows.size() >= kFrontRows && !chosen) continue;
     const tune::Figures& figures = point.outcome.candidate;
     rows.push_back({settings(point.candidate, tuning.baseline.engine), format_row_rate(figures.rows_per_s),
-                    format_ms(figures.p99_ms),
+                    candidate_interval(rate_interval_of(point, tuning), format_row_rate), format_ms(figures.p99_ms),
+                    candidate_interval(figures.p99_ci95_ms, format_ms),
                     point.entry.memory_bytes > 0 ? format_bytes(point.entry.memory_bytes) : "unknown",
                     gain_text(point.gain)});
     if (energy) rows.back().push_back(format_energy(figures.joules_per_row));
-    if (goal) rows.back().insert(rows.back().end(), {between(figures.p99_ci95_ms, format_ms), meets_text(point)});
+    if (goal) rows.back().push_back(meets_text(point));
     rows.back().push_back(chosen ? "chosen" : "");
   }
   std::vector<std::string> head{
-      energy ? "Pareto front: throughput, p99, memory, energy" : "Pareto front: throughput, p99, memory", "throughput",
-      "p99", "memory (derived)", "gain (95 % CI)"};
-  std::string columns = energy ? "lrrr2rr1" : "lrrr1r";
+      energy ? "Pareto front: throughput, p99, memory, energy" : "Pareto front: throughput, p99, memory",
+      "throughput",
+      "(95 % CI)",
+      "p99",
+      "(95 % CI)",
+      "memory (derived)",
+      "gain (95 % CI)"};
+  std::string columns = energy ? "lrr4rr3r2rr1" : "lrr3rr2r1r";
   if (energy) head.push_back("energy per row (measured)");
-  if (goal) head.insert(head.end(), {"p99 (95 % CI)", "meets the goal"});
-  if (goal) columns += "rl";
+  if (goal) head.push_back("meets the goal");
+  if (goal) columns += "l";
   head.push_back("");
   std::string text = "\n" + table(head, rows, columns + "l");
   if (tuning.pareto.size() > rows.size()) text += fmt::format("… and {} more\n", tuning.pareto.size() - rows.size());
@@ -158,16 +177,18 @@ std::string verdict_text(tune::Change verdict) {
   return name;
 }
 
+const char* chosen_name(const tune::Tuning& tuning) {
+  return tuning.choice == tune::Choice::kNone ? "closest" : "tuned";
+}
+
 }  // namespace
 
 std::string tuning_text(const tune::Tuning& tuning) {
-  std::string text = table(
-      {"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99", "share of the limit",
-       "runs"},
-      {row("untuned", tuning.baseline), row(tuning.choice == tune::Choice::kNone ? "closest" : "tuned", tuning.best)},
-      "lll2r4r5rr3rrr1");
+  std::string text = table({"", "engine", "precision", "instances × threads", "batch", "throughput", "p50", "p99",
+                            "share of the limit", "runs"},
+                           {row("untuned", tuning.baseline), row(chosen_name(tuning), tuning.best)}, "lll2r4r5rr3rrr1");
   text += intervals_text("untuned", tuning.baseline);
-  if (tuning.choice != tune::Choice::kBaseline) text += intervals_text("tuned", tuning.best);
+  if (tuning.choice != tune::Choice::kBaseline) text += intervals_text(chosen_name(tuning), tuning.best);
   text += front_text(tuning) + alternatives_text(tuning) + load_text(tuning);
   text += accuracy_text(tuning.admission);
   text += fmt::format(
@@ -195,7 +216,10 @@ std::string tuning_text(const tune::Tuning& tuning) {
   for (const std::string& what : tuning.not_done) text += "--seconds ended: " + what + "\n";
   if (machine::disturbed(tuning.disturbance))
     text += machine::sentence(*tuning.disturbance) +
-            ". Gains hold, as each was interleaved with the untuned model; rates and latencies are not the model's.\n";
+            (tuning.choice == tune::Choice::kNone
+                 ? ". Rates and latencies are not the model's: on a quiet machine the goal may be met.\n"
+                 : ". Gains hold, as each was interleaved with the untuned model; rates and latencies are not the "
+                   "model's.\n");
   return text + conclusion(tuning);
 }
 

@@ -37,8 +37,39 @@ TEST(TuneText, TheFrontSaysWhichCandidatesAGoalDoesNotDecide) {
   EXPECT_THAT(tuning_text(tuning), Not(HasSubstr("meets the goal")));
   tuning.goal.p99_ms = 20;
   const std::string text = tuning_text(tuning);
-  for (const char* part : {"meets the goal", "9.00 ms to 27.0 ms  undecided", "20.0 ms to 60.0 ms  no"})
+  for (const char* part : {"meets the goal", "9.00 ms to 27.0 ms", "undecided", "20.0 ms to 60.0 ms", " no"})
     EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST(TuneText, TheFrontHasIntervalsWithoutAGoalToo) {
+  tune::Tuning tuning;
+  tuning.choice = tune::Choice::kCandidate;
+  for (const int64_t batch : {4, 2}) {
+    tune::Standing& point = tuning.pareto.emplace_back();
+    point.candidate.batch = batch;
+    point.outcome.candidate = {.rows_per_s = 100, .p50_ms = 4, .p99_ms = 5};
+    point.outcome.candidate.p99_ci95_ms = {4.5, 5.5};
+    point.rate = {2, 0.2, 20};
+  }
+  tuning.candidate = tuning.pareto.front().candidate;
+  tuning.best.throughput_ci95_per_s = {90, 110};
+  const std::string text = tuning_text(tuning);
+  EXPECT_THAT(text, HasSubstr("4.50 ms to 5.50 ms"));
+  EXPECT_THAT(text, HasSubstr("90 rows/s to 110 rows/s")) << "the winner's, as in the table above";
+  EXPECT_THAT(text, HasSubstr("uncertain")) << "ends more than a factor of ten apart";
+}
+
+TEST(TuneText, WithoutAnAnswerNothingIsCalledTunedAndNoGainIsSaidToHold) {
+  tune::Tuning tuning;
+  tuning.choice = tune::Choice::kNone;
+  tuning.disturbance.emplace();
+  tuning.disturbance->seconds = 10;
+  tuning.disturbance->cpus = 2;
+  tuning.disturbance->other_cpus = 1.9;
+  const std::string text = tuning_text(tuning);
+  EXPECT_THAT(text, HasSubstr("95 % intervals, closest"));
+  EXPECT_THAT(text, Not(HasSubstr("Gains hold")));
+  EXPECT_THAT(text, Not(HasSubstr("intervals, tuned")));
 }
 
 TEST(TuneText, AComparisonOnABusyMachineSaysSo) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 
@@ -13,6 +14,20 @@ constexpr double kLateShare = 0.01;  // by the meaning of p99
 constexpr double kKeptUp = 0.95;     // of the intended rate; at the ends of a visit a few requests are cut off
 constexpr double kKneeShare = 0.95;
 constexpr double kFullyBusyConnections = 0.98;
+
+// Half-width of the throughput's interval, in logarithms; 0: there is none.
+double half_width_of(const Point& point) {
+  const measure::Interval& interval = point.rows_ci95_per_s;
+  if (!interval.low || !interval.high || *interval.low <= 0) return 0;
+  return std::log(*interval.high / *interval.low) / 2;
+}
+
+// By more than 5 %, and by more than chance.
+bool is_below(const Point& point, const Point& best) {
+  if (point.rows_per_s <= 0) return best.rows_per_s > 0;
+  const double lost = std::log(kKneeShare * best.rows_per_s / point.rows_per_s);
+  return lost > std::hypot(half_width_of(point), half_width_of(best));
+}
 
 }  // namespace
 
@@ -73,9 +88,7 @@ const Point* knee(std::span<const Point> points) {
   if (closed < 2) return nullptr;
   const Point* fewest = best;
   for (const Point& point : points)
-    if (!point.rate_per_s && point.rows_per_s >= kKneeShare * best->rows_per_s &&
-        point.concurrency < fewest->concurrency)
-      fewest = &point;
+    if (!point.rate_per_s && !is_below(point, *best) && point.concurrency < fewest->concurrency) fewest = &point;
   return fewest;
 }
 

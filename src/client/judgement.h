@@ -25,7 +25,8 @@ struct LimitedBy {
 };
 LimitedBy limited_by(const Point& failed, const std::string& why);
 
-// Of closed loops: the fewest callers with a throughput within 5 % of the best one; none of fewer than two points.
+// Of closed loops: the fewest callers whose throughput is not shown to be more than 5 % below the highest one, by the two's 95 %
+// intervals (by the values alone where there are none); none of fewer than two points.
 const Point* knee(std::span<const Point> points);
 
 }  // namespace ridge::client

@@ -88,5 +88,20 @@ TEST(Judgement, TheKneeIsTheFewestCallersNearTheBestThroughput) {
   EXPECT_EQ(knee(points), nullptr) << "of closed loops";
 }
 
+TEST(Judgement, MoreCallersAreNotBetterWithinTheIntervals) {
+  std::vector<Point> points(3);
+  const double rates[] = {200, 225, 250};
+  for (size_t i = 0; i < points.size(); ++i) {
+    points[i].concurrency = 1 << i;
+    points[i].rows_per_s = rates[i];
+  }
+  ASSERT_NE(knee(points), nullptr);
+  EXPECT_EQ(knee(points)->concurrency, 4) << "by the values";
+  for (Point& point : points) point.rows_ci95_per_s = {0.9 * point.rows_per_s, point.rows_per_s / 0.9};
+  EXPECT_EQ(knee(points)->concurrency, 2) << "10 % less, of which 5 % are accepted, and about 10 % known of each";
+  for (Point& point : points) point.rows_ci95_per_s = {0.99 * point.rows_per_s, point.rows_per_s / 0.99};
+  EXPECT_EQ(knee(points)->concurrency, 4);
+}
+
 }  // namespace
 }  // namespace ridge::client

@@ -67,10 +67,12 @@ struct Point {
   std::optional<double> rate_per_s;  // asked, of requests; absent: closed loop
   double requests_per_s = 0;         // answered
   double rows_per_s = 0;
-  int64_t samples = 0;          // counted requests that succeeded
-  measure::Latency latency_ms;  // of a request; of an open loop from its intended time
+  measure::Interval rows_ci95_per_s;  // of a closed loop; empty: not known, or given by the load
+  int64_t samples = 0;                // counted requests that succeeded
+  measure::Latency latency_ms;        // of a request; of an open loop from its intended time
   measure::PercentileIntervals latency_ci95_ms;
-  double ci95_percent = 0;  // half-width of the 95 % confidence interval of the mean latency
+  double ci95_percent = 0;                      // half-width of the 95 % confidence interval of the mean latency
+  std::optional<measure::Histogram> histogram;  // of the latencies of all samples; absent in older files
   std::optional<measure::OpenLoad> load;
   std::map<std::string, int64_t> failures;      // counted requests by status, or by what happened to the connection
   std::map<std::string, std::string> problems;  // the first message of each kind, of the whole load
@@ -90,6 +92,7 @@ void visit_fields(auto& visit, Is<Point> auto& point) {
   visit("rate_per_s", point.rate_per_s);
   visit("requests_per_s", point.requests_per_s);
   visit("throughput_per_s", point.rows_per_s);
+  visit.optional("throughput_ci95_per_s", point.rows_ci95_per_s);
   visit("samples", point.samples);
   visit("latency_ms", point.latency_ms);
   visit.optional("latency_ci95_ms", point.latency_ci95_ms);
@@ -103,6 +106,7 @@ void visit_fields(auto& visit, Is<Point> auto& point) {
   visit("server", point.server);
   visit("percent_of_limit", point.percent_of_limit);
   visit("interrupted", point.interrupted);
+  visit.unless_empty("histogram", point.histogram);
 }
 
 struct RequestInput {

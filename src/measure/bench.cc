@@ -55,12 +55,6 @@ LoadResult cold_run(const Runner& runner) {
   return load;
 }
 
-// Of a closed loop, in which the rate is the callers' number over the mean latency.
-Interval rate_interval(double rate_per_s, double half_width_percent) {
-  if (!(half_width_percent < 100)) return {};
-  return {rate_per_s / (1 + half_width_percent / 100), rate_per_s / (1 - half_width_percent / 100)};
-}
-
 Measurement describe(const plan::Plan& plan, Runner& runner, const LoadResult& load) {
   const engine::Info& info = runner.session(0).info();
   Measurement m;

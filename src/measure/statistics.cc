@@ -171,6 +171,11 @@ double half_width_in_time(std::span<const double> values, double confidence, int
   return std::max(independent, half_width(batch_means(values, length), confidence));
 }
 
+Interval rate_interval(double rate_per_s, double half_width_percent) {
+  if (!(half_width_percent < 100)) return {};
+  return {rate_per_s / (1 + half_width_percent / 100), rate_per_s / (1 - half_width_percent / 100)};
+}
+
 Interval mean_rate_interval(std::span<const double> rates) {
   if (rates.size() < 2) return {};
   const double centre = mean(rates), half = half_width(rates, kIntervalConfidence);

@@ -48,6 +48,12 @@ TEST(Statistics, TheIntervalOfARateStartsAtZeroAtLeast) {
   EXPECT_TRUE(mean_rate_interval(std::vector<double>{3}).empty());
 }
 
+TEST(RateInterval, IsThatOfTheMeanLatency) {
+  EXPECT_NEAR(*rate_interval(100, 25).low, 80, 1e-9);
+  EXPECT_NEAR(*rate_interval(100, 25).high, 400 / 3.0, 1e-9);
+  EXPECT_TRUE(rate_interval(100, std::numeric_limits<double>::infinity()).empty());
+}
+
 TEST(Statistics, LatencySummaryIsInOrder) {
   std::vector<double> values;
   for (int i = 100; i >= 1; --i) values.push_back(i);

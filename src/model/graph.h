@@ -53,9 +53,10 @@ struct Graph {
   std::vector<Node> nodes;  // topological order
   std::vector<int> inputs;  // index into tensors; without initialisers
   std::vector<int> outputs;
-  std::vector<GraphInput> input_specs;   // parallel to inputs
-  std::vector<TensorSpec> output_specs;  // parallel to outputs
-  std::vector<std::string> unbound;      // symbols that remain unbound, sorted
+  std::vector<GraphInput> input_specs;                   // parallel to inputs
+  std::vector<TensorSpec> output_specs;                  // parallel to outputs
+  std::vector<std::vector<std::string>> output_symbols;  // likewise; per dimension its symbol in the file, ""
+  std::vector<std::string> unbound;                      // symbols that remain unbound, sorted
   int64_t parameters = 0;    // weight elements (floating-point or quantised initialisers with more than one element)
   int64_t weight_bytes = 0;  // of all initialisers
 };

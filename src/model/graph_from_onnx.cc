@@ -68,6 +68,7 @@ class GraphBuilder {
       graph_.outputs.push_back(tensor(output.name()));
       const TensorInfo& info = graph_.tensors[static_cast<size_t>(graph_.outputs.back())];
       graph_.output_specs.push_back({info.name, info.type, info.shape.value_or(Shape())});
+      graph_.output_symbols.push_back(symbols_of(output));
     }
     find_unbound();
     count_parameters();
@@ -139,6 +140,13 @@ class GraphBuilder {
     graph_.weight_bytes += onnx_byte_size(proto.values().data_type(), stored).value_or(0);
   }
 
+  static std::vector<std::string> symbols_of(const onnx::ValueInfoProto& proto) {
+    std::vector<std::string> symbols;
+    for (const auto& dim : proto.type().tensor_type().shape().dim())
+      symbols.push_back(dim.has_dim_param() ? dim.dim_param() : "");
+    return symbols;
+  }
+
   void add_input(const onnx::ValueInfoProto& proto) {
     if (weights_.count(proto.name()) > 0) return;  // a default that callers may override
     const int index = tensor(proto.name());
@@ -146,8 +154,7 @@ class GraphBuilder {
     info.role = TensorRole::kInput;
     graph_.inputs.push_back(index);
     GraphInput input{{info.name, info.type, info.shape.value_or(Shape())}, {}};
-    for (const auto& dim : proto.type().tensor_type().shape().dim())
-      input.symbols.push_back(dim.has_dim_param() ? dim.dim_param() : "");
+    input.symbols = symbols_of(proto);
     graph_.input_specs.push_back(std::move(input));
   }
 

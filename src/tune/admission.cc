@@ -44,8 +44,9 @@ std::optional<Rejection> slower(const machine::Machine& machine, Precision preci
   if (!own && precision != Precision::kInt8)
     return Rejection{"no-units", fmt::format("this CPU has no units for {}", precision_name(precision))};
   if (own && fp32 && own->flops_per_s <= fp32->flops_per_s)
-    return Rejection{"peak-not-higher", fmt::format("its measured peak here, {}, is not above FP32's, {}",
-                                                    format_flops(own->flops_per_s), format_flops(fp32->flops_per_s))};
+    return Rejection{"peak-not-higher",
+                     fmt::format("its measured peak here, {}, is not above FP32's, {}",
+                                 format_flops_rate(own->flops_per_s), format_flops_rate(fp32->flops_per_s))};
   return std::nullopt;
 }
 

@@ -63,6 +63,14 @@ def test_plan_of_a_reference_model_on_a_device_of_the_catalogue(tmp_path, monkey
     assert not missed.ok and missed.raw["load"]["met"] is False
 
 
+def test_a_plan_of_what_has_no_rule_is_not_known(tmp_path):
+    sys.path.insert(0, str(pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests" / "support"))
+    import models
+    models.trees(tmp_path / "trees.onnx")
+    shown = dict(ridge.plan(tmp_path / "trees.onnx", threads=1)._rows())
+    assert shown["FLOPs (derived)"] == shown["bound (derived)"] == "not known"
+
+
 def test_tune_gives_both_sides_and_the_speedup(monkeypatch):
     monkeypatch.setenv("RIDGE_FAKE_CLOCK", "1")
     tuned = ridge.tune("identity", engine="fake", engine_option={"latency_ms": 6, "latency_ms_per_row": 0.2}, threads=1,

@@ -271,3 +271,57 @@ def test_a_request_without_an_answer_times_out():
         done = bench(url, "--seconds", 1, "--timeout-ms", 50)
         held.set()
     assert done.returncode == 3 and "× timeout, the first with: no answer within 50 ms" in done.stdout
+
+
+def test_figures_have_intervals_and_a_kept_result_all_samples(served, tmp_path):
+    result = measured(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 2)
+    for point in result["points"]:
+        interval = point["throughput_ci95_per_s"]
+        assert interval["low"] < point["throughput_per_s"] < interval["high"]
+        assert sum(point["histogram"]["counts"]) == point["samples"]
+    text = bench(url_of(served, "identity"), "--seconds", 1).stdout
+    for figure in ("p50", "p90", "p95", "throughput"):
+        line = next(line for line in text.splitlines() if line.strip().startswith(figure))
+        assert (" to " in line or "at least" in line) and "at 95 %" in line, line
+    table = bench(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 1).stdout
+    assert "rows/s at 95 %" in table and "p99 at 95 %" in table
+    opened = measured(url_of(served, "identity"), "--rate", 50, "--seconds", 1)["points"][0]
+    assert opened["throughput_ci95_per_s"] == {"low": None, "high": None}, "the load gives it"
+
+
+def test_two_results_of_a_server_are_compared_load_by_load(served, tmp_path):
+    def kept(name, callers, model="identity"):
+        done = bench(url_of(served, model), "--concurrency", callers, "--seconds", 1, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+
+    def compared(*words, exit=0):
+        done = subprocess.run([RIDGE, "compare", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == exit, done.stderr
+        return done.stdout
+
+    kept("one.json", "1,2")
+    kept("two.json", "2,4")
+    kept("slow.json", "1", "scripted")
+    result = json.loads(compared("one.json", "two.json", "--json"))
+    assert not schemas.errors_of("compare", result)
+    assert [figure["id"] for figure in result["figures"]] == [f"callers-2.{of}" for of in ("throughput", "mean", "p50", "p90", "p99")]
+    assert [caveat["id"] for caveat in result["caveats"] if caveat["id"] == "other-load"] == ["other-load", "other-load"]
+    assert "p99 at 2 callers" in compared("one.json", "two.json")
+    slower = json.loads(compared("one.json", "slow.json", "--json"))
+    if slower["judged"]:
+        assert slower["slower"] and slower["figures"][0]["verdict"] == "regressed"
+    assert {caveat["id"] for caveat in slower["caveats"]} >= {"other-model", "other-server"}
+
+
+def test_what_to_do_next_keeps_the_request_and_follows_a_search(served):
+    def lines(*words):
+        text = bench(url_of(served, "scripted"), *words).stdout
+        return [line.strip() for line in text.rpartition("next:\n")[2].splitlines()]
+
+    url = url_of(served, "scripted")
+    first = lines("--batch", 2, "--payload", "json", "--seconds", 1)
+    assert first[0] == f"ridge bench {url} --batch 2 --payload json --concurrency 1..64"
+    assert first[1].startswith(f"ridge bench {url} --batch 2 --payload json --p99-ms ")
+    found = lines("--p99-ms", 1000, "--seconds", 3)
+    assert len(found) == 1 and found[0].startswith(f"ridge bench {url} --rate ") and found[0].endswith(" -o server.json")
+    assert lines("--p99-ms", 0.01, "--seconds", 3) == [f"ridge bench {url} --concurrency 1"]

@@ -1,6 +1,6 @@
 """The lines under "next:": every verb ends with some, and each is a command line that ridge accepts."""
 
-# ctest: timeout 200
+# ctest: timeout 600
 import os
 import shlex
 import subprocess
@@ -27,6 +27,9 @@ def folder(tmp_path_factory):
     """A model of an awkward name, two results of it, and a cache of its own."""
     folder = tmp_path_factory.mktemp("next")
     models.identity(folder / "my model.onnx")
+    models.identity(folder / "second.onnx")
+    models.identity(folder / "open.onnx", dims=("batch", "sequence"))
+    assert run(folder, "bench device --keep-disturbed").returncode == 0  # once, however busy the machine is
     for name in ("a.json", "b.json"):
         assert run(folder, f"bench 'my model.onnx' --iterations 5 -o {name}").returncode == 0
     return folder
@@ -86,6 +89,10 @@ LINES = [
     ("show", "show a.json", {}),
     ("compare", "compare a.json b.json", {}),
     ("doctor", "doctor --area cpu --no-measure", {}),
+    ("doctor-recorded", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree", {}),
+    ("plan-load-no", "plan 'my model.onnx' --device T4 --rps 1e12 --p99-ms 1e-6 --service-ms 1", {}),
+    ("plan-memory-no", "plan 'my model.onnx' --batch 4096 --memory-limit 100KiB", {}),
+    ("plan-training-no", "plan mlp --device T4 --training adam --batch 100000000", {}),
     ("explain", "explain --lang en ridge point", {}),
     ("explain-list", "explain --lang en --list terms", {}),
     ("lab-list", "lab list", {}),
@@ -105,3 +112,65 @@ def test_each_suggested_line_is_accepted(folder, line, environment):
                                   "compare a.json b.json --csv", "power --json", "explain --json roofline", "lab occupancy --json"])
 def test_documents_and_quiet_runs_have_none(folder, line):
     assert "next:" not in run(folder, line).stdout
+
+
+@pytest.mark.parametrize("content, suggested", [(None, "ridge tune resnet50 -o 'nothing here'"), (b"no model", "ridge doctor --verbose")])
+def test_a_server_without_models_says_what_to_do(folder, tmp_path, content, suggested):
+    (tmp_path / "nothing here").mkdir()
+    if content:
+        (tmp_path / "nothing here" / "broken.onnx").write_bytes(content)
+    command = [RIDGE, "serve", "nothing here", "--port", "0", "--metrics-port", "0", *([] if content else ["--model-control-mode", "poll"])]
+    server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=os.environ | {"XDG_CACHE_HOME": str(folder / "cache")})
+    try:
+        line = next(line for line in server.stderr if "try: " in line)
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+    assert line.rstrip().endswith("try: " + suggested)
+    check_line(folder, suggested, {})
+
+
+ENGINE = "--engine fake --engine-option latency_ms=4 --max-batch 4 --seconds 2"
+
+# A line, and what it suggests: all that was asked for, and nothing of the output.
+CONTENTS = {
+    "bench open.onnx --batch 8 --shape sequence=16 --iterations 3 --csv --quiet": None,
+    "bench open.onnx --batch 8 --shape sequence=16 --iterations 3 -o kept.json": [
+        "ridge bench open.onnx --batch 8 --shape sequence=16 --iterations 3 --layers",
+        "ridge tune open.onnx --shape sequence=16 -o models"],
+    "bench 'my model.onnx' -b 64 -t 1 --engine onnxruntime --iterations 3": [
+        "ridge bench 'my model.onnx' --batch 64 --threads 1 --iterations 3 --engine onnxruntime --layers",
+        "ridge tune 'my model.onnx' --threads 1 --engine onnxruntime --max-batch 64 -o models"],
+    "bench 'my model.onnx' --shape x=4x16 --iterations 3": [
+        "ridge bench 'my model.onnx' --shape x=4x16 --iterations 3 --layers", "ridge tune 'my model.onnx' --shape x=4x16 --max-batch 1 -o models"],
+    "plan 'my model.onnx' --batch 8 --threads 1 --precision bf16 --layers 3": [
+        "ridge bench 'my model.onnx' --threads 1 --batch 8 --engine openvino --precision bf16",
+        "ridge tune 'my model.onnx' --threads 1 --precision bf16 -o models"],
+    "plan 'my model.onnx' --precision int8 --rps 10": [
+        "ridge bench 'my model.onnx'", "ridge tune 'my model.onnx' --rps 10 --precision int8 -o models"],
+    "plan 'my model.onnx' --batch 400000000 --device T4 --memory": ["ridge plan 'my model.onnx' --device T4 --memory --batch "],
+    f"tune 'my model.onnx' {ENGINE} --for latency --rps 10 --precision fp32 --held-out 4 --json --html x.html": None,
+    f"tune 'my model.onnx' {ENGINE} --for latency --precision fp32 --held-out 4 --html x.html": [
+        "ridge tune 'my model.onnx' --for latency --seconds 2 --max-batch 4 --engine fake --precision fp32 --held-out 4 "
+        "--engine-option latency_ms=4 -o models"],
+    f"tune 'my model.onnx' {ENGINE} --p99-ms 0.001": ["ridge bench 'my model.onnx' --engine-option latency_ms=4 --engine fake"],
+    f"tune 'my model.onnx' second.onnx --share {ENGINE}": [
+        "ridge tune 'my model.onnx' second.onnx --share --seconds 2 --max-batch 4 --engine fake --engine-option latency_ms=4 -o models"],
+    "mlp": ["ridge plan mlp", "ridge bench mlp", "ridge tune mlp -o models", "ridge serve "],
+}
+
+
+@pytest.mark.parametrize("line", CONTENTS)
+def test_a_suggested_line_keeps_what_was_asked_for(folder, line):
+    done = run(folder, line, {"RIDGE_FAKE_CLOCK": "1"} if line.startswith("tune") else {})
+    if CONTENTS[line] is None:
+        assert "next:" not in done.stdout
+        return
+    assert done.returncode in (0, 1), done.stderr
+    suggested = next_lines(done.stdout)
+    assert len(suggested) == len(CONTENTS[line])
+    for expected, found in zip(CONTENTS[line], suggested, strict=True):
+        assert found.startswith(expected) if expected.endswith(" ") else found == expected
+    for each in suggested:
+        check_line(folder, each, {})
+    assert "cache" not in done.stdout.splitlines()[0]

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 
+import models
 import pytest
 from server import RIDGE
 
@@ -32,3 +33,16 @@ def test_a_pipe_is_not_replaced_by_a_page(repository, tmp_path):
     ended = run("plan", repository / "identity/1/model.onnx", "--html", tmp_path / "pipe", stdout=subprocess.DEVNULL)
     assert ended.returncode != 0 and "not a file" in ended.stderr
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+
+
+def test_what_has_no_rule_is_not_known_wherever_it_is_shown(tmp_path):
+    models.trees(tmp_path / "trees.onnx")
+    described = run(tmp_path / "trees.onnx", stdout=subprocess.PIPE).stdout
+    assert "not known: there is no rule for ai.onnx.ml.TreeEnsembleRegressor" in described
+    assert "0 FLOP" not in described and " of\n" not in described
+    planned = run("plan", tmp_path / "trees.onnx", stdout=subprocess.PIPE).stdout
+    rows = {line.split()[0]: line for line in planned.splitlines() if line.strip()}
+    for figure in ("FLOPs", "intensity", "bound"):
+        assert "not known" in rows[figure], rows[figure]
+    layer = next(line for line in planned.splitlines() if "TreeEnsembleRegressor" in line and "no rule" in line)
+    assert "not known" in layer and "memory" not in layer, layer

@@ -111,6 +111,7 @@ def test_a_servers_curve_is_latency_over_throughput(folder, tmp_path):
     def point(concurrency, rows_per_s, p50, p99, failures):
         return {"concurrency": concurrency, "rate_per_s": None, "requests_per_s": rows_per_s, "throughput_per_s": rows_per_s, "samples": 100,
                 "latency_ms": {"mean": p50, "p50": p50, "p90": p99, "p95": p99, "p99": p99, "min": p50, "max": p99}, "ci95_percent": 2.0, "load": None,
+                "latency_ci95_ms": {"p99": {"low": 0.9 * p99, "high": 1.1 * p99}}, "throughput_ci95_per_s": {"low": 0.8 * rows_per_s, "high": 1.2 * rows_per_s},
                 "failed": sum(failures.values()), "failures": failures, "problems": {kind: browser.HOSTILE for kind in failures}, "reconnects": 0,
                 "client": {"threads": 1, "cpus": 0.2, "bottleneck": concurrency > 8}, "server": {"queue_ms": 0.5, "compute_infer_ms": 1.0, "mean_batch": 2.5},
                 "percent_of_limit": None, "interrupted": False}
@@ -132,3 +133,10 @@ def test_a_servers_curve_is_latency_over_throughput(folder, tmp_path):
         browser.show(page, path)
         assert page.evaluate("Chart.getChart('load-chart').data.datasets[1].data.map(p => [p.x, p.y])") == [[500, 3], [2000, 9], [2100, 30]]
         assert page.locator("#failures td.name").text_content() == browser.HOSTILE
+        rows = [row.locator("td").all_text_contents() for row in page.locator("#curve tbody tr").all()]
+        assert rows[0][0] == "1 connection" and rows[1][0] == "8 connections"
+        assert "400 rows/s – 600 rows/s" in rows[0] and "2.70 ms – 3.30 ms" in rows[0]
+        bars = page.evaluate("""() => Chart.getChart('load-chart').data.datasets.filter(set => set.label === '').map(set => set.data.map(p => [p.x, p.y])
+                                        .filter(([x, y]) => !Number.isNaN(x) && !Number.isNaN(y)))""")
+        assert [[500, 2.7], [500, 3.3]] in [[[round(x), round(y, 3)] for x, y in bar[:2]] for bar in bars], bars
+        assert [[400, 2.0], [600, 2.0]] in [bar[:2] for bar in bars], bars

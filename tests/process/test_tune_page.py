@@ -55,6 +55,46 @@ def rich(written, tmp_path_factory):
     return path, result
 
 
+@pytest.mark.parametrize("repository", [[], ["-o", "models"]])
+def test_what_to_do_next_is_what_the_terminal_says(tmp_path, repository):
+    models.identity(tmp_path / "my model.onnx")
+    command = [RIDGE, "tune", "my model.onnx", "--engine", "fake", "--engine-option", "latency_ms=3", "--max-batch", "2", "--seconds", "2",
+               "--html", "tune.html", *repository]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=180,
+                          env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "RIDGE_FAKE_CLOCK": "1"})
+    lines = [line.strip() for line in done.stdout.rpartition("next:\n")[2].splitlines()]
+    assert lines[0].startswith("ridge serve models" if repository else "ridge tune 'my model.onnx' --seconds 2")
+    with browser.page(1280) as (page, complaints):
+        browser.show(page, tmp_path / "tune.html")
+        assert page.locator("#next code").all_text_contents() == lines
+        assert complaints == []
+
+
+def test_intervals_stand_beside_figures_and_wide_ones_are_called_uncertain(rich, tmp_path):
+    path, result = rich
+    result = json.loads(json.dumps(result))
+    other = next(point for point in result["points"] if point["batch"] != result["candidate"]["batch"])
+    wide = {**other, "throughput_per_s": 20700.0, "throughput_ci95_per_s": {"low": 32.9, "high": 13.0e6}, "gain": {"ratio": 2.0, "low": 0.1, "high": 40.0}}
+    narrow = {**result["points"][0], "throughput_ci95_per_s": {"low": 1.0, "high": 2.0}, "gain": {"ratio": 2.0, "low": 1.9, "high": 2.1}}
+    result["pareto"], result["points"] = [narrow, wide], [narrow, wide]
+    result["best"]["throughput_ci95_per_s"] = {"low": 111.0, "high": 222.0}
+    result["baseline"]["throughput_ci95_per_s"] = {"low": 33.0, "high": 44.0}
+    result["best"]["percent_of_limit"] = 0.00386
+    (tmp_path / "page.html").write_text(browser.with_data(path, result))
+    with browser.page(1280) as (page, complaints):
+        browser.show(page, tmp_path / "page.html")
+        front = [row.locator("td").all_text_contents() for row in page.locator("#front tbody tr").all()]
+        assert "111 rows/s – 222 rows/s" in front[0] and "1.90 × – 2.10 ×" in front[0]
+        assert front[1].count("uncertain") == 2
+        compared = page.locator("#comparison").text_content()
+        assert "111 rows/s – 222 rows/s" in compared and "33.0 rows/s – 44.0 rows/s" in compared
+        assert "< 0.01 %" in compared and "0.00386" not in compared, "as in the terminal"
+        whiskers = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.filter(set => set.type === 'line' && set.label === '')
+                                          .flatMap(set => set.data.map(p => p.y)).filter(y => !Number.isNaN(y))""")
+        assert max(whiskers) <= 20700
+        assert complaints == []
+
+
 def test_figures_are_those_of_the_result(rich):
     path, result = rich
     browser.check_figures(path, result, {

@@ -15,7 +15,7 @@ ELEMENT = {
 }
 
 
-def save(path, nodes, inputs, outputs, initializers=()):
+def save(path, nodes, inputs, outputs, initializers=(), opsets=()):
     """inputs/outputs: (name, protocol type, dims) with strings as symbolic dims."""
     graph = helper.make_graph(
         nodes, "test",
@@ -23,13 +23,22 @@ def save(path, nodes, inputs, outputs, initializers=()):
         [helper.make_tensor_value_info(n, ELEMENT[t], d) for n, t, d in outputs],
         list(initializers),
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*opset) for opset in (("", 17), *opsets)], ir_version=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(path))
 
 
 def identity(path, datatype="FP32", dims=("batch", 16)):
     save(path, [helper.make_node("Identity", ["x"], ["y"])], [("x", datatype, list(dims))], [("y", datatype, list(dims))])
+
+
+def trees(path):
+    """y = x[0] < 0.5 ? 1 : 2 by a tree, whose numbers are attributes of its node: no rule counts its work."""
+    node = helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1, nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[0, 0, 0], nodes_values=[0.5, 0.0, 0.0], nodes_modes=["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[1.0, 2.0])
+    save(path, [node], [("x", "FP32", ["batch", 4])], [("y", "FP32", ["batch", 1])], opsets=(("ai.onnx.ml", 3),))
 
 
 def fake(folder, config="", **script):

@@ -82,5 +82,7 @@ std::vector<CollectiveAnswer> answers_of(std::span<const CollectiveRow> rows, co
                                          size_t gpus);
 
 Json to_json(const CollectivesMeasurement& measured);
+// What to_json() wrote.
+Result<CollectivesMeasurement> collectives_of(const Json& document);
 
 }  // namespace ridge::limits::accelerator

@@ -20,6 +20,16 @@ Json row_json(const CollectiveRow& row, size_t gpus) {
   return json;
 }
 
+Result<CollectiveRow> row_of(const Json& json) {
+  CollectiveRow row;
+  RIDGE_TRY(read_fields(json, [&](auto& visit) {
+    visit("collective", row.collective);
+    visit("bytes", row.bytes);
+    visit_result(visit, row.result, "bytes_per_s");
+  }));
+  return row;
+}
+
 }  // namespace
 
 Json to_json(const CollectivesMeasurement& measured) {
@@ -39,6 +49,32 @@ Json to_json(const CollectivesMeasurement& measured) {
   visit("measured_at", measured.measured_at);
   visit("seconds", measured.seconds);
   return json;
+}
+
+Result<CollectivesMeasurement> collectives_of(const Json& document) {
+  CollectivesMeasurement measured;
+  RIDGE_TRY(read_fields(document, [&](auto& visit) {
+    visit("cards", measured.gpus);
+    visit.optional("reason", measured.alone);
+    visit.optional("library", measured.library);
+    visit.optional("answers", measured.answers);
+    visit.optional("measured_at", measured.measured_at);
+    visit.optional("seconds", measured.seconds);
+  }));
+  if (!measured.alone.empty()) return measured;
+  if (const auto failure = document.find("failure"); failure != document.end() && failure->is_string())
+    measured.failure = failure->get<std::string>();
+  if (const auto links = document.find("links"); links != document.end() && links->contains("reason")) {
+    measured.links_reason = (*links)["reason"].get<std::string>();
+  } else if (links != document.end()) {
+    RIDGE_ASSIGN(measured.links, from_json<GroupLinks>(*links));
+  }
+  if (const auto rows = document.find("collectives"); rows != document.end())
+    for (const Json& json : *rows) {
+      RIDGE_ASSIGN(CollectiveRow row, row_of(json));
+      measured.rows.push_back(std::move(row));
+    }
+  return measured;
 }
 
 }  // namespace ridge::limits::accelerator

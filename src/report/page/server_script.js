@@ -2,10 +2,10 @@
 (() => {
 const bench = ridge.data;
 const {say, sentence, digits, count, milliseconds, rowsPerSecond, percentOf, make, section, bullets, warning, name, known, cell, figure, figures, table, header,
-       disturbed, canvas, draw, axis, plain, fifths, kDashes} = ridge;
+       disturbed, canvas, draw, axis, plain, fifths, kDashes, span, whiskers, ends} = ridge;
 
 const points = (bench.points || []).map((point, i) => ({...point, member: `points.${i}`}));
-const loadText = point => known(point.rate_per_s) ? say(`${digits(point.rate_per_s)} requests/s asked`) : say(`${point.concurrency} connections`);
+const loadText = point => known(point.rate_per_s) ? say(`${digits(point.rate_per_s)} requests/s asked`) : say(point.concurrency === 1 ? '1 connection' : `${point.concurrency} connections`);
 
 function title() {
   const best = points.reduce((a, b) => b.throughput_per_s > a.throughput_per_s ? b : a, points[0]);
@@ -32,8 +32,15 @@ function curve() {
       data: order.map(point => ({x: point.throughput_per_s, y: point.latency_ms[percentile], point}))});
     const goal = bench.search ? [{label: say('goal for p99'), borderColor: c.warn, borderWidth: 1.5, borderDash: kDashes[2], pointRadius: 0, pointHitRadius: 0,
       data: [0, Math.max(...points.map(point => point.throughput_per_s))].map(x => ({x, y: bench.search.p99_ms}))}] : [];
+    const rows = span(points.map(point => point.throughput_per_s));
+    const errors = ['p50', 'p99'].flatMap((percentile, i) => {
+      const times = points.map(point => point.latency_ms[percentile]), interval = point => (point.latency_ci95_ms || {})[percentile] || {};
+      const colour = i === 0 ? c.memory : c.compute;
+      return [whiskers('', colour, points.map(point => ({x: point.throughput_per_s, ...interval(point)})), span(times, 0.5)),
+              whiskers('', colour, points.map(point => ({y: point.latency_ms[percentile], ...(point.throughput_ci95_per_s || {})})), rows, true)];
+    });
     return {
-      type: 'line', data: {datasets: [line('p50', c.memory, []), line('p99', c.compute, kDashes[1]), ...goal]},
+      type: 'line', data: {datasets: [line('p50', c.memory, []), line('p99', c.compute, kDashes[1]), ...goal, ...errors.filter(error => error.data.length)]},
       options: plain(c, {x: axis(c, 'rows/s', {type: 'linear', min: 0, ticks: {callback: count}}),
                                y: axis(c, 'latency', {type: 'logarithmic', ticks: fifths(milliseconds)})},
                            {filter: item => item.raw.point, callbacks: {label: item => `${item.dataset.label} ${milliseconds(item.raw.y)} · ${rowsPerSecond(item.raw.x)} · ${loadText(item.raw.point)}`}}),
@@ -41,12 +48,14 @@ function curve() {
   });
   const rows = points.map(point => {
     const of = (field, show) => cell(show, `${point.member}.${field}`);
-    return [loadText(point), of('requests_per_s', count), of('throughput_per_s', rowsPerSecond), ...['p50', 'p90', 'p95', 'p99', 'max'].map(each => of(`latency_ms.${each}`, milliseconds)),
+    const interval = (ci, show) => make('td', ends(ci, show) || '–', {class: 'number'});
+    return [loadText(point), of('requests_per_s', count), of('throughput_per_s', rowsPerSecond), interval(point.throughput_ci95_per_s, rowsPerSecond),
+            ...['p50', 'p90', 'p95', 'p99'].map(each => of(`latency_ms.${each}`, milliseconds)), interval((point.latency_ci95_ms || {}).p99, milliseconds), of('latency_ms.max', milliseconds),
             of('failed', String), of('server.queue_ms', milliseconds), of('server.compute_infer_ms', milliseconds), of('server.mean_batch', digits),
             of('percent_of_limit', percentOf), point.client && point.client.bottleneck ? make('td', say('the client is the bottleneck'), {class: 'warn'}) : ''];
   });
   return section('curve', 'Latency and throughput over the load', box,
-    table(['load', '#requests/s', '#throughput', '#p50', '#p90', '#p95', '#p99', '#max', '#failed', '#queue', '#compute', '#mean batch', '#share of the limit', ''], rows));
+    table(['load', '#requests/s', '#throughput', '#95 % interval', '#p50', '#p90', '#p95', '#p99', '#95 % interval', '#max', '#failed', '#queue', '#compute', '#mean batch', '#share of the limit', ''], rows));
 }
 
 function failures() {

@@ -6,8 +6,11 @@ const {say, sentence, colon, listed, bytes, milliseconds, rowsPerSecond, percent
        draw, axis, plain, bars, decades, thirds, ticksAt, kDashes, staircase, span, whiskers, ends, count} = ridge;
 
 // The gain's 95 % interval, where it was measured.
-const interval = ({low, high}) => known(low) && known(high) ? range(low, high, ratio) : '';
-const interval95 = gain => interval(gain) && `95 %${colon()}${interval(gain)}`;
+// Ends of few rounds that are this far apart say nothing.
+const kNoNews = 10;
+const uncertain = ({low, high}) => known(low) && known(high) && high > kNoNews * low;
+const interval = gain => uncertain(gain) ? say('uncertain') : known(gain.low) && known(gain.high) ? range(gain.low, gain.high, ratio) : '';
+const interval95 = gain => uncertain(gain) ? say('uncertain') : interval(gain) && `95 %${colon()}${interval(gain)}`;
 
 // ---------------------------------------------------------------- one model
 const {baseline, best} = tuning;
@@ -55,12 +58,13 @@ function tiles() {
 function comparison() {
   const row = (title, side, key) => [
     title, side.engine, side.precision, `${side.instances} × ${side.threads}`,
-    cell(String, `${key}.batch`), cell(rowsPerSecond, `${key}.throughput_per_s`),
-    cell(milliseconds, `${key}.latency_ms.p50`), cell(milliseconds, `${key}.latency_ms.p99`),
+    cell(String, `${key}.batch`), cell(rowsPerSecond, `${key}.throughput_per_s`), intervalCell(side.throughput_ci95_per_s || {}, rowsPerSecond),
+    cell(milliseconds, `${key}.latency_ms.p50`), intervalCell((side.latency_ci95_ms || {}).p50 || {}, milliseconds),
+    cell(milliseconds, `${key}.latency_ms.p99`), intervalCell(p99Interval(side), milliseconds),
     side.percent_of_limit > 0 ? cell(percentOf, `${key}.percent_of_limit`) : noCell(), cell(String, `${key}.samples`)];
   return section('comparison', 'Before and after', table(
-    ['', 'engine', 'precision', `${say('instances')} × ${say('threads')}`, '#batch', '#throughput', '#p50 of one run', '#p99 of one run',
-     '#share of the limit', '#runs'],
+    ['', 'engine', 'precision', `${say('instances')} × ${say('threads')}`, '#batch', '#throughput', '#95 % interval', '#p50 of one run', '#95 % interval',
+     '#p99 of one run', '#95 % interval', '#share of the limit', '#runs'],
     [row(say('untuned'), baseline, 'baseline'), row(chosenName(), best, 'best')]));
 }
 
@@ -68,10 +72,13 @@ const kCandidate = ['engine', 'variant', 'threads', 'instances', 'batch', 'spin'
 const sameCandidate = (a, b) => kCandidate.every(key => a[key] === b[key]);
 const isChosen = point => sameCandidate(point, tuning.candidate);
 const place = point => ({x: point.latency_ms.p99, y: point.throughput_per_s, point});
-// Its 95 % intervals of the rows per second and of p99, where it was measured with them.
-const rowsInterval = point => point.throughput_ci95_per_s || {};
+// Its 95 % intervals of the rows per second and of p99, where it was measured with them; the winner's are those of "Before and after".
+const rowsInterval = point => (isChosen(point) ? best.throughput_ci95_per_s : point.throughput_ci95_per_s) || {};
 const p99Interval = point => (point.latency_ci95_ms || {}).p99 || {};
-const intervalCell = (interval, show) => make('td', ends(interval, show) || '–', {class: 'number'});
+const intervalCell = (interval, show) => make('td', uncertain(interval) ? say('uncertain') : ends(interval, show) || '–', {class: 'number'});
+const gainCell = gain => make('td', interval(gain) || '–', {class: 'number'});
+// What a whisker would show.
+const telling = interval => uncertain(interval) ? {} : interval;
 const met = point => say(point.undecided ? 'undecided' : point.meets_goal ? 'met' : 'not met');
 
 function front() {
@@ -94,8 +101,8 @@ function front() {
     const winner = tuning.choice === 'baseline' ? []
       : [mark(chosenName(), [chosen ? place(chosen) : {x: best.latency_ms.p99, y: best.throughput_per_s}], 'circle', c.warn)];
     const rows = span([...points, baseline].map(point => point.throughput_per_s)), times = span(points.map(point => point.latency_ms.p99), 0.5);
-    const errors = [whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...rowsInterval(point)})), rows),
-                    whiskers('', c.quiet, points.map(point => ({y: point.throughput_per_s, ...p99Interval(point)})), times, true)];
+    const errors = [whiskers('', c.quiet, points.map(point => ({x: point.latency_ms.p99, ...telling(rowsInterval(point))})), rows),
+                    whiskers('', c.quiet, points.map(point => ({y: point.throughput_per_s, ...telling(p99Interval(point))})), times, true)];
     const about = ({raw, dataset}) => raw.point
       ? [say(raw.point.text), rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`, `${say('gain')} ${ratio(raw.point.gain.ratio)}`]
       : [dataset.label, rowsPerSecond(raw.y), `p99 ${milliseconds(raw.x)}`];
@@ -114,10 +121,10 @@ function front() {
     ...(goal ? [met(point)] : []),
     point.memory_bytes > 0 ? cell(bytes, `pareto.${i}.memory_bytes`) : noCell(),
     ...(energy ? [cell(joules, `pareto.${i}.joules_per_row`)] : []),
-    cell(ratio, `pareto.${i}.gain.ratio`)]);
+    cell(ratio, `pareto.${i}.gain.ratio`), gainCell(point.gain)]);
   return section('front', 'Measured candidates', box,
     quiet('Each dot is a measured candidate. The steps join those that no other beats in throughput and p99; the table has those that no other beats in throughput, p99, memory and energy at once.'),
-    table(['Pareto front', '', '#throughput', '#95 % interval', '#p99 of one run', '#95 % interval', ...(goal ? ['goal'] : []), '#memory', ...(energy ? ['#energy per row'] : []), '#gain'], rows));
+    table(['Pareto front', '', '#throughput', '#95 % interval', '#p99 of one run', '#95 % interval', ...(goal ? ['goal'] : []), '#memory', ...(energy ? ['#energy per row'] : []), '#gain', '#95 % interval'], rows));
 }
 
 function batchingReason() {
@@ -131,6 +138,7 @@ function curve() {
   const points = tuning.curve || [];
   if (points.length === 0) return null;
   const goal = tuning.goal.p99_ms;
+  const ownInterval = point => (point.batch === tuning.candidate.batch ? best.throughput_ci95_per_s : point.throughput_ci95_per_s) || {};
   const [element, box] = canvas('batch-chart', true);
   element.dataset.points = points.length;
   draw(element, c => {
@@ -142,8 +150,8 @@ function curve() {
                    line('p99 of one run', c.compute, 'y1', point => point.latency_ms.p99, kDashes[1])];
     if (goal) lines.push({...line('goal', c.warn, 'y1', () => goal, kDashes[2]), pointRadius: 0});
     const rows = span(points.map(point => point.throughput_per_s)), times = span(points.map(point => point.latency_ms.p99));
-    const errors = [{...whiskers('', c.accent, points.map(point => ({x: point.batch, ...rowsInterval(point)})), rows), yAxisID: 'y'},
-                    {...whiskers('', c.compute, points.map(point => ({x: point.batch, ...p99Interval(point)})), times), yAxisID: 'y1'}];
+    const errors = [{...whiskers('', c.accent, points.map(point => ({x: point.batch, ...telling(ownInterval(point))})), rows), yAxisID: 'y'},
+                    {...whiskers('', c.compute, points.map(point => ({x: point.batch, ...telling(p99Interval(point))})), times), yAxisID: 'y1'}];
     lines.push(...errors.filter(error => error.data.length));
     return {
       type: 'line', data: {datasets: lines},
@@ -157,7 +165,7 @@ function curve() {
   const rows = points.map((point, i) => [
     cell(String, `curve.${i}.batch`), cell(milliseconds, `curve.${i}.latency_ms.p50`),
     cell(milliseconds, `curve.${i}.latency_ms.p99`), intervalCell(p99Interval(point), milliseconds),
-    cell(rowsPerSecond, `curve.${i}.throughput_per_s`), intervalCell(rowsInterval(point), rowsPerSecond)]);
+    cell(rowsPerSecond, `curve.${i}.throughput_per_s`), intervalCell(ownInterval(point), rowsPerSecond)]);
   return section('curve', 'Latency and throughput over the batch', box, quiet('All instances of the chosen layout busy; p50 and p99 of one run.'),
     table(['#batch', '#p50 of one run', '#p99 of one run', '#95 % interval', '#throughput', '#95 % interval'], rows),
     make('p', batchingReason()), tuning.batching_outlook ? quiet(tuning.batching_outlook.sentence) : null);
@@ -314,8 +322,9 @@ function atLoad() {
 const notDone = () => (tuning.not_done || []).length
   ? section('not-done', 'Left out for lack of time', bullets(tuning.not_done)) : null;
 
-const next = () => tuning.repository
-  ? section('next', 'Next', make('p', null, {}, make('code', `ridge serve ${tuning.repository}`, {translate: 'no'}))) : null;
+// The lines that the terminal ends with; a repository's tuning.json has none.
+const next = () => (tuning.next || []).length
+  ? section('next', 'Next', tuning.next.map(line => make('p', null, {}, make('code', line, {translate: 'no'})))) : null;
 
 // ---------------------------------------------------------------- several models that share a machine
 const models = tuning.models || [];
