@@ -129,7 +129,7 @@ void Call::read() {
   return options;
 }
 
-void Call::write(::grpc::ByteBuffer message) {
+void Call::write(const ::grpc::ByteBuffer& message) {
   Wire* wire = begin(write_);
   if (wire == nullptr) return;
   const ::grpc::WriteOptions options = options_for(*wire, message.Length());
@@ -141,7 +141,7 @@ void Call::finish(const Status& status) {
     wire->stream.Finish(status ? ::grpc::Status::OK : status_of(status.error()), &finish_);
 }
 
-void Call::write_and_finish(::grpc::ByteBuffer message) {
+void Call::write_and_finish(const ::grpc::ByteBuffer& message) {
   Wire* wire = begin(finish_);
   if (wire == nullptr) return;
   const ::grpc::WriteOptions options = options_for(*wire, message.Length());

@@ -47,9 +47,9 @@ class Call final : public std::enable_shared_from_this<Call> {
   void request();
 
   // Any thread. They do nothing once the call is over. One write at a time; finish() once, after the last write has ended.
-  void write(::grpc::ByteBuffer message);
+  void write(const ::grpc::ByteBuffer& message);
   void finish(const Status& status);
-  void write_and_finish(::grpc::ByteBuffer message);
+  void write_and_finish(const ::grpc::ByteBuffer& message);
   bool from_this_machine() const;           // false once the call is over
   Mailbox& mailbox() { return *mailbox_; }  // of its loop
   bool packs_answers() const { return packs_answers_; }

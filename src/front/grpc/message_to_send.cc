@@ -15,7 +15,7 @@ using Owner = std::shared_ptr<const void>;
 
 }  // namespace
 
-::grpc::ByteBuffer message_of(std::string text) {
+::grpc::ByteBuffer message_of(const std::string& text) {
   const ::grpc::Slice slice(text);
   return {&slice, 1};
 }

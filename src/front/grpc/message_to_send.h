@@ -9,7 +9,7 @@
 
 namespace ridge::front::grpc {
 
-::grpc::ByteBuffer message_of(std::string text);
+::grpc::ByteBuffer message_of(const std::string& text);
 // Tensors are not copied: the message holds their owners until it was sent.
 ::grpc::ByteBuffer message_of(AnswerParts parts);
 

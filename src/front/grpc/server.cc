@@ -61,7 +61,7 @@ void configure(::grpc::ServerBuilder& builder, const ServerOptions& options) {
 }  // namespace
 
 struct Server::Impl {
-  Impl(ServerOptions options, serve::Service& service, ControlThreads& control)
+  Impl(const ServerOptions& options, serve::Service& service, ControlThreads& control)
       : shared{.options = options,
                .service = service,
                .control = control,
@@ -139,9 +139,10 @@ Server::Impl::~Impl() {
   loops.clear();
 }
 
-Result<std::unique_ptr<Server>> Server::start(ServerOptions options, serve::Service& service, ControlThreads& control) {
+Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, serve::Service& service,
+                                              ControlThreads& control) {
   gpr_set_log_function(write_log);
-  auto impl = std::make_unique<Impl>(std::move(options), service, control);
+  auto impl = std::make_unique<Impl>(options, service, control);
   RIDGE_TRY(impl->open());
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

@@ -49,7 +49,8 @@ class Server {
  public:
   // Binds, listens and answers from now on. The service and the threads must outlive it, the threads' jobs the service. kFailed: the
   // port is taken, the address is not of this machine, …
-  static Result<std::unique_ptr<Server>> start(ServerOptions options, serve::Service& service, ControlThreads& control);
+  static Result<std::unique_ptr<Server>> start(const ServerOptions& options, serve::Service& service,
+                                               ControlThreads& control);
   ~Server();
 
   uint16_t port() const;

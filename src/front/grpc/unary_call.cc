@@ -58,7 +58,7 @@ class UnaryExchange final : public Exchange {
   void answer(Call& call, const UnaryContext& context, const MessageBytes& message) const {
     try {
       Result<std::string> response = answer_plain(context, message);
-      if (response) return call.write_and_finish(message_of(std::move(*response)));
+      if (response) return call.write_and_finish(message_of(*response));
       call.finish(std::move(response).error());
     } catch (const std::bad_alloc&) {
       call.finish(out_of_memory());

@@ -73,7 +73,7 @@ class ReflectionExchange final : public Exchange {
     if (!ok) return call_.finish({});
     Result<std::string> answer = answer_question();
     if (!answer) return call_.finish(std::move(answer).error());
-    call_.write(message_of(std::move(*answer)));
+    call_.write(message_of(*answer));
   }
   void written() override { call_.loop().draining() ? call_.finish(serve::shutting_down()) : call_.read(); }
   void begin_drain() override { call_.finish(serve::shutting_down()); }
