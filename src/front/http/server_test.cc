@@ -225,7 +225,7 @@ TEST(HttpServer, SendsContinueAtOnce) {
 }
 
 TEST(BodyPool, FreesWhatWasNotUsedForAWhile) {
-  const auto budget = std::make_shared<BodyBudget>(uint64_t{3} << 20);
+  const auto budget = std::make_shared<MemoryBudget>(uint64_t{3} << 20);
   BodyPool pool(budget);
   const std::vector<std::byte> large(size_t{2} << 20);
   const auto use = [&] {
