@@ -16,7 +16,7 @@ namespace ridge::app {
 struct Caveat {
   std::string
       id;  // other-machine, other-model, other-shapes, other-precision, other-engine, other-settings, other-load, disturbed; of a
-      // server also other-server, other-request; of a device other-device
+  // server also other-server, other-request; of a device other-device
   std::string sentence;
 };
 void visit_fields(auto& visit, Is<Caveat> auto& caveat) {
