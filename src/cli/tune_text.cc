@@ -94,7 +94,7 @@ std::string front_text(const tune::Tuning& tuning) {
   std::string columns = energy ? "lrr4rr3r2rr1" : "lrr3rr2r1r";
   if (energy) head.push_back("energy per row (measured)");
   if (goal) head.push_back("meets the goal");
-  if (goal) columns += "l";
+  if (goal) columns += 'l';
   head.push_back("");
   std::string text = "\n" + table(head, rows, columns + "l");
   if (tuning.pareto.size() > rows.size()) text += fmt::format("… and {} more\n", tuning.pareto.size() - rows.size());

@@ -26,7 +26,7 @@ void replace_folder(std::string& text, const std::string& folder, const std::str
   }
 }
 
-std::string with_slash(std::string folder) { return folder.ends_with('/') ? folder : folder + "/"; }
+std::string with_slash(const std::string& folder) { return folder.ends_with('/') ? folder : folder + "/"; }
 
 }  // namespace
 

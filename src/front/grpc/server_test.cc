@@ -109,6 +109,19 @@ TEST_F(GrpcServer, TurnsErrorsIntoCodes) {
   EXPECT_LT(long_name.error_message().size(), 7000u);
 }
 
+TEST_F(GrpcServer, ALoadIsRefusedAtOnceWhileWarmUpsTakeAllThatMayGoOn) {
+  service_.warming_up = {"a", "b", "c"};
+  start();
+  inference::RepositoryModelLoadRequest load;
+  load.set_model_name("echo");
+  inference::RepositoryModelLoadResponse loaded;
+  EXPECT_TRUE(call("RepositoryModelLoad", load, loaded).ok());
+  service_.warming_up.push_back("endless");
+  const ::grpc::Status refused = call("RepositoryModelLoad", load, loaded);
+  EXPECT_EQ(refused.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_NE(refused.error_message().find("'endless'"), std::string::npos) << refused.error_message();
+}
+
 TEST_F(GrpcServer, RefusesARequestForWhichNoMemoryIsLeft) {
   start({.memory = std::make_shared<MemoryBudget>(8 << 20)});
   EXPECT_EQ(infer(request_for("echo", 4'000'000)).error_code(), StatusCode::RESOURCE_EXHAUSTED);
