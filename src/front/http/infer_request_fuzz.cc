@@ -10,6 +10,7 @@
 #include "front/http/infer_response.h"
 
 using namespace ridge;
+using namespace ridge::front;
 using namespace ridge::front::http;
 
 namespace {

@@ -10,6 +10,7 @@
 #include "front/http/repository_request.h"
 #include "front/http/route.h"
 
+using namespace ridge::front;
 using namespace ridge::front::http;
 
 namespace {
@@ -60,8 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!bad && whole != cut) std::abort();
   }
   Body decoded;
-  static_cast<void>(
-      decode(data[0] % 2 == 0 ? Coding::kGzip : Coding::kDeflate, std::as_bytes(std::span(text)), 1 << 20, decoded));
+  const Coding coding = data[0] % 2 == 0 ? Coding::kGzip : Coding::kDeflate;
+  static_cast<void>(decode(coding, std::as_bytes(std::span(text)), 1 << 20, "--limit", decoded));
   static_cast<void>(preferred_coding(text));
   static_cast<void>(read_load_request(text));
   return 0;
