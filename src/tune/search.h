@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "measure/interval.h"
@@ -65,7 +66,11 @@ void visit_fields(auto& visit, Is<Standing> auto& standing) {
   visit_fields(visit, standing.candidate);
   visit.derived("text", describe(standing.candidate));
   visit("throughput_per_s", figures.rows_per_s);
-  visit.derived("throughput_ci95_per_s", standing.rows_per_s_ci95());
+  measure::Interval ends = standing.rows_per_s_ci95();
+  visit.optional("throughput_ci95_per_s", ends);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(standing)>>)  // read back
+    if (ends.low && ends.high && figures.rows_per_s > 0)
+      standing.rate = {1, *ends.low / figures.rows_per_s, *ends.high / figures.rows_per_s};
   visit_latency(visit, figures);
   visit("gain", standing.gain);
   visit.optional("meets_goal", standing.feasible);

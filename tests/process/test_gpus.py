@@ -60,7 +60,7 @@ def test_bench_measures_on_the_gpu_in_three_stages_beside_the_gpus_limit(gpus, p
     assert measured["bound_ms"] > 0, done.stderr
     asked = gpus.read_text().splitlines()
     assert asked[0] == "append CUDA device_id=1 use_tf32=0 on a given stream"
-    assert asked[-1] == "run in: GPU out: GPU"
+    assert asked[-2:] == ["run in: GPU out: GPU", "end"]
 
 
 def test_plan_says_why_a_gpu_of_this_machine_is_of_no_use(gpus, model):
