@@ -91,13 +91,19 @@ add_custom_command(
   DEPENDS "${RIDGE_DEPS}/proto/inference.desc"
   VERBATIM)
 set(schema_dir "${PROJECT_SOURCE_DIR}/src/front/grpc/schema")
-file(GLOB schemas RELATIVE "${schema_dir}" CONFIGURE_DEPENDS "${schema_dir}/*.proto")
+file(GLOB schemas CONFIGURE_DEPENDS "${schema_dir}/*.proto")
+# Reflection's older version, which many clients ask for, differs by its package alone.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${schema_dir}/reflection_v1.proto")
+file(READ "${schema_dir}/reflection_v1.proto" reflection)
+string(REPLACE "package grpc.reflection.v1;" "package grpc.reflection.v1alpha;" reflection "${reflection}")
+file(CONFIGURE OUTPUT "${proto_dir}/reflection_v1alpha.proto" CONTENT "${reflection}" @ONLY)
+list(APPEND schemas "${proto_dir}/reflection_v1alpha.proto")
 foreach(schema IN LISTS schemas)
   get_filename_component(stem "${schema}" NAME_WE)
   add_custom_command(
     OUTPUT "${proto_dir}/${stem}.pb.cc" "${proto_dir}/${stem}.pb.h"
-    COMMAND protobuf::protoc "--proto_path=${schema_dir}" "--cpp_out=${proto_dir}" "${schema}"
-    DEPENDS "${schema_dir}/${schema}"
+    COMMAND protobuf::protoc "--proto_path=${schema_dir}" "--proto_path=${proto_dir}" "--cpp_out=${proto_dir}" "${schema}"
+    DEPENDS "${schema}"
     VERBATIM)
   list(APPEND service_sources "${proto_dir}/${stem}.pb.cc")
 endforeach()
