@@ -38,6 +38,15 @@ class ServedVersionTest : public testing::Test {
     version->start();
     return version;
   }
+  // Its runs wait at the gate.
+  std::shared_ptr<ServedVersion> start_gated(const std::shared_ptr<Gate>& gate, int instances = 1) {
+    return start(
+        [gate](auto inputs, auto wanted, auto outputs) {
+          gate->pass();
+          return TestSession::echo(inputs, wanted, outputs);
+        },
+        instances);
+  }
   static std::future<Result<InferResponse>> ask(ServedVersion& version, std::vector<float> values,
                                                 std::optional<Nanoseconds> timeout = {}) {
     InferRequest request = pair_request("m", std::move(values));
@@ -60,10 +69,7 @@ class ServedVersionTest : public testing::Test {
 
 TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
   auto gate = std::make_shared<Gate>();
-  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
-    gate->pass();
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto version = start_gated(gate);
   auto first = ask(*version, {1, 2});
   gate->await(1);
   std::vector<std::future<Result<InferResponse>>> others;
@@ -85,10 +91,7 @@ TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
 
 TEST_F(ServedVersionTest, ARequestThatIsCancelledInTheQueueIsNotRun) {
   auto gate = std::make_shared<Gate>();
-  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
-    gate->pass();
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto version = start_gated(gate);
   std::stop_source client, other_client;
   auto ask_for = [&](const std::stop_source& asking) {
     InferRequest request = pair_request("m", {1, 2});
@@ -113,10 +116,7 @@ TEST_F(ServedVersionTest, ARequestThatIsCancelledInTheQueueIsNotRun) {
 
 TEST_F(ServedVersionTest, AClientThatLeftWhileItsRequestWaitedCostsNoRun) {
   auto gate = std::make_shared<Gate>();
-  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
-    gate->pass();
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto version = start_gated(gate);
   auto running = ask(*version, {1, 2});
   gate->await(1);
   std::stop_source client;
@@ -133,10 +133,7 @@ TEST_F(ServedVersionTest, AClientThatLeftWhileItsRequestWaitedCostsNoRun) {
 
 TEST_F(ServedVersionTest, AClientsDeadlineIsKeptInTheQueueThoughAllWorkersAreBusy) {
   auto gate = std::make_shared<Gate>();
-  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
-    gate->pass();
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto version = start_gated(gate);
   auto running = ask(*version, {1, 2});
   gate->await(1);
   InferRequest request = pair_request("m", {1, 2});
@@ -200,10 +197,7 @@ TEST_F(ServedVersionTest, AnInvalidRequestIsAnsweredAtOnceAndNotCounted) {
 TEST_F(ServedVersionTest, AFullQueueRefusesAtOnce) {
   settings_.queue.levels[0].max_size = 1;
   auto gate = std::make_shared<Gate>();
-  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
-    gate->pass();
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto version = start_gated(gate);
   auto running = ask(*version, {1, 2});
   gate->await(1);
   auto waiting = ask(*version, {1, 2});
@@ -219,10 +213,7 @@ TEST_F(ServedVersionTest, AFullQueueRefusesAtOnce) {
 TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorkersAreBusy) {
   settings_.queue.levels[0].allow_timeout_override = true;
   auto gate = std::make_shared<Gate>();
-  auto version = start([gate](auto inputs, auto wanted, auto outputs) {
-    gate->pass();
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto version = start_gated(gate);
   auto running = ask(*version, {1, 2});
   gate->await(1);
   auto impatient = ask(*version, {1, 2}, 20ms);
@@ -291,12 +282,7 @@ TEST_F(ServedVersionTest, AnswersKeepTheirOrderWhereTheConfigurationAsksForIt) {
 TEST_F(ServedVersionTest, InstancesRunAtTheSameTime) {
   settings_.queue.batch.merge = false;
   auto gate = std::make_shared<Gate>();
-  auto version = start(
-      [gate](auto inputs, auto wanted, auto outputs) {
-        gate->pass();
-        return TestSession::echo(inputs, wanted, outputs);
-      },
-      2);
+  auto version = start_gated(gate, 2);
   auto a = ask(*version, {1, 2});
   auto b = ask(*version, {3, 4});
   gate->await(2);  // both are inside
