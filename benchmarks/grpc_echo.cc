@@ -6,13 +6,12 @@
 // Prints the port; runs until it is killed.
 //   perf_analyzer -i grpc -m identity -u 127.0.0.1:PORT --concurrency-range 16 --shape x:16
 #include <atomic>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "front/fake_service.h"
 #include "front/grpc/server.h"
+#include "until_signalled.h"
 
 namespace {
 
@@ -54,19 +53,7 @@ int main(int count, char** arguments) {
   service.models["identity"] = {
       "identity", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}};
   front::ControlThreads control;
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  auto server = front::grpc::Server::start(options, service, control);
-  if (!server) {
-    std::fprintf(stderr, "%s\n", server.error().message.c_str());
-    return 3;
-  }
-  std::printf("%d\n", (*server)->port());
-  std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
-  return 0;
+  const UntilSignalled until_signalled;
+  const auto server = front::grpc::Server::start(options, service, control);
+  return until_signalled.serve(server);
 }

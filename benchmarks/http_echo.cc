@@ -5,8 +5,6 @@
 // Default: a POST's body comes back as it is. --infer: the inference endpoints over a service that answers its inputs
 // (model "identity"), which adds the protocol's decoding and encoding. Prints the port; runs until it is killed.
 //   wrk -t1 -c16 -d5s --latency -s identity_post.lua http://127.0.0.1:PORT/v2/models/identity/infer
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include "front/fake_service.h"
 #include "front/http/api.h"
 #include "front/http/server.h"
+#include "until_signalled.h"
 
 namespace {
 
@@ -54,19 +53,7 @@ int main(int count, char** arguments) {
     ApiOptions api{.io_threads = static_cast<size_t>(options.threads)};
     handler = std::make_shared<Api>(service, api, control, [] { return std::string(); });
   }
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  auto server = Server::start(options, handler);
-  if (!server) {
-    std::fprintf(stderr, "%s\n", server.error().message.c_str());
-    return 3;
-  }
-  std::printf("%d\n", (*server)->port());
-  std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
-  return 0;
+  const UntilSignalled until_signalled;
+  const auto server = Server::start(options, handler);
+  return until_signalled.serve(server);
 }
