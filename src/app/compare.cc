@@ -360,6 +360,7 @@ Status compare_tunings(const Json& before, const Json& now, double accepted_perc
         {"other-shapes", "other shapes of the inputs: " + then.shapes + " then, " + today.shapes + " now"});
   comparison.figures = tune::compare(then, today, {.tolerance_percent = accepted_percent});
   comparison.slower = tune::regressed(comparison.figures);
+  comparison.judged = comparison.slower || !tune::withheld(comparison.figures);
   return {};
 }
 

@@ -245,12 +245,15 @@ bool is_no(const TuneResult& result) {
   return result.compared.empty() ? result.tuning.choice == tune::Choice::kNone : tune::regressed(result.compared);
 }
 
+bool judged(const TuneResult& result) { return is_no(result) || !tune::withheld(result.compared); }
+
 Json to_json(const TuneResult& result) {
   Json json = to_json(result.tuning);
   if (result.compared.empty()) return json;
   json["compared"] = json_of(result.compared);
   json["tolerance_percent"] = result.tolerance_percent;
   json["regressed"] = tune::regressed(result.compared);
+  json["judged"] = judged(result);
   return json;
 }
 

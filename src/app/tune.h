@@ -32,6 +32,8 @@ Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, con
 
 // Whether the answer is no: the goal cannot be met, or the recorded result was better.
 bool is_no(const TuneResult& result);
+// False: a figure is worse than the recorded one, but other work kept the machine busy.
+bool judged(const TuneResult& result);
 
 Json to_json(const TuneResult& result);
 

@@ -157,7 +157,8 @@ int tune_one(const TuneOptions& options) {
   });
   if (!result) return fail(kTuneVerb, result.error());
   const std::vector<std::string> next =
-      request->recorded ? next_after_comparison(options, app::is_no(*result)) : next_of(options, *request, *result);
+      request->recorded ? next_after_comparison(options, app::is_no(*result) || !app::judged(*result))
+                        : next_of(options, *request, *result);
   Json json = app::to_json(*result);
   json["next"] = next;
   show_tuned(options, json,
@@ -166,6 +167,8 @@ int tune_one(const TuneOptions& options) {
              next);
   if (!request->recorded) remember(document(options.command, json));
   const Status page = write_page(options.command, options.page, json);
+  if (!app::judged(*result))
+    return fail(kTuneVerb, {Code::kUnavailable, "--compare cannot judge speeds that are worse on a busy machine"});
   return exit_of(std::array{result->saved, page}, app::is_no(*result));
 }
 

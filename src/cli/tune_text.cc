@@ -253,11 +253,7 @@ std::string comparison_text(const std::vector<tune::FigureChange>& compared, con
          verdict_text(row.verdict) + (row.reason.empty() ? "" : ": " + row.reason)});
   }
   std::string text = table({"", "recorded", "now", "change", "verdict"}, rows, "lrrrl");
-  if (machine::disturbed(disturbance))
-    text +=
-        machine::sentence(*disturbance) +
-        (strictness.absolute ? ". Throughput and p99 are judged by themselves (--absolute): they are not the model's.\n"
-                             : ". Figures are judged beside the untuned model, as each was interleaved with it.\n");
+  if (machine::disturbed(disturbance)) text += machine::sentence(*disturbance) + ".\n";
   return text + conclusion(compared, strictness);
 }
 

@@ -137,6 +137,10 @@ FigureChange set_aside(FigureChange row, const std::string& reason) {
 
 NameTable<Change> names_of(Change) { return kChanges; }
 
+bool withheld(const std::vector<FigureChange>& all) {
+  return std::any_of(all.begin(), all.end(), [](const FigureChange& row) { return row.reason == kBusy; });
+}
+
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness) {
   FigureChange gain = figure_of("gain", "gain over the untuned model", "×", before.gain.ratio, now.gain.ratio);
   judge(measure::mean_difference(before.gains, now.gains, kConfidence), Good::kHigh, strictness.tolerance_percent,
@@ -151,6 +155,9 @@ std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const
       {"p99", "p99 of one run", "ms", [](const Tuning& t) { return t.best.latency_ms.p99; }, &RoundFigures::p99_ms,
        &RoundFigures::untuned_p99_ms, Good::kLow}};
   for (const SpeedFigure& figure : speeds) rows.push_back(of_speed(figure, before, now, strictness));
+  if (machine::disturbed(before.disturbance) || machine::disturbed(now.disturbance))
+    for (FigureChange& row : rows)
+      if (row.verdict == Change::kRegressed) row = set_aside(std::move(row), kBusy);
   rows.push_back(of_memory(before, now, strictness.tolerance_percent));
   rows.push_back(of_deviation(before.deviation.relative_l2, now.deviation.relative_l2));
   return rows;
@@ -174,6 +181,9 @@ std::optional<double> least_visible_percent(const std::vector<FigureChange>& all
 std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness) {
   const auto worst =
       std::find_if(all.begin(), all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
+  if (worst == all.end() && withheld(all))
+    return "Not judged: a figure is worse, but other work kept the machine busy, then or now. Measure again when it is "
+           "quiet.";
   if (worst == all.end()) {
     const std::optional<double> least = least_visible_percent(all, strictness);
     return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.{}",

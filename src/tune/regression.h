@@ -59,6 +59,9 @@ enum class Good { kHigh, kLow };
 // Beyond the tolerance with the interval's confidence. `difference`: of the logarithms.
 void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row);
 FigureChange set_aside(FigureChange row, const std::string& reason);
+// Reason of a speed that was worse while other work took CPUs, then or now: settings lose by it unlike each other (two threads more
+// than one), so beside the untuned model as well.
+inline constexpr const char* kBusy = "worse on a busy machine";
 
 // Of each interval. One side of it is left with 0.25 %, and there are three or four figures.
 constexpr double kConfidence = 0.995;
@@ -69,6 +72,7 @@ struct Strictness {
 };
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);
+bool withheld(const std::vector<FigureChange>& all);  // whether one is not judged for kBusy
 // The least loss that would have been called a regression, of the figure whose interval is the widest [%]; absent: none has one.
 std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness);
 // Plain sentences.

@@ -138,6 +138,32 @@ TEST(CompareInSimulation, RaisesLessThanOneFalseAlarmInAHundred) {
       EXPECT_LT(alarms({rate, 3 * rate, 0.01, burst_share}, 1, 1), 0.01) << rate << " " << burst_share;
 }
 
+TEST(Compare, ASpeedThatIsWorseOnABusyMachineIsNotJudged) {
+  std::mt19937_64 random(7);
+  const Noise quiet{0.01, 0.03, 0.005, 0};
+  Tuning before = simulated(random, quiet, 1), now = simulated(random, quiet, 1, 1.5);
+  EXPECT_TRUE(regressed(compare(before, now, {5})));
+  machine::Disturbance busy;
+  busy.seconds = 10;
+  busy.cpus = 2;
+  busy.other_cpus = 1.9;
+  for (Tuning* one : {&before, &now}) {
+    one->disturbance = busy;
+    std::vector<FigureChange> all = compare(before, now, {5});
+    EXPECT_FALSE(regressed(all));
+    EXPECT_TRUE(withheld(all));
+    EXPECT_THAT(conclusion(all, {5}), testing::StartsWith("Not judged"));
+    // What does not depend on the load is.
+    now.best.rss_delta_bytes = 10 * before.best.rss_delta_bytes;
+    EXPECT_TRUE(regressed(compare(before, now, {5})));
+    now.best.rss_delta_bytes = before.best.rss_delta_bytes;
+    one->disturbance.reset();
+  }
+  now = simulated(random, quiet, 1);
+  now.disturbance = busy;
+  EXPECT_FALSE(withheld(compare(before, now, {5}))) << "as before is an answer";
+}
+
 TEST(CompareInSimulation, FindsWhatIsSlower) {
   const Noise quiet{0.02, 0.06, 0.005, 0};
   EXPECT_GT(alarms(quiet, 1.1, 1, "gain"), 0.85);

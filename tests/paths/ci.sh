@@ -11,17 +11,26 @@ exits 1 ridge plan model.onnx --memory --memory-limit 1MiB
 exits 0 ridge plan model.onnx --service-ms 2 --rps 200 --p99-ms 50
 exits 1 ridge plan model.onnx --service-ms 80 --rps 200 --p99-ms 50
 
-# The gate that measures: as it was, and against a recorded result that this machine does not reach.
-exits 0 ridge tune model.onnx --compare baseline/model --tolerance 10
-"$python" - <<'END'
-import json, math, pathlib
+# The gate that measures.
+# As it was: the answer depends on the machine, which other work may have slowed unlike in the record (1, or 3 where it was seen).
+# A hundredth of the record is reached on any machine, a hundredfold on none.
+one_of "0 1 3" ridge tune model.onnx --compare baseline/model --tolerance 10
+scale_record() {
+  "$python" - "$1" <<'END'
+import json, math, pathlib, sys
+factor = float(sys.argv[1])
 file = pathlib.Path("baseline/model/tuning.json")
 result = json.loads(file.read_text())
 rounds = result["rounds"]
-rounds["rows_per_s"] = [100 * rate for rate in rounds["rows_per_s"]]
-rounds["gain_ln"] = [math.log(100) + gain for gain in rounds["gain_ln"]]
+rounds["rows_per_s"] = [factor * rate for rate in rounds["rows_per_s"]]
+rounds["p99_ms"] = [time / factor for time in rounds["p99_ms"]]
+rounds["gain_ln"] = [math.log(factor) + gain for gain in rounds["gain_ln"]]
 file.write_text(json.dumps(result))
 END
+}
+scale_record 0.01
+exits 0 ridge tune model.onnx --compare baseline/model --tolerance 10
+scale_record 10000
 exits 1 ridge tune model.onnx --compare baseline/model --tolerance 10
 
 # A budget of one's own, on the figures of --json.
@@ -31,9 +40,7 @@ ridge bench model.onnx --seconds 3 --json > bench.json
 # Two kept results side by side. Which answer depends on the machine: as before (0), worse (1), or not judged because it was busy (3).
 ridge bench model.onnx --seconds 2 -o before.json
 ridge bench model.onnx --seconds 2 -o now.json
-status=0
-ridge compare before.json now.json --fail-above 50 || status=$?
-case $status in 0 | 1 | 3) ;; *) fail "exit status $status: ridge compare" ;; esac
+one_of "0 1 3" ridge compare before.json now.json --fail-above 50
 
 # A model that is none.
 echo "version https://git-lfs.github.com/spec/v1" > pointer.onnx
