@@ -65,6 +65,14 @@ target_include_directories(ridge_grpc SYSTEM INTERFACE "${GRPC_INCLUDE_DIR}")
 target_link_libraries(ridge_grpc INTERFACE -Wl,--start-group ${RIDGE_GRPC_LIBRARIES} -Wl,--end-group ZLIB::ZLIB Threads::Threads
                                            ${CMAKE_DL_LIBS})
 
+# HTTP/2's frames, for the client of gRPC. Linked statically as gRPC is.
+find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h REQUIRED)
+find_library(NGHTTP2_LIBRARY libnghttp2.a REQUIRED)
+add_library(ridge_nghttp2 INTERFACE)
+target_include_directories(ridge_nghttp2 SYSTEM INTERFACE "${NGHTTP2_INCLUDE_DIR}")
+target_link_libraries(ridge_nghttp2 INTERFACE "${NGHTTP2_LIBRARY}")
+target_compile_definitions(ridge_nghttp2 INTERFACE NGHTTP2_STATICLIB)
+
 # config.pbtxt's schema, "model_config.pb.h", generated from the descriptors in tritonclient's wheel.
 set(proto_dir "${PROJECT_BINARY_DIR}/proto")
 file(MAKE_DIRECTORY "${proto_dir}")

@@ -9,11 +9,12 @@
 
 #include "app/known_machine.h"
 #include "app/next_steps.h"
+#include "base/percent.h"
 #include "base/units.h"
 #include "client/exchange.h"
-#include "client/http_target.h"
 #include "client/inference_server.h"
 #include "client/judgement.h"
+#include "client/server_target.h"
 #include "cost/costs.h"
 #include "machine/disturbance.h"
 #include "measure/load.h"
@@ -41,7 +42,7 @@ struct ServerUnderTest {
   std::string version;  // that answered
   ServerInputs inputs;
   client::Payload payload = client::Payload::kBinary;
-  std::shared_ptr<const std::vector<std::string>> requests;
+  std::shared_ptr<const std::vector<client::Request>> requests;
   int64_t request_bytes = 0;
 };
 
@@ -59,37 +60,38 @@ Status choose_model(client::Exchange& exchange) {
   if (!url.model.empty()) return {};
   const Result<std::vector<std::string>> names = client::ready_models(exchange);
   if (!names)
-    return invalid(fmt::format("name the model, http://{}/v2/models/NAME: the server does not list its models ({})",
-                               client::host_and_port(url), names.error().message));
+    return invalid(fmt::format("name the model, {}/v2/models/NAME: the server does not list its models ({})",
+                               client::server_text(url), names.error().message));
   if (names->empty())
     return Error{Code::kUnavailable,
-                 fmt::format("the server at http://{} has no model that is ready", client::host_and_port(url))};
+                 fmt::format("the server at {} has no model that is ready", client::server_text(url))};
   if (names->size() > 1)
-    return invalid(fmt::format("the server at http://{0} has {1} models: {2}; name one, e.g. http://{0}/v2/models/{3}",
-                               client::host_and_port(url), names->size(), fmt::join(*names, ", "), names->front()));
-  exchange.choose(in_url(names->front()));
+    return invalid(fmt::format("the server at {0} has {1} models: {2}; name one, e.g. {0}/v2/models/{3}",
+                               client::server_text(url), names->size(), fmt::join(*names, ", "), names->front()));
+  exchange.choose(percent_encoded(names->front()));
   return {};
 }
 
-Result<std::vector<client::InferBody>> make_bodies(const ServerUnderTest& found, client::Payload payload) {
-  std::vector<client::InferBody> bodies;
+Result<std::vector<client::InferRequest>> make_requests(const ServerUnderTest& found, client::Payload payload) {
+  std::vector<client::InferRequest> requests;
   for (size_t i = 0; i < found.inputs.requests; ++i) {
     std::vector<const Tensor*> tensors;
     for (const std::vector<Tensor>& column : found.inputs.columns) tensors.push_back(&column[i % column.size()]);
-    RIDGE_ASSIGN(client::InferBody body, client::infer_body(found.model.inputs, tensors, payload));
-    bodies.push_back(std::move(body));
+    RIDGE_ASSIGN(client::InferRequest request,
+                 found.exchange.protocol().infer(found.exchange.url(), found.model.inputs, tensors, payload));
+    requests.push_back(std::move(request));
   }
-  return bodies;
+  return requests;
 }
 
 Status try_payload(ServerUnderTest& found, client::Payload payload) {
-  RIDGE_ASSIGN(std::vector<client::InferBody> bodies, make_bodies(found, payload));
-  RIDGE_ASSIGN(found.version, client::infer_once(found.exchange, bodies.front()));
+  RIDGE_ASSIGN(std::vector<client::InferRequest> made, make_requests(found, payload));
+  RIDGE_ASSIGN(found.version, client::infer_once(found.exchange, made.front().request));
   found.payload = payload;
-  found.request_bytes = static_cast<int64_t>(bodies.front().bytes.size());
-  std::vector<std::string> requests;
-  for (const client::InferBody& body : bodies) requests.push_back(client::infer_request(found.exchange.url(), body));
-  found.requests = std::make_shared<const std::vector<std::string>>(std::move(requests));
+  found.request_bytes = static_cast<int64_t>(made.front().body_size);
+  std::vector<client::Request> requests;
+  for (client::InferRequest& one : made) requests.push_back(std::move(one.request));
+  found.requests = std::make_shared<const std::vector<client::Request>>(std::move(requests));
   return {};
 }
 
@@ -97,9 +99,9 @@ Status try_payload(ServerUnderTest& found, client::Payload payload) {
 Status choose_payload(ServerUnderTest& found, std::optional<client::Payload> wanted) {
   const Status first = try_payload(found, wanted.value_or(client::Payload::kBinary));
   if (first || wanted || first.error().code != Code::kInvalid)
-    return first ? first : wrap(first.error(), "POST " + client::text_of(found.exchange.url()) + "/infer");
+    return first ? first : wrap(first.error(), found.exchange.protocol().infer_text(found.exchange.url()));
   if (!try_payload(found, client::Payload::kJson))
-    return wrap(first.error(), "POST " + client::text_of(found.exchange.url()) + "/infer");
+    return wrap(first.error(), found.exchange.protocol().infer_text(found.exchange.url()));
   found.inputs.notes.push_back("Tensors are sent as JSON: the server refused binary ones (" + first.error().message +
                                ").");
   return {};
@@ -171,14 +173,15 @@ class Loads {
 
   // Warming up takes a fifth of the time at most. The latencies stay in load().
   Result<Point> measure(const Step& step, Nanoseconds time, const std::string& what, double share_begun, double share) {
-    client::HttpTargetOptions options;
+    client::ServerTargetOptions options;
+    options.url = server_.exchange.url();
     options.address = server_.exchange.address();
     options.requests = server_.requests;
     options.concurrency = step.concurrency;
     options.threads = request_.threads;
     options.timeout = request_.timeout;
     options.interrupted = [&] { return control_.stopped(); };
-    RIDGE_ASSIGN(const std::unique_ptr<client::HttpTarget> target, client::HttpTarget::open(std::move(options)));
+    RIDGE_ASSIGN(const std::unique_ptr<client::ServerTarget> target, client::ServerTarget::open(std::move(options)));
     measure::LoadOptions how = load_options(step, time);
     how.interrupted = [&] { return control_.stopped() || target->gone(); };
     how.progress = [&](double done) { control_.report(what, share_begun + share * done); };
@@ -232,7 +235,7 @@ class Loads {
     return *found;
   }
 
-  Point describe(const Step& step, const client::HttpTarget& target) {
+  Point describe(const Step& step, const client::ServerTarget& target) {
     Point point;
     point.concurrency = step.concurrency;
     point.rate_per_s = step.rate_per_s;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/percent.h"
 #include "model/inputs.h"
 
 namespace ridge::app {
@@ -57,13 +58,6 @@ bool has_json_form(const TensorSpec& input) {
 
 }  // namespace
 
-std::string in_url(std::string_view text) {
-  std::string url;
-  for (char c : text)
-    url += plain_in({&c, 1}, "-_.~") ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  return url;
-}
-
 std::string shell_word(std::string_view text) {
   if (plain_in(text, "-_./:=,@%+~#") && text.front() != '~' && text.front() != '#') return std::string(text);
   std::string word = "'";
@@ -88,7 +82,7 @@ std::string repeated(std::string_view line, std::string_view file) {
 }
 
 std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs) {
-  const std::string url = fmt::format("localhost:{}/v2/models/{}", port, in_url(model));
+  const std::string url = fmt::format("localhost:{}/v2/models/{}", port, percent_encoded(model));
   if (!std::all_of(inputs.begin(), inputs.end(), has_json_form)) return "curl -s " + url;
   int64_t elements = 0;
   std::vector<TensorSpec> sized(inputs.begin(), inputs.end());

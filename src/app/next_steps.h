@@ -10,8 +10,6 @@
 
 namespace ridge::app {
 
-// Percent-encoded, as a part of a URL's path.
-std::string in_url(std::string_view text);
 // `text` as one word of a shell.
 std::string shell_word(std::string_view text);
 

@@ -98,20 +98,10 @@ std::span<const Poller::Change> Poller::wait(TimePoint until) {
   return changes_;
 }
 
-std::string failure_name(int failure) {
-  switch (failure) {
-    case kTimeout: return "timeout";
-    case kNoConnection: return "no connection";
-    case kClosed: return "connection closed";
-    case kNotHttp: return "not HTTP";
-    default: return std::to_string(failure);
-  }
-}
-
 // ------------------------------------------------------------------------------------------------------- connection
 
-Connection::Connection(Poller& poller, uint32_t tag, const Address& address, ResponseParser::Keep keep)
-    : poller_(&poller), tag_(tag), address_(address), parser_(keep) {}
+Connection::Connection(Poller& poller, uint32_t tag, const Address& address, std::unique_ptr<Wire> wire)
+    : poller_(&poller), tag_(tag), address_(address), wire_(std::move(wire)) {}
 
 Connection::State Connection::connect() {
   if (socket_) return connecting_ ? State::kInFlight : State::kDone;
@@ -119,14 +109,12 @@ Connection::State Connection::connect() {
   return connecting_ ? State::kInFlight : State::kDone;
 }
 
-Connection::State Connection::send(std::string_view request, bool timed) {
-  unsent_ = request;
+Connection::State Connection::send(const Request& request, bool timed) {
   in_flight_ = true;
   timed_ = timed;
-  answered_at_ = {};
-  parser_.reset();
-  input_.clear();
+  sent_at_ = answered_at_ = {};
   if (!socket_ && open() == State::kFailed) return State::kFailed;
+  wire_->begin(request);
   return connecting_ ? State::kInFlight : write();
 }
 
@@ -144,13 +132,11 @@ Connection::State Connection::advance(bool hung_up) {
     ++opened_;
     if (!in_flight_) return State::kDone;
   }
-  if (!in_flight_) {  // the server has closed an idle connection, or spoken out of turn
-    std::array<char, 256> rest;
-    const ssize_t got = recv(socket_.number(), rest.data(), rest.size(), MSG_DONTWAIT);
-    if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) close();
+  if (!in_flight_) {
+    if (go_on() == State::kFailed) close();  // the server has closed an idle connection, or spoken out of turn
     return State::kIdle;
   }
-  const State state = unsent_.empty() ? read() : go_on();
+  const State state = go_on();
   if (state == State::kDone && hung_up) close();
   return state;
 }
@@ -184,6 +170,7 @@ Connection::State Connection::open() {
   if (!connecting_) ++opened_;
   if (!poller_->add(opened.number(), tag_)) return fail(kNoConnection, reason(errno));
   socket_ = std::move(opened);
+  wire_->open();
   return State::kInFlight;
 }
 
@@ -196,25 +183,30 @@ Connection::State Connection::fail(int failure, std::string problem) {
 
 // A server may answer, and close, before it has read the whole request: what it says is the reason why it could not be sent.
 Connection::State Connection::go_on() {
-  const State written = write();
-  if (written != State::kInFlight) return written;
+  if (!wire_->unsent().empty())
+    if (const State written = write(); written != State::kInFlight) return written;
   return read();
 }
 
 Connection::State Connection::write() {
-  while (!unsent_.empty()) {
-    const ssize_t sent = ::send(socket_.number(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return State::kInFlight;
-      const int error = errno;
-      const State read_state = read();  // a refusal may be there
-      return read_state == State::kDone ? read_state : fail(kClosed, reason(error));
-    }
-    unsent_.remove_prefix(static_cast<size_t>(sent));
+  if (const int error = push(); error != 0) {
+    const State read_state = read();  // a refusal may be there
+    return read_state == State::kDone ? read_state : fail(kClosed, reason(error));
   }
-  if (timed_) sent_at_ = SteadyClock::now();
   return State::kInFlight;
+}
+
+int Connection::push() {
+  for (std::string_view unsent = wire_->unsent(); !unsent.empty(); unsent = wire_->unsent()) {
+    const ssize_t count = ::send(socket_.number(), unsent.data(), unsent.size(), MSG_NOSIGNAL);
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : errno;
+    }
+    wire_->sent(static_cast<size_t>(count));
+  }
+  if (timed_ && sent_at_ == TimePoint()) sent_at_ = SteadyClock::now();
+  return 0;
 }
 
 Connection::State Connection::read() {
@@ -227,12 +219,11 @@ Connection::State Connection::read() {
       return fail(kClosed, reason(errno));
     }
     if (got == 0) {
-      if (parser_.end() != ResponseParser::Event::kDone)
+      if (wire_->end() != Wire::Event::kDone)
         return fail(kClosed, "the server closed the connection before its answer was complete");
       close();
       return State::kDone;
     }
-    if (timed_ && answered_at_ == TimePoint()) answered_at_ = SteadyClock::now();
     const State state = take({chunk.data(), static_cast<size_t>(got)});
     if (state != State::kInFlight) return state;
   }
@@ -241,19 +232,18 @@ Connection::State Connection::read() {
 }
 
 Connection::State Connection::take(std::string_view received) {
-  const bool whole = input_.empty();
-  if (!whole) input_.append(received);
-  const ResponseParser::Step step = parser_.feed(whole ? received : std::string_view(input_));
-  if (step.event == ResponseParser::Event::kBad) return fail(kNotHttp, "the answer is not HTTP");
-  if (whole)
-    input_.assign(received.substr(step.consumed));
-  else
-    input_.erase(0, step.consumed);
-  if (step.event == ResponseParser::Event::kNeedMore) return State::kInFlight;
-  in_flight_ = false;
-  // Cut short by an early answer, or followed by more than it: of no further use.
-  if (!parser_.response().keep_alive || !unsent_.empty() || !input_.empty()) close();
-  return State::kDone;
+  const bool first = timed_ && answered_at_ == TimePoint();
+  const TimePoint at = first ? SteadyClock::now() : TimePoint();
+  const Wire::Event event = wire_->feed(received);
+  if (event == Wire::Event::kBad) return fail(wire_->bad(), std::string(wire_->bad_text()));
+  if (first && wire_->answering()) answered_at_ = at;
+  const bool done = event == Wire::Event::kDone;
+  if (done) in_flight_ = false;
+  if (done && !wire_->response().keep_alive)
+    close();
+  else if (!wire_->unsent().empty())
+    push();  // what HTTP/2 has to say of its own; a failure shows when it is read on
+  return done ? State::kDone : State::kInFlight;
 }
 
 }  // namespace ridge::client

@@ -1,4 +1,4 @@
-// One HTTP/1.1 connection that never blocks, and the poller that says when it can go on. Linux's epoll directly: a load sends at intended times to the
+// One connection that never blocks, and the poller that says when it can go on. Linux's epoll directly: a load sends at intended times to the
 // microsecond, and every microsecond of its own is taken from a server on the same machine
 // (docs/decisions/0015-client.md). One thread.
 #pragma once
@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "client/response_parser.h"
+#include "client/wire.h"
 
 namespace ridge::client {
 
@@ -48,32 +49,27 @@ class Poller {
   std::vector<Change> changes_;
 };
 
-// Kinds of failures, beside HTTP statuses.
-enum Failure : int { kNone = 0, kTimeout = -1, kNoConnection = -2, kClosed = -3, kNotHttp = -4 };
-// "503", "timeout", "no connection", …: of a failure or a status. Its name in JSON.
-std::string failure_name(int failure);
-
 class Connection {
  public:
   enum class State { kIdle, kInFlight, kDone, kFailed };
 
   // `poller`, where the socket has `tag`, outlives it.
-  Connection(Poller& poller, uint32_t tag, const Address& address, ResponseParser::Keep keep);
+  Connection(Poller& poller, uint32_t tag, const Address& address, std::unique_ptr<Wire> wire);
 
   // Connects without a request: kDone once it is connected. Nothing to do where it is.
   State connect();
   // Not while a request is in flight. Connects first where it must. `request` outlives the exchange. `timed`: sent_at() and
   // answered_at() are of this exchange.
-  State send(std::string_view request, bool timed = false);
+  State send(const Request& request, bool timed = false);
   // Something has changed for the socket.
   State advance(bool hung_up);
   void close();
 
   bool connected() const { return socket_ && !connecting_; }
-  int64_t opened() const { return opened_; }                       // times that it was connected
-  const Response& response() const { return parser_.response(); }  // after kDone
-  int failure() const { return failure_; }                         // after kFailed: kNoConnection, kClosed or kNotHttp
-  const std::string& problem() const { return problem_; }          // and why
+  int64_t opened() const { return opened_; }                      // times that it was connected
+  const Response& response() const { return wire_->response(); }  // after kDone
+  int failure() const { return failure_; }  // after kFailed: kNoConnection, kClosed, or what is no answer
+  const std::string& problem() const { return problem_; }  // and why
   // Both ends have the same address.
   bool to_this_machine() const;
 
@@ -86,16 +82,15 @@ class Connection {
   State fail(int failure, std::string problem);
   State go_on();
   State write();
+  int push();  // what there is to send, as far as the system takes it; the error that ends the connection, or 0
   State read();
-  State take(std::string_view input);
+  State take(std::string_view received);
 
   Poller* poller_;
   uint32_t tag_;
   Address address_;
   Descriptor socket_;
-  ResponseParser parser_;
-  std::string_view unsent_;
-  std::string input_;  // not yet consumed by the parser
+  std::unique_ptr<Wire> wire_;
   bool connecting_ = false, in_flight_ = false, timed_ = false;
   int failure_ = kNone;
   std::string problem_;

@@ -9,40 +9,37 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "client/connection.h"
+#include "client/protocol.h"
 #include "client/server_url.h"
 
 namespace ridge::client {
-
-// A whole request. `fields`: more header lines, each ended by CRLF.
-std::string http_request(const ServerUrl& url, std::string_view method, std::string_view path,
-                         std::string_view body = "", std::string_view fields = "");
-
-// What an answer other than 200 says: the protocol's {"error": text}, else the beginning of its body.
-std::string error_text(const Response& response);
 
 class Exchange {
  public:
   // Errors: no such host; no connection to any of its addresses.
   static Result<Exchange> open(const ServerUrl& url, Nanoseconds timeout);
 
-  // Answers of any status. Errors: the connection ends, no answer in time, no HTTP.
-  Result<Response> ask(std::string_view request);
-  // The JSON of an answer of status 200; another status is an error, 404 with Code::kNotFound.
-  Result<Json> get(std::string_view path);
+  // Answers of any status. Errors: the connection ends, no answer in time, another protocol.
+  Result<Response> ask(const Request& request);
+  // The JSON of an answer of status 200; another status is an error, with code_of_status().
+  Result<Json> ask(Question question);
 
   void choose(std::string model) { url_.model = std::move(model); }  // as in a URL's path
   void limit(Nanoseconds timeout) { timeout_ = timeout; }            // of each answer from now on
   const ServerUrl& url() const { return url_; }
+  const Protocol& protocol() const { return *protocol_; }
   const Address& address() const { return address_; }
   // The server runs on this machine: both ends of the connection have the same address.
   bool on_this_machine() const { return on_this_machine_; }
 
  private:
-  Exchange(ServerUrl url, Nanoseconds timeout) : url_(std::move(url)), timeout_(timeout) {}
+  Exchange(ServerUrl url, Nanoseconds timeout)
+      : url_(std::move(url)), protocol_(&protocol_of(url_.scheme)), timeout_(timeout) {}
   Status connect(const Address& address);
   Status await(Connection::State state);
 
   ServerUrl url_;
+  const Protocol* protocol_;
   Nanoseconds timeout_;
   Address address_;
   bool on_this_machine_ = false;

@@ -8,12 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/nearest.h"
+#include "base/percent.h"
 
 namespace ridge::client {
 namespace {
 
-// Shapes may come as text, as 64-bit integers do in protobuf's JSON.
-Result<int64_t> dimension(const Json& json) {
+// 64-bit integers may come as text, as protobuf's JSON has them.
+Result<int64_t> integer(const Json& json, const char* what) {
   if (json.is_number_integer()) return json.get<int64_t>();
   if (json.is_string()) {
     const auto text = json.get<std::string>();
@@ -21,7 +22,11 @@ Result<int64_t> dimension(const Json& json) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure == std::errc() && end == text.data() + text.size()) return value;
   }
-  return invalid(fmt::format("'shape' should hold integers, found {}", dump_json(json)));
+  return invalid(fmt::format("'{}' should be an integer, found {}", what, dump_json(json)));
+}
+
+Result<int64_t> integer_or_zero(const Json& json, const char* member) {
+  return json.is_object() && json.contains(member) ? integer(json[member], member) : Result<int64_t>(0);
 }
 
 Result<std::vector<TensorSpec>> read_tensors(const Json& model, const char* member) {
@@ -38,7 +43,7 @@ Result<std::vector<TensorSpec>> read_tensors(const Json& model, const char* memb
     if (!json.contains("shape") || !json["shape"].is_array())
       return invalid(fmt::format("'{}' should have a list 'shape'", tensor.name));
     for (const Json& size : json["shape"]) {
-      RIDGE_ASSIGN(const int64_t value, dimension(size));
+      RIDGE_ASSIGN(const int64_t value, integer(size, "shape"));
       tensor.shape.push_back(value);
     }
   }
@@ -56,8 +61,8 @@ std::vector<std::string> strings_of(const Json& json, const char* member) {
 Result<Statistics::Duration> duration(const Json& json, const char* member) {
   if (!json.is_object() || !json.contains(member)) return Statistics::Duration{};
   Statistics::Duration result;
-  RIDGE_ASSIGN(result.count, json_member_or<int64_t>(json[member], "count", 0));
-  RIDGE_ASSIGN(result.ns, json_member_or<int64_t>(json[member], "ns", 0));
+  RIDGE_ASSIGN(result.count, integer_or_zero(json[member], "count"));
+  RIDGE_ASSIGN(result.ns, integer_or_zero(json[member], "ns"));
   return result;
 }
 
@@ -71,8 +76,7 @@ Error unreadable(const Error& error, const std::string& what) {
   return {Code::kFailed, fmt::format("{}: {}", what, error.message)};
 }
 
-Result<std::vector<std::string>> ready_names(std::string_view index) {
-  RIDGE_ASSIGN(const Json list, parse_json(index, "the answer"));
+Result<std::vector<std::string>> ready_names(const Json& list) {
   std::vector<std::string> names;
   if (list.is_array())
     for (const Json& entry : list) {
@@ -120,8 +124,8 @@ Result<Statistics> read_statistics(const Json& json, const std::string& version)
     RIDGE_ASSIGN(const std::string its_version, json_member_or<std::string>(model, "version", ""));
     if (!version.empty() && its_version != version) continue;
     Statistics statistics;
-    RIDGE_ASSIGN(statistics.rows, json_member_or<int64_t>(model, "inference_count", 0));
-    RIDGE_ASSIGN(statistics.executions, json_member_or<int64_t>(model, "execution_count", 0));
+    RIDGE_ASSIGN(statistics.rows, integer_or_zero(model, "inference_count"));
+    RIDGE_ASSIGN(statistics.executions, integer_or_zero(model, "execution_count"));
     const Json none = Json::object();
     const Json& times = model.contains("inference_stats") ? model["inference_stats"] : none;
     RIDGE_ASSIGN(const Statistics::Duration success, duration(times, "success"));
@@ -134,7 +138,7 @@ Result<Statistics> read_statistics(const Json& json, const std::string& version)
     RIDGE_ASSIGN(statistics.output, duration(times, "compute_output"));
     if (model.contains("batch_stats") && model["batch_stats"].is_array())
       for (const Json& batch : model["batch_stats"]) {
-        RIDGE_ASSIGN(const int64_t rows, json_member<int64_t>(batch, "batch_size"));
+        RIDGE_ASSIGN(const int64_t rows, integer_or_zero(batch, "batch_size"));
         RIDGE_ASSIGN(const Statistics::Duration runs, duration(batch, "compute_infer"));
         statistics.batches[rows] += runs.count;
       }
@@ -162,18 +166,21 @@ ServerSide difference(const Statistics& before, const Statistics& after) {
 }
 
 Result<ServerInfo> describe_server(Exchange& exchange) {
-  const ServerUrl& url = exchange.url();
-  const Result<Json> json = exchange.get(url.prefix + "/v2");
-  const std::string hint = "; is this a server of the Open Inference Protocol (KServe v2), and its HTTP port?";
+  const Result<Json> json = exchange.ask(Question::kServer);
+  const std::string hint = fmt::format(
+      "; is this a server of the Open Inference Protocol (KServe v2), and its {} port?", exchange.protocol().name());
   if (!json) return Error{json.error().code, json.error().message + hint};
   Result<ServerInfo> server = read_server(*json);
-  if (!server) return Error{Code::kFailed, unreadable(server.error(), "GET " + url.prefix + "/v2").message + hint};
+  if (!server)
+    return Error{
+        Code::kFailed,
+        unreadable(server.error(), exchange.protocol().text_of(exchange.url(), Question::kServer)).message + hint};
   return server;
 }
 
 Result<ServedModel> describe_model(Exchange& exchange, const ServerInfo& server) {
   const ServerUrl& url = exchange.url();
-  Result<Json> json = exchange.get(model_path(url));
+  Result<Json> json = exchange.ask(Question::kModel);
   if (json) {
     Result<ServedModel> model = read_model(*json);
     if (!model) return unreadable(model.error(), "metadata of " + text_of(url));
@@ -181,48 +188,34 @@ Result<ServedModel> describe_model(Exchange& exchange, const ServerInfo& server)
   }
   if (!has_extension(server, "model_repository")) return json.error();
   const Result<std::vector<std::string>> names = ready_models(exchange);
-  if (!names || std::find(names->begin(), names->end(), url.model) != names->end()) return json.error();
-  return Error{Code::kNotFound, fmt::format("there is no model '{}' at http://{}: {}{}", url.model, host_and_port(url),
-                                            listed(*names), did_you_mean(url.model, *names))};
+  const std::string wanted = percent_decoded(url.model).value_or(url.model);
+  if (!names || std::find(names->begin(), names->end(), wanted) != names->end()) return json.error();
+  return Error{Code::kNotFound, fmt::format("there is no model '{}' at {}: {}{}", wanted, server_text(url),
+                                            listed(*names), did_you_mean(wanted, *names))};
 }
 
 Result<std::vector<std::string>> ready_models(Exchange& exchange) {
-  const ServerUrl& url = exchange.url();
-  const std::string what = "POST " + url.prefix + "/v2/repository/index";
-  const Result<Response> answer = exchange.ask(
-      http_request(url, "POST", url.prefix + "/v2/repository/index", "{}", "Content-Type: application/json\r\n"));
-  if (!answer) return wrap(answer.error(), what);
-  if (answer->status != 200)
-    return Error{Code::kUnsupported, fmt::format("{}: {} {}", what, answer->status, error_text(*answer))};
-  Result<std::vector<std::string>> names = ready_names(answer->body);
-  if (!names) return unreadable(names.error(), what);
+  const Result<Json> index = exchange.ask(Question::kIndex);
+  if (!index) return Error{Code::kUnsupported, index.error().message};
+  Result<std::vector<std::string>> names = ready_names(*index);
+  if (!names) return unreadable(names.error(), exchange.protocol().text_of(exchange.url(), Question::kIndex));
   return names;
 }
 
 Result<Statistics> statistics(Exchange& exchange, const std::string& version) {
-  RIDGE_ASSIGN(const Json json, exchange.get(model_path(exchange.url(), "/stats")));
+  RIDGE_ASSIGN(const Json json, exchange.ask(Question::kStatistics));
   return read_statistics(json, version);
 }
 
-std::string infer_request(const ServerUrl& url, const InferBody& body) {
-  const std::string fields =
-      body.json_size > 0
-          ? fmt::format("Content-Type: application/octet-stream\r\nInference-Header-Content-Length: {}\r\n",
-                        body.json_size)
-          : "Content-Type: application/json\r\n";
-  return http_request(url, "POST", model_path(url, "/infer"), body.bytes, fields);
-}
-
-Result<std::string> infer_once(Exchange& exchange, const InferBody& body) {
-  RIDGE_ASSIGN(const Response answer, exchange.ask(infer_request(exchange.url(), body)));
-  if (answer.status != 200)
-    return Error{answer.status / 100 == 4 ? Code::kInvalid : Code::kUnavailable,
-                 fmt::format("{} {}", answer.status, error_text(answer))};
-  const Result<Json> json =
-      parse_json(std::string_view(answer.body).substr(0, answer.json_size.value_or(answer.body.size())), "the answer");
-  Result<std::string> version =
-      json ? json_member_or<std::string>(*json, "model_version", "") : Result<std::string>(json.error());
-  if (!version) return unreadable(version.error(), "POST " + text_of(exchange.url()) + "/infer");
+Result<std::string> infer_once(Exchange& exchange, const Request& request) {
+  RIDGE_ASSIGN(const Response answer, exchange.ask(request));
+  if (answer.status != 200) {
+    const Code code = code_of_status(answer.status);
+    return Error{code == Code::kNotFound ? Code::kInvalid : code,
+                 fmt::format("{} {}", failure_name(answer.status), error_text(answer))};
+  }
+  Result<std::string> version = exchange.protocol().version_of(answer);
+  if (!version) return unreadable(version.error(), exchange.protocol().infer_text(exchange.url()));
   return version;
 }
 

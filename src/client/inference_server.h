@@ -49,9 +49,7 @@ Result<ServedModel> describe_model(Exchange& exchange, const ServerInfo& server)
 Result<std::vector<std::string>> ready_models(Exchange& exchange);
 Result<Statistics> statistics(Exchange& exchange, const std::string& version);
 
-// One inference: the version that answered. Errors: as an answer's, prefixed by its status; kInvalid for 4xx.
-Result<std::string> infer_once(Exchange& exchange, const InferBody& body);
-// The whole request that infer_once() and a load send.
-std::string infer_request(const ServerUrl& url, const InferBody& body);
+// One inference: the version that answered. Errors: as an answer's, prefixed by its status; kInvalid: the request is at fault.
+Result<std::string> infer_once(Exchange& exchange, const Request& request);
 
 }  // namespace ridge::client

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace ridge::client {
@@ -22,6 +20,20 @@ TEST(InferenceServer, ReadsAModelsMetadata) {
   EXPECT_EQ(model->inputs[1].type, DataType::kInt64);
   EXPECT_EQ(model->inputs[1].shape, (Shape{-1, 8})) << "64-bit integers may be text";
   EXPECT_EQ(model->outputs[0].type, DataType::kBytes);
+}
+
+TEST(InferenceServer, StatisticsOfProtobufsJsonAreRead) {
+  const auto read =
+      read_statistics(json(R"({"model_stats": [{"version": "1", "inference_count": "12", "execution_count": "3",
+      "inference_stats": {"success": {"count": "4", "ns": "8000000"}, "queue": {"count": "4", "ns": "5"}},
+      "batch_stats": [{"batch_size": "4", "compute_infer": {"count": "3", "ns": "6"}}]}]})"),
+                      "1");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->rows, 12);
+  EXPECT_EQ(read->success, 4);
+  EXPECT_EQ(read->queue.ns, 5);
+  EXPECT_EQ(read->batches, (std::map<int64_t, int64_t>{{4, 3}}));
+  EXPECT_FALSE(read_statistics(json(R"({"model_stats": [{"inference_count": "many"}]})"), ""));
 }
 
 TEST(InferenceServer, MetadataThatMakesNoSenseIsAnError) {
@@ -63,60 +75,6 @@ TEST(InferenceServer, StatisticsOfALoadAreTheDifferenceOfTwoReadings) {
   EXPECT_EQ(side.batches, (std::map<std::string, int64_t>{{"4", 10}}));
   EXPECT_FALSE(read_statistics(json(kAfter), "3"));
   EXPECT_FALSE(read_statistics(json("[]"), "2"));
-}
-
-Tensor tensor_of(DataType type, Shape shape, std::string_view bytes) {
-  Tensor tensor{type, std::move(shape), Buffer(bytes.size())};
-  std::memcpy(tensor.data.data(), bytes.data(), bytes.size());
-  return tensor;
-}
-
-TEST(InferRequest, BinaryTensorsFollowTheJsonInItsOrder) {
-  const std::vector<TensorSpec> specs = {{"a", DataType::kUint8, {2}}, {"b", DataType::kBool, {1}}};
-  const Tensor a = tensor_of(DataType::kUint8, {2}, "xy"), b = tensor_of(DataType::kBool, {1}, "\1");
-  const auto body = infer_body(specs, std::vector<const Tensor*>{&a, &b}, Payload::kBinary);
-  ASSERT_TRUE(body);
-  const Json head = json(std::string_view(body->bytes).substr(0, body->json_size));
-  EXPECT_EQ(head["inputs"][0]["name"], "a");
-  EXPECT_EQ(head["inputs"][0]["datatype"], "UINT8");
-  EXPECT_EQ(head["inputs"][0]["shape"], Json::array({2}));
-  EXPECT_EQ(head["inputs"][0]["parameters"]["binary_data_size"], 2);
-  EXPECT_FALSE(head["inputs"][0].contains("data"));
-  EXPECT_EQ(head["parameters"]["binary_data_output"], true);
-  EXPECT_EQ(body->bytes.substr(body->json_size), "xy\1");
-}
-
-TEST(InferRequest, AsJsonEveryTypeHasItsValues) {
-  const float real = 0.1f;
-  const int64_t large = -9007199254740993;
-  std::string_view real_bytes(reinterpret_cast<const char*>(&real), sizeof real);
-  std::string_view large_bytes(reinterpret_cast<const char*>(&large), sizeof large);
-  const std::vector<TensorSpec> specs = {{"f", DataType::kFp32, {1}},
-                                         {"i", DataType::kInt64, {1}},
-                                         {"s", DataType::kBytes, {2}},
-                                         {"b", DataType::kBool, {2}}};
-  const Tensor f = tensor_of(DataType::kFp32, {1}, real_bytes), i = tensor_of(DataType::kInt64, {1}, large_bytes),
-               s = tensor_of(DataType::kBytes, {2}, std::string_view("\2\0\0\0hi\0\0\0\0", 10)),
-               b = tensor_of(DataType::kBool, {2}, std::string_view("\0\1", 2));
-  const auto body = infer_body(specs, std::vector<const Tensor*>{&f, &i, &s, &b}, Payload::kJson);
-  ASSERT_TRUE(body);
-  EXPECT_EQ(body->json_size, 0u) << "no header says how much of it is JSON";
-  const Json request = json(body->bytes);
-  EXPECT_EQ(request["inputs"][0]["data"][0].get<float>(), real);
-  EXPECT_EQ(request["inputs"][1]["data"][0].get<int64_t>(), large);
-  EXPECT_EQ(request["inputs"][2]["data"], Json::array({"hi", ""}));
-  EXPECT_EQ(request["inputs"][3]["data"], Json::array({false, true}));
-}
-
-TEST(InferRequest, WhatHasNoJsonFormIsAnError) {
-  const float infinite = std::numeric_limits<float>::infinity();
-  const Tensor half = tensor_of(DataType::kFp16, {1}, "xx"),
-               endless = tensor_of(DataType::kFp32, {1}, {reinterpret_cast<const char*>(&infinite), sizeof infinite});
-  for (const Tensor* tensor : {&half, &endless}) {
-    const std::vector<TensorSpec> specs = {{"x", tensor->type, {1}}};
-    EXPECT_FALSE(infer_body(specs, std::vector<const Tensor*>{tensor}, Payload::kJson));
-    EXPECT_TRUE(infer_body(specs, std::vector<const Tensor*>{tensor}, Payload::kBinary));
-  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ constexpr uint32_t kHeaderLimit = 64 << 10;  // [bytes]
 // (boostorg/beast#2861).
 class Collector final : public beast::http::basic_parser<false> {
  public:
-  Collector(Response& response, const ResponseParser::Keep& keep) : response_(response), keep_(keep) {
+  Collector(Response& response, const Keep& keep) : response_(response), keep_(keep) {
     body_limit(std::numeric_limits<uint64_t>::max());  // boost::none, "no limit", refuses every body in Boost 1.74
     header_limit(kHeaderLimit);
     eager(false);
@@ -59,7 +59,7 @@ class Collector final : public beast::http::basic_parser<false> {
   void on_finish_impl(ErrorCode&) override {}
 
   Response& response_;
-  const ResponseParser::Keep& keep_;
+  const Keep& keep_;
   size_t left_ = 0;
 };
 
@@ -93,7 +93,7 @@ struct ResponseParser::Impl {
   }
 };
 
-ResponseParser::ResponseParser(Keep keep) : impl_(std::make_unique<Impl>()) {
+ResponseParser::ResponseParser(const Keep& keep) : impl_(std::make_unique<Impl>()) {
   impl_->keep = keep;
   reset();
 }
@@ -139,6 +139,7 @@ ResponseParser::Event ResponseParser::end() {
   return !ec && impl_->parser->is_done() ? Event::kDone : Event::kBad;
 }
 
+Response& ResponseParser::response() { return impl_->response; }
 const Response& ResponseParser::response() const { return impl_->response; }
 
 }  // namespace ridge::client

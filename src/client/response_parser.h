@@ -6,33 +6,21 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
+
+#include "client/wire.h"
 
 namespace ridge::client {
 
-struct Response {
-  int status = 0;
-  std::optional<size_t> json_size;  // Inference-Header-Content-Length [bytes]
-  size_t body_size = 0;             // [bytes] received
-  std::string body;                 // its beginning, as far as it is kept
-  bool keep_alive = true;
-};
-
 class ResponseParser {
  public:
-  // [bytes] of a body to keep: of status 200, and of others, whose text says what went wrong.
-  struct Keep {
-    size_t ok = 0, other = 4096;
-  };
-  enum class Event { kNeedMore, kDone, kBad };
+  using Event = Wire::Event;
   struct Step {
     Event event = Event::kNeedMore;
     size_t consumed = 0;  // bytes of the input that need not be shown again
   };
 
-  explicit ResponseParser(Keep keep);
+  explicit ResponseParser(const Keep& keep);
   ~ResponseParser();
 
   void reset();  // for the next response
@@ -41,7 +29,8 @@ class ResponseParser {
   // The connection has ended. kDone: so has the response, whose length this was.
   Event end();
 
-  const Response& response() const;  // complete after kDone
+  Response& response();  // complete after kDone
+  const Response& response() const;
 
  private:
   struct Impl;

@@ -9,7 +9,7 @@
 
 #include "base/fields.h"
 #include "base/tensor.h"
-#include "client/infer_request.h"
+#include "client/protocol.h"
 #include "measure/measurement.h"
 
 namespace ridge::client {

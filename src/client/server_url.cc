@@ -5,19 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 namespace ridge::client {
 namespace {
 
-struct Scheme {
+struct SchemeRow {
   std::string_view name;
   bool may_be_file;
-  const char* refused;  // why; null: it is supported
+  std::optional<Scheme> scheme;  // absent: refused, and why
+  const char* refused;
+  uint16_t port;  // where none is given
 };
-constexpr std::array<Scheme, 3> kSchemes = {{
-    {"http://", true, nullptr},
-    {"https://", true, "https is not supported; measure behind the proxy that ends TLS, by http"},
-    {"grpc://", false, "gRPC is not supported yet; give the address of the server's HTTP port"},
+constexpr std::array<SchemeRow, 4> kSchemes = {{
+    {"http://", true, Scheme::kHttp, nullptr, 80},
+    {"grpc://", false, Scheme::kGrpc, nullptr, 8001},  // Triton's
+    {"https://", true, {}, "https is not supported; measure behind the proxy that ends TLS, by http", 443},
+    {"grpcs://", false, {}, "gRPC with TLS is not supported; measure behind the proxy that ends TLS, by grpc", 443},
 }};
 
 struct Api {
@@ -32,9 +36,9 @@ constexpr std::array<Api, 2> kApis = {{
      "Inference Protocol"},
 }};
 
-const Scheme* scheme_of(std::string_view text) {
+const SchemeRow* scheme_of(std::string_view text) {
   const auto found = std::find_if(kSchemes.begin(), kSchemes.end(),
-                                  [&](const Scheme& row) { return text.substr(0, row.name.size()) == row.name; });
+                                  [&](const SchemeRow& row) { return text.substr(0, row.name.size()) == row.name; });
   return found == kSchemes.end() ? nullptr : found;
 }
 
@@ -52,7 +56,7 @@ bool is_model_file(std::string_view path) {
 }
 
 Error unfit(std::string_view text, const std::string& why) {
-  return invalid(fmt::format("{}: {}; give http://HOST:PORT/v2/models/NAME", text, why));
+  return invalid(fmt::format("{}: {}; give http://HOST:PORT/v2/models/NAME, or grpc:// and the gRPC port", text, why));
 }
 
 // "host:8000", "[::1]:8000", "host".
@@ -96,7 +100,7 @@ Status read_model(std::string_view text, std::string_view path, ServerUrl& url) 
 }  // namespace
 
 bool is_server_url(std::string_view text) {
-  const Scheme* scheme = scheme_of(text);
+  const SchemeRow* scheme = scheme_of(text);
   if (scheme == nullptr) return false;
   if (!scheme->may_be_file) return true;
   const std::string_view rest = text.substr(scheme->name.size());
@@ -108,10 +112,12 @@ bool is_server_url(std::string_view text) {
 }
 
 Result<ServerUrl> parse_server_url(std::string_view text) {
-  const Scheme* scheme = scheme_of(text);
+  const SchemeRow* scheme = scheme_of(text);
   if (scheme == nullptr) return unfit(text, "this is no address of a server");
-  if (scheme->refused != nullptr) return Error{Code::kUnsupported, fmt::format("{}: {}", text, scheme->refused)};
+  if (!scheme->scheme) return Error{Code::kUnsupported, fmt::format("{}: {}", text, scheme->refused)};
   ServerUrl url;
+  url.scheme = *scheme->scheme;
+  url.port = scheme->port;
   const std::string_view rest = text.substr(scheme->name.size());
   const size_t slash = std::min(rest.find('/'), rest.size());
   RIDGE_TRY(read_authority(text, rest.substr(0, slash), url));
@@ -122,6 +128,8 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
     if (at == path.npos) continue;
     if (api.refused != nullptr) return Error{Code::kUnsupported, fmt::format("{}: {}", text, api.refused)};
     url.prefix = path.substr(0, at);
+    if (!url.prefix.empty() && url.scheme == Scheme::kGrpc)
+      return unfit(text, fmt::format("gRPC's calls have no path that begins with '{}'", url.prefix));
     RIDGE_TRY(read_model(text, path.substr(at + api.segment.size()), url));
     return url;
   }
@@ -134,8 +142,14 @@ std::string host_and_port(const ServerUrl& url) {
   return fmt::format("{}{}{}:{}", v6 ? "[" : "", url.host, v6 ? "]" : "", url.port);
 }
 
+std::string server_text(const ServerUrl& url) {
+  const auto found =
+      std::find_if(kSchemes.begin(), kSchemes.end(), [&](const SchemeRow& row) { return row.scheme == url.scheme; });
+  return fmt::format("{}{}", found->name, host_and_port(url));
+}
+
 std::string text_of(const ServerUrl& url) {
-  return "http://" + host_and_port(url) + (url.model.empty() ? url.prefix + "/v2" : model_path(url));
+  return server_text(url) + (url.model.empty() ? url.prefix + "/v2" : model_path(url));
 }
 
 std::string model_path(const ServerUrl& url, std::string_view tail) {

@@ -1,4 +1,4 @@
-// The address of a served model: "http://HOST:PORT/v2/models/NAME/versions/V" → its parts. Pure.
+// The address of a served model: "http://HOST:PORT/v2/models/NAME/versions/V", or grpc://, → its parts. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,13 @@
 
 namespace ridge::client {
 
+enum class Scheme { kHttp, kGrpc };
+
 struct ServerUrl {
+  Scheme scheme = Scheme::kHttp;
   std::string host;  // without the brackets of an IPv6 address
   uint16_t port = 80;
-  std::string prefix;   // of the path, before /v2: of a proxy; usually empty
+  std::string prefix;   // of the path, before /v2: of a proxy; usually empty, with gRPC always
   std::string model;    // as in the path, percent-encoded; empty: none is named
   std::string version;  // empty: the server chooses
 };
@@ -23,6 +26,7 @@ bool is_server_url(std::string_view text);
 Result<ServerUrl> parse_server_url(std::string_view text);
 
 std::string host_and_port(const ServerUrl& url);  // as in a URL
+std::string server_text(const ServerUrl& url);    // "http://HOST:PORT"
 // "http://HOST:PORT/v2/models/NAME".
 std::string text_of(const ServerUrl& url);
 // The path of the model, "/v2/models/NAME/versions/V", followed by `tail`.

@@ -42,6 +42,17 @@ TEST(ServerUrl, KeepsAProxysPrefixAndAnAddressOfIpv6) {
   EXPECT_EQ(text_of(*url), "http://[::1]:9000/serving/a/v2/models/m");
 }
 
+TEST(ServerUrl, OfGrpcHasTheSamePath) {
+  const auto url = parse_server_url("grpc://h:9001/v2/models/m/versions/2");
+  ASSERT_TRUE(url) << url.error().message;
+  EXPECT_EQ(url->scheme, Scheme::kGrpc);
+  EXPECT_EQ(url->port, 9001);
+  EXPECT_EQ(url->model, "m");
+  EXPECT_EQ(url->version, "2");
+  EXPECT_EQ(text_of(*url), "grpc://h:9001/v2/models/m/versions/2");
+  EXPECT_EQ(parse_server_url("grpc://h")->port, 8001);
+}
+
 TEST(ServerUrl, AFileToDownloadIsNoServer) {
   for (const char* text : {"http://h/m.onnx", "https://h/x/v2/models/m.onnx", "http://h/v1/m.onnx#sha256=00",
                            "http://h/m.xml", "http://h/zoo/v20/m", "m.onnx", "v2/models"})
@@ -52,7 +63,7 @@ TEST(ServerUrl, AFileToDownloadIsNoServer) {
 }
 
 TEST(ServerUrl, WhatIsNotSupportedIsRefusedWithAReason) {
-  for (const char* text : {"https://h/v2/models/m", "grpc://h:8001", "http://h/v1/models/m"}) {
+  for (const char* text : {"https://h/v2/models/m", "grpcs://h:8001", "http://h/v1/models/m"}) {
     const auto url = parse_server_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().code, Code::kUnsupported) << text;
@@ -60,7 +71,7 @@ TEST(ServerUrl, WhatIsNotSupportedIsRefusedWithAReason) {
   for (const char* text :
        {"http://", "http://:80", "http://h:0", "http://h:70000", "http://h:x", "http://h:", "http://[::1",
         "http://h/v2/models/m/versions/x", "http://h/v2/models/m/ready", "http://h/v2/health/live",
-        "http://h/v2/models/m?a", "http://u@h/v2", "http://h/other", "ftp://h"}) {
+        "http://h/v2/models/m?a", "http://u@h/v2", "http://h/other", "ftp://h", "grpc://h/proxy/v2/models/m"}) {
     const auto url = parse_server_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().code, Code::kInvalid) << text;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/percent.h"
+
 namespace ridge::front::http {
 namespace {
 
@@ -12,30 +14,6 @@ Route refused(int status, std::string message) {
   route.status = status;
   route.message = std::move(message);
   return route;
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// nullopt: a '%' without two hexadecimal digits, or a NUL, which names must not contain.
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    int high = hex_value(text[i + 1]), low = hex_value(text[i + 2]);
-    if (high < 0 || low < 0 || (high == 0 && low == 0)) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return decoded;
 }
 
 // The path of a target in origin form or absolute form (RFC 9112, 3.2), without query and fragment.

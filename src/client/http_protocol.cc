@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "base/json.h"
+#include "client/http_wire.h"
+#include "client/protocol.h"
+
+namespace ridge::client {
+namespace {
+
+// ---------------------------------------------------------------------------------------------------------- tensors
+
+template <typename T>
+Status append_numbers(std::span<const std::byte> data, Json& list) {
+  for (size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, data.data() + at, sizeof value);
+    if constexpr (std::is_floating_point_v<T>)
+      if (!std::isfinite(value)) return Error{Code::kUnsupported, "a number that is not finite has no JSON form"};
+    list.push_back(value);
+  }
+  return {};
+}
+
+Status append_strings(std::span<const std::byte> data, Json& list) {
+  for (size_t at = 0; at < data.size();) {
+    uint32_t length = 0;
+    std::memcpy(&length, data.data() + at, sizeof length);
+    at += sizeof length;
+    list.push_back(std::string(reinterpret_cast<const char*>(data.data()) + at, length));
+    at += length;
+  }
+  return {};
+}
+
+Status append_values(const Tensor& tensor, Json& list) {
+  const std::span<const std::byte> data = tensor.data.span();
+  switch (tensor.type) {
+    case DataType::kBool:
+      for (std::byte value : data) list.push_back(value != std::byte{0});
+      return {};
+    case DataType::kUint8: return append_numbers<uint8_t>(data, list);
+    case DataType::kUint16: return append_numbers<uint16_t>(data, list);
+    case DataType::kUint32: return append_numbers<uint32_t>(data, list);
+    case DataType::kUint64: return append_numbers<uint64_t>(data, list);
+    case DataType::kInt8: return append_numbers<int8_t>(data, list);
+    case DataType::kInt16: return append_numbers<int16_t>(data, list);
+    case DataType::kInt32: return append_numbers<int32_t>(data, list);
+    case DataType::kInt64: return append_numbers<int64_t>(data, list);
+    case DataType::kFp32: return append_numbers<float>(data, list);
+    case DataType::kFp64: return append_numbers<double>(data, list);
+    case DataType::kBytes: return append_strings(data, list);
+    case DataType::kFp16:
+    case DataType::kBf16:
+    case DataType::kInvalid: break;
+  }
+  return Error{Code::kUnsupported, std::string(data_type_name(tensor.type)) + " has no JSON form"};
+}
+
+// Tensors as bytes follow the JSON, in its order.
+struct InferBody {
+  std::string bytes;
+  size_t json_size = 0;  // [bytes] of the JSON at its beginning; binary only
+};
+
+Result<InferBody> infer_body(std::span<const TensorSpec> inputs, std::span<const Tensor* const> tensors,
+                             Payload payload) {
+  Json request;
+  Json& list = request["inputs"] = Json::array();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Json& input = list.emplace_back();
+    input["name"] = inputs[i].name;
+    input["shape"] = tensors[i]->shape;
+    input["datatype"] = data_type_name(tensors[i]->type);
+    if (payload == Payload::kBinary)
+      input["parameters"]["binary_data_size"] = tensors[i]->data.size();
+    else if (Status written = append_values(*tensors[i], input["data"] = Json::array()); !written)
+      return wrap(written.error(), "input '" + inputs[i].name + "'");
+  }
+  if (payload == Payload::kBinary) request["parameters"]["binary_data_output"] = true;
+  InferBody body{dump_json(request), 0};
+  if (payload == Payload::kJson) return body;
+  body.json_size = body.bytes.size();
+  for (const Tensor* tensor : tensors)
+    body.bytes.append(reinterpret_cast<const char*>(tensor->data.data()), tensor->data.size());
+  return body;
+}
+
+// ---------------------------------------------------------------------------------------------------------- questions
+
+struct Asked {
+  Question question;
+  const char* method;
+  std::string (*path)(const ServerUrl& url);
+};
+constexpr std::array<Asked, 4> kAsked = {{
+    {Question::kServer, "GET", [](const ServerUrl& url) { return url.prefix + "/v2"; }},
+    {Question::kModel, "GET", [](const ServerUrl& url) { return model_path(url); }},
+    {Question::kStatistics, "GET", [](const ServerUrl& url) { return model_path(url, "/stats"); }},
+    {Question::kIndex, "POST", [](const ServerUrl& url) { return url.prefix + "/v2/repository/index"; }},
+}};
+
+const Asked& asked(Question question) { return kAsked.at(static_cast<size_t>(question)); }
+
+class HttpProtocol final : public Protocol {
+ public:
+  std::unique_ptr<Wire> wire(const ServerUrl&, const Keep& keep) const override { return http_wire(keep); }
+  std::string name() const override { return "HTTP"; }
+
+  Request request(const ServerUrl& url, Question question) const override {
+    const Asked& row = asked(question);
+    const bool post = std::string_view(row.method) == "POST";
+    return {"", http_request(url, row.method, row.path(url), post ? "{}" : "",
+                             post ? "Content-Type: application/json\r\n" : "")};
+  }
+  Result<Json> read(Question, const Response& answer) const override { return parse_json(answer.body, "the answer"); }
+  std::string text_of(const ServerUrl& url, Question question) const override {
+    const Asked& row = asked(question);
+    return fmt::format("{} {}{}", row.method, server_text(url), row.path(url));
+  }
+
+  Result<InferRequest> infer(const ServerUrl& url, std::span<const TensorSpec> inputs,
+                             std::span<const Tensor* const> tensors, Payload payload) const override {
+    RIDGE_ASSIGN(const InferBody body, infer_body(inputs, tensors, payload));
+    const std::string fields =
+        body.json_size > 0
+            ? fmt::format("Content-Type: application/octet-stream\r\nInference-Header-Content-Length: {}\r\n",
+                          body.json_size)
+            : "Content-Type: application/json\r\n";
+    return InferRequest{{"", http_request(url, "POST", model_path(url, "/infer"), body.bytes, fields)},
+                        body.bytes.size()};
+  }
+
+  Result<std::string> version_of(const Response& answer) const override {
+    const std::string_view text =
+        std::string_view(answer.body).substr(0, answer.json_size.value_or(answer.body.size()));
+    RIDGE_ASSIGN(const Json json, parse_json(text, "the answer"));
+    return json_member_or<std::string>(json, "model_version", "");
+  }
+  std::string infer_text(const ServerUrl& url) const override {
+    return fmt::format("POST {}/infer", client::text_of(url));
+  }
+};
+
+}  // namespace
+
+NameTable<Payload> names_of(Payload) {
+  static constexpr std::pair<Payload, std::string_view> kNames[] = {{Payload::kBinary, "binary"},
+                                                                    {Payload::kJson, "json"}};
+  return kNames;
+}
+
+std::string http_request(const ServerUrl& url, std::string_view method, std::string_view path, std::string_view body,
+                         std::string_view fields) {
+  const bool has_body = !body.empty() || method != "GET";
+  const std::string length = has_body ? fmt::format("Content-Length: {}\r\n", body.size()) : "";
+  std::string request = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: ridge/" RIDGE_VERSION "\r\n{}{}\r\n",
+                                    method, path, host_and_port(url), length, fields);
+  return request.append(body);
+}
+
+const Protocol& http_protocol() {
+  static const HttpProtocol kProtocol;
+  return kProtocol;
+}
+
+const Protocol& protocol_of(Scheme scheme) { return scheme == Scheme::kGrpc ? grpc_protocol() : http_protocol(); }
+
+}  // namespace ridge::client
