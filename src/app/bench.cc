@@ -12,7 +12,6 @@
 #include "engine/engines.h"
 #include "machine/disturbance.h"
 #include "machine/probe.h"
-#include "measure/trace.h"
 #include "model/inputs.h"
 #include "plan/first_plan.h"
 #include "predict/device_limits.h"
@@ -138,8 +137,12 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
   return measured;
 }
 
-std::string trace_text(const std::vector<measure::TimedRun>& runs, const measure::Measurement& measured) {
-  return dump_json(measure::chrome_trace(runs, measured)) + "\n";
+measure::TracedLoad traced(std::vector<measure::TimedRun> runs, const measure::Measurement& measured) {
+  return {"ridge bench " + measured.model, measured.concurrency, std::move(runs), measured.layers};
+}
+
+std::string trace_text(std::span<const measure::TracedLoad> loads) {
+  return dump_json(measure::chrome_trace(loads)) + "\n";
 }
 
 }  // namespace ridge::app

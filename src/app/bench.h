@@ -4,12 +4,14 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "app/run_control.h"
 #include "base/result.h"
 #include "measure/bench.h"
+#include "measure/trace.h"
 #include "model/reader.h"
 #include "plan/device.h"
 #include "plan/plan.h"
@@ -40,7 +42,9 @@ Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std:
 Result<measure::Measurement> bench(const BenchRequest& request, const std::optional<model::UnboundModel>& model,
                                    const std::optional<model::Graph>& graph, const RunControl& control);
 
-// The runs that BenchOptions::trace collected, as a Chrome trace (measure/trace.h).
-std::string trace_text(const std::vector<measure::TimedRun>& runs, const measure::Measurement& measured);
+// The runs that BenchOptions::trace collected, beside the layers (measure/trace.h).
+measure::TracedLoad traced(std::vector<measure::TimedRun> runs, const measure::Measurement& measured);
+// Of one load or several, for a file.
+std::string trace_text(std::span<const measure::TracedLoad> loads);
 
 }  // namespace ridge::app

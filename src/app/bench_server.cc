@@ -52,6 +52,11 @@ struct Step {
   std::optional<double> rate_per_s;
 };
 
+std::string text_of(const Step& step) {
+  if (step.rate_per_s) return format_rate(*step.rate_per_s, "requests");
+  return counted(step.concurrency, "caller");
+}
+
 // ------------------------------------------------------------------------------------------------ before the load
 
 // The only model, where none is named.
@@ -195,6 +200,12 @@ class Loads {
     };
     RIDGE_ASSIGN(load_, measure::run_load(*target, request_.threads, how, *control_.clock));
     gone_ = target->gone();
+    if (request_.trace != nullptr)
+      request_.trace->push_back({fmt::format("{}, {}", server_.model.name, text_of(step)),
+                                 step.concurrency,
+                                 std::move(load_.runs),
+                                 {},
+                                 client::failure_name});
     Point point = describe(step, *target);
     if (begin.at != TimePoint())
       point.client = client_side(begin, end, load_, std::min(request_.threads, step.concurrency));
@@ -213,6 +224,7 @@ class Loads {
     how.rate_per_s = step.rate_per_s;
     how.arrival = request_.arrival;
     how.seed = request_.inputs.seed;
+    how.keep_runs = request_.trace != nullptr;
     how.warm_up.emplace();
     how.warm_up->max_time = std::min<Nanoseconds>(how.warm_up->max_time, time / 5);
     how.warm_up->min_runs = std::max(how.warm_up->min_runs, request_.warm_up_requests);
@@ -278,11 +290,6 @@ std::vector<Step> steps_of(const ServerBenchRequest& request) {
   for (int callers : request.concurrency) steps.push_back({callers, {}});
   if (steps.empty()) steps.emplace_back();
   return steps;
-}
-
-std::string text_of(const Step& step) {
-  if (step.rate_per_s) return format_rate(*step.rate_per_s, "requests");
-  return counted(step.concurrency, "caller");
 }
 
 // Whether to go on.

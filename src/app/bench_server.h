@@ -12,6 +12,7 @@
 #include "client/server_measurement.h"
 #include "client/server_url.h"
 #include "measure/arrival.h"
+#include "measure/trace.h"
 
 namespace ridge::app {
 
@@ -28,8 +29,9 @@ struct ServerBenchRequest {
   std::optional<int64_t> requests;  // ends a point after at least so many
   size_t warm_up_requests = 0;      // at least
   Nanoseconds timeout = std::chrono::seconds(30);
-  int threads = 1;         // of the client
-  std::string model_file;  // for the limit of this machine; empty: none is shown
+  int threads = 1;                                    // of the client
+  std::vector<measure::TracedLoad>* trace = nullptr;  // if given: filled in, a load per point
+  std::string model_file;                             // for the limit of this machine; empty: none is shown
 };
 
 // Wrong in itself, or for this server: what the caller should report as wrong usage has Code::kInvalid. Interrupted, what was measured

@@ -266,15 +266,17 @@ struct RateList {
 constexpr RateList kRateLists[] = {{"peaks", "flops_per_s", "FLOP/s"},
                                    {"bandwidth", "bytes_per_s", "B/s"},
                                    {"links", "bytes_per_s", "B/s"},
-                                   {"starts", "starts_per_s", "starts/s"}};
+                                   {"starts", "starts_per_s", "starts/s"},
+                                   {"collectives", "bus_bytes_per_s", "B/s"}};  // of several GPUs
 
-// What a row is of: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB".
+// What a row is of: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB", "all-reduce, 16 MiB".
 std::string row_name_of(const Json& row) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (const char* member : {"precision", "level", "way", "access", "memory", "what"})
+  for (const char* member : {"precision", "level", "way", "access", "memory", "what", "collective"})
     if (const auto found = row.find(member); found != row.end() && found->is_string()) add(found->get<std::string>());
-  if (const auto found = row.find("copy_bytes"); found != row.end() && found->is_number())
+  if (const auto found = row.find(row.contains("collective") ? "bytes" : "copy_bytes");
+      found != row.end() && found->is_number())
     add(format_bytes(found->get<double>()));
   if (const auto found = row.find("threads"); found != row.end() && found->is_number_integer())
     add(counted(found->get<int64_t>(), "thread"));
@@ -323,10 +325,17 @@ std::optional<machine::Disturbance> disturbance_of(const Json& document) {
   return read ? std::optional(*read) : std::nullopt;
 }
 
+// Its name; of several GPUs all: "NVIDIA A100, NVIDIA A100".
+std::string device_of(const Json& document) {
+  std::string names = text_at(document, "device");
+  for (const Json& card : list_in(document, "cards")) names += (names.empty() ? "" : ", ") + text_at(card, "name");
+  return names;
+}
+
 Status compare_devices(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
-  if (before.contains("cards") || now.contains("cards"))
-    return Error{Code::kInvalid, "what several GPUs exchange is not compared; results of one device are"};
-  const std::string then = text_at(before, "device"), today = text_at(now, "device");
+  if (before.contains("cards") != now.contains("cards"))
+    return Error{Code::kInvalid, "one is of a device, the other of what several GPUs exchange"};
+  const std::string then = device_of(before), today = device_of(now);
   if (then != today)
     comparison.caveats.push_back({"other-device", "another device: " + then + " then, " + today + " now"});
   if (machine_of(comparison.before) != machine_of(comparison.now))

@@ -181,5 +181,7 @@ struct LlmPlan {
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
                          const PlanControl& control);
 Json to_json(const LlmPlan& plan);
+// A document of to_json(), without the cost.
+Result<LlmPlan> llm_plan_of(const Json& document);
 
 }  // namespace ridge::app

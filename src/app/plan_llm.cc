@@ -117,4 +117,40 @@ Json to_json(const LlmPlan& plan) {
   return json;
 }
 
+namespace {
+
+// Members whose form in JSON is another than in the value: a form of weights by its name, sequences as null where the memory is not
+// known.
+void read_derived(FieldReader& visit, sizing::LlmForecast& f) {
+  std::string weights;
+  std::optional<int64_t> sequences, devices;
+  visit("weights", weights);
+  visit("sequences", sequences);
+  visit("devices_for_weights", devices);
+  f.sequences = sequences.value_or(0);
+  f.devices_for_weights = devices.value_or(0);
+  const Result<sizing::WeightFormat> format = sizing::weight_format(weights);
+  f.setup.weights = format ? *format : sizing::WeightFormat{sizing::kAsStored, 0, 0, ""};
+}
+
+}  // namespace
+
+Result<LlmPlan> llm_plan_of(const Json& document) {
+  LlmPlan plan;
+  RIDGE_ASSIGN(plan.forecast, from_json<sizing::LlmForecast>(document));
+  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) { read_derived(visit, plan.forecast); }));
+  for (const Json& form : document.value("by_weights", Json::array())) {
+    sizing::LlmForecast& f = plan.by_weights.emplace_back();
+    f.usable_bytes = plan.forecast.usable_bytes;
+    sizing::LlmDecode& step = f.decode.emplace_back();
+    RIDGE_TRY(read_fields(form, [&](FieldReader& visit) {
+      read_derived(visit, f);
+      visit("weight_bytes", f.weight_bytes);
+      visit("decode_bound_ms", step.bound.ms, above(0));
+    }));
+    step.tokens_per_s = 1e3 / step.bound.ms;
+  }
+  return plan;
+}
+
 }  // namespace ridge::app

@@ -264,6 +264,7 @@ Result<pid_t> fork_child(const ForkOptions& options, const std::function<int()>&
       point_at_null({STDIN_FILENO, STDOUT_FILENO});
       for (int number : kEndingSignals) signal(number, options.ignores_signals ? SIG_IGN : SIG_DFL);
     }
+    if (options.in_foreground) signal(SIGPIPE, SIG_DFL);  // a program expects it so, whatever this one does
     if (options.ends_with_parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigset_t none;
     sigemptyset(&none);

@@ -304,8 +304,9 @@ std::string csv_text(const measure::Measurement& m) {
 int keep_all(const BenchOptions& options, const measure::Measurement& measured, const Json& json,
              const std::vector<measure::TimedRun>& runs) {
   const Status kept = keep(options.command, options.output, json);
+  const measure::TracedLoad load = app::traced(runs, measured);
   const Status traced =
-      options.trace.empty() ? Status() : write_result(options.command, options.trace, app::trace_text(runs, measured));
+      options.trace.empty() ? Status() : write_result(options.command, options.trace, app::trace_text({&load, 1}));
   const Status page = write_page(options.command, options.page, json);
   remember(document(options.command, json));
   for (const Status* status : {&kept, &traced, &page})

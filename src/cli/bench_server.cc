@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/bench.h"
 #include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/fields.h"
@@ -46,8 +47,8 @@ struct ServerOptions {
   std::optional<double> seconds;
   double timeout_ms = 30'000;
   bool json = false, csv = false;
-  std::string output;  // file of the document; empty: none
-  std::string again;   // as given, for another load
+  std::string output, trace;  // files; empty: none
+  std::string again;          // as given, for another load
   PageOptions page;
 };
 
@@ -72,6 +73,7 @@ void declare(CLI::App& app, ServerOptions& options) {
   CLI::Option* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("-o,--output", options.output);
+  app.add_option("--trace", options.trace);
   declare(app, options.page);
 }
 
@@ -367,9 +369,12 @@ int bench_server(std::span<const std::string> arguments) {
   options.again = given_options_but(app, kOfOneLoad);
   Result<app::ServerBenchRequest> request = request_of(options);
   if (!request) return wrong_request(request.error());
-  if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("bench", ready.error());
+  if (Status ready = check_writable({options.output, options.trace, options.page.file}); !ready)
+    return fail("bench", ready.error());
   if (!request->model_file.empty())
     if (Status fetched = fetch_model("bench", request->model_file); !fetched) return fail("bench", fetched.error());
+  std::vector<measure::TracedLoad> loads;
+  if (!options.trace.empty()) request->trace = &loads;
   listen_for_interruption();
   const Result<ServerMeasurement> measured = app::bench_server(*request, interruptible("bench"));
   if (!measured)
@@ -391,8 +396,11 @@ int bench_server(std::span<const std::string> arguments) {
     print_next(next_of(options, *measured));
   }
   remember(document(options.command, json));
-  if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
-    return fail("bench", kept.error());
+  const Status kept = keep_and_draw(options.command, options.output, options.page, json);
+  const Status traced =
+      options.trace.empty() ? Status() : write_result(options.command, options.trace, app::trace_text(loads));
+  for (const Status* status : {&kept, &traced})
+    if (!*status) return fail("bench", status->error());
   return exit_of(*measured);
 }
 

@@ -1,6 +1,7 @@
 // The program: finds the verb and hands it the rest of the command line.
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -146,10 +147,11 @@ int run(std::span<const std::string> arguments) {
   return unknown_verb(first);
 }
 
-// What a verb has printed and the system has not taken, a full disk's, makes it fail.
+// What a verb has printed and the system has not taken, a full disk's, makes it fail. A reader that has left, `| head`, does not.
 int with_output_written(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (errno == EPIPE || reader_left()) return status;
   say(std::string("ridge: standard output could not be written") +
       (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
   return std::max<int>(status, kFailed);
@@ -159,6 +161,8 @@ int with_output_written(int status) {
 }  // namespace ridge::cli
 
 int main(int argc, char** argv) {
+  // The files that a verb was asked for are written also where the reader of its text leaves early.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     const std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
     return ridge::cli::with_output_written(ridge::cli::run(arguments));

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/kept.h"
 #include "app/next_steps.h"
 #include "base/units.h"
 #include "cli/kept.h"
@@ -234,10 +235,13 @@ int plan(std::span<const std::string> arguments) {
 
 // Costs, estimate and layers as text. Answers to further questions are in the document.
 Status show_plan(const Json& document) {
-  if (!document.contains("layers"))
-    return invalid("the plan of a language model's dimensions is not shown again; --json has all of it");
-  RIDGE_ASSIGN(const app::ModelPlan plan, app::plan_of(document));
-  print(summary_text(plan) + layers_text(plan, PlanOptions{}.layers));
+  if (document.contains("layers")) {
+    RIDGE_ASSIGN(const app::ModelPlan plan, app::plan_of(document));
+    print(summary_text(plan) + layers_text(plan, PlanOptions{}.layers));
+  } else {
+    RIDGE_ASSIGN(const app::LlmPlan plan, app::llm_plan_of(document));
+    print(llm_text(plan, app::about_of(document).command.line.find("--reserve") != std::string::npos));
+  }
   std::string others;
   for (const char* member : {"verified", "load", "cost", "memory", "training"})
     if (document.contains(member)) others += (others.empty() ? "" : ", ") + std::string(member);

@@ -30,7 +30,7 @@ std::string llm_summary(const sizing::LlmForecast& f, bool reserve_given) {
   std::vector<std::vector<std::string>> rows = {
       {"parameters", format_count(f.parameters.total), active},
       {"weights", format_bytes(f.weight_bytes),
-       fmt::format("{}{} (derived)", f.setup.weights.name == "as stored" ? "" : "as ", f.setup.weights.name)},
+       fmt::format("{}{} (derived)", f.setup.weights.name == sizing::kAsStored ? "" : "as ", f.setup.weights.name)},
       {"cache", format_bytes(f.kv_bytes_per_token),
        fmt::format("per token at {:g} bits; {} per sequence of {} tokens (derived)", f.setup.kv_bits,
                    format_bytes(f.kv_bytes_per_sequence), f.setup.context)}};

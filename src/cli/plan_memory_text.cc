@@ -42,9 +42,13 @@ std::string measured_text(const app::MeasuredMemory& measured) {
                "lrl");
 }
 
+std::string batch_text(int64_t most) {
+  return most > 0 ? fmt::format("largest batch {}", most) : "not even one row fits";
+}
+
 std::string fit_text(const app::MemoryPlan& plan) {
   std::string text = fmt::format("limit {} {}: ", format_bytes(plan.limit), plan.limit_origin);
-  text += plan.max_batch ? fmt::format("largest batch {}", *plan.max_batch) : "the file fixes the batch";
+  text += plan.max_batch ? batch_text(*plan.max_batch) : "the file fixes the batch";
   return text + fmt::format(", {} at this batch\n", counted(plan.instances, "instance"));
 }
 
@@ -120,7 +124,7 @@ std::string training_fit(const sizing::TrainingPlan& plan) {
   std::string text = fmt::format(
       "{}: {} of {}{}", plan.point.fits ? painted(Meaning::kOk, "fits") : painted(Meaning::kFailed, "does not fit"),
       format_bytes(plan.point.memory.total()), format_bytes(plan.device.memory_bytes), reserved);
-  if (plan.max_batch) text += fmt::format("; largest batch {}", *plan.max_batch);
+  if (plan.max_batch) text += "; " + batch_text(*plan.max_batch);
   return text + "\n";
 }
 

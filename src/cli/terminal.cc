@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -35,13 +37,14 @@ struct OutputForm {
   ColourMode colour = ColourMode::kAuto;
   bool quiet = false;
 };
-OutputForm form;  // set by parse(), before any other thread starts
+OutputForm form;                 // set by parse(), before any other thread starts
+std::atomic<bool> left = false;  // the reader of standard output has
 
 void put(std::FILE* file, std::string_view text) {
   erase_progress();
   std::fwrite(text.data(), 1, text.size(), file);
   if (text.empty() || text.back() != '\n') std::fwrite("\n", 1, 1, file);
-  std::fflush(file);
+  if (std::fflush(file) != 0 && errno == EPIPE && file == stdout) left = true;
 }
 
 void put_fitted(std::FILE* file, std::string_view text, size_t columns) {
@@ -210,6 +213,8 @@ int fail(std::string_view verb, const Error& error) {
   say(painted_for(STDERR_FILENO, Meaning::kFailed, "ridge " + std::string(verb) + ":") + " " + error.message);
   return kFailed;
 }
+
+bool reader_left() { return left; }
 
 void print(std::string_view text) { put_fitted(stdout, text, output_columns()); }
 void print_verbatim(std::string_view text) { put(stdout, text); }

@@ -79,7 +79,8 @@ bool terminal_is_utf8();
 std::string in_locale(std::string_view text);
 // From here on a terminal shows warnings and errors as say() does, not as log lines with a time; elsewhere nothing changes.
 void show_log_as_text();
-bool is_quiet();  // --quiet: no progress, no notes
+bool reader_left();  // of standard output: a pipe's other end is closed
+bool is_quiet();     // --quiet: no progress, no notes
 
 // Before the work: the time that it takes at most.
 void say_budget(std::string_view verb, double seconds);

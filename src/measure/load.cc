@@ -280,16 +280,17 @@ class Load {
     if (!window.any) window.begin = sample.begin;
     window.any = true;
     window.end = sample.end;
+    if (options_.keep_runs && timed_runs_.size() < kMostKeptRuns) {
+      const TimePoint due = schedule_.open() ? sample.end - sample.latency : sample.begin;
+      timed_runs_.push_back(
+          {static_cast<int>(sample.caller), due, sample.begin, sample.end, sample.runs, sample.failure});
+    }
     if (sample.failure != 0) return void(++failures_[sample.failure]);
     window.runs += sample.runs;
     if (latencies_ms_.empty()) sum_ = {}, timed_ = 0;
     latencies_ms_.push_back(to_ms(sample.latency));
     if (schedule_.open())
       running_ += sample.end - sample.begin, queueing_ += sample.latency - (sample.end - sample.begin);
-    if (options_.keep_runs) {
-      const TimePoint due = schedule_.open() ? sample.end - sample.latency : sample.begin;
-      timed_runs_.push_back({static_cast<int>(sample.caller), due, sample.begin, sample.end, sample.runs});
-    }
     whose_.push_back(static_cast<int>(sample.caller));
     add(sample.times);
   }

@@ -32,7 +32,9 @@ struct TimedRun {
   int caller = 0;
   TimePoint due, begin, end;  // intended, begun, ended; in a closed loop it is due when it begins
   int64_t runs = 1;           // in it
+  int failure = 0;            // of an AsyncTarget's request; 0: none
 };
+constexpr size_t kMostKeptRuns = 100'000;  // of a load: what a viewer of traces opens
 
 // Callers without threads of their own: thread t drives the callers c with c mod threads = t. Functions are called from the thread of
 // their callers.
@@ -59,7 +61,7 @@ struct LoadOptions {
   uint64_t seed = 1;
   std::optional<WarmUpOptions> warm_up;  // absent: the first request counts
   StopOptions stop;                      // its times begin when the target is warm
-  bool keep_runs = false;                // LoadResult::runs is filled in
+  bool keep_runs = false;                // LoadResult::runs is filled in, up to kMostKeptRuns
   std::optional<TimePoint> end_by;       // a caller begins no run that would probably end later, but for its first
   std::function<bool()> interrupted;     // polled; may be empty
   std::function<void(double share_done)> progress;  // of the time limit; may be empty
@@ -78,7 +80,7 @@ struct LoadResult {
   engine::RunTimes mean_times;  // of the counted requests with times
   // Of a closed loop that ended warm; empty otherwise.
   std::vector<int> callers;                // whose each of latencies_ms is
-  std::vector<TimedRun> runs;              // of latencies_ms, with LoadOptions::keep_runs
+  std::vector<TimedRun> runs;              // of latencies_ms and of failures, with LoadOptions::keep_runs
   std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs
   // Of the counted requests of an open loop: time of a caller in runs, and of a request from its intended time to its run.
   double busy_share = 0, mean_queueing_ms = 0;

@@ -63,6 +63,7 @@ struct WeightFormat {
   double other_bits = 16;
   std::string_view note;
 };
+inline constexpr std::string_view kAsStored = "as stored";  // name of a file's own form
 // fp32, bf16, fp16, fp8, int8, int4.
 Result<WeightFormat> weight_format(std::string_view name);
 std::vector<WeightFormat> weight_formats();
@@ -134,12 +135,13 @@ void visit_fields(auto& visit, Is<LlmForecast> auto& f) {
     device.or_null("memory_bytes", f.setup.memory_bytes);
   });
   visit("precision", f.setup.precision);
-  visit("weights", f.setup.weights.name);
+  visit.derived("weights", f.setup.weights.name);
   visit("kv_bits", f.setup.kv_bits);
   visit("context", f.setup.context);
   visit("reserve", f.setup.reserve);
   visit("params", f.parameters.total);
   visit("active_params", f.parameters.active);
+  visit.unless_empty("experts", f.parameters.experts);
   visit("weight_bytes", f.weight_bytes);
   visit("kv_bytes_per_token", f.kv_bytes_per_token);
   visit("kv_bytes_per_sequence", f.kv_bytes_per_sequence);

@@ -289,6 +289,21 @@ def test_figures_have_intervals_and_a_kept_result_all_samples(served, tmp_path):
     assert opened["throughput_ci95_per_s"] == {"low": None, "high": None}, "the load gives it"
 
 
+def test_a_trace_has_every_request_of_every_connection(served, tmp_path):
+    trace = tmp_path / "trace.json"
+    points = measured(url_of(served, "scripted"), "--concurrency", "1,2", "--seconds", 2, "--trace", trace)["points"]
+    events = json.loads(trace.read_text())
+    for number, point in enumerate(points, start=1):
+        spans = [event for event in events if event["ph"] == "X" and event["pid"] == number]
+        assert len(spans) == point["samples"] and {span["tid"] for span in spans} == set(range(point["concurrency"]))
+        assert min(span["dur"] for span in spans) == pytest.approx(1e3 * point["latency_ms"]["min"], rel=0.01)
+    assert {event["args"]["name"] for event in events if event["name"] == "process_name"} == {"scripted, 1 caller", "scripted, 2 callers"}
+    with OtherServer(answer=lambda number, request: (503 if number % 3 == 2 else 200, {})) as url:
+        [point] = measured(url, "--seconds", 1, "--trace", trace)["points"]
+    names = [event["name"] for event in json.loads(trace.read_text()) if event["ph"] == "X"]
+    assert names.count("503") == point["failed"] and names.count("run") == point["samples"]
+
+
 def test_two_results_of_a_server_are_compared_load_by_load(served, tmp_path):
     def kept(name, callers, model="identity"):
         done = bench(url_of(served, model), "--concurrency", callers, "--seconds", 1, "-o", tmp_path / name)

@@ -23,7 +23,8 @@ function conclusion() {
   const limit = best.percent_of_limit > 0 ? sentence('tune.limit', '', {limiter: say(best.limiter), share: percentOf(best.percent_of_limit)}) : say('limit not known');
   const undecided = goal.undecided ? sentence('tune.undecided', '', {
     goal: `p99 ≤ ${milliseconds(goal.p99_ms)}`, interval: ends(goal.undecided, milliseconds)}) : '';
-  return sentence(choice === 'tuned' ? `tune.tuned.${goal.objective}` : `tune.${choice}`, tuning.conclusion, {
+  const key = tuning.conclusion.startsWith('Interrupted') ? `interrupted.${choice}` : choice === 'tuned' ? `tuned.${goal.objective}` : choice;
+  return sentence(`tune.${key}`, tuning.conclusion, {
     candidate: say(tuning.candidate.text || describe(tuning.candidate)), engine: baseline.engine, ratio: ratio(gain.ratio),
     interval: interval(gain) || '–',
     rows: rowsPerSecond(best.throughput_per_s), before: rowsPerSecond(baseline.throughput_per_s),
