@@ -36,7 +36,7 @@ constexpr Groups kOperatorCalls = kControl;  // repository index, load, unload; 
 
 // The fields of a request: "Authorization: Bearer KEY" or "x-api-key: KEY". Empty: not there.
 struct Credentials {
-  std::string_view authorization, api_key;
+  std::string_view authorization = {}, api_key = {};
 };
 
 // Immutable.

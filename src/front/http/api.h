@@ -57,7 +57,7 @@ class Api final : public Handler {
 // Answers GET /metrics alone: the handler of the metrics port.
 class MetricsApi final : public Handler {
  public:
-  MetricsApi(std::function<std::string()> metrics, std::shared_ptr<const Keys> keys)
+  MetricsApi(std::function<std::string()> metrics, std::shared_ptr<const Keys> keys = nullptr)
       : metrics_(std::move(metrics)), keys_(std::move(keys)) {}
   uint64_t body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;

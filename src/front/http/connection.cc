@@ -135,20 +135,24 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
   thread_.run_completions();
 }
 
-// During a handshake the log says why, once: others may try as often as they like.
+// During a handshake the log says why, once a port: others may try as often as they like.
 void Connection::read_failed() {
   if (phase_ != Phase::kHandshake) return close();
-  Warnings& warnings = thread_.warnings();
   if (stream_.fall_back_to_plain()) {
-    if (!warnings.plain_to_tls.exchange(true))
-      log::warning("http: a client spoke plain HTTP to a port with TLS (--tls-cert), and was told to use https");
+    warn_once(thread_.warnings().plain_to_tls, "a client spoke plain HTTP, and was told to use https (--tls-cert)");
     refuse(400, "this port speaks TLS: use https://");
     return thread_.run_completions();
   }
-  if (!stream_.handshake_problem().empty() && !warnings.handshake.exchange(true))
-    log::warning("http: the TLS handshake with a client failed: {}; further failures are not logged",
-                 stream_.handshake_problem());
+  if (!stream_.handshake_problem().empty())
+    warn_once(thread_.warnings().handshake,
+              "the TLS handshake with a client failed: " + stream_.handshake_problem() + "; more are not logged");
   close();
+}
+
+void Connection::warn_once(std::atomic<bool>& warned, const std::string& what) {
+  if (warned.exchange(true)) return;
+  ErrorCode gone;
+  log::warning("http port {}: {}", stream_.socket().local_endpoint(gone).port(), what);
 }
 
 void Connection::advance() {
@@ -205,8 +209,8 @@ bool Connection::advance_head() {
 
 // A client that waits for the server's part of a handshake.
 void Connection::refuse_tls() {
-  if (!thread_.warnings().tls_to_plain.exchange(true))
-    log::warning("http: a client spoke TLS to a port without (--tls-cert), and was refused");
+  warn_once(thread_.warnings().tls_to_plain,
+            "a client spoke TLS, which this port does not (--tls-cert), and was refused");
   refuse(400, "this port speaks plain HTTP, not TLS: use http://");
 }
 

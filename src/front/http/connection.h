@@ -5,6 +5,7 @@
 // One thread (its IoThread's).
 #pragma once
 
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_input(const ErrorCode& ec, size_t count);
   void on_body(const ErrorCode& ec, size_t count);
   void read_failed();
+  void warn_once(std::atomic<bool>& warned, const std::string& what);
   void begin_message();
   void refuse_tls();
   void begin_content();
