@@ -170,7 +170,9 @@ Status ServeRun::open_ports() {
     http::ServerOptions listen{.address = address,
                                .port = request_.metrics_port,
                                .max_connections_per_address = request_.http_max_connections_per_address,
-                               .tls = tls_};
+                               .tls = tls_,
+                               .head_timeout = request_.http_timeout,
+                               .stall_timeout = request_.http_timeout};
     RIDGE_ASSIGN(metrics_, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text, keys_)));
     log::info("metrics: {}://{}:{}/metrics", tls_ ? "https" : "http", address, metrics_->port());
   }

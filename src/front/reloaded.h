@@ -65,7 +65,7 @@ class Reloaded {
       MutexLock lock(mutex_);
       current_.swap(next);
     }
-    log::info("{} changed and are in use for what begins now", what_);
+    log::info("{} changed and were read again", what_);
   }
 
  private:
