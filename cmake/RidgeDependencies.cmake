@@ -50,10 +50,13 @@ target_include_directories(ridge_asio SYSTEM INTERFACE "${BOOST_INCLUDE_DIR}")
 target_compile_definitions(ridge_asio INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ERROR_CODE_HEADER_ONLY)
 target_link_libraries(ridge_asio INTERFACE Threads::Threads)
 
-# gRPC, without what TLS needs. Linked statically: the program starts in half the time, and packages hold no 50 more libraries.
+# TLS. Shared: its corrections come from the distribution.
+find_package(OpenSSL 3.0 REQUIRED)
+
+# gRPC. Linked statically: the program starts in half the time, and packages hold no 50 more libraries.
 find_path(GRPC_INCLUDE_DIR grpcpp/grpcpp.h REQUIRED)
 set(RIDGE_GRPC_LIBRARIES "")
-foreach(library grpc++_unsecure grpc_unsecure gpr upb address_sorting cares re2)
+foreach(library grpc++ grpc gpr upb address_sorting cares re2)
   find_library(GRPC_${library} lib${library}.a REQUIRED)
   list(APPEND RIDGE_GRPC_LIBRARIES "${GRPC_${library}}")
 endforeach()
@@ -62,7 +65,7 @@ file(GLOB absl_libraries "${grpc_folder}/libabsl_*.a")
 list(APPEND RIDGE_GRPC_LIBRARIES ${absl_libraries})
 add_library(ridge_grpc INTERFACE)
 target_include_directories(ridge_grpc SYSTEM INTERFACE "${GRPC_INCLUDE_DIR}")
-target_link_libraries(ridge_grpc INTERFACE -Wl,--start-group ${RIDGE_GRPC_LIBRARIES} -Wl,--end-group ZLIB::ZLIB Threads::Threads
+target_link_libraries(ridge_grpc INTERFACE -Wl,--start-group ${RIDGE_GRPC_LIBRARIES} -Wl,--end-group OpenSSL::SSL ZLIB::ZLIB Threads::Threads
                                            ${CMAKE_DL_LIBS})
 
 # HTTP/2's frames, for the client of gRPC. Linked statically as gRPC is.

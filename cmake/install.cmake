@@ -4,12 +4,12 @@ set(program "${root}/bin/ridge")
 set(python "${deps}/python/bin/python")
 
 # For a package ($RIDGE_PATCHELF, set by ./dev package): the shared libraries that differ between distributions go beside the plugin,
-# each under the name it is asked for by, and find one another there.
+# each under the name it is asked for by, and find one another there. OpenSSL stays the system's, whose corrections come without a new ridge.
 set(libraries "")
 if(DEFINED ENV{RIDGE_PATCHELF})
   file(GLOB plugins "${root}/lib/ridge/libridge_*")
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "${program}" MODULES ${plugins} RESOLVED_DEPENDENCIES_VAR libraries
-       PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z)\\.so\\..*|libopenvino.*)$")
+       PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z|ssl|crypto)\\.so\\..*|libopenvino.*)$")
   foreach(library IN LISTS libraries)
     get_filename_component(name "${library}" NAME)
     file(COPY_FILE "${library}" "${root}/lib/ridge/${name}")

@@ -29,6 +29,7 @@ namespace http = front::http;
 constexpr std::chrono::hours kLongestDrain{24 * 365};
 constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when there is nothing to wait for
 constexpr std::chrono::milliseconds kSignalWait{20};
+constexpr std::chrono::seconds kReloadPeriod{1};  // between looks at the files of TLS and keys
 
 // CPUs usable by this process (affinity and container quota count, not the machine's total) and the memory for bodies.
 void fit_machine(ServeRequest& request) {
@@ -90,6 +91,15 @@ Status check_files(const std::vector<std::string>& repositories) {
   return {};
 }
 
+// What curl needs for this server besides the URL. A key is the shell's variable, not a text in the log.
+std::string client_options(const ServeRequest& request) {
+  std::string options;
+  if (request.tls) options += "--cacert " + shell_word(request.tls->certificate) + " ";
+  if (request.tls && !request.tls->client_ca.empty()) options += "--cert CLIENT.pem --key CLIENT.key ";
+  if (!request.keys_file.empty()) options += "-H \"Authorization: Bearer $KEY\" ";
+  return options + (request.tls ? "https://" : "");
+}
+
 // The next signal, or 0 when `until` has become true or the deadline has passed.
 int wait_for_signal(const ServeControl& control, const std::atomic<bool>& until,
                     TimePoint deadline = TimePoint::max()) {
@@ -99,6 +109,26 @@ int wait_for_signal(const ServeControl& control, const std::atomic<bool>& until,
 }
 
 }  // namespace
+
+// Certificates and keys, before anything waits for the models.
+Status ServeRun::open_files() {
+  if (request_.tls) {
+    RIDGE_ASSIGN(tls_, front::open_tls(*request_.tls));
+  }
+  if (!request_.keys_file.empty()) {
+    RIDGE_ASSIGN(keys_, front::open_keys(request_.keys_file));
+    if (!tls_) log::warning("keys travel unencrypted: without --tls-cert whoever sees the network's traffic has them");
+  }
+  if (!tls_ && !keys_) return {};
+  reloading_ = std::jthread([this](const std::stop_token& stop) {
+    Clock& clock = system_clock();
+    while (clock.sleep_until(clock.now() + kReloadPeriod, stop)) {
+      if (tls_) tls_->look();
+      if (keys_) keys_->look();
+    }
+  });
+  return {};
+}
 
 Status ServeRun::open_ports() {
   auto metrics_text = [this] {
@@ -116,27 +146,35 @@ Status ServeRun::open_ports() {
                          .io_threads = static_cast<size_t>(threads),
                          .conversion_threads = static_cast<size_t>(std::max(2, threads)),
                          .shared_memory = request_.shared_memory,
-                         .model_control = request_.model_control};
+                         .model_control = request_.model_control,
+                         .keys = keys_};
     http::ServerOptions listen{.address = request_.http_address,
                                .port = request_.http_port,
                                .threads = threads,
                                .max_connections = request_.http_max_connections,
+                               .max_connections_per_address = request_.http_max_connections_per_address,
+                               .tls = tls_,
                                .memory = memory,
                                .idle_timeout = request_.idle_timeout,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
     RIDGE_ASSIGN(http_, http::Server::start(
                             listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
-    log::info("http: listening on {}:{}", request_.http_address, http_->port());
+    log::info("http: listening on {}:{}{}", request_.http_address, http_->port(), tls_ ? ", TLS" : "");
   }
   if (request_.allow_grpc) RIDGE_TRY(open_grpc(memory, request_.max_body_memory));
   const bool own_port =
       request_.metrics_port == 0 || request_.metrics_port != request_.http_port || !request_.allow_http;
   if (request_.allow_metrics && own_port) {
     const std::string& address = request_.metrics_address.empty() ? request_.http_address : request_.metrics_address;
-    http::ServerOptions listen{.address = address, .port = request_.metrics_port};
-    RIDGE_ASSIGN(metrics_, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text)));
-    log::info("metrics: http://{}:{}/metrics", address, metrics_->port());
+    http::ServerOptions listen{.address = address,
+                               .port = request_.metrics_port,
+                               .max_connections_per_address = request_.http_max_connections_per_address,
+                               .tls = tls_,
+                               .head_timeout = request_.http_timeout,
+                               .stall_timeout = request_.http_timeout};
+    RIDGE_ASSIGN(metrics_, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text, keys_)));
+    log::info("metrics: {}://{}:{}/metrics", tls_ ? "https" : "http", address, metrics_->port());
   }
   return {};
 }
@@ -149,10 +187,13 @@ Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t
   options.memory = std::move(memory);
   options.transport_memory = most_memory;
   options.idle_timeout = request_.idle_timeout;
+  options.tls = tls_;
+  options.handshake_timeout = request_.http_timeout;
+  options.keys = keys_;
   options.shared_memory = request_.shared_memory;
   options.model_control = request_.model_control;
   RIDGE_ASSIGN(grpc_, front::grpc::Server::start(options, *server_, *control_threads_));
-  log::info("grpc: listening on {}:{}", options.address, grpc_->port());
+  log::info("grpc: listening on {}:{}{}", options.address, grpc_->port(), tls_ ? ", TLS" : "");
   return {};
 }
 
@@ -199,7 +240,8 @@ void ServeRun::log_loaded() const {
   log::info("all models are loaded");
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
-  if (metadata && http_) log::info("try: {}", request_line(http_->port(), first, metadata->inputs));
+  if (metadata && http_)
+    log::info("try: {}", request_line(http_->port(), first, metadata->inputs, client_options(request_)));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.
@@ -247,6 +289,7 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   fit_machine(request);
   RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
+  RIDGE_TRY(run->open_files());
   if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
   RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
   run->control_threads_ = std::make_unique<front::ControlThreads>();

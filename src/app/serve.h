@@ -16,10 +16,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "front/access.h"
 #include "front/client_policy.h"
 #include "front/control.h"
 #include "front/grpc/server.h"
 #include "front/http/server.h"
+#include "front/tls.h"
 #include "serve/recorder.h"
 #include "serve/server.h"
 #include "telemetry/gpus.h"
@@ -39,11 +41,13 @@ struct ServeRequest {
   std::string http_address = "0.0.0.0", metrics_address;  // metrics address empty: same as HTTP
   uint16_t http_port = 8000, metrics_port = 8002;         // 0: any free one; the same: metrics on HTTP's port alone
   int http_threads = 0;                                   // 0: by the cores
-  int http_max_connections = 10'000;
+  int http_max_connections = 10'000, http_max_connections_per_address = 0;  // 0: as many as there may be at all
   std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
   uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process
   front::grpc::ServerOptions grpc{.threads = 0};  // threads 0: by the cores; what HTTP has, too, follows from the rest
+  std::optional<front::TlsFiles> tls;             // for all ports; absent: plain
+  std::string keys_file;                          // empty: no call needs a key
   front::ClientPolicy shared_memory = front::ClientPolicy::kThisMachine;
   front::ClientPolicy model_control = front::ClientPolicy::kThisMachine;
   std::string port_file;  // receives the ports as JSON; empty: none
@@ -79,6 +83,7 @@ class ServeRun {
 
  private:
   explicit ServeRun(ServeRequest request) : request_(std::move(request)) {}
+  Status open_files();
   Status open_ports();
   Status open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory);
   Status write_port_file() const;
@@ -88,6 +93,8 @@ class ServeRun {
   ServeEnd wait_for_end(const ServeControl& control) const;
 
   ServeRequest request_;
+  std::shared_ptr<front::Tls> tls_;    // null: plain
+  std::shared_ptr<front::Keys> keys_;  // null: none
   telemetry::HostSampler host_;
   std::optional<telemetry::GpuSampler> gpus_;
   std::unique_ptr<serve::Server> server_;
@@ -100,6 +107,7 @@ class ServeRun {
   std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
   std::atomic<bool> answered_ = false;                   // every accepted request
   std::atomic<bool> ended_ = false;                      // and every thread
+  std::jthread reloading_;                               // of the files of TLS and keys
   std::jthread loading_, stopper_;                       // last: they use the rest
 };
 

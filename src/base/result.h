@@ -14,14 +14,16 @@
 namespace ridge {
 
 enum class Code {
-  kInvalid,      // the input is wrong: malformed, mistyped, out of range
-  kNotFound,     // the named thing does not exist
-  kUnsupported,  // well formed, but not something that this program or this machine can do
-  kUnavailable,  // exists, but cannot serve now: not ready, queue full, shutting down
-  kExhausted,    // a resource ran out: memory, descriptors, a size limit
-  kTimeout,      // a deadline passed
-  kCancelled,    // the caller or an operator gave up
-  kFailed,       // the engine, driver or system call failed
+  kInvalid,          // the input is wrong: malformed, mistyped, out of range
+  kNotFound,         // the named thing does not exist
+  kUnsupported,      // well formed, but not something that this program or this machine can do
+  kUnavailable,      // exists, but cannot serve now: not ready, queue full, shutting down
+  kExhausted,        // a resource ran out: memory, descriptors, a size limit
+  kTimeout,          // a deadline passed
+  kUnauthenticated,  // who asks does not show that they may
+  kForbidden,        // who asks is known, and may not
+  kCancelled,        // the caller or an operator gave up
+  kFailed,           // the engine, driver or system call failed
 };
 
 struct Error {

@@ -30,6 +30,7 @@ struct ServeOptions {
   int64_t exit_timeout_seconds = 30, warmup_timeout_seconds = 1800;
   double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
+  std::string tls_cert, tls_key, tls_client_ca;
   std::string allow_client_shm = "local", allow_model_control = "local";
   int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
   std::string grpc_compression = "none";
@@ -87,6 +88,8 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--http-port", options.request.http_port)->check(port);
   app.add_option("--http-thread-count", options.request.http_threads)->check(in_range(0, 256));
   app.add_option("--http-max-connections", options.request.http_max_connections)->check(in_range(1, 1'000'000));
+  app.add_option("--http-max-connections-per-address", options.request.http_max_connections_per_address)
+      ->check(in_range(0, 1'000'000));
   app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive());
   app.add_option("--max-body-memory", options.request.max_body_memory)->check(positive());
   app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(in_range(0.001, 1'000'000));
@@ -103,6 +106,10 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--grpc-keepalive-timeout", options.keepalive_timeout_ms)->check(milliseconds);
   app.add_option("--grpc-max-connection-age", options.connection_age_ms)->check(milliseconds);
   app.add_option("--grpc-max-connection-age-grace", options.connection_grace_ms)->check(milliseconds);
+  app.add_option("--tls-cert", options.tls_cert);
+  app.add_option("--tls-key", options.tls_key);
+  app.add_option("--tls-client-ca", options.tls_client_ca);
+  app.add_option("--keys", options.request.keys_file);
   app.add_option("--port-file", options.request.port_file);
   const CLI::IsMember clients({"local", "true", "false", "1", "0"});
   app.add_option("--allow-client-shm", options.allow_client_shm)->check(clients);
@@ -158,6 +165,14 @@ void set_grpc(const ServeOptions& options, front::grpc::ServerOptions& grpc) {
   grpc.connection_age_grace = std::chrono::milliseconds(options.connection_grace_ms);
 }
 
+Result<std::optional<front::TlsFiles>> tls_files(const ServeOptions& options) {
+  if (options.tls_cert.empty() && options.tls_key.empty() && options.tls_client_ca.empty())
+    return std::optional<front::TlsFiles>();
+  if (options.tls_cert.empty() || options.tls_key.empty())
+    return invalid("TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE");
+  return std::optional(front::TlsFiles{options.tls_cert, options.tls_key, options.tls_client_ca});
+}
+
 Result<app::ServeRequest> request_of(const ServeOptions& options) {
   app::ServeRequest request = options.request;
   serve::ServerOptions& server = request.server;
@@ -182,6 +197,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   request.exit_timeout = std::chrono::seconds(options.exit_timeout_seconds);
   request.http_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.http_timeout_seconds * 1000));
   request.idle_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.idle_timeout_seconds * 1000));
+  RIDGE_ASSIGN(request.tls, tls_files(options));
   request.shared_memory = client_policy(options.allow_client_shm);
   request.model_control = client_policy(options.allow_model_control);
   set_grpc(options, request.grpc);

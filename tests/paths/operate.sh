@@ -63,3 +63,21 @@ kill -TERM "$server"
 exits 0 wait "$server"
 wait "$loading"
 if grep -v '^200 \|^503 ' drain.log; then fail "a request was lost in the drain"; fi
+
+# TLS and keys, of a server that takes its place.
+rm ports.json
+umask 077
+key=$(openssl rand -hex 32)
+printf '%s\n' "inference $key" "control $(openssl rand -hex 32)" 'metrics *' >keys.txt
+openssl req -x509 -newkey rsa:2048 -nodes -keyout server.key -out server.pem -days 365 \
+  -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>openssl.log
+ridge serve models --keys=keys.txt --tls-cert=server.pem --tls-key=server.key &
+secure=$!
+curl --retry 30 --retry-connrefused --retry-all-errors -f --cacert server.pem \
+  https://localhost:8000/v2/health/ready
+curl -f --cacert server.pem -H "Authorization: Bearer $key" \
+  https://localhost:8000/v2/models/model
+[ "$(curl -o refused -w '%{http_code}' --cacert server.pem https://localhost:8000/v2/models/model)" = 401 ] || fail "a client without a key was not refused"
+curl --cacert server.pem https://localhost:8000/metrics | grep '^nv_inference_request_success' >&2
+kill -TERM "$secure"
+exits 0 wait "$secure"

@@ -277,12 +277,14 @@ def test_figures_have_intervals_and_a_kept_result_all_samples(served, tmp_path):
     result = measured(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 2)
     for point in result["points"]:
         interval = point["throughput_ci95_per_s"]
-        assert interval["low"] < point["throughput_per_s"] < interval["high"]
+        assert interval["low"] is None or interval["low"] < point["throughput_per_s"] < interval["high"]
         assert sum(point["histogram"]["counts"]) == point["samples"]
-    text = bench(url_of(served, "identity"), "--seconds", 1).stdout
+    text = bench(url_of(served, "identity"), "--seconds", 1, "-o", tmp_path / "one.json").stdout
+    [point] = json.loads((tmp_path / "one.json").read_text())["points"]
+    known = {**point["latency_ci95_ms"], "throughput": point["throughput_ci95_per_s"]}  # a busy machine's rate may have none
     for figure in ("p50", "p90", "p95", "throughput"):
         line = next(line for line in text.splitlines() if line.strip().startswith(figure))
-        assert (" to " in line or "at least" in line) and "at 95 %" in line, line
+        assert ("at 95 %" in line) == (known[figure]["low"] is not None), line
     table = bench(url_of(served, "identity"), "--concurrency", "1,2", "--seconds", 1).stdout
     assert "rows/s at 95 %" in table and "p99 at 95 %" in table
     opened = measured(url_of(served, "identity"), "--rate", 50, "--seconds", 1)["points"][0]

@@ -33,10 +33,12 @@ class Answer:
 
 
 class Connection:
-    """One TCP connection; send bytes, read answers one at a time."""
+    """One TCP connection, by TLS if a context for it is given; send bytes, read answers one at a time."""
 
-    def __init__(self, port, timeout=30):
+    def __init__(self, port, timeout=30, tls=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         self.buffer = b""
 
     def send(self, data):
@@ -126,7 +128,8 @@ def message(method, path, body=b"", headers=(), version="HTTP/1.1"):
 class Server:
     """A running `ridge serve`. Use as a context manager; leaving it stops the process by SIGTERM and checks exit 0."""
 
-    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(), log_to=None):
+    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(), log_to=None, tls=None):
+        self.tls = tls  # how to connect; None: plain
         self.folder = tempfile.TemporaryDirectory()
         self.port_file = pathlib.Path(self.folder.name) / "ports"
         self.log_path = pathlib.Path(self.folder.name) / "log"
@@ -187,10 +190,10 @@ class Server:
         return self.log_path.read_text(errors="replace")
 
     def connect(self, timeout=30):
-        return Connection(self.port, timeout)
+        return Connection(self.port, timeout, self.tls)
 
     def request(self, method, path, body=b"", headers=(), port=None):
-        with Connection(port or self.port) as connection:
+        with Connection(port or self.port, tls=self.tls) as connection:
             connection.send(message(method, path, body, headers))
             return connection.read(head=method == "HEAD")
 
@@ -209,8 +212,8 @@ class Server:
     def statistics(self, model):
         return self.get(f"/v2/models/{model}/stats").json()["model_stats"][0]
 
-    def metrics(self):
-        return self.get("/metrics", port=self.ports["metrics"]).body.decode()
+    def metrics(self, headers=()):
+        return self.get("/metrics", headers, port=self.ports["metrics"]).body.decode()
 
     def stop(self, sig=signal.SIGTERM, seconds=60):
         self.process.send_signal(sig)

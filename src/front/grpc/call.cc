@@ -46,6 +46,8 @@ class HeldSlices {
     case Code::kExhausted: return ::grpc::StatusCode::RESOURCE_EXHAUSTED;
     case Code::kTimeout: return ::grpc::StatusCode::DEADLINE_EXCEEDED;
     case Code::kCancelled: return ::grpc::StatusCode::CANCELLED;
+    case Code::kUnauthenticated: return ::grpc::StatusCode::UNAUTHENTICATED;
+    case Code::kForbidden: return ::grpc::StatusCode::PERMISSION_DENIED;
     case Code::kFailed: return ::grpc::StatusCode::INTERNAL;
   }
   return ::grpc::StatusCode::INTERNAL;
@@ -209,6 +211,18 @@ Result<MessageBytes> Call::take_message() {
 const std::string& Call::method() const {
   MutexLock lock(mutex_);
   return wire_->context.method();
+}
+
+Status Call::check_access(Groups groups) const {
+  const Keys* keys = loop_.shared().options.keys.get();
+  if (keys == nullptr) return {};
+  MutexLock lock(mutex_);
+  const auto& metadata = wire_->context.client_metadata();
+  auto value_of = [&](const char* name) {
+    const auto row = metadata.find(name);
+    return row == metadata.end() ? std::string_view() : std::string_view(row->second.data(), row->second.size());
+  };
+  return front::check_access(keys, groups, {value_of("authorization"), value_of("x-api-key")});
 }
 
 TimePoint Call::deadline() const {

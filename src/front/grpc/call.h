@@ -59,6 +59,8 @@ class Call final : public std::enable_shared_from_this<Call> {
   // The message of the read that has ended. Bytes of memory are taken from the budget until its owner is gone. kExhausted.
   Result<MessageBytes> take_message();
   const std::string& method() const;
+  // Whether the client's key opens calls of these groups.
+  Status check_access(Groups groups) const;
   TimePoint arrived() const { return arrived_; }
   TimePoint deadline() const;  // on the steady clock; max() = none
   Loop& loop() { return loop_; }

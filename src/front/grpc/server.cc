@@ -8,6 +8,8 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
+#include <atomic>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "base/mutex.h"
 #include "front/grpc/completion_loop.h"
 #include "front/grpc/listen.h"
+#include "front/grpc/tls_credentials.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -26,9 +29,14 @@ constexpr std::chrono::milliseconds kFarewell{250};
 constexpr std::chrono::milliseconds kLook{10};  // between looks at whether calls are open
 constexpr int kFrame = 1024 * 1024;             // [bytes]; with 16 KiB a 16 MB message takes a quarter more CPU
 
-// gRPC's own lines into the log of the process. What it reports as an error is mostly a client's doing.
+// gRPC's own lines into the log of the process. What it reports as an error is mostly a client's doing; handshakes that fail are logged
+// once, because others may try as often as they like.
 void write_log(gpr_log_func_args* line) {
-  if (line->severity == GPR_LOG_SEVERITY_ERROR)
+  static std::atomic<bool> handshake_failed = false;
+  const bool of_handshake = std::string_view(line->file).ends_with("ssl_transport_security.cc");
+  if (line->severity == GPR_LOG_SEVERITY_ERROR && of_handshake && !handshake_failed.exchange(true))
+    log::warning("grpc: {} Further ones are not logged", line->message);
+  else if (line->severity == GPR_LOG_SEVERITY_ERROR && !of_handshake)
     log::warning("grpc: {}", line->message);
   else
     log::debug("grpc: {}", line->message);
@@ -46,6 +54,7 @@ void configure(::grpc::ServerBuilder& builder, const ServerOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrame);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.most_calls);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds_of(options.idle_timeout));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds_of(options.handshake_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds_of(options.keepalive_time));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds_of(options.keepalive_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -76,6 +85,7 @@ struct Server::Impl {
 
   Shared shared;
   ::grpc::AsyncGenericService generic;
+  std::shared_ptr<::grpc::ServerCredentials> credentials;  // outlives the server, whose connections ask it
   std::unique_ptr<::grpc::Server> server;
   std::vector<std::unique_ptr<Loop>> loops;
   int port = 0;
@@ -94,7 +104,8 @@ Status Server::Impl::open() {
   RIDGE_ASSIGN(std::string target, check_listening(shared.options.address, shared.options.port));
   ::grpc::ServerBuilder builder;
   configure(builder, shared.options);
-  builder.AddListeningPort(target, ::grpc::InsecureServerCredentials(), &port);
+  credentials = shared.options.tls ? tls_credentials(shared.options.tls) : ::grpc::InsecureServerCredentials();
+  builder.AddListeningPort(target, credentials, &port);
   builder.RegisterAsyncGenericService(&generic);
   for (int i = 0; i < std::max(1, shared.options.threads); ++i)
     loops.push_back(std::make_unique<Loop>(builder.AddCompletionQueue(), generic, shared));

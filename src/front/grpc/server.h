@@ -13,9 +13,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "front/access.h"
 #include "front/client_policy.h"
 #include "front/control.h"
 #include "front/memory_budget.h"
+#include "front/tls.h"
 #include "serve/service.h"
 
 namespace ridge::front::grpc {
@@ -39,6 +41,9 @@ struct ServerOptions {
   std::chrono::milliseconds keepalive_timeout{20'000};                   // and given so long
   std::chrono::milliseconds connection_age{0}, connection_age_grace{0};  // 0: any
   std::chrono::milliseconds drain_timeout{5'000};  // of a transfer that does not end, once begin_drain() was called
+  std::shared_ptr<const Tls> tls = {};             // null: plain
+  std::chrono::milliseconds handshake_timeout{30'000};  // of TLS and of HTTP/2
+  std::shared_ptr<const Keys> keys = {};                // null: no call needs one
   Compression compression = Compression::kNone;
   ClientPolicy shared_memory = ClientPolicy::kThisMachine;
   ClientPolicy model_control = ClientPolicy::kThisMachine;

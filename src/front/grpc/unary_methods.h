@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "front/access.h"
 #include "front/grpc/message_bytes.h"
 #include "front/grpc/server.h"
 #include "serve/service.h"
@@ -35,6 +36,7 @@ struct UnaryContext {
 struct UnaryMethod {
   std::string_view path;  // "/package.Service/Method"
   Rights rights;
+  Groups groups;  // whose keys open it
   RunsOn runs_on;
   size_t longest;  // [bytes] of the request; 0: any
   Result<std::string> (*answer)(const UnaryContext& context, const MessageBytes& request);

@@ -108,6 +108,15 @@ Response run_control(serve::Service& service, const Route& route, std::string_vi
   }
 }
 
+// Paths and methods that do not exist are refused without a key.
+std::optional<Response> refusal_of(const Keys* keys, const Request& head) {
+  if (keys == nullptr) return std::nullopt;
+  const Route route = http::route(head.method, head.target);
+  if (route.status != 200) return std::nullopt;
+  const Status allowed = check_access(keys, groups_of(route.endpoint), head.credentials);
+  return allowed ? std::nullopt : std::optional(error_response(allowed.error()));
+}
+
 bool is_of_regions(Endpoint endpoint) {
   return endpoint == Endpoint::kRegionStatus || endpoint == Endpoint::kRegionRegister ||
          endpoint == Endpoint::kRegionUnregister;
@@ -136,6 +145,8 @@ uint64_t Api::body_limit(const Request& head) {
   const bool tensors = endpoint == Endpoint::kInfer && has_tensors_behind_json(head);
   return tensors ? options_.max_body_bytes : text_limit(endpoint);
 }
+
+std::optional<Response> Api::refusal(const Request& head) { return refusal_of(options_.keys.get(), head); }
 
 Status Api::check_client(const Request& request, Endpoint endpoint) const {
   if (is_of_regions(endpoint)) return check_regions_allowed(options_.shared_memory, request.from_this_machine);
@@ -211,6 +222,8 @@ void Api::control(const Request& request, const Route& route, Responder responde
 }
 
 uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
+
+std::optional<Response> MetricsApi::refusal(const Request& head) { return refusal_of(keys_.get(), head); }
 
 void MetricsApi::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "front/access.h"
 #include "front/client_policy.h"
 #include "front/control.h"
 #include "front/http/infer_endpoint.h"
@@ -27,6 +28,7 @@ struct ApiOptions {
   size_t conversions_waiting = 1024;              // at most; one more large body is refused with 503
   ClientPolicy shared_memory = ClientPolicy::kThisMachine;
   ClientPolicy model_control = ClientPolicy::kThisMachine;  // load and unload
+  std::shared_ptr<const Keys> keys = {};                    // null: no call needs one
 };
 
 class Api final : public Handler {
@@ -35,6 +37,7 @@ class Api final : public Handler {
   Api(serve::Service& service, ApiOptions options, ControlThreads& threads, std::function<std::string()> metrics);
 
   uint64_t body_limit(const Request& head) override;
+  std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
   void clients_left() override { service_.drop_cancelled(); }
 
@@ -54,11 +57,15 @@ class Api final : public Handler {
 // Answers GET /metrics alone: the handler of the metrics port.
 class MetricsApi final : public Handler {
  public:
-  explicit MetricsApi(std::function<std::string()> metrics) : metrics_(std::move(metrics)) {}
+  MetricsApi(std::function<std::string()> metrics, std::shared_ptr<const Keys> keys = nullptr)
+      : metrics_(std::move(metrics)), keys_(std::move(keys)) {}
   uint64_t body_limit(const Request& head) override;
+  std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
 
  private:
   std::function<std::string()> metrics_;
+  std::shared_ptr<const Keys> keys_;
 };
+
 }  // namespace ridge::front::http

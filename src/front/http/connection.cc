@@ -10,6 +10,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/log.h"
+
 namespace ridge::front::http {
 namespace {
 
@@ -20,6 +22,7 @@ constexpr std::chrono::milliseconds kClientPatience{100};
 constexpr std::chrono::milliseconds kFirstRequest{250};  // of a connection that is new when the server begins to end
 
 constexpr size_t kInputStart = 8 * 1024;               // [bytes]
+constexpr char kTlsRecord = 0x16;                      // first byte of a TLS handshake; no method begins so
 constexpr uint64_t kDiscardLimit = uint64_t{1} << 30;  // [bytes] of a refused body that are read before closing
 
 // Offset of the first tensor in the body: behind the JSON header.
@@ -53,17 +56,17 @@ bool is_loopback(const asio::ip::address& address) {
 
 }  // namespace
 
-Connection::Connection(IoThread& thread, asio::ip::tcp::socket socket, uint64_t id)
-    : thread_(thread), socket_(std::move(socket)), id_(id), parser_(thread.options().header_limit) {
+Connection::Connection(IoThread& thread, Stream stream, uint64_t id)
+    : thread_(thread), stream_(std::move(stream)), id_(id), parser_(thread.options().header_limit) {
   input_.resize(kInputStart);
 }
 
 void Connection::start() {
   ErrorCode ec;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ec);
-  socket_.non_blocking(true, ec);
-  from_this_machine_ = is_loopback(socket_.remote_endpoint(ec).address());
-  enter(Phase::kIdle);
+  stream_.socket().set_option(asio::ip::tcp::no_delay(true), ec);
+  stream_.socket().non_blocking(true, ec);
+  from_this_machine_ = is_loopback(stream_.socket().remote_endpoint(ec).address());
+  enter(stream_.is_tls() ? Phase::kHandshake : Phase::kIdle);
   read_input();
 }
 
@@ -77,8 +80,7 @@ void Connection::close() {
   if (phase_ == Phase::kHandling) thread_.client_left();
   client_.request_stop();
   phase_ = Phase::kClosed;
-  ErrorCode ec;
-  socket_.close(ec);
+  stream_.close();
   thread_.forget(id_);
 }
 
@@ -96,20 +98,21 @@ void Connection::read_input() {
     begin_ = 0;
   }
   if (end_ == input_.size()) input_.resize(2 * input_.size());  // the parser bounds the unconsumed data
-  socket_.async_read_some(
+  stream_.async_read_some(
       asio::buffer(input_.data() + end_, input_.size() - end_),
       [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
 }
 
 void Connection::read_body() {
   std::span<std::byte> room = body_->room(static_cast<size_t>(remaining_));
-  socket_.async_read_some(asio::buffer(room.data(), room.size()),
+  stream_.async_read_some(asio::buffer(room.data(), room.size()),
                           [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_body(ec, count); });
 }
 
 void Connection::on_input(const ErrorCode& ec, size_t count) {
   if (phase_ == Phase::kClosed) return;
-  if (ec) return close();
+  if (ec) return read_failed();
+  if (phase_ == Phase::kHandshake) enter(Phase::kIdle);
   end_ += count;
   progress_.moved += count;
   progress_.last_moved = thread_.now();
@@ -130,6 +133,26 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
   progress_.last_moved = thread_.now();
   advance();
   thread_.run_completions();
+}
+
+// During a handshake the log says why, once a port: others may try as often as they like.
+void Connection::read_failed() {
+  if (phase_ != Phase::kHandshake) return close();
+  if (stream_.fall_back_to_plain()) {
+    warn_once(thread_.warnings().plain_to_tls, "a client spoke plain HTTP, and was told to use https (--tls-cert)");
+    refuse(400, "this port speaks TLS: use https://");
+    return thread_.run_completions();
+  }
+  if (!stream_.handshake_problem().empty())
+    warn_once(thread_.warnings().handshake,
+              "the TLS handshake with a client failed: " + stream_.handshake_problem() + "; more are not logged");
+  close();
+}
+
+void Connection::warn_once(std::atomic<bool>& warned, const std::string& what) {
+  if (warned.exchange(true)) return;
+  ErrorCode gone;
+  log::warning("http port {}: {}", stream_.socket().local_endpoint(gone).port(), what);
 }
 
 void Connection::advance() {
@@ -165,8 +188,13 @@ bool Connection::advance_head() {
     return false;
   }
   if (phase_ == Phase::kIdle) begin_message();
+  const char first = input_[begin_];
   RequestParser::Step step = parser_.feed_head(pending_input());
   begin_ += step.consumed;
+  if (first == kTlsRecord && step.event != RequestParser::Event::kHead) {
+    refuse_tls();
+    return false;
+  }
   if (step.event == RequestParser::Event::kNeedMore) {
     read_input();
     return false;
@@ -179,10 +207,23 @@ bool Connection::advance_head() {
   return true;
 }
 
+// A client that waits for the server's part of a handshake.
+void Connection::refuse_tls() {
+  warn_once(thread_.warnings().tls_to_plain,
+            "a client spoke TLS, which this port does not (--tls-cert), and was refused");
+  refuse(400, "this port speaks plain HTTP, not TLS: use http://");
+}
+
 void Connection::begin_content() {
   const Head& head = parser_.head();
   keep_alive_ = head.keep_alive;
   body_.reset();  // of a refused request
+  if (std::optional<Response> refusal = thread_.handler().refusal(request())) {
+    const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
+    if (has_body) return refuse(std::move(*refusal));  // it is not read
+    phase_ = Phase::kHandling;
+    return Responder(thread_.mailbox(), id_).send(std::move(*refusal));
+  }
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
   limit_ = thread_.handler().body_limit(request());
   remaining_ = head.content_length.value_or(0);
@@ -204,7 +245,7 @@ void Connection::refuse_content(uint64_t size) {
 void Connection::send_continue() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   ErrorCode ec;
-  socket_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ec);  // an idle socket can buffer 25 bytes
+  stream_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ec);  // an idle socket can buffer 25 bytes
 }
 
 bool Connection::advance_body() {
@@ -267,6 +308,8 @@ Request Connection::request() const {
           .inference_length = view(head.inference_length),
           .content_encoding = view(head.content_encoding),
           .accept_encoding = view(head.accept_encoding),
+          .credentials = {head.authorization ? *head.authorization : std::string_view(),
+                          head.api_key ? *head.api_key : std::string_view()},
           .body = body_,
           .arrived = arrived_,
           .io_thread = thread_.index(),
@@ -282,10 +325,10 @@ void Connection::dispatch() {
   thread_.handler().handle(request, Responder(thread_.mailbox(), id_));
 }
 
-void Connection::refuse(int status, std::string_view message) {
+void Connection::refuse(Response response) {
   keep_alive_ = false;
   phase_ = Phase::kHandling;
-  Responder(thread_.mailbox(), id_).send(error_response(status, message));
+  Responder(thread_.mailbox(), id_).send(std::move(response));
 }
 
 // ---- writing
@@ -308,16 +351,17 @@ void Connection::complete(Response response) {
 }
 
 void Connection::write() {
-  while (next_piece_ < pieces_.size()) {
+  while (next_piece_ < pieces_.size() || stream_.has_unsent()) {
     ErrorCode ec;
-    size_t count = socket_.write_some(Rest{pieces_.data() + next_piece_, pieces_.data() + pieces_.size()}, ec);
+    size_t count = stream_.write_some(Rest{pieces_.data() + next_piece_, pieces_.data() + pieces_.size()}, ec);
     if (ec == asio::error::would_block || ec == asio::error::try_again) {
-      socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](const ErrorCode& failed) {
-        if (self->phase_ == Phase::kClosed) return;
-        if (failed) return self->close();
-        self->write();
-        self->thread_.run_completions();
-      });
+      stream_.socket().async_wait(asio::ip::tcp::socket::wait_write,
+                                  [self = shared_from_this()](const ErrorCode& failed) {
+                                    if (self->phase_ == Phase::kClosed) return;
+                                    if (failed) return self->close();
+                                    self->write();
+                                    self->thread_.run_completions();
+                                  });
       return;
     }
     if (ec) return close();
@@ -353,7 +397,7 @@ void Connection::linger() {
   enter(Phase::kLingering);
   begin_ = end_ = 0;
   ErrorCode ec;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ec);
+  stream_.shutdown_send(ec);
   if (ec) return close();
   read_input();
 }
@@ -362,9 +406,11 @@ void Connection::linger() {
 
 void Connection::enforce_deadline(TimePoint now) {
   if (phase_ == Phase::kHandling && now - arrived_ > kClientPatience && client_is_gone()) return close();
-  if (phase_ == Phase::kIdle && thread_.draining() && now - thread_.drain_began() >= kFirstRequest) return close();
+  if (phase_ == Phase::kHandshake && !stream_.handshaking()) enter(Phase::kIdle);
+  const bool silent = phase_ == Phase::kIdle || phase_ == Phase::kHandshake;
+  if (silent && thread_.draining() && now - thread_.drain_began() >= kFirstRequest) return close();
   if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) return;
-  if (phase_ == Phase::kWriting || phase_ == Phase::kLingering || phase_ == Phase::kIdle)
+  if (silent || phase_ == Phase::kWriting || phase_ == Phase::kLingering)
     close();
   else
     timed_out();
@@ -374,7 +420,7 @@ void Connection::enforce_deadline(TimePoint now) {
 // answer, so an interim response, which every client skips (RFC 9110, 15.2), is sent: the first resets the connection.
 // HTTP/1.0 has none (the same), and such a client counts as waiting until a reset.
 bool Connection::client_is_gone() {
-  pollfd socket{socket_.native_handle(), POLLRDHUP, 0};
+  pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
   if (::poll(&socket, 1, 0) <= 0) return false;
   if ((socket.revents & (POLLERR | POLLHUP)) != 0) return true;
   if (!std::exchange(probed_, true) && !parser_.head().http_1_0) send_continue();
@@ -388,7 +434,7 @@ void Connection::timed_out() {
   write_head();
   head_ += response_.text;
   ErrorCode ec;
-  socket_.write_some(asio::buffer(head_), ec);
+  stream_.write_some(asio::buffer(head_), ec);
   close();
 }
 

@@ -1,12 +1,12 @@
 // Connection: one client's socket and the state of the request it is in. Included by the server's own sources only.
 //
-//   idle → head → body | chunks | discard → handling → writing → idle …      (lingering, closed)
+//   handshake → idle → head → body | chunks | discard → handling → writing → idle …      (lingering, closed)
 //
 // One thread (its IoThread's).
 #pragma once
 
+#include <atomic>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -19,12 +19,13 @@
 #include "front/http/deadline.h"
 #include "front/http/io_thread.h"
 #include "front/http/parser.h"
+#include "front/http/stream.h"
 
 namespace ridge::front::http {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(IoThread& thread, boost::asio::ip::tcp::socket socket, uint64_t id);
+  Connection(IoThread& thread, Stream stream, uint64_t id);
 
   void start();
   void complete(Response response);  // the answer to the request being handled
@@ -45,14 +46,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_body();
   void on_input(const ErrorCode& ec, size_t count);
   void on_body(const ErrorCode& ec, size_t count);
+  void read_failed();
+  void warn_once(std::atomic<bool>& warned, const std::string& what);
   void begin_message();
+  void refuse_tls();
   void begin_content();
   void refuse_content(uint64_t limit);
   void send_continue();
   void dispatch();
   Request request() const;
   // Answers by itself; the connection closes after it.
-  void refuse(int status, std::string_view message);
+  void refuse(Response response);
+  void refuse(int status, std::string_view message) { refuse(error_response(status, message)); }
 
   // Writing.
   void write_head();
@@ -66,7 +71,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enter(Phase phase);
 
   IoThread& thread_;
-  boost::asio::ip::tcp::socket socket_;
+  Stream stream_;
   uint64_t id_;
   bool from_this_machine_ = false;
   Phase phase_ = Phase::kIdle;

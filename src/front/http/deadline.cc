@@ -25,6 +25,7 @@ TimePoint stall_deadline(const Progress& progress, const ServerOptions& options)
 TimePoint deadline_of(Phase phase, const Progress& progress, const ServerOptions& options, TimePoint drain_began) {
   const TimePoint drained = drain_deadline(progress, options, drain_began);
   switch (phase) {
+    case Phase::kHandshake: return progress.began + options.head_timeout;
     case Phase::kIdle: return progress.began + options.idle_timeout;
     case Phase::kHead: return std::min(drained, progress.began + options.head_timeout);
     case Phase::kBody:

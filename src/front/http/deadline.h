@@ -8,7 +8,18 @@
 
 namespace ridge::front::http {
 
-enum class Phase : uint8_t { kIdle, kHead, kBody, kChunks, kDiscard, kHandling, kWriting, kLingering, kClosed };
+enum class Phase : uint8_t {
+  kHandshake,
+  kIdle,
+  kHead,
+  kBody,
+  kChunks,
+  kDiscard,
+  kHandling,
+  kWriting,
+  kLingering,
+  kClosed
+};
 
 struct Progress {
   TimePoint began;       // of the phase

@@ -14,6 +14,7 @@ const ServerOptions kOptions{
 
 TEST(Deadline, OfAnIdleConnectionAndOfAHeadCountFromTheirBegin) {
   EXPECT_EQ(deadline_of(Phase::kIdle, {at(5s), at(5s), 100}, kOptions), at(605s));
+  EXPECT_EQ(deadline_of(Phase::kHandshake, {at(5s), at(24s), 900}, kOptions), at(25s));
   EXPECT_EQ(deadline_of(Phase::kHead, {at(5s), at(24s), 9000}, kOptions), at(25s)) << "bytes earn no time for a head";
 }
 

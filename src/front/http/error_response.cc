@@ -14,6 +14,8 @@ int http_status(Code code) {
     case Code::kTimeout:
     case Code::kCancelled:
     case Code::kExhausted: return 503;
+    case Code::kUnauthenticated: return 401;
+    case Code::kForbidden: return 403;
     case Code::kFailed: return 500;
   }
   return 500;
@@ -32,7 +34,11 @@ Response error_response(int status, std::string_view message) {
   return response;
 }
 
-Response error_response(const Error& error) { return error_response(http_status(error.code), error.message); }
+Response error_response(const Error& error) {
+  Response response = error_response(http_status(error.code), error.message);
+  if (error.code == Code::kUnauthenticated) response.authenticate = "Bearer realm=\"ridge\"";
+  return response;
+}
 
 Response body_error_response(const Error& error) {
   if (error.code == Code::kUnsupported) return error_response(415, error.message);

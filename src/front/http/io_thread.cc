@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "front/http/connection.h"
+#include "front/tls.h"
 
 namespace ridge::front::http {
 namespace {
@@ -75,15 +76,22 @@ void Responder::send_later(Finish finish) {
 
 // ---- ConnectionCount
 
-bool ConnectionCount::take(int limit) {
+const char* ConnectionCount::take(const Address& address) {
   MutexLock lock(mutex_);
-  if (count_ >= limit) return false;
+  if (count_ >= limit_) return "--http-max-connections";
+  if (limit_per_address_ > 0) {
+    int& of_address = by_address_[address];
+    if (of_address >= limit_per_address_) return "--http-max-connections-per-address";
+    ++of_address;
+  }
   ++count_;
-  return true;
+  return nullptr;
 }
 
-void ConnectionCount::give_back() {
+void ConnectionCount::give_back(const Address& address) {
   MutexLock lock(mutex_);
+  if (limit_per_address_ > 0)
+    if (const auto row = by_address_.find(address); --row->second == 0) by_address_.erase(row);
   if (--count_ == 0) changed_.notify_all();
 }
 
@@ -96,10 +104,12 @@ bool ConnectionCount::wait_for_none(Clock& clock, Nanoseconds patience) {
 
 // ---- IoThread
 
-IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index)
+IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, Warnings& warnings,
+                   size_t index)
     : options_(options),
       handler_(handler),
       count_(count),
+      warnings_(warnings),
       index_(index),
       completions_(std::make_shared<CompletionQueue>()),
       bodies_(options.memory),
@@ -135,8 +145,8 @@ void IoThread::tick() {
   });
 }
 
-void IoThread::adopt(boost::asio::ip::tcp::socket socket) {
-  if (draining()) return count_.give_back();
+void IoThread::adopt(boost::asio::ip::tcp::socket socket, const ConnectionCount::Address& address) {
+  if (draining()) return count_.give_back(address);
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
     slots_.emplace_back();
@@ -144,7 +154,10 @@ void IoThread::adopt(boost::asio::ip::tcp::socket socket) {
   uint32_t index = free_slots_.back();
   free_slots_.pop_back();
   Slot& slot = slots_[index];
-  slot.connection = std::make_shared<Connection>(*this, std::move(socket), make_id(index, slot.generation));
+  slot.address = address;
+  const std::shared_ptr<const TlsMaterial> tls = options_.tls ? options_.tls->current() : nullptr;
+  slot.connection = std::make_shared<Connection>(*this, Stream(std::move(socket), tls ? tls->context.get() : nullptr),
+                                                 make_id(index, slot.generation));
   slot.connection->start();
 }
 
@@ -156,7 +169,7 @@ void IoThread::forget(uint64_t id) {
   std::shared_ptr<Connection> last = std::move(slots_[index].connection);
   // The connection calls this from its own members: it is destroyed when they have returned.
   boost::asio::post(context(), [last = std::move(last)] {});
-  count_.give_back();
+  count_.give_back(slots_[index].address);
 }
 
 Connection* IoThread::find(uint64_t id) {

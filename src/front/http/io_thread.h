@@ -4,10 +4,12 @@
 // Everything runs on the thread of `CompletionQueue::context` except CompletionQueue::put, which is thread-safe.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -46,29 +48,39 @@ class CompletionQueue {
   std::vector<Item> remote_ RIDGE_GUARDED_BY(mutex_);
 };
 
-// How many connections the server has, and a waiter for none.
+// What the log says once of a server, whatever clients do.
+struct Warnings {
+  std::atomic<bool> plain_to_tls = false, tls_to_plain = false, handshake = false;
+};
+
+// How many connections the server has, in all and by client address, and a waiter for none.
 class ConnectionCount {
  public:
-  bool take(int limit);  // one more; false: there are so many
-  void give_back();
+  using Address = boost::asio::ip::address;
+  ConnectionCount(int limit, int limit_per_address) : limit_(limit), limit_per_address_(limit_per_address) {}
+  // One more of this address. Why not: the option that limits them.
+  const char* take(const Address& address);
+  void give_back(const Address& address);
   bool wait_for_none(Clock& clock, Nanoseconds patience);
 
  private:
   Mutex mutex_;
   ConditionVariable changed_;
+  const int limit_, limit_per_address_;  // the latter 0: none, and addresses are not counted
   int count_ RIDGE_GUARDED_BY(mutex_) = 0;
+  std::map<Address, int> by_address_ RIDGE_GUARDED_BY(mutex_);
 };
 
 class IoThread {
  public:
-  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, size_t index);
+  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, Warnings& warnings, size_t index);
   ~IoThread();  // cuts all connections off
 
   boost::asio::io_context& context() { return completions_->context; }
 
   // On this thread:
-  // A connection that was taken from the count.
-  void adopt(boost::asio::ip::tcp::socket socket);
+  // A connection that was taken from the count, by that address.
+  void adopt(boost::asio::ip::tcp::socket socket, const ConnectionCount::Address& address);
   void retire() { retiring_ = true; }
   void begin_drain();
   // Delivers the mailbox's content. Called at the end of every event.
@@ -79,6 +91,7 @@ class IoThread {
   const ServerOptions& options() const { return options_; }
   TimePoint now() const { return options_.clock->now(); }
   Handler& handler() { return handler_; }
+  Warnings& warnings() { return warnings_; }
   BodyPool& bodies() { return bodies_; }
   const std::shared_ptr<CompletionQueue>& mailbox() const { return completions_; }
   size_t index() const { return index_; }
@@ -89,6 +102,7 @@ class IoThread {
  private:
   struct Slot {
     std::shared_ptr<Connection> connection;
+    ConnectionCount::Address address;
     uint32_t generation = 0;
   };
 
@@ -102,6 +116,7 @@ class IoThread {
   const ServerOptions& options_;
   Handler& handler_;
   ConnectionCount& count_;
+  Warnings& warnings_;
   size_t index_;
   std::shared_ptr<CompletionQueue> completions_;
   BodyPool bodies_;

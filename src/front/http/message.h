@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "front/access.h"
 #include "front/body.h"
 
 namespace ridge::front::http {
@@ -28,6 +29,7 @@ struct Request {
   std::optional<std::string_view> inference_length;  // Inference-Header-Content-Length
   std::optional<std::string_view> content_encoding;
   std::optional<std::string_view> accept_encoding;
+  Credentials credentials;
   std::shared_ptr<Body> body;      // null = none was sent
   TimePoint arrived{};             // when its first byte was seen
   size_t io_thread = 0;            // index of the thread that calls handle()
@@ -41,6 +43,7 @@ struct Response {
   std::string_view content_type = "application/json";  // of static storage
   std::string_view content_encoding;                   // of static storage; empty = identity
   std::string_view allow;                              // of static storage; for 405
+  std::string_view authenticate;                       // of static storage; WWW-Authenticate, for 401
   bool has_inference_length = false;                   // send Inference-Header-Content-Length = inference_length
   size_t inference_length = 0;
   std::string text;                                 // first part of the body
@@ -84,6 +87,8 @@ class Handler {
   virtual ~Handler() = default;
   // Largest body [bytes] accepted for a request with this head; the body itself is not there yet.
   virtual uint64_t body_limit(const Request& head) = 0;
+  // The answer to a request with this head whose client may not make it; absent: it may.
+  virtual std::optional<Response> refusal(const Request&) { return std::nullopt; }
   virtual void handle(const Request& request, Responder responder) = 0;
   // Some requests' clients have left before their answers.
   virtual void clients_left() {}

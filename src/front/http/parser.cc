@@ -63,6 +63,7 @@ class Collector final : public beast::http::basic_parser<true> {
   void on_field_impl(field name, string_view text, string_view value, ErrorCode& ec) override {
     if (name == field::unknown) {
       if (beast::iequals(text, "Sec-Fetch-Site")) head_.cross_site = beast::iequals(value, "cross-site");
+      if (beast::iequals(text, "x-api-key")) return take_once(head_.api_key, value, "two x-api-key fields", ec);
       if (!beast::iequals(text, "Inference-Header-Content-Length")) return;
       if (head_.inference_length && *head_.inference_length != plain(value)) {
         problem_ = "Inference-Header-Content-Length is given twice with different values";
@@ -77,11 +78,9 @@ class Collector final : public beast::http::basic_parser<true> {
       ++codings_;
       plain_chunked_ = beast::iequals(value, "chunked");
     } else if (name == field::host) {
-      if (head_.host) {
-        problem_ = "two Host fields";
-        ec = beast::http::error::bad_value;
-      }
-      head_.host.emplace(plain(value));
+      take_once(head_.host, value, "two Host fields", ec);
+    } else if (name == field::authorization) {
+      take_once(head_.authorization, value, "two Authorization fields", ec);
     } else if (name == field::origin) {
       head_.origin.emplace(plain(value));
     } else if (name == field::expect) {
@@ -94,6 +93,14 @@ class Collector final : public beast::http::basic_parser<true> {
   void on_chunk_header_impl(std::uint64_t, string_view, ErrorCode&) override {}
   std::size_t on_chunk_body_impl(std::uint64_t, string_view body, ErrorCode&) override { return body.size(); }
   void on_finish_impl(ErrorCode&) override {}
+
+  void take_once(std::optional<std::string>& into, string_view value, const char* problem, ErrorCode& ec) {
+    if (into) {
+      problem_ = problem;
+      ec = beast::http::error::bad_value;
+    }
+    into.emplace(plain(value));
+  }
 
   Head& head_;
   int codings_ = 0;
@@ -138,6 +145,8 @@ void RequestParser::reset() {
   head.content_length.reset();
   head.host.reset();
   head.origin.reset();
+  head.authorization.reset();
+  head.api_key.reset();
   head.expects_continue = false;
   head.cross_site = false;
   impl_->head_bytes = 0;

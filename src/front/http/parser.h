@@ -19,7 +19,7 @@ namespace ridge::front::http {
 struct Head {
   Method method = Method::kOther;
   std::string target;
-  std::optional<std::string> inference_length, content_encoding, accept_encoding, host, origin;
+  std::optional<std::string> inference_length, content_encoding, accept_encoding, host, origin, authorization, api_key;
   std::optional<uint64_t> content_length;  // [bytes]
   bool chunked = false;
   bool keep_alive = false;

@@ -11,6 +11,7 @@ std::string_view reason(int status) {
   switch (status) {
     case 200: return "OK";
     case 400: return "Bad Request";
+    case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
@@ -52,6 +53,7 @@ void Connection::write_head() {
   }
   if (!response_.content_encoding.empty()) append_field(head_, "Content-Encoding", response_.content_encoding);
   if (!response_.allow.empty()) append_field(head_, "Allow", response_.allow);
+  if (!response_.authenticate.empty()) append_field(head_, "WWW-Authenticate", response_.authenticate);
   if (!keep_alive_)
     append_field(head_, "Connection", "close");
   else if (parser_.head().http_1_0)

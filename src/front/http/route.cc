@@ -164,6 +164,29 @@ Route logging_route(Method method, Route route) {
 
 }  // namespace
 
+Groups groups_of(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kLive:
+    case Endpoint::kReady:
+    case Endpoint::kModelReady: return kHealthCalls;
+    case Endpoint::kServerMetadata:
+    case Endpoint::kModelMetadata:
+    case Endpoint::kModelConfig: return kDescribingCalls;
+    case Endpoint::kStatistics: return kStatisticsCalls;
+    case Endpoint::kInfer: return kInferenceCalls;
+    case Endpoint::kMetrics: return kMetricsCalls;
+    case Endpoint::kIndex:
+    case Endpoint::kLoad:
+    case Endpoint::kUnload:
+    case Endpoint::kLogging:
+    case Endpoint::kLoggingChange:
+    case Endpoint::kRegionStatus:
+    case Endpoint::kRegionRegister:
+    case Endpoint::kRegionUnregister: break;
+  }
+  return kOperatorCalls;
+}
+
 Route route(Method method, std::string_view target) {
   std::string_view path = path_of(target);
   Route route = path_route(path);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "front/access.h"
 #include "front/http/message.h"
 #include "serve/service.h"
 
@@ -43,5 +44,8 @@ struct Route {
 };
 
 Route route(Method method, std::string_view target);
+
+// Whose keys open it.
+Groups groups_of(Endpoint endpoint);
 
 }  // namespace ridge::front::http

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <future>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -63,7 +64,8 @@ Status listen(tcp::acceptor& acceptor, const ServerOptions& options) {
 struct Server::Impl {
   ServerOptions options;
   std::shared_ptr<Handler> handler;
-  ConnectionCount count;
+  std::optional<ConnectionCount> count;
+  Warnings warnings;
   std::vector<std::unique_ptr<IoThread>> threads;
   std::unique_ptr<tcp::acceptor> acceptor;
   std::unique_ptr<asio::steady_timer> pause;
@@ -106,29 +108,31 @@ struct Server::Impl {
     acceptor->async_accept(target.context(), [this, &target](const SystemError& ec, tcp::socket socket) {
       if (acceptor == nullptr || ec == asio::error::operation_aborted) return;
       if (ec) return pause_accepting(ec);
-      if (count.take(options.max_connections))
-        hand_over(target, std::move(socket));
+      SystemError gone;  // then it ends at its first read
+      const asio::ip::address address = socket.remote_endpoint(gone).address();
+      if (const char* limit = count->take(address))
+        refuse(std::move(socket), limit);
       else
-        refuse(std::move(socket));
+        hand_over(target, std::move(socket), address);
       accept();
     });
   }
 
-  void hand_over(IoThread& target, tcp::socket socket) {
+  void hand_over(IoThread& target, tcp::socket socket, const asio::ip::address& address) {
     next = (next + 1) % threads.size();
-    asio::post(target.context(), [&target, socket = std::move(socket)]() mutable {
-      target.adopt(std::move(socket));
+    asio::post(target.context(), [&target, address, socket = std::move(socket)]() mutable {
+      target.adopt(std::move(socket), address);
       target.run_completions();
     });
   }
 
   // Says why, instead of letting it wait for an answer; its request is not read.
-  void refuse(tcp::socket socket) {
+  void refuse(tcp::socket socket, const char* limit) {
     if (!std::exchange(warned_of_many, true))
-      log::warning("http port {}: {} connections are open, the most allowed (--http-max-connections); more are refused",
-                   port, options.max_connections);
+      log::warning("http port {}: as many connections are open as {} allows; more are refused", port, limit);
+    if (options.tls) return;  // a handshake is work for a connection that counts
     constexpr std::string_view kBody =
-        "{\"error\":\"the server has as many connections as it allows; try again later\"}";
+        "{\"error\":\"the server has as many connections as it allows, in all or from one address; try again later\"}";
     const std::string answer =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n"
         "Content-Length: " +
@@ -157,9 +161,10 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared
   auto impl = std::make_unique<Impl>();
   impl->options = std::move(options);
   impl->handler = std::move(handler);
+  impl->count.emplace(impl->options.max_connections, impl->options.max_connections_per_address);
   size_t count = static_cast<size_t>(std::max(1, impl->options.threads));
   for (size_t i = 0; i < count; ++i)
-    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, impl->count, i));
+    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, *impl->count, impl->warnings, i));
   asio::io_context& first = impl->threads[0]->context();
   Status listening;
   impl->on_first([&] {
@@ -186,7 +191,7 @@ void Server::retire() {
 bool Server::drain(std::chrono::milliseconds patience) {
   impl_->on_first([this] { impl_->stop_accepting(); });
   impl_->on_each([](IoThread& thread) { thread.begin_drain(); });
-  return impl_->count.wait_for_none(*impl_->options.clock, patience);
+  return impl_->count->wait_for_none(*impl_->options.clock, patience);
 }
 
 }  // namespace ridge::front::http

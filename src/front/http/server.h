@@ -1,4 +1,4 @@
-// Server: HTTP/1.1 over TCP. Reads requests, hands them to a Handler, delivers the answers in order. Knows nothing of
+// Server: HTTP/1.1 over TCP, or over TLS. Reads requests, hands them to a Handler, delivers the answers in order. Knows nothing of
 // inference.
 //
 // N threads, each with its own event loop and its own connections; nothing is shared between them on the way of a
@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "front/http/message.h"
 #include "front/memory_budget.h"
+#include "front/tls.h"
 
 namespace ridge::front::http {
 
@@ -23,9 +24,11 @@ struct ServerOptions {
   std::string address = "0.0.0.0";
   uint16_t port = 8000;  // 0 = any free one
   int threads = 1;
-  int max_connections = 10'000;                     // one more is answered 503 and closed
-  uint32_t header_limit = 64 * 1024;                // [bytes] request line and fields
-  std::shared_ptr<MemoryBudget> memory = {};        // of all bodies together; beyond it: 503; null: any amount
+  int max_connections = 10'000;               // one more is answered 503 and closed
+  int max_connections_per_address = 0;        // of one client address, likewise; 0: as many as there may be at all
+  uint32_t header_limit = 64 * 1024;          // [bytes] request line and fields
+  std::shared_ptr<const Tls> tls = {};        // null: plain
+  std::shared_ptr<MemoryBudget> memory = {};  // of all bodies together; beyond it: 503; null: any amount
   std::chrono::milliseconds idle_timeout{600'000};  // between requests
   std::chrono::milliseconds head_timeout{30'000};   // from a request's first byte to the end of its head
   // For bodies and answers: this long, plus the time that the bytes moved so far take at the slowest accepted rate.

@@ -216,6 +216,34 @@ TEST(HttpServer, AConnectionBeyondTheLimitIsAnswered503UntilAnotherCloses) {
   }
 }
 
+TEST(HttpServer, RefusesMoreConnectionsOfOneAddressThanAreAllowed) {
+  ServerOptions options;
+  options.max_connections_per_address = 2;
+  auto server = start(options);
+  std::optional<TestClient> first(std::in_place, server->port());
+  TestClient second(server->port());
+  ASSERT_TRUE(first->ask(get("/a")));
+  ASSERT_TRUE(second.ask(get("/a")));
+  TestClient third(server->port());
+  EXPECT_EQ(third.read()->status, 503);
+  EXPECT_TRUE(third.at_end());
+  first.reset();
+  while (true) {  // until the server has seen the end
+    TestClient next(server->port());
+    const auto answer = next.ask(get("/a"));
+    if (answer && answer->status == 200) break;
+  }
+}
+
+TEST(HttpServer, RefusesTlsWhereItHasNoneAtOnce) {
+  auto server = start();
+  TestClient client(server->port());
+  const auto answer = client.ask(std::string_view("\x16\x03\x01\x02\x00\x01\x00", 7));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_TRUE(client.at_end());
+}
+
 TEST(HttpServer, SendsContinueAtOnce) {
   auto server = start();
   TestClient client(server->port());

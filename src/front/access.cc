@@ -1,0 +1,142 @@
+#include "front/access.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/file.h"
+#include "base/letter_case.h"
+
+namespace ridge::front {
+namespace {
+
+constexpr int64_t kLargestFileOfKeys = 1 << 20;  // [bytes]
+constexpr size_t kShortestKey = 16;              // [characters]; shorter ones can be guessed
+constexpr size_t kLongestKey = 4096;
+
+struct GroupName {
+  std::string_view name;
+  Groups groups;
+};
+constexpr GroupName kGroupNames[] = {
+    {"inference", kInference}, {"control", kControl}, {"metrics", kMetrics}, {"all", kInference | kControl | kMetrics}};
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// What stands before the first `mark`, which is taken off `text` with it.
+std::string_view take_until(std::string_view& text, char mark) {
+  const size_t end = std::min(text.find(mark), text.size());
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return taken;
+}
+
+// "inference,metrics"; 0: it has another name. Names are not repeated in errors: a key may stand in their place.
+Groups groups_of(std::string_view names) {
+  Groups groups = 0;
+  while (!names.empty()) {
+    const std::string_view name = take_until(names, ',');
+    const auto* row = std::find_if(std::begin(kGroupNames), std::end(kGroupNames),
+                                   [&](const GroupName& each) { return each.name == name; });
+    if (row == std::end(kGroupNames)) return 0;
+    groups |= row->groups;
+  }
+  return groups;
+}
+
+std::string names_of(Groups groups) {
+  std::string names;
+  for (const GroupName& row : kGroupNames)
+    if (row.name != "all" && (row.groups & groups) != 0) names += (names.empty() ? "" : " or ") + std::string(row.name);
+  return names;
+}
+
+// The key of a request; absent: it has none.
+std::optional<std::string_view> key_of(const Credentials& credentials) {
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string_view field = credentials.authorization;
+  if (field.size() > kScheme.size() && lower_case(field.substr(0, kScheme.size())) == kScheme)
+    return trimmed(field.substr(kScheme.size()));
+  if (!credentials.api_key.empty()) return trimmed(credentials.api_key);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status KeyTable::add_line(std::string_view line) {
+  const auto gap = std::find_if(line.begin(), line.end(), is_space);
+  const Groups groups = groups_of(line.substr(0, static_cast<size_t>(gap - line.begin())));
+  const std::string_view key = trimmed(line.substr(static_cast<size_t>(gap - line.begin())));
+  if (groups == 0)
+    return invalid(
+        "the line does not begin with groups; write e.g. 'inference,metrics  KEY', of inference, control, "
+        "metrics, all");
+  if (key == "*") {
+    without_key_ |= groups;
+    return {};
+  }
+  if (key.size() < kShortestKey || key.size() > kLongestKey)
+    return invalid("the key has " + std::to_string(key.size()) + " characters, expected " +
+                   std::to_string(kShortestKey) + " to " + std::to_string(kLongestKey) +
+                   "; make one: openssl rand -hex 32");
+  if (!std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 127; }))
+    return invalid("the key has a space or a character that is not ASCII");
+  Row& row = rows_.emplace_back();
+  row.groups = groups;
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), row.digest.data());
+  return {};
+}
+
+Result<KeyTable> KeyTable::parse(std::string_view text) {
+  KeyTable table;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::string_view line = trimmed(take_until(text, '\n'));
+    if (line.empty() || line.front() == '#') continue;
+    if (Status added = table.add_line(line); !added)
+      return wrap(std::move(added).error(), "line " + std::to_string(number));
+  }
+  if (table.rows_.empty()) return invalid("it holds no key; write e.g. 'all  KEY', with openssl rand -hex 32 for KEY");
+  return table;
+}
+
+Status KeyTable::check(Groups groups, const Credentials& credentials) const {
+  if ((groups & without_key_) != 0) return {};
+  const std::optional<std::string_view> key = key_of(credentials);
+  if (!key)
+    return Error{Code::kUnauthenticated, "this call needs a key of the group " + names_of(groups) +
+                                             ": send 'Authorization: Bearer KEY' or 'x-api-key: KEY'"};
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(key->data()), key->size(), digest.data());
+  Groups opened = 0;
+  bool known = false;
+  for (const Row& row : rows_) {  // all of them: the time says nothing about which
+    const bool same = CRYPTO_memcmp(digest.data(), row.digest.data(), digest.size()) == 0;
+    opened |= same ? row.groups : Groups{0};
+    known |= same;
+  }
+  if (!known) return Error{Code::kUnauthenticated, "the server does not know this key"};
+  if ((opened & groups) != 0) return {};
+  return Error{Code::kForbidden, "this key does not open this call, which needs one of the group " + names_of(groups)};
+}
+
+Result<std::shared_ptr<Keys>> open_keys(const std::string& file) {
+  auto keys = Keys::open("the keys (--keys)", {file}, [file]() -> Result<KeyTable> {
+    Result<std::string> text = read_file(file, kLargestFileOfKeys);
+    if (!text) return wrap(std::move(text).error(), "--keys");
+    Result<KeyTable> table = KeyTable::parse(*text);
+    if (!table) return wrap(std::move(table).error(), "--keys '" + file + "'");
+    return table;
+  });
+  if (keys) warn_of_readers("the file of keys (--keys)", file);
+  return keys;
+}
+
+}  // namespace ridge::front
