@@ -59,6 +59,12 @@ constexpr ModelMetric kModelMetrics[] = {
     {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.cancelled; }, "CANCELED"},
     {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.backend_failed; }, "BACKEND"},
     {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.other_failed; }, "OTHER"},
+    {"", "ridge_inference_request_rejected", "Number of requests among those of reason REJECTED, by what refused them",
+     kCounter, kAsIs, [](Model m) { return m.queue_full; }, "QUEUE_FULL"},
+    {"", "ridge_inference_request_rejected", "", kCounter, kAsIs, [](Model m) { return m.predicted_late; },
+     "PREDICTED_LATE"},
+    {"", "ridge_inference_request_rejected", "", kCounter, kAsIs, [](Model m) { return m.queue_timeout; },
+     "QUEUE_TIMEOUT"},
 };
 
 double shown(const ModelMetric& metric, uint64_t value) {

@@ -76,7 +76,7 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
   if (std::optional<Rejection> rejection = scheduler_.submit(std::move(*job))) {
-    statistics_.record_failures(FailureReason::kRejected, 1, clock_.now() - rejection->job->request.arrived);
+    statistics_.record_failures(rejection->reason, 1, clock_.now() - rejection->job->request.arrived);
     finish(std::move(rejection->job), std::move(rejection->error));
   }
 }
@@ -197,7 +197,7 @@ void ServedVersion::expire(TimePoint now) {
                                     [now](const JobPtr& job) { return job->request.deadline > now; });
   refuse_unwanted(Jobs(std::move_iterator(late), std::move_iterator(expired.end())), now);
   expired.erase(late, expired.end());
-  refuse(std::move(expired), FailureReason::kRejected,
+  refuse(std::move(expired), FailureReason::kQueueTimeout,
          {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
 }
 

@@ -208,6 +208,33 @@ TEST_F(ServedVersionTest, AFullQueueRefusesAtOnce) {
   EXPECT_TRUE(running.get());
   EXPECT_TRUE(waiting.get());
   EXPECT_EQ(version->statistics().rejected, 1u);
+  EXPECT_EQ(version->statistics().queue_full, 1u);
+}
+
+TEST_F(ServedVersionTest, ADeadlineThatWillNotBeMetIsRefusedAtOnce) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([&](auto inputs, auto wanted, auto outputs) {
+    clock_.sleep_for(10ms);
+    if (floats_of(inputs[0].data)[0] == 2) gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto measured = ask(*version, {1, 0});
+  clock_.await(begin_ + 10ms);
+  clock_.advance(10ms);
+  ASSERT_TRUE(measured.get());
+  clock_.await(TimePoint::max(), 2);  // worker and timer sleep again
+  auto running = ask(*version, {2, 0});
+  clock_.await(begin_ + 20ms);
+  InferRequest request = pair_request("m", {1, 2});
+  request.deadline = clock_.now() + 15ms;
+  auto refused = send(*version, std::move(request));
+  ASSERT_EQ(refused.wait_for(0s), std::future_status::ready);
+  EXPECT_EQ(refused.get().error().code, Code::kUnavailable);
+  EXPECT_EQ(version->statistics().rejected, 1u);
+  EXPECT_EQ(version->statistics().predicted_late, 1u);
+  clock_.advance(10ms);
+  gate->open();
+  EXPECT_TRUE(running.get());
 }
 
 TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorkersAreBusy) {
@@ -228,6 +255,7 @@ TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorke
   EXPECT_TRUE(running.get());
   EXPECT_TRUE(patient.get());
   EXPECT_EQ(version->statistics().rejected, 1u);
+  EXPECT_EQ(version->statistics().queue_timeout, 1u);
 }
 
 TEST_F(ServedVersionTest, TheTimeOfARequestIsSplitIntoQueueAndStages) {

@@ -78,11 +78,15 @@ void Statistics::record_failures(FailureReason reason, uint64_t count, Nanosecon
   MutexLock lock(mutex_);
   add(counters_.fail, count, count_ns(total));
   switch (reason) {
-    case FailureReason::kRejected: counters_.rejected += count; break;
+    case FailureReason::kQueueFull: counters_.queue_full += count; break;
+    case FailureReason::kPredictedLate: counters_.predicted_late += count; break;
+    case FailureReason::kQueueTimeout: counters_.queue_timeout += count; break;
+    case FailureReason::kRejected: break;
     case FailureReason::kCancelled: counters_.cancelled += count; break;
     case FailureReason::kBackend: counters_.backend_failed += count; break;
     case FailureReason::kOther: counters_.other_failed += count; break;
   }
+  if (reason <= FailureReason::kRejected) counters_.rejected += count;
 }
 
 ModelStatistics Statistics::snapshot() const {

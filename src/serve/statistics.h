@@ -17,8 +17,6 @@
 
 namespace ridge::serve {
 
-enum class FailureReason { kRejected, kCancelled, kBackend, kOther };
-
 // Of one execution.
 struct BatchTimes {
   TimePoint started;        // taken from the queue

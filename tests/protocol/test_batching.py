@@ -167,6 +167,26 @@ def test_a_queue_timeout_is_enforced_when_it_passes(first_run_is_slow):
     assert second.status == 200, "the refusal came when the deadline passed, not when the engine was free"
 
 
+def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(tmp_path):
+    models.fake(tmp_path / "m", "max_batch_size: 1\ndynamic_batching { default_queue_policy { allow_timeout_override: true } }\n" + WITHOUT_WARM_UP, latency_ms=1500)
+    hurried = rows(1) | {"parameters": {"timeout": 500_000}}
+    with Server(tmp_path) as server, server.connect() as slow:
+        assert server.infer("m", hurried).status == 200, "an idle server refuses nothing, and it has measured nothing yet"
+        slow.send(message("POST", "/v2/models/m/infer", json.dumps(rows(1))))
+        time.sleep(0.2)  # until it runs
+        begin = time.monotonic()
+        refused = server.infer("m", hurried)
+        assert time.monotonic() - begin < 0.4, "before the timeout"
+        assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1
+        waits, runs, deadline = map(float, re.findall(r"([\d.]+) ms", refused.json()["error"]))
+        assert 500 < waits <= 1600 and 1400 < runs < 2500 and deadline == 500
+        assert slow.read().status == 200
+        assert server.infer("m", hurried).status == 200, "it is idle again"
+        metrics = server.metrics()
+        assert 'ridge_inference_request_rejected{model="m",version="1",reason="PREDICTED_LATE"} 1\n' in metrics
+        assert 'nv_inference_request_failure{model="m",version="1",reason="REJECTED"} 1\n' in metrics
+
+
 def test_instances_run_side_by_side(tmp_path):
     models.fake(tmp_path / "m", 'max_batch_size: 8\ninstance_group { count: 2 kind: KIND_CPU }\n'
                 'parameters { key: "ridge_warmup" value { string_value: "off" } }\n', latency_ms_per_row=500)
