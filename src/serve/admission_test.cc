@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A batch of n rows takes fixed + n * row, each time up to `noise` of it more or less.
-struct Model {
+struct LoadedCurve {
   std::string name;
   Nanoseconds fixed, row;
   int64_t max_rows;
@@ -23,7 +23,7 @@ struct Model {
 
 constexpr Nanoseconds kDeadline = 100ms;
 
-SimulatedLoad load_of(const Model& model) {
+SimulatedLoad load_of(const LoadedCurve& model) {
   SimulatedLoad load;
   load.queue.batch = {model.max_rows > 1, model.max_rows, {}, 0ns};
   load.queue.levels = {{}};
@@ -51,10 +51,10 @@ Outcome outcome_of(const std::vector<SimulatedRequest>& requests, Nanoseconds be
   return outcome;
 }
 
-class Overload : public testing::TestWithParam<Model> {};
+class Overload : public testing::TestWithParam<LoadedCurve> {};
 
 TEST_P(Overload, AnswersInTimeStayNearTheCapacityWhereAPlainQueueCollapses) {
-  const Model& model = GetParam();
+  const LoadedCurve& model = GetParam();
   constexpr Nanoseconds kTime = 20s;
   std::mt19937_64 random(7);
   SimulatedLoad told = load_of(model);
@@ -68,7 +68,7 @@ TEST_P(Overload, AnswersInTimeStayNearTheCapacityWhereAPlainQueueCollapses) {
 }
 
 TEST_P(Overload, AtHalfTheCapacityHardlyAnyRequestIsRefused) {
-  const Model& model = GetParam();
+  const LoadedCurve& model = GetParam();
   std::mt19937_64 random(7);
   SimulatedLoad load = load_of(model);
   add_poisson(load.requests, 0.5 * model.capacity(), 0s, 20s, random);
@@ -78,32 +78,32 @@ TEST_P(Overload, AtHalfTheCapacityHardlyAnyRequestIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Overload,
-                         testing::Values(Model{"alone", 10ms, 0ms, 1, 0.1, 0.95},
-                                         Model{"batches", 8ms, 2ms, 8, 0.1, 0.95},
-                                         Model{"unsteady", 8ms, 2ms, 8, 0.3, 0.95},
-                                         Model{"almost_free_rows", 20ms, 100us, 32, 0.1, 0.95},
+                         testing::Values(LoadedCurve{"alone", 10ms, 0ms, 1, 0.1, 0.95},
+                                         LoadedCurve{"batches", 8ms, 2ms, 8, 0.1, 0.95},
+                                         LoadedCurve{"unsteady", 8ms, 2ms, 8, 0.3, 0.95},
+                                         LoadedCurve{"almost_free_rows", 20ms, 100us, 32, 0.1, 0.95},
                                          // A whole batch takes longer than the deadline.
-                                         Model{"no_gain_of_batches", 1ms, 10ms, 16, 0.3, 0.9}),
+                                         LoadedCurve{"no_gain_of_batches", 1ms, 10ms, 16, 0.3, 0.9}),
                          [](const auto& row) { return row.param.name; });
 
-const Model kModel{"", 8ms, 2ms, 8, 0.1, 0};
+const LoadedCurve kCurve{"", 8ms, 2ms, 8, 0.1, 0};
 
 TEST(Admission, GoodputIsBackWithinTwoSecondsAfterTheMachineWasTenTimesSlower) {
   std::mt19937_64 random(7);
-  SimulatedLoad load = load_of(kModel);
+  SimulatedLoad load = load_of(kCurve);
   load.run_time = [usual = load.run_time](int64_t rows, Nanoseconds at) {
     return usual(rows, at) * (at >= 5s && at < 8s ? 10 : 1);
   };
-  add_poisson(load.requests, 3 * kModel.capacity(), 0s, 15s, random);
+  add_poisson(load.requests, 3 * kCurve.capacity(), 0s, 15s, random);
   const Outcome outcome = outcome_of(Simulation(std::move(load)).run(), 10s, 15s);
-  EXPECT_GE(outcome.in_time, 0.9 * kModel.capacity() * 5);
+  EXPECT_GE(outcome.in_time, 0.9 * kCurve.capacity() * 5);
 }
 
 TEST(Admission, OnceTheLoadIsOverNoRequestIsRefused) {
   std::mt19937_64 random(7);
-  SimulatedLoad load = load_of(kModel);
-  add_poisson(load.requests, 3 * kModel.capacity(), 0s, 5s, random);
-  add_poisson(load.requests, 0.2 * kModel.capacity(), 5s, 10s, random);
+  SimulatedLoad load = load_of(kCurve);
+  add_poisson(load.requests, 3 * kCurve.capacity(), 0s, 5s, random);
+  add_poisson(load.requests, 0.2 * kCurve.capacity(), 5s, 10s, random);
   const Outcome outcome = outcome_of(Simulation(std::move(load)).run(), 5s + kDeadline, 10s);
   EXPECT_GT(outcome.requests, 0);
   EXPECT_EQ(outcome.refused, 0);
@@ -111,7 +111,7 @@ TEST(Admission, OnceTheLoadIsOverNoRequestIsRefused) {
 }
 
 TEST(Admission, AnIdleServerRefusesNothingHoweverLongTheRunsWere) {
-  SimulatedLoad load = load_of(kModel);
+  SimulatedLoad load = load_of(kCurve);
   load.run_time = [](int64_t, Nanoseconds) { return 2 * kDeadline; };
   for (int i = 0; i < 20; ++i) load.requests.push_back({i * 1s, {}, false});
   const std::vector<SimulatedRequest> requests = Simulation(std::move(load)).run();
@@ -120,7 +120,7 @@ TEST(Admission, AnIdleServerRefusesNothingHoweverLongTheRunsWere) {
 }
 
 TEST(Admission, BeforeTheFirstBatchHasEndedNothingIsRefused) {
-  SimulatedLoad load = load_of(kModel);
+  SimulatedLoad load = load_of(kCurve);
   load.run_time = [](int64_t, Nanoseconds) { return 50s; };
   for (int i = 0; i < 200; ++i) load.requests.push_back({i * 1ms, {}, false});
   EXPECT_EQ(outcome_of(Simulation(std::move(load)).run(), 0s, 1s).refused, 0);

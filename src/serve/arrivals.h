@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
+#include <span>
 
 #include "base/clock.h"
 
@@ -12,17 +14,26 @@ namespace ridge::serve {
 
 class Arrivals {
  public:
-  void record(TimePoint now) { times_[recorded_++ % times_.size()] = now; }
-  TimePoint last() const { return recorded_ == 0 ? TimePoint{} : times_[(recorded_ - 1) % times_.size()]; }
-  // Mean time from a request to the next; Nanoseconds::max(): fewer than two came.
+  void record(TimePoint now) {
+    if (recorded_ > 0) gaps_[(recorded_ - 1) % gaps_.size()] = now - last_;
+    last_ = now;
+    ++recorded_;
+  }
+  TimePoint last() const { return last_; }
+  // The latest, in no order.
+  std::span<const Nanoseconds> gaps() const {
+    return std::span(gaps_).first(std::min(std::max<size_t>(recorded_, 1) - 1, gaps_.size()));
+  }
+  // Their mean; Nanoseconds::max(): fewer than two requests came.
   Nanoseconds gap() const {
-    if (recorded_ < 2) return Nanoseconds::max();
-    const size_t gaps = std::min(recorded_, times_.size()) - 1;
-    return (last() - times_[(recorded_ - 1 - gaps) % times_.size()]) / static_cast<int64_t>(gaps);
+    const std::span<const Nanoseconds> all = gaps();
+    if (all.empty()) return Nanoseconds::max();
+    return std::accumulate(all.begin(), all.end(), Nanoseconds(0)) / static_cast<int64_t>(all.size());
   }
 
  private:
-  std::array<TimePoint, 17> times_{};
+  std::array<Nanoseconds, 16> gaps_{};
+  TimePoint last_{};
   size_t recorded_ = 0;
 };
 

@@ -215,6 +215,15 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
   EXPECT_EQ(rejection("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
 }
 
+TEST(Settings, TheQueueDelayIsAdaptiveWhereTheParameterSaysSo) {
+  const std::string automatic = "parameters { key: \"ridge_queue_delay\" value { string_value: \"auto\" } }";
+  EXPECT_FALSE(settings("max_batch_size: 8 dynamic_batching { }").queue.batch.adaptive);
+  EXPECT_TRUE(settings("max_batch_size: 8 dynamic_batching { } " + automatic).queue.batch.adaptive);
+  auto alone = complete("max_batch_size: 8 " + automatic, kImage);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(settings_of(**alone, kImage, 1, "/nowhere", 100).error().code, Code::kInvalid);
+}
+
 TEST(Settings, BatchingAndQueuesComeFromDynamicBatching) {
   ModelSettings found = settings(
       "max_batch_size: 8 dynamic_batching { preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 500 "
@@ -324,7 +333,7 @@ TEST(EngineParameters, TritonsNamesAndOursDecideThePlan) {
 
 TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
   for (const char* key : {"intra_op_thread_count", "execution_mode", "enable_mem_arena", "ridge_allow_spinning",
-                          "ridge_graph_level", "ridge_precision"}) {
+                          "ridge_graph_level", "ridge_precision", "ridge_queue_delay"}) {
     auto plan = plan_from(parameter(key, "banana"));
     ASSERT_FALSE(plan) << key;
     EXPECT_TRUE(contains(plan.error().message, key)) << plan.error().message;

@@ -5,13 +5,21 @@
 #include <iterator>
 #include <string>
 
+#include "serve/adaptive_delay.h"
+
 namespace ridge::serve {
 
 using Action = BatchDecision::Action;
 
-BatchDecision Scheduler::decide(TimePoint now) const {
+// `takers_asleep`: of the sleeping workers, those who would take the batch. While another one sleeps no batch waits adaptively: the next request
+// would have a worker of its own.
+BatchDecision Scheduler::decide(TimePoint now, int takers_asleep) const {
   if (hurried_) return queue_.decide(TimePoint::max());
-  return queue_.decide(now, {.run = times_.high(queue_.forming().rows())});
+  const BatchPolicy& forming = queue_.forming();
+  BatchPace pace{.run = times_.high(forming.rows()), .delay_pays_until = now};
+  if (queue_.settings().batch.adaptive && asleep_ <= takers_asleep)
+    pace.delay_pays_until = delay_pays_until(forming.requests(), forming.rows(), arrivals_, times_);
+  return queue_.decide(now, pace);
 }
 
 // Wakes a worker if a batch should run, or if one is forming and no worker watches its deadline.
@@ -87,7 +95,7 @@ std::optional<Rejection> Scheduler::submit(JobPtr job) {
       return Rejection{std::move(job), std::move(met).error(), FailureReason::kPredictedLate};
     if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) return rejection;
     alarm = new_alarm();
-    wake = should_wake(decide(now));
+    wake = should_wake(decide(now, 1));
     if (wake) ++notified_;
   }
   if (wake) work_.notify_one();
@@ -138,11 +146,11 @@ bool Scheduler::take(Batch& batch) {
     MutexLock lock(mutex_);
     const TimePoint begin = clock_.now();
     end_run(batch, begin);
-    BatchDecision decision = decide(begin);
+    BatchDecision decision = decide(begin, 0);
     while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
       sleep(lock, decision);
-      decision = decide(clock_.now());
+      decision = decide(clock_.now(), 0);
     }
     if (!spread_.empty()) {
       batch = std::move(spread_.front());
@@ -156,7 +164,7 @@ bool Scheduler::take(Batch& batch) {
       notified_ += wake;
     }
     begin_run(batch, clock_.now());
-    if (queue_.size() > 0 && should_wake(decide(clock_.now()))) {
+    if (queue_.size() > 0 && should_wake(decide(clock_.now(), 1))) {
       ++notified_;
       ++wake;
     }

@@ -62,7 +62,7 @@ class Scheduler {
     int64_t rows = 0;
     TimePoint begun{};
   };
-  BatchDecision decide(TimePoint now) const RIDGE_REQUIRES(mutex_);
+  BatchDecision decide(TimePoint now, int takers_asleep) const RIDGE_REQUIRES(mutex_);
   void begin_run(const Batch& batch, TimePoint now) RIDGE_REQUIRES(mutex_);
   void end_run(const Batch& batch, TimePoint now) RIDGE_REQUIRES(mutex_);
   void note_whole_batch(size_t requests) RIDGE_REQUIRES(mutex_);

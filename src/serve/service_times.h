@@ -22,6 +22,7 @@ class ServiceTimes {
  public:
   void record(int64_t rows, Nanoseconds time, TimePoint now);
   bool empty() const { return sizes_.empty(); }
+  int64_t least_rows() const { return sizes_.begin()->first; }  // that were measured; not if empty()
   // Three of four batches take no longer. Rows that were not measured: interpolated between two measured numbers; fewer than any: as the
   // fewest; more: as the most, so that such batches run and are measured. 0: nothing is measured.
   Nanoseconds usual(int64_t rows) const { return at(rows, &Size::usual); }
