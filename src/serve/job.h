@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "serve/response_cache.h"
 #include "serve/service.h"
 
 namespace ridge::serve {
@@ -29,6 +30,7 @@ struct Job {
   TimePoint queued{};
   TimePoint deadline = TimePoint::max();   // when it leaves the queue unserved
   TimePoint answer_by = TimePoint::max();  // the request's own deadline
+  std::optional<CacheKey> cache_key = {};  // under which its answer is kept
   std::optional<Error> failure = {};       // of this job alone in a run that succeeded: its own memory failed it
 };
 

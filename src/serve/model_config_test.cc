@@ -195,7 +195,7 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
                            "platform: \"ensemble\"",
                            "sequence_batching { }",
                            "model_transaction_policy { decoupled: true }",
-                           "response_cache { enable: true }",
+                           "response_cache { enable: true } dynamic_batching { preserve_ordering: true }",
                            "instance_group { kind: KIND_CPU gpus: 0 }",
                            "instance_group { kind: KIND_MODEL gpus: 0 }",
                            "instance_group { kind: KIND_GPU gpus: -1 }",
@@ -213,6 +213,11 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
     EXPECT_NE(rejection(text), "") << text;
   EXPECT_TRUE(contains(rejection("backend: \"python\""), "use backend: \"onnxruntime\""));
   EXPECT_EQ(rejection("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
+}
+
+TEST(Settings, TheResponseCacheIsUsedWhereTheConfigurationEnablesIt) {
+  EXPECT_FALSE(settings("").response_cache);
+  EXPECT_TRUE(settings("response_cache { enable: true }").response_cache);
 }
 
 TEST(Settings, TheQueueDelayIsAdaptiveWhereTheParameterSaysSo) {

@@ -113,7 +113,7 @@ struct ModelStatistics {
   uint64_t last_inference_ms = 0;  // since the epoch
   uint64_t inference_count = 0;    // rows
   uint64_t execution_count = 0;    // engine runs
-  DurationStatistic success, fail, queue, compute_input, compute_infer, compute_output;
+  DurationStatistic success, fail, queue, compute_input, compute_infer, compute_output, cache_hit, cache_miss;
   std::vector<BatchStatistic> batches;                                         // ascending batch size
   uint64_t rejected = 0, cancelled = 0, backend_failed = 0, other_failed = 0;  // requests, by cause; sum = fail.count
   uint64_t queue_full = 0, predicted_late = 0, queue_timeout = 0;              // of those rejected

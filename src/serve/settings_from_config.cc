@@ -181,6 +181,7 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
     return invalid(
         "parameter 'ridge_queue_delay' needs dynamic_batching and a max_batch_size above 0; add them, or remove it");
   settings.queue.spread = is_on(completed, "ridge_spread") && all_on_cpus(completed);
+  settings.response_cache = completed.response_cache().enable();
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
   settings.warmup_batches = is_on(completed, "ridge_warmup");

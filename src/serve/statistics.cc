@@ -89,6 +89,19 @@ void Statistics::record_failures(FailureReason reason, uint64_t count, Nanosecon
   if (reason <= FailureReason::kRejected) counters_.rejected += count;
 }
 
+void Statistics::record_cache_hit(Nanoseconds latency, Nanoseconds look_up) {
+  MutexLock lock(mutex_);
+  add(counters_.success, 1, count_ns(latency));
+  add(counters_.queue, 1, 0);
+  add(counters_.cache_hit, 1, count_ns(look_up));
+  record_latency(latency);
+}
+
+void Statistics::record_cache_miss(uint64_t count, Nanoseconds time) {
+  MutexLock lock(mutex_);
+  add(counters_.cache_miss, count, count_ns(time));
+}
+
 ModelStatistics Statistics::snapshot() const {
   ModelStatistics copy;
   {
