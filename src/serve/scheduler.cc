@@ -16,7 +16,8 @@ using Action = BatchDecision::Action;
 BatchDecision Scheduler::decide(TimePoint now, int takers_asleep) const {
   if (hurried_) return queue_.decide(TimePoint::max());
   const BatchPolicy& forming = queue_.forming();
-  BatchPace pace{.run = times_.high(forming.rows()), .delay_pays_until = now};
+  BatchPace pace{.delay_pays_until = now};
+  if (forming.answer_by() != TimePoint::max()) pace.run = times_.high(forming.rows());
   if (queue_.settings().batch.adaptive && asleep_ <= takers_asleep)
     pace.delay_pays_until = delay_pays_until(forming.requests(), forming.rows(), arrivals_, times_);
   return queue_.decide(now, pace);
