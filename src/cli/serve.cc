@@ -1,12 +1,14 @@
 // ridge serve DIR: answers inference requests for the models of a repository until it is stopped.
 #include "app/serve.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/log.h"
 #include "cli/model_argument.h"
@@ -31,6 +33,7 @@ struct ServeOptions {
   double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
+  std::vector<std::string> cache_config;
   std::string allow_client_shm = "local", allow_model_control = "local";
   int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
   std::string grpc_compression = "none";
@@ -42,7 +45,6 @@ struct ServeOptions {
 constexpr std::array kNoEffect = {"--backend-config",
                                   "--backend-directory",
                                   "--buffer-manager-thread-count",
-                                  "--cache-config",
                                   "--cuda-memory-pool-byte-size",
                                   "--grpc-http2-max-ping-strikes",
                                   "--grpc-http2-max-pings-without-data",
@@ -81,6 +83,8 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--warmup-timeout-secs", options.warmup_timeout_seconds)->check(in_range(0, 1'000'000));
   app.add_option("--run-timeout-secs", options.run_timeout_seconds)->check(in_range(0, 1'000'000));
   app.add_option("--drain-secs", options.drain_seconds)->check(in_range(0, 3600));
+  app.add_option("--response-cache-bytes,--response-cache-byte-size", options.request.server.response_cache_bytes)
+      ->check(not_negative());
   app.add_option("--engine-library", options.request.server.engine_library);
   app.add_option("--record", options.record);
   app.add_option("--http-address", options.request.http_address);
@@ -117,6 +121,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--log-verbose", options.log_verbose);
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
   app.option_defaults()->take_all();
+  app.add_option("--cache-config", options.cache_config);
   for (const char* name : kNoEffect) app.add_option(name, options.no_effect);
 }
 
@@ -173,6 +178,23 @@ Result<std::optional<front::TlsFiles>> tls_files(const ServeOptions& options) {
   return std::optional(front::TlsFiles{options.tls_cert, options.tls_key, options.tls_client_ca});
 }
 
+// Triton's "local,size=BYTES".
+Status set_cache(const std::vector<std::string>& configs, uint64_t& bytes) {
+  constexpr std::string_view kLocal = "local,size=";
+  for (const std::string& config : configs) {
+    uint64_t size = 0;
+    const char* const end = config.data() + config.size();
+    if (config.starts_with(kLocal))
+      if (const auto read = std::from_chars(config.data() + kLocal.size(), end, size);
+          read.ec == std::errc{} && read.ptr == end) {
+        bytes = size;
+        continue;
+      }
+    return invalid(fmt::format("--cache-config {}: expected local,size=BYTES, the only cache here", config));
+  }
+  return {};
+}
+
 Result<app::ServeRequest> request_of(const ServeOptions& options) {
   app::ServeRequest request = options.request;
   serve::ServerOptions& server = request.server;
@@ -191,6 +213,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   if (!options.record.empty()) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
+  RIDGE_TRY(set_cache(options.cache_config, server.response_cache_bytes));
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
   server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));
   server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);

@@ -6,7 +6,8 @@
 // due at once when it cannot grow (full, or the next request does not fit), when it reaches a preferred size, or when
 // there is no delay to wait for; otherwise when its oldest request has waited max_delay. A larger preferred size is
 // taken before a smaller one; a batch that cannot grow or is overdue is taken whole. (Triton's user guide, "Dynamic
-// Batcher"; acceptance: docs/contracts.md.) One thread.
+// Batcher"; acceptance: docs/contracts.md.) No batch is delayed so long that one of its requests could not be answered by its
+// deadline. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,14 @@ struct BatchLimits {
   bool merge = false;              // false: every request runs alone
   int64_t max_rows = 1;            // of one execution, when merging
   std::vector<int64_t> preferred;  // [rows], each at most max_rows
-  Nanoseconds max_delay{0};        // how long a request may wait for company
+  Nanoseconds max_delay{0};        // how long a request may wait for company; adaptive and 0: as long as it pays
+  bool adaptive = false;           // it waits only while that pays
+};
+
+// What the measured times say about the batch that forms.
+struct BatchPace {
+  Nanoseconds run{};                              // that it will take
+  TimePoint delay_pays_until = TimePoint::max();  // adaptive only: when it should start, even if nothing more comes
 };
 
 struct BatchDecision {
@@ -35,16 +43,22 @@ class BatchPolicy {
  public:
   explicit BatchPolicy(BatchLimits limits) : limits_(std::move(limits)) {}
 
-  // The next waiting request: its rows, whether it may share an execution with the first one, and since when it waits.
-  void add(int64_t rows, bool fits_first, TimePoint queued);
+  // The next waiting request: its rows, whether it may share an execution with the first one, since when it waits, and by when it
+  // has to be answered.
+  void add(int64_t rows, bool fits_first, TimePoint queued, TimePoint answer_by = TimePoint::max());
   // Nothing that would be added can change the decision any more.
   bool closed() const { return closed_; }
   // Forgets all requests; the caller then adds those that still wait.
   void clear();
 
-  BatchDecision decide(TimePoint now) const;
+  BatchDecision decide(TimePoint now, const BatchPace& pace = {}) const;
+  // Of the batch that forms.
+  size_t requests() const { return requests_; }
+  int64_t rows() const { return rows_; }
+  TimePoint answer_by() const { return answer_by_; }
 
  private:
+  TimePoint start_by(const BatchPace& pace) const;
   bool is_preferred(int64_t rows) const;
 
   BatchLimits limits_;
@@ -53,6 +67,7 @@ class BatchPolicy {
   size_t preferred_requests_ = 0;  // the largest front part whose rows are a preferred size
   bool closed_ = false;
   TimePoint oldest_ = TimePoint::max();
+  TimePoint answer_by_ = TimePoint::max();  // the earliest
 };
 
 }  // namespace ridge::serve

@@ -105,6 +105,32 @@ TEST(BatchPolicy, ForgetsWhatWasTaken) {
   EXPECT_EQ(policy.decide(at(950)).until, at(1000));
 }
 
+TEST(BatchPolicy, ABatchBeginsInTimeForTheEarliestDeadlineOfItsRequests) {
+  BatchPolicy policy(kDelay);
+  policy.add(1, true, at(0), at(200));
+  policy.add(1, true, at(10), at(90));
+  const BatchPace pace{.run = microseconds(30)};
+  EXPECT_EQ(policy.decide(at(20), pace).until, at(60));
+  EXPECT_EQ(policy.decide(at(60), pace).action, Action::kRun);
+  policy.clear();
+  policy.add(1, true, at(0));
+  EXPECT_EQ(policy.decide(at(20), pace).until, at(100)) << "that deadline is forgotten";
+}
+
+TEST(BatchPolicy, AnAdaptiveDelayEndsWhenItNoLongerPaysAndAtItsLimit) {
+  BatchLimits limits = kDelay;
+  limits.adaptive = true;
+  BatchPolicy policy(limits);
+  policy.add(1, true, at(0));
+  EXPECT_EQ(policy.decide(at(20), {.delay_pays_until = at(70)}).until, at(70));
+  EXPECT_EQ(policy.decide(at(20), {.delay_pays_until = at(170)}).until, at(100));
+  EXPECT_EQ(policy.decide(at(20), {.delay_pays_until = at(20)}).action, Action::kRun);
+  limits.max_delay = {};
+  BatchPolicy unlimited(limits);
+  unlimited.add(1, true, at(0));
+  EXPECT_EQ(unlimited.decide(at(20), {.delay_pays_until = at(170)}).until, at(170));
+}
+
 TEST(BatchPolicy, FlushesEverythingAtTheEndOfTime) {
   BatchPolicy policy(kDelay);
   policy.add(1, true, at(0));

@@ -51,7 +51,9 @@ Status check_identity(const ModelConfig& config, const std::string& directory_na
 Status check_features(const ModelConfig& config) {
   if (config.has_sequence_batching()) return unsupported("sequence_batching", "remove it");
   if (config.model_transaction_policy().decoupled()) return unsupported("a decoupled model", "set decoupled: false");
-  if (config.response_cache().enable()) return unsupported("response_cache", "set enable: false");
+  if (config.response_cache().enable() && config.dynamic_batching().preserve_ordering())
+    return unsupported("response_cache with preserve_ordering",
+                       "an answer of the cache would overtake others; remove one of them");
   if (config.batch_input_size() > 0 || config.batch_output_size() > 0)
     return unsupported("batch_input or batch_output", "remove it");
   if (config.has_model_repository_agents()) return unsupported("model_repository_agents", "remove it");

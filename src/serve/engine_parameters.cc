@@ -43,6 +43,10 @@ Status check_on_or_off(const std::string& value, Plan&) {
   return value == "on" || value == "off" ? ok_status() : wrong_value(value, "on or off");
 }
 
+Status check_auto(const std::string& value, Plan&) {
+  return value == "auto" ? ok_status() : wrong_value(value, "auto");
+}
+
 // Of every engine.
 const std::array kEngineParameters = {
     Parameter{"ridge_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
@@ -56,6 +60,7 @@ const std::array kEngineParameters = {
     // Of the server, not of the plan (settings_from_config.cc).
     Parameter{"ridge_warmup", check_on_or_off},
     Parameter{"ridge_spread", check_on_or_off},
+    Parameter{"ridge_queue_delay", check_auto},
 };
 
 constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is

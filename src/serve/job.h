@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "serve/response_cache.h"
 #include "serve/service.h"
 
 namespace ridge::serve {
@@ -27,17 +28,31 @@ struct Job {
   int64_t rows = 1;                  // batch size; 1 for models that do not batch
   std::vector<WantedOutput> wanted;  // empty = all, as tensors
   TimePoint queued{};
-  TimePoint deadline = TimePoint::max();  // when it leaves the queue unserved
-  std::optional<Error> failure = {};      // of this job alone in a run that succeeded: its own memory failed it
+  TimePoint deadline = TimePoint::max();   // when it leaves the queue unserved
+  TimePoint answer_by = TimePoint::max();  // the request's own deadline
+  std::optional<CacheKey> cache_key = {};  // under which its answer is kept
+  std::optional<Error> failure = {};       // of this job alone in a run that succeeded: its own memory failed it
 };
 
 using JobPtr = std::unique_ptr<Job>;
 using Jobs = std::vector<JobPtr>;
 
+// Why a request was not answered with tensors.
+enum class FailureReason {
+  kQueueFull,      // this, …
+  kPredictedLate,  // the prediction said that its deadline would not be met
+  kQueueTimeout,
+  kRejected,   // … and others are the protocol's REJECTED
+  kCancelled,  // its client has left, or its client's deadline has passed
+  kBackend,
+  kOther,
+};
+
 // A job that was not taken, with its owner again, and why.
 struct Rejection {
   JobPtr job;
   Error error;
+  FailureReason reason = FailureReason::kRejected;
 };
 
 // Answers the job and frees it. Lets go of its regions of shared memory before: with the answer the client may free them.

@@ -26,6 +26,8 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
 
 LifeCycle::LifeCycle(const ServerOptions& options, HeapKeeper& heap)
     : options_(options),
+      cache_(options.response_cache_bytes > 0 ? std::make_shared<ResponseCache>(options.response_cache_bytes)
+                                              : nullptr),
       warm_ups_(*options.clock),
       timer_(*options.clock),
       reaper_([this, &heap](const ServedVersion& version) {
@@ -114,11 +116,14 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
     log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
               to_seconds(loaded->load_time), engine.name, engine.version, engine.device,
               counted(instances, "instance"));
+    if (loaded->settings.response_cache && !cache_)
+      log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", source.name,
+                   version);
     RunLimit limit{options_.run_limit, [this](const ServedVersion& given_up, const std::string& reason) {
                      table_.give_up(given_up, reason);
                    }};
     auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get(),
-                                                  std::move(limit));
+                                                  std::move(limit), cache_);
     served->start();
     versions.push_back(reaper_.keep(std::move(served)));
   }

@@ -51,6 +51,7 @@ class LifeCycle {
   std::shared_ptr<Mutex> turn_of(const std::string& model);
 
   const ServerOptions& options_;
+  const std::shared_ptr<ResponseCache> cache_;  // null: none
   ModelTable table_;
   WarmUps warm_ups_;
   DeadlineTimer timer_;  // before the versions that use it

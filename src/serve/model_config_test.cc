@@ -195,7 +195,7 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
                            "platform: \"ensemble\"",
                            "sequence_batching { }",
                            "model_transaction_policy { decoupled: true }",
-                           "response_cache { enable: true }",
+                           "response_cache { enable: true } dynamic_batching { preserve_ordering: true }",
                            "instance_group { kind: KIND_CPU gpus: 0 }",
                            "instance_group { kind: KIND_MODEL gpus: 0 }",
                            "instance_group { kind: KIND_GPU gpus: -1 }",
@@ -213,6 +213,20 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
     EXPECT_NE(rejection(text), "") << text;
   EXPECT_TRUE(contains(rejection("backend: \"python\""), "use backend: \"onnxruntime\""));
   EXPECT_EQ(rejection("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
+}
+
+TEST(Settings, TheResponseCacheIsUsedWhereTheConfigurationEnablesIt) {
+  EXPECT_FALSE(settings("").response_cache);
+  EXPECT_TRUE(settings("response_cache { enable: true }").response_cache);
+}
+
+TEST(Settings, TheQueueDelayIsAdaptiveWhereTheParameterSaysSo) {
+  const std::string automatic = "parameters { key: \"ridge_queue_delay\" value { string_value: \"auto\" } }";
+  EXPECT_FALSE(settings("max_batch_size: 8 dynamic_batching { }").queue.batch.adaptive);
+  EXPECT_TRUE(settings("max_batch_size: 8 dynamic_batching { } " + automatic).queue.batch.adaptive);
+  auto alone = complete("max_batch_size: 8 " + automatic, kImage);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(settings_of(**alone, kImage, 1, "/nowhere", 100).error().code, Code::kInvalid);
 }
 
 TEST(Settings, BatchingAndQueuesComeFromDynamicBatching) {
@@ -324,7 +338,7 @@ TEST(EngineParameters, TritonsNamesAndOursDecideThePlan) {
 
 TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
   for (const char* key : {"intra_op_thread_count", "execution_mode", "enable_mem_arena", "ridge_allow_spinning",
-                          "ridge_graph_level", "ridge_precision"}) {
+                          "ridge_graph_level", "ridge_precision", "ridge_queue_delay"}) {
     auto plan = plan_from(parameter(key, "banana"));
     ASSERT_FALSE(plan) << key;
     EXPECT_TRUE(contains(plan.error().message, key)) << plan.error().message;

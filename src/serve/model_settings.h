@@ -67,6 +67,7 @@ struct ModelSettings {
   size_t model_inputs = 0;          // number of inputs in the model's signature
   bool fixed_input_shapes = false;  // no input has an open dimension or may be left out: requests always merge
   QueueSettings queue;
+  bool response_cache = false;     // equal requests are answered from the server's cache, if it has one
   bool preserve_ordering = false;  // answers leave in the order of the requests
   int instances = 1;
   bool warmup_batches = true;  // run every batch size once before ready

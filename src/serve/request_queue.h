@@ -13,6 +13,7 @@
 #include "serve/batch_policy.h"
 #include "serve/job.h"
 #include "serve/model_settings.h"
+#include "serve/outlook.h"
 
 namespace ridge::serve {
 
@@ -21,9 +22,16 @@ class RequestQueue {
   // `always_merge`: the jobs' shapes need no look before they share a batch.
   RequestQueue(QueueSettings settings, bool always_merge);
 
-  // Sets the job's queued time and its deadline. Rejects it where a limit is reached (kUnavailable).
+  // Sets the job's queued time and its deadlines. Rejects it where a limit is reached (kUnavailable).
   [[nodiscard]] std::optional<Rejection> add(JobPtr job, TimePoint now);
-  BatchDecision decide(TimePoint now) const { return policy_.decide(now); }
+  // What counts for a request that would be added now: its deadlines, where they refuse it, and those that wait before it.
+  TimeLimits limits_of(const InferRequest& request, TimePoint now) const;
+  Ahead ahead_of(const InferRequest& request) const;
+  BatchDecision decide(TimePoint now, const BatchPace& pace = {}) const { return policy_.decide(now, pace); }
+  const BatchPolicy& forming() const { return policy_; }
+  // How many of the first `requests`, as a batch that begins now, give the most answers by their deadlines per time: all, unless fewer
+  // are clearly better. For batches that would take longer than their first requests have.
+  size_t most_in_time(size_t requests, TimePoint now, const ServiceTimes& times) const;
   // Moves that many jobs from the front to the end of `batch`.
   void take(size_t requests, Jobs& batch);
   // Removes the jobs whose deadline has passed and appends them to `expired`, or delays them, as their level says; those whose
@@ -37,10 +45,20 @@ class RequestQueue {
   const QueueSettings& settings() const { return settings_; }
 
  private:
-  struct Level {
-    std::deque<JobPtr> waiting;
-    std::deque<JobPtr> delayed;
+  struct Line {
+    void push(JobPtr job);
+    JobPtr pop();
+    // Moves those that are not `wanted` to the end of `removed`.
+    void filter(const std::function<bool(const Job&)>& wanted, Jobs& removed);
+
+    std::deque<JobPtr> jobs;
+    int64_t rows = 0;  // of them
   };
+  struct Level {
+    Line waiting, delayed;
+  };
+  Ahead ahead_of(size_t level) const;
+  size_t level_of(const InferRequest& request) const;
   void extend_policy(const Job& job);
   void rebuild_policy();
   const Job* first() const;

@@ -220,5 +220,44 @@ TEST(RequestQueue, ADelayedRequestLeavesAtItsClientsDeadline) {
   EXPECT_EQ(queue.next_deadline(), TimePoint::max());
 }
 
+TEST(RequestQueue, CountsRequestsAndRowsThatRunBeforeANewOne) {
+  QueuePolicy delays;
+  delays.delay_expired = delays.allow_timeout_override = true;
+  RequestQueue queue(settings_of_levels({delays, {}}), false);
+  ASSERT_TRUE(add(queue, make_job("a", 2, 2, 1, microseconds(10))));
+  ASSERT_TRUE(add(queue, make_job("b", 3, 2, 1)));
+  ASSERT_TRUE(add(queue, make_job("c", 1, 2, 2)));
+  ASSERT_TRUE(add(queue, make_job("d", 4, 2, 2)));
+  const auto ahead = [&](uint64_t priority) {
+    InferRequest request;
+    request.priority = priority;
+    const Ahead found = queue.ahead_of(request);
+    return std::pair(found.requests, found.rows);
+  };
+  EXPECT_EQ(ahead(1), std::pair(size_t{2}, int64_t{5}));
+  EXPECT_EQ(ahead(2), std::pair(size_t{4}, int64_t{10}));
+  Jobs gone;
+  queue.expire(at(10), gone);
+  EXPECT_EQ(ahead(1), std::pair(size_t{1}, int64_t{3})) << "a has its turn after a new one";
+  EXPECT_EQ(ahead(2), std::pair(size_t{4}, int64_t{10}));
+  queue.remove([](const Job& job) { return job.request.id == "d"; }, gone);
+  queue.take(1, gone);
+  EXPECT_EQ(ahead(2), std::pair(size_t{2}, int64_t{3}));
+}
+
+TEST(RequestQueue, ABatchIsCutWhereThatGivesClearlyMoreAnswersInTime) {
+  RequestQueue queue(settings_of_levels({{}}), false);
+  ServiceTimes times;
+  for (int64_t rows = 1; rows <= 4; ++rows) times.record(rows, rows * microseconds(10), at(rows));
+  for (const int64_t deadline_us : {25, 25, 100, 100}) {
+    JobPtr job = make_job("a");
+    job->request.deadline = at(deadline_us);
+    ASSERT_TRUE(add(queue, std::move(job)));
+  }
+  EXPECT_EQ(queue.most_in_time(4, at(0), times), 2u) << "2 in 20 us, not 2 in 40 us";
+  EXPECT_EQ(queue.most_in_time(4, at(20), times), 4u) << "the first two are late, whatever is done";
+  EXPECT_EQ(queue.most_in_time(4, at(500), times), 4u) << "so are all";
+}
+
 }  // namespace
 }  // namespace ridge::serve

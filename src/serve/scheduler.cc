@@ -1,19 +1,78 @@
 #include "serve/scheduler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
+
+#include "serve/adaptive_delay.h"
 
 namespace ridge::serve {
 
 using Action = BatchDecision::Action;
 
-BatchDecision Scheduler::decide(TimePoint now) const { return queue_.decide(hurried_ ? TimePoint::max() : now); }
+// `takers_asleep`: of the sleeping workers, those who would take the batch. While another one sleeps no batch waits adaptively: the next request
+// would have a worker of its own.
+BatchDecision Scheduler::decide(TimePoint now, int takers_asleep) const {
+  if (hurried_) return queue_.decide(TimePoint::max());
+  const BatchPolicy& forming = queue_.forming();
+  BatchPace pace{.delay_pays_until = now};
+  if (forming.answer_by() != TimePoint::max()) pace.run = times_.high(forming.rows());
+  if (queue_.settings().batch.adaptive && asleep_ <= takers_asleep)
+    pace.delay_pays_until = delay_pays_until(forming.requests(), forming.rows(), arrivals_, times_);
+  return queue_.decide(now, pace);
+}
 
 // Wakes a worker if a batch should run, or if one is forming and no worker watches its deadline.
 bool Scheduler::should_wake(const BatchDecision& decision) const {
   if (asleep_ == 0 || notified_ > 0) return false;
-  return decision.action == Action::kRun || (decision.action == Action::kWait && !batch_is_timed_);
+  return decision.action == Action::kRun || (decision.action == Action::kWait && decision.until < timed_until_);
+}
+
+void Scheduler::begin_run(const Batch& batch, TimePoint now) {
+  if (batch.jobs.empty()) return;
+  Running& run = running_.emplace_back(Running{batch.ticket, 0, now});
+  for (const JobPtr& job : batch.jobs) run.rows += job->rows;
+}
+
+void Scheduler::end_run(const Batch& batch, TimePoint now) {
+  const auto run = std::find_if(running_.begin(), running_.end(),
+                                [&](const Running& running) { return running.ticket == batch.ticket; });
+  if (run == running_.end()) return;
+  times_.record(run->rows, now - run->begun, now);
+  running_.erase(run);
+}
+
+// Weighs the latest by an eighth: shapes and sizes of requests change slowly.
+void Scheduler::note_whole_batch(size_t requests) {
+  const auto count = static_cast<double>(requests);
+  requests_per_batch_ = requests_per_batch_ == 0 ? count : requests_per_batch_ + (count - requests_per_batch_) / 8;
+}
+
+// While more wait. Before that was seen: as many as fit of those that wait.
+double Scheduler::requests_per_batch() const {
+  const BatchLimits& limits = queue_.settings().batch;
+  if (!limits.merge) return 1;
+  if (requests_per_batch_ > 0) return requests_per_batch_;
+  const auto requests = static_cast<double>(std::max<size_t>(1, queue_.forming().requests()));
+  const auto rows = static_cast<double>(std::max<int64_t>(1, queue_.forming().rows()));
+  return std::max(1.0, std::floor(static_cast<double>(limits.max_rows) * requests / rows));
+}
+
+Status Scheduler::check_deadline(const Job& job, TimePoint now) const {
+  if (asleep_ > notified_ || times_.empty()) return {};
+  const TimeLimits limits = queue_.limits_of(job.request, now);
+  if (std::min(limits.in_queue, limits.answer) == Nanoseconds::max()) return {};
+  const BatchLimits& batch = queue_.settings().batch;
+  QueueLoad load{.free_in = std::vector<Nanoseconds>(static_cast<size_t>(notified_)),
+                 .requests_per_batch = requests_per_batch(),
+                 .rows_per_batch = batch.merge ? batch.max_rows : job.rows,
+                 .gap = arrivals_.gap()};
+  for (const Running& run : running_)
+    load.free_in.push_back(std::max(Nanoseconds(0), times_.high(run.rows) - (now - run.begun)));
+  if (load.free_in.empty()) return {};
+  return check_outlook(outlook_of(job.rows, queue_.ahead_of(job.request), std::move(load), limits, times_), limits,
+                       job.request.model);
 }
 
 // The next time for expire(), if earlier than the requested one; else TimePoint::max().
@@ -32,9 +91,12 @@ std::optional<Rejection> Scheduler::submit(JobPtr job) {
       Error unloading{Code::kUnavailable, "model '" + job->request.model + "' is being unloaded"};
       return Rejection{std::move(job), std::move(unloading)};
     }
+    arrivals_.record(now);
+    if (Status met = check_deadline(*job, now); !met)
+      return Rejection{std::move(job), std::move(met).error(), FailureReason::kPredictedLate};
     if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) return rejection;
     alarm = new_alarm();
-    wake = should_wake(decide(now));
+    wake = should_wake(decide(now, 1));
     if (wake) ++notified_;
   }
   if (wake) work_.notify_one();
@@ -44,10 +106,10 @@ std::optional<Rejection> Scheduler::submit(JobPtr job) {
 
 void Scheduler::sleep(MutexLock& lock, const BatchDecision& decision) {
   ++asleep_;
-  const bool timed = decision.action == Action::kWait && !batch_is_timed_;
-  batch_is_timed_ |= timed;
+  const bool timed = decision.action == Action::kWait && decision.until < timed_until_;
+  if (timed) timed_until_ = decision.until;
   clock_.wait_until(work_, lock, timed ? decision.until : TimePoint::max());
-  if (timed) batch_is_timed_ = false;
+  if (timed && timed_until_ == decision.until) timed_until_ = TimePoint::max();
   --asleep_;
   notified_ = std::max(0, notified_ - 1);
 }
@@ -83,23 +145,27 @@ bool Scheduler::take(Batch& batch) {
   int wake = 0;
   {
     MutexLock lock(mutex_);
-    BatchDecision decision = decide(clock_.now());
+    const TimePoint begin = clock_.now();
+    end_run(batch, begin);
+    BatchDecision decision = decide(begin, 0);
     while (spread_.empty() && decision.action != Action::kRun) {
       if (closed_) return false;
       sleep(lock, decision);
-      decision = decide(clock_.now());
+      decision = decide(clock_.now(), 0);
     }
     if (!spread_.empty()) {
       batch = std::move(spread_.front());
       spread_.pop_front();
     } else {
-      queue_.take(decision.requests, batch.jobs);
+      queue_.take(queue_.most_in_time(decision.requests, clock_.now(), times_), batch.jobs);
+      if (queue_.size() > 0) note_whole_batch(decision.requests);
       set_unwanted_apart(batch, clock_.now());
       batch.ticket = next_ticket_++;
       wake = spread(batch.jobs);
       notified_ += wake;
     }
-    if (queue_.size() > 0 && should_wake(decide(clock_.now()))) {
+    begin_run(batch, clock_.now());
+    if (queue_.size() > 0 && should_wake(decide(clock_.now(), 1))) {
       ++notified_;
       ++wake;
     }

@@ -6,23 +6,31 @@
 //
 // A batch due while other workers sleep is distributed evenly over all of them: half a batch on each of two instances is done
 // sooner than a whole one on the first. Under load no worker sleeps, and batches are whole.
+//
+// It measures how long workers take for their batches, and refuses a job with a deadline that by this will not be met (outlook.h). While
+// a worker sleeps no job is refused: it would run at once. So a prediction that is too high is measured again, and corrects itself.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "serve/arrivals.h"
 #include "serve/request_queue.h"
+#include "serve/service_times.h"
 
 namespace ridge::serve {
 
 struct Batch {
-  Jobs jobs;            // those still wanted; perhaps none
-  Jobs unwanted;        // taken with them, but their clients have left or will not wait for an answer
-  uint64_t ticket = 0;  // consecutive from 0, in the order in which batches were taken
+  Jobs jobs;      // those still wanted; perhaps none
+  Jobs unwanted;  // taken with them, but their clients have left or will not wait for an answer
+  // Consecutive from 0, in the order in which batches were taken; of none yet, the highest number.
+  uint64_t ticket = std::numeric_limits<uint64_t>::max();
 };
 
 class Scheduler {
@@ -34,9 +42,9 @@ class Scheduler {
       : clock_(clock), call_expire_at_(std::move(call_expire_at)), queue_(std::move(settings), always_merge) {}
 
   // Owns the job until take() or expire() hands it out. Returns a rejected job: for the queue's reasons, or with kUnavailable
-  // after close().
+  // after close(), and where its deadline is not going to be met.
   [[nodiscard]] std::optional<Rejection> submit(JobPtr job);
-  // Waits for a batch; replaces `batch`. False: closed, and nothing waits any more.
+  // Waits for a batch; replaces `batch`, the worker's last one, which thereby ends. False: closed, and nothing waits any more.
   bool take(Batch& batch);
   // The jobs whose deadline has passed; they are no longer here.
   Jobs expire(TimePoint now);
@@ -49,7 +57,17 @@ class Scheduler {
   size_t waiting() const;
 
  private:
-  BatchDecision decide(TimePoint now) const RIDGE_REQUIRES(mutex_);
+  struct Running {
+    uint64_t ticket = 0;
+    int64_t rows = 0;
+    TimePoint begun{};
+  };
+  BatchDecision decide(TimePoint now, int takers_asleep) const RIDGE_REQUIRES(mutex_);
+  void begin_run(const Batch& batch, TimePoint now) RIDGE_REQUIRES(mutex_);
+  void end_run(const Batch& batch, TimePoint now) RIDGE_REQUIRES(mutex_);
+  void note_whole_batch(size_t requests) RIDGE_REQUIRES(mutex_);
+  double requests_per_batch() const RIDGE_REQUIRES(mutex_);
+  Status check_deadline(const Job& job, TimePoint now) const RIDGE_REQUIRES(mutex_);
   TimePoint new_alarm() RIDGE_REQUIRES(mutex_);
   static void set_unwanted_apart(Batch& batch, TimePoint now);
   int spread(Jobs& jobs) RIDGE_REQUIRES(mutex_);
@@ -68,7 +86,14 @@ class Scheduler {
   TimePoint alarm_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();  // the earliest requested call of expire()
   int asleep_ RIDGE_GUARDED_BY(mutex_) = 0;                      // workers, notified ones included until they run
   int notified_ RIDGE_GUARDED_BY(mutex_) = 0;                    // of these
-  bool batch_is_timed_ RIDGE_GUARDED_BY(mutex_) = false;         // one of them sleeps only until a batch is due
+  // One of them sleeps only until then, when a batch is due.
+  TimePoint timed_until_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();
+  // For predictions.
+  std::vector<Running> running_ RIDGE_GUARDED_BY(mutex_);
+  ServiceTimes times_ RIDGE_GUARDED_BY(mutex_);
+  Arrivals arrivals_ RIDGE_GUARDED_BY(mutex_);  // of jobs, refused ones included
+  double requests_per_batch_ RIDGE_GUARDED_BY(mutex_) =
+      0;  // moving mean, of batches that left jobs behind; 0: there was none
 };
 
 }  // namespace ridge::serve

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <semaphore>
 #include <thread>
 
 #include "base/fake_clock.h"
@@ -84,6 +85,78 @@ TEST(Scheduler, ALoneRequestIsHandedOutWhenItsDelayIsOver) {
   clock.advance(1ns);
   worker.join();
   EXPECT_EQ(taken.load(), begin + 2ms);
+}
+
+TEST(Scheduler, AnEarlierMomentOfALaterRequestWakesAWorker) {
+  FakeClock clock;
+  const TimePoint begin = clock.now();
+  Scheduler scheduler(merging(8, 1h), true, clock, [](TimePoint) {});
+  std::atomic<TimePoint> taken{};
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 2; ++i)
+    workers.emplace_back([&] {
+      Batch batch;
+      if (!scheduler.take(batch)) return;
+      taken = clock.now();
+      scheduler.close();
+    });
+  clock.await(TimePoint::max(), 2);
+  ASSERT_FALSE(scheduler.submit(plain_job()));
+  clock.await(begin + 1h);
+  JobPtr hurried = plain_job();
+  hurried->request.deadline = begin + 5ms;
+  ASSERT_FALSE(scheduler.submit(std::move(hurried)));
+  clock.await(begin + 5ms);
+  clock.advance(5ms);
+  workers.clear();
+  EXPECT_EQ(taken.load(), begin + 5ms);
+}
+
+// Whether a lone request that comes amid frequent ones waits for the next, where that pays, while `idle` workers sleep.
+bool waits_for_the_next(int idle) {
+  QueueSettings settings = merging(64, 0ns);
+  settings.batch.adaptive = true;
+  FakeClock clock;
+  Scheduler scheduler(settings, true, clock, no_deadlines);
+  std::atomic<int> taken{0};
+  std::counting_semaphore<> runs_end(0);
+  std::vector<std::jthread> workers;
+  const auto add_worker = [&] {
+    workers.emplace_back([&] {
+      Batch batch;
+      while (scheduler.take(batch)) {
+        taken += static_cast<int>(batch.jobs.size());
+        taken.notify_one();
+        runs_end.acquire();
+      }
+    });
+  };
+  add_worker();
+  clock.await(TimePoint::max(), 1);
+  EXPECT_FALSE(scheduler.submit(plain_job()));
+  await(taken, 1);
+  for (int i = 0; i < 16; ++i) {  // one run of 16 ms
+    clock.advance(1ms);
+    EXPECT_FALSE(scheduler.submit(plain_job()));
+  }
+  runs_end.release();
+  await(taken, 17);
+  clock.advance(20ms);  // and one of 20 ms, of 16 rows
+  runs_end.release();
+  clock.await(TimePoint::max(), 1);
+  for (int i = 1; i < idle; ++i) add_worker();
+  clock.await(TimePoint::max(), idle);
+  EXPECT_FALSE(scheduler.submit(plain_job()));
+  if (idle > 1) await(taken, 18);
+  const bool waits = scheduler.waiting() == 1;
+  scheduler.close();
+  runs_end.release(2);
+  return waits;
+}
+
+TEST(Scheduler, ABatchWaitsAdaptivelyOnlyWhileNoOtherWorkerSleeps) {
+  EXPECT_TRUE(waits_for_the_next(1));
+  EXPECT_FALSE(waits_for_the_next(2));
 }
 
 TEST(Scheduler, HurriedItDelaysNoBatchAndStillTakesJobs) {

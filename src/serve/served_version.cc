@@ -22,11 +22,14 @@ Nanoseconds time_in_server(std::span<const JobPtr> jobs, TimePoint now) {
 
 }  // namespace
 
-ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder, RunLimit limit)
+ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder, RunLimit limit,
+                             std::shared_ptr<ResponseCache> cache)
     : model_(std::move(model)),
       timer_(timer),
       clock_(clock),
       recorder_(recorder),
+      cache_(model_.settings.response_cache ? std::move(cache) : nullptr),
+      cache_owner_(cache_ != nullptr ? cache_->new_owner() : 0),
       scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes, clock,
                  [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }),
       limit_(std::move(limit)),
@@ -36,6 +39,7 @@ ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clo
 ServedVersion::~ServedVersion() {
   close();
   join();
+  if (cache_ != nullptr) cache_->drop(cache_owner_);
 }
 
 void ServedVersion::start() {
@@ -75,10 +79,34 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   if (!job) return done(std::move(job).error());
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
+  if (cache_ != nullptr && is_cacheable(**job) && answer_from_cache(*job)) return;
   if (std::optional<Rejection> rejection = scheduler_.submit(std::move(*job))) {
-    statistics_.record_failures(FailureReason::kRejected, 1, clock_.now() - rejection->job->request.arrived);
+    statistics_.record_failures(rejection->reason, 1, clock_.now() - rejection->job->request.arrived);
     finish(std::move(rejection->job), std::move(rejection->error));
   }
+}
+
+// False: the job has the key of its answer.
+bool ServedVersion::answer_from_cache(JobPtr& job) {
+  const TimePoint begin = clock_.now();
+  CacheKey key = cache_key_of(*job, cache_owner_);
+  std::optional<std::vector<ResponseOutput>> outputs = cache_->find(key);
+  const TimePoint end = clock_.now();
+  if (!outputs) {
+    statistics_.record_cache_miss(1, end - begin);
+    job->cache_key = std::move(key);
+    return false;
+  }
+  statistics_.record_cache_hit(end - job->request.arrived, end - begin);
+  InferResponse answer{model_.settings.name, model_.settings.version, std::move(job->request.id), std::move(*outputs)};
+  finish(std::move(job), std::move(answer));
+  return true;
+}
+
+void ServedVersion::keep(const Job& job, const InferResponse& answer) {
+  const TimePoint begin = clock_.now();
+  cache_->insert(*job.cache_key, answer.outputs);
+  statistics_.record_cache_miss(0, clock_.now() - begin);
 }
 
 // A batch that fails is run again request by request: one of them may be the reason, and it alone gets the error.
@@ -132,9 +160,10 @@ void ServedVersion::work(size_t instance) {
   }
 }
 
-void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const {
+void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const std::optional<Error> failure = answers ? jobs[i]->failure : std::optional(answers.error());
+    if (!failure && jobs[i]->cache_key) keep(*jobs[i], (*answers)[i]);
     finish(std::move(jobs[i]), failure ? Result<InferResponse>(*failure) : std::move((*answers)[i]));
   }
 }
@@ -197,7 +226,7 @@ void ServedVersion::expire(TimePoint now) {
                                     [now](const JobPtr& job) { return job->request.deadline > now; });
   refuse_unwanted(Jobs(std::move_iterator(late), std::move_iterator(expired.end())), now);
   expired.erase(late, expired.end());
-  refuse(std::move(expired), FailureReason::kRejected,
+  refuse(std::move(expired), FailureReason::kQueueTimeout,
          {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
 }
 

@@ -40,9 +40,10 @@ class BatchRunner;
 
 class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
-  // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null.
+  // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null. `cache`: used if the configuration
+  // enables it; may be null. Shared, as a version that was given up may outlive its server.
   ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder = nullptr,
-                RunLimit limit = {});
+                RunLimit limit = {}, std::shared_ptr<ResponseCache> cache = nullptr);
   ~ServedVersion() override;
 
   void start();
@@ -69,7 +70,9 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void give_up(RunWatch::GivenUp given_up);
   Error too_long() const;
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
-  void answer(Jobs jobs, Result<std::vector<InferResponse>> answers) const;
+  bool answer_from_cache(JobPtr& job);
+  void keep(const Job& job, const InferResponse& answer);
+  void answer(Jobs jobs, Result<std::vector<InferResponse>> answers);
   void refuse_unwanted(Jobs jobs, TimePoint now);
   void refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now);
 
@@ -77,6 +80,8 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   DeadlineTimer& timer_;
   Clock& clock_;
   Recorder* const recorder_;
+  const std::shared_ptr<ResponseCache> cache_;  // null: not used
+  const uint64_t cache_owner_;
   Scheduler scheduler_;
   OrderedDelivery delivery_;
   Statistics statistics_;

@@ -34,7 +34,7 @@ class ServedVersionTest : public testing::Test {
     model.settings = settings_;
     model.config = std::make_shared<const Json>();
     for (int i = 0; i < instances; ++i) model.sessions.push_back(std::make_unique<TestSession>(pair_signature(), run));
-    auto version = std::make_shared<ServedVersion>(std::move(model), timer_, clock_);
+    auto version = std::make_shared<ServedVersion>(std::move(model), timer_, clock_, nullptr, RunLimit{}, cache_);
     version->start();
     return version;
   }
@@ -64,6 +64,7 @@ class ServedVersionTest : public testing::Test {
   FakeClock clock_;
   const TimePoint begin_ = clock_.now();
   DeadlineTimer timer_{clock_};
+  std::shared_ptr<ResponseCache> cache_ = std::make_shared<ResponseCache>(1 << 20);
   ModelSettings settings_;
 };
 
@@ -208,6 +209,81 @@ TEST_F(ServedVersionTest, AFullQueueRefusesAtOnce) {
   EXPECT_TRUE(running.get());
   EXPECT_TRUE(waiting.get());
   EXPECT_EQ(version->statistics().rejected, 1u);
+  EXPECT_EQ(version->statistics().queue_full, 1u);
+}
+
+TEST_F(ServedVersionTest, ADeadlineThatWillNotBeMetIsRefusedAtOnce) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start([&](auto inputs, auto wanted, auto outputs) {
+    clock_.sleep_for(10ms);
+    if (floats_of(inputs[0].data)[0] == 2) gate->pass();
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  auto measured = ask(*version, {1, 0});
+  clock_.await(begin_ + 10ms);
+  clock_.advance(10ms);
+  ASSERT_TRUE(measured.get());
+  clock_.await(TimePoint::max(), 2);  // worker and timer sleep again
+  auto running = ask(*version, {2, 0});
+  clock_.await(begin_ + 20ms);
+  InferRequest request = pair_request("m", {1, 2});
+  request.deadline = clock_.now() + 15ms;
+  auto refused = send(*version, std::move(request));
+  ASSERT_EQ(refused.wait_for(0s), std::future_status::ready);
+  EXPECT_EQ(refused.get().error().code, Code::kUnavailable);
+  EXPECT_EQ(version->statistics().rejected, 1u);
+  EXPECT_EQ(version->statistics().predicted_late, 1u);
+  clock_.advance(10ms);
+  gate->open();
+  EXPECT_TRUE(running.get());
+}
+
+TEST_F(ServedVersionTest, AnEqualRequestIsAnsweredFromTheCacheUntilTheVersionIsGone) {
+  settings_.response_cache = true;
+  auto version = start();
+  const auto first = ask(*version, {1, 2}).get();
+  InferRequest request = pair_request("m", {1, 2}, "again");
+  auto second = send(*version, std::move(request));
+  ASSERT_EQ(second.wait_for(0s), std::future_status::ready);
+  const auto answer = second.get();
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->id, "again");
+  EXPECT_EQ(answer->model, "m");
+  EXPECT_EQ(answer->version, 1);
+  EXPECT_EQ(answer->outputs[0].name, "y");
+  EXPECT_EQ(answer->outputs[0].shape, (Shape{1, 2}));
+  EXPECT_EQ(floats_of(answer->outputs[0].data), (std::vector<float>{1, 2}));
+  ASSERT_TRUE(ask(*version, {3, 4}).get());
+  const ModelStatistics statistics = version->statistics();
+  EXPECT_EQ(statistics.cache_hit.count, 1u);
+  EXPECT_EQ(statistics.cache_miss.count, 2u);
+  EXPECT_EQ(statistics.success.count, 3u);
+  EXPECT_EQ(statistics.queue.count, 3u);
+  EXPECT_EQ(statistics.execution_count, 2u);
+  EXPECT_EQ(statistics.inference_count, 2u);
+  auto reloaded = start();
+  ASSERT_TRUE(ask(*reloaded, {1, 2}).get());
+  EXPECT_EQ(reloaded->statistics().cache_hit.count, 0u);
+  version.reset();
+  reloaded.reset();
+  EXPECT_EQ(cache_->bytes(), 0u);
+}
+
+TEST_F(ServedVersionTest, WithoutTheConfigurationsWordNothingIsCachedNorAreFailures) {
+  auto version = start();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(ask(*version, {1, 2}).get());
+  }
+  EXPECT_EQ(version->statistics().execution_count, 2u);
+  EXPECT_EQ(version->statistics().cache_miss.count, 0u);
+  settings_.response_cache = true;
+  auto failing = start([](auto, auto, auto) { return Status(Error{Code::kFailed, "broken"}); });
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(ask(*failing, {1, 2}).get());
+  }
+  EXPECT_EQ(failing->statistics().cache_miss.count, 2u);
+  EXPECT_EQ(cache_->bytes(), 0u);
 }
 
 TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorkersAreBusy) {
@@ -228,6 +304,7 @@ TEST_F(ServedVersionTest, ATimeoutInTheQueueIsEnforcedWhenItPassesThoughAllWorke
   EXPECT_TRUE(running.get());
   EXPECT_TRUE(patient.get());
   EXPECT_EQ(version->statistics().rejected, 1u);
+  EXPECT_EQ(version->statistics().queue_timeout, 1u);
 }
 
 TEST_F(ServedVersionTest, TheTimeOfARequestIsSplitIntoQueueAndStages) {

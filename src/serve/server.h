@@ -43,6 +43,7 @@ struct ServerOptions {
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
   std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
+  uint64_t response_cache_bytes = 0;       // of all models' cached answers together, with their requests; 0 = no cache
   uint64_t batch_memory = 0;               // [bytes] that the inputs and outputs of one batch may take; 0 = any
   size_t queue_limit = 100'000;            // waiting requests per model version where the configuration sets no limit
   std::string engine_library;              // path of the engine's library; empty = search order of engine/

@@ -49,10 +49,11 @@ struct InferRequest {
   int64_t version = 0;  // 0 = the highest that is served
   std::string id;
   std::vector<RequestInput> inputs;
-  std::vector<RequestedOutput> outputs;   // empty = all
-  std::optional<Nanoseconds> timeout;     // in the queue; counts only if the model's queue policy allows it
-  uint64_t priority = 0;                  // 1 = first; 0 = the model's default level
-  TimePoint arrived{};                    // when its first byte was seen; statistics count from here
+  std::vector<RequestedOutput> outputs;  // empty = all
+  std::optional<Nanoseconds>
+      timeout;            // its deadline, from when it is queued; counts only if the model's queue policy allows it
+  uint64_t priority = 0;  // 1 = first; 0 = the model's default level
+  TimePoint arrived{};    // when its first byte was seen; statistics count from here
   std::shared_ptr<const void> body;       // keeps the inputs' memory alive until `done` was called
   std::stop_token cancelled = {};         // requested: the client has left
   TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
@@ -112,9 +113,10 @@ struct ModelStatistics {
   uint64_t last_inference_ms = 0;  // since the epoch
   uint64_t inference_count = 0;    // rows
   uint64_t execution_count = 0;    // engine runs
-  DurationStatistic success, fail, queue, compute_input, compute_infer, compute_output;
+  DurationStatistic success, fail, queue, compute_input, compute_infer, compute_output, cache_hit, cache_miss;
   std::vector<BatchStatistic> batches;                                         // ascending batch size
   uint64_t rejected = 0, cancelled = 0, backend_failed = 0, other_failed = 0;  // requests, by cause; sum = fail.count
+  uint64_t queue_full = 0, predicted_late = 0, queue_timeout = 0;              // of those rejected
   uint64_t pending = 0;                                                        // requests waiting now
   uint64_t load_ns = 0;                                                        // that its load took
   std::vector<std::pair<std::string, std::string>> metric_tags;

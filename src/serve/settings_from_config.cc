@@ -15,6 +15,8 @@ namespace {
 using inference::ModelConfig;
 using inference::ModelDynamicBatching;
 
+constexpr const char* kQueueDelay = "ridge_queue_delay";
+
 // Microseconds as in the schema, cut to a year: no request waits longer, and sums with the time stay in range.
 Nanoseconds from_microseconds(uint64_t us) {
   constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
@@ -69,6 +71,7 @@ QueueSettings queue_settings_of(const ModelConfig& config, size_t queue_limit) {
     settings.batch.max_rows = config.max_batch_size();
     settings.batch.preferred.assign(batching.preferred_batch_size().begin(), batching.preferred_batch_size().end());
     settings.batch.max_delay = from_microseconds(batching.max_queue_delay_microseconds());
+    settings.batch.adaptive = config.parameters().contains(kQueueDelay);  // its one value is "auto"
   }
   size_t levels = std::max<size_t>(1, batching.priority_levels());
   settings.levels.assign(levels, queue_policy_of(batching.default_queue_policy()));
@@ -174,7 +177,11 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   add_inputs(completed, signature, settings);
   RIDGE_TRY(add_outputs(completed, signature, directory, settings));
   settings.queue = queue_settings_of(completed, queue_limit);
+  if (completed.parameters().contains(kQueueDelay) && !settings.queue.batch.merge)
+    return invalid(
+        "parameter 'ridge_queue_delay' needs dynamic_batching and a max_batch_size above 0; add them, or remove it");
   settings.queue.spread = is_on(completed, "ridge_spread") && all_on_cpus(completed);
+  settings.response_cache = completed.response_cache().enable();
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
   settings.warmup_batches = is_on(completed, "ridge_warmup");

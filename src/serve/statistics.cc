@@ -78,11 +78,28 @@ void Statistics::record_failures(FailureReason reason, uint64_t count, Nanosecon
   MutexLock lock(mutex_);
   add(counters_.fail, count, count_ns(total));
   switch (reason) {
-    case FailureReason::kRejected: counters_.rejected += count; break;
+    case FailureReason::kQueueFull: counters_.queue_full += count; break;
+    case FailureReason::kPredictedLate: counters_.predicted_late += count; break;
+    case FailureReason::kQueueTimeout: counters_.queue_timeout += count; break;
+    case FailureReason::kRejected: break;
     case FailureReason::kCancelled: counters_.cancelled += count; break;
     case FailureReason::kBackend: counters_.backend_failed += count; break;
     case FailureReason::kOther: counters_.other_failed += count; break;
   }
+  if (reason <= FailureReason::kRejected) counters_.rejected += count;
+}
+
+void Statistics::record_cache_hit(Nanoseconds latency, Nanoseconds look_up) {
+  MutexLock lock(mutex_);
+  add(counters_.success, 1, count_ns(latency));
+  add(counters_.queue, 1, 0);
+  add(counters_.cache_hit, 1, count_ns(look_up));
+  record_latency(latency);
+}
+
+void Statistics::record_cache_miss(uint64_t count, Nanoseconds time) {
+  MutexLock lock(mutex_);
+  add(counters_.cache_miss, count, count_ns(time));
 }
 
 ModelStatistics Statistics::snapshot() const {

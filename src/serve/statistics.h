@@ -17,8 +17,6 @@
 
 namespace ridge::serve {
 
-enum class FailureReason { kRejected, kCancelled, kBackend, kOther };
-
 // Of one execution.
 struct BatchTimes {
   TimePoint started;        // taken from the queue
@@ -35,6 +33,10 @@ class Statistics {
   void record_execution(std::span<const JobPtr> jobs, const BatchTimes& times, uint64_t now_ms_since_epoch);
   // `count` requests that failed for that reason after `total` time in the server, summed.
   void record_failures(FailureReason reason, uint64_t count, Nanoseconds total);
+  // A request that the cache answered after that time in the server, of which the look-up took `look_up`.
+  void record_cache_hit(Nanoseconds latency, Nanoseconds look_up);
+  // `count` requests that it did not answer; time of looking up, or of keeping the answer.
+  void record_cache_miss(uint64_t count, Nanoseconds time);
   // Everything but name, version, pending, load time and tags.
   ModelStatistics snapshot() const;
 

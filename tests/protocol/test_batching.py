@@ -167,6 +167,56 @@ def test_a_queue_timeout_is_enforced_when_it_passes(first_run_is_slow):
     assert second.status == 200, "the refusal came when the deadline passed, not when the engine was free"
 
 
+def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(tmp_path):
+    models.fake(tmp_path / "m", "max_batch_size: 1\ndynamic_batching { default_queue_policy { allow_timeout_override: true } }\n" + WITHOUT_WARM_UP, latency_ms=1500)
+    hurried = rows(1) | {"parameters": {"timeout": 500_000}}
+    with Server(tmp_path) as server, server.connect() as slow:
+        assert server.infer("m", hurried).status == 200, "an idle server refuses nothing, and it has measured nothing yet"
+        slow.send(message("POST", "/v2/models/m/infer", json.dumps(rows(1))))
+        time.sleep(0.2)  # until it runs
+        begin = time.monotonic()
+        refused = server.infer("m", hurried)
+        assert time.monotonic() - begin < 0.4, "before the timeout"
+        assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1
+        waits, runs, deadline = map(float, re.findall(r"([\d.]+) ms", refused.json()["error"]))
+        assert 500 < waits <= 1600 and 1400 < runs < 2500 and deadline == 500
+        assert slow.read().status == 200
+        assert server.infer("m", hurried).status == 200, "it is idle again"
+        metrics = server.metrics()
+        assert 'ridge_inference_request_rejected{model="m",version="1",reason="PREDICTED_LATE"} 1\n' in metrics
+        assert 'nv_inference_request_failure{model="m",version="1",reason="REJECTED"} 1\n' in metrics
+
+
+CACHED = "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP
+
+
+def test_equal_requests_are_answered_from_the_response_cache_until_a_reload(serve, tmp_path):
+    server = serve(CACHED, "--cache-config=local,size=1000000", "--model-control-mode=explicit", "--load-model=*",
+                   model=lambda path: models.scaled(path, 2.0, ("batch", 16)))
+    for identity in ("a", "b", "c"):
+        answer = server.infer("m", rows(2, 1.0, identity)).json()
+        assert answer["id"] == identity and answer["outputs"][0]["data"] == [2.0] * 32
+    assert server.infer("m", rows(1, 3.0)).json()["outputs"][0]["data"] == [6.0] * 16
+    wait_until(lambda: server.statistics("m")["execution_count"] == 2)
+    stats = server.statistics("m")["inference_stats"]
+    assert stats["cache_hit"]["count"] == 2 and stats["cache_miss"]["count"] == 2 and stats["success"]["count"] == 4
+    assert stats["compute_infer"]["count"] == 2 and stats["cache_hit"]["ns"] > 0 and stats["cache_miss"]["ns"] > 0
+    metrics = server.metrics()
+    assert 'nv_cache_num_hits_per_model{model="m",version="1"} 2\n' in metrics and 'nv_cache_num_misses_per_model{model="m",version="1"} 2\n' in metrics
+    assert "nv_cache_hit_duration_per_model{" in metrics and "nv_cache_miss_duration_per_model{" in metrics
+    models.scaled(tmp_path / "m" / "1" / "model.onnx", 5.0, ("batch", 16))
+    assert server.post("/v2/repository/models/m/load").status == 200
+    assert server.infer("m", rows(2)).json()["outputs"][0]["data"] == [5.0] * 32
+
+
+def test_without_a_size_for_it_nothing_is_cached(serve):
+    server = serve(CACHED)
+    for _ in range(2):
+        assert server.infer("m", rows(1)).status == 200
+    wait_until(lambda: server.statistics("m")["execution_count"] == 2)
+    assert server.statistics("m")["inference_stats"]["cache_miss"] == {"count": 0, "ns": 0}
+
+
 def test_instances_run_side_by_side(tmp_path):
     models.fake(tmp_path / "m", 'max_batch_size: 8\ninstance_group { count: 2 kind: KIND_CPU }\n'
                 'parameters { key: "ridge_warmup" value { string_value: "off" } }\n', latency_ms_per_row=500)

@@ -407,6 +407,33 @@ def test_deadlines_and_cancellation_end_calls_and_queued_work_is_dropped(tmp_pat
         assert server.statistics("slow")["execution_count"] == 1
 
 
+def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(tmp_path):
+    models.fake(tmp_path / "slow", WITHOUT_WARM_UP, latency_ms=1500)
+    with Server(tmp_path) as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        asked = request("slow", ROWS, "FP32")
+        stub.ModelInfer(asked)
+        running = stub.ModelInfer.future(asked)
+        time.sleep(0.2)  # until it runs
+        begin = time.monotonic()
+        details = refused(lambda: stub.ModelInfer(asked, timeout=1), Code.UNAVAILABLE)
+        assert time.monotonic() - begin < 0.9
+        assert len(re.findall(r"[\d.]+ ms", details)) == 3
+        assert running.result(timeout=30).raw_output_contents[0] == ROWS.tobytes()
+        assert 'ridge_inference_request_rejected{model="slow",version="1",reason="PREDICTED_LATE"} 1\n' in server.metrics()
+
+
+def test_statistics_count_the_answers_of_the_response_cache(tmp_path):
+    models.fake(tmp_path / "m", "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP)
+    with Server(tmp_path, "--response-cache-bytes=1000000") as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        for _ in range(3):
+            assert stub.ModelInfer(request("m", ROWS, "FP32")).raw_output_contents[0] == ROWS.tobytes()
+        [stats] = stub.ModelStatistics(pb.ModelStatisticsRequest(name="m")).model_stats
+        assert stats.inference_stats.cache_hit.count == 2 and stats.inference_stats.cache_miss.count == 1
+        assert stats.inference_stats.success.count == 3 and stats.execution_count == 1
+
+
 def test_a_taken_port_is_an_error_that_names_it(repository, server):
     done = subprocess.run([RIDGE, "serve", repository, "--http-port", "0", "--metrics-port", "0", "--grpc-port", str(server.ports["grpc"])],
                           capture_output=True, text=True, timeout=60)

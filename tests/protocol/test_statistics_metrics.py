@@ -91,7 +91,8 @@ FAMILIES = {"nv_inference_request_success": "counter", "nv_inference_request_fai
             "nv_inference_exec_count": "counter", "nv_inference_request_duration_us": "counter", "nv_inference_queue_duration_us": "counter",
             "nv_inference_compute_input_duration_us": "counter", "nv_inference_compute_infer_duration_us": "counter",
             "nv_inference_compute_output_duration_us": "counter", "nv_inference_pending_request_count": "gauge",
-            "nv_model_load_duration_secs": "gauge", "nv_model_load_failure": "counter", "ridge_model_given_up": "counter", "nv_cpu_utilization": "gauge", "nv_cpu_memory_total_bytes": "gauge",
+            "nv_model_load_duration_secs": "gauge", "nv_model_load_failure": "counter", "ridge_model_given_up": "counter", "ridge_inference_request_rejected": "counter", "nv_cache_num_hits_per_model": "counter", "nv_cache_num_misses_per_model": "counter",
+            "nv_cache_hit_duration_per_model": "counter", "nv_cache_miss_duration_per_model": "counter", "nv_cpu_utilization": "gauge", "nv_cpu_memory_total_bytes": "gauge",
             "nv_cpu_memory_used_bytes": "gauge"}
 
 

@@ -114,8 +114,9 @@ void add_statistics(const serve::ModelStatistics& model, inference::ModelStatist
   set(*requests.mutable_compute_input(), model.compute_input);
   set(*requests.mutable_compute_infer(), model.compute_infer);
   set(*requests.mutable_compute_output(), model.compute_output);
-  requests.mutable_cache_hit();  // there is no cache; clients read these without a look
-  requests.mutable_cache_miss();
+  set(*requests.mutable_cache_hit(),
+      model.cache_hit);  // there also where nothing is cached: clients read them without a look
+  set(*requests.mutable_cache_miss(), model.cache_miss);
   for (const serve::BatchStatistic& batch : model.batches) {
     inference::InferBatchStatistics& of_batch = *row.add_batch_stats();
     of_batch.set_batch_size(batch.batch_size);

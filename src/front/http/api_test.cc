@@ -297,6 +297,7 @@ TEST_F(ApiTest, LimitsJsonAndDecodedBodies) {
 TEST_F(ApiTest, TurnsErrorsIntoStatuses) {
   ask_json(post("/v2/models/broken/infer", kJson), 500);
   ask_json(post("/v2/models/full/infer", kJson), 503);
+  EXPECT_EQ(ask(post("/v2/models/full/infer", kJson)).fields["retry-after"], "1");
   nlohmann::json unknown = ask_json(post("/v2/models/nope/infer", kJson), 404);
   EXPECT_EQ(unknown["error"], "Request for unknown model: 'nope' is not found");
   ask_json(post("/v2/models/echo/infer", "{"), 400);

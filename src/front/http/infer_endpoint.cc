@@ -29,6 +29,13 @@ size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, C
   return bytes;
 }
 
+// A queue that is full, or too long for a deadline, is shorter within a second: requests that wait longer mostly have given up.
+Response infer_error_response(const Error& error) {
+  Response response = error_response(error);
+  if (error.code == Code::kUnavailable) response.retry_after_s = 1;
+  return response;
+}
+
 Response out_of_memory() { return error_response(503, "not enough memory for this request"); }
 
 }  // namespace
@@ -49,7 +56,7 @@ struct InferEndpoint::Call {
   Result<serve::InferResponse> answer{Error{}};
 
   Response respond() {
-    if (!answer) return error_response(answer.error());
+    if (!answer) return infer_error_response(answer.error());
     try {
       Result<Response> response = encode_infer_response(std::move(*answer), format);
       if (!response) return error_response(response.error());

@@ -44,6 +44,7 @@ struct Response {
   std::string_view content_encoding;                   // of static storage; empty = identity
   std::string_view allow;                              // of static storage; for 405
   std::string_view authenticate;                       // of static storage; WWW-Authenticate, for 401
+  int retry_after_s = 0;                               // [s] for Retry-After; 0 = do not send it
   bool has_inference_length = false;                   // send Inference-Header-Content-Length = inference_length
   size_t inference_length = 0;
   std::string text;                                 // first part of the body

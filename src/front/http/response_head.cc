@@ -54,6 +54,7 @@ void Connection::write_head() {
   if (!response_.content_encoding.empty()) append_field(head_, "Content-Encoding", response_.content_encoding);
   if (!response_.allow.empty()) append_field(head_, "Allow", response_.allow);
   if (!response_.authenticate.empty()) append_field(head_, "WWW-Authenticate", response_.authenticate);
+  if (response_.retry_after_s > 0) append_field(head_, "Retry-After", std::to_string(response_.retry_after_s));
   if (!keep_alive_)
     append_field(head_, "Connection", "close");
   else if (parser_.head().http_1_0)
