@@ -20,6 +20,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports overlapping copies inside std::string's own operator+ (its bug 105651).
   # A parameter may be named as a member function is; a local may not be named as another local.
   add_compile_options(-Wshadow=local -Wno-restrict)
+  # GCC collects garbage from 128 MiB on; half a GiB more per compiler saves a seventh of the time.
+  add_compile_options(--param=ggc-min-heapsize=524288)
 endif()
 
 if(RIDGE_SANITIZE)
