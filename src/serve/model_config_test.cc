@@ -189,27 +189,39 @@ TEST(CompleteConfig, ANarrowerOpenDimensionIsAllowed) {
 }
 
 TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
-  for (const char* text : {"name: \"other\"",
-                           "backend: \"python\"",
-                           "platform: \"tensorflow_graphdef\"",
-                           "platform: \"ensemble\"",
-                           "sequence_batching { }",
-                           "model_transaction_policy { decoupled: true }",
-                           "response_cache { enable: true } dynamic_batching { preserve_ordering: true }",
-                           "instance_group { kind: KIND_CPU gpus: 0 }",
-                           "instance_group { kind: KIND_MODEL gpus: 0 }",
-                           "instance_group { kind: KIND_GPU gpus: -1 }",
-                           "backend: \"openvino\" instance_group { kind: KIND_GPU }",
-                           "instance_group { count: -1 }",
-                           "instance_group { count: 2000000000 }",
-                           "instance_group { count: 600 kind: KIND_GPU gpus: [ 0, 1 ] }",
-                           "max_batch_size: -1",
-                           "max_batch_size: 4 dynamic_batching { preferred_batch_size: 5 }",
-                           "dynamic_batching { priority_levels: 9999999999 default_priority_level: 1 }",
-                           "dynamic_batching { priority_levels: 2 }",
-                           "dynamic_batching { priority_queue_policy { key: 1 value { } } }",
-                           "input { name: \"x\" allow_ragged_batch: true }",
-                           "input { name: \"x\" is_shape_tensor: true }"})
+  for (const char* text :
+       {"name: \"other\"",
+        "backend: \"python\"",
+        "platform: \"tensorflow_graphdef\"",
+        "platform: \"ensemble\"",
+        "sequence_batching { iterative_sequence: true }",
+        "sequence_batching { oldest { } }",
+        "sequence_batching { oldest { max_candidate_sequences: 2 preserve_ordering: true } }",
+        "max_batch_size: 2 sequence_batching { oldest { max_candidate_sequences: 2 preferred_batch_size: 3 } }",
+        "sequence_batching { direct { minimum_slot_utilization: 1.5 } }",
+        "sequence_batching { } response_cache { enable: true }",
+        "sequence_batching { control_input { name: \"s\" } }",
+        "sequence_batching { control_input { name: \"s\" control { fp32_false_true: [ 0 ] } } }",
+        "sequence_batching { control_input { name: \"s\" control { fp32_false_true: [ 0, 1 ] int32_false_true: [ 0, 1 "
+        "] } } }",
+        "sequence_batching { control_input { name: \"s\" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_FP32 "
+        "} } }",
+        "model_transaction_policy { decoupled: true }",
+        "response_cache { enable: true } dynamic_batching { preserve_ordering: true }",
+        "instance_group { kind: KIND_CPU gpus: 0 }",
+        "instance_group { kind: KIND_MODEL gpus: 0 }",
+        "instance_group { kind: KIND_GPU gpus: -1 }",
+        "backend: \"openvino\" instance_group { kind: KIND_GPU }",
+        "instance_group { count: -1 }",
+        "instance_group { count: 2000000000 }",
+        "instance_group { count: 600 kind: KIND_GPU gpus: [ 0, 1 ] }",
+        "max_batch_size: -1",
+        "max_batch_size: 4 dynamic_batching { preferred_batch_size: 5 }",
+        "dynamic_batching { priority_levels: 9999999999 default_priority_level: 1 }",
+        "dynamic_batching { priority_levels: 2 }",
+        "dynamic_batching { priority_queue_policy { key: 1 value { } } }",
+        "input { name: \"x\" allow_ragged_batch: true }",
+        "input { name: \"x\" is_shape_tensor: true }"})
     EXPECT_NE(rejection(text), "") << text;
   EXPECT_TRUE(contains(rejection("backend: \"python\""), "use backend: \"onnxruntime\""));
   EXPECT_EQ(rejection("backend: \"onnxruntime\" platform: \"onnxruntime_onnx\" response_cache { enable: false }"), "");
