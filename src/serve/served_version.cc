@@ -45,7 +45,8 @@ ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clo
                                     [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }));
 }
 
-ServedVersion::~ServedVersion() {
+// Sequences are compared by variants that always have a value.
+ServedVersion::~ServedVersion() {  // NOLINT(bugprone-exception-escape)
   close();
   join();
   if (cache_ != nullptr) cache_->drop(cache_owner_);

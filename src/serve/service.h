@@ -95,6 +95,7 @@ struct ModelMetadata {
   std::vector<TensorSpec> inputs;  // shapes with the leading -1 of batching models
   std::vector<TensorSpec> outputs;
   int64_t max_batch_size = 0;  // rows; 0 = it does not batch
+  bool sequences = false;      // each request belongs to a sequence
 };
 
 enum class ModelState { kUnavailable, kLoading, kReady, kUnloading };

@@ -249,6 +249,15 @@ def test_wrong_parameters_are_refused(server):
         assert answer.status == 400 and "sequence_" in answer.json()["error"], parameters
 
 
+def test_the_example_that_the_server_logs_works(tmp_path):
+    accumulator(tmp_path, "sum")
+    with Server(tmp_path) as alone:
+        alone.wait_log("try: curl")
+        line = next(line for line in alone.read_log().splitlines() if "try: curl" in line).split("try: ", 1)[1]
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=True)
+        assert json.loads(done.stdout)["outputs"][0]["data"] == [1], done.stdout
+
+
 def test_a_stream_of_two_sequences(server):
     answers = queue.Queue()
     with grpc.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as stock:
