@@ -82,7 +82,7 @@ std::string repeated(std::string_view line, std::string_view file) {
 }
 
 std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs,
-                         const std::string& client_options) {
+                         const std::string& client_options, bool sequence) {
   const std::string url = fmt::format("{}localhost:{}/v2/models/{}", client_options, port, percent_encoded(model));
   if (!std::all_of(inputs.begin(), inputs.end(), has_json_form)) return "curl -s " + url;
   int64_t elements = 0;
@@ -95,7 +95,11 @@ std::string request_line(uint16_t port, const std::string& model, std::span<cons
   const bool python = elements > kInlineElements;
   std::string tensors;
   for (const TensorSpec& input : sized) tensors += (tensors.empty() ? "" : ", ") + tensor_text(input, python);
-  const std::string body = "{\"inputs\": [" + tensors + "]}";
+  const std::string parameters =
+      sequence ? fmt::format(R"(, "parameters": {{"sequence_id": 1, "sequence_start": {0}, "sequence_end": {0}}})",
+                             python ? "True" : "true")
+               : "";
+  const std::string body = "{\"inputs\": [" + tensors + "]" + parameters + "}";
   if (!python) return fmt::format("curl -s {}/infer -d {}", url, shell_word(body));
   return fmt::format("python3 -c {} | curl -s {}/infer -d @-",
                      shell_word("import json; print(json.dumps(" + body + "))"), url);

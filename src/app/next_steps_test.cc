@@ -38,6 +38,12 @@ TEST(NextSteps, ALargeRequestIsWrittenByPython) {
   EXPECT_NE(line.find("[True] * 150528"), std::string::npos) << line;
 }
 
+TEST(NextSteps, AModelWithSequencesGetsAWholeOne) {
+  EXPECT_EQ(request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kFp32, {1}}}, "", true),
+            R"(curl -s localhost:80/v2/models/m/infer -d '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], )"
+            R"("data": [1]}], "parameters": {"sequence_id": 1, "sequence_start": true, "sequence_end": true}}')");
+}
+
 TEST(NextSteps, WhatHasNoJsonFormIsOnlyDescribed) {
   EXPECT_EQ(request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kFp16, {1}}}),
             "curl -s localhost:80/v2/models/m");

@@ -241,7 +241,8 @@ void ServeRun::log_loaded() const {
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
   if (metadata && http_)
-    log::info("try: {}", request_line(http_->port(), first, metadata->inputs, client_options(request_)));
+    log::info("try: {}",
+              request_line(http_->port(), first, metadata->inputs, client_options(request_), metadata->sequences));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.

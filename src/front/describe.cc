@@ -3,8 +3,13 @@
 namespace ridge::front {
 
 std::vector<std::string> extensions(bool shared_memory) {
-  std::vector<std::string> names = {"binary_tensor_data", "classification", "model_configuration",
-                                    "model_repository",   "statistics",     "logging"};
+  std::vector<std::string> names = {"binary_tensor_data",
+                                    "classification",
+                                    "model_configuration",
+                                    "model_repository",
+                                    "statistics",
+                                    "logging",
+                                    "sequence"};
   if (shared_memory) names.insert(names.end(), {"system_shared_memory", "cuda_shared_memory"});
   return names;
 }

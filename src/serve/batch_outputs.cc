@@ -9,22 +9,37 @@
 #include "serve/classification.h"
 #include "serve/region.h"
 #include "serve/reshape.h"
+#include "serve/sequences.h"
 
 namespace ridge::serve {
+
+// `index` as of slot_of_.
+const TensorSettings& BatchOutputs::tensor(int index) const {
+  const auto at = static_cast<size_t>(index);
+  return at < settings_.outputs.size() ? settings_.outputs[at] : states_[at - settings_.outputs.size()].output;
+}
+
 void BatchOutputs::choose_wanted(std::span<const JobPtr> jobs) {
   bool all = std::any_of(jobs.begin(), jobs.end(), [](const JobPtr& job) { return job->wanted.empty(); });
   std::fill(slot_of_.begin(), slot_of_.end(), all ? 0 : -1);
   if (!all)
     for (const JobPtr& job : jobs)
       for (const WantedOutput& output : job->wanted) slot_of_[static_cast<size_t>(output.index)] = 0;
+  const size_t listed = settings_.outputs.size();
+  for (size_t i = 0; i < states_.size(); ++i) {  // always, once
+    slot_of_[listed + i] = states_[i].listed ? -1 : 0;
+    if (states_[i].listed) slot_of_[*states_[i].listed] = 0;
+  }
   wanted_.clear();
   configured_.clear();
   for (size_t i = 0; i < slot_of_.size(); ++i) {
     if (slot_of_[i] < 0) continue;
     slot_of_[i] = static_cast<int>(wanted_.size());
-    wanted_.push_back(settings_.outputs[i].signature_index);
+    wanted_.push_back(tensor(static_cast<int>(i)).signature_index);
     configured_.push_back(static_cast<int>(i));
   }
+  for (size_t i = 0; i < states_.size(); ++i)
+    if (states_[i].listed) slot_of_[listed + i] = slot_of_[*states_[i].listed];
 }
 
 void BatchOutputs::prepare(std::span<const JobPtr> jobs, int64_t rows) {
@@ -32,7 +47,7 @@ void BatchOutputs::prepare(std::span<const JobPtr> jobs, int64_t rows) {
   outputs_.assign(wanted_.size(), {});
   size_t total = 0;
   for (size_t slot = 0; slot < outputs_.size(); ++slot) {
-    const TensorSettings& tensor = settings_.outputs[static_cast<size_t>(configured_[slot])];
+    const TensorSettings& tensor = this->tensor(configured_[slot]);
     if (!tensor.fixed_shape) continue;
     engine::Output& output = outputs_[slot];
     output.shape = *tensor.fixed_shape;
@@ -56,7 +71,7 @@ void BatchOutputs::prepare(std::span<const JobPtr> jobs, int64_t rows) {
 
 Status BatchOutputs::check(int64_t rows) const {
   for (size_t slot = 0; slot < outputs_.size(); ++slot) {
-    const TensorSettings& tensor = settings_.outputs[static_cast<size_t>(configured_[slot])];
+    const TensorSettings& tensor = this->tensor(configured_[slot]);
     const engine::Output& output = outputs_[slot];
     auto failed = [&](const std::string& what) {
       return Error{Code::kFailed, fmt::format("model '{}' gave output '{}' as {} {}, {}", settings_.name, tensor.name,
@@ -131,21 +146,24 @@ ResponseOutput BatchOutputs::classes(const TensorSettings& tensor, ResponseOutpu
   return scores;
 }
 
+// Of a batching model.
+std::span<const std::byte> BatchOutputs::rows_of(size_t slot, int64_t first_row, int64_t rows) const {
+  const engine::Output& output = outputs_[slot];
+  const auto first = static_cast<size_t>(first_row), count = static_cast<size_t>(rows);
+  if (output.type == DataType::kBytes) {
+    const std::vector<size_t>& offsets = row_offsets_[slot];
+    return output.data.subspan(offsets[first], offsets[first + count] - offsets[first]);
+  }
+  const size_t row_size = output.data.size() / static_cast<size_t>(output.shape[0]);
+  return output.data.subspan(first * row_size, count * row_size);
+}
+
 ResponseOutput BatchOutputs::part(int index, int64_t classification, int64_t first_row, int64_t rows) const {
   const TensorSettings& tensor = settings_.outputs[static_cast<size_t>(index)];
   auto slot = static_cast<size_t>(slot_of_[static_cast<size_t>(index)]);
   const engine::Output& output = outputs_[slot];
   ResponseOutput part{tensor.name, output.type, client_shape(tensor, output.shape, rows), output.data, output.owner};
-  if (settings_.batching()) {
-    auto first = static_cast<size_t>(first_row), count = static_cast<size_t>(rows);
-    if (output.type == DataType::kBytes) {
-      const std::vector<size_t>& offsets = row_offsets_[slot];
-      part.data = output.data.subspan(offsets[first], offsets[first + count] - offsets[first]);
-    } else {
-      size_t row_size = output.data.size() / static_cast<size_t>(output.shape[0]);
-      part.data = output.data.subspan(first * row_size, count * row_size);
-    }
-  }
+  if (settings_.batching()) part.data = rows_of(slot, first_row, rows);
   if (classification > 0) return classes(tensor, std::move(part), classification, settings_.batching() ? rows : 1);
   return part;
 }
@@ -182,21 +200,40 @@ void BatchOutputs::add_outputs(Job& job, int64_t first_row, InferResponse& answe
   }
 }
 
+std::vector<Tensor> BatchOutputs::states_of(const Job& job, int64_t row) const {
+  std::vector<Tensor> states;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const auto slot = static_cast<size_t>(slot_of_[settings_.outputs.size() + i]);
+    const engine::Output& output = outputs_[slot];
+    std::span<const std::byte> bytes = output.data;
+    Shape shape = output.shape;
+    if (settings_.batching()) {
+      shape.erase(shape.begin());
+      bytes = rows_of(slot, row, job.rows);
+    }
+    Tensor& state = states.emplace_back(Tensor{output.type, std::move(shape), Buffer(bytes.size())});
+    if (!bytes.empty()) std::memcpy(state.data.data(), bytes.data(), bytes.size());
+  }
+  return states;
+}
+
 Result<std::vector<InferResponse>> BatchOutputs::divide(std::span<const JobPtr> jobs, int64_t rows) {
   RIDGE_TRY(check(rows));
   if (settings_.batching()) find_row_offsets(rows);
   std::vector<InferResponse> answers;
   answers.reserve(jobs.size());
-  int64_t row = 0;
+  std::vector<std::pair<Sequence*, std::vector<Tensor>>> states;
   for (const JobPtr& job : jobs) {
     InferResponse& answer = answers.emplace_back();
     answer.model = settings_.name;
     answer.version = settings_.version;
     answer.id = std::move(job->request.id);
     if (Status intact = inputs_intact(job->request); !intact) job->failure = intact.error();
-    if (!job->failure) add_outputs(*job, row, answer);
-    row += job->rows;
+    if (!job->failure) add_outputs(*job, job->first_row, answer);
+    if (!job->failure && job->sequence != nullptr && !states_.empty())
+      states.emplace_back(job->sequence, states_of(*job, job->first_row));
   }
+  for (auto& [sequence, last] : states) sequence->states = std::move(last);
   outputs_.clear();
   return answers;
 }

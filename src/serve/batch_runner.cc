@@ -3,6 +3,7 @@
 #include <new>
 
 #include "serve/chunked_run.h"
+#include "serve/sequences.h"
 
 namespace ridge::serve {
 
@@ -11,9 +12,20 @@ Status BatchRunner::run_engine(std::span<const TensorView> inputs, int64_t rows)
   return run_in_parts(session_, parts_of(rows, settings_.prepared_rows), inputs, outputs_.wanted(), outputs_.outputs());
 }
 
-Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr> jobs, BatchTimes& times) {
+// Sets where each job is in the batch. Returns the rows of it all.
+int64_t BatchRunner::place(std::span<const JobPtr> jobs) const {
+  const bool row_is_slot = settings_.sequences && settings_.sequences->row_is_slot;
   int64_t rows = 0;
-  for (const JobPtr& job : jobs) rows += job->rows;
+  for (const JobPtr& job : jobs) {
+    job->first_row = rows;
+    if (row_is_slot && job->sequence != nullptr) job->first_row = static_cast<int64_t>(*job->sequence->slot);
+    rows = job->first_row + job->rows;
+  }
+  return rows;
+}
+
+Result<std::vector<InferResponse>> BatchRunner::run_steps(std::span<const JobPtr> jobs, BatchTimes& times) {
+  const int64_t rows = place(jobs);
   std::span<const TensorView> inputs = inputs_.assemble(jobs, rows);
   outputs_.prepare(jobs, rows);
   times.inputs_ready = clock_.now();

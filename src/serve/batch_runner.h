@@ -17,12 +17,13 @@ class BatchRunner {
   BatchRunner(const ModelSettings& settings, engine::Session& session, const Clock& clock)
       : settings_(settings), session_(session), clock_(clock), inputs_(settings), outputs_(settings) {}
 
-  // The answers in the order of the jobs, which must be mergeable, or why the whole batch failed (kFailed). The answer of a job
+  // The answers in the order of the jobs, which must be mergeable, and in the order of their slots if rows are slots; or why the whole batch failed (kFailed). The answer of a job
   // that has a failure of its own afterwards counts for nothing. Sets `times`.
   Result<std::vector<InferResponse>> run(std::span<const JobPtr> jobs, BatchTimes& times);
 
  private:
   Result<std::vector<InferResponse>> run_steps(std::span<const JobPtr> jobs, BatchTimes& times);
+  int64_t place(std::span<const JobPtr> jobs) const;
   Status run_engine(std::span<const TensorView> inputs, int64_t rows);
 
   const ModelSettings& settings_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fake_clock.h"
+#include "serve/sequences.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -225,6 +226,125 @@ TEST_F(BatchRunnerTest, EmptyTensorsPassThrough) {
   EXPECT_NE(seen_[0].data.data(), nullptr) << "engines refuse null";
   EXPECT_EQ((*answers)[0].outputs[0].shape, (Shape{1, 0}));
   EXPECT_TRUE((*answers)[0].outputs[0].data.empty());
+}
+
+// x FP32 [N,1], start INT32 [N,1], s FP32 [N,1] → y = x + s, FP32 [N,1], which is the next s.
+class SequenceRunTest : public testing::Test {
+ protected:
+  SequenceRunTest() {
+    const auto one = [](const char* name, DataType type) { return TensorSpec{name, type, {-1, 1}}; };
+    signature_ = {{one("x", DataType::kFp32), one("start", DataType::kInt32), one("s", DataType::kFp32)},
+                  {one("y", DataType::kFp32)}};
+    settings_.name = "m";
+    settings_.max_batch_size = 4;
+    settings_.model_inputs = 3;
+    settings_.inputs = {{"x", DataType::kFp32, {1}, {}, false, 0, {}, {}}};
+    settings_.outputs = {{"y", DataType::kFp32, {1}, {}, false, 0, {}, Shape{1}}};
+    SequenceSettings sequences;
+    sequences.slots = 4;
+    const int32_t on = 1;
+    sequences.controls = {{SequenceControl::Kind::kStart, DataType::kInt32, 1, std::string(4, '\0'),
+                           std::string(reinterpret_cast<const char*>(&on), sizeof on)}};
+    const float hundred = 100;
+    sequences.states.push_back({2,
+                                DataType::kFp32,
+                                settings_.outputs[0],
+                                0,
+                                {1},
+                                std::string(reinterpret_cast<const char*>(&hundred), sizeof hundred)});
+    settings_.sequences = std::move(sequences);
+  }
+  JobPtr make_job(Sequence& sequence, float x, bool start = false) {
+    auto job = std::make_unique<Job>();
+    auto body = std::make_shared<std::vector<float>>(1, x);
+    job->request.body = body;
+    job->request.inputs.push_back({"x", DataType::kFp32, {1, 1}, bytes_of(*body)});
+    job->request.sequence.start = start;
+    job->sequence = &sequence;
+    return job;
+  }
+  Status add(std::span<const TensorView> inputs, std::span<engine::Output> outputs) {
+    if (fails_) return Error{Code::kFailed, "it failed"};
+    std::vector<float> sums = floats_of(inputs[0].data);
+    rows_ = sums;
+    states_ = floats_of(inputs[2].data);
+    starts_.assign(sums.size(), 0);
+    std::memcpy(starts_.data(), inputs[1].data.data(), inputs[1].data.size());
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += states_[i];
+    give(outputs[0], DataType::kFp32, inputs[0].shape, bytes_of(sums));
+    return {};
+  }
+  // The sums of the jobs.
+  Result<std::vector<float>> run(const Jobs& jobs) {
+    TestSession session(signature_, [this](auto inputs, auto, auto outputs) { return add(inputs, outputs); });
+    BatchRunner runner(settings_, session, clock_);
+    BatchTimes times;
+    RIDGE_ASSIGN(const std::vector<InferResponse> answers, runner.run(jobs, times));
+    std::vector<float> sums;
+    for (const InferResponse& answer : answers) sums.push_back(floats_of(answer.outputs[0].data).at(0));
+    return sums;
+  }
+
+  FakeClock clock_;
+  engine::Signature signature_;
+  ModelSettings settings_;
+  std::vector<float> rows_, states_;
+  std::vector<int32_t> starts_;
+  bool fails_ = false;
+};
+
+TEST_F(SequenceRunTest, ARowIsASlotAndEmptySlotsAreZeros) {
+  Sequence a, b;
+  a.slot = 1;
+  b.slot = 3;
+  Jobs jobs;
+  jobs.push_back(make_job(a, 5, true));
+  jobs.push_back(make_job(b, 7));
+  EXPECT_EQ(*run(jobs), (std::vector<float>{105, 107}));
+  EXPECT_EQ(rows_, (std::vector<float>{0, 5, 0, 7}));
+  EXPECT_EQ(states_, (std::vector<float>{0, 100, 0, 100}));
+  EXPECT_EQ(starts_, (std::vector<int32_t>{0, 1, 0, 0}));
+}
+
+TEST_F(SequenceRunTest, WithoutSlotsRowsFollowOneAnother) {
+  settings_.sequences->row_is_slot = false;
+  Sequence a, b;
+  a.slot = 1;
+  b.slot = 3;
+  Jobs jobs;
+  jobs.push_back(make_job(a, 5));
+  jobs.push_back(make_job(b, 7, true));
+  EXPECT_EQ(*run(jobs), (std::vector<float>{105, 107}));
+  EXPECT_EQ(rows_, (std::vector<float>{5, 7}));
+  EXPECT_EQ(starts_, (std::vector<int32_t>{0, 1}));
+}
+
+TEST_F(SequenceRunTest, TheStateOfARequestIsTheNextOnesAndSurvivesAFailure) {
+  Sequence a;
+  a.slot = 0;
+  Jobs jobs(1);
+  for (const float sum : {101.F, 102.F}) {
+    jobs[0] = make_job(a, 1);
+    EXPECT_EQ(*run(jobs), std::vector<float>{sum});
+  }
+  fails_ = true;
+  jobs[0] = make_job(a, 1);
+  EXPECT_FALSE(run(jobs));
+  fails_ = false;
+  jobs[0] = make_job(a, 1);
+  EXPECT_EQ(*run(jobs), std::vector<float>{103});
+}
+
+TEST_F(SequenceRunTest, AWarmUpOfManyRowsBeginsWithTheInitialState) {
+  auto job = std::make_unique<Job>();
+  const std::vector<float> x = {1, 2, 3};
+  job->request.inputs.push_back({"x", DataType::kFp32, {3, 1}, bytes_of(x)});
+  job->rows = 3;
+  Jobs jobs;
+  jobs.push_back(std::move(job));
+  ASSERT_TRUE(run(jobs));
+  EXPECT_EQ(states_, (std::vector<float>{100, 100, 100}));
+  EXPECT_EQ(starts_, (std::vector<int32_t>{1, 1, 1}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "serve/config_complete.h"
 #include "serve/engine_parameters.h"
 #include "serve/instance_groups.h"
+#include "serve/sequence_config.h"
 
 namespace ridge::serve {
 namespace {
@@ -49,7 +50,7 @@ Status check_identity(const ModelConfig& config, const std::string& directory_na
 }
 
 Status check_features(const ModelConfig& config) {
-  if (config.has_sequence_batching()) return unsupported("sequence_batching", "remove it");
+  RIDGE_TRY(check_sequence_batching(config));
   if (config.model_transaction_policy().decoupled()) return unsupported("a decoupled model", "set decoupled: false");
   if (config.response_cache().enable() && config.dynamic_batching().preserve_ordering())
     return unsupported("response_cache with preserve_ordering",

@@ -9,6 +9,7 @@
 #include "serve/engine_parameters.h"
 #include "serve/instance_groups.h"
 #include "serve/reshape.h"
+#include "serve/sequence_config.h"
 
 namespace ridge::serve {
 namespace {
@@ -78,7 +79,7 @@ void complete_batching(ModelConfig& config, const engine::Signature& signature) 
   if (!listed_without_batch(config.input(), all_inputs(signature))) return;
   if (!listed_without_batch(config.output(), signature.outputs)) return;
   config.set_max_batch_size(kDefaultMaxBatchSize);
-  config.mutable_dynamic_batching();
+  if (!config.has_sequence_batching()) config.mutable_dynamic_batching();
 }
 
 // Type and dims of one tensor from the model, if the configuration leaves them open. A model's scalar is dims [1] reshaped to
@@ -185,14 +186,15 @@ Result<ConfigPtr> complete_config(const ModelConfig& config, const std::string& 
   complete_batching(*completed, signature);
   bool batching = completed->max_batch_size() > 0;
   const std::vector<TensorSpec> inputs = all_inputs(signature);
-  list_tensors(*completed->mutable_input(), signature.inputs);
-  list_tensors(*completed->mutable_output(), signature.outputs);
+  const engine::Signature for_clients = without_sequence_tensors(*completed, signature);
+  list_tensors(*completed->mutable_input(), for_clients.inputs);
+  list_tensors(*completed->mutable_output(), for_clients.outputs);
   complete_tensors(*completed->mutable_input(), inputs, batching);
   complete_tensors(*completed->mutable_output(), signature.outputs, batching);
   RIDGE_TRY(check_tensors(completed->input(), inputs, batching, "input"));
   RIDGE_TRY(check_tensors(completed->output(), signature.outputs, batching, "output"));
   RIDGE_TRY(check_optional_inputs(*completed, signature));
-  RIDGE_TRY(check_all_inputs_listed(*completed, signature));
+  RIDGE_TRY(check_all_inputs_listed(*completed, for_clients));
   return ConfigPtr(std::move(completed));
 }
 

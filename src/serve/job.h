@@ -21,12 +21,16 @@ struct WantedOutput {
   std::optional<SharedMemoryView> part = {};  // where to write it
 };
 
+struct Sequence;
+
 struct Job {
   // Its inputs are in the order of ModelSettings::inputs; an optional one that was left out has type kInvalid.
   InferRequest request;
   InferDone done;
   int64_t rows = 1;                  // batch size; 1 for models that do not batch
+  int64_t first_row = 0;             // in its batch; set when that runs
   std::vector<WantedOutput> wanted;  // empty = all, as tensors
+  Sequence* sequence = nullptr;      // that it is the next request of; Sequences keeps it until the job has ended
   TimePoint queued{};
   TimePoint deadline = TimePoint::max();   // when it leaves the queue unserved
   TimePoint answer_by = TimePoint::max();  // the request's own deadline

@@ -22,6 +22,17 @@ VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprin
   return nullptr;
 }
 
+// New versions know which one had their requests before: that of the same number, or the highest, which those without a number meant.
+void follow(const Versions& serving, const Versions& next) {
+  for (const VersionPtr& version : next) {
+    if (serving.empty() || std::find(serving.begin(), serving.end(), version) != serving.end()) continue;
+    const auto same = std::find_if(serving.begin(), serving.end(), [&](const VersionPtr& served) {
+      return served->settings().version == version->settings().version;
+    });
+    version->follow(same != serving.end() ? *same : serving.back());
+  }
+}
+
 }  // namespace
 
 LifeCycle::LifeCycle(const ServerOptions& options, HeapKeeper& heap)
@@ -88,6 +99,7 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
     table_.fail_load(model, source->versions, for_clients(error.message));
     return error;
   }
+  follow(table_.ready_versions(model), *versions);
   RIDGE_TRY(table_.publish(model, *versions));
   return {};
 }

@@ -64,10 +64,14 @@ Status choose_config(const LoadRequest& request, ModelSource& source) {
   return {};
 }
 
-std::string label_fingerprints(const ModelSource& source) {
+// Of the files that the configuration names.
+std::string side_file_fingerprints(const ModelSource& source) {
   std::string text;
   for (const auto& output : source.config->output())
     if (!output.label_filename().empty()) text += fingerprint(source.directory + "/" + output.label_filename());
+  for (const auto& state : source.config->sequence_batching().state())
+    for (const auto& initial : state.initial_state())
+      if (initial.has_data_file()) text += fingerprint(source.directory + "/initial_state/" + initial.data_file());
   return text;
 }
 
@@ -231,6 +235,9 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   RIDGE_TRY(check_config(*source.config, name));
   for (const auto& output : source.config->output())  // before anything reads the file
     if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
+  for (const auto& state : source.config->sequence_batching().state())
+    for (const auto& initial : state.initial_state())
+      if (initial.has_data_file()) RIDGE_TRY(check_relative_path(initial.data_file()));
   RIDGE_TRY(check_readable(source.directory));
   Result<std::vector<int64_t>> versions =
       choose_versions(version_policy_of(*source.config), list_versions(source.directory));
@@ -240,7 +247,8 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
 }
 
 std::string source_fingerprint(const ModelSource& source, int64_t version) {
-  return source.config_key + "\n" + label_fingerprints(source) + fingerprint(version_path(source.directory, version));
+  return source.config_key + "\n" + side_file_fingerprints(source) +
+         fingerprint(version_path(source.directory, version));
 }
 
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,

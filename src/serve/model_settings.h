@@ -41,6 +41,33 @@ struct QueueSettings {
   bool spread = true;               // a batch that is due is spread over the instances that have nothing to do
 };
 
+// An input of the model that the server sets: what it has to know about a row's request.
+struct SequenceControl {
+  enum class Kind { kStart, kEnd, kReady, kId };
+  Kind kind = Kind::kReady;
+  DataType type = DataType::kInvalid;
+  int signature_index = 0;  // into engine::Signature::inputs
+  std::string off, on;      // packed values; not of kId
+};
+
+// An output that is an input of the sequence's next request.
+struct StateSettings {
+  int signature_index = 0;  // of the input
+  DataType type = DataType::kInvalid;
+  TensorSettings output;         // without reshape
+  std::optional<size_t> listed;  // into ModelSettings::outputs, where clients may ask for it
+  Shape initial_shape;           // without the batch dimension; no open dimension
+  std::string initial;           // packed values of one row
+};
+
+struct SequenceSettings {
+  size_t slots = 1;         // sequences at a time, of each instance
+  bool row_is_slot = true;  // strategy "direct"; else a batch's rows are its requests
+  Nanoseconds max_idle{};   // after that long without a request a sequence ends
+  std::vector<SequenceControl> controls;
+  std::vector<StateSettings> states;
+};
+
 struct WarmupTensor {
   enum class Data { kZero, kRandom, kFile };
   std::string name;
@@ -67,6 +94,7 @@ struct ModelSettings {
   size_t model_inputs = 0;          // number of inputs in the model's signature
   bool fixed_input_shapes = false;  // no input has an open dimension or may be left out: requests always merge
   QueueSettings queue;
+  std::optional<SequenceSettings> sequences;
   bool response_cache = false;     // equal requests are answered from the server's cache, if it has one
   bool preserve_ordering = false;  // answers leave in the order of the requests
   int instances = 1;

@@ -93,7 +93,7 @@ std::optional<Rejection> RequestQueue::add(JobPtr job, TimePoint now) {
     return Rejection{std::move(job), std::move(full), FailureReason::kQueueFull};
   }
   const Deadlines deadlines = deadlines_of(policy, job->request, now);
-  job->queued = now;
+  if (job->queued == TimePoint{}) job->queued = now;
   job->answer_by = deadlines.answer_by;
   job->deadline = deadlines.in_queue;
   next_deadline_ = std::min(next_deadline_, job->deadline);

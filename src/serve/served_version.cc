@@ -14,6 +14,8 @@
 namespace ridge::serve {
 namespace {
 
+constexpr Nanoseconds kBetweenChecks = std::chrono::seconds(1);  // whether a previous version still has sequences
+
 Nanoseconds time_in_server(std::span<const JobPtr> jobs, TimePoint now) {
   Nanoseconds total{0};
   for (const JobPtr& job : jobs) total += now - job->request.arrived;
@@ -30,13 +32,21 @@ ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clo
       recorder_(recorder),
       cache_(model_.settings.response_cache ? std::move(cache) : nullptr),
       cache_owner_(cache_ != nullptr ? cache_->new_owner() : 0),
-      scheduler_(model_.settings.queue, model_.settings.fixed_input_shapes, clock,
-                 [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }),
       limit_(std::move(limit)),
       watch_(limit_.most, model_.sessions.size()),
-      states_(model_.sessions.size(), WorkerState::kWorks) {}
+      states_(model_.sessions.size(), WorkerState::kWorks) {
+  const ModelSettings& settings = model_.settings;
+  if (settings.sequences)
+    sequences_ = std::make_unique<Sequences>(*settings.sequences, model_.sessions.size(), settings.queue.size_limit);
+  const size_t schedulers = sequences_ ? model_.sessions.size() : 1;
+  while (schedulers_.size() < schedulers)
+    schedulers_.push_back(
+        std::make_unique<Scheduler>(settings.queue, settings.fixed_input_shapes, clock_,
+                                    [this](TimePoint due) { timer_.schedule(due, weak_from_this()); }));
+}
 
-ServedVersion::~ServedVersion() {
+// Sequences are compared by variants that always have a value.
+ServedVersion::~ServedVersion() {  // NOLINT(bugprone-exception-escape)
   close();
   join();
   if (cache_ != nullptr) cache_->drop(cache_owner_);
@@ -73,17 +83,104 @@ void ServedVersion::join() {
   }
 }
 
+void ServedVersion::follow(std::shared_ptr<ServedVersion> previous) {
+  if (!sequences_) return;
+  {
+    MutexLock lock(previous_mutex_);
+    previous_ = std::move(previous);
+  }
+  timer_.schedule(clock_.now() + kBetweenChecks, weak_from_this());  // not at once: requests may be on their way to it
+}
+
+std::shared_ptr<ServedVersion> ServedVersion::previous() const {
+  MutexLock lock(previous_mutex_);
+  return previous_;
+}
+
+bool ServedVersion::keeps(const SequenceId& id) const {
+  if (sequences_ && sequences_->is_open(id)) return true;
+  const auto before = previous();
+  return before && before->keeps(id);
+}
+
+// Lets go of versions before this one that have no sequences any more.
+void ServedVersion::check_previous(TimePoint now) {
+  std::shared_ptr<ServedVersion> before = previous();
+  if (!before) return;
+  while (before && (!before->sequences_ || before->sequences_->open() == 0)) before = before->previous();
+  if (before) timer_.schedule(now + kBetweenChecks, weak_from_this());
+  MutexLock lock(previous_mutex_);
+  previous_.swap(before);  // whose last owner does not let it go under the lock
+}
+
 void ServedVersion::infer(InferRequest request, InferDone done) {
+  if (sequences_ && !request.sequence.start && !sequences_->is_open(request.sequence.id))
+    if (const auto before = previous(); before && before->keeps(request.sequence.id))
+      return before->infer(std::move(request), std::move(done));
   if (request.arrived == TimePoint{}) request.arrived = clock_.now();
   Result<JobPtr> job = check_request(model_.settings, std::move(request));
   if (!job) return done(std::move(job).error());
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
   if (cache_ != nullptr && is_cacheable(**job) && answer_from_cache(*job)) return;
-  if (std::optional<Rejection> rejection = scheduler_.submit(std::move(*job))) {
-    statistics_.record_failures(rejection->reason, 1, clock_.now() - rejection->job->request.arrived);
-    finish(std::move(rejection->job), std::move(rejection->error));
+  if (!sequences_) {
+    if (std::optional<Rejection> rejection = schedulers_[0]->submit(std::move(*job))) reject(std::move(*rejection));
+    return;
   }
+  Sequences::Due due;
+  std::optional<Rejection> rejection = sequences_->add(std::move(*job), clock_.now(), due);
+  if (rejection) reject(std::move(*rejection));
+  go_on(std::move(due));
+}
+
+void ServedVersion::reject(Rejection rejection) {
+  statistics_.record_failures(rejection.reason, 1, clock_.now() - rejection.job->request.arrived);
+  finish(std::move(rejection.job), std::move(rejection.error));
+}
+
+// Gives the schedulers the requests of sequences whose turn has come, and refuses those whose sequence has ended.
+void ServedVersion::go_on(Sequences::Due due) {
+  for (size_t i = 0; i < due.run.size(); ++i) {  // a rejection may bring others
+    JobPtr job = std::move(due.run[i]);
+    Sequence& sequence = *job->sequence;
+    std::optional<Rejection> rejection = schedulers_[sequence.instance]->submit(std::move(job));
+    if (!rejection) continue;
+    sequences_->end(sequence, false, clock_.now(), due);
+    reject(std::move(*rejection));
+  }
+  const TimePoint now = clock_.now();
+  refuse_unwanted(std::move(due.unwanted), now);
+  refuse(std::move(due.lost), FailureReason::kRejected,
+         invalid(fmt::format("an earlier request of this sequence to model '{}' was not run, which ended the sequence; "
+                             "the next request must specify the START flag",
+                             model_.settings.name)),
+         now);
+  if (due.expire != TimePoint::max()) timer_.schedule(due.expire, weak_from_this());
+  if (sequences_->drained())
+    for (const auto& scheduler : schedulers_) scheduler->close();
+}
+
+// Before the answers: a client that has one may rely on it.
+void ServedVersion::end_in_sequences(const Jobs& jobs, bool ran) {
+  if (!sequences_) return;
+  Sequences::Due due;
+  for (const JobPtr& job : jobs)
+    if (Sequence* sequence = std::exchange(job->sequence, nullptr)) sequences_->end(*sequence, ran, clock_.now(), due);
+  go_on(std::move(due));
+}
+
+void ServedVersion::hurry() {
+  if (const auto before = previous()) before->hurry();
+  for (const auto& scheduler : schedulers_) scheduler->hurry();
+}
+
+// Requests that wait behind others of their sequence are still handed to the schedulers; go_on() closes those after the last.
+void ServedVersion::close() {
+  if (!sequences_) return schedulers_[0]->close();
+  Sequences::Due due;
+  sequences_->close(due);
+  hurry();
+  go_on(std::move(due));
 }
 
 // False: the job has the key of its answer.
@@ -134,12 +231,16 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
 
 void ServedVersion::work(size_t instance) {
   engine::Session& session = *model_.sessions[instance];
+  Scheduler& scheduler = scheduler_of(instance);
   BatchRunner runner(model_.settings, session, clock_);
   Batch batch;
-  while (scheduler_.take(batch)) {
+  while (scheduler.take(batch)) {
     refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
     Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
     if (!batch.jobs.empty()) {
+      if (sequences_)
+        std::sort(batch.jobs.begin(), batch.jobs.end(),
+                  [](const JobPtr& a, const JobPtr& b) { return *a->sequence->slot < *b->sequence->slot; });
       if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
         timer_.schedule(*due, weak_from_this());
       answers = run(runner, batch.jobs);
@@ -150,6 +251,7 @@ void ServedVersion::work(size_t instance) {
         if (!answers) answers = too_long();
       }
     }
+    end_in_sequences(batch.jobs, true);
     if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
       answer(std::exchange(batch.jobs, {}), std::move(answers));
       continue;
@@ -198,7 +300,7 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
       ends_.notify_all();
     }
   }
-  scheduler_.close();
+  for (const auto& scheduler : schedulers_) scheduler->close();
   if (first) {
     const std::string reason = fmt::format(
         "a run took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model "
@@ -206,7 +308,7 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
         to_seconds(limit_.most));
     log::error("model '{}' version {} is given up: {}", model_.settings.name, model_.settings.version, reason);
     if (limit_.given_up) limit_.given_up(*this, reason);  // before its requests are answered
-    refuse(scheduler_.remove([](const Job&) { return true; }), FailureReason::kRejected, {Code::kUnavailable, reason},
+    refuse(remove([](const Job&) { return true; }), FailureReason::kRejected, {Code::kUnavailable, reason},
            clock_.now());
   }
   statistics_.record_failures(FailureReason::kBackend, given_up.requests.size(), given_up.time_in_server);
@@ -221,18 +323,37 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
 
 void ServedVersion::expire(TimePoint now) {
   if (watch_.watches()) check_runs(now);
-  Jobs expired = scheduler_.expire(now);
+  Jobs expired;
+  for (const auto& scheduler : schedulers_) std::ranges::move(scheduler->expire(now), std::back_inserter(expired));
   auto late = std::stable_partition(expired.begin(), expired.end(),
                                     [now](const JobPtr& job) { return job->request.deadline > now; });
   refuse_unwanted(Jobs(std::move_iterator(late), std::move_iterator(expired.end())), now);
   expired.erase(late, expired.end());
   refuse(std::move(expired), FailureReason::kQueueTimeout,
          {Code::kUnavailable, "Request timeout expired in the queue of model '" + model_.settings.name + "'"}, now);
+  if (!sequences_) return;
+  check_previous(now);
+  Sequences::Due due;
+  sequences_->expire(now, due);
+  go_on(std::move(due));
+}
+
+// The waiting jobs that are `unwanted`. Those that wait for them in their sequence are refused.
+Jobs ServedVersion::remove(const std::function<bool(const Job&)>& unwanted) {
+  Jobs removed;
+  if (sequences_) {
+    Sequences::Due due;
+    sequences_->remove(unwanted, due);
+    removed = std::exchange(due.unwanted, {});
+    go_on(std::move(due));
+  }
+  for (const auto& scheduler : schedulers_) std::ranges::move(scheduler->remove(unwanted), std::back_inserter(removed));
+  return removed;
 }
 
 void ServedVersion::drop_cancelled() {
-  refuse_unwanted(scheduler_.remove([](const Job& job) { return job.request.cancelled.stop_requested(); }),
-                  clock_.now());
+  if (const auto before = previous()) before->drop_cancelled();
+  refuse_unwanted(remove([](const Job& job) { return job.request.cancelled.stop_requested(); }), clock_.now());
 }
 
 // Jobs whose clients have left, or whose deadline has passed.
@@ -247,7 +368,8 @@ void ServedVersion::refuse_unwanted(Jobs jobs, TimePoint now) {
 }
 
 void ServedVersion::abort() {
-  refuse(scheduler_.remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
+  if (const auto before = previous()) before->abort();
+  refuse(remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
   for (auto& session : model_.sessions) session->terminate();
 }
 
@@ -255,6 +377,7 @@ void ServedVersion::abort() {
 void ServedVersion::refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now) {
   if (jobs.empty()) return;
   statistics_.record_failures(reason, jobs.size(), time_in_server(jobs, now));
+  end_in_sequences(jobs, false);
   answer(std::move(jobs), std::move(why));
 }
 
@@ -262,7 +385,8 @@ ModelStatistics ServedVersion::statistics() const {
   ModelStatistics statistics = statistics_.snapshot();
   statistics.name = model_.settings.name;
   statistics.version = model_.settings.version;
-  statistics.pending = scheduler_.waiting();
+  statistics.pending = sequences_ ? sequences_->waiting() : 0;
+  for (const auto& scheduler : schedulers_) statistics.pending += scheduler->waiting();
   statistics.load_ns = static_cast<uint64_t>(model_.load_time.count());
   statistics.metric_tags = model_.settings.metric_tags;
   return statistics;

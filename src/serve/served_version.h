@@ -2,6 +2,9 @@
 // instance) and its statistics. A run longer than a limit is broken off; one that does not end even then costs the version its life, and
 // the process its memory (RunWatch).
 //
+// Requests of sequences (sequences.h) pass through Sequences, which hands them to the scheduler of their instance when their turn comes. Others
+// go to the one scheduler of all instances.
+//
 // Thread-safe. Life: load() → start() → infer()… → close() → join(). Whoever holds a shared_ptr may call infer() at any
 // time; after close() it is refused. join() must not be called by one of its own workers.
 #pragma once
@@ -21,6 +24,7 @@
 #include "serve/recorder.h"
 #include "serve/run_watch.h"
 #include "serve/scheduler.h"
+#include "serve/sequences.h"
 #include "serve/server.h"
 #include "serve/statistics.h"
 
@@ -47,9 +51,11 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   ~ServedVersion() override;
 
   void start();
+  // Just before it serves in place of `previous`: sequences that are open there go on there, and it lives until the last has ended.
+  void follow(std::shared_ptr<ServedVersion> previous);
   void infer(InferRequest request, InferDone done);
-  void hurry() { scheduler_.hurry(); }  // batches that form run at once
-  void close() { scheduler_.close(); }
+  void hurry();  // batches that form run at once
+  void close();
   void drop_cancelled();  // as Service's
   // Refuses the waiting requests, and has the engine break off its runs.
   void abort();
@@ -73,6 +79,14 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   bool answer_from_cache(JobPtr& job);
   void keep(const Job& job, const InferResponse& answer);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers);
+  std::shared_ptr<ServedVersion> previous() const;
+  bool keeps(const SequenceId& id) const;
+  void check_previous(TimePoint now);
+  Scheduler& scheduler_of(size_t instance) const { return *schedulers_[sequences_ ? instance : 0]; }
+  void go_on(Sequences::Due due);
+  void end_in_sequences(const Jobs& jobs, bool ran);
+  Jobs remove(const std::function<bool(const Job&)>& unwanted);
+  void reject(Rejection rejection);
   void refuse_unwanted(Jobs jobs, TimePoint now);
   void refuse(Jobs jobs, FailureReason reason, Error why, TimePoint now);
 
@@ -82,7 +96,10 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   Recorder* const recorder_;
   const std::shared_ptr<ResponseCache> cache_;  // null: not used
   const uint64_t cache_owner_;
-  Scheduler scheduler_;
+  std::unique_ptr<Sequences> sequences_;  // null: no sequence batching
+  mutable Mutex previous_mutex_;
+  std::shared_ptr<ServedVersion> previous_ RIDGE_GUARDED_BY(previous_mutex_);  // followed
+  std::vector<std::unique_ptr<Scheduler>> schedulers_;                         // one; of sequences: one per instance
   OrderedDelivery delivery_;
   Statistics statistics_;
   const RunLimit limit_;

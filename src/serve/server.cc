@@ -219,7 +219,8 @@ TensorSpec wire_spec(const TensorSettings& tensor, bool batching) {
 Result<ModelMetadata> ModelServer::metadata(const std::string& model, int64_t version) const {
   RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
   const ModelSettings& settings = served->settings();
-  ModelMetadata metadata{settings.name, {}, settings.platform, {}, {}, settings.max_batch_size};
+  ModelMetadata metadata{
+      settings.name, {}, settings.platform, {}, {}, settings.max_batch_size, settings.sequences.has_value()};
   if (version != 0) metadata.versions = {version};
   if (version == 0)
     for (const VersionPtr& ready : models_.table().ready_versions(model))

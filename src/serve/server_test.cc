@@ -10,6 +10,7 @@
 
 #include "base/fake_clock.h"
 #include "base/mutex.h"
+#include "serve/run_watch.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {

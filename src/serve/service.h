@@ -11,6 +11,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
@@ -44,6 +45,15 @@ struct RequestedOutput {
   std::optional<SharedMemoryView> part = {};  // given: the tensor is written there
 };
 
+// 0 and "" are none. A number and the text of it name two sequences.
+using SequenceId = std::variant<uint64_t, std::string>;
+
+// A request's place in a sequence; counts for models with sequence batching.
+struct SequencePart {
+  SequenceId id;
+  bool start = false, end = false;
+};
+
 struct InferRequest {
   std::string model;
   int64_t version = 0;  // 0 = the highest that is served
@@ -57,6 +67,7 @@ struct InferRequest {
   std::shared_ptr<const void> body;       // keeps the inputs' memory alive until `done` was called
   std::stop_token cancelled = {};         // requested: the client has left
   TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
+  SequencePart sequence = {};
 };
 
 struct ResponseOutput {
@@ -84,6 +95,7 @@ struct ModelMetadata {
   std::vector<TensorSpec> inputs;  // shapes with the leading -1 of batching models
   std::vector<TensorSpec> outputs;
   int64_t max_batch_size = 0;  // rows; 0 = it does not batch
+  bool sequences = false;      // each request belongs to a sequence
 };
 
 enum class ModelState { kUnavailable, kLoading, kReady, kUnloading };

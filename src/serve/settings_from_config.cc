@@ -8,6 +8,7 @@
 #include "model_config.pb.h"
 #include "serve/instance_groups.h"
 #include "serve/repository.h"
+#include "serve/sequence_config.h"
 
 namespace ridge::serve {
 namespace {
@@ -73,6 +74,7 @@ QueueSettings queue_settings_of(const ModelConfig& config, size_t queue_limit) {
     settings.batch.max_delay = from_microseconds(batching.max_queue_delay_microseconds());
     settings.batch.adaptive = config.parameters().contains(kQueueDelay);  // its one value is "auto"
   }
+  if (config.has_sequence_batching()) settings.batch = sequence_batch_limits(config);
   size_t levels = std::max<size_t>(1, batching.priority_levels());
   settings.levels.assign(levels, queue_policy_of(batching.default_queue_policy()));
   for (const auto& [level, policy] : batching.priority_queue_policy())
@@ -177,7 +179,11 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   add_inputs(completed, signature, settings);
   RIDGE_TRY(add_outputs(completed, signature, directory, settings));
   settings.queue = queue_settings_of(completed, queue_limit);
-  if (completed.parameters().contains(kQueueDelay) && !settings.queue.batch.merge)
+  if (completed.has_sequence_batching()) {
+    RIDGE_ASSIGN(settings.sequences, sequence_settings_of(completed, signature, settings.outputs, directory));
+    if (has_open_state(*settings.sequences)) settings.queue.batch.merge = false;
+  }
+  if (completed.parameters().contains(kQueueDelay) && !(completed.has_dynamic_batching() && settings.queue.batch.merge))
     return invalid(
         "parameter 'ridge_queue_delay' needs dynamic_batching and a max_batch_size above 0; add them, or remove it");
   settings.queue.spread = is_on(completed, "ridge_spread") && all_on_cpus(completed);

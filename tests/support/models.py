@@ -142,3 +142,28 @@ def products(path, name="first", width=64):
     nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name=name), helper.make_node("Relu", ["a"], ["b"], name="relu"),
              helper.make_node("MatMul", ["b", "w2"], ["c"], name="second"), helper.make_node("Add", ["c", "a"], ["y"], name="sum")]
     save(path, nodes, [("x", "FP32", ["batch", width])], [("y", "FP32", ["batch", width])], weights)
+
+
+def accumulator(path, sign=1):
+    """A stateful model as Triton's examples: OUTPUT = INPUT + (1 − START) · STATE, and NEXT the same for the next request of the sequence.
+    INPUT, OUTPUT, STATE, NEXT INT32 [batch,1], START and READY INT32 [batch,1]; sign −1 gives −OUTPUT, to tell reloads apart."""
+    nodes = [helper.make_node("Sub", ["one", "START"], ["goes_on"]), helper.make_node("Mul", ["STATE", "goes_on"], ["before"]),
+             helper.make_node("Mul", ["INPUT", "READY"], ["ready"]), helper.make_node("Add", ["ready", "before"], ["NEXT"]),
+             helper.make_node("Mul", ["NEXT", "sign"], ["OUTPUT"])]
+    tensor = ("INT32", ["batch", 1])
+    save(path, nodes, [(name, *tensor) for name in ("INPUT", "START", "READY", "STATE")], [(name, *tensor) for name in ("OUTPUT", "NEXT")],
+         [helper.make_tensor("one", TensorProto.INT32, [1], [1]), helper.make_tensor("sign", TensorProto.INT32, [1], [sign])])
+
+
+def controls(path, id_type="UINT64"):
+    """Shows what a request of a sequence is given, without a state: X and its row of the batch, how many rows are ready, and the controls."""
+    nodes = [helper.make_node("Identity", [name], [name + "_OUT"]) for name in ("START", "END", "ID")]
+    nodes += [helper.make_node("Identity", ["X"], ["Y"]), helper.make_node("Cast", ["READY"], ["ready"], to=TensorProto.INT64),
+              helper.make_node("CumSum", ["ones", "axis"], ["numbers"]), helper.make_node("Sub", ["numbers", "one"], ["ROW"]),
+              helper.make_node("Shape", ["X"], ["shape"]), helper.make_node("Expand", ["one", "shape"], ["ones"]),
+              helper.make_node("ReduceSum", ["ready", "axes"], ["sum"], keepdims=1), helper.make_node("Mul", ["sum", "ones"], ["ALL_READY"])]
+    one = ["batch", 1]
+    save(path, nodes, [("X", "FP32", one), ("START", "FP32", one), ("END", "BOOL", one), ("READY", "INT32", one), ("ID", id_type, one)],
+         [("Y", "FP32", one), ("START_OUT", "FP32", one), ("END_OUT", "BOOL", one), ("ID_OUT", id_type, one), ("ROW", "INT64", one), ("ALL_READY", "INT64", one)],
+         [helper.make_tensor("one", TensorProto.INT64, [1, 1], [1]), helper.make_tensor("axis", TensorProto.INT64, [], [0]),
+          helper.make_tensor("axes", TensorProto.INT64, [1], [0])])

@@ -119,6 +119,21 @@ Result<uint64_t> unsigned_value(const Parameter& parameter) {
   return invalid("parameter '" + parameter.key + "' should be an unsigned integer, in int64_param or uint64_param");
 }
 
+Result<bool> bool_value(const Parameter& parameter) {
+  if (const bool* value = std::get_if<bool>(&parameter.value)) return *value;
+  return invalid("parameter '" + parameter.key + "' should be true or false, in bool_param");
+}
+
+// Clients put numbers beyond int64_t into int64_param, too, as negative ones.
+Result<serve::SequenceId> sequence_id_value(const Parameter& parameter) {
+  if (const auto* text = std::get_if<std::string>(&parameter.value)) return serve::SequenceId(*text);
+  if (const auto* value = std::get_if<uint64_t>(&parameter.value)) return serve::SequenceId(*value);
+  if (const auto* value = std::get_if<int64_t>(&parameter.value))
+    return serve::SequenceId(static_cast<uint64_t>(*value));
+  return invalid(
+      "parameter 'sequence_id' should be a number or a string, in int64_param, uint64_param or string_param");
+}
+
 // The parameters of a tensor that mean something.
 struct TensorParameters {
   std::optional<std::string> region;
@@ -269,6 +284,12 @@ Status read_request_parameter(InferReading& reading) {
   } else if (parameter.key == "timeout") {
     RIDGE_ASSIGN(uint64_t microseconds, unsigned_value(parameter));
     set_timeout(reading.request, static_cast<int64_t>(std::min<uint64_t>(microseconds, INT64_MAX)));
+  } else if (parameter.key == "sequence_id") {
+    RIDGE_ASSIGN(reading.request.sequence.id, sequence_id_value(parameter));
+  } else if (parameter.key == "sequence_start") {
+    RIDGE_ASSIGN(reading.request.sequence.start, bool_value(parameter));
+  } else if (parameter.key == "sequence_end") {
+    RIDGE_ASSIGN(reading.request.sequence.end, bool_value(parameter));
   }
   return {};
 }

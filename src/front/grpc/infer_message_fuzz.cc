@@ -26,7 +26,8 @@ MessageBytes cut(const std::shared_ptr<const std::string>& text, size_t piece) {
 
 void check_same(const serve::InferRequest& a, const serve::InferRequest& b) {
   if (a.model != b.model || a.version != b.version || a.id != b.id || a.priority != b.priority ||
-      a.timeout != b.timeout || a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size())
+      a.timeout != b.timeout || a.sequence.id != b.sequence.id || a.sequence.start != b.sequence.start ||
+      a.sequence.end != b.sequence.end || a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size())
     std::abort();
   for (size_t i = 0; i < a.inputs.size(); ++i) {
     const serve::RequestInput &x = a.inputs[i], &y = b.inputs[i];

@@ -91,6 +91,23 @@ TEST_F(InferMessage, ReadsAllThatTheRequestSays) {
   EXPECT_EQ(decoded->outputs[0].classification, 3);
 }
 
+TEST_F(InferMessage, ReadsTheSequence) {
+  request_.add_raw_input_contents(bytes_of({1, 2}));
+  auto& parameters = *request_.mutable_parameters();
+  parameters["sequence_start"].set_bool_param(true);
+  parameters["sequence_id"].set_string_param("a");
+  EXPECT_EQ(decode()->sequence.id, serve::SequenceId("a"));
+  EXPECT_TRUE(decode()->sequence.start);
+  EXPECT_FALSE(decode()->sequence.end);
+  parameters["sequence_id"].set_int64_param(-1);  // how Triton's C++ client sends the largest
+  EXPECT_EQ(decode()->sequence.id, serve::SequenceId(UINT64_MAX));
+  parameters["sequence_id"].set_double_param(1);
+  EXPECT_EQ(decode().error().code, Code::kInvalid);
+  parameters["sequence_id"].set_uint64_param(1);
+  parameters["sequence_end"].set_int64_param(1);
+  EXPECT_EQ(decode().error().code, Code::kInvalid);
+}
+
 TEST_F(InferMessage, ARawTensorInOnePieceIsNotCopied) {
   request_.add_raw_input_contents(bytes_of({1, 2}));
   MessageBytes message = in_pieces_of(request_.SerializeAsString(), 1 << 20);

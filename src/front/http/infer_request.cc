@@ -253,11 +253,28 @@ Status read_outputs(const dom::element& list, DecodedRequest& decoded) {
   return {};
 }
 
+Result<serve::SequenceId> read_sequence_id(const dom::element& value) {
+  if (value.is_string()) return serve::SequenceId(std::string(value.get_string().value_unsafe()));
+  if (value.is_uint64()) return serve::SequenceId(value.get_uint64().value_unsafe());
+  return wrong_type("parameter 'sequence_id'", "an unsigned integer or a string", value);
+}
+
 Status read_request_parameters(const dom::element& value, DecodedRequest& decoded) {
   RIDGE_ASSIGN(dom::object parameters, read_parameters(value));
-  std::optional<dom::element> binary, priority, timeout;
-  RIDGE_TRY(pick(parameters, std::array{MemberTarget{"binary_data_output", &binary},
-                                        MemberTarget{"priority", &priority}, MemberTarget{"timeout", &timeout}}));
+  std::optional<dom::element> binary, priority, timeout, sequence, start, end;
+  RIDGE_TRY(
+      pick(parameters, std::array{MemberTarget{"binary_data_output", &binary}, MemberTarget{"priority", &priority},
+                                  MemberTarget{"timeout", &timeout}, MemberTarget{"sequence_id", &sequence},
+                                  MemberTarget{"sequence_start", &start}, MemberTarget{"sequence_end", &end}}));
+  if (sequence) {
+    RIDGE_ASSIGN(decoded.request.sequence.id, read_sequence_id(*sequence));
+  }
+  if (start) {
+    RIDGE_ASSIGN(decoded.request.sequence.start, read_bool(*start, "parameter 'sequence_start'"));
+  }
+  if (end) {
+    RIDGE_ASSIGN(decoded.request.sequence.end, read_bool(*end, "parameter 'sequence_end'"));
+  }
   if (binary) {
     RIDGE_ASSIGN(decoded.format.binary, read_bool(*binary, "parameter 'binary_data_output'"));
   }

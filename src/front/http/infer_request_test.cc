@@ -87,13 +87,16 @@ TEST(InferRequest, ReadsStringsOfAnyUnicode) {
 }
 
 TEST(InferRequest, ReadsNamesParametersAndOutputs) {
-  auto decoded =
-      decode(R"({"id":"42","model_name":"ignored","parameters":{"binary_data_output":true,"timeout":1500,"other":"x"},
+  auto decoded = decode(
+      R"({"id":"42","model_name":"ignored","parameters":{"binary_data_output":true,"timeout":1500,"sequence_id":18446744073709551615,"sequence_start":true,"sequence_end":false,"other":"x"},
       "inputs":[],"outputs":[{"name":"a"},{"name":"b","parameters":{"binary_data":false}},
                              {"name":"c","parameters":{"classification":3}}]})");
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(decoded->request.id, "42");
   EXPECT_EQ(decoded->request.timeout, std::chrono::microseconds(1500));
+  EXPECT_EQ(decoded->request.sequence.id, serve::SequenceId(UINT64_MAX));
+  EXPECT_TRUE(decoded->request.sequence.start);
+  EXPECT_FALSE(decoded->request.sequence.end);
   ASSERT_EQ(decoded->request.outputs.size(), 3u);
   EXPECT_EQ(decoded->request.outputs[2].classification, 3);
   EXPECT_TRUE(decoded->format.binary);
@@ -162,6 +165,8 @@ TEST(InferRequest, RefusesWhatIsWrongAndNamesTheTensor) {
       {R"({"id":7,"inputs":[]})", "'id' should be a string"},
       {R"({"inputs":[],"parameters":{"a":[1]}})", "parameter 'a' should be a string, number or boolean"},
       {R"({"inputs":[],"parameters":{"timeout":-1}})", "'timeout'"},
+      {R"({"inputs":[],"parameters":{"sequence_id":-1}})", "'sequence_id'"},
+      {R"({"inputs":[],"parameters":{"sequence_end":1}})", "'sequence_end'"},
       {R"({"inputs":[],"parameters":{"binary_data_output":1}})", "'binary_data_output'"},
       {R"({"inputs":[],"outputs":[{"name":"o","parameters":{"classification":-1}}]})", "output 'o': 'classification'"},
       {R"({"inputs":[],"outputs":[{"name":"o","parameters":{"classification":1.5}}]})", "output 'o': 'classification'"},
