@@ -55,6 +55,19 @@ Response model_readiness(const serve::Service& service, const Route& route) {
   return error_response(503, "model '" + route.model + "' is not ready");
 }
 
+// As TensorFlow Serving's ModelService.GetModelStatus, in the JSON form of its protobuf.
+Response model_status(const serve::Service& service, const Route& route) {
+  std::vector<serve::IndexEntry> versions = service.index(false);
+  std::erase_if(versions, [&](const serve::IndexEntry& entry) {
+    const bool asked = route.version == 0 || entry.version == route.version;
+    return entry.name != route.model || entry.version == 0 || !asked;
+  });
+  if (!versions.empty()) return json_response(model_version_status(versions));
+  const Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
+  return known ? error_response(404, "no version of model '" + route.model + "' is known")
+               : error_response(known.error());
+}
+
 Response run_index(const serve::Service& service, std::string_view body) {
   Result<bool> only_ready = read_index_request(body);
   return only_ready ? json_response(repository_index(service.index(*only_ready))) : error_response(only_ready.error());
@@ -113,7 +126,7 @@ std::optional<Response> refusal_of(const Keys* keys, const Request& head) {
   if (keys == nullptr) return std::nullopt;
   const Route route = http::route(head.method, head.target);
   if (route.status != 200) return std::nullopt;
-  const Status allowed = check_access(keys, groups_of(route.endpoint), head.credentials);
+  const Status allowed = check_access(keys, route.groups, head.credentials);
   return allowed ? std::nullopt : std::optional(error_response(allowed.error()));
 }
 
@@ -136,7 +149,8 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, s
                        .shared_memory = options_.shared_memory}) {}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {
-  const bool may_be_long = endpoint == Endpoint::kInfer || endpoint == Endpoint::kLoad;
+  const bool may_be_long =
+      endpoint == Endpoint::kInfer || endpoint == Endpoint::kPredict || endpoint == Endpoint::kLoad;
   return may_be_long ? options_.max_input_bytes : std::min(kLongestCall, options_.max_input_bytes);
 }
 
@@ -169,7 +183,8 @@ void Api::handle(const Request& request, Responder responder) {
     return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
   }
   switch (route.endpoint) {
-    case Endpoint::kInfer: return infer_.handle(request, std::move(route), std::move(responder));
+    case Endpoint::kInfer:
+    case Endpoint::kPredict: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
     case Endpoint::kLoad:
     case Endpoint::kUnload:
@@ -187,6 +202,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
     case Endpoint::kReady:
       return service_.ready() ? text_response("{\"ready\":true}") : error_response(503, "the server is not ready");
     case Endpoint::kModelReady: return model_readiness(service_, route);
+    case Endpoint::kModelStatus: return model_status(service_, route);
     case Endpoint::kModelMetadata: return show(service_.metadata(route.model, route.version), model_metadata);
     case Endpoint::kModelConfig:
       return show(service_.config(route.model, route.version), [](const Json& config) { return config; });
