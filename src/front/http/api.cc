@@ -6,6 +6,7 @@
 #include "front/http/coding_fields.h"
 #include "front/http/describe.h"
 #include "front/http/log_request.h"
+#include "front/http/openapi.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
 #include "front/log_settings.h"
@@ -142,6 +143,7 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, s
       options_(std::move(options)),
       threads_(threads),
       metrics_(std::move(metrics)),
+      docs_(openapi_document(options_.server_version)),
       infer_(service, {.max_input_bytes = options_.max_input_bytes,
                        .io_threads = options_.io_threads,
                        .conversion_threads = options_.conversion_threads,
@@ -210,6 +212,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
     case Endpoint::kMetrics: return metrics_response(metrics_);
+    case Endpoint::kDocs: return text_response(docs_);
     case Endpoint::kLogging: return log_response();
     case Endpoint::kRegionStatus:
       return show(service_.regions(route.region_kind, route.region),

@@ -39,6 +39,7 @@ constexpr RouteRow kRoutes[] = {
     {"/v1/models/{model}", kModelStatus, kGet, kDescribingCalls, true},
     {"/v1/models/{model}:predict", kPredict, kPost, kInferenceCalls, true},
     {"/v2", kServerMetadata, kGet, kDescribingCalls},
+    {"/v2/docs", kDocs, kGet, kDescribingCalls},
     {"/v2/health/live", kLive, kGet, kHealthCalls},
     {"/v2/health/ready", kReady, kGet, kHealthCalls},
     {"/v2/models/stats", kStatistics, kGet, kStatisticsCalls},
@@ -202,6 +203,11 @@ Route wrong_method(std::string_view text, bool get, bool post) {
 }  // namespace
 
 std::span<const RouteRow> route_table() { return kRoutes; }
+
+std::string versioned(std::string path) {
+  constexpr std::string_view kModel = "{model}";
+  return path.insert(path.find(kModel) + kModel.size(), "/versions/{version}");
+}
 
 Route route(Method method, std::string_view target) {
   std::string_view text = path_of(target);

@@ -27,6 +27,7 @@ enum class Endpoint : uint8_t {
   kLoad,
   kUnload,
   kMetrics,
+  kDocs,     // the OpenAPI document
   kLogging,  // the log's settings
   kLoggingChange,
   kRegionStatus,
@@ -44,6 +45,9 @@ struct RouteRow {
 };
 
 std::span<const RouteRow> route_table();
+
+// "/v2/models/{model}/infer" → "/v2/models/{model}/versions/{version}/infer", of a row with_version.
+std::string versioned(std::string path);
 
 struct Route {
   Endpoint endpoint = Endpoint::kServerMetadata;

@@ -18,6 +18,7 @@ TEST(Route, FindsEveryEndpoint) {
        std::vector<RouteCase>{{Method::kGet, "/v2", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "/v2/", Endpoint::kServerMetadata, "", 0},
                               {Method::kHead, "/v2", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "/v2/docs", Endpoint::kDocs, "", 0},
                               {Method::kGet, "/v2?a=b#c", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "http://host:8000/v2", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "/v2/health/live", Endpoint::kLive, "", 0},
