@@ -7,6 +7,7 @@
 #include "front/http/describe.h"
 #include "front/http/log_request.h"
 #include "front/http/openapi.h"
+#include "front/http/page_text.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
 #include "front/log_settings.h"
@@ -42,6 +43,12 @@ Response route_error(const Route& route) {
 Response metrics_response(const std::function<std::string()>& metrics) {
   Response response = text_response(metrics());
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";  // Prometheus' text exposition format
+  return response;
+}
+
+Response page_response() {
+  Response response = text_response(std::string(page_text("front")));
+  response.content_type = "text/html; charset=utf-8";
   return response;
 }
 
@@ -212,6 +219,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
     case Endpoint::kMetrics: return metrics_response(metrics_);
+    case Endpoint::kFrontPage: return page_response();
     case Endpoint::kDocs: return text_response(docs_);
     case Endpoint::kLogging: return log_response();
     case Endpoint::kRegionStatus:

@@ -34,6 +34,7 @@ constexpr auto kCuda = serve::RegionKind::kCuda;
 
 // A path of letters stands before the one with a name in its place. Rows of one path follow one another.
 constexpr RouteRow kRoutes[] = {
+    {"/", kFrontPage, kGet, kPageCalls},
     {"/health", kReady, kGet, kHealthCalls},
     {"/metrics", kMetrics, kGet, kMetricsCalls},
     {"/v1/models/{model}", kModelStatus, kGet, kDescribingCalls, true},
@@ -211,6 +212,7 @@ std::string versioned(std::string path) {
 
 Route route(Method method, std::string_view target) {
   std::string_view text = path_of(target);
+  if (text.empty()) return unknown_path(text, {});
   if (text == "/v2/") text = "/v2";
   const Path path = path_without_version(text);
   const RouteRow* row = row_of(path);

@@ -27,8 +27,9 @@ enum class Endpoint : uint8_t {
   kLoad,
   kUnload,
   kMetrics,
-  kDocs,     // the OpenAPI document
-  kLogging,  // the log's settings
+  kDocs,       // the OpenAPI document
+  kFrontPage,  // for people
+  kLogging,    // the log's settings
   kLoggingChange,
   kRegionStatus,
   kRegionRegister,

@@ -18,6 +18,8 @@ TEST(Route, FindsEveryEndpoint) {
        std::vector<RouteCase>{{Method::kGet, "/v2", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "/v2/", Endpoint::kServerMetadata, "", 0},
                               {Method::kHead, "/v2", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "/", Endpoint::kFrontPage, "", 0},
+                              {Method::kGet, "http://host", Endpoint::kFrontPage, "", 0},
                               {Method::kGet, "/v2/docs", Endpoint::kDocs, "", 0},
                               {Method::kGet, "/v2?a=b#c", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "http://host:8000/v2", Endpoint::kServerMetadata, "", 0},
@@ -77,7 +79,7 @@ TEST(Route, FindsRegionsOfSharedMemory) {
 
 TEST(Route, RefusesWhatIsNotThere) {
   for (const char* target :
-       {"", "/", "*", "/v1", "/v2/x", "/v2/health", "/v2/health/x", "/v2/models", "/v2/models/", "/v2/models//infer",
+       {"", "//", "*", "/v1", "/v2/x", "/v2/health", "/v2/health/x", "/v2/models", "/v2/models/", "/v2/models//infer",
         "/v2/models/m/x", "/v2/models/m/infer/x", "/v2/models/m/versions", "/v2/models/m/versions/1/x",
         "/v2/repository", "/v2/repository/models/m", "/v2/logging/x", "/v2/trace/setting"})
     EXPECT_EQ(route(Method::kGet, target).status, 404) << target;
