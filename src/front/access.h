@@ -27,9 +27,10 @@ using Groups = uint8_t;  // a set
 constexpr Groups kInference = 1, kControl = 2, kMetrics = 4;
 
 // The groups of calls: a key of any of them suffices.
-constexpr Groups kHealthCalls = 0;                                     // whoever asks: probes have no keys
-constexpr Groups kInferenceCalls = kInference;                         // tensors go in or out
-constexpr Groups kDescribingCalls = kInference | kControl;             // metadata, configurations, schemas
+constexpr Groups kHealthCalls = 0;                          // whoever asks: probes have no keys
+constexpr Groups kPageCalls = 0;                            // the front page holds nothing of the server, its calls do
+constexpr Groups kInferenceCalls = kInference;              // tensors go in or out
+constexpr Groups kDescribingCalls = kInference | kControl;  // metadata, configurations, schemas
 constexpr Groups kStatisticsCalls = kInference | kControl | kMetrics;  // of models
 constexpr Groups kMetricsCalls = kMetrics;                             // Prometheus' text
 constexpr Groups kOperatorCalls = kControl;  // repository index, load, unload; log and trace settings; shared memory

@@ -36,7 +36,7 @@ def test_server_metadata_has_both_spellings_and_query_strings_are_ignored(server
     assert server.get(path).status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v2/nothing", "/v2/models", "/v2/models/", "/v2/models/identity/nothing", "/v2/health",
+@pytest.mark.parametrize("path", ["//", "/v1", "/v2/nothing", "/v2/models", "/v2/models/", "/v2/models/identity/nothing", "/v2/health",
                                   "/v2/models/identity/versions", "/v2/models/identity/versions/1/nothing", "/v3/models/identity"])
 def test_unknown_paths_are_404(server, path):
     is_error(server.get(path), 404)

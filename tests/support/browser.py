@@ -27,13 +27,13 @@ def chromium():
 
 
 @contextlib.contextmanager
-def page(width, height=900, **context_options):
-    """A page of the given width; yields (page, complaints): what its console and its network said."""
-    context = chromium().new_context(viewport={"width": width, "height": height}, offline=True, **context_options)
+def page(width, height=900, origin=None, **context_options):
+    """A page of the given width; yields (page, complaints): what its console and its network said. A page of a server may ask that: `origin`."""
+    context = chromium().new_context(viewport={"width": width, "height": height}, offline=origin is None, **context_options)
     opened, complaints = context.new_page(), []
     opened.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url))
+    opened.on("request", lambda request: None if request.url.startswith(("file:", "data:", origin or "file:")) else complaints.append(request.url))
     try:
         yield opened, complaints
     finally:

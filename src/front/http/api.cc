@@ -6,6 +6,8 @@
 #include "front/http/coding_fields.h"
 #include "front/http/describe.h"
 #include "front/http/log_request.h"
+#include "front/http/openapi.h"
+#include "front/http/page_text.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
 #include "front/log_settings.h"
@@ -44,6 +46,12 @@ Response metrics_response(const std::function<std::string()>& metrics) {
   return response;
 }
 
+Response page_response() {
+  Response response = text_response(std::string(page_text("front")));
+  response.content_type = "text/html; charset=utf-8";
+  return response;
+}
+
 bool has_tensors_behind_json(const Request& request) {
   return request.inference_length && *request.inference_length != "0";
 }
@@ -53,6 +61,19 @@ Response model_readiness(const serve::Service& service, const Route& route) {
   Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
   if (!known) return error_response(known.error());
   return error_response(503, "model '" + route.model + "' is not ready");
+}
+
+// As TensorFlow Serving's ModelService.GetModelStatus, in the JSON form of its protobuf.
+Response model_status(const serve::Service& service, const Route& route) {
+  std::vector<serve::IndexEntry> versions = service.index(false);
+  std::erase_if(versions, [&](const serve::IndexEntry& entry) {
+    const bool asked = route.version == 0 || entry.version == route.version;
+    return entry.name != route.model || entry.version == 0 || !asked;
+  });
+  if (!versions.empty()) return json_response(model_version_status(versions));
+  const Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
+  return known ? error_response(404, "no version of model '" + route.model + "' is known")
+               : error_response(known.error());
 }
 
 Response run_index(const serve::Service& service, std::string_view body) {
@@ -113,7 +134,7 @@ std::optional<Response> refusal_of(const Keys* keys, const Request& head) {
   if (keys == nullptr) return std::nullopt;
   const Route route = http::route(head.method, head.target);
   if (route.status != 200) return std::nullopt;
-  const Status allowed = check_access(keys, groups_of(route.endpoint), head.credentials);
+  const Status allowed = check_access(keys, route.groups, head.credentials);
   return allowed ? std::nullopt : std::optional(error_response(allowed.error()));
 }
 
@@ -129,6 +150,7 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, s
       options_(std::move(options)),
       threads_(threads),
       metrics_(std::move(metrics)),
+      docs_(openapi_document(options_.server_version)),
       infer_(service, {.max_input_bytes = options_.max_input_bytes,
                        .io_threads = options_.io_threads,
                        .conversion_threads = options_.conversion_threads,
@@ -136,7 +158,8 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, s
                        .shared_memory = options_.shared_memory}) {}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {
-  const bool may_be_long = endpoint == Endpoint::kInfer || endpoint == Endpoint::kLoad;
+  const bool may_be_long =
+      endpoint == Endpoint::kInfer || endpoint == Endpoint::kPredict || endpoint == Endpoint::kLoad;
   return may_be_long ? options_.max_input_bytes : std::min(kLongestCall, options_.max_input_bytes);
 }
 
@@ -169,7 +192,8 @@ void Api::handle(const Request& request, Responder responder) {
     return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
   }
   switch (route.endpoint) {
-    case Endpoint::kInfer: return infer_.handle(request, std::move(route), std::move(responder));
+    case Endpoint::kInfer:
+    case Endpoint::kPredict: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
     case Endpoint::kLoad:
     case Endpoint::kUnload:
@@ -187,6 +211,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
     case Endpoint::kReady:
       return service_.ready() ? text_response("{\"ready\":true}") : error_response(503, "the server is not ready");
     case Endpoint::kModelReady: return model_readiness(service_, route);
+    case Endpoint::kModelStatus: return model_status(service_, route);
     case Endpoint::kModelMetadata: return show(service_.metadata(route.model, route.version), model_metadata);
     case Endpoint::kModelConfig:
       return show(service_.config(route.model, route.version), [](const Json& config) { return config; });
@@ -194,6 +219,8 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
     case Endpoint::kMetrics: return metrics_response(metrics_);
+    case Endpoint::kFrontPage: return page_response();
+    case Endpoint::kDocs: return text_response(docs_);
     case Endpoint::kLogging: return log_response();
     case Endpoint::kRegionStatus:
       return show(service_.regions(route.region_kind, route.region),

@@ -51,6 +51,7 @@ class Api final : public Handler {
   ApiOptions options_;
   ControlThreads& threads_;
   std::function<std::string()> metrics_;
+  const std::string docs_;
   InferEndpoint infer_;
 };
 

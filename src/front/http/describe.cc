@@ -37,6 +37,17 @@ Json one_model(const serve::ModelStatistics& model) {
   return row;
 }
 
+// TensorFlow Serving's names: tensorflow_serving/apis/get_model_status.proto.
+const char* status_name(serve::ModelState state) {
+  switch (state) {
+    case serve::ModelState::kLoading: return "LOADING";
+    case serve::ModelState::kReady: return "AVAILABLE";
+    case serve::ModelState::kUnloading: return "UNLOADING";
+    case serve::ModelState::kUnavailable: break;
+  }
+  return "END";
+}
+
 }  // namespace
 
 Json server_metadata(const std::string& version, bool shared_memory) {
@@ -57,6 +68,16 @@ Json model_statistics(std::span<const serve::ModelStatistics> models) {
   Json list = Json::array();
   for (const serve::ModelStatistics& model : models) list.push_back(one_model(model));
   return {{"model_stats", std::move(list)}};
+}
+
+Json model_version_status(std::span<const serve::IndexEntry> versions) {
+  Json list = Json::array();
+  for (const serve::IndexEntry& entry : versions)
+    list.push_back(
+        {{"version", std::to_string(entry.version)},
+         {"state", status_name(entry.state)},
+         {"status", {{"error_code", entry.reason.empty() ? "OK" : "UNAVAILABLE"}, {"error_message", entry.reason}}}});
+  return {{"model_version_status", std::move(list)}};
 }
 
 Json repository_index(std::span<const serve::IndexEntry> entries) {

@@ -13,6 +13,8 @@ namespace ridge::front::http {
 Json server_metadata(const std::string& version, bool shared_memory);
 Json model_metadata(const serve::ModelMetadata& model);
 Json model_statistics(std::span<const serve::ModelStatistics> models);
+// The answer of TensorFlow Serving's GetModelStatus for these versions of one model.
+Json model_version_status(std::span<const serve::IndexEntry> versions);
 Json repository_index(std::span<const serve::IndexEntry> entries);
 
 }  // namespace ridge::front::http

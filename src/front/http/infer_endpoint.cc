@@ -7,6 +7,7 @@
 
 #include "front/http/coding_fields.h"
 #include "front/http/infer_response.h"
+#include "front/http/predict_response.h"
 #include "front/infer_rules.h"
 
 namespace ridge::front::http {
@@ -58,7 +59,8 @@ struct InferEndpoint::Call {
   Response respond() {
     if (!answer) return infer_error_response(answer.error());
     try {
-      Result<Response> response = encode_infer_response(std::move(*answer), format);
+      Result<Response> response = format.predict ? encode_predict_response(*answer, *format.predict)
+                                                 : encode_infer_response(std::move(*answer), format);
       if (!response) return error_response(response.error());
       apply_coding(*response, answer_coding);
       return std::move(*response);
@@ -85,7 +87,8 @@ void InferEndpoint::handle(const Request& request, Route route, Responder respon
                                           .responder = std::move(responder),
                                           .request = {},
                                           .format = {}});
-  if (request.inference_length) call->inference_length = *request.inference_length;
+  const bool may_be_binary = call->route.endpoint == Endpoint::kInfer;
+  if (may_be_binary && request.inference_length) call->inference_length = *request.inference_length;
   if (request.accept_encoding) call->answer_coding = preferred_coding(*request.accept_encoding);
   bool quick = is_quick_to_read(*call);
   if (quick && !read(*call, decoders_[request.io_thread])) return;
@@ -118,15 +121,15 @@ bool InferEndpoint::is_quick_to_read(Call& call) const {
 
 void InferEndpoint::read_and_submit(const CallPtr& call) {
   if (call->client.stop_requested()) return;
-  InferDecoder decoder;  // its memory is freed with the large body
+  RequestDecoders decoders;  // their memory is freed with the large body
   if (call->body && call->body->size() > kMuchText) service_.freed_much();
-  if (read(*call, decoder)) submit(call);
+  if (read(*call, decoders)) submit(call);
 }
 
 // False: the request was invalid, and is answered.
-bool InferEndpoint::read(Call& call, InferDecoder& decoder) const {
+bool InferEndpoint::read(Call& call, RequestDecoders& decoders) const {
   try {
-    Result<DecodedRequest> decoded = decode(call, decoder);
+    Result<DecodedRequest> decoded = decode(call, decoders);
     if (decoded && uses_regions(decoded->request))
       if (Status allowed = check_regions_allowed(options_.shared_memory, call.from_this_machine); !allowed) {
         call.responder.send(error_response(allowed.error()));
@@ -149,7 +152,13 @@ Result<DecodedRequest> InferEndpoint::decode_raw_body(std::shared_ptr<const Body
   return decode_raw(std::move(body), model);
 }
 
-Result<DecodedRequest> InferEndpoint::decode(Call& call, InferDecoder& decoder) const {
+Result<DecodedRequest> InferEndpoint::decode_predict(const Body& body, const Route& route,
+                                                     PredictDecoder& decoder) const {
+  RIDGE_ASSIGN(serve::ModelMetadata model, service_.metadata(route.model, route.version));
+  return decoder.decode(body, model);
+}
+
+Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decoders) const {
   const uint64_t limit = options_.max_input_bytes;
   size_t align_at = 0;
   if (call.inference_length)
@@ -157,15 +166,16 @@ Result<DecodedRequest> InferEndpoint::decode(Call& call, InferDecoder& decoder) 
   RIDGE_ASSIGN(std::shared_ptr<const Body> body,
                unpacked(std::move(call.body), call.content_encoding, limit, align_at));
   if (!call.inference_length) {
+    if (call.route.endpoint == Endpoint::kPredict) return decode_predict(*body, call.route, decoders.predict);
     if (body->size() == 0) return Error{Code::kInvalid, "the request has no body; send a JSON object with 'inputs'"};
-    return decoder.decode(std::move(body), std::nullopt);
+    return decoders.infer.decode(std::move(body), std::nullopt);
   }
   RIDGE_ASSIGN(size_t header_length, parse_header_length(*call.inference_length, body->size()));
   if (header_length == 0) return decode_raw_body(std::move(body), call.route);
   if (header_length > limit)
     return Error{Code::kInvalid, "the JSON part has " + std::to_string(header_length) + " bytes; this server accepts " +
                                      std::to_string(limit) + " (--http-max-input-size)"};
-  return decoder.decode(std::move(body), header_length);
+  return decoders.infer.decode(std::move(body), header_length);
 }
 
 void InferEndpoint::submit(const CallPtr& call) {

@@ -1,4 +1,4 @@
-// InferEndpoint: POST …/infer, from the body to the answer.
+// InferEndpoint: POST …/infer and …:predict, from the body to the answer.
 //
 // Small bodies are read and small answers written on the I/O thread of their connection, because handing them over would cost
 // more. Large ones go to a few separate threads, so that they do not block other requests; on their connection later requests
@@ -13,6 +13,7 @@
 #include "front/client_policy.h"
 #include "front/http/infer_request.h"
 #include "front/http/message.h"
+#include "front/http/predict_request.h"
 #include "front/http/route.h"
 #include "front/job_threads.h"
 #include "serve/service.h"
@@ -27,6 +28,12 @@ struct InferOptions {
   ClientPolicy shared_memory = ClientPolicy::kThisMachine;
 };
 
+// For one thread.
+struct RequestDecoders {
+  InferDecoder infer;
+  PredictDecoder predict;
+};
+
 class InferEndpoint {
  public:
   InferEndpoint(serve::Service& service, InferOptions options);
@@ -39,16 +46,17 @@ class InferEndpoint {
 
   bool is_quick_to_read(Call& call) const;
   void read_and_submit(const CallPtr& call);
-  bool read(Call& call, InferDecoder& decoder) const;
-  Result<DecodedRequest> decode(Call& call, InferDecoder& decoder) const;
+  bool read(Call& call, RequestDecoders& decoders) const;
+  Result<DecodedRequest> decode(Call& call, RequestDecoders& decoders) const;
   Result<DecodedRequest> decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const;
+  Result<DecodedRequest> decode_predict(const Body& body, const Route& route, PredictDecoder& decoder) const;
   void submit(const CallPtr& call);
   std::optional<Response> answer(const CallPtr& call, const ReplyTo& reply_to);
 
   serve::Service& service_;
   const InferOptions options_;
-  std::vector<InferDecoder> decoders_;  // one per I/O thread
-  JobThreads conversions_;              // last: ends first
+  std::vector<RequestDecoders> decoders_;  // one per I/O thread
+  JobThreads conversions_;                 // last: ends first
 };
 
 }  // namespace ridge::front::http

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "front/http/request_json.h"
 #include "front/http/tensor_values.h"
 #include "front/infer_rules.h"
 
@@ -14,30 +15,6 @@ namespace ridge::front::http {
 namespace {
 
 namespace dom = simdjson::dom;
-
-constexpr size_t kMaxDepth = 110;  // of the JSON text: 100 for data, the rest around it
-
-std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
-
-const char* type_text(const dom::element& value) {
-  switch (value.type()) {
-    case dom::element_type::ARRAY: return "a list";
-    case dom::element_type::OBJECT: return "an object";
-    case dom::element_type::STRING: return "a string";
-    case dom::element_type::BOOL: return "a boolean";
-    case dom::element_type::NULL_VALUE: return "null";
-    default: return "a number";
-  }
-}
-
-Error wrong_type(std::string_view what, const char* expected, const dom::element& found) {
-  return invalid(std::string(what) + " should be " + expected + ", found " + type_text(found));
-}
-
-Result<std::string_view> read_string(const dom::element& value, std::string_view what) {
-  if (!value.is_string()) return wrong_type(what, "a string", value);
-  return value.get_string().value_unsafe();
-}
 
 Result<bool> read_bool(const dom::element& value, std::string_view what) {
   if (!value.is_bool()) return wrong_type(what, "true or false", value);
@@ -48,38 +25,6 @@ Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) 
   if (value.is_int64() && value.get_int64().value_unsafe() >= 0) return value.get_int64().value_unsafe();
   return invalid(std::string(what) + " should be an unsigned integer, found " +
                  std::string(simdjson::minify(value)).substr(0, 60));
-}
-
-// Calls member(key, value) for each member of an object. A repeated key is ambiguous and is refused if the caller knows the
-// key: member() then returns a slot number.
-class UniqueMembers {
- public:
-  Status see(unsigned slot, std::string_view key) {
-    if ((seen_ & (1u << slot)) != 0) return invalid("member " + in_quotes(key) + " is given twice");
-    seen_ |= 1u << slot;
-    return {};
-  }
-
- private:
-  unsigned seen_ = 0;
-};
-
-// Members of interest by key; an unknown one is ignored. `wanted`: array of {key, element&, present&} rows.
-struct MemberTarget {
-  std::string_view key;
-  std::optional<dom::element>* into;
-};
-
-Status pick(const dom::object& object, std::span<const MemberTarget> wanted) {
-  UniqueMembers seen;
-  for (dom::key_value_pair member : object)
-    for (unsigned i = 0; i < wanted.size(); ++i) {
-      if (wanted[i].key != member.key) continue;
-      RIDGE_TRY(seen.see(i, member.key));
-      *wanted[i].into = member.value;
-      break;
-    }
-  return {};
 }
 
 // Parameter values are strings, numbers or booleans (the protocol's inference parameters); the caller interprets them.
@@ -305,68 +250,11 @@ Status read_request(Reading& reading, const dom::object& object, DecodedRequest&
   return {};
 }
 
-// simdjson refuses integers beyond 64 bits, which JSON allows and floating point tensors can hold: the same text with such
-// integers written as fractions.
-std::string with_long_integers_as_fractions(std::string_view json) {
-  constexpr size_t kSafeDigits = 18;
-  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::string result;
-  result.reserve(json.size() + 64);
-  bool in_string = false;
-  for (size_t i = 0; i < json.size();) {
-    char c = json[i];
-    if (in_string && c == '\\' && i + 1 < json.size()) {
-      result.append(json, i, 2);
-      i += 2;
-      continue;
-    }
-    if (c == '"') in_string = !in_string;
-    size_t end = i + 1;
-    if (!in_string && is_digit(c)) {
-      while (end < json.size() && is_digit(json[end])) ++end;
-      result.append(json, i, end - i);
-      char before = i > 0 ? json[i - 1] : ' ', after = end < json.size() ? json[end] : ' ';
-      bool whole = after != '.' && after != 'e' && after != 'E' && before != '.' && before != '+' && before != 'e' &&
-                   before != 'E';
-      if (before == '-' && i > 1 && (json[i - 2] == 'e' || json[i - 2] == 'E')) whole = false;
-      if (whole && end - i > kSafeDigits + (before == '-' ? 0 : 1)) result += ".0";
-    } else {
-      result += c;
-    }
-    i = end;
-  }
-  return result;
-}
-
 }  // namespace
 
 struct InferDecoder::Impl {
-  dom::parser parser;
-
-  Impl() {
-    if (parser.allocate(4096, kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
-  }
-
-  // `json` has Body::kPadding readable bytes behind it.
-  Result<dom::object> parse(std::string_view json) {
-    simdjson::simdjson_result<dom::element> parsed = parser.parse(json.data(), json.size(), false);
-    if (parsed.error() != simdjson::SUCCESS && parsed.error() != simdjson::MEMALLOC) {
-      std::string rewritten = with_long_integers_as_fractions(json);
-      // The parsed text is copied: `rewritten` may be freed.
-      if (rewritten.size() != json.size()) parsed = parser.parse(simdjson::padded_string(rewritten));
-    }
-    if (parsed.error() == simdjson::MEMALLOC) throw std::bad_alloc();
-    if (parsed.error() == simdjson::DEPTH_ERROR)
-      return invalid("the request is nested deeper than " + std::to_string(kMaxDepth));
-    if (parsed.error() != simdjson::SUCCESS)
-      return invalid(std::string("the request is not valid JSON: ") + simdjson::error_message(parsed.error()));
-    dom::element root = parsed.value_unsafe();
-    if (!root.is_object()) return wrong_type("the request", "a JSON object", root);
-    return root.get_object().value_unsafe();
-  }
+  JsonParser parser;
 };
-
-static_assert(Body::kPadding >= simdjson::SIMDJSON_PADDING);
 
 InferDecoder::InferDecoder() : impl_(std::make_unique<Impl>()) {}
 InferDecoder::~InferDecoder() = default;
@@ -376,7 +264,7 @@ Result<DecodedRequest> InferDecoder::decode(std::shared_ptr<const Body> body, st
   std::string_view json = body->text().substr(0, header_length.value_or(body->size()));
   Reading reading{.blobs = body->bytes().subspan(json.size()), .json_size = json.size(), .owners = {}};
   auto read = [&]() -> Result<DecodedRequest> {
-    RIDGE_ASSIGN(dom::object object, impl_->parse(json));
+    RIDGE_ASSIGN(dom::object object, impl_->parser.parse(json));
     DecodedRequest decoded;
     RIDGE_TRY(read_request(reading, object, decoded));
     return decoded;

@@ -17,10 +17,13 @@
 
 namespace ridge::front::http {
 
+enum class PredictForm : uint8_t { kRows, kColumns };  // "instances" or "inputs"
+
 // The client's requested form of the answer.
 struct AnswerFormat {
-  bool binary = false;               // of outputs that `outputs` does not name
-  std::vector<bool> binary_outputs;  // parallel to InferRequest::outputs
+  bool binary = false;                      // of outputs that `outputs` does not name
+  std::vector<bool> binary_outputs;         // parallel to InferRequest::outputs
+  std::optional<PredictForm> predict = {};  // as TensorFlow Serving answers, all of it JSON
 };
 
 struct DecodedRequest {

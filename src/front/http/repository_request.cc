@@ -1,9 +1,9 @@
 #include "front/http/repository_request.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "front/http/base64.h"
 #include "front/load_request.h"
 
 namespace ridge::front::http {
@@ -33,16 +33,6 @@ Status read_file(const std::string& key, const Json& value, serve::LoadRequest& 
   return add_file(request, key, std::move(*content));
 }
 
-// The value of each character, -1 for those outside the alphabet.
-constexpr std::array<int8_t, 256> kBase64Values = [] {
-  std::array<int8_t, 256> values{};
-  values.fill(-1);
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < kAlphabet.size(); ++i)
-    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
-  return values;
-}();
-
 }  // namespace
 
 Result<bool> read_index_request(std::string_view body) {
@@ -70,27 +60,6 @@ Result<serve::LoadRequest> read_load_request(std::string_view body) {
 Result<bool> read_unload_request(std::string_view body) {
   RIDGE_ASSIGN(Json parameters, read_parameters(body));
   return json_member_or<bool>(parameters, "unload_dependents", false);
-}
-
-std::optional<std::string> base64_decoded(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  text.remove_suffix(padding);
-  std::string decoded;
-  decoded.reserve(text.size() / 4 * 3 + 3);
-  uint32_t bits = 0;
-  unsigned count = 0;  // of bits not yet written
-  for (char c : text) {
-    int8_t value = kBase64Values[static_cast<unsigned char>(c)];
-    if (value < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    decoded += static_cast<char>(bits >> count & 0xFF);
-  }
-  if ((bits & ((1u << count) - 1)) != 0) return std::nullopt;
-  return decoded;
 }
 
 }  // namespace ridge::front::http

@@ -1,7 +1,6 @@
 // The bodies of the repository endpoints → native values. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +15,5 @@ Result<bool> read_index_request(std::string_view body);
 Result<serve::LoadRequest> read_load_request(std::string_view body);
 // {"parameters": {"unload_dependents": bool}}? of an unload request.
 Result<bool> read_unload_request(std::string_view body);
-
-// RFC 4648, section 4, padded; nullopt = not base64.
-std::optional<std::string> base64_decoded(std::string_view text);
 
 }  // namespace ridge::front::http

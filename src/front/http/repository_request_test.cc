@@ -40,14 +40,5 @@ TEST(RepositoryRequest, RefusesWhatIsWrong) {
   EXPECT_FALSE(read_unload_request(R"({"parameters":{"unload_dependents":"yes"}})"));
 }
 
-TEST(RepositoryRequest, DecodesBase64Strictly) {
-  EXPECT_EQ(base64_decoded(""), "");
-  EXPECT_EQ(base64_decoded("Zg=="), "f");
-  EXPECT_EQ(base64_decoded("Zm8="), "fo");
-  EXPECT_EQ(base64_decoded("Zm9v"), "foo");
-  for (const char* bad : {"Z", "Zg", "Zg=", "Zg===", "Zm9v\n", "Zh==", "Z-==", "=AAA"})
-    EXPECT_EQ(base64_decoded(bad), std::nullopt) << bad;
-}
-
 }  // namespace
 }  // namespace ridge::front::http

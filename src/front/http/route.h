@@ -1,7 +1,8 @@
-// Which endpoint a request means: method and path → Route, or the status to refuse it with. Pure.
+// The table of what the server answers, and which row a request means: method and path → Route, or the status to refuse it with. Pure.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,19 +21,38 @@ enum class Endpoint : uint8_t {
   kModelConfig,
   kStatistics,
   kInfer,
+  kModelStatus,  // TensorFlow Serving's
+  kPredict,      // likewise
   kIndex,
   kLoad,
   kUnload,
   kMetrics,
-  kLogging,  // the log's settings
+  kDocs,       // the OpenAPI document
+  kFrontPage,  // for people
+  kLogging,    // the log's settings
   kLoggingChange,
   kRegionStatus,
   kRegionRegister,
   kRegionUnregister,
 };
 
+struct RouteRow {
+  std::string_view path;  // "{name}" stands for any segment
+  Endpoint endpoint = Endpoint::kServerMetadata;
+  Method method = Method::kGet;  // kGet: also HEAD
+  Groups groups = kHealthCalls;  // whose keys open it
+  bool with_version = false;     // "/versions/{version}" may stand behind "{model}"
+  serve::RegionKind region_kind = serve::RegionKind::kSystem;
+};
+
+std::span<const RouteRow> route_table();
+
+// "/v2/models/{model}/infer" → "/v2/models/{model}/versions/{version}/infer", of a row with_version.
+std::string versioned(std::string path);
+
 struct Route {
   Endpoint endpoint = Endpoint::kServerMetadata;
+  Groups groups = kHealthCalls;
   std::string model;   // percent-decoded; empty where the path names none
   std::string region;  // of shared memory, likewise
   serve::RegionKind region_kind = serve::RegionKind::kSystem;
@@ -44,8 +64,5 @@ struct Route {
 };
 
 Route route(Method method, std::string_view target);
-
-// Whose keys open it.
-Groups groups_of(Endpoint endpoint);
 
 }  // namespace ridge::front::http

@@ -18,6 +18,9 @@ TEST(Route, FindsEveryEndpoint) {
        std::vector<RouteCase>{{Method::kGet, "/v2", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "/v2/", Endpoint::kServerMetadata, "", 0},
                               {Method::kHead, "/v2", Endpoint::kServerMetadata, "", 0},
+                              {Method::kGet, "/", Endpoint::kFrontPage, "", 0},
+                              {Method::kGet, "http://host", Endpoint::kFrontPage, "", 0},
+                              {Method::kGet, "/v2/docs", Endpoint::kDocs, "", 0},
                               {Method::kGet, "/v2?a=b#c", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "http://host:8000/v2", Endpoint::kServerMetadata, "", 0},
                               {Method::kGet, "/v2/health/live", Endpoint::kLive, "", 0},
@@ -34,6 +37,11 @@ TEST(Route, FindsEveryEndpoint) {
                               {Method::kGet, "/v2/models/stats/stats", Endpoint::kStatistics, "stats", 0},
                               {Method::kPost, "/v2/models/a%20b%2Fc/infer?x", Endpoint::kInfer, "a b/c", 0},
                               {Method::kPost, "/v2/models/m/versions/1/infer", Endpoint::kInfer, "m", 1},
+                              {Method::kGet, "/v1/models/m", Endpoint::kModelStatus, "m", 0},
+                              {Method::kGet, "/v1/models/m/versions/3", Endpoint::kModelStatus, "m", 3},
+                              {Method::kPost, "/v1/models/a%2Fb:predict", Endpoint::kPredict, "a/b", 0},
+                              {Method::kPost, "/v1/models/a:b:predict", Endpoint::kPredict, "a:b", 0},
+                              {Method::kPost, "/v1/models/a/versions/12:predict", Endpoint::kPredict, "a", 12},
                               {Method::kPost, "/v2/repository/index", Endpoint::kIndex, "", 0},
                               {Method::kPost, "/v2/repository/models/m/load", Endpoint::kLoad, "m", 0},
                               {Method::kPost, "/v2/repository/models/m/unload", Endpoint::kUnload, "m", 0}}) {
@@ -71,7 +79,7 @@ TEST(Route, FindsRegionsOfSharedMemory) {
 
 TEST(Route, RefusesWhatIsNotThere) {
   for (const char* target :
-       {"", "/", "*", "/v1", "/v2/x", "/v2/health", "/v2/health/x", "/v2/models", "/v2/models/", "/v2/models//infer",
+       {"", "//", "*", "/v1", "/v2/x", "/v2/health", "/v2/health/x", "/v2/models", "/v2/models/", "/v2/models//infer",
         "/v2/models/m/x", "/v2/models/m/infer/x", "/v2/models/m/versions", "/v2/models/m/versions/1/x",
         "/v2/repository", "/v2/repository/models/m", "/v2/logging/x", "/v2/trace/setting"})
     EXPECT_EQ(route(Method::kGet, target).status, 404) << target;
@@ -89,6 +97,27 @@ TEST(Route, RefusesWrongMethodsAndNamesTheRightOnes) {
   EXPECT_EQ(route(Method::kPost, "/v2").allow, "GET, HEAD");
   for (Method method : {Method::kGet, Method::kHead, Method::kOther})
     EXPECT_EQ(route(method, "/v2/models/m/infer").allow, "POST");
+}
+
+TEST(Route, RefusesOtherCallsOfTensorFlowServing) {
+  for (const char* target : {"/v1/models/m:classify", "/v1/models/m/versions/1:regress"})
+    EXPECT_EQ(route(Method::kPost, target).status, 501) << target;
+  for (const char* target :
+       {"/v1/models", "/v1/models/:predict", "/v1/models/m/predict", "/v1/models/m:x", "/v1/models/m/labels/x"})
+    EXPECT_EQ(route(Method::kPost, target).status, 404) << target;
+  EXPECT_EQ(route(Method::kPost, "/v1/models/m/versions/0:predict").status, 400);
+  EXPECT_EQ(route(Method::kGet, "/v1/models/m:predict").allow, "POST");
+}
+
+// A path without its names' braces would be answered by the row before it.
+TEST(Route, EveryRowOfTheTableIsReached) {
+  for (const RouteRow& row : route_table()) {
+    const Route found = route(row.method, row.path);
+    EXPECT_EQ(found.status, 200) << row.path << ": " << found.message;
+    EXPECT_EQ(found.endpoint, row.endpoint) << row.path;
+    EXPECT_EQ(found.groups, row.groups) << row.path;
+    EXPECT_EQ(found.region_kind, row.region_kind) << row.path;
+  }
 }
 
 TEST(Route, RefusesRepositoryNames) {

@@ -2,12 +2,14 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
+#include "front/http/base64.h"
 #include "front/http/json_text.h"
 #include "front/utf8.h"
 
@@ -30,7 +32,7 @@ Error wrong_value(int64_t index, const std::string& expected, const dom::element
 
 // Calls put(value) for every value that is not a list, in order. No recursion: the client chooses the depth.
 template <typename Put>
-Status for_each_value(const dom::array& values, Put put) {
+Status for_each_value_in(const dom::array& values, Put put) {
   struct Level {
     dom::array::iterator at, end;
   };
@@ -52,6 +54,13 @@ Status for_each_value(const dom::array& values, Put put) {
     dom::array inner = value.get_array().value_unsafe();
     levels.push_back({inner.begin(), inner.end()});
   }
+  return {};
+}
+
+template <typename Put>
+Status for_each_value(Elements elements, Put put) {
+  for (const dom::element& element : elements)
+    RIDGE_TRY(element.is_array() ? for_each_value_in(element.get_array().value_unsafe(), put) : put(element));
   return {};
 }
 
@@ -105,8 +114,8 @@ Error wrong_count(const Shape& shape, int64_t expected, const std::string& found
 
 // `read`: (const dom::element&, T&) → bool.
 template <typename T, typename Read>
-Result<PackedTensor> pack_fixed(const dom::array& values, const Shape& shape, int64_t count,
-                                const std::string& expected, Read read) {
+Result<PackedTensor> pack_fixed(Elements values, const Shape& shape, int64_t count, const std::string& expected,
+                                Read read) {
   auto buffer = std::make_shared<Buffer>(static_cast<size_t>(count) * sizeof(T));
   std::byte* at = buffer->data();
   int64_t seen = 0;
@@ -124,12 +133,12 @@ Result<PackedTensor> pack_fixed(const dom::array& values, const Shape& shape, in
 }
 
 template <typename T>
-Result<PackedTensor> pack_numbers(const dom::array& values, const Shape& shape, int64_t count) {
+Result<PackedTensor> pack_numbers(Elements values, const Shape& shape, int64_t count) {
   return pack_fixed<T>(values, shape, count, expected_text<T>(),
                        [](const dom::element& value, T& number) { return read_value(value, number); });
 }
 
-Result<PackedTensor> pack_bools(const dom::array& values, const Shape& shape, int64_t count) {
+Result<PackedTensor> pack_bools(Elements values, const Shape& shape, int64_t count) {
   return pack_fixed<uint8_t>(values, shape, count, "true or false", [](const dom::element& value, uint8_t& flag) {
     if (!value.is_bool()) return false;
     flag = value.get_bool().value_unsafe() ? 1 : 0;
@@ -137,13 +146,23 @@ Result<PackedTensor> pack_bools(const dom::array& values, const Shape& shape, in
   });
 }
 
-Result<PackedTensor> pack_strings(const dom::array& values, const Shape& shape, int64_t count) {
+// The bytes of {"b64": text}. nullopt = not such an object.
+std::optional<std::string> read_base64(const dom::element& value) {
+  std::string_view text;
+  if (!is_base64(value) || value.at_key("b64").get_string().get(text) != simdjson::SUCCESS) return std::nullopt;
+  return base64_decoded(text);
+}
+
+Result<PackedTensor> pack_strings(Elements values, const Shape& shape, int64_t count, bool base64) {
   auto block = std::make_shared<std::vector<std::byte>>();
   int64_t seen = 0;
   RIDGE_TRY(for_each_value(values, [&](const dom::element& value) -> Status {
     if (seen == count) return wrong_count(shape, count, "more");
-    if (!value.is_string()) return wrong_value(seen, "a string", value);
-    std::string_view text = value.get_string().value_unsafe();
+    std::optional<std::string> decoded;
+    if (base64) decoded = read_base64(value);
+    if (!decoded && !value.is_string())
+      return wrong_value(seen, base64 ? R"(a string or {"b64": base64})" : "a string", value);
+    std::string_view text = decoded ? std::string_view(*decoded) : value.get_string().value_unsafe();
     auto length = static_cast<uint32_t>(text.size());  // the body is shorter than 4 GiB: simdjson reads no more
     size_t at = block->size();
     block->resize(at + sizeof length + text.size());
@@ -172,8 +191,33 @@ void append_value(std::string& text, T value) {
     append_json_integer(text, uint64_t{value});
 }
 
-template <typename T>
-Status append_numbers(std::string& text, std::span<const std::byte> data) {
+// What stands between the values of a flat list.
+struct Commas {
+  void before(std::string& text, size_t index) const {
+    if (index > 0) text += ',';
+  }
+};
+
+// What stands between the values of nested lists.
+class Brackets {
+ public:
+  explicit Brackets(std::span<const int64_t> shape) {
+    size_t size = 1;
+    for (size_t i = shape.size(); i > 1; --i) sizes_.push_back(size *= static_cast<size_t>(shape[i - 1]));
+  }
+  void before(std::string& text, size_t index) const {
+    if (index == 0) return;
+    size_t ended = 0;
+    while (ended < sizes_.size() && index % sizes_[ended] == 0) ++ended;
+    text.append(ended, ']').append(1, ',').append(ended, '[');
+  }
+
+ private:
+  std::vector<size_t> sizes_;  // values in a list of each level, innermost first, without the outermost
+};
+
+template <typename T, typename Separator>
+Status append_numbers(std::string& text, std::span<const std::byte> data, const Separator& separator) {
   size_t count = data.size() / sizeof(T);
   text.reserve(text.size() + count * (std::is_floating_point_v<T> ? 2 * sizeof(T) + 4 : sizeof(T) + 2) + 2);
   for (size_t i = 0; i < count; ++i) {
@@ -182,22 +226,24 @@ Status append_numbers(std::string& text, std::span<const std::byte> data) {
     if constexpr (std::is_floating_point_v<T>)
       if (!std::isfinite(value))
         return Error{Code::kInvalid, "element " + std::to_string(i) + (std::isnan(value) ? " is NaN" : " is infinite") +
-                                         ", which JSON cannot express; ask for this output with binary_data"};
-    if (i > 0) text += ',';
+                                         ", which JSON cannot express; ask for this output with binary_data (/v2)"};
+    separator.before(text, i);
     append_value(text, value);
   }
   return {};
 }
 
-Status append_bools(std::string& text, std::span<const std::byte> data) {
+template <typename Separator>
+Status append_bools(std::string& text, std::span<const std::byte> data, const Separator& separator) {
   for (size_t i = 0; i < data.size(); ++i) {
-    if (i > 0) text += ',';
+    separator.before(text, i);
     text += data[i] != std::byte{0} ? "true" : "false";
   }
   return {};
 }
 
-Status append_strings(std::string& text, std::span<const std::byte> data) {
+template <typename Separator>
+Status append_strings(std::string& text, std::span<const std::byte> data, const Separator& separator, bool base64) {
   size_t at = 0;
   for (size_t i = 0; at < data.size(); ++i) {
     uint32_t length = 0;
@@ -207,30 +253,37 @@ Status append_strings(std::string& text, std::span<const std::byte> data) {
     if (data.size() - at < length) return Error{Code::kFailed, "the model's BYTES block is cut off"};
     std::string_view value(reinterpret_cast<const char*>(data.data() + at), length);
     at += length;
+    if (base64) {
+      separator.before(text, i);
+      text.append(R"({"b64":")").append(base64_encoded(value)).append("\"}");
+      continue;
+    }
     if (!is_utf8(value))
       return Error{Code::kInvalid,
                    "element " + std::to_string(i) +
-                       " is not UTF-8, which JSON cannot express; ask for this output with binary_data"};
-    if (i > 0) text += ',';
+                       " is not UTF-8, which JSON cannot express; ask for this output with binary_data (/v2)"};
+    separator.before(text, i);
     append_json_string(text, value);
   }
   return {};
 }
 
-Status append_elements(std::string& text, DataType type, std::span<const std::byte> data) {
+template <typename Separator>
+Status append_elements(std::string& text, DataType type, std::span<const std::byte> data, const Separator& separator,
+                       bool base64) {
   switch (type) {
-    case DataType::kBool: return append_bools(text, data);
-    case DataType::kUint8: return append_numbers<uint8_t>(text, data);
-    case DataType::kUint16: return append_numbers<uint16_t>(text, data);
-    case DataType::kUint32: return append_numbers<uint32_t>(text, data);
-    case DataType::kUint64: return append_numbers<uint64_t>(text, data);
-    case DataType::kInt8: return append_numbers<int8_t>(text, data);
-    case DataType::kInt16: return append_numbers<int16_t>(text, data);
-    case DataType::kInt32: return append_numbers<int32_t>(text, data);
-    case DataType::kInt64: return append_numbers<int64_t>(text, data);
-    case DataType::kFp32: return append_numbers<float>(text, data);
-    case DataType::kFp64: return append_numbers<double>(text, data);
-    case DataType::kBytes: return append_strings(text, data);
+    case DataType::kBool: return append_bools(text, data, separator);
+    case DataType::kUint8: return append_numbers<uint8_t>(text, data, separator);
+    case DataType::kUint16: return append_numbers<uint16_t>(text, data, separator);
+    case DataType::kUint32: return append_numbers<uint32_t>(text, data, separator);
+    case DataType::kUint64: return append_numbers<uint64_t>(text, data, separator);
+    case DataType::kInt8: return append_numbers<int8_t>(text, data, separator);
+    case DataType::kInt16: return append_numbers<int16_t>(text, data, separator);
+    case DataType::kInt32: return append_numbers<int32_t>(text, data, separator);
+    case DataType::kInt64: return append_numbers<int64_t>(text, data, separator);
+    case DataType::kFp32: return append_numbers<float>(text, data, separator);
+    case DataType::kFp64: return append_numbers<double>(text, data, separator);
+    case DataType::kBytes: return append_strings(text, data, separator, base64);
     case DataType::kFp16:
     case DataType::kBf16:
     case DataType::kInvalid: break;
@@ -238,11 +291,17 @@ Status append_elements(std::string& text, DataType type, std::span<const std::by
   return no_json_form(type);
 }
 
-}  // namespace
+// "[]" as often as the dimensions before the first 0 say.
+void append_empty(std::string& text, std::span<const int64_t> shape) {
+  text += '[';
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    if (i > 0) text += ',';
+    append_empty(text, shape.subspan(1));
+  }
+  text += ']';
+}
 
-Result<PackedTensor> pack_values(const dom::element& element, DataType type, const Shape& shape, size_t json_size) {
-  if (!element.is_array()) return Error{Code::kInvalid, "'data' should be a list, found " + found_text(element)};
-  dom::array values = element.get_array().value_unsafe();
+Result<PackedTensor> pack(Elements values, DataType type, const Shape& shape, size_t json_size, bool base64) {
   std::optional<int64_t> count = element_count(shape);
   if (!count) return Error{Code::kInvalid, "shape " + shape_text(shape) + " has too many elements"};
   // Every value takes at least two bytes of text: a claimed size never allocates.
@@ -259,7 +318,7 @@ Result<PackedTensor> pack_values(const dom::element& element, DataType type, con
     case DataType::kInt64: return pack_numbers<int64_t>(values, shape, *count);
     case DataType::kFp32: return pack_numbers<float>(values, shape, *count);
     case DataType::kFp64: return pack_numbers<double>(values, shape, *count);
-    case DataType::kBytes: return pack_strings(values, shape, *count);
+    case DataType::kBytes: return pack_strings(values, shape, *count, base64);
     case DataType::kFp16:
     case DataType::kBf16:
     case DataType::kInvalid: break;
@@ -267,10 +326,39 @@ Result<PackedTensor> pack_values(const dom::element& element, DataType type, con
   return no_json_form(type);
 }
 
+}  // namespace
+
+bool is_base64(const dom::element& value) {
+  if (!value.is_object()) return false;
+  dom::object object = value.get_object().value_unsafe();
+  return object.size() == 1 && (*object.begin()).key == "b64";
+}
+
+Result<PackedTensor> pack_values(const dom::element& element, DataType type, const Shape& shape, size_t json_size) {
+  if (!element.is_array()) return Error{Code::kInvalid, "'data' should be a list, found " + found_text(element)};
+  return pack({&element, 1}, type, shape, json_size, false);
+}
+
+Result<PackedTensor> pack_rows(Elements rows, DataType type, const Shape& shape, size_t json_size) {
+  return pack(rows, type, shape, json_size, true);
+}
+
 Status append_values(std::string& text, DataType type, std::span<const std::byte> data) {
   text += '[';
-  RIDGE_TRY(append_elements(text, type, data));
+  RIDGE_TRY(append_elements(text, type, data, Commas(), false));
   text += ']';
+  return {};
+}
+
+Status append_nested(std::string& text, DataType type, std::span<const int64_t> shape, std::span<const std::byte> data,
+                     bool base64) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+    append_empty(text, shape);
+    return {};
+  }
+  text.append(shape.size(), '[');
+  RIDGE_TRY(append_elements(text, type, data, Brackets(shape), base64));
+  text.append(shape.size(), ']');
   return {};
 }
 

@@ -1,0 +1,221 @@
+"""ctest: timeout 300
+
+The front page of `ridge serve` in a real browser: models with live figures, a trial of a model, keys, both languages, narrow windows.
+"""
+
+import os
+import pathlib
+import re
+import struct
+import threading
+import zlib
+
+import pytest
+
+import browser
+import models
+from server import Server, fp32
+
+ROW = [float(i) for i in range(16)]
+PICTURES = os.environ.get("RIDGE_SCREENSHOTS")  # a folder; unset: none are kept
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("repository")
+    models.identity(root / "identity" / "1" / "model.onnx")
+    (root / "identity" / "config.pbtxt").write_text("max_batch_size: 8\n")
+    models.identity(root / "picture" / "1" / "model.onnx", "FP32", ("batch", 3, 2, 4))
+    models.identity(root / "text" / "1" / "model.onnx", "BYTES", (1,))
+    (root / "broken" / "1").mkdir(parents=True)
+    (root / "broken" / "1" / "model.onnx").write_text("no model")
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    with Server(folder, "--model-control-mode", "explicit", "--load-model", "identity", "--load-model", "picture", "--load-model", "text") as running:
+        running.post("/v2/repository/models/broken/load")
+        yield running
+
+
+def origin_of(server):
+    return f"http://127.0.0.1:{server.port}"
+
+
+def opened_page(server, width=1280, **options):
+    return browser.page(width, origin=origin_of(server), **options)
+
+
+def show(page, server):
+    page.goto(origin_of(server) + "/")
+    page.wait_for_selector("html[data-ready=yes]", timeout=30000, state="attached")
+
+
+def keep(page, name):
+    if PICTURES:
+        page.screenshot(path=pathlib.Path(PICTURES) / f"{name}.png", full_page=True)
+
+
+def row_of(page, model):
+    cells = page.locator("#models tbody tr").filter(has=page.locator("span", has_text=re.compile(f"^{model}$"))).first.locator("td")
+    return dict(zip(page.locator("#models th").all_text_contents(), cells.all_text_contents(), strict=True))
+
+
+def send(page):
+    page.click("#try button[type=submit]")
+    page.wait_for_function("() => document.getElementById('result').childElementCount > 0")
+    text = page.locator("#result").text_content()
+    page.evaluate("document.getElementById('result').replaceChildren()")
+    return text
+
+
+def picture(red, green, blue):
+    """A PNG of one pixel."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes([0, red, green, blue]))) + chunk(b"IEND", b"")
+
+
+def test_models_their_state_and_live_figures(server):
+    with opened_page(server) as (page, complaints):
+        show(page, server)
+        assert row_of(page, "identity")["State"] == "READY" and row_of(page, "identity")["Version"] == "1"
+        assert row_of(page, "broken")["State"].startswith("UNAVAILABLE (")
+        ended = threading.Event()
+
+        def load():
+            while not ended.is_set():
+                server.infer("identity", {"inputs": [fp32("x", [4, 16], ROW * 4)]})
+        client = threading.Thread(target=load)
+        client.start()
+        try:
+            page.wait_for_function("""() => [...document.querySelectorAll('#models tbody tr')].some(row =>
+                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 && row.cells[7].textContent === '4.00 (4)')""")
+            live = row_of(page, "identity")
+            keep(page, "light")
+        finally:
+            ended.set()
+            client.join()
+        assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Latency"]) and re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Queue time"])
+        assert live["Waiting"] in ("0", "1.00") and live["Failed"] == "0"
+        assert complaints == []
+
+
+def test_a_model_is_tried_with_typed_and_with_random_values(server):
+    with opened_page(server) as (page, complaints):
+        show(page, server)
+        page.select_option("#model", "identity")
+        page.wait_for_selector("#input-0-values")
+        assert page.input_value("#input-0-shape") == "[1,16]"
+        assert "y FP32 [1,16]" in send(page)  # random
+        page.fill("#input-0-values", str([ROW]))
+        assert "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]" in send(page)
+        page.fill("#input-0-values", "[1, 2")
+        assert "not JSON" in send(page)
+        page.fill("#input-0-shape", "16")
+        assert "whole numbers" in send(page)
+        page.select_option("#model", "text")
+        page.wait_for_function("() => document.querySelector('#try legend').textContent.includes('BYTES')")
+        page.fill("#input-0-values", '["<img src=x onerror=alert(1)>"]')
+        assert "<img src=x" in send(page) and page.locator("img").count() == 0
+        assert complaints == []
+
+
+def test_an_error_of_the_server_is_shown(server):
+    with opened_page(server) as (page, _):
+        show(page, server)
+        page.select_option("#model", "identity")
+        page.wait_for_selector("#input-0-values")
+        page.fill("#input-0-values", "[1]")
+        assert "needs 16 values" in send(page)
+
+
+def test_an_image_fills_an_input_of_three_channels(server):
+    with opened_page(server) as (page, complaints):
+        show(page, server)
+        page.select_option("#model", "picture")
+        page.wait_for_selector("#input-0-image")
+        page.set_input_files("#input-0-image", files=[{"name": "a.png", "mimeType": "image/png", "buffer": picture(255, 0, 51)}])
+        text = send(page)
+        assert "[1,3,2,4]" in text
+        assert "[1,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0,0.2,0.2,0.2,0.2]" in text
+        page.select_option("#model", "identity")
+        page.wait_for_function("() => document.querySelectorAll('#input-0-image').length === 0")
+        assert complaints == []
+
+
+def test_the_keyboard_suffices(server):
+    with opened_page(server) as (page, _):
+        show(page, server)
+        page.wait_for_selector("#input-0-values")
+        reached = []
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.id || document.activeElement.type || document.activeElement.tagName"))
+            if reached[-1] == "submit":
+                break
+        assert reached[:1] == ["language"] and {"model", "input-0-shape", "input-0-values", "submit"} <= set(reached)
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.getElementById('result').childElementCount > 0")
+        # Every field has a name that is read aloud.
+        assert page.evaluate("[...document.querySelectorAll('#try input, #try select, #try textarea')].every(each => each.labels.length === 1)")
+
+
+@pytest.mark.parametrize("width,scheme", [(390, "light"), (390, "dark"), (1280, "dark")])
+def test_it_fits_and_follows_the_systems_colours(server, width, scheme):
+    with opened_page(server, width, color_scheme=scheme) as (page, complaints):
+        show(page, server)
+        page.wait_for_selector("#input-0-values")
+        send(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ("rgb(20, 23, 27)" if scheme == "dark" else "rgb(255, 255, 255)")
+        page.click("#try button[type=submit]")
+        page.wait_for_function("() => document.getElementById('result').childElementCount > 0")
+        keep(page, f"{scheme}-{width}")
+        assert complaints == []
+
+
+def test_it_speaks_chinese_by_the_browsers_language_and_by_its_switch(server):
+    with opened_page(server, locale="zh-CN") as (page, complaints):
+        show(page, server)
+        page.wait_for_selector("#input-0-values")
+        assert page.evaluate("document.documentElement.lang") == "zh-CN"
+        texts = page.evaluate(browser.TEXTS.replace("[translate=no], #language", "[translate=no], #language, td:nth-child(3)"))
+        assert [text for text in texts if browser.ENGLISH.search(text)] == []
+        assert [text for text in texts if browser.HALF_WIDTH.search(text)] == []
+        assert sum(bool(re.search(browser.CHINESE, text)) for text in texts) >= 10
+        keep(page, "chinese")
+        page.click("#language")
+        assert page.evaluate("document.documentElement.lang") == "en"
+        assert page.locator("h2").first.text_content() == "Models"
+        assert complaints == []
+
+
+def test_every_chinese_text_is_said_and_every_said_text_has_one():
+    source = (pathlib.Path(os.environ["RIDGE_SOURCE"]) / "src/front/http/page/front.html").read_text()
+    table = source[source.index("const kChinese = {"):source.index("};", source.index("const kChinese = {"))]
+    rows = re.findall(r"'([^']+)':\s+'([^']+)'", table)
+    rest = source.replace(table, "")
+    said = set(re.findall(r"say\('([^']+)'\)", rest))
+    assert said <= {english for english, _ in rows}
+    assert [english for english, _ in rows if f"'{english}'" not in rest and english not in ("READY", "LOADING", "UNLOADING", "UNAVAILABLE")] == []
+
+
+def test_the_page_is_open_and_its_calls_are_not(folder, tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text("inference  key-of-inference-7d1f\n")
+    keys.chmod(0o600)
+    with Server(folder, "--model-control-mode", "explicit", "--load-model", "identity", "--keys", keys) as server:
+        assert server.get("/").headers["content-type"] == "text/html; charset=utf-8"
+        with opened_page(server) as (page, _):
+            show(page, server)
+            assert "identity" not in page.content()
+            page.fill("#key", "key-of-inference-7d1f")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#models")
+            assert row_of(page, "identity")["State"] == "READY"
+            page.wait_for_selector("#input-0-values")
+            assert "y FP32 [1,16]" in send(page)
+            assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
