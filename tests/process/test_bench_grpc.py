@@ -2,29 +2,16 @@
 
 import concurrent.futures
 import json
-import signal
-import subprocess
 import threading
 
+import bench_url
 import grpc
 import models
 import pytest
-import schemas
-from server import RIDGE, Server, wait_until
+from bench_url import bench, measured
+from server import Server
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
-
-
-def bench(url, *arguments, timeout=120):
-    return subprocess.run([RIDGE, "bench", url, *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
-
-
-def measured(url, *arguments, exit=0):
-    done = bench(url, *arguments, "--json")
-    assert done.returncode == exit, done.stderr
-    result = json.loads(done.stdout)
-    assert not schemas.errors_of("bench-server", result)
-    return result
 
 
 @pytest.fixture
@@ -35,7 +22,7 @@ def served(repository):
 
 
 def url_of(server, model):
-    return f"grpc://127.0.0.1:{server.ports['grpc']}/v2/models/{model}"
+    return bench_url.url_of(server, model, "grpc")
 
 
 def test_a_closed_loop_is_what_the_server_counts_too(served):
@@ -82,25 +69,6 @@ def test_the_other_protocols_port_is_said_to_be_wrong(served):
     assert done.returncode == 3 and "not HTTP/2" in done.stderr and "its gRPC port?" in done.stderr, done.stderr
     done = bench(f"http://127.0.0.1:{served.ports['grpc']}/v2/models/identity")
     assert done.returncode == 3 and "its HTTP port?" in done.stderr, done.stderr
-
-
-def test_a_server_that_goes_away_ends_it(repository):
-    with Server(repository, check_exit=False) as server:
-        child = subprocess.Popen([RIDGE, "bench", url_of(server, "identity"), "--seconds", "600", "--json"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: server.statistics("identity")["inference_stats"]["success"]["count"] > 50)
-        server.process.kill()
-        result = json.loads(child.communicate(timeout=60)[0])
-    assert child.returncode == 3 and "refused" in result["ended_early"]
-
-
-def test_interrupted_it_shows_what_it_has(served):
-    child = subprocess.Popen([RIDGE, "bench", url_of(served, "scripted"), "--seconds", "600", "--json"],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: served.statistics("scripted")["inference_stats"]["success"]["count"] > 50)
-    child.send_signal(signal.SIGINT)
-    result = json.loads(child.communicate(timeout=60)[0])
-    assert child.returncode == 0 and result["interrupted"] and result["points"][0]["samples"] > 0
 
 
 # ---------------------------------------------------------------------------------------------------- gRPC's own server

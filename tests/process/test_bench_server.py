@@ -12,19 +12,8 @@ import models
 import numpy as np
 import pytest
 import schemas
+from bench_url import bench, measured, url_of
 from server import RIDGE, Server, wait_until
-
-
-def bench(url, *arguments, timeout=120):
-    return subprocess.run([RIDGE, "bench", url, *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
-
-
-def measured(url, *arguments, exit=0):
-    done = bench(url, *arguments, "--json")
-    assert done.returncode == exit, done.stderr
-    result = json.loads(done.stdout)
-    assert not schemas.errors_of("bench-server", result)
-    return result
 
 
 @pytest.fixture
@@ -32,10 +21,6 @@ def served(repository):
     models.fake(repository / "scripted", latency_ms=2)
     with Server(repository) as server:
         yield server
-
-
-def url_of(server, model):
-    return f"http://127.0.0.1:{server.port}/v2/models/{model}"
 
 
 def test_a_closed_loop_is_what_the_server_counts_too(served):
@@ -118,8 +103,9 @@ def test_what_is_not_there_is_named(served):
     assert done.returncode == 2 and "[-1,16]" in done.stderr
 
 
-def test_interrupted_it_shows_what_it_has(served):
-    child = subprocess.Popen([RIDGE, "bench", url_of(served, "scripted"), "-c", "1,2,4", "--seconds", "600", "--json"],
+@pytest.mark.parametrize("scheme", ("http", "grpc"))
+def test_interrupted_it_shows_what_it_has(served, scheme):
+    child = subprocess.Popen([RIDGE, "bench", url_of(served, "scripted", scheme), "-c", "1,2,4", "--seconds", "600", "--json"],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: served.statistics("scripted")["inference_stats"]["success"]["count"] > 50)
     child.send_signal(signal.SIGINT)
@@ -128,9 +114,10 @@ def test_interrupted_it_shows_what_it_has(served):
     assert [point["interrupted"] for point in result["points"]] == [True] and result["points"][0]["samples"] > 0
 
 
-def test_a_server_that_goes_away_ends_it(repository):
+@pytest.mark.parametrize("scheme", ("http", "grpc"))
+def test_a_server_that_goes_away_ends_it(repository, scheme):
     with Server(repository, check_exit=False) as server:
-        child = subprocess.Popen([RIDGE, "bench", url_of(server, "identity"), "--seconds", "600", "--json"],
+        child = subprocess.Popen([RIDGE, "bench", url_of(server, "identity", scheme), "--seconds", "600", "--json"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wait_until(lambda: server.statistics("identity")["inference_stats"]["success"]["count"] > 50)
         server.process.kill()
