@@ -74,7 +74,7 @@ def wrk(url, script, connections, seconds):
 
 @contextlib.contextmanager
 def process(command, ready_url, **options):
-    """A server process, waited for until it answers ready, stopped by SIGTERM."""
+    """A server process, waited for until it answers ready, stopped by SIGTERM. Yields the process."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     try:
         for _ in range(600):
@@ -86,7 +86,7 @@ def process(command, ready_url, **options):
             time.sleep(0.1)
         else:
             raise SystemExit(f"{command[0]} was not ready within 60 s")
-        yield
+        yield child
     finally:
         child.send_signal(signal.SIGTERM)
         try:
