@@ -102,7 +102,14 @@ class FakeService : public serve::Service {
     if (model == "missing") return Error{Code::kNotFound, "no such folder"};
     return {};
   }
-  std::vector<std::string> long_warm_ups() const override { return warming_up; }
+  std::vector<std::string> long_warm_ups() const override {
+    MutexLock lock(mutex_);
+    return warming_up_;
+  }
+  void warm_up_long(const std::string& model) {
+    MutexLock lock(mutex_);
+    warming_up_.push_back(model);
+  }
   Status unload(const std::string&, bool dependents) override {
     unload_dependents = dependents;
     return {};
@@ -131,14 +138,14 @@ class FakeService : public serve::Service {
       {"echo", {"echo", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
-  std::vector<std::string> warming_up;  // for long
   Status control;
   std::map<std::string, serve::RegionRequest> registered;
   bool unload_dependents = false;
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::pair<serve::InferRequest, serve::InferDone>> waiting_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<std::string> warming_up_ RIDGE_GUARDED_BY(mutex_);  // for long
 };
 
 }  // namespace ridge::front

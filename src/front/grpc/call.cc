@@ -3,6 +3,7 @@
 #include <new>
 
 #include "front/error_text.h"
+#include "front/grpc/handover.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -110,6 +111,7 @@ Call::Wire* Call::begin(Operation& operation) {
   if (&operation == &finish_) finished_ = true;
   ++under_way_;
   operation.call = shared_from_this();
+  given_to_grpc(static_cast<Tag*>(&operation));
   return wire_.get();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "front/grpc/call.h"
+#include "front/grpc/handover.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -76,6 +77,7 @@ void Loop::run() {
   void* tag = nullptr;
   bool ok = false;
   while (queue_->Next(&tag, &ok)) {
+    back_from_grpc(tag);
     try {
       static_cast<Tag*>(tag)->done(ok);
     } catch (const std::bad_alloc&) {

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "front/grpc/handover.h"
+
 namespace ridge::front::grpc {
 namespace {
 
@@ -9,8 +11,13 @@ using Owner = std::shared_ptr<const void>;
 
 ::grpc::Slice slice_of(AnswerPart& part) {
   auto* owner = new Owner(std::move(part.owner));  // gRPC calls back to free it
+  given_to_grpc(owner);
   return {const_cast<std::byte*>(part.tensor.data()), part.tensor.size(),
-          [](void* held) { delete static_cast<Owner*>(held); }, owner};
+          [](void* held) {
+            back_from_grpc(held);
+            delete static_cast<Owner*>(held);
+          },
+          owner};
 }
 
 }  // namespace

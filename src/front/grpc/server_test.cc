@@ -110,13 +110,13 @@ TEST_F(GrpcServer, TurnsErrorsIntoCodes) {
 }
 
 TEST_F(GrpcServer, ALoadIsRefusedAtOnceWhileWarmUpsTakeAllThatMayGoOn) {
-  service_.warming_up = {"a", "b", "c"};
+  for (const char* model : {"a", "b", "c"}) service_.warm_up_long(model);
   start();
   inference::RepositoryModelLoadRequest load;
   load.set_model_name("echo");
   inference::RepositoryModelLoadResponse loaded;
   EXPECT_TRUE(call("RepositoryModelLoad", load, loaded).ok());
-  service_.warming_up.push_back("endless");
+  service_.warm_up_long("endless");
   const ::grpc::Status refused = call("RepositoryModelLoad", load, loaded);
   EXPECT_EQ(refused.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_NE(refused.error_message().find("'endless'"), std::string::npos) << refused.error_message();

@@ -125,9 +125,9 @@ TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
 }
 
 TEST_F(ApiTest, ALoadIsRefusedAtOnceWhileWarmUpsTakeAllThatMayGoOn) {
-  service_.warming_up = {"a", "b", "c"};
+  for (const char* model : {"a", "b", "c"}) service_.warm_up_long(model);
   EXPECT_EQ(ask(post("/v2/repository/models/echo/load", "{}")).status, 200);
-  service_.warming_up.push_back("endless");
+  service_.warm_up_long("endless");
   const nlohmann::json refused = ask_json(post("/v2/repository/models/echo/load", "{}"), 503);
   EXPECT_NE(refused["error"].get<std::string>().find("'endless'"), std::string::npos) << refused;
   EXPECT_EQ(ask(post("/v2/repository/models/echo/unload", "{}")).status, 200);
