@@ -12,10 +12,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cost/costs.h"
 #include "engine/own_format.h"
 #include "front/http/api.h"
 #include "front/http/server.h"
 #include "front/model_metrics.h"
+#include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "model/reader.h"
 #include "telemetry/gpus.h"
@@ -31,7 +33,32 @@ constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when there 
 constexpr std::chrono::milliseconds kSignalWait{20};
 constexpr std::chrono::seconds kReloadPeriod{1};  // between looks at the files of TLS and keys
 
-// CPUs usable by this process (affinity and container quota count, not the machine's total) and the memory for bodies.
+// That this process can still take without swapping, within the control group's limit. 0: not known.
+uint64_t free_memory(std::optional<int64_t> limit) {
+  const telemetry::HostSample host = telemetry::HostSampler().sample();
+  const uint64_t free = host.memory ? host.memory->available_bytes : 0;
+  if (!limit || !host.resident_bytes) return free;
+  const int64_t left = std::max<int64_t>(1, *limit - static_cast<int64_t>(*host.resident_bytes));
+  return std::min(free, static_cast<uint64_t>(left));
+}
+
+// Of runs by all CPUs of this machine, within its quota. Its limits are not measured for it: that would hold up the start.
+serve::BoundFunction bound_of(machine::Machine machine) {
+  if (!limits::recall(machine)) {
+    log::info("the share of the physical limit will not be shown: this machine was not measured (ridge bench device)");
+    return {};
+  }
+  const int threads = machine::usable_threads(machine);
+  const Result<cost::DeviceLimits> limits = cost::limits_of(machine, threads);
+  if (!limits) return {};
+  return [limits = *limits, quota = machine::quota_factor(machine, threads)](const model::Graph& graph,
+                                                                             Precision precision) {
+    return cost::bound(cost::count(graph, precision), limits).ms / 1e3 / quota;
+  };
+}
+
+// CPUs usable by this process (affinity and container quota count, not the machine's total), their limits, and the memory for
+// bodies.
 void fit_machine(ServeRequest& request) {
   Result<machine::Machine> machine = machine::probe();
   if (machine) {
@@ -40,6 +67,9 @@ void fit_machine(ServeRequest& request) {
     request.server.batch_memory = static_cast<uint64_t>(std::max<int64_t>(0, bytes)) / 2;
     if (request.max_body_memory == 0) request.max_body_memory = request.server.batch_memory;
     request.server.cores = machine::usable_threads(*machine);
+    request.server.bound = bound_of(*machine);
+    if (!request.server.free_memory)
+      request.server.free_memory = [limit = memory.limit_bytes] { return free_memory(limit); };
     return;
   }
   log::warning("the cores of this machine are not known ({}); models get the engine's default number of threads",

@@ -127,6 +127,18 @@ TEST_F(ServeTest, AModelThatCannotBeLoadedEndsTheServerOnlyIfThatIsWanted) {
   EXPECT_TRUE(not_loaded_.empty());
 }
 
+TEST_F(ServeTest, AModelWhoseFilesAreLargerThanTheFreeMemoryIsNotLoaded) {
+  request_.server.free_memory = [] { return uint64_t{999}; };
+  add_model("large", std::string(1000, 'x'));
+  request_.exit_on_error = true;
+  const auto run = open();
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(run->run(control_), ServeEnd::kNotLoaded);
+  EXPECT_NE(not_loaded_.find("'large' (version 1: its files have 1000 B, which its weights take at least, and 999 B of memory"),
+            std::string::npos)
+      << not_loaded_;
+}
+
 TEST_F(ServeTest, ASecondSignalWaitsForNothing) {
   add_model("slow", "runs slowly");
   const std::unique_ptr<ServeRun> run = open();

@@ -29,8 +29,10 @@ std::vector<std::string> exported_metrics() {
   serve::ModelStatistics model;
   model.name = "m";
   model.version = 1;
-  model.latency_bounds_s = {1.0};
-  model.latency_counts = {0};
+  for (serve::Histogram* histogram :
+       {&model.latency, &model.queue_time, &model.input_time, &model.infer_time, &model.output_time})
+    *histogram = {{1.0}, {0}};
+  model.bound_ns = 1;
   telemetry::HostSample host;
   host.cpu_utilization = 0.5;
   host.memory.emplace();

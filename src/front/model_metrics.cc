@@ -60,6 +60,11 @@ constexpr ModelMetric kModelMetrics[] = {
      [](Model m) { return m.pending; }},
     {"", "nv_model_load_duration_secs", "Time that the last load of the model took, seconds", kGauge, kSeconds,
      [](Model m) { return m.load_ns; }},
+    {"/ridge_busy_ns", "ridge_model_busy_seconds",
+     "Time that the model's instances were at work, summed over them, seconds", kCounter, kSeconds,
+     [](Model m) { return m.busy_ns; }},
+    {"", "ridge_model_file_bytes", "Size of the model's file and its external data", kGauge, kAsIs,
+     [](Model m) { return m.file_bytes; }},
     {"", "nv_inference_request_failure", "Number of failed inference requests, by reason", kCounter, kAsIs,
      [](Model m) { return m.rejected; }, "REJECTED"},
     {"", "nv_inference_request_failure", "", kCounter, kAsIs, [](Model m) { return m.cancelled; }, "CANCELED"},
@@ -88,16 +93,46 @@ Series series_of(Model model) {
   return series;
 }
 
-MetricFamily latencies(std::span<const serve::ModelStatistics> models) {
-  MetricFamily family{"nv_inference_request_latency_seconds", "Time of successful requests in the server, seconds",
-                      kHistogram};
+struct Durations {
+  const char* name;
+  const char* help;
+  serve::Histogram serve::ModelStatistics::*of;
+};
+
+constexpr Durations kDurations[] = {
+    {"nv_inference_request_latency_seconds", "Time of successful requests in the server, seconds",
+     &serve::ModelStatistics::latency},
+    {"ridge_inference_queue_seconds", "Of it, time in the queue, seconds", &serve::ModelStatistics::queue_time},
+    {"ridge_inference_compute_input_seconds", "Of it, time spent on the batch's inputs, seconds",
+     &serve::ModelStatistics::input_time},
+    {"ridge_inference_compute_infer_seconds", "Of it, time of the batch in the engine, seconds",
+     &serve::ModelStatistics::infer_time},
+    {"ridge_inference_compute_output_seconds", "Of it, time spent on the batch's outputs, seconds",
+     &serve::ModelStatistics::output_time},
+};
+
+MetricFamily histogram(const Durations& durations, std::span<const serve::ModelStatistics> models) {
+  MetricFamily family{durations.name, durations.help, kHistogram};
   for (Model model : models) {
-    if (model.latency_counts.empty()) continue;
+    const serve::Histogram& found = model.*durations.of;
+    if (found.counts.empty()) continue;
     Series& series = family.series.emplace_back(series_of(model));
-    series.value = model.latency_sum_s;
-    series.bounds = model.latency_bounds_s;
-    series.counts = model.latency_counts;
+    series.value = found.sum_s;
+    series.bounds = found.bounds_s;
+    series.counts = found.counts;
   }
+  return family;
+}
+
+// No series of versions whose bound is not known.
+MetricFamily bounds(std::span<const serve::ModelStatistics> models) {
+  MetricFamily family{
+      "ridge_model_bound_seconds",
+      "Least time that this machine needs, with all CPUs, for the batches that ran, seconds; its rate is the share of "
+      "the physical limit",
+      kCounter};
+  for (Model model : models)
+    if (model.bound_ns) family.series.emplace_back(series_of(model)).value = static_cast<double>(*model.bound_ns) / 1e9;
   return family;
 }
 
@@ -130,7 +165,8 @@ std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics>
       series.value = shown(metric, metric.value(model));
     }
   }
-  families.push_back(latencies(models));
+  for (const Durations& durations : kDurations) families.push_back(histogram(durations, models));
+  families.push_back(bounds(models));
   return families;
 }
 

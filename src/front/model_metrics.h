@@ -34,7 +34,7 @@ struct ModelMetric {
 };
 std::span<const ModelMetric> model_metrics();
 
-// One family per name, with one series per model version; and the histogram of latencies.
+// One family per name, with one series per model version; the histograms of durations, and the bounds.
 std::vector<telemetry::MetricFamily> model_families(std::span<const serve::ModelStatistics> models);
 
 using ModelCounts = std::vector<std::pair<std::string, uint64_t>>;  // per model

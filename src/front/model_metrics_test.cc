@@ -67,9 +67,9 @@ TEST(Metrics, AreUtf8WhateverAFolderIsCalled) {
 
 TEST(Metrics, HistogramIsCumulativeAndEndsAtInfinity) {
   serve::ModelStatistics model = statistics_of("m");
-  model.latency_bounds_s = {0.0005, 1, std::numeric_limits<double>::infinity()};
-  model.latency_counts = {1, 3, 4};
-  model.latency_sum_s = 2.5;
+  model.latency.bounds_s = {0.0005, 1, std::numeric_limits<double>::infinity()};
+  model.latency.counts = {1, 3, 4};
+  model.latency.sum_s = 2.5;
   std::string text = metrics_text(std::vector{model}, {});
   EXPECT_NE(text.find("# TYPE nv_inference_request_latency_seconds histogram\n"
                       "nv_inference_request_latency_seconds_bucket{model=\"m\",version=\"2\",le=\"0.0005\"} 1\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -187,6 +188,37 @@ Status check_batch_memory(const ModelSettings& settings, uint64_t limit) {
                            format_bytes(static_cast<double>(limit)))};
 }
 
+// Of the model's file and of what lies beside it in its version's folder; of a repository that is one file: of that.
+uint64_t bytes_of_files(const ModelSource& source, int64_t version, const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(source.directory) / std::to_string(version);
+  std::error_code error;
+  uint64_t bytes = 0;
+  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (std::error_code size_error; entry->is_regular_file(size_error)) bytes += entry->file_size(size_error);
+  return bytes > 0 ? bytes : std::filesystem::file_size(file, error);
+}
+
+Status check_free_memory(const ServerOptions& options, uint64_t file_bytes) {
+  const uint64_t free = options.free_memory ? options.free_memory() : 0;
+  if (free == 0 || file_bytes <= free) return {};
+  return Error{Code::kExhausted,
+               fmt::format("its files have {}, which its weights take at least, and {} of memory are free for this "
+                           "process; unload other "
+                           "models, or give it more memory",
+                           format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
+}
+
+// Bounds are those of CPUs. Read beside the engine, which takes as long or longer.
+std::future<std::unique_ptr<BatchBounds>> read_bounds(const ServerOptions& options, std::span<const plan::Plan> plans,
+                                                      const std::string& file) {
+  const bool on_cpu =
+      std::all_of(plans.begin(), plans.end(), [](const plan::Plan& plan) { return plan.device == "cpu"; });
+  return std::async(std::launch::async, [=, precision = plans.front().precision, bound = options.bound] {
+    return on_cpu && bound ? BatchBounds::read(file, precision, bound) : nullptr;
+  });
+}
+
 // Engines tell a tensor without a shape in the file from a scalar no better than its signature does: as [].
 Status check_ranks(const inference::ModelConfig& config, const engine::Signature& signature, const std::string& file) {
   std::set<std::string> open;  // tensors that the engine gives as [], and whose dims the configuration leaves to it
@@ -262,10 +294,13 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   OpenFunction open =
       options.open ? options.open : OpenFunction([](const plan::Plan& plan) { return engine::open(plan); });
   RIDGE_ASSIGN(const std::string file, model_file(source, version));
+  loaded.file_bytes = bytes_of_files(source, version, file);
+  RIDGE_TRY(check_free_memory(options, loaded.file_bytes));
   const ConfigPtr placed = placed_config(options, config_for(*source.config, file));
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));
   if (source.sent)
     for (const plan::Plan& plan : plans) RIDGE_TRY(check_sent_options(plan));
+  std::future<std::unique_ptr<BatchBounds>> bounds = read_bounds(options, plans, file);
   loaded.sessions.resize(1);
   RIDGE_ASSIGN(loaded.sessions[0], open_file(open, plans.front(), file));
   const engine::Signature& signature = loaded.sessions[0]->signature();
@@ -282,6 +317,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   warming.reset();
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
+  loaded.bounds = bounds.get();
   RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));
   if (guard.lost_memory() || source_fingerprint(source, version) != loaded.fingerprint)
     return Error{Code::kUnavailable,

@@ -388,6 +388,8 @@ ModelStatistics ServedVersion::statistics() const {
   statistics.pending = sequences_ ? sequences_->waiting() : 0;
   for (const auto& scheduler : schedulers_) statistics.pending += scheduler->waiting();
   statistics.load_ns = static_cast<uint64_t>(model_.load_time.count());
+  if (model_.bounds != nullptr) statistics.bound_ns = model_.bounds->of(statistics.batches);
+  statistics.file_bytes = model_.file_bytes;
   statistics.metric_tags = model_.settings.metric_tags;
   return statistics;
 }

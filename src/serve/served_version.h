@@ -36,8 +36,10 @@ struct LoadedModel {
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
   std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
   Nanoseconds load_time{};
-  std::string fingerprint;            // of everything it was loaded from: equal = need not be loaded again
-  std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty
+  std::unique_ptr<BatchBounds> bounds;  // null: not known
+  uint64_t file_bytes = 0;              // of the model's file and its external data
+  std::string fingerprint;              // of everything it was loaded from: equal = need not be loaded again
+  std::shared_ptr<const void> files;    // keeps temporary files alive; may be empty
 };
 
 class BatchRunner;

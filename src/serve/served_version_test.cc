@@ -326,7 +326,7 @@ TEST_F(ServedVersionTest, TheTimeOfARequestIsSplitIntoQueueAndStages) {
   EXPECT_EQ(statistics.compute_infer.ns, 6'000'000u);
   EXPECT_EQ(statistics.compute_input.ns + statistics.compute_output.ns, 0u);
   EXPECT_EQ(statistics.success.ns, 8'000'000u);
-  EXPECT_EQ(statistics.latency_sum_s, 0.008);
+  EXPECT_EQ(statistics.latency.sum_s, 0.008);
 }
 
 TEST_F(ServedVersionTest, AnswersKeepTheirOrderWhereTheConfigurationAsksForIt) {

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "plan/plan.h"
+#include "serve/batch_bounds.h"
 #include "serve/service.h"
 
 namespace ridge::serve {
@@ -44,6 +45,8 @@ struct ServerOptions {
   std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
   std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
   uint64_t response_cache_bytes = 0;       // of all models' cached answers together, with their requests; 0 = no cache
+  std::function<uint64_t()> free_memory;   // [bytes] that this process can still take; empty = not known
+  BoundFunction bound;                     // of this machine; empty = its limits are not known
   uint64_t batch_memory = 0;               // [bytes] that the inputs and outputs of one batch may take; 0 = any
   size_t queue_limit = 100'000;            // waiting requests per model version where the configuration sets no limit
   std::string engine_library;              // path of the engine's library; empty = search order of engine/

@@ -118,6 +118,13 @@ struct BatchStatistic {
   DurationStatistic compute_input, compute_infer, compute_output;
 };
 
+// Of durations: upper bounds [s], the last infinite, and for each how many were no longer.
+struct Histogram {
+  std::vector<double> bounds_s;
+  std::vector<uint64_t> counts;
+  double sum_s = 0;
+};
+
 // Of one version of one model since it was loaded. Meaning of every counter: docs/contracts.md, as Triton's.
 struct ModelStatistics {
   std::string name;
@@ -132,10 +139,12 @@ struct ModelStatistics {
   uint64_t pending = 0;                                                        // requests waiting now
   uint64_t load_ns = 0;                                                        // that its load took
   std::vector<std::pair<std::string, std::string>> metric_tags;
-  // Request latency histogram: upper bounds [s] and cumulative counts, the last bound infinite.
-  std::vector<double> latency_bounds_s;
-  std::vector<uint64_t> latency_counts;
-  double latency_sum_s = 0;
+  // Of successful requests: in the server as a whole, and by stage. Every request of a batch has the batch's compute times.
+  Histogram latency, queue_time, input_time, infer_time, output_time;
+  uint64_t busy_ns = 0;  // time that instances were at work, summed over them
+  std::optional<uint64_t>
+      bound_ns;             // least time that the whole machine needs for the batches that ran; absent: not known
+  uint64_t file_bytes = 0;  // of the model's file and its external data
 };
 
 // Files that a load request brings, replacing the directory: "1/model.onnx" → content.

@@ -1,15 +1,37 @@
 #include "serve/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
 
 namespace ridge::serve {
 namespace {
 
-// Upper bounds of the latency histogram [s]: 1, 2.5, 5 per decade from 100 µs to 10 s, finer in the usual range.
-const std::vector<double> kLatencyBounds = {
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05,
-    0.075,  0.1,     0.15,   0.25,  0.5,    1,     2.5,  5,    10,   std::numeric_limits<double>::infinity()};
+// Upper bounds of the histograms [s]: 1, 2.5, 5 per decade from 10 µs to 10 s, finer in the usual range.
+const std::vector<double> kBounds = {0.00001,
+                                     0.000025,
+                                     0.00005,
+                                     0.0001,
+                                     0.00025,
+                                     0.0005,
+                                     0.001,
+                                     0.0025,
+                                     0.005,
+                                     0.01,
+                                     0.02,
+                                     0.03,
+                                     0.05,
+                                     0.075,
+                                     0.1,
+                                     0.15,
+                                     0.25,
+                                     0.5,
+                                     1,
+                                     2.5,
+                                     5,
+                                     10,
+                                     std::numeric_limits<double>::infinity()};
 
 uint64_t count_ns(Nanoseconds duration) { return static_cast<uint64_t>(std::max<int64_t>(0, duration.count())); }
 
@@ -18,11 +40,25 @@ void add(DurationStatistic& statistic, uint64_t count, uint64_t ns) {
   statistic.ns += ns;
 }
 
+// `count` durations of that length.
+void add(Histogram& histogram, uint64_t count, Nanoseconds duration) {
+  const double seconds = to_seconds(std::max(Nanoseconds{0}, duration));
+  const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
+  histogram.counts[static_cast<size_t>(bound - kBounds.begin())] += count;
+  histogram.sum_s += static_cast<double>(count) * seconds;
+}
+
+std::array<Histogram*, 5> histograms(ModelStatistics& of) {
+  return {&of.latency, &of.queue_time, &of.input_time, &of.infer_time, &of.output_time};
+}
+
 }  // namespace
 
 Statistics::Statistics() {
-  counters_.latency_bounds_s = kLatencyBounds;
-  counters_.latency_counts.assign(kLatencyBounds.size(), 0);
+  for (Histogram* histogram : histograms(counters_)) {
+    histogram->bounds_s = kBounds;
+    histogram->counts.assign(kBounds.size(), 0);
+  }
 }
 
 BatchStatistic& Statistics::batch_entry(uint64_t rows) {
@@ -34,13 +70,6 @@ BatchStatistic& Statistics::batch_entry(uint64_t rows) {
     place->batch_size = rows;
   }
   return *place;
-}
-
-void Statistics::record_latency(Nanoseconds latency) {
-  double seconds = to_seconds(latency);
-  auto bound = std::lower_bound(counters_.latency_bounds_s.begin(), counters_.latency_bounds_s.end(), seconds);
-  ++counters_.latency_counts[static_cast<size_t>(bound - counters_.latency_bounds_s.begin())];
-  counters_.latency_sum_s += seconds;
 }
 
 void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes& times, uint64_t now_ms_since_epoch) {
@@ -60,11 +89,16 @@ void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes
     ++requests;
     add(counters_.success, 1, count_ns(latency));
     add(counters_.queue, 1, count_ns(times.started - job->queued));
-    record_latency(latency);
+    add(counters_.latency, 1, latency);
+    add(counters_.queue_time, 1, times.started - job->queued);
   }
   add(counters_.compute_input, requests, requests * input_ns);
   add(counters_.compute_infer, requests, requests * infer_ns);
   add(counters_.compute_output, requests, requests * output_ns);
+  add(counters_.input_time, requests, times.inputs_ready - times.started);
+  add(counters_.infer_time, requests, times.computed - times.inputs_ready);
+  add(counters_.output_time, requests, times.outputs_ready - times.computed);
+  counters_.busy_ns += input_ns + infer_ns + output_ns;
   counters_.inference_count += rows;
   counters_.execution_count += 1;
   counters_.last_inference_ms = now_ms_since_epoch;
@@ -94,7 +128,8 @@ void Statistics::record_cache_hit(Nanoseconds latency, Nanoseconds look_up) {
   add(counters_.success, 1, count_ns(latency));
   add(counters_.queue, 1, 0);
   add(counters_.cache_hit, 1, count_ns(look_up));
-  record_latency(latency);
+  add(counters_.latency, 1, latency);
+  add(counters_.queue_time, 1, Nanoseconds{0});
 }
 
 void Statistics::record_cache_miss(uint64_t count, Nanoseconds time) {
@@ -108,7 +143,8 @@ ModelStatistics Statistics::snapshot() const {
     MutexLock lock(mutex_);
     copy = counters_;
   }
-  for (size_t i = 1; i < copy.latency_counts.size(); ++i) copy.latency_counts[i] += copy.latency_counts[i - 1];
+  for (Histogram* histogram : histograms(copy))
+    std::partial_sum(histogram->counts.begin(), histogram->counts.end(), histogram->counts.begin());
   return copy;
 }
 

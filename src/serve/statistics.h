@@ -37,15 +37,14 @@ class Statistics {
   void record_cache_hit(Nanoseconds latency, Nanoseconds look_up);
   // `count` requests that it did not answer; time of looking up, or of keeping the answer.
   void record_cache_miss(uint64_t count, Nanoseconds time);
-  // Everything but name, version, pending, load time and tags.
+  // Everything but name, version, pending, load time, tags, bound and files.
   ModelStatistics snapshot() const;
 
  private:
   BatchStatistic& batch_entry(uint64_t rows) RIDGE_REQUIRES(mutex_);
-  void record_latency(Nanoseconds latency) RIDGE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  ModelStatistics counters_ RIDGE_GUARDED_BY(mutex_);  // latency_counts not cumulative here
+  ModelStatistics counters_ RIDGE_GUARDED_BY(mutex_);  // its histograms are not cumulative here
 };
 
 }  // namespace ridge::serve

@@ -98,11 +98,26 @@ TEST(Statistics, TheLatencyHistogramIsCumulativeAndComplete) {
                               0);  // 100 µs: the bound itself
   statistics.record_execution(jobs_of({{1, 5}}), {at(6), at(7), at(8), at(20'000'000)}, 0);  // 20 s
   ModelStatistics found = statistics.snapshot();
-  ASSERT_EQ(found.latency_bounds_s.size(), found.latency_counts.size());
-  EXPECT_EQ(found.latency_counts.front(), 2u);
-  EXPECT_EQ(found.latency_counts.back(), found.success.count);
-  EXPECT_TRUE(std::is_sorted(found.latency_counts.begin(), found.latency_counts.end()));
-  EXPECT_NEAR(found.latency_sum_s, 20.0002, 1e-9);
+  ASSERT_EQ(found.latency.bounds_s.size(), found.latency.counts.size());
+  EXPECT_EQ(found.latency.counts[3], 2u) << found.latency.bounds_s[3];
+  EXPECT_EQ(found.latency.counts[2], 0u);
+  EXPECT_EQ(found.latency.counts.back(), found.success.count);
+  EXPECT_TRUE(std::is_sorted(found.latency.counts.begin(), found.latency.counts.end()));
+  EXPECT_NEAR(found.latency.sum_s, 20.0002, 1e-9);
+}
+
+TEST(Statistics, StagesOfABatchCountForEachOfItsRequestsAndOnceAsWork) {
+  Statistics statistics;
+  statistics.record_execution(jobs_of({{1, 10}, {2, 20}}), {at(120), at(150), at(950), at(1000)}, 0);
+  statistics.record_cache_hit(microseconds(7), microseconds(2));
+  const ModelStatistics found = statistics.snapshot();
+  EXPECT_NEAR(found.queue_time.sum_s, (110 + 100) * 1e-6, 1e-12);
+  EXPECT_EQ(found.queue_time.counts.back(), 3u) << "the one from the cache did not wait";
+  EXPECT_NEAR(found.input_time.sum_s, 2 * 30e-6, 1e-12);
+  EXPECT_NEAR(found.infer_time.sum_s, 2 * 800e-6, 1e-12);
+  EXPECT_NEAR(found.output_time.sum_s, 2 * 50e-6, 1e-12);
+  EXPECT_EQ(found.infer_time.counts.back(), 2u);
+  EXPECT_EQ(found.busy_ns, 880'000u);
 }
 
 }  // namespace

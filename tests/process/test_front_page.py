@@ -92,13 +92,14 @@ def test_models_their_state_and_live_figures(server):
         client.start()
         try:
             page.wait_for_function("""() => [...document.querySelectorAll('#models tbody tr')].some(row =>
-                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 && row.cells[7].textContent === '4.00 (4)')""")
+                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 && row.cells[8].textContent === '4.00 (4)')""")
             live = row_of(page, "identity")
             keep(page, "light")
         finally:
             ended.set()
             client.join()
         assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Latency"]) and re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Queue time"])
+        assert re.fullmatch(r"–|[\d.]+ %", live["Of the limit"])
         assert live["Waiting"] in ("0", "1.00") and live["Failed"] == "0"
         assert complaints == []
 

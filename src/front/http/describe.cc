@@ -31,6 +31,7 @@ Json one_model(const serve::ModelStatistics& model) {
   Json row = {{"name", model.name}, {"version", std::to_string(model.version)}};
   for (const ModelMetric& metric : model_metrics())
     if (!metric.member.empty()) row[Json::json_pointer(std::string(metric.member))] = metric.value(model);
+  if (model.bound_ns) row["ridge_bound_ns"] = *model.bound_ns;
   row["response_stats"] = Json::object();
   row["batch_stats"] = batches(model.batches);
   row["memory_usage"] = Json::array();
