@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """What serving costs on top of the engine, measured against three things in one interleaved run.
 
-  resnet50   served (HTTP, binary tensors, 4 connections)  ÷  in-process throughput of the same plan   goal ≥ 0.95
-  identity   1 connection, p50 latency                      ÷  Triton's                                goal ≤ 0.40
-  identity   16 connections, requests/s                     ÷  Triton's                                goal ≥ 3.0
-  identity   16 connections, requests/s                     ÷  a plain HTTP echo on the same stack      (reported)
+  resnet50, bert-base   served (HTTP, binary tensors, 4 connections)  ÷  in-process throughput of the same plan   goal ≥ 0.97
+  identity   1 connection, p50 latency                 ÷  Triton's                                        goal ≤ 0.3
+  identity   16 and 64 connections, requests/s         ÷  Triton's                                        goal ≥ 4 (HTTP), ≥ 3 (gRPC)
+  identity   16 and 64 connections, requests/s         ÷  an echo on the same HTTP or gRPC library        goal ≥ 0.6
+  16 MB      4 connections, requests/s                 ÷  the same echo                                   goal ≥ 0.8
 
 Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range.
-Load comes from wrk on the same cores. Triton is optional: give the folder of its launcher with --peers (the launcher takes
-REPOSITORY HTTP GRPC METRICS; its identity model runs in Triton's python backend, which costs a hop to another process).
+Load comes from the same cores: by HTTP from wrk, by gRPC from `ridge bench grpc://`. Triton is optional: give the folder of its launcher
+with --peers (the launcher takes REPOSITORY HTTP GRPC METRICS; its identity model runs in Triton's python backend, which costs a hop to
+another process).
 
   benchmarks/serve_overhead.py [--rounds 7] [--seconds 4] [--peers DIR --peer-repository DIR] [--out FILE]
 """
@@ -74,10 +76,10 @@ def wrk(url, script, connections, seconds):
 
 @contextlib.contextmanager
 def process(command, ready_url, **options):
-    """A server process, waited for until it answers ready, stopped by SIGTERM. Yields the process."""
+    """A server process, waited for until it answers ready, stopped by SIGTERM. Yields the process. Without an URL it is not waited for."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     try:
-        for _ in range(600):
+        for _ in range(600 if ready_url else 0):
             if child.poll() is not None:
                 raise SystemExit(f"{command[0]} ended with status {child.returncode}")
             with contextlib.suppress(OSError):
@@ -85,7 +87,8 @@ def process(command, ready_url, **options):
                     break
             time.sleep(0.1)
         else:
-            raise SystemExit(f"{command[0]} was not ready within 60 s")
+            if ready_url:
+                raise SystemExit(f"{command[0]} was not ready within 60 s")
         yield child
     finally:
         child.send_signal(signal.SIGTERM)
@@ -95,21 +98,40 @@ def process(command, ready_url, **options):
             child.kill()
 
 
+LARGE = 1 << 22  # elements of FP32: 16 MiB
+CONFIGS = {
+    "identity": "max_batch_size: 64\ndynamic_batching { }\n",
+    "large": f'max_batch_size: 0\ninput [ {{ name: "x" data_type: TYPE_FP32 dims: [ {LARGE // 16}, 16 ] }} ]\n'
+             f'output [ {{ name: "y" data_type: TYPE_FP32 dims: [ {LARGE // 16}, 16 ] }} ]\n',
+    "resnet50": 'max_batch_size: 0\ninput [ { name: "input" data_type: TYPE_FP32 dims: [ 1, 3, 224, 224 ] } ]\n'
+                'output [ { name: "output" data_type: TYPE_FP32 dims: [ 1, 1000 ] } ]\n',
+    "bert-base": "max_batch_size: 0\n",
+}
+HEAVY = ("resnet50", "bert-base")
+
+
 def make_repository(folder, ridge, threads):
-    """identity (dynamic batching, as the peer's) and resnet50 (one instance of `threads` threads, no batching)."""
-    for name, config in {
-        "identity": "max_batch_size: 64\ndynamic_batching { }\n",
-        "resnet50": "max_batch_size: 0\ninput [ { name: \"input\" data_type: TYPE_FP32 dims: [ 1, 3, 224, 224 ] } ]\n"
-                    "output [ { name: \"output\" data_type: TYPE_FP32 dims: [ 1, 1000 ] } ]\n",
-    }.items():
+    """identity (dynamic batching, as the peer's), the same for 16 MB, and the heavy models: one instance of `threads` threads, no batching."""
+    for name, config in CONFIGS.items():
         version = folder / name / "1"
         version.mkdir(parents=True)
-        subprocess.run([ridge, "make", name, "-o", str(version / "model.onnx")], check=True, capture_output=True)
-        count = threads if name == "resnet50" else 1
+        made = "identity" if name == "large" else name
+        fixed = ["--batch", "1", "--sequence", "128"] if name == "bert-base" else []
+        subprocess.run([ridge, "make", made, *fixed, "-o", str(version / "model.onnx")], check=True, capture_output=True)
         (folder / name / "config.pbtxt").write_text(
             f'name: "{name}"\nbackend: "onnxruntime"\n{config}instance_group [ {{ count: 1 kind: KIND_CPU }} ]\n'
-            f'parameters {{ key: "intra_op_thread_count" value {{ string_value: "{count}" }} }}\n'
+            f'parameters {{ key: "intra_op_thread_count" value {{ string_value: "{threads if name in HEAVY else 1}" }} }}\n'
         )
+
+
+def bench(ridge, url, connections, seconds, *more):
+    """(requests per second, p50 in µs) of `ridge bench URL`. Any failed request is an error."""
+    text = subprocess.run([ridge, "bench", url, "-c", str(connections), "--seconds", str(seconds), "--json", *more],
+                          capture_output=True, text=True, check=True).stdout
+    point = json.loads(text)["points"][0]
+    if point["failed"]:
+        raise SystemExit(f"failed requests at {url}: {point['failures']}")
+    return point["requests_per_s"], point["latency_ms"]["p50"] * 1e3
 
 
 def in_process(ridge, model, threads, seconds):
@@ -184,54 +206,78 @@ def main():
     options = parser.parse_args()
     require_wrk()
     ridge = str(RELEASE / "ridge")
-    echo = RELEASE / "benchmarks" / "http_echo"
 
     with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as stack:
         folder = pathlib.Path(temporary)
         make_repository(folder / "repo", ridge, options.threads)
         base = 18300
+        http = {"ridge": base, "echo": base + 10}
+        grpc = {"ridge": base + 1, "echo": base + 11}
         stack.enter_context(process(
-            [ridge, "serve", str(folder / "repo"), "--http-port", str(base), "--grpc-port", "0", "--metrics-port", str(base + 2)],
+            [ridge, "serve", str(folder / "repo"), "--http-port", str(http["ridge"]), "--grpc-port", str(grpc["ridge"]), "--metrics-port", str(base + 2)],
             f"http://127.0.0.1:{base}/v2/health/ready"))
-        stack.enter_context(process([str(echo), str(base + 10)], f"http://127.0.0.1:{base + 10}/v2/health/ready"))
-        identity = request_script(folder, "x", "y", [1, 16])
-        image = request_script(folder, "input", "output", [1, 3, 224, 224])
-        seconds = options.seconds
-        targets = {"ridge": base, "echo": base + 10}
+        echoes = RELEASE / "benchmarks"
+        stack.enter_context(process([str(echoes / "http_echo"), str(http["echo"])], f"http://127.0.0.1:{http['echo']}/v2/health/ready"))
+        stack.enter_context(process([str(echoes / "grpc_echo"), str(grpc["echo"])], None))
         if options.peers:
             # tritonserver wants a writable repository only for its stubs; a copy keeps the original untouched.
             peer_repository = folder / "peer"
             shutil.copytree(options.peer_repository / "identity", peer_repository / "identity")
+            http["triton"], grpc["triton"] = base + 20, base + 21
             stack.enter_context(process(
                 [str(options.peers / "triton"), str(peer_repository), str(base + 20), str(base + 21), str(base + 22)],
                 f"http://127.0.0.1:{base + 20}/v2/health/ready"))
-            targets["triton"] = base + 20
+        seconds = options.seconds
 
-        def url(port, model):
-            return f"http://127.0.0.1:{port}/v2/models/{model}/infer"
+        def by_http(port, model, script, connections):
+            return lambda: wrk(f"http://127.0.0.1:{port}/v2/models/{model}/infer", script, connections, seconds)
 
-        model = folder / "repo" / "resnet50" / "1" / "model.onnx"
+        def by_grpc(port, model, connections, *more):
+            return lambda: bench(ridge, f"grpc://127.0.0.1:{port}/v2/models/{model}", connections, seconds, *more)
+
+        small, large = request_script(folder, "x", "y", [1, 16]), request_script(folder, "x", "y", [LARGE // 16, 16])
         trials = {}
-        for name, port in targets.items():
-            trials[f"{name} c1"] = lambda port=port: wrk(url(port, "identity"), identity, 1, seconds)[1]
-            trials[f"{name} c16"] = lambda port=port: wrk(url(port, "identity"), identity, 16, seconds)[0]
-        trials["served resnet50"] = lambda: wrk(url(base, "resnet50"), image, 4, 2 * seconds)[0]
-        trials["in-process resnet50"] = lambda: in_process(ridge, model, options.threads, 2 * seconds)
+        for party in http:
+            for connections in (1, 16, 64):
+                trials[f"{party} HTTP {connections}"] = by_http(http[party], "identity", small, connections)
+                trials[f"{party} gRPC {connections}"] = by_grpc(grpc[party], "identity", connections)
+        for party in ("ridge", "echo"):
+            model = "large" if party == "ridge" else "identity"
+            trials[f"{party} HTTP 16 MB"] = by_http(http[party], model, large, 4)
+            trials[f"{party} gRPC 16 MB"] = by_grpc(grpc[party], model, 4, *([] if party == "ridge" else ["--shape", f"x={LARGE // 16}x16"]))
+        for model in HEAVY:
+            trials[f"served {model}"] = lambda model=model: bench(ridge, f"http://127.0.0.1:{base}/v2/models/{model}", 4, 2 * seconds)
+            trials[f"in-process {model}"] = lambda model=model: (
+                in_process(ridge, folder / "repo" / model / "1" / "model.onnx", options.threads, 2 * seconds), 0)
 
         results = measure(trials, options.rounds)
 
-    rows = [ratio_row("resnet50 c=4 served / in-process [rows/s]", results["served resnet50"],
-                      results["in-process resnet50"], "≥ 0.95", lambda r: r >= 0.95)]
-    if "triton" in targets:
-        rows.append(ratio_row("identity c=1 p50 ridge / Triton [µs]", results["ridge c1"], results["triton c1"],
-                              "≤ 0.40", lambda r: r <= 0.40))
-        rows.append(ratio_row("identity c=16 ridge / Triton [requests/s]", results["ridge c16"], results["triton c16"],
-                              "≥ 3.0", lambda r: r >= 3.0))
-    rows.append(ratio_row("identity c=16 ridge / echo [requests/s]", results["ridge c16"], results["echo c16"], None, None))
-    rows.append(ratio_row("identity c=1 p50 ridge / echo [µs]", results["ridge c1"], results["echo c1"], None, None))
+    def rates(name):
+        return [rate for rate, _ in results[name]]
+
+    def medians(name):
+        return [p50 for _, p50 in results[name]]
+
+    rows = []
+    for model in HEAVY:
+        rows.append(ratio_row(f"{model} c=4 served / in-process [rows/s]", rates(f"served {model}"), rates(f"in-process {model}"),
+                              "≥ 0.97", lambda r: r >= 0.97))
+    for protocol, most in (("HTTP", 4.0), ("gRPC", 3.0)):
+        if options.peers:
+            rows.append(ratio_row(f"identity {protocol} c=1 p50 ridge / Triton [µs]", medians(f"ridge {protocol} 1"), medians(f"triton {protocol} 1"),
+                                  "≤ 0.3", lambda r: r <= 0.3))
+            for c in (16, 64):
+                rows.append(ratio_row(f"identity {protocol} c={c} ridge / Triton [requests/s]", rates(f"ridge {protocol} {c}"),
+                                      rates(f"triton {protocol} {c}"), f"≥ {most:g}", lambda r, most=most: r >= most))
+        for c in (16, 64):
+            rows.append(ratio_row(f"identity {protocol} c={c} ridge / echo [requests/s]", rates(f"ridge {protocol} {c}"), rates(f"echo {protocol} {c}"),
+                                  "≥ 0.6", lambda r: r >= 0.6))
+        rows.append(ratio_row(f"16 MB {protocol} c=4 ridge / echo [requests/s]", rates(f"ridge {protocol} 16 MB"), rates(f"echo {protocol} 16 MB"),
+                              "≥ 0.8", lambda r: r >= 0.8))
 
     report([f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)", machine_line(),
-            f"commit: {commit()}", ""], ["what", "A", "B", "A / B per round", "goal", ""], rows, options.out)
+            f"commit: {commit()}", f"load of the machine at the end (1 min average): {os.getloadavg()[0]:.2f}", ""],
+           ["what", "A", "B", "A / B per round", "goal", ""], rows, options.out)
 
 
 if __name__ == "__main__":
