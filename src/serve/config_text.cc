@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
@@ -52,6 +53,13 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string text_;
 };
 
+// The wire's forms have texts in UTF-8, which protobuf checks only where it reads them.
+bool is_utf8(const inference::ModelConfig& config) {
+  const google::protobuf::LogSilencer silencer;
+  inference::ModelConfig copy;
+  return copy.ParseFromString(config.SerializeAsString());
+}
+
 }  // namespace
 
 Result<ConfigPtr> parse_config_text(const std::string& text, const std::string& path) {
@@ -60,7 +68,10 @@ Result<ConfigPtr> parse_config_text(const std::string& text, const std::string& 
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
-  if (parser.ParseFromString(text, config.get())) return ConfigPtr(std::move(config));
+  if (parser.ParseFromString(text, config.get())) {
+    if (is_utf8(*config)) return ConfigPtr(std::move(config));
+    return Error{Code::kInvalid, path + ": a name or value in it is not UTF-8"};
+  }
   return Error{Code::kInvalid, errors.text().empty() ? path + ": not a model configuration" : errors.text()};
 }
 

@@ -73,6 +73,12 @@ TEST(ConfigText, NamesFileLineAndColumnOfTheFirstError) {
   EXPECT_FALSE(parse_config_text("input { data_type: TYPE_FLOAT }", "f"));
 }
 
+TEST(ConfigText, RefusesTextsThatTheWireCannotShow) {
+  const auto config = parse_config_text(R"(parameters { key: "k" value { string_value: "a\377" } })", "m/config.pbtxt");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message, "m/config.pbtxt: a name or value in it is not UTF-8");
+}
+
 TEST(ConfigText, ReadsJsonWithIntegersAsStrings) {
   auto config = parse_config_json(
       R"({"maxBatchSize":"3","input":[{"name":"x","data_type":"TYPE_FP32","dims":["2",-1]}]})", "load");
