@@ -193,7 +193,6 @@ TEST(CheckConfig, RefusesWhatCannotBeServedAndSaysWhatToDo) {
        {"name: \"other\"",
         "backend: \"python\"",
         "platform: \"tensorflow_graphdef\"",
-        "platform: \"ensemble\"",
         "sequence_batching { iterative_sequence: true }",
         "sequence_batching { oldest { } }",
         "sequence_batching { oldest { max_candidate_sequences: 2 preserve_ordering: true } }",

@@ -83,11 +83,11 @@ void ServedVersion::join() {
   }
 }
 
-void ServedVersion::follow(std::shared_ptr<ServedVersion> previous) {
+void ServedVersion::follow(const VersionPtr& previous) {
   if (!sequences_) return;
   {
     MutexLock lock(previous_mutex_);
-    previous_ = std::move(previous);
+    previous_ = std::dynamic_pointer_cast<ServedVersion>(previous);  // an ensemble has no sequences
   }
   timer_.schedule(clock_.now() + kBetweenChecks, weak_from_this());  // not at once: requests may be on their way to it
 }
@@ -212,6 +212,9 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
   Result<std::vector<InferResponse>> answers = runner.run(jobs, times);
   if (answers) {
     statistics_.record_execution(jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
+    for (InferResponse& answer : *answers)
+      answer.times = {times.inputs_ready - times.started, times.computed - times.inputs_ready,
+                      times.outputs_ready - times.computed};
     return answers;
   }
   if (jobs.size() == 1 || answers.error().code == Code::kUnavailable) {  // broken off

@@ -18,12 +18,6 @@ using inference::ModelDynamicBatching;
 
 constexpr const char* kQueueDelay = "ridge_queue_delay";
 
-// Microseconds as in the schema, cut to a year: no request waits longer, and sums with the time stay in range.
-Nanoseconds from_microseconds(uint64_t us) {
-  constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
-  return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kYear)));
-}
-
 template <typename Dims>
 Shape to_shape(const Dims& dims) {
   return Shape(dims.begin(), dims.end());
@@ -150,6 +144,11 @@ bool all_on_cpus(const ModelConfig& completed) {
 }
 
 }  // namespace
+
+Nanoseconds from_microseconds(uint64_t us) {
+  constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
+  return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kYear)));
+}
 
 VersionPolicy version_policy_of(const ModelConfig& config) {
   VersionPolicy policy;
