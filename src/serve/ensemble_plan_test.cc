@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
+
 #include "serve/config_complete.h"
 #include "serve/config_text.h"
 #include "serve/ensemble_config.h"
@@ -70,6 +74,51 @@ TEST(EnsemblePlan, ACycleIsNamedStepByStep) {
       << error;
   EXPECT_FALSE(has_part(error, "behind")) << error;
   EXPECT_NE(plan_error({{"a", 0, {{"x", "in"}, {"z", "out"}}, {{"y", "out"}}}}), "");
+}
+
+// Whether all steps run when each waits for the names that it takes. Slow, and by names alone.
+bool all_run(const Steps& steps) {
+  std::set<std::string> there = {"in"};
+  std::set<size_t> done;
+  for (size_t round = 0; round < steps.size(); ++round)
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto is_there = [&](const auto& use) { return there.contains(use.second); };
+      if (!std::all_of(steps[i].inputs.begin(), steps[i].inputs.end(), is_there)) continue;
+      done.insert(i);
+      for (const auto& [of_model, name] : steps[i].outputs) there.insert(name);
+    }
+  return done.size() == steps.size();
+}
+
+TEST(EnsemblePlan, OfManyRandomStepsThoseThatCanRunAreAccepted) {
+  std::mt19937 random(1);
+  const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
+  size_t accepted = 0, circles = 0;
+  for (int trial = 0; trial < 20'000; ++trial) {
+    Steps steps(1 + below(5));
+    std::vector<std::string> names = {"in"};
+    for (size_t i = 0; i < steps.size(); ++i) {  // each gives one tensor that is its own, seldom another's
+      steps[i].model = "m" + std::to_string(i);
+      const size_t given = below(30) == 0 ? below(steps.size()) : i;
+      names.push_back(given + 1 == steps.size() ? "out" : "t" + std::to_string(given));
+      steps[i].outputs = {{"y", names.back()}};
+    }
+    for (size_t i = 0; i < steps.size(); ++i) {  // mostly of steps before it
+      const size_t count = 1 + below(2);
+      for (size_t k = 0; k < count; ++k)
+        steps[i].inputs.emplace_back("x" + std::to_string(k), names[below(below(4) == 0 ? names.size() : i + 1)]);
+    }
+    const std::string error = plan_error(steps);
+    if (error.empty()) {
+      EXPECT_TRUE(all_run(steps));
+      ++accepted;
+    } else if (has_part(error, "in a circle")) {
+      EXPECT_FALSE(all_run(steps)) << error;
+      ++circles;
+    }
+  }
+  EXPECT_GT(accepted, 500u);
+  EXPECT_GT(circles, 500u);
 }
 
 TensorSettings tensor_of_model(const std::string& name, Shape dims, DataType type = DataType::kFp32) {
