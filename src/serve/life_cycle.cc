@@ -44,6 +44,7 @@ LifeCycle::LifeCycle(const ServerOptions& options, HeapKeeper& heap)
     : options_(options),
       cache_(options.response_cache_bytes > 0 ? std::make_shared<ResponseCache>(options.response_cache_bytes)
                                               : nullptr),
+      limiter_(options.rate_limit ? std::make_shared<RateLimiter>(options.resource_limits) : nullptr),
       warm_ups_(*options.clock),
       timer_(*options.clock),
       reaper_([this, &heap](const Servable& version) {
@@ -170,8 +171,23 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
   return versions;
 }
 
+// A batch that is spread over several instances would need the resources of all.
+Status LifeCycle::set_rate_limits(LoadedModel& loaded) const {
+  const ModelSettings& settings = loaded.settings;
+  if (settings.rate_limits.empty()) return {};
+  if (!limiter_) {
+    log::warning("model '{}' version {}: rate_limiter has no effect without --rate-limit=execution_count",
+                 settings.name, settings.version);
+    return {};
+  }
+  RIDGE_ASSIGN(loaded.limits, limiter_->add(settings.rate_limits));
+  loaded.settings.queue.spread = false;
+  return {};
+}
+
 Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t version) {
   RIDGE_ASSIGN(LoadedModel loaded, load_version(options_, source, version, warm_ups_, loading_.get_token()));
+  RIDGE_TRY(set_rate_limits(loaded));
   const engine::Info& engine = loaded.sessions.front()->info();
   log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
             to_seconds(loaded.load_time), engine.name, engine.version, engine.device,

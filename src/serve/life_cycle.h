@@ -63,12 +63,14 @@ class LifeCycle {
   Result<Versions> load_versions(const ModelSource& source);
   Result<VersionPtr> load_model(const ModelSource& source, int64_t version);
   Result<VersionPtr> load_ensemble(const ModelSource& source, int64_t version);
+  Status set_rate_limits(LoadedModel& loaded) const;
   Status check_nesting(const Servable& ensemble) const;
   std::string for_clients(const std::string& message) const;
   std::shared_ptr<Mutex> turn_of(const std::string& model);
 
   const ServerOptions& options_;
   const std::shared_ptr<ResponseCache> cache_;  // null: none
+  const std::shared_ptr<RateLimiter> limiter_;  // null: none
   ModelTable table_;
   WarmUps warm_ups_;
   DeadlineTimer timer_;  // before the versions that use it

@@ -236,10 +236,12 @@ void ServedVersion::work(size_t instance) {
   engine::Session& session = *model_.sessions[instance];
   Scheduler& scheduler = scheduler_of(instance);
   BatchRunner runner(model_.settings, session, clock_);
+  RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
   Batch batch;
-  while (scheduler.take(batch)) {
+  while (scheduler.take(batch, limit)) {
     refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
     Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
+    if (batch.jobs.empty() && limit != nullptr) limit->give_back();
     if (!batch.jobs.empty()) {
       if (sequences_)
         std::sort(batch.jobs.begin(), batch.jobs.end(),
@@ -247,6 +249,7 @@ void ServedVersion::work(size_t instance) {
       if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
         timer_.schedule(*due, weak_from_this());
       answers = run(runner, batch.jobs);
+      if (limit != nullptr) limit->release(scheduler.waiting() > 0);
       const RunWatch::End end = watch_.end(instance);
       if (end == RunWatch::End::kGivenUp) return;
       if (end == RunWatch::End::kBrokenOff) {
@@ -304,6 +307,7 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
     }
   }
   for (const auto& scheduler : schedulers_) scheduler->close();
+  for (auto& limit : model_.limits) limit->stop();
   if (first) {
     const std::string reason = fmt::format(
         "a run took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model "
@@ -374,6 +378,7 @@ void ServedVersion::abort() {
   if (const auto before = previous()) before->abort();
   refuse(remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
   for (auto& session : model_.sessions) session->terminate();
+  for (auto& limit : model_.limits) limit->stop();
 }
 
 // Jobs that leave the queue without a run.

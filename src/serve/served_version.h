@@ -20,6 +20,7 @@
 #include "serve/deadline_timer.h"
 #include "serve/model_settings.h"
 #include "serve/ordered_delivery.h"
+#include "serve/rate_limiter.h"
 #include "serve/recorder.h"
 #include "serve/run_watch.h"
 #include "serve/scheduler.h"
@@ -35,6 +36,8 @@ struct LoadedModel {
   ModelSettings settings;
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
   std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
+  // One per instance; empty: it runs whenever it can.
+  std::vector<std::unique_ptr<RateLimiter::Instance>> limits = {};
   Nanoseconds load_time{};
   std::string fingerprint;            // of everything it was loaded from: equal = need not be loaded again
   std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty

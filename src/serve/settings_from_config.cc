@@ -189,6 +189,7 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   settings.response_cache = completed.response_cache().enable();
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
+  settings.rate_limits = rate_limits_of(completed);
   settings.warmup_batches = is_on(completed, "ridge_warmup");
   for (const auto& warmup : completed.model_warmup()) {
     RIDGE_ASSIGN(WarmupSample sample, warmup_of(warmup, directory, settings.batching()));
