@@ -159,8 +159,9 @@ bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
   int wake = 0;
   {
     MutexLock lock(mutex_);
-    end_run(batch, clock_.now());
-    BatchDecision decision = decide(clock_.now(), 0);
+    const TimePoint begin = clock_.now();
+    end_run(batch, begin);
+    BatchDecision decision = decide(begin, 0);
     while (limit != nullptr) {
       const bool due = is_due(decision);  // else a batch has expired, or another worker has it
       lock.unlock();

@@ -1,7 +1,10 @@
 """Ensembles, by the stock clients over both protocols: Triton's semantics. ctest: timeout 300"""
 
+import csv
 import json
 import os
+import pathlib
+import subprocess
 
 import models
 import numpy as np
@@ -12,6 +15,8 @@ import tritonclient.utils.shared_memory as shm
 from server import Server, message, wait_until
 from tritonclient.utils import InferenceServerException
 
+DEPS = pathlib.Path(os.environ.get("RIDGE_DEPS", pathlib.Path(__file__).resolve().parents[2] / ".deps"))
+PERF = DEPS / "perf_analyzer" / "perf_analyzer"
 KINDS = {"http": http, "grpc": grpc}
 PAIR = """
 platform: "ensemble"
@@ -250,3 +255,15 @@ def test_raw_and_pipelined_requests(server):
             connection.send(message("POST", "/v2/models/chain/infer", body))
         for _ in range(3):
             assert connection.read().json()["outputs"][0]["data"] == [6, 12, 18, 24]
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_perf_analyzer_knows_its_steps(server, protocol, tmp_path):
+    if not PERF.exists():
+        pytest.fail(f"{PERF} is missing; ./dev setup installs it")
+    done = subprocess.run(
+        [PERF, "-m", "fork", "-u", f"127.0.0.1:{server.ports[protocol]}", "-i", protocol, "--concurrency-range", "2", "--measurement-mode", "count_windows",
+         "--measurement-request-count", "100", "-s", "999", "-r", "4", "-f", tmp_path / "report.csv"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Composing models" in done.stdout and "double" in done.stdout and "triple" in done.stdout, done.stdout
+    assert float(list(csv.DictReader((tmp_path / "report.csv").open()))[0]["Inferences/Second"]) > 0
