@@ -33,7 +33,8 @@ struct ServeOptions {
   double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
-  std::vector<std::string> cache_config;
+  std::vector<std::string> cache_config, resource_limits;
+  std::string rate_limit = "off";
   std::string allow_client_shm = "local", allow_model_control = "local";
   int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
   std::string grpc_compression = "none";
@@ -54,8 +55,7 @@ constexpr std::array kNoEffect = {"--backend-config",
                                   "--log-format",
                                   "--min-supported-compute-capability",
                                   "--model-load-thread-count",
-                                  "--pinned-memory-pool-byte-size",
-                                  "--rate-limit"};
+                                  "--pinned-memory-pool-byte-size"};
 
 // Flags that take =true or =false (or 1, 0); alone they mean true.
 std::vector<std::pair<std::string, bool*>> switches(ServeOptions& options) {
@@ -120,7 +120,9 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--allow-model-control", options.allow_model_control)->check(clients);
   app.add_option("--log-verbose", options.log_verbose);
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
+  app.add_option("--rate-limit", options.rate_limit)->check(CLI::IsMember({"off", "execution_count"}));
   app.option_defaults()->take_all();
+  app.add_option("--rate-limit-resource", options.resource_limits);
   app.add_option("--cache-config", options.cache_config);
   for (const char* name : kNoEffect) app.add_option(name, options.no_effect);
 }
@@ -214,6 +216,13 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
   RIDGE_TRY(set_cache(options.cache_config, server.response_cache_bytes));
+  server.rate_limit = options.rate_limit == "execution_count";
+  for (const std::string& text : options.resource_limits) {
+    RIDGE_ASSIGN(serve::ResourceLimit limit, serve::parse_resource_limit(text));
+    server.resource_limits.push_back(std::move(limit));
+  }
+  if (!server.rate_limit && !server.resource_limits.empty())
+    log::warning("--rate-limit-resource has no effect without --rate-limit=execution_count");
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
   server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));
   server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);

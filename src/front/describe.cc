@@ -7,6 +7,7 @@ std::vector<std::string> extensions(bool shared_memory) {
                                     "classification",
                                     "model_configuration",
                                     "model_repository",
+                                    "model_repository(unload_dependents)",
                                     "statistics",
                                     "logging",
                                     "sequence"};

@@ -130,22 +130,6 @@ Shape BatchOutputs::client_shape(const TensorSettings& tensor, const Shape& shap
   return result;
 }
 
-ResponseOutput BatchOutputs::classes(const TensorSettings& tensor, ResponseOutput scores, int64_t k,
-                                     int64_t rows) const {
-  auto block = std::make_shared<std::vector<std::byte>>();
-  size_t row_size = scores.data.size() / static_cast<size_t>(rows);
-  size_t found = 0;
-  for (int64_t row = 0; row < rows; ++row)
-    found = append_top_classes(scores.type, scores.data.subspan(static_cast<size_t>(row) * row_size, row_size),
-                               static_cast<size_t>(k), tensor.labels, *block);
-  scores.type = DataType::kBytes;
-  scores.shape = {static_cast<int64_t>(found)};
-  if (settings_.batching()) scores.shape.insert(scores.shape.begin(), rows);
-  scores.data = *block;
-  scores.owner = std::move(block);
-  return scores;
-}
-
 // Of a batching model.
 std::span<const std::byte> BatchOutputs::rows_of(size_t slot, int64_t first_row, int64_t rows) const {
   const engine::Output& output = outputs_[slot];
@@ -164,23 +148,9 @@ ResponseOutput BatchOutputs::part(int index, int64_t classification, int64_t fir
   const engine::Output& output = outputs_[slot];
   ResponseOutput part{tensor.name, output.type, client_shape(tensor, output.shape, rows), output.data, output.owner};
   if (settings_.batching()) part.data = rows_of(slot, first_row, rows);
-  if (classification > 0) return classes(tensor, std::move(part), classification, settings_.batching() ? rows : 1);
+  if (classification > 0) return top_classes(std::move(part), classification, tensor.labels, settings_.batching());
   return part;
 }
-
-namespace {
-
-Status write_to_region(ResponseOutput& output, const SharedMemoryView& part) {
-  if (output.data.size() > part.byte_size) return too_little_room(output.name, output.data.size(), part);
-  Status written = part.memory->write(part.offset, output.data);
-  if (!written) return wrap(written.error(), fmt::format("output '{}'", output.name));
-  output.in_region = true;
-  output.data = {};
-  output.owner.reset();
-  return {};
-}
-
-}  // namespace
 
 void BatchOutputs::add_outputs(Job& job, int64_t first_row, InferResponse& answer) const {
   if (job.wanted.empty()) {

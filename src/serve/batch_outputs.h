@@ -41,7 +41,6 @@ class BatchOutputs {
   void add_outputs(Job& job, int64_t first_row, InferResponse& answer) const;
   std::span<const std::byte> rows_of(size_t slot, int64_t first_row, int64_t rows) const;
   ResponseOutput part(int index, int64_t classification, int64_t first_row, int64_t rows) const;
-  ResponseOutput classes(const TensorSettings& tensor, ResponseOutput scores, int64_t k, int64_t rows) const;
   Shape client_shape(const TensorSettings& tensor, const Shape& shape, int64_t rows) const;
 
   const ModelSettings& settings_;

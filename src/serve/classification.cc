@@ -101,4 +101,20 @@ size_t append_top_classes(DataType type, std::span<const std::byte> row, size_t 
   return 0;
 }
 
+ResponseOutput top_classes(ResponseOutput scores, int64_t k, const std::vector<std::string>& labels, bool batching) {
+  auto block = std::make_shared<std::vector<std::byte>>();
+  const int64_t rows = batching ? scores.shape[0] : 1;
+  const size_t row_size = rows > 0 ? scores.data.size() / static_cast<size_t>(rows) : 0;
+  size_t found = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    found = append_top_classes(scores.type, scores.data.subspan(static_cast<size_t>(row) * row_size, row_size),
+                               static_cast<size_t>(k), labels, *block);
+  scores.type = DataType::kBytes;
+  scores.shape = {static_cast<int64_t>(found)};
+  if (batching) scores.shape.insert(scores.shape.begin(), rows);
+  scores.data = *block;
+  scores.owner = std::move(block);
+  return scores;
+}
+
 }  // namespace ridge::serve

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/tensor.h"
+#include "serve/service.h"
 
 namespace ridge::serve {
 
@@ -17,5 +18,8 @@ bool can_classify(DataType type);
 // follows where `labels` has a non-empty one for the index. Returns the number of elements. Needs can_classify(type).
 size_t append_top_classes(DataType type, std::span<const std::byte> row, size_t k,
                           const std::vector<std::string>& labels, std::vector<std::byte>& block);
+
+// The top k classes of `scores`; of each row where it has a batch dimension. May throw std::bad_alloc.
+ResponseOutput top_classes(ResponseOutput scores, int64_t k, const std::vector<std::string>& labels, bool batching);
 
 }  // namespace ridge::serve

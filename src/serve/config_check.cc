@@ -7,6 +7,7 @@
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
 #include "serve/engine_parameters.h"
+#include "serve/ensemble_config.h"
 #include "serve/instance_groups.h"
 #include "serve/sequence_config.h"
 
@@ -31,14 +32,16 @@ std::string backends() {
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
-Status check_identity(const ModelConfig& config, const std::string& directory_name) {
+Status check_name(const ModelConfig& config, const std::string& directory_name) {
   if (!config.name().empty() && config.name() != directory_name)
     return invalid(
         fmt::format("the configuration's name '{}' differs from the model's directory '{}'; remove it or make "
                     "them equal",
                     config.name(), directory_name));
-  if (config.platform() == "ensemble" || config.has_ensemble_scheduling())
-    return unsupported("an ensemble", "serve the models one by one");
+  return {};
+}
+
+Status check_engine(const ModelConfig& config) {
   const engine::Engine& engine = engine_of(config);
   if (engine.name.empty())
     return unsupported(fmt::format("backend '{}'", config.backend()),
@@ -103,8 +106,10 @@ Status check_batching(const ModelConfig& config) {
 }  // namespace
 
 Status check_config(const ModelConfig& config, const std::string& directory_name) {
-  RIDGE_TRY(check_identity(config, directory_name));
+  RIDGE_TRY(check_name(config, directory_name));
   RIDGE_TRY(check_features(config));
+  if (is_ensemble(config)) return check_ensemble(config);
+  RIDGE_TRY(check_engine(config));
   RIDGE_TRY(check_instance_groups(config));
   RIDGE_TRY(check_gpus(config));
   return check_batching(config);

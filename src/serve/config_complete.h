@@ -8,7 +8,7 @@
 namespace ridge::serve {
 
 // What can be said before the model is opened: the name equals the directory's, the backend is one we have, nothing is
-// asked for that is not supported (sequences, ensembles, …), numbers are in range.
+// asked for that is not supported (decoupled models, ragged batches, …), numbers are in range.
 Status check_config(const inference::ModelConfig& config, const std::string& directory_name);
 
 // With name, platform and backend, version policy, instance group, model file name and, where they are absent, inputs,

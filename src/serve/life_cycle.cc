@@ -1,11 +1,14 @@
 #include "serve/life_cycle.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "base/units.h"
@@ -14,6 +17,8 @@
 
 namespace ridge::serve {
 namespace {
+
+constexpr size_t kDeepestNesting = 16;  // ensembles within ensembles
 
 // An already serving version of the same content.
 VersionPtr find_unchanged(const Versions& serving, const std::string& fingerprint, int64_t version) {
@@ -39,9 +44,10 @@ LifeCycle::LifeCycle(const ServerOptions& options, HeapKeeper& heap)
     : options_(options),
       cache_(options.response_cache_bytes > 0 ? std::make_shared<ResponseCache>(options.response_cache_bytes)
                                               : nullptr),
+      limiter_(options.rate_limit ? std::make_shared<RateLimiter>(options.resource_limits) : nullptr),
       warm_ups_(*options.clock),
       timer_(*options.clock),
-      reaper_([this, &heap](const ServedVersion& version) {
+      reaper_([this, &heap](const Servable& version) {
         table_.end_unload(version);
         heap.note();  // it is freed next
       }) {}
@@ -57,6 +63,31 @@ std::shared_ptr<Mutex> LifeCycle::turn_of(const std::string& model) {
 }
 
 Status LifeCycle::load(const std::string& model, const LoadRequest& request) {
+  std::set<std::string> seen{model};
+  load_models_of(model, request, seen);
+  note_loaded(model, false);
+  return load_alone(model, request);
+}
+
+// Those that do not serve, and what they need themselves. What fails is in the log, and fails the ensemble.
+void LifeCycle::load_models_of(const std::string& ensemble, const LoadRequest& request, std::set<std::string>& seen) {
+  for (const std::string& model : models_of_ensemble(options_, ensemble, request)) {
+    if (!seen.insert(model).second || serves(model)) continue;
+    load_models_of(model, {}, seen);
+    note_loaded(model, true);
+    (void)load_alone(model, {}).ok();
+  }
+}
+
+void LifeCycle::note_loaded(const std::string& model, bool for_ensemble) {
+  MutexLock lock(names_mutex_);
+  if (for_ensemble)
+    for_ensembles_.insert(model);
+  else
+    for_ensembles_.erase(model);
+}
+
+Status LifeCycle::load_alone(const std::string& model, const LoadRequest& request) {
   auto turn = turn_of(model);
   MutexLock lock(*turn);
   if (loading_.stop_requested()) return shutting_down();
@@ -91,12 +122,19 @@ Status LifeCycle::load_steps(const std::string& model, const LoadRequest& reques
       table_.fail_unknown(model);
     return std::move(source).error();
   }
-  table_.begin_load(model, source->versions);
-  Result<Versions> versions = load_guarded(*source);
+  if (!source->ensemble) return load_and_publish(*source);
+  MutexLock lock(ensembles_mutex_);
+  return load_and_publish(*source);
+}
+
+Status LifeCycle::load_and_publish(const ModelSource& source) {
+  const std::string& model = source.name;
+  table_.begin_load(model, source.versions);
+  Result<Versions> versions = load_guarded(source);
   if (!versions) {
     Error error = std::move(versions).error();
-    if (source->files) error.message = without_folders(error.message, {{source->directory, model + "/"}});
-    table_.fail_load(model, source->versions, for_clients(error.message));
+    if (source.files) error.message = without_folders(error.message, {{source.directory, model + "/"}});
+    table_.fail_load(model, source.versions, for_clients(error.message));
     return error;
   }
   follow(table_.ready_versions(model), *versions);
@@ -117,35 +155,130 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
   Versions serving = table_.ready_versions(source.name);
   Versions versions;
   for (int64_t version : source.versions) {
-    if (VersionPtr unchanged = find_unchanged(serving, source_fingerprint(source, version), version)) {
-      versions.push_back(std::move(unchanged));
-      continue;
+    VersionPtr served = find_unchanged(serving, source_fingerprint(source, version), version);
+    if (!served) {
+      Result<VersionPtr> loaded = source.ensemble ? load_ensemble(source, version) : load_model(source, version);
+      if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
+      served = std::move(*loaded);
     }
-    Result<LoadedModel> loaded = load_version(options_, source, version, warm_ups_, loading_.get_token());
-    if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
-    const engine::Info& engine = loaded->sessions.front()->info();
-    const size_t instances = loaded->sessions.size();
-    log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
-              to_seconds(loaded->load_time), engine.name, engine.version, engine.device,
-              counted(instances, "instance"));
-    if (loaded->settings.response_cache && !cache_)
-      log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", source.name,
-                   version);
-    RunLimit limit{options_.run_limit, [this](const ServedVersion& given_up, const std::string& reason) {
-                     table_.give_up(given_up, reason);
-                   }};
-    auto served = std::make_shared<ServedVersion>(std::move(*loaded), timer_, *options_.clock, options_.recorder.get(),
-                                                  std::move(limit), cache_);
-    served->start();
-    versions.push_back(reaper_.keep(std::move(served)));
+    if (Result<PartsPtr> parts = served->find_parts(); !parts) {
+      MutexLock lock(names_mutex_);
+      waiting_.insert(source.name);
+      return wrap(std::move(parts).error(), fmt::format("version {}", version));
+    }
+    versions.push_back(std::move(served));
   }
   return versions;
 }
 
+// A batch that is spread over several instances would need the resources of all.
+Status LifeCycle::set_rate_limits(LoadedModel& loaded) const {
+  const ModelSettings& settings = loaded.settings;
+  if (settings.rate_limits.empty()) return {};
+  if (!limiter_) {
+    log::warning("model '{}' version {}: rate_limiter has no effect without --rate-limit=execution_count",
+                 settings.name, settings.version);
+    return {};
+  }
+  RIDGE_ASSIGN(loaded.limits, limiter_->add(settings.rate_limits));
+  loaded.settings.queue.spread = false;
+  return {};
+}
+
+Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t version) {
+  RIDGE_ASSIGN(LoadedModel loaded, load_version(options_, source, version, warm_ups_, loading_.get_token()));
+  RIDGE_TRY(set_rate_limits(loaded));
+  const engine::Info& engine = loaded.sessions.front()->info();
+  log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
+            to_seconds(loaded.load_time), engine.name, engine.version, engine.device,
+            counted(loaded.sessions.size(), "instance"));
+  if (loaded.settings.response_cache && !cache_)
+    log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", source.name,
+                 version);
+  RunLimit limit{options_.run_limit, [this](const ServedVersion& given_up, const std::string& reason) {
+                   table_.give_up(given_up, reason);
+                 }};
+  auto served = std::make_shared<ServedVersion>(std::move(loaded), timer_, *options_.clock, options_.recorder.get(),
+                                                std::move(limit), cache_);
+  served->start();
+  return reaper_.keep(std::move(served));
+}
+
+Result<VersionPtr> LifeCycle::load_ensemble(const ModelSource& source, int64_t version) {
+  RIDGE_ASSIGN(LoadedEnsemble loaded, serve::load_ensemble(options_, source, version));
+  const size_t steps = loaded.plan.steps.size();
+  auto ensemble = std::make_shared<Ensemble>(
+      std::move(loaded), [this](const std::string& model, int64_t number) { return table_.find(model, number); },
+      *options_.clock);
+  RIDGE_TRY(check_nesting(*ensemble));
+  log::info("ensemble '{}' version {} of {} is loaded", source.name, version, counted(steps, "step"));
+  return reaper_.keep(std::move(ensemble));
+}
+
+// That no ensemble is among the models of its own steps, and of theirs.
+Status LifeCycle::check_nesting(const Servable& ensemble) const {
+  const std::string& name = ensemble.settings().name;
+  std::vector<std::vector<std::string>> ways;
+  for (const std::string& model : ensemble.models()) ways.push_back({name, model});
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const std::vector<std::string> way = ways[i];
+    if (way.back() == name)
+      return invalid(fmt::format("an ensemble cannot contain itself: '{}'", fmt::join(way, "' → '")));
+    if (way.size() > kDeepestNesting)
+      return invalid(
+          fmt::format("ensembles are nested deeper than {}: '{}'", kDeepestNesting, fmt::join(way, "' → '")));
+    const Result<VersionPtr> next = table_.find(way.back(), 0);
+    if (!next) continue;
+    for (const std::string& model : (*next)->models()) {
+      ways.push_back(way);
+      ways.back().push_back(model);
+    }
+  }
+  return {};
+}
+
+// The models, those that their ensembles need, and ensembles that wait; each group needs those before it alone. Ensembles that contain themselves, which no order
+// helps, are among them.
+std::vector<std::vector<std::string>> LifeCycle::in_order(const std::vector<std::string>& models) {
+  std::map<std::string, std::vector<std::string>> needs;
+  std::vector<std::string> names = models;
+  {
+    MutexLock lock(names_mutex_);
+    std::ranges::copy(std::exchange(waiting_, {}), std::back_inserter(names));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string name = names[i];
+    if (needs.contains(name)) continue;
+    for (const std::string& model : needs[name] = models_of_ensemble(options_, name, {})) {
+      if (std::find(names.begin(), names.end(), model) != names.end() || serves(model)) continue;
+      names.push_back(model);
+      note_loaded(model, true);
+    }
+  }
+  std::vector<std::vector<std::string>> groups;
+  while (!needs.empty()) {
+    std::vector<std::string> group;
+    for (const auto& [name, before] : needs)
+      if (std::none_of(before.begin(), before.end(), [&](const std::string& model) { return needs.contains(model); }))
+        group.push_back(name);
+    if (group.empty())
+      for (const auto& [name, before] : needs) group.push_back(name);
+    for (const std::string& name : group) needs.erase(name);
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 void LifeCycle::load_many(const std::vector<std::string>& models, int at_once) {
+  if (models.empty()) return;
+  for (const std::vector<std::string>& group : in_order(models)) load_at_once(group, at_once);
+}
+
+void LifeCycle::load_at_once(const std::vector<std::string>& models, int at_once) {
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t i = next++; i < models.size() && !loading_.stop_requested(); i = next++) (void)load(models[i], {}).ok();
+    for (size_t i = next++; i < models.size() && !loading_.stop_requested(); i = next++)
+      (void)load_alone(models[i], {}).ok();
   };
   std::vector<std::jthread> threads;
   int wanted = std::min<int>(at_once, static_cast<int>(models.size()));
@@ -153,10 +286,32 @@ void LifeCycle::load_many(const std::vector<std::string>& models, int at_once) {
   work();
 }
 
-void LifeCycle::unload(const std::string& model) {
-  auto turn = turn_of(model);
-  MutexLock lock(*turn);
-  table_.withdraw(model);
+void LifeCycle::unload(const std::string& model, bool dependents) {
+  const std::vector<std::string> unused = dependents ? unused_models_of(model) : std::vector<std::string>();
+  {
+    auto turn = turn_of(model);
+    MutexLock lock(*turn);
+    table_.withdraw(model);
+    MutexLock names(names_mutex_);
+    waiting_.erase(model);
+  }
+  for (const std::string& each : unused) unload(each, true);
+}
+
+// The models of a serving ensemble that were loaded for ensembles, and that no other one needs.
+std::vector<std::string> LifeCycle::unused_models_of(const std::string& ensemble) {
+  const Result<VersionPtr> served = table_.find(ensemble, 0);
+  if (!served) return {};
+  std::set<std::string> unused;
+  {
+    MutexLock lock(names_mutex_);
+    for (const std::string& model : (*served)->models())
+      if (for_ensembles_.contains(model)) unused.insert(model);
+  }
+  for (const VersionPtr& other : table_.ready_versions(""))
+    if (other->settings().name != ensemble)
+      for (const std::string& model : other->models()) unused.erase(model);
+  return {unused.begin(), unused.end()};
 }
 
 void LifeCycle::miss(const std::string& model, const std::string& reason) {

@@ -22,6 +22,7 @@
 #include "serve/config_complete.h"
 #include "serve/config_json.h"
 #include "serve/engine_parameters.h"
+#include "serve/ensemble_config.h"
 #include "serve/instance_groups.h"
 #include "serve/mapped_files.h"
 #include "serve/repository.h"
@@ -265,6 +266,7 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   RIDGE_TRY(choose_directory(options, request, source));
   RIDGE_TRY(choose_config(request, source));
   RIDGE_TRY(check_config(*source.config, name));
+  source.ensemble = is_ensemble(*source.config);
   for (const auto& output : source.config->output())  // before anything reads the file
     if (!output.label_filename().empty()) RIDGE_TRY(check_relative_path(output.label_filename()));
   for (const auto& state : source.config->sequence_batching().state())
@@ -276,6 +278,16 @@ Result<ModelSource> read_source(const ServerOptions& options, const std::string&
   if (!versions) return without_version(std::move(versions).error(), source.directory);
   source.versions = std::move(*versions);
   return source;
+}
+
+std::vector<std::string> models_of_ensemble(const ServerOptions& options, const std::string& name,
+                                            const LoadRequest& request) {
+  ModelSource source;
+  const auto found = find_model(options.repositories, name);
+  if (!found && !request.config_json) return {};
+  if (found) source.directory = found->path;
+  if (!choose_config(request, source)) return {};
+  return models_of_steps(*source.config);
 }
 
 std::string source_fingerprint(const ModelSource& source, int64_t version) {
@@ -322,6 +334,15 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   if (guard.lost_memory() || source_fingerprint(source, version) != loaded.fingerprint)
     return Error{Code::kUnavailable,
                  "its files were changed while they were read; load it again when they are complete"};
+  loaded.load_time = options.clock->now() - start;
+  return loaded;
+}
+
+Result<LoadedEnsemble> load_ensemble(const ServerOptions& options, const ModelSource& source, int64_t version) {
+  const TimePoint start = options.clock->now();
+  RIDGE_ASSIGN(LoadedEnsemble loaded, read_ensemble(*source.config, source.name, version, source.directory));
+  loaded.fingerprint = source_fingerprint(source, version);
+  loaded.files = source.files;
   loaded.load_time = options.clock->now() - start;
   return loaded;
 }

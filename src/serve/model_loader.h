@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "serve/config_text.h"
+#include "serve/ensemble.h"
 #include "serve/served_version.h"
 #include "serve/server.h"
 #include "serve/warm_ups.h"
@@ -17,16 +18,21 @@ namespace ridge::serve {
 // The source of a model.
 struct ModelSource {
   std::string name;
-  std::string directory;              // holds the version directories, labels and warm-up data
-  ConfigPtr config;                   // as written, not completed
-  std::string config_key;             // its text; equal text = equal configuration
-  std::vector<int64_t> versions;      // to serve, ascending
-  bool sent = false;                  // the configuration came with a load request
+  std::string directory;          // holds the version directories, labels and warm-up data
+  ConfigPtr config;               // as written, not completed
+  std::string config_key;         // its text; equal text = equal configuration
+  std::vector<int64_t> versions;  // to serve, ascending
+  bool sent = false;              // the configuration came with a load request
+  bool ensemble = false;
   std::shared_ptr<const void> files;  // owns `directory` if it is temporary
 };
 
 // Errors: kInvalid name, files or configuration; kNotFound no such model, or no version to serve.
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request);
+
+// The models of its steps, if its configuration can be read and says that it is an ensemble.
+std::vector<std::string> models_of_ensemble(const ServerOptions& options, const std::string& name,
+                                            const LoadRequest& request);
 
 // Equal to that of a loaded version: nothing it depends on has changed.
 std::string source_fingerprint(const ModelSource& source, int64_t version);
@@ -36,5 +42,8 @@ std::string source_fingerprint(const ModelSource& source, int64_t version);
 // warm-up took longer than ServerOptions::warmup_limit.
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
                                  WarmUps& warm_ups, const std::stop_token& stop = {});
+
+// Of a source that is an ensemble; its models are not looked at.
+Result<LoadedEnsemble> load_ensemble(const ServerOptions& options, const ModelSource& source, int64_t version);
 
 }  // namespace ridge::serve

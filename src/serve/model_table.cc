@@ -74,6 +74,14 @@ std::vector<std::string> ModelTable::unready() const {
   return names;
 }
 
+Versions ModelTable::required() const {
+  MutexLock lock(mutex_);
+  Versions versions;
+  for (const auto& [name, entry] : models_)
+    if (entry.required && entry.wanted && entry.highest) versions.push_back(entry.highest);
+  return versions;
+}
+
 bool ModelTable::misses_any() const {
   MutexLock lock(mutex_);
   return std::any_of(models_.begin(), models_.end(), [](const auto& entry) { return entry.second.missed; });
@@ -179,7 +187,7 @@ void ModelTable::withdraw(const std::string& model) {
     replace(found->second, {});
 }
 
-void ModelTable::give_up(const ServedVersion& version, const std::string& reason) {
+void ModelTable::give_up(const Servable& version, const std::string& reason) {
   VersionPtr last;  // let go without the lock
   MutexLock lock(mutex_);
   auto found = models_.find(version.settings().name);
@@ -196,7 +204,7 @@ void ModelTable::give_up(const ServedVersion& version, const std::string& reason
     if (other.served) model.highest = other.served;
 }
 
-void ModelTable::end_unload(const ServedVersion& version) {
+void ModelTable::end_unload(const Servable& version) {
   MutexLock lock(mutex_);
   auto found = models_.find(version.settings().name);
   if (found == models_.end()) return;

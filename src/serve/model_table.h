@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "serve/served_version.h"
+#include "serve/servable.h"
 
 namespace ridge::serve {
 
-using VersionPtr = std::shared_ptr<ServedVersion>;
 using Versions = std::vector<VersionPtr>;
 
 class ModelTable {
@@ -31,6 +30,8 @@ class ModelTable {
   std::vector<IndexEntry> index() const;
   // Models that require() named and that should be served and are not READY, without those that miss() named.
   std::vector<std::string> unready() const;
+  // The highest serving version of each model that require() named.
+  Versions required() const;
   // Whether a model that miss() named has been neither loaded nor withdrawn since.
   bool misses_any() const;
 
@@ -55,8 +56,8 @@ class ModelTable {
   // Nothing of it serves from now on.
   void withdraw(const std::string& model);
   // It does not serve any more, for that reason.
-  void give_up(const ServedVersion& version, const std::string& reason);
-  void end_unload(const ServedVersion& version);
+  void give_up(const Servable& version, const std::string& reason);
+  void end_unload(const Servable& version);
   // withdraw() of everything, for good.
   void close();
 

@@ -2,8 +2,7 @@
 
 namespace ridge::serve {
 
-Reaper::Reaper(std::function<void(const ServedVersion&)> ended)
-    : ended_(std::move(ended)), thread_([this] { run(); }) {}
+Reaper::Reaper(std::function<void(const Servable&)> ended) : ended_(std::move(ended)), thread_([this] { run(); }) {}
 
 Reaper::~Reaper() {
   {
@@ -13,13 +12,13 @@ Reaper::~Reaper() {
   changed_.notify_all();
 }
 
-VersionPtr Reaper::keep(std::shared_ptr<ServedVersion> version) {
+VersionPtr Reaper::keep(std::shared_ptr<Servable> version) {
   {
     MutexLock lock(mutex_);
     ++kept_;
   }
-  ServedVersion* const shared = version.get();
-  return {shared, [this, version = std::move(version)](ServedVersion*) mutable {
+  Servable* const shared = version.get();
+  return {shared, [this, version = std::move(version)](Servable*) mutable {
             MutexLock lock(mutex_);
             unshared_.push_back(std::move(version));
             changed_.notify_all();
@@ -36,7 +35,7 @@ void Reaper::run() {
   while (true) {
     while (!stop_ && unshared_.empty()) changed_.wait(lock);
     if (unshared_.empty()) return;
-    std::shared_ptr<ServedVersion> version = std::move(unshared_.front());
+    std::shared_ptr<Servable> version = std::move(unshared_.front());
     unshared_.erase(unshared_.begin());
     lock.unlock();
     version->close();

@@ -17,21 +17,21 @@ namespace ridge::serve {
 class Reaper {
  public:
   // `ended` is called on the reaper's thread for each version when all its requests are answered.
-  explicit Reaper(std::function<void(const ServedVersion&)> ended);
+  explicit Reaper(std::function<void(const Servable&)> ended);
   ~Reaper();  // after every version has ended
   // Owns the version; the result is shared, and ends the version when the last copy is gone.
-  VersionPtr keep(std::shared_ptr<ServedVersion> version);
+  VersionPtr keep(std::shared_ptr<Servable> version);
   // Waits until every version has ended. All who hold one let go of it soon.
   void wait();
 
  private:
   void run();
 
-  std::function<void(const ServedVersion&)> ended_;
+  std::function<void(const Servable&)> ended_;
   Mutex mutex_;
   ConditionVariable changed_;
-  std::vector<std::shared_ptr<ServedVersion>> unshared_ RIDGE_GUARDED_BY(mutex_);  // to be ended
-  size_t kept_ RIDGE_GUARDED_BY(mutex_) = 0;                                       // not ended yet
+  std::vector<std::shared_ptr<Servable>> unshared_ RIDGE_GUARDED_BY(mutex_);  // to be ended
+  size_t kept_ RIDGE_GUARDED_BY(mutex_) = 0;                                  // not ended yet
   bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: starts after all other members
 };

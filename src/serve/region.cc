@@ -21,6 +21,16 @@ Error too_little_room(const std::string& output, size_t bytes, const SharedMemor
                   output, part.byte_size, part.region, bytes));
 }
 
+Status write_to_region(ResponseOutput& output, const SharedMemoryView& part) {
+  if (output.data.size() > part.byte_size) return too_little_room(output.name, output.data.size(), part);
+  Status written = part.memory->write(part.offset, output.data);
+  if (!written) return wrap(written.error(), fmt::format("output '{}'", output.name));
+  output.in_region = true;
+  output.data = {};
+  output.owner.reset();
+  return {};
+}
+
 Status inputs_intact(const InferRequest& request) {
   for (const RequestInput& input : request.inputs)
     if (input.part && input.part->memory) RIDGE_TRY(input.part->memory->intact());

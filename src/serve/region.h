@@ -38,6 +38,9 @@ size_t size_of(const RequestInput& input);
 // For an output that does not fit its region.
 Error too_little_room(const std::string& output, size_t bytes, const SharedMemoryView& part);
 
+// Writes an output to the part of a region that the client named for it. kInvalid: it does not fit.
+Status write_to_region(ResponseOutput& output, const SharedMemoryView& part);
+
 // Fails if a region with the request's inputs has disappeared.
 Status inputs_intact(const InferRequest& request);
 

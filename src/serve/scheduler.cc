@@ -139,7 +139,21 @@ void Scheduler::set_unwanted_apart(Batch& batch, TimePoint now) {
   batch.jobs.erase(unwanted, batch.jobs.end());
 }
 
-bool Scheduler::take(Batch& batch) {
+bool Scheduler::is_due(const BatchDecision& decision) const {
+  return !spread_.empty() || decision.action == Action::kRun;
+}
+
+// False: closed, and nothing waits.
+bool Scheduler::await_due(MutexLock& lock, BatchDecision& decision) {
+  while (!is_due(decision)) {
+    if (closed_) return false;
+    sleep(lock, decision);
+    decision = decide(clock_.now(), 0);
+  }
+  return true;
+}
+
+bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
   batch.jobs.clear();
   batch.unwanted.clear();
   int wake = 0;
@@ -148,11 +162,16 @@ bool Scheduler::take(Batch& batch) {
     const TimePoint begin = clock_.now();
     end_run(batch, begin);
     BatchDecision decision = decide(begin, 0);
-    while (spread_.empty() && decision.action != Action::kRun) {
-      if (closed_) return false;
-      sleep(lock, decision);
+    while (limit != nullptr) {
+      const bool due = is_due(decision);  // else a batch has expired, or another worker has it
+      lock.unlock();
+      due ? limit->acquire() : limit->give_back();
+      lock.lock();
       decision = decide(clock_.now(), 0);
+      if (due && is_due(decision)) break;
+      if (!due && !await_due(lock, decision)) return false;
     }
+    if (!await_due(lock, decision)) return false;
     if (!spread_.empty()) {
       batch = std::move(spread_.front());
       spread_.pop_front();

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "serve/arrivals.h"
+#include "serve/rate_limiter.h"
 #include "serve/request_queue.h"
 #include "serve/service_times.h"
 
@@ -44,8 +45,9 @@ class Scheduler {
   // Owns the job until take() or expire() hands it out. Returns a rejected job: for the queue's reasons, or with kUnavailable
   // after close(), and where its deadline is not going to be met.
   [[nodiscard]] std::optional<Rejection> submit(JobPtr job);
-  // Waits for a batch; replaces `batch`, the worker's last one, which thereby ends. False: closed, and nothing waits any more.
-  bool take(Batch& batch);
+  // Waits for a batch, and then with `limit` for its resources, while the batch may still grow; replaces `batch`, the worker's last one, which thereby ends.
+  // False: closed, and nothing waits any more.
+  bool take(Batch& batch, RateLimiter::Instance* limit = nullptr);
   // The jobs whose deadline has passed; they are no longer here.
   Jobs expire(TimePoint now);
   // The waiting jobs that are `unwanted`; they are no longer here.
@@ -73,6 +75,8 @@ class Scheduler {
   int spread(Jobs& jobs) RIDGE_REQUIRES(mutex_);
   bool should_wake(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
   void sleep(MutexLock& lock, const BatchDecision& decision) RIDGE_REQUIRES(mutex_);
+  bool is_due(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
+  bool await_due(MutexLock& lock, BatchDecision& decision) RIDGE_REQUIRES(mutex_);
 
   Clock& clock_;
   const CallAt call_expire_at_;

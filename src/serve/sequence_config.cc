@@ -11,6 +11,7 @@
 #include "model_config.pb.h"
 #include "serve/repository.h"
 #include "serve/reshape.h"
+#include "serve/settings_from_config.h"
 
 namespace ridge::serve {
 namespace {
@@ -20,14 +21,9 @@ using inference::ModelSequenceBatching;
 using Control = inference::ModelSequenceBatching_Control;
 using Kind = SequenceControl::Kind;
 
-constexpr uint64_t kDefaultIdleUs = 1'000'000;                   // Triton's model_config.proto
-constexpr uint64_t kLongestUs = 365ULL * 24 * 3600 * 1'000'000;  // a year: sums with the time stay in range
-constexpr size_t kMostSlots = size_t{1} << 20;                   // of an instance; more is a typing error
-constexpr size_t kLargestState = size_t{1} << 30;                // of one sequence [bytes]
-
-Nanoseconds from_microseconds(uint64_t us) {
-  return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kLongestUs)));
-}
+constexpr uint64_t kDefaultIdleUs = 1'000'000;     // Triton's model_config.proto
+constexpr size_t kMostSlots = size_t{1} << 20;     // of an instance; more is a typing error
+constexpr size_t kLargestState = size_t{1} << 30;  // of one sequence [bytes]
 
 Error unsupported(std::string_view what, std::string_view instead) {
   return {Code::kUnsupported, fmt::format("{} of sequence_batching is not supported by ridge; {}", what, instead)};

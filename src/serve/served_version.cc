@@ -83,11 +83,11 @@ void ServedVersion::join() {
   }
 }
 
-void ServedVersion::follow(std::shared_ptr<ServedVersion> previous) {
+void ServedVersion::follow(const VersionPtr& previous) {
   if (!sequences_) return;
   {
     MutexLock lock(previous_mutex_);
-    previous_ = std::move(previous);
+    previous_ = std::dynamic_pointer_cast<ServedVersion>(previous);  // an ensemble has no sequences
   }
   timer_.schedule(clock_.now() + kBetweenChecks, weak_from_this());  // not at once: requests may be on their way to it
 }
@@ -212,6 +212,9 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
   Result<std::vector<InferResponse>> answers = runner.run(jobs, times);
   if (answers) {
     statistics_.record_execution(jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
+    for (InferResponse& answer : *answers)
+      answer.times = {times.inputs_ready - times.started, times.computed - times.inputs_ready,
+                      times.outputs_ready - times.computed};
     return answers;
   }
   if (jobs.size() == 1 || answers.error().code == Code::kUnavailable) {  // broken off
@@ -233,10 +236,12 @@ void ServedVersion::work(size_t instance) {
   engine::Session& session = *model_.sessions[instance];
   Scheduler& scheduler = scheduler_of(instance);
   BatchRunner runner(model_.settings, session, clock_);
+  RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
   Batch batch;
-  while (scheduler.take(batch)) {
+  while (scheduler.take(batch, limit)) {
     refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
     Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
+    if (batch.jobs.empty() && limit != nullptr) limit->give_back();
     if (!batch.jobs.empty()) {
       if (sequences_)
         std::sort(batch.jobs.begin(), batch.jobs.end(),
@@ -244,6 +249,7 @@ void ServedVersion::work(size_t instance) {
       if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
         timer_.schedule(*due, weak_from_this());
       answers = run(runner, batch.jobs);
+      if (limit != nullptr) limit->release(scheduler.waiting() > 0);
       const RunWatch::End end = watch_.end(instance);
       if (end == RunWatch::End::kGivenUp) return;
       if (end == RunWatch::End::kBrokenOff) {
@@ -301,6 +307,7 @@ void ServedVersion::give_up(RunWatch::GivenUp given_up) {
     }
   }
   for (const auto& scheduler : schedulers_) scheduler->close();
+  for (auto& limit : model_.limits) limit->stop();
   if (first) {
     const std::string reason = fmt::format(
         "a run took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model "
@@ -371,6 +378,7 @@ void ServedVersion::abort() {
   if (const auto before = previous()) before->abort();
   refuse(remove([](const Job&) { return true; }), FailureReason::kRejected, shutting_down(), clock_.now());
   for (auto& session : model_.sessions) session->terminate();
+  for (auto& limit : model_.limits) limit->stop();
 }
 
 // Jobs that leave the queue without a run.

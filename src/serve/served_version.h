@@ -5,8 +5,7 @@
 // Requests of sequences (sequences.h) pass through Sequences, which hands them to the scheduler of their instance when their turn comes. Others
 // go to the one scheduler of all instances.
 //
-// Thread-safe. Life: load() → start() → infer()… → close() → join(). Whoever holds a shared_ptr may call infer() at any
-// time; after close() it is refused. join() must not be called by one of its own workers.
+// Thread-safe. Life: load() → start() → infer()… → close() → join().
 #pragma once
 
 #include <cstdint>
@@ -21,10 +20,12 @@
 #include "serve/deadline_timer.h"
 #include "serve/model_settings.h"
 #include "serve/ordered_delivery.h"
+#include "serve/rate_limiter.h"
 #include "serve/recorder.h"
 #include "serve/run_watch.h"
 #include "serve/scheduler.h"
 #include "serve/sequences.h"
+#include "serve/servable.h"
 #include "serve/server.h"
 #include "serve/statistics.h"
 
@@ -35,6 +36,8 @@ struct LoadedModel {
   ModelSettings settings;
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
   std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
+  // One per instance; empty: it runs whenever it can.
+  std::vector<std::unique_ptr<RateLimiter::Instance>> limits = {};
   Nanoseconds load_time{};
   std::unique_ptr<BatchBounds> bounds;  // null: not known
   uint64_t file_bytes = 0;              // of the model's file and its external data
@@ -44,7 +47,7 @@ struct LoadedModel {
 
 class BatchRunner;
 
-class ServedVersion : public Expirable, public std::enable_shared_from_this<ServedVersion> {
+class ServedVersion : public Servable, public Expirable, public std::enable_shared_from_this<ServedVersion> {
  public:
   // `timer` and `clock` outlive it, as does `recorder`, which gets every accepted request; may be null. `cache`: used if the configuration
   // enables it; may be null. Shared, as a version that was given up may outlive its server.
@@ -53,21 +56,19 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   ~ServedVersion() override;
 
   void start();
-  // Just before it serves in place of `previous`: sequences that are open there go on there, and it lives until the last has ended.
-  void follow(std::shared_ptr<ServedVersion> previous);
-  void infer(InferRequest request, InferDone done);
-  void hurry();  // batches that form run at once
-  void close();
-  void drop_cancelled();  // as Service's
-  // Refuses the waiting requests, and has the engine break off its runs.
-  void abort();
-  // Waits until everything accepted was answered and the workers have ended, but those that were given up.
-  void join();
+  // Sequences that are open in the previous version go on there, and it lives until the last has ended.
+  void follow(const VersionPtr& previous) override;
+  void infer(InferRequest request, InferDone done) override;
+  void hurry() override;
+  void close() override;
+  void drop_cancelled() override;
+  void abort() override;
+  void join() override;
 
-  const ModelSettings& settings() const { return model_.settings; }
-  const Json& config() const { return *model_.config; }
-  const std::string& fingerprint() const { return model_.fingerprint; }
-  ModelStatistics statistics() const;
+  const ModelSettings& settings() const override { return model_.settings; }
+  const Json& config() const override { return *model_.config; }
+  const std::string& fingerprint() const override { return model_.fingerprint; }
+  ModelStatistics statistics() const override;
 
   void expire(TimePoint now) override;
 

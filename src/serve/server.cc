@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "base/nearest.h"
 #include "serve/cuda_region.h"
+#include "serve/ensemble_run.h"
 #include "serve/heap_keeper.h"
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"
@@ -60,6 +61,8 @@ class ModelServer final : public Server {
   }
 
  private:
+  Result<VersionPtr> find_ready(const std::string& model, int64_t version) const;
+  Versions ready_versions(const std::string& model) const;
   std::vector<std::string> startup_models();
   int loads_at_once() const;
   RepositoryView look_at_repositories() const;
@@ -196,10 +199,25 @@ void ModelServer::drop_cancelled() {
   for (const VersionPtr& version : models_.table().ready_versions("")) version->drop_cancelled();
 }
 
+// As the table has them; but an ensemble is ready only while its models are.
+Result<VersionPtr> ModelServer::find_ready(const std::string& model, int64_t version) const {
+  RIDGE_ASSIGN(VersionPtr found, models_.table().find(model, version));
+  if (Result<PartsPtr> parts = found->find_parts(); !parts) return parts.error();
+  return found;
+}
+
+Versions ModelServer::ready_versions(const std::string& model) const {
+  Versions versions = models_.table().ready_versions(model);
+  std::erase_if(versions, [](const VersionPtr& version) { return !version->find_parts(); });
+  return versions;
+}
+
 bool ModelServer::ready() const {
   if (!loaded_ || retired_ || draining_) return false;
   if (!options_.strict_readiness) return true;
   if (models_.table().misses_any()) return false;
+  for (const VersionPtr& version : models_.table().required())
+    if (!version->find_parts()) return false;
   std::vector<std::string> unready = models_.table().unready();
   return std::none_of(unready.begin(), unready.end(), [this](const std::string& model) {
     return find_model(options_.repositories, model).has_value();  // one whose folder was removed need not be served
@@ -207,7 +225,16 @@ bool ModelServer::ready() const {
 }
 
 bool ModelServer::model_ready(const std::string& model, int64_t version) const {
-  return !draining_ && models_.table().find(model, version).ok();
+  return !draining_ && find_ready(model, version).ok();
+}
+
+// Whether each request belongs to a sequence: of the model, or of a step of the ensemble.
+bool needs_sequences(const Servable& served) {
+  if (served.settings().sequences) return true;
+  const Result<PartsPtr> parts = served.find_parts();
+  return parts && *parts && std::any_of((*parts)->steps.begin(), (*parts)->steps.end(), [](const auto& step) {
+           return needs_sequences(*step.version);
+         });
 }
 
 TensorSpec wire_spec(const TensorSettings& tensor, bool batching) {
@@ -217,14 +244,13 @@ TensorSpec wire_spec(const TensorSettings& tensor, bool batching) {
 }
 
 Result<ModelMetadata> ModelServer::metadata(const std::string& model, int64_t version) const {
-  RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
+  RIDGE_ASSIGN(VersionPtr served, find_ready(model, version));
   const ModelSettings& settings = served->settings();
-  ModelMetadata metadata{
-      settings.name, {}, settings.platform, {}, {}, settings.max_batch_size, settings.sequences.has_value()};
+  ModelMetadata metadata{settings.name,           {}, settings.platform, {}, {}, settings.max_batch_size,
+                         needs_sequences(*served)};
   if (version != 0) metadata.versions = {version};
   if (version == 0)
-    for (const VersionPtr& ready : models_.table().ready_versions(model))
-      metadata.versions.push_back(ready->settings().version);
+    for (const VersionPtr& ready : ready_versions(model)) metadata.versions.push_back(ready->settings().version);
   for (const TensorSettings& input : settings.inputs) metadata.inputs.push_back(wire_spec(input, settings.batching()));
   for (const TensorSettings& output : settings.outputs)
     metadata.outputs.push_back(wire_spec(output, settings.batching()));
@@ -232,23 +258,30 @@ Result<ModelMetadata> ModelServer::metadata(const std::string& model, int64_t ve
 }
 
 Result<Json> ModelServer::config(const std::string& model, int64_t version) const {
-  RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
+  RIDGE_ASSIGN(VersionPtr served, find_ready(model, version));
   return served->config();
 }
 
 Result<std::vector<ModelStatistics>> ModelServer::statistics(const std::string& model, int64_t version) const {
   std::vector<ModelStatistics> statistics;
   if (!model.empty()) {
-    RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, version));
+    RIDGE_ASSIGN(VersionPtr served, find_ready(model, version));
     if (version != 0) statistics.push_back(served->statistics());
   }
   if (version == 0)
-    for (const VersionPtr& ready : models_.table().ready_versions(model)) statistics.push_back(ready->statistics());
+    for (const VersionPtr& ready : ready_versions(model)) statistics.push_back(ready->statistics());
   return statistics;
 }
 
 std::vector<IndexEntry> ModelServer::index(bool only_ready) const {
   std::vector<IndexEntry> entries = models_.table().index();
+  for (IndexEntry& entry : entries) {
+    if (entry.state != ModelState::kReady) continue;
+    if (Result<VersionPtr> found = find_ready(entry.name, entry.version); !found) {
+      entry.state = ModelState::kUnavailable;
+      entry.reason = found.error().message;
+    }
+  }
   std::set<std::string> known;
   for (const IndexEntry& entry : entries) known.insert(entry.name);
   if (auto found = scan_repositories(options_.repositories))
@@ -271,9 +304,9 @@ Status ModelServer::load(const std::string& model, const LoadRequest& request) {
   return models_.load(model, request);
 }
 
-Status ModelServer::unload(const std::string& model, bool) {
+Status ModelServer::unload(const std::string& model, bool dependents) {
   RIDGE_TRY(check_control());
-  models_.unload(model);
+  models_.unload(model, dependents);
   return {};
 }
 

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "plan/plan.h"
 #include "serve/batch_bounds.h"
+#include "serve/rate_limiter.h"
 #include "serve/service.h"
 
 namespace ridge::serve {
@@ -45,14 +46,16 @@ struct ServerOptions {
   std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
   std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
   uint64_t response_cache_bytes = 0;       // of all models' cached answers together, with their requests; 0 = no cache
-  std::function<uint64_t()> free_memory;   // [bytes] that this process can still take; empty = not known
-  BoundFunction bound;                     // of this machine; empty = its limits are not known
-  uint64_t batch_memory = 0;               // [bytes] that the inputs and outputs of one batch may take; 0 = any
-  size_t queue_limit = 100'000;            // waiting requests per model version where the configuration sets no limit
-  std::string engine_library;              // path of the engine's library; empty = search order of engine/
-  std::shared_ptr<Recorder> recorder;      // gets every accepted request; may be null
-  Clock* clock = &system_clock();          // of delays, timeouts, durations and polling; outlives the server
-  OpenFunction open;                       // empty = engine::open; tests inject sessions
+  bool rate_limit = false;                 // instances wait for the resources of their rate_limiter
+  std::vector<ResourceLimit> resource_limits;  // of rate_limit; empty = what the most demanding instance needs
+  std::function<uint64_t()> free_memory;       // [bytes] that this process can still take; empty = not known
+  BoundFunction bound;                         // of this machine; empty = its limits are not known
+  uint64_t batch_memory = 0;                   // [bytes] that the inputs and outputs of one batch may take; 0 = any
+  size_t queue_limit = 100'000;        // waiting requests per model version where the configuration sets no limit
+  std::string engine_library;          // path of the engine's library; empty = search order of engine/
+  std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
+  Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
+  OpenFunction open;                   // empty = engine::open; tests inject sessions
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.
   std::function<std::vector<int>(const plan::Plan&)> find_gpus;
 };

@@ -22,6 +22,7 @@
 namespace ridge::serve {
 
 class Region;
+struct EnsembleParts;
 
 // A part of a registered region of shared memory, as a request names it.
 struct SharedMemoryView {
@@ -68,6 +69,7 @@ struct InferRequest {
   std::stop_token cancelled = {};         // requested: the client has left
   TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
   SequencePart sequence = {};
+  std::shared_ptr<const EnsembleParts> parts = {};  // of a step that is an ensemble: its models; set by the service
 };
 
 struct ResponseOutput {
@@ -79,11 +81,17 @@ struct ResponseOutput {
   bool in_region = false;  // written to the requested region; `data` is then empty
 };
 
+// What an engine took for the batch that a request was in; of an ensemble the sums over its steps. 0 of what the cache answered.
+struct ComputeTimes {
+  Nanoseconds input{}, infer{}, output{};
+};
+
 struct InferResponse {
   std::string model;
   int64_t version = 0;
   std::string id;
   std::vector<ResponseOutput> outputs;  // in the requested order
+  ComputeTimes times = {};
 };
 
 using InferDone = std::function<void(Result<InferResponse>)>;

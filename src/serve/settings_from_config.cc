@@ -18,12 +18,6 @@ using inference::ModelDynamicBatching;
 
 constexpr const char* kQueueDelay = "ridge_queue_delay";
 
-// Microseconds as in the schema, cut to a year: no request waits longer, and sums with the time stay in range.
-Nanoseconds from_microseconds(uint64_t us) {
-  constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
-  return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kYear)));
-}
-
 template <typename Dims>
 Shape to_shape(const Dims& dims) {
   return Shape(dims.begin(), dims.end());
@@ -151,6 +145,11 @@ bool all_on_cpus(const ModelConfig& completed) {
 
 }  // namespace
 
+Nanoseconds from_microseconds(uint64_t us) {
+  constexpr uint64_t kYear = 365ULL * 24 * 3600 * 1'000'000;
+  return std::chrono::microseconds(static_cast<int64_t>(std::min(us, kYear)));
+}
+
 VersionPolicy version_policy_of(const ModelConfig& config) {
   VersionPolicy policy;
   if (config.version_policy().has_all()) policy.kind = VersionPolicy::Kind::kAll;
@@ -190,6 +189,7 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   settings.response_cache = completed.response_cache().enable();
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
+  settings.rate_limits = rate_limits_of(completed);
   settings.warmup_batches = is_on(completed, "ridge_warmup");
   for (const auto& warmup : completed.model_warmup()) {
     RIDGE_ASSIGN(WarmupSample sample, warmup_of(warmup, directory, settings.batching()));

@@ -11,6 +11,9 @@
 
 namespace ridge::serve {
 
+// Microseconds as in the schema, cut to a year: no request waits longer, and sums with the time stay in range.
+Nanoseconds from_microseconds(uint64_t us);
+
 VersionPolicy version_policy_of(const inference::ModelConfig& config);
 // The model's file inside a version's directory.
 std::string model_filename_of(const inference::ModelConfig& config);

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 namespace ridge::serve {
 namespace {
@@ -106,6 +107,29 @@ void Statistics::record_execution(std::span<const JobPtr> jobs, const BatchTimes
   add(entry.compute_input, 1, input_ns);
   add(entry.compute_infer, 1, infer_ns);
   add(entry.compute_output, 1, output_ns);
+}
+
+void Statistics::record_ensemble(uint64_t rows, Nanoseconds latency, const ComputeTimes& times,
+                                 uint64_t now_ms_since_epoch) {
+  const uint64_t input_ns = count_ns(times.input), infer_ns = count_ns(times.infer), output_ns = count_ns(times.output);
+  MutexLock lock(mutex_);
+  add(counters_.success, 1, count_ns(latency));
+  add(counters_.queue, 1, 0);
+  add(counters_.latency, 1, latency);
+  add(counters_.queue_time, 1, Nanoseconds{0});
+  add(counters_.input_time, 1, times.input);
+  add(counters_.infer_time, 1, times.infer);
+  add(counters_.output_time, 1, times.output);
+  counters_.inference_count += rows;
+  counters_.execution_count += 1;
+  counters_.last_inference_ms = now_ms_since_epoch;
+  BatchStatistic& entry = batch_entry(rows);
+  for (auto [all, of_batch, ns] : {std::tuple(&counters_.compute_input, &entry.compute_input, input_ns),
+                                   std::tuple(&counters_.compute_infer, &entry.compute_infer, infer_ns),
+                                   std::tuple(&counters_.compute_output, &entry.compute_output, output_ns)}) {
+    add(*all, 1, ns);
+    add(*of_batch, 1, ns);
+  }
 }
 
 void Statistics::record_failures(FailureReason reason, uint64_t count, Nanoseconds total) {

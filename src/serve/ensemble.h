@@ -1,0 +1,68 @@
+// Ensemble: a version whose answers come from other models of this server, run as its plan says (ensemble_run.h). It has no sessions, no threads and
+// no queue of its own: its steps wait in the queues of their models.
+//
+// It does not hold its models while no request is under way: each request finds those that serve, and keeps them to its end. So they may be reloaded and
+// unloaded, and the ensemble serves only while they do and fit.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "serve/ensemble_plan.h"
+#include "serve/job.h"
+#include "serve/servable.h"
+#include "serve/statistics.h"
+
+namespace ridge::serve {
+
+struct LoadedEnsemble {
+  ModelSettings settings;
+  EnsemblePlan plan;
+  std::shared_ptr<const Json> config;  // completed, as the wire has it
+  Nanoseconds load_time{};
+  std::string fingerprint;
+  std::shared_ptr<const void> files;  // keeps temporary files alive; may be empty
+};
+
+class Ensemble final : public Servable, public std::enable_shared_from_this<Ensemble> {
+ public:
+  // As ModelTable::find.
+  using Find = std::function<Result<VersionPtr>(const std::string& model, int64_t version)>;
+  // `clock` and what `find` needs outlive it.
+  Ensemble(LoadedEnsemble loaded, Find find, Clock& clock);
+
+  const ModelSettings& settings() const override { return loaded_.settings; }
+  const Json& config() const override { return *loaded_.config; }
+  const std::string& fingerprint() const override { return loaded_.fingerprint; }
+  ModelStatistics statistics() const override;
+  std::vector<std::string> models() const override;
+  Result<PartsPtr> find_parts() const override;
+
+  void infer(InferRequest request, InferDone done) override;
+  void hurry() override {}  // its models do these two, whoever waits there
+  void drop_cancelled() override {}
+  void abort() override { aborted_ = true; }
+  void close() override;
+  void join() override;
+
+ private:
+  void end(JobPtr job, Result<InferResponse> answer);
+
+  const LoadedEnsemble loaded_;
+  const Find find_;
+  Clock& clock_;
+  Statistics statistics_;
+  std::atomic<bool> aborted_{false};
+  Mutex mutex_;
+  ConditionVariable ended_;
+  size_t running_ RIDGE_GUARDED_BY(mutex_) = 0;  // requests
+  bool closed_ RIDGE_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace ridge::serve
