@@ -47,24 +47,26 @@ EnsembleRun::EnsembleRun(JobPtr job, PartsPtr parts, const std::atomic<bool>& ab
       missing_(parts_->plan.steps.size(), 0),
       needed_(parts_->plan.steps.size(), false) {}
 
+// One more use of a tensor; a step that gives it and was not needed before joins `steps`.
+void EnsembleRun::use(size_t tensor, std::vector<size_t>& steps) {
+  ++values_[tensor].uses;
+  const std::optional<size_t> from = parts_->plan.tensors[tensor].from;
+  if (!from || needed_[*from]) return;
+  needed_[*from] = true;
+  steps.push_back(*from);
+}
+
 // Back from the wanted outputs: the steps to run, and how often each tensor is used.
 void EnsembleRun::choose_steps() {
   const EnsemblePlan& plan = parts_->plan;
   std::vector<size_t> steps;
-  const auto use = [&](size_t tensor) {
-    ++values_[tensor].uses;
-    const std::optional<size_t> from = plan.tensors[tensor].from;
-    if (!from || needed_[*from]) return;
-    needed_[*from] = true;
-    steps.push_back(*from);
-  };
   if (job_->wanted.empty())
-    for (const size_t tensor : plan.outputs) use(tensor);
-  for (const WantedOutput& output : job_->wanted) use(plan.outputs[static_cast<size_t>(output.index)]);
+    for (const size_t tensor : plan.outputs) use(tensor, steps);
+  for (const WantedOutput& output : job_->wanted) use(plan.outputs[static_cast<size_t>(output.index)], steps);
   for (size_t i = 0; i < steps.size(); ++i)
     for (const EnsembleStep::Use& input : plan.steps[steps[i]].inputs) {
       ++missing_[steps[i]];
-      use(input.tensor);
+      use(input.tensor, steps);
     }
 }
 

@@ -50,6 +50,7 @@ class EnsembleRun : public std::enable_shared_from_this<EnsembleRun> {
     bool batched = false;
     size_t uses = 0;  // that are still to come: inputs of steps, and the answer
   };
+  void use(size_t tensor, std::vector<size_t>& steps) RIDGE_REQUIRES(mutex_);
   void choose_steps() RIDGE_REQUIRES(mutex_);
   void add_value(size_t tensor, RequestInput value, std::shared_ptr<const void> owner, bool batched)
       RIDGE_REQUIRES(mutex_);

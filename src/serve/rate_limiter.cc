@@ -62,11 +62,11 @@ void RateLimiter::Instance::let_go() {
 }
 
 void RateLimiter::Instance::acquire() {
-  RateLimiter& limiter = *limiter_;
-  MutexLock lock(limiter.mutex_);
-  if (!holds_ && std::find(limiter.waiting_.begin(), limiter.waiting_.end(), this) == limiter.waiting_.end()) {
+  MutexLock lock(limiter_->mutex_);
+  const auto& line = limiter_->waiting_;
+  if (!holds_ && std::find(line.begin(), line.end(), this) == line.end()) {
     stand_in_line();
-    limiter.grant();
+    limiter_->grant();
   }
   while (!holds_ && !stopped_) changed_.wait(lock);
 }
@@ -148,11 +148,11 @@ Result<std::vector<std::unique_ptr<RateLimiter::Instance>>> RateLimiter::add(std
 }
 
 bool RateLimiter::fits(const RateLimit& limit) const {
-  return std::all_of(limit.resources.begin(), limit.resources.end(), [this](const ResourceNeed& need) {
-    const Key key = key_of(need);
-    const auto used = in_use_.find(key);
-    return need.count + (used == in_use_.end() ? 0 : used->second) <= available(key);
-  });
+  for (const ResourceNeed& need : limit.resources) {
+    const auto used = in_use_.find(key_of(need));
+    if (need.count + (used == in_use_.end() ? 0 : used->second) > available(key_of(need))) return false;
+  }
+  return true;
 }
 
 void RateLimiter::grant() {
