@@ -76,6 +76,7 @@ class ServedVersion : public Expirable, public std::enable_shared_from_this<Serv
   void give_up(RunWatch::GivenUp given_up);
   Error too_long() const;
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
+  void write_stages(std::span<const JobPtr> jobs, const BatchTimes& times) const;
   bool answer_from_cache(JobPtr& job);
   void keep(const Job& job, const InferResponse& answer);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers);

@@ -90,6 +90,25 @@ TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
   EXPECT_EQ(statistics.pending, 0u);
 }
 
+TEST_F(ServedVersionTest, WritesTheStagesOfARequestThatAsksForThem) {
+  auto version = start([this](auto inputs, auto wanted, auto outputs) {
+    clock_.advance(3ms);
+    return TestSession::echo(inputs, wanted, outputs);
+  });
+  InferRequest request = pair_request("m", {1, 2});
+  const auto stages = std::make_shared<StageTimes>();
+  request.stages = stages;
+  const TimePoint now = clock_.now();
+  ASSERT_TRUE(send(*version, std::move(request)).get());
+  EXPECT_EQ(stages->queued, now);
+  EXPECT_EQ(stages->inputs_ready, now);
+  EXPECT_EQ(stages->computed, now + 3ms);
+  EXPECT_EQ(stages->outputs_ready, now + 3ms);
+  EXPECT_EQ(stages->version, 1);
+  EXPECT_EQ(stages->batch_rows, 1);
+  EXPECT_EQ(stages->batch_requests, 1);
+}
+
 TEST_F(ServedVersionTest, ARequestThatIsCancelledInTheQueueIsNotRun) {
   auto gate = std::make_shared<Gate>();
   auto version = start_gated(gate);

@@ -54,6 +54,13 @@ struct SequencePart {
   bool start = false, end = false;
 };
 
+// When a request went through its stages, and in which batch. Zero: it did not get there.
+struct StageTimes {
+  TimePoint queued{}, started{}, inputs_ready{}, computed{}, outputs_ready{};
+  int64_t version = 0;
+  int64_t batch_rows = 0, batch_requests = 0;
+};
+
 struct InferRequest {
   std::string model;
   int64_t version = 0;  // 0 = the highest that is served
@@ -68,6 +75,7 @@ struct InferRequest {
   std::stop_token cancelled = {};         // requested: the client has left
   TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
   SequencePart sequence = {};
+  std::shared_ptr<StageTimes> stages = {};  // given: written before `done` is called
 };
 
 struct ResponseOutput {
