@@ -101,7 +101,7 @@ AccessLog::~AccessLog() {
 
 void AccessLog::record(const AnsweredCall& call) {
   std::string line = access_line(call, std::chrono::system_clock::now());
-  const size_t size = line.size() + sizeof line;
+  const size_t size = line.size() + sizeof(std::string);
   backlog_.put(std::move(line), size);
 }
 

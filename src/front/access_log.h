@@ -50,7 +50,7 @@ class AccessLog {
 
  private:
   AccessLog(std::string file, Descriptor opened);
-  void follow_name();
+  void follow_name() RIDGE_REQUIRES(mutex_);
 
   const std::string file_;
   Backlog<std::string> backlog_;

@@ -91,15 +91,17 @@ TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
 }
 
 TEST_F(ServedVersionTest, WritesTheStagesOfARequestThatAsksForThem) {
-  auto version = start([this](auto inputs, auto wanted, auto outputs) {
-    clock_.advance(3ms);
-    return TestSession::echo(inputs, wanted, outputs);
-  });
+  auto gate = std::make_shared<Gate>();
+  auto version = start_gated(gate);
   InferRequest request = pair_request("m", {1, 2});
   const auto stages = std::make_shared<StageTimes>();
   request.stages = stages;
   const TimePoint now = clock_.now();
-  ASSERT_TRUE(send(*version, std::move(request)).get());
+  auto answer = send(*version, std::move(request));
+  gate->await(1);
+  clock_.advance(3ms);
+  gate->open();
+  ASSERT_TRUE(answer.get());
   EXPECT_EQ(stages->queued, now);
   EXPECT_EQ(stages->inputs_ready, now);
   EXPECT_EQ(stages->computed, now + 3ms);

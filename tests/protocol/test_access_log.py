@@ -97,6 +97,18 @@ def test_what_the_server_refuses_and_who_leaves_is_in_it(repository, tmp_path):
         assert lines_of(file, 3)[2].split()[4:7] == ['/v2/models/steps/infer"', "steps", "499"]
 
 
+def test_an_answer_of_a_server_that_ends_is_one_line(repository, tmp_path):
+    file = tmp_path / "access"
+    with Server(repository, "--access-log", file, wait_ready=False) as server, server.connect() as connection:
+        server.wait_log("all models are loaded")
+        slow = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]}
+        connection.deliver(message("POST", "/v2/models/steps/infer", json.dumps(slow)))
+        server.process.terminate()
+        assert connection.read().status == 200 and connection.closed_by_server()
+        assert server.process.wait(60) == 0
+    assert [line.split()[6] for line in file.read_text().splitlines()] == ["200", "200"]
+
+
 def test_the_file_is_followed_by_its_name(repository, tmp_path):
     file, old = tmp_path / "access", tmp_path / "access.1"
     with Server(repository, "--access-log", file, wait_ready=False) as server:

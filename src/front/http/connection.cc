@@ -400,6 +400,7 @@ void Connection::report(int status) {
 void Connection::written() {
   asked_ = true;
   report(response_.status);
+  phase_ = Phase::kIdle;  // close() has nothing more to report
   response_ = {};
   if (!keep_alive_) return linger();
   if (thread_.draining() && begin_ == end_) return close();

@@ -85,7 +85,7 @@ struct InferEndpoint::Call {
   }
 };
 
-InferEndpoint::InferEndpoint(serve::Service& service, InferOptions options)
+InferEndpoint::InferEndpoint(serve::Service& service, const InferOptions& options)
     : service_(service),
       options_(options),
       decoders_(options.io_threads),

@@ -38,7 +38,7 @@ struct RequestDecoders {
 
 class InferEndpoint {
  public:
-  InferEndpoint(serve::Service& service, InferOptions options);
+  InferEndpoint(serve::Service& service, const InferOptions& options);
 
   void handle(const Request& request, Route route, Responder responder);
 
