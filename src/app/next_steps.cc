@@ -81,9 +81,9 @@ std::string repeated(std::string_view line, std::string_view file) {
   return own + " -o " + shell_word(file) + command;
 }
 
-std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs,
+std::string request_line(const std::string& host, const std::string& model, std::span<const TensorSpec> inputs,
                          const std::string& client_options, bool sequence) {
-  const std::string url = fmt::format("{}localhost:{}/v2/models/{}", client_options, port, percent_encoded(model));
+  const std::string url = fmt::format("{}{}/v2/models/{}", client_options, host, percent_encoded(model));
   if (!std::all_of(inputs.begin(), inputs.end(), has_json_form)) return "curl -s " + url;
   int64_t elements = 0;
   std::vector<TensorSpec> sized(inputs.begin(), inputs.end());

@@ -19,7 +19,7 @@ std::string repeated(std::string_view line, std::string_view file);
 
 // Sends the model one request that it accepts, on this machine. Open dimensions get likely sizes. An input without a JSON form (FP16,
 // BF16): asks for the model's description instead. `sequence`: the request is one of its own.
-std::string request_line(uint16_t port, const std::string& model, std::span<const TensorSpec> inputs,
+std::string request_line(const std::string& host, const std::string& model, std::span<const TensorSpec> inputs,
                          const std::string& client_options = "", bool sequence = false);
 
 }  // namespace ridge::app

@@ -27,25 +27,26 @@ TEST(NextSteps, ACommandIsRepeatedIntoAnotherFile) {
 TEST(NextSteps, ASmallRequestStandsInTheLine) {
   const std::vector<TensorSpec> inputs{{"x", DataType::kFp32, {-1, 2}}, {"s", DataType::kBytes, {1}}};
   EXPECT_EQ(
-      request_line(8000, "a b", inputs),
+      request_line("localhost:8000", "a b", inputs),
       R"(curl -s localhost:8000/v2/models/a%20b/infer -d '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1,2], )"
       R"("data": [1,1]}, {"name": "s", "datatype": "BYTES", "shape": [1], "data": ["text"]}]}')");
 }
 
 TEST(NextSteps, ALargeRequestIsWrittenByPython) {
-  const std::string line = request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kBool, {-1, 3, -1, -1}}});
+  const std::string line =
+      request_line("localhost:80", "m", std::vector<TensorSpec>{{"x", DataType::kBool, {-1, 3, -1, -1}}});
   EXPECT_NE(line.find("[1,3,224,224]"), std::string::npos) << line;
   EXPECT_NE(line.find("[True] * 150528"), std::string::npos) << line;
 }
 
 TEST(NextSteps, AModelWithSequencesGetsAWholeOne) {
-  EXPECT_EQ(request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kFp32, {1}}}, "", true),
+  EXPECT_EQ(request_line("localhost:80", "m", std::vector<TensorSpec>{{"x", DataType::kFp32, {1}}}, "", true),
             R"(curl -s localhost:80/v2/models/m/infer -d '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], )"
             R"("data": [1]}], "parameters": {"sequence_id": 1, "sequence_start": true, "sequence_end": true}}')");
 }
 
 TEST(NextSteps, WhatHasNoJsonFormIsOnlyDescribed) {
-  EXPECT_EQ(request_line(80, "m", std::vector<TensorSpec>{{"x", DataType::kFp16, {1}}}),
+  EXPECT_EQ(request_line("localhost:80", "m", std::vector<TensorSpec>{{"x", DataType::kFp16, {1}}}),
             "curl -s localhost:80/v2/models/m");
 }
 

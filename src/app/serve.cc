@@ -1,5 +1,7 @@
 #include "app/serve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -122,8 +124,10 @@ Status check_files(const std::vector<std::string>& repositories) {
 }
 
 // What curl needs for this server besides the URL. A key is the shell's variable, not a text in the log.
-std::string client_options(const ServeRequest& request) {
+std::string client_options(const ServeRequest& request, const std::string& listens_on) {
   std::string options;
+  if (front::is_unix_address(listens_on))
+    options += "--unix-socket " + shell_word(listens_on.substr(listens_on.find(':') + 1)) + " ";
   if (request.tls) options += "--cacert " + shell_word(request.tls->certificate) + " ";
   if (request.tls && !request.tls->client_ca.empty()) options += "--cert CLIENT.pem --key CLIENT.key ";
   if (!request.keys_file.empty()) options += "-H \"Authorization: Bearer $KEY\" ";
@@ -149,6 +153,16 @@ Status ServeRun::open_files() {
     RIDGE_ASSIGN(keys_, front::open_keys(request_.keys_file));
     if (!tls_) log::warning("keys travel unencrypted: without --tls-cert whoever sees the network's traffic has them");
   }
+  if (!request_.access_log.empty()) {
+    RIDGE_ASSIGN(access_log_, front::AccessLog::open(request_.access_log));
+  }
+  if (request_.trace) {
+    const front::TraceOptions& options = request_.trace->options;
+    tracer_ = std::make_shared<front::Tracer>(
+        options, [target = request_.trace->target](const std::string& body) { return send_traces(target, body); });
+    log::info("traces: to {}, level {}, one request in {}", options.url, options.on ? "TIMESTAMPS" : "OFF",
+              options.rate);
+  }
   if (!tls_ && !keys_) return {};
   reloading_ = std::jthread([this](const std::stop_token& stop) {
     Clock& clock = system_clock();
@@ -165,7 +179,7 @@ Status ServeRun::open_ports() {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
                                gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads(),
-                               server_->given_up());
+                               server_->given_up(), tracer_ ? std::optional(tracer_->counts()) : std::nullopt);
   };
   const uint64_t most = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
   const auto memory = std::make_shared<front::MemoryBudget>(most);
@@ -177,9 +191,11 @@ Status ServeRun::open_ports() {
                          .conversion_threads = static_cast<size_t>(std::max(2, threads)),
                          .shared_memory = request_.shared_memory,
                          .model_control = request_.model_control,
-                         .keys = keys_};
-    http::ServerOptions listen{.address = request_.http_address,
-                               .port = request_.http_port,
+                         .keys = keys_,
+                         .access_log = access_log_,
+                         .tracer = tracer_};
+    http::ServerOptions listen{.listen = {request_.http_address, request_.http_port, request_.unix_mode},
+                               .passed = passed("http"),
                                .threads = threads,
                                .max_connections = request_.http_max_connections,
                                .max_connections_per_address = request_.http_max_connections_per_address,
@@ -190,27 +206,65 @@ Status ServeRun::open_ports() {
                                .stall_timeout = request_.http_timeout};
     RIDGE_ASSIGN(http_, http::Server::start(
                             listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
-    log::info("http: listening on {}:{}{}", request_.http_address, http_->port(), tls_ ? ", TLS" : "");
+    log::info("http: listening on {}{}", http_->name(), tls_ ? ", TLS" : "");
   }
   if (request_.allow_grpc) RIDGE_TRY(open_grpc(memory, request_.max_body_memory));
-  const bool own_port =
-      request_.metrics_port == 0 || request_.metrics_port != request_.http_port || !request_.allow_http;
-  if (request_.allow_metrics && own_port) {
+  if (has_metrics_port()) {
     const std::string& address = request_.metrics_address.empty() ? request_.http_address : request_.metrics_address;
-    http::ServerOptions listen{.address = address,
-                               .port = request_.metrics_port,
+    http::ServerOptions listen{.listen = {address, request_.metrics_port, request_.unix_mode},
+                               .passed = passed("metrics"),
                                .max_connections_per_address = request_.http_max_connections_per_address,
                                .tls = tls_,
                                .head_timeout = request_.http_timeout,
                                .stall_timeout = request_.http_timeout};
-    RIDGE_ASSIGN(metrics_, http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text, keys_)));
-    log::info("metrics: {}://{}:{}/metrics", tls_ ? "https" : "http", address, metrics_->port());
+    RIDGE_ASSIGN(metrics_,
+                 http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text, keys_, access_log_)));
+    const bool is_path = metrics_->port() == 0;
+    log::info("metrics: {}",
+              is_path ? metrics_->name() : fmt::format("{}://{}/metrics", tls_ ? "https" : "http", metrics_->name()));
   }
   return {};
 }
 
+bool ServeRun::has_metrics_port() const {
+  if (!request_.allow_metrics) return false;
+  if (request_.service_manager && request_.service_manager->has_socket("metrics")) return true;
+  if (!request_.allow_http) return true;
+  if (request_.metrics_address.empty()) {
+    if (front::is_unix_address(request_.http_address)) return false;
+    return request_.metrics_port == 0 || request_.metrics_port != request_.http_port;
+  }
+  return front::is_unix_address(request_.metrics_address) || front::is_unix_address(request_.http_address) ||
+         request_.metrics_port == 0 || request_.metrics_port != request_.http_port;
+}
+
+// The socket that the service manager passed for a port; null: none.
+std::shared_ptr<Descriptor> ServeRun::passed(const char* name) const {
+  return request_.service_manager ? request_.service_manager->take_socket(name) : nullptr;
+}
+
+void ServeRun::tell_service_manager(const std::string& message) const {
+  if (request_.service_manager) request_.service_manager->notify(message);
+}
+
+// Tells it twice a period that the server is alive; if it looks, only when all threads of the ports are.
+void ServeRun::start_watchdog(bool looks) {
+  if (!request_.service_manager || !request_.service_manager->watchdog()) return;
+  const Nanoseconds step = *request_.service_manager->watchdog() / 2;
+  watchdog_ = std::jthread([this, looks, step](const std::stop_token& stop) {
+    const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(step);
+    auto alive = [&](auto& port) { return !port || port->responds(patience); };
+    Clock& clock = system_clock();
+    do {
+      if (!looks || (alive(http_) && alive(metrics_) && alive(grpc_))) tell_service_manager("WATCHDOG=1");
+    } while (clock.sleep_until(clock.now() + step, stop));
+  });
+}
+
 Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory) {
   front::grpc::ServerOptions options = request_.grpc;
+  options.listen.unix_mode = request_.unix_mode;
+  options.passed = passed("grpc");
   options.threads = io_threads(options.threads, request_);
   options.server_version = RIDGE_VERSION;
   options.largest_unpacked = request_.max_input_bytes;
@@ -220,19 +274,22 @@ Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t
   options.tls = tls_;
   options.handshake_timeout = request_.http_timeout;
   options.keys = keys_;
+  options.access_log = access_log_;
+  options.tracer = tracer_;
   options.shared_memory = request_.shared_memory;
   options.model_control = request_.model_control;
   RIDGE_ASSIGN(grpc_, front::grpc::Server::start(options, *server_, *control_threads_));
-  log::info("grpc: listening on {}:{}{}", options.address, grpc_->port(), tls_ ? ", TLS" : "");
+  log::info("grpc: listening on {}{}", grpc_->name(), tls_ ? ", TLS" : "");
   return {};
 }
 
 Status ServeRun::write_port_file() const {
   if (request_.port_file.empty()) return {};
   Json ports = Json::object();
-  if (http_) ports["http"] = http_->port();
-  if (grpc_) ports["grpc"] = grpc_->port();
-  if (metrics_) ports["metrics"] = metrics_->port();
+  auto shown = [](const auto& server) { return server->port() == 0 ? Json(server->name()) : Json(server->port()); };
+  if (http_) ports["http"] = shown(http_);
+  if (grpc_) ports["grpc"] = shown(grpc_);
+  if (metrics_) ports["metrics"] = shown(metrics_);
   return write_file_atomically(request_.port_file, dump_json(ports) + "\n");
 }
 
@@ -272,11 +329,14 @@ void ServeRun::log_loaded() const {
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
   if (metadata && http_)
     log::info("try: {}",
-              request_line(http_->port(), first, metadata->inputs, client_options(request_), metadata->sequences));
+              request_line(http_->port() == 0 ? "localhost" : fmt::format("localhost:{}", http_->port()), first,
+                           metadata->inputs, client_options(request_, http_->name()), metadata->sequences));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.
 void ServeRun::shut_down() {
+  tell_service_manager("STOPPING=1\nSTATUS=answering the requests in progress");
+  start_watchdog(false);
   if (request_.drain_time.count() > 0 && !failed_) {
     server_->retire();
     if (http_) http_->retire();
@@ -292,7 +352,9 @@ void ServeRun::shut_down() {
   http_.reset();
   grpc_.reset();
   metrics_.reset();
+  if (access_log_) access_log_->flush();
   control_threads_.reset();  // waits for the repository calls that run
+  tracer_.reset();           // sends the last traces
   loading_.join();
   server_->drain();
   const auto given_up = server_->given_up();
@@ -326,6 +388,10 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   run->control_threads_ = std::make_unique<front::ControlThreads>();
   RIDGE_TRY(run->open_ports());
   RIDGE_TRY(run->write_port_file());
+  run->tell_service_manager("STATUS=loading the models");
+  run->start_watchdog(true);
+  if (const auto& manager = run->request_.service_manager; manager && !manager->sockets_left().empty())
+    log::warning("the service manager passed sockets that no option uses: {}", manager->sockets_left());
   log::info("models in the repository: {}", model_names(*run->server_));
   return run;
 }
@@ -333,6 +399,10 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
 ServeEnd ServeRun::run(const ServeControl& control) {
   loading_ = std::jthread([this, loaded = control.loaded] {
     load();
+    if (failed_) return loaded();
+    const size_t ready = server_->index(true).size(), failed = failed_models(*server_).size();
+    tell_service_manager(fmt::format("READY=1\nSTATUS={} ready{}", counted(static_cast<int64_t>(ready), "model"),
+                                     failed > 0 ? fmt::format(", {} not loaded", failed) : ""));
     loaded();
   });
   if (const int signal = wait_for_signal(control, failed_); signal != 0)

@@ -14,9 +14,12 @@
 #include <thread>
 #include <utility>
 
+#include "app/service_manager.h"
+#include "app/trace_export.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "front/access.h"
+#include "front/access_log.h"
 #include "front/client_policy.h"
 #include "front/control.h"
 #include "front/grpc/server.h"
@@ -38,9 +41,10 @@ struct ServeRequest {
       0};  // before the ports close, in which clients and load balancers turn elsewhere
 
   bool allow_http = true, allow_metrics = true, allow_grpc = true;
-  std::string http_address = "0.0.0.0", metrics_address;  // metrics address empty: same as HTTP
-  uint16_t http_port = 8000, metrics_port = 8002;         // 0: any free one; the same: metrics on HTTP's port alone
-  int http_threads = 0;                                   // 0: by the cores
+  // Metrics address empty: same as HTTP; if that is a path, metrics are there alone.
+  std::string http_address = "0.0.0.0", metrics_address;
+  uint16_t http_port = 8000, metrics_port = 8002;  // 0: any free one; the same: metrics on HTTP's port alone
+  int http_threads = 0;                            // 0: by the cores
   int http_max_connections = 10'000, http_max_connections_per_address = 0;  // 0: as many as there may be at all
   std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
@@ -50,7 +54,11 @@ struct ServeRequest {
   std::string keys_file;                          // empty: no call needs a key
   front::ClientPolicy shared_memory = front::ClientPolicy::kThisMachine;
   front::ClientPolicy model_control = front::ClientPolicy::kThisMachine;
-  std::string port_file;  // receives the ports as JSON; empty: none
+  std::optional<TraceConfig> trace;                 // absent: no traces
+  std::string access_log;                           // a file, or "-" for standard output; empty: none
+  uint32_t unix_mode = 0660;                        // permissions of sockets with a path
+  std::shared_ptr<ServiceManager> service_manager;  // null: none
+  std::string port_file;                            // receives the ports as JSON; empty: none
 };
 
 struct ServeControl {
@@ -89,12 +97,18 @@ class ServeRun {
   Status write_port_file() const;
   void load();
   void log_loaded() const;
+  bool has_metrics_port() const;
+  std::shared_ptr<Descriptor> passed(const char* name) const;
+  void tell_service_manager(const std::string& message) const;
+  void start_watchdog(bool looks);
   void shut_down();
   ServeEnd wait_for_end(const ServeControl& control) const;
 
   ServeRequest request_;
-  std::shared_ptr<front::Tls> tls_;    // null: plain
-  std::shared_ptr<front::Keys> keys_;  // null: none
+  std::shared_ptr<front::Tls> tls_;               // null: plain
+  std::shared_ptr<front::Keys> keys_;             // null: none
+  std::shared_ptr<front::Tracer> tracer_;         // likewise
+  std::shared_ptr<front::AccessLog> access_log_;  // likewise
   telemetry::HostSampler host_;
   std::optional<telemetry::GpuSampler> gpus_;
   std::unique_ptr<serve::Server> server_;
@@ -108,6 +122,7 @@ class ServeRun {
   std::atomic<bool> answered_ = false;                   // every accepted request
   std::atomic<bool> ended_ = false;                      // and every thread
   std::jthread reloading_;                               // of the files of TLS and keys
+  std::jthread watchdog_;                                // tells the service manager that the server is alive
   std::jthread loading_, stopper_;                       // last: they use the rest
 };
 

@@ -20,6 +20,7 @@ class Descriptor {
   }
 
   int number() const { return number_; }
+  int release() { return std::exchange(number_, -1); }  // to another owner
   explicit operator bool() const { return number_ >= 0; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +14,15 @@ namespace ridge::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 
+// kJson: an object a line, {"time":"2026-11-26T01:38:36.123Z","level":"info","message":"…"}.
+enum class Format { kText, kJson };
+
 void set_level(Level level);
 Level level();
+void set_format(Format format);
+Format format();
+// "json", or "text", which Triton's "default" and "ISO8601" mean too. nullopt: another name.
+std::optional<Format> format_of(std::string_view name);
 // Control characters are escaped, in a line of the log the ends of lines too.
 void write(Level level, std::string_view message);
 // Shows a message in place of the log line with its time; from any thread.

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace ridge {
 namespace {
@@ -55,6 +58,20 @@ TEST(Log, WaitsForNoReaderAndCountsWhatItDropped) {
   EXPECT_TRUE(text.ends_with(" E kept\n")) << text;
   log::error("next");
   EXPECT_TRUE(pipe.read_once().ends_with(" E next\n"));
+}
+
+TEST(Log, JsonIsOneObjectALine) {
+  testing::internal::CaptureStderr();
+  log::set_format(log::Format::kJson);
+  log::warning("two\nlines of '{}'", "\xff\x1b");
+  log::set_format(log::Format::kText);
+  const std::string line = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+  const Result<Json> json = parse_json(line, "the line");
+  ASSERT_TRUE(json) << line;
+  EXPECT_EQ(json->at("level"), "warning");
+  EXPECT_EQ(json->at("message"), "two\nlines of '\xef\xbf\xbd\x1b'");
+  EXPECT_EQ(json->at("time").get<std::string>().size(), std::string("2026-11-26T01:38:36.123Z").size());
 }
 
 std::string shown;

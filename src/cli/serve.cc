@@ -33,12 +33,14 @@ struct ServeOptions {
   double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
-  std::vector<std::string> cache_config, resource_limits;
+  std::vector<std::string> cache_config, resource_limits, trace_config;
   std::string rate_limit = "off";
   std::string allow_client_shm = "local", allow_model_control = "local";
   int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
+  std::string unix_mode = "660";
   std::string grpc_compression = "none";
   int log_verbose = 0;
+  std::string log_format = "text";
   bool log_info = true, log_warning = true, log_error = true;
 };
 
@@ -52,7 +54,6 @@ constexpr std::array kNoEffect = {"--backend-config",
                                   "--grpc-http2-min-recv-ping-interval-without-data",
                                   "--grpc-infer-allocation-pool-size",
                                   "--grpc-keepalive-permit-without-calls",
-                                  "--log-format",
                                   "--min-supported-compute-capability",
                                   "--model-load-thread-count",
                                   "--pinned-memory-pool-byte-size"};
@@ -69,6 +70,14 @@ std::vector<std::pair<std::string, bool*>> switches(ServeOptions& options) {
           {"--log-info", &options.log_info},
           {"--log-warning", &options.log_warning},
           {"--log-error", &options.log_error}};
+}
+
+// "660", as chmod takes it.
+std::optional<uint32_t> mode_of(std::string_view text) {
+  uint32_t mode = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (failed != std::errc() || end != text.data() + text.size() || mode > 0777) return std::nullopt;
+  return mode;
 }
 
 void bind(CLI::App& app, ServeOptions& options) {
@@ -100,8 +109,8 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--http-idle-timeout-secs", options.idle_timeout_seconds)->check(in_range(0.1, 1'000'000));
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port)->check(port);
-  app.add_option("--grpc-address", options.request.grpc.address);
-  app.add_option("--grpc-port", options.request.grpc.port)->check(port);
+  app.add_option("--grpc-address", options.request.grpc.listen.address);
+  app.add_option("--grpc-port", options.request.grpc.listen.port)->check(port);
   app.add_option("--grpc-infer-thread-count", options.request.grpc.threads)->check(in_range(0, 256));
   app.add_option("--grpc-infer-response-compression-level", options.grpc_compression)
       ->check(CLI::IsMember({"none", "low", "medium", "high"}));
@@ -118,12 +127,18 @@ void bind(CLI::App& app, ServeOptions& options) {
   const CLI::IsMember clients({"local", "true", "false", "1", "0"});
   app.add_option("--allow-client-shm", options.allow_client_shm)->check(clients);
   app.add_option("--allow-model-control", options.allow_model_control)->check(clients);
+  app.add_option("--unix-socket-mode", options.unix_mode)->check([](const std::string& text) {
+    return mode_of(text) ? "" : "expected permissions as three octal digits: 660";
+  });
+  app.add_option("--access-log", options.request.access_log);
   app.add_option("--log-verbose", options.log_verbose);
+  app.add_option("--log-format", options.log_format)->check(CLI::IsMember({"text", "json", "default", "ISO8601"}));
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
   app.add_option("--rate-limit", options.rate_limit)->check(CLI::IsMember({"off", "execution_count"}));
   app.option_defaults()->take_all();
   app.add_option("--rate-limit-resource", options.resource_limits);
   app.add_option("--cache-config", options.cache_config);
+  app.add_option("--trace-config", options.trace_config);
   for (const char* name : kNoEffect) app.add_option(name, options.no_effect);
 }
 
@@ -223,6 +238,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   }
   if (!server.rate_limit && !server.resource_limits.empty())
     log::warning("--rate-limit-resource has no effect without --rate-limit=execution_count");
+  RIDGE_ASSIGN(request.trace, app::parse_trace_config(options.trace_config));
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
   server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));
   server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);
@@ -232,13 +248,15 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   RIDGE_ASSIGN(request.tls, tls_files(options));
   request.shared_memory = client_policy(options.allow_client_shm);
   request.model_control = client_policy(options.allow_model_control);
+  request.unix_mode = *mode_of(options.unix_mode);
   set_grpc(options, request.grpc);
   if (!request.allow_http && !request.allow_grpc && !request.allow_metrics)
     return Error{Code::kInvalid, "nothing would be served: --allow-http, --allow-grpc and --allow-metrics are false"};
   return request;
 }
 
-void set_log_level(const ServeOptions& options) {
+void set_log(const ServeOptions& options) {
+  log::set_format(*log::format_of(options.log_format));
   if (options.log_verbose > 0)
     log::set_level(log::Level::kDebug);
   else if (!options.log_error)
@@ -286,7 +304,7 @@ int serve(std::span<const std::string> arguments) {
   bind(app, options);
   ParseResult parsed = parse(app, kServeVerb, with_joined_switches(arguments));
   if (!parsed.go_on) return parsed.exit;
-  set_log_level(options);
+  set_log(options);
   warn_of_no_effect(app);
   if (Status fetched = fetch_url(options.directory); !fetched) return fail(kServeVerb, fetched.error());
   Result<app::ServeRequest> request = request_of(options);
@@ -294,6 +312,10 @@ int serve(std::span<const std::string> arguments) {
     fail(kServeVerb, request.error());
     return kUsage;
   }
+  if (auto manager = app::ServiceManager::of_this_process(); manager)
+    request->service_manager = std::move(*manager);
+  else
+    return fail(kServeVerb, manager.error());
   const sigset_t signals = hold_signals();
   Result<std::unique_ptr<app::ServeRun>> run = app::ServeRun::open(std::move(*request));
   if (!run) return fail(kServeVerb, run.error());

@@ -56,7 +56,7 @@ std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequ
                                  const app::TuneResult& result) {
   if (!result.tuning.repository.empty())
     return {"ridge serve " + app::shell_word(request.repository),
-            app::request_line(app::ServeRequest{}.http_port, request.name, result.inputs)};
+            app::request_line(fmt::format("localhost:{}", app::ServeRequest{}.http_port), request.name, result.inputs)};
   if (result.tuning.choice == tune::Choice::kNone) return {bench_line(options)};
   return {again_line(options, "models")};
 }

@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kLargestFileOfKeys = 1 << 20;  // [bytes]
 constexpr size_t kShortestKey = 16;              // [characters]; shorter ones can be guessed
 constexpr size_t kLongestKey = 4096;
+constexpr size_t kLongestKeyName = 64;
+constexpr std::string_view kNameField = "name=";
 
 struct GroupName {
   std::string_view name;
@@ -74,7 +76,7 @@ std::optional<std::string_view> key_of(const Credentials& credentials) {
 Status KeyTable::add_line(std::string_view line) {
   const auto gap = std::find_if(line.begin(), line.end(), is_space);
   const Groups groups = groups_of(line.substr(0, static_cast<size_t>(gap - line.begin())));
-  const std::string_view key = trimmed(line.substr(static_cast<size_t>(gap - line.begin())));
+  std::string_view key = trimmed(line.substr(static_cast<size_t>(gap - line.begin())));
   if (groups == 0)
     return invalid(
         "the line does not begin with groups; write e.g. 'inference,metrics  KEY', of inference, control, "
@@ -83,6 +85,16 @@ Status KeyTable::add_line(std::string_view line) {
     without_key_ |= groups;
     return {};
   }
+  std::string_view name;
+  if (const size_t last = key.find_last_of(" \t"); last != std::string_view::npos)
+    if (const std::string_view word = key.substr(last + 1); word.starts_with(kNameField)) {
+      name = word.substr(kNameField.size());
+      key = trimmed(key.substr(0, last));
+      const bool printable = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 127; });
+      if (name.empty() || name.size() > kLongestKeyName || !printable)
+        return invalid("the key's name behind name= should have 1 to " + std::to_string(kLongestKeyName) +
+                       " characters of ASCII, no spaces");
+    }
   if (key.size() < kShortestKey || key.size() > kLongestKey)
     return invalid("the key has " + std::to_string(key.size()) + " characters, expected " +
                    std::to_string(kShortestKey) + " to " + std::to_string(kLongestKey) +
@@ -91,6 +103,7 @@ Status KeyTable::add_line(std::string_view line) {
     return invalid("the key has a space or a character that is not ASCII");
   Row& row = rows_.emplace_back();
   row.groups = groups;
+  row.name = name;
   SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), row.digest.data());
   return {};
 }
@@ -125,6 +138,16 @@ Status KeyTable::check(Groups groups, const Credentials& credentials) const {
   if (!known) return Error{Code::kUnauthenticated, "the server does not know this key"};
   if ((opened & groups) != 0) return {};
   return Error{Code::kForbidden, "this key does not open this call, which needs one of the group " + names_of(groups)};
+}
+
+std::string KeyTable::name_of(const Credentials& credentials) const {
+  const std::optional<std::string_view> key = key_of(credentials);
+  if (!key) return "";
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(key->data()), key->size(), digest.data());
+  for (const Row& row : rows_)
+    if (CRYPTO_memcmp(digest.data(), row.digest.data(), digest.size()) == 0) return row.name;
+  return "";
 }
 
 Result<std::shared_ptr<Keys>> open_keys(const std::string& file) {

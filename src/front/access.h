@@ -4,7 +4,7 @@
 //
 //   # comment
 //   inference           3f6c0e1b9a7d4e52
-//   inference,metrics   b1946ac92492d234
+//   inference,metrics   b1946ac92492d234   name=shop   the access log names it so
 //   control             aGVsbG8gd29ybGQgb2Y
 //   metrics             *                      these calls need no key
 //
@@ -47,12 +47,15 @@ class KeyTable {
   static Result<KeyTable> parse(std::string_view text);
   // kUnauthenticated: no key, or one that is not in the table. kForbidden: a key of other groups.
   Status check(Groups groups, const Credentials& credentials) const;
+  // Of the key of these, for the access log; empty: it has none, or is not in the table.
+  std::string name_of(const Credentials& credentials) const;
 
  private:
   using Digest = std::array<unsigned char, 32>;  // SHA-256
   struct Row {
     Digest digest;
     Groups groups;
+    std::string name;
   };
   Status add_line(std::string_view line);
 

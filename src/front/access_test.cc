@@ -62,9 +62,19 @@ TEST(Access, AStarOpensGroupsToAll) {
   EXPECT_FALSE(table.check(kInferenceCalls, {}));
 }
 
+TEST(Access, AKeyMayHaveANameWhichIsNoPartOfIt) {
+  const KeyTable table = table_of("inference  inference-key-01  name=shop\ncontrol control-key-0003\n");
+  EXPECT_TRUE(table.check(kInferenceCalls, {.api_key = "inference-key-01"}));
+  EXPECT_EQ(table.name_of({.authorization = "Bearer inference-key-01"}), "shop");
+  EXPECT_EQ(table.name_of({.api_key = "control-key-0003"}), "");
+  EXPECT_EQ(table.name_of({.api_key = "unknown-key-00004"}), "");
+  EXPECT_EQ(table.name_of({}), "");
+}
+
 TEST(Access, ErrorsNameTheLineAndNoKey) {
   for (const char* line : {"secretsecretsecret", "inference secret", "infer secretsecretsecret",
                            ",inference secretsecretsecret", "inference secretsecret secretsecret",
+                           "inference secretsecretsecret name=", "inference secretsecret name=secretsecret",
                            "inference s\xc3\xa9"
                            "cretsecretsecret"}) {
     const Result<KeyTable> table = KeyTable::parse(std::string("\n# comment\n") + line + "\n");

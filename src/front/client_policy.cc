@@ -25,10 +25,10 @@ Status check_control_allowed(ClientPolicy policy, bool from_this_machine) {
 
 Status check_log_allowed(ClientPolicy policy, bool from_this_machine) {
   if (is_allowed(policy, from_this_machine)) return {};
-  return Error{
-      Code::kUnavailable,
-      "the log is set by clients that may load models (--allow-model-control): by default those on the server's "
-      "machine that connect to localhost"};
+  return Error{Code::kUnavailable,
+               "log and traces are set by clients that may load models (--allow-model-control): by default those on "
+               "the server's "
+               "machine that connect to localhost"};
 }
 
 }  // namespace ridge::front

@@ -10,6 +10,7 @@ std::vector<std::string> extensions(bool shared_memory) {
                                     "model_repository(unload_dependents)",
                                     "statistics",
                                     "logging",
+                                    "trace",
                                     "sequence"};
   if (shared_memory) names.insert(names.end(), {"system_shared_memory", "cuda_shared_memory"});
   return names;

@@ -1,5 +1,7 @@
 #include "front/log_settings.h"
 
+#include <optional>
+
 #include "base/log.h"
 
 namespace ridge::front {
@@ -8,11 +10,12 @@ namespace {
 struct LevelSwitches {
   bool info, warning, error;
   uint64_t verbose;
+  log::Format format;
 };
 
 LevelSwitches switches_of(log::Level level) {
   return {level <= log::Level::kInfo, level <= log::Level::kWarning, level <= log::Level::kError,
-          level == log::Level::kDebug ? uint64_t{1} : uint64_t{0}};
+          level == log::Level::kDebug ? uint64_t{1} : uint64_t{0}, log::format()};
 }
 
 Result<log::Level> level_of(const LevelSwitches& on) {
@@ -43,9 +46,13 @@ Status change(LevelSwitches& on, const std::string& name, const LogValue& value)
     on.verbose = *level;
     return {};
   }
-  const std::string* text = std::get_if<std::string>(&value);
-  if (name == "log_format" && text != nullptr && *text == "default") return {};
-  if (name == "log_format") return invalid("'log_format' has one value here: default");
+  if (name == "log_format") {
+    const std::string* text = std::get_if<std::string>(&value);
+    const std::optional<log::Format> format = text == nullptr ? std::nullopt : log::format_of(*text);
+    if (!format) return invalid("'log_format' should be default, ISO8601, text (all three the same here) or json");
+    on.format = *format;
+    return {};
+  }
   if (name == "log_file") return invalid("'log_file' cannot be changed: the log goes to standard error");
   return invalid("no setting of the log is called '" + name.substr(0, 80) + "'");
 }
@@ -54,9 +61,12 @@ Status change(LevelSwitches& on, const std::string& name, const LogValue& value)
 
 LogSettings log_settings() {
   const LevelSwitches on = switches_of(log::level());
-  return {{"log_file", std::string()},       {"log_info", on.info},
-          {"log_warning", on.warning},       {"log_error", on.error},
-          {"log_verbose_level", on.verbose}, {"log_format", std::string("default")}};
+  return {{"log_file", std::string()},
+          {"log_info", on.info},
+          {"log_warning", on.warning},
+          {"log_error", on.error},
+          {"log_verbose_level", on.verbose},
+          {"log_format", std::string(on.format == log::Format::kJson ? "json" : "default")}};
 }
 
 Status change_log_settings(const LogSettings& changes) {
@@ -65,6 +75,7 @@ Status change_log_settings(const LogSettings& changes) {
   if (changes.empty()) return {};
   RIDGE_ASSIGN(log::Level level, level_of(on));
   log::set_level(level);
+  log::set_format(on.format);
   return {};
 }
 

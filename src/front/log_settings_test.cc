@@ -33,7 +33,7 @@ TEST_F(LogSettingsTest, ThatDoNotExistOrDoNotFitChangeNothing) {
   for (const LogSettings& wrong : std::initializer_list<LogSettings>{{{"log_info", uint64_t{1}}},
                                                                      {{"log_info", false}, {"other", true}},
                                                                      {{"log_file", std::string("/tmp/x")}},
-                                                                     {{"log_format", std::string("ISO8601")}},
+                                                                     {{"log_format", std::string("xml")}},
                                                                      {{"log_verbose_level", true}},
                                                                      {{"log_warning", false}}}) {
     Status changed = change_log_settings(wrong);

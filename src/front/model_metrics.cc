@@ -145,6 +145,13 @@ MetricFamily model_counts(const char* name, const char* help, const ModelCounts&
   return family;
 }
 
+MetricFamily span_family(const SpanCounts& spans) {
+  MetricFamily family{"ridge_trace_spans", "Number of spans of traces, by whether the collector took them", kCounter};
+  family.series.emplace_back(Series{{{"outcome", "sent"}}}).value = static_cast<double>(spans.sent);
+  family.series.emplace_back(Series{{{"outcome", "dropped"}}}).value = static_cast<double>(spans.dropped);
+  return family;
+}
+
 void append(std::vector<MetricFamily>& families, std::vector<MetricFamily> more) {
   for (MetricFamily& family : more) families.push_back(std::move(family));
 }
@@ -172,12 +179,13 @@ std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics>
 
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
                          const std::vector<telemetry::GpuSample>& gpus, const ModelCounts& failed_loads,
-                         const ModelCounts& given_up) {
+                         const ModelCounts& given_up, const std::optional<SpanCounts>& spans) {
   std::vector<MetricFamily> families = model_families(models);
   families.push_back(model_counts("nv_model_load_failure", "Number of failed loads of the model", failed_loads));
   families.push_back(model_counts("ridge_model_given_up",
                                   "Number of versions of the model that serve no more, as a run of theirs did not end",
                                   given_up));
+  if (spans) families.push_back(span_family(*spans));
   append(families, telemetry::host_families(host));
   if (!gpus.empty()) append(families, telemetry::gpu_families(gpus));
   return telemetry::exposition_text(families);

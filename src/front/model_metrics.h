@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "front/tracer.h"
 #include "serve/service.h"
 #include "telemetry/exposition.h"
 #include "telemetry/gpus.h"
@@ -39,9 +41,9 @@ std::vector<telemetry::MetricFamily> model_families(std::span<const serve::Model
 
 using ModelCounts = std::vector<std::pair<std::string, uint64_t>>;  // per model
 
-// Everything that /metrics answers. Without GPUs there are no families of GPUs.
+// Everything that /metrics answers. Without GPUs there are no families of GPUs, without traces none of spans.
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
                          const std::vector<telemetry::GpuSample>& gpus = {}, const ModelCounts& failed_loads = {},
-                         const ModelCounts& given_up = {});
+                         const ModelCounts& given_up = {}, const std::optional<SpanCounts>& spans = {});
 
 }  // namespace ridge::front

@@ -206,10 +206,26 @@ void ServedVersion::keep(const Job& job, const InferResponse& answer) {
   statistics_.record_cache_miss(0, clock_.now() - begin);
 }
 
+void ServedVersion::write_stages(std::span<const JobPtr> jobs, const BatchTimes& times) const {
+  int64_t rows = 0;
+  for (const JobPtr& job : jobs) rows += job->rows;
+  for (const JobPtr& job : jobs)
+    if (job->request.stages)
+      *job->request.stages = {.queued = job->queued,
+                              .started = times.started,
+                              .inputs_ready = times.inputs_ready,
+                              .computed = times.computed,
+                              .outputs_ready = times.outputs_ready,
+                              .version = model_.settings.version,
+                              .batch_rows = rows,
+                              .batch_requests = static_cast<int64_t>(jobs.size())};
+}
+
 // A batch that fails is run again request by request: one of them may be the reason, and it alone gets the error.
 Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::span<const JobPtr> jobs) {
   BatchTimes times;
   Result<std::vector<InferResponse>> answers = runner.run(jobs, times);
+  write_stages(jobs, times);
   if (answers) {
     statistics_.record_execution(jobs, times, static_cast<uint64_t>(now_in_ms_since_epoch()));
     for (InferResponse& answer : *answers)

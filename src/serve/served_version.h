@@ -79,6 +79,7 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
   void give_up(RunWatch::GivenUp given_up);
   Error too_long() const;
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
+  void write_stages(std::span<const JobPtr> jobs, const BatchTimes& times) const;
   bool answer_from_cache(JobPtr& job);
   void keep(const Job& job, const InferResponse& answer);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers);

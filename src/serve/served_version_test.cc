@@ -90,6 +90,27 @@ TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
   EXPECT_EQ(statistics.pending, 0u);
 }
 
+TEST_F(ServedVersionTest, WritesTheStagesOfARequestThatAsksForThem) {
+  auto gate = std::make_shared<Gate>();
+  auto version = start_gated(gate);
+  InferRequest request = pair_request("m", {1, 2});
+  const auto stages = std::make_shared<StageTimes>();
+  request.stages = stages;
+  const TimePoint now = clock_.now();
+  auto answer = send(*version, std::move(request));
+  gate->await(1);
+  clock_.advance(3ms);
+  gate->open();
+  ASSERT_TRUE(answer.get());
+  EXPECT_EQ(stages->queued, now);
+  EXPECT_EQ(stages->inputs_ready, now);
+  EXPECT_EQ(stages->computed, now + 3ms);
+  EXPECT_EQ(stages->outputs_ready, now + 3ms);
+  EXPECT_EQ(stages->version, 1);
+  EXPECT_EQ(stages->batch_rows, 1);
+  EXPECT_EQ(stages->batch_requests, 1);
+}
+
 TEST_F(ServedVersionTest, ARequestThatIsCancelledInTheQueueIsNotRun) {
   auto gate = std::make_shared<Gate>();
   auto version = start_gated(gate);

@@ -55,6 +55,13 @@ struct SequencePart {
   bool start = false, end = false;
 };
 
+// When a request went through its stages, and in which batch. Zero: it did not get there.
+struct StageTimes {
+  TimePoint queued{}, started{}, inputs_ready{}, computed{}, outputs_ready{};
+  int64_t version = 0;
+  int64_t batch_rows = 0, batch_requests = 0;
+};
+
 struct InferRequest {
   std::string model;
   int64_t version = 0;  // 0 = the highest that is served
@@ -70,6 +77,7 @@ struct InferRequest {
   TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
   SequencePart sequence = {};
   std::shared_ptr<const EnsembleParts> parts = {};  // of a step that is an ensemble: its models; set by the service
+  std::shared_ptr<StageTimes> stages = {};  // given: written before `done` is called
 };
 
 struct ResponseOutput {

@@ -285,7 +285,6 @@ def test_index_and_log_settings(client, stub, server):
     client.update_log_settings({"log_info": True})
     with pytest.raises(InferenceServerException, match="log_file"):
         client.update_log_settings({"log_file": "/tmp/x"})
-    assert "no traces" in refused(lambda: stub.TraceSetting(pb.TraceSettingRequest()), Code.UNIMPLEMENTED)
     details = refused(lambda: stub.RepositoryModelLoad(pb.RepositoryModelLoadRequest(model_name="identity")), Code.UNAVAILABLE)
     assert "explicit" in details
 

@@ -33,10 +33,15 @@ class Answer:
 
 
 class Connection:
-    """One TCP connection, by TLS if a context for it is given; send bytes, read answers one at a time."""
+    """One connection, to a port or to "unix:PATH", by TLS if a context for it is given; send bytes, read answers one at a time."""
 
     def __init__(self, port, timeout=30, tls=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+        if isinstance(port, str):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(timeout)
+            self.socket.connect(port.removeprefix("unix:"))
+        else:
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         self.buffer = b""
@@ -128,7 +133,7 @@ def message(method, path, body=b"", headers=(), version="HTTP/1.1"):
 class Server:
     """A running `ridge serve`. Use as a context manager; leaving it stops the process by SIGTERM and checks exit 0."""
 
-    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(), log_to=None, tls=None):
+    def __init__(self, repository, *arguments, wait_ready=True, environment=None, check_exit=True, wrapper=(), log_to=None, tls=None, pass_fds=()):
         self.tls = tls  # how to connect; None: plain
         self.folder = tempfile.TemporaryDirectory()
         self.port_file = pathlib.Path(self.folder.name) / "ports"
@@ -139,7 +144,7 @@ class Server:
         self.process = subprocess.Popen(
             [*wrapper, RIDGE, "serve", str(repository), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file),
              *map(str, arguments)],
-            stdout=self.log, stderr=self.log if log_to is None else log_to, env={**os.environ, **(environment or {})})
+            stdout=self.log, stderr=self.log if log_to is None else log_to, env={**os.environ, **(environment or {})}, pass_fds=pass_fds)
         try:
             self.ports = self._wait_ports()
             self.port = self.ports["http"]

@@ -1,9 +1,12 @@
 #include "front/grpc/call.h"
 
 #include <new>
+#include <optional>
 
+#include "base/percent.h"
 #include "front/error_text.h"
 #include "front/grpc/handover.h"
+#include "front/trace_context.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -57,6 +60,36 @@ class HeldSlices {
 bool is_of_this_machine(std::string_view peer) {
   return peer.starts_with("ipv4:127.") || peer.starts_with("ipv6:[::1]") || peer.starts_with("ipv6:%5B::1%5D") ||
          peer.starts_with("ipv6:[::ffff:127.") || peer.starts_with("ipv6:%5B::ffff:127.") || peer.starts_with("unix:");
+}
+
+// As gRPC names a peer: "ipv4:127.0.0.1:34354", "ipv6:%5B::1%5D:34354", "unix:…".
+std::string address_of(const std::string& peer) {
+  if (peer.starts_with("unix:")) return "unix";
+  std::string text = percent_decoded(peer).value_or(peer);
+  if (!text.starts_with("ipv4:") && !text.starts_with("ipv6:")) return text;
+  text = text.substr(5, text.rfind(':') - 5);
+  return text.starts_with('[') ? text.substr(1, text.size() - 2) : text;
+}
+
+std::string_view name_of(::grpc::StatusCode code) {
+  constexpr std::string_view kNames[] = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  const auto number = static_cast<size_t>(code);
+  return number < std::size(kNames) ? kNames[number] : "UNKNOWN";
+}
+
+// Of the metadata that the client sent; empty: not there.
+std::string_view metadata_of(const ::grpc::GenericServerContext& context, const char* name) {
+  const auto& metadata = context.client_metadata();
+  const auto row = metadata.find(name);
+  return row == metadata.end() ? std::string_view() : std::string_view(row->second.data(), row->second.size());
+}
+
+Credentials credentials_of(const ::grpc::GenericServerContext& context) {
+  return {metadata_of(context, "authorization"), metadata_of(context, "x-api-key")};
 }
 
 grpc_compression_level level_of(Compression compression) {
@@ -122,6 +155,7 @@ void Call::read() {
 ::grpc::WriteOptions Call::options_for(Wire& wire, size_t size) {
   {
     MutexLock lock(mutex_);
+    bytes_out_ += size;
     write_ends_ =
         loop_.now() + loop_.shared().options.drain_timeout + std::chrono::milliseconds(size / kSlowestBytesPerMs);
   }
@@ -141,13 +175,23 @@ void Call::write(const ::grpc::ByteBuffer& message) {
 }
 
 void Call::finish(const Status& status) {
-  if (Wire* wire = begin(finish_))
-    wire->stream.Finish(status ? ::grpc::Status::OK : status_of(status.error()), &finish_);
+  Wire* wire = begin(finish_);
+  if (wire == nullptr) return;
+  const ::grpc::Status sent = status ? ::grpc::Status::OK : status_of(status.error());
+  {
+    MutexLock lock(mutex_);
+    status_ = sent.error_code();
+  }
+  wire->stream.Finish(sent, &finish_);
 }
 
 void Call::write_and_finish(const ::grpc::ByteBuffer& message) {
   Wire* wire = begin(finish_);
   if (wire == nullptr) return;
+  {
+    MutexLock lock(mutex_);
+    status_ = ::grpc::StatusCode::OK;
+  }
   const ::grpc::WriteOptions options = options_for(*wire, message.Length());
   wire->stream.WriteAndFinish(message, options, ::grpc::Status::OK, &finish_);
 }
@@ -189,7 +233,67 @@ void Call::settle() {
     if (!over_ || under_way_ > 0) return;
     unused = std::move(wire_);
   }
+  log_end(*unused);
+  end_trace();
   loop_.remove(*this);
+}
+
+void Call::log_end(Wire& wire) {
+  const ServerOptions& options = loop_.shared().options;
+  if (!options.access_log) return;
+  const std::string client = address_of(wire.context.peer());
+  const std::string key = options.keys ? options.keys->current()->name_of(credentials_of(wire.context)) : "";
+  const std::optional<TraceContext> caller = parse_traceparent(metadata_of(wire.context, "traceparent"));
+  MutexLock lock(mutex_);
+  options.access_log->record({.client = client,
+                              .key = key,
+                              .method = "GRPC",
+                              .path = wire.context.method(),
+                              .model = model_,
+                              .status = name_of(status_),
+                              .bytes_in = bytes_in_,
+                              .bytes_out = bytes_out_,
+                              .duration = loop_.now() - arrived_,
+                              .request_id = request_id_,
+                              .trace_id = trace_   ? std::string_view(trace_->record.trace_id)
+                                          : caller ? std::string_view(caller->trace_id)
+                                                   : std::string_view()});
+}
+
+std::shared_ptr<Trace> Call::begin_trace(const std::string& model, const std::string& request_id,
+                                         TimePoint arrived) const {
+  Tracer* const tracer = loop_.shared().options.tracer.get();
+  if (tracer == nullptr) return nullptr;
+  MutexLock lock(mutex_);
+  if (!wire_) return nullptr;
+  std::shared_ptr<Trace> trace = tracer->begin({.protocol = "grpc",
+                                                .model = model,
+                                                .parent = metadata_of(wire_->context, "traceparent"),
+                                                .state = metadata_of(wire_->context, "tracestate"),
+                                                .arrived = arrived});
+  if (trace) trace->record.request_id = request_id;
+  return trace;
+}
+
+void Call::hold(std::shared_ptr<Trace> trace) {
+  MutexLock lock(mutex_);
+  if (!over_) trace_ = std::move(trace);
+}
+
+void Call::end_trace() {
+  std::shared_ptr<Trace> trace;
+  {
+    MutexLock lock(mutex_);
+    trace.swap(trace_);
+  }
+  if (trace) trace->end();
+}
+
+void Call::describe(const std::string& model, const std::string& request_id) {
+  if (!loop_.shared().options.access_log) return;
+  MutexLock lock(mutex_);
+  model_ = model;
+  request_id_ = request_id;
 }
 
 Result<MessageBytes> Call::take_message() {
@@ -198,6 +302,7 @@ Result<MessageBytes> Call::take_message() {
   {
     MutexLock lock(mutex_);
     size = wire_->received.Length();
+    bytes_in_ += size;
     if (!wire_->received.Dump(&slices).ok()) slices.clear();
     wire_->received.Clear();
   }
@@ -219,12 +324,7 @@ Status Call::check_access(Groups groups) const {
   const Keys* keys = loop_.shared().options.keys.get();
   if (keys == nullptr) return {};
   MutexLock lock(mutex_);
-  const auto& metadata = wire_->context.client_metadata();
-  auto value_of = [&](const char* name) {
-    const auto row = metadata.find(name);
-    return row == metadata.end() ? std::string_view() : std::string_view(row->second.data(), row->second.size());
-  };
-  return front::check_access(keys, groups, {value_of("authorization"), value_of("x-api-key")});
+  return front::check_access(keys, groups, credentials_of(wire_->context));
 }
 
 TimePoint Call::deadline() const {

@@ -50,7 +50,13 @@ class Call final : public std::enable_shared_from_this<Call> {
   void write(const ::grpc::ByteBuffer& message);
   void finish(const Status& status);
   void write_and_finish(const ::grpc::ByteBuffer& message);
-  bool from_this_machine() const;           // false once the call is over
+  bool from_this_machine() const;  // false once the call is over
+  // What it is about, for the access log.
+  void describe(const std::string& model, const std::string& request_id);
+  // A trace of a request of it; null: not traced.
+  std::shared_ptr<Trace> begin_trace(const std::string& model, const std::string& request_id, TimePoint arrived) const;
+  // It ends with the call.
+  void hold(std::shared_ptr<Trace> trace);
   Mailbox& mailbox() { return *mailbox_; }  // of its loop
   bool packs_answers() const { return packs_answers_; }
 
@@ -96,6 +102,8 @@ class Call final : public std::enable_shared_from_this<Call> {
   Wire* begin(Operation& operation);
   void settle();
   ::grpc::WriteOptions options_for(Wire& wire, size_t size);
+  void log_end(Wire& wire);
+  void end_trace();
 
   Loop& loop_;
   const std::shared_ptr<Mailbox> mailbox_;
@@ -111,6 +119,11 @@ class Call final : public std::enable_shared_from_this<Call> {
   int under_way_ RIDGE_GUARDED_BY(mutex_) = 0;           // operations
   bool over_ RIDGE_GUARDED_BY(mutex_) = false;
   bool finished_ RIDGE_GUARDED_BY(mutex_) = false;
+  // For the access log.
+  ::grpc::StatusCode status_ RIDGE_GUARDED_BY(mutex_) = ::grpc::StatusCode::CANCELLED;
+  uint64_t bytes_in_ RIDGE_GUARDED_BY(mutex_) = 0, bytes_out_ RIDGE_GUARDED_BY(mutex_) = 0;
+  std::string model_ RIDGE_GUARDED_BY(mutex_), request_id_ RIDGE_GUARDED_BY(mutex_);
+  std::shared_ptr<Trace> trace_ RIDGE_GUARDED_BY(mutex_);
   TimePoint write_ends_ RIDGE_GUARDED_BY(mutex_) = TimePoint::min();  // at the latest, if the client takes it
 };
 

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "front/error_text.h"
 #include "front/grpc/message_coding.h"
 #include "front/grpc/message_to_send.h"
 #include "front/infer_rules.h"
@@ -14,6 +15,7 @@ namespace {
 // From here on work goes to another thread; as HTTP's limits (infer_endpoint.cc), measured there.
 constexpr size_t kLongContents = 64 * 1024;  // [bytes] of typed values to read, or of a message to unpack
 constexpr size_t kLongPacking = 32 * 1024;   // [bytes] of an answer to compress
+constexpr size_t kLongestTraceError = 1024;  // [bytes]
 constexpr size_t kLongAnswer = 256 * 1024;   // [bytes] that a worker does not send itself
 
 // A request on its way to the service.
@@ -26,8 +28,9 @@ struct InferSubmission {
   MessageBytes message = {};
   serve::InferRequest request = {};
   std::string id = {};
+  std::shared_ptr<Trace> trace = {};
 
-  void fail(Error error) { done({.answer = std::move(error), .id = std::move(id)}); }
+  void fail(Error error) { done({.answer = std::move(error), .id = std::move(id), .trace = std::move(trace)}); }
 };
 using SubmissionPtr = std::shared_ptr<InferSubmission>;
 
@@ -38,6 +41,8 @@ bool read(InferSubmission& submission) {
     Result<serve::InferRequest> request =
         decode_infer_request(std::move(submission.message), shared.bodies, submission.id);
     if (!request) return submission.fail(std::move(request).error()), false;
+    submission.call->describe(request->model, submission.id);
+    submission.trace = submission.call->begin_trace(request->model, submission.id, submission.arrived);
     if (uses_regions(*request))
       if (Status allowed = check_regions_allowed(shared.options.shared_memory, submission.call->from_this_machine());
           !allowed)
@@ -55,12 +60,13 @@ void submit(const SubmissionPtr& submission) {
   request.arrived = submission->arrived;
   request.deadline = submission->deadline;
   request.cancelled = submission->client;
+  request.stages = stages_of(submission->trace);
   OutputRegions regions = output_regions(request);
   serve::Service& service = submission->shared.service;
-  service.infer(std::move(request),
-                [submission, regions = std::move(regions)](Result<serve::InferResponse> answer) mutable {
-                  submission->done({std::move(answer), std::move(regions), std::move(submission->id)});
-                });
+  service.infer(std::move(request), [submission,
+                                     regions = std::move(regions)](Result<serve::InferResponse> answer) mutable {
+    submission->done({std::move(answer), std::move(regions), std::move(submission->id), std::move(submission->trace)});
+  });
 }
 
 void convert(const SubmissionPtr& submission, std::function<void()> job) {
@@ -129,6 +135,7 @@ class InferExchange final : public Exchange {
 
  private:
   static void answer(const std::shared_ptr<Call>& call, InferOutcome outcome) {
+    call->hold(outcome.trace);
     Result<AnswerParts> parts = parts_of(std::move(outcome), AnswerKind::kUnary);
     if (!parts) return call->finish(std::move(parts).error());
     send_from_right_thread(call, std::move(*parts),
@@ -156,6 +163,8 @@ void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDo
 }
 
 Result<AnswerParts> parts_of(InferOutcome outcome, AnswerKind kind) {
+  if (!outcome.answer && outcome.trace)
+    outcome.trace->record.error = error_text(outcome.answer.error().message, kLongestTraceError);
   if (!outcome.answer) return std::move(outcome.answer).error();
   try {
     return encode_infer_response(std::move(*outcome.answer), outcome.regions, kind);

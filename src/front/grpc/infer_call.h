@@ -17,6 +17,7 @@ struct InferOutcome {
   Result<serve::InferResponse> answer;
   OutputRegions regions = {};
   std::string id = {};
+  std::shared_ptr<Trace> trace = {};  // ends when the answer has been sent; null: not traced
 };
 using InferOutcomeDone = std::function<void(InferOutcome)>;
 
@@ -24,7 +25,7 @@ using InferOutcomeDone = std::function<void(InferOutcome)>;
 // any thread, perhaps at once. On the loop's thread.
 void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDone done);
 
-// The message of an outcome. Any thread.
+// The message of an outcome, whose trace says why there is none. Any thread.
 Result<AnswerParts> parts_of(InferOutcome outcome, AnswerKind kind);
 
 // Sends a message by `send`: long ones from the loop's thread, because the worker has other work; those to be compressed from a thread

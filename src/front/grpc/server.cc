@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -16,7 +17,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "front/grpc/completion_loop.h"
-#include "front/grpc/listen.h"
+#include "front/grpc/own_listener.h"
 #include "front/grpc/tls_credentials.h"
 
 namespace ridge::front::grpc {
@@ -88,7 +89,9 @@ struct Server::Impl {
   std::shared_ptr<::grpc::ServerCredentials> credentials;  // outlives the server, whose connections ask it
   std::unique_ptr<::grpc::Server> server;
   std::vector<std::unique_ptr<Loop>> loops;
+  std::unique_ptr<OwnListener> own;  // null: gRPC listens itself
   int port = 0;
+  std::string name;
   Mutex mutex;
   ConditionVariable changed;
   bool cut RIDGE_GUARDED_BY(mutex) = false;  // calls are not waited for
@@ -101,17 +104,32 @@ void Server::Impl::on_each(void (Loop::*work)()) {
 }
 
 Status Server::Impl::open() {
-  RIDGE_ASSIGN(std::string target, check_listening(shared.options.address, shared.options.port));
+  const ListenOptions& listen = shared.options.listen;
+  const bool by_itself = !shared.options.passed && !is_unix_address(listen.address);
+  if (by_itself) {
+    RIDGE_ASSIGN(name, check_listening(listen.address, listen.port));
+  }
   ::grpc::ServerBuilder builder;
   configure(builder, shared.options);
   credentials = shared.options.tls ? tls_credentials(shared.options.tls) : ::grpc::InsecureServerCredentials();
-  builder.AddListeningPort(target, credentials, &port);
+  if (by_itself) {
+    builder.AddListeningPort(name, credentials, &port);
+  } else {
+    RIDGE_ASSIGN(Listener listener,
+                 shared.options.passed ? listen_on_passed(std::move(*shared.options.passed)) : listen_on(listen));
+    name = listener.name;
+    port = listener.port;
+    own = std::make_unique<OwnListener>(std::move(listener), builder, credentials);
+  }
   builder.RegisterAsyncGenericService(&generic);
   for (int i = 0; i < std::max(1, shared.options.threads); ++i)
     loops.push_back(std::make_unique<Loop>(builder.AddCompletionQueue(), generic, shared));
   server = builder.BuildAndStart();
-  if (!server || port == 0) return Error{Code::kFailed, "gRPC could not listen on " + target + "; the log says why"};
+  if (!server || (by_itself && port == 0))
+    return Error{Code::kFailed, "gRPC could not listen on " + name + "; the log says why"};
+  if (by_itself) name = name.substr(0, name.rfind(':') + 1) + std::to_string(port);
   for (const std::unique_ptr<Loop>& loop : loops) loop->start();
+  if (own) own->start();
   return {};
 }
 
@@ -120,6 +138,7 @@ void Server::Impl::begin_drain() {
   on_each(&Loop::begin_drain);
   stopper = std::jthread([this] {
     await_calls();
+    own.reset();
     // None is open now; a silent connection is cut off at the end of this time.
     server->Shutdown(std::chrono::system_clock::now() + shared.options.drain_timeout);
     MutexLock lock(mutex);
@@ -162,6 +181,19 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
 uint16_t Server::port() const { return static_cast<uint16_t>(impl_->port); }
+const std::string& Server::name() const { return impl_->name; }
+bool Server::responds(std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  std::vector<std::future<void>> turns;
+  for (const std::unique_ptr<Loop>& loop : impl_->loops) {
+    auto done = std::make_shared<std::promise<void>>();
+    turns.push_back(done->get_future());
+    loop->mailbox()->put([done] { done->set_value(); });
+  }
+  return std::all_of(turns.begin(), turns.end(),
+                     [&](const std::future<void>& turn) { return turn.wait_until(end) == std::future_status::ready; });
+}
+
 void Server::begin_drain() { impl_->begin_drain(); }
 
 bool Server::wait(std::chrono::milliseconds patience) {

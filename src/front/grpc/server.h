@@ -14,10 +14,13 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "front/access.h"
+#include "front/access_log.h"
 #include "front/client_policy.h"
 #include "front/control.h"
+#include "front/listener.h"
 #include "front/memory_budget.h"
 #include "front/tls.h"
+#include "front/tracer.h"
 #include "serve/service.h"
 
 namespace ridge::front::grpc {
@@ -26,8 +29,8 @@ namespace ridge::front::grpc {
 enum class Compression : uint8_t { kNone, kLow, kMedium, kHigh };
 
 struct ServerOptions {
-  std::string address = "0.0.0.0";
-  uint16_t port = 8001;  // 0 = any free one
+  ListenOptions listen{.address = "0.0.0.0", .port = 8001};
+  std::shared_ptr<Descriptor> passed = {};  // by the service manager, in place of the above; taken; null: none
   int threads = 1;
   std::string server_version = "0";
   int largest_message = std::numeric_limits<int32_t>::max();  // [bytes] as received
@@ -44,6 +47,8 @@ struct ServerOptions {
   std::shared_ptr<const Tls> tls = {};             // null: plain
   std::chrono::milliseconds handshake_timeout{30'000};  // of TLS and of HTTP/2
   std::shared_ptr<const Keys> keys = {};                // null: no call needs one
+  std::shared_ptr<AccessLog> access_log = {};           // null: none
+  std::shared_ptr<Tracer> tracer = {};                  // null: no traces
   Compression compression = Compression::kNone;
   ClientPolicy shared_memory = ClientPolicy::kThisMachine;
   ClientPolicy model_control = ClientPolicy::kThisMachine;
@@ -58,7 +63,10 @@ class Server {
                                                ControlThreads& control);
   ~Server();
 
-  uint16_t port() const;
+  uint16_t port() const;            // 0: none, but a path
+  const std::string& name() const;  // "0.0.0.0:8001", "unix:/run/ridge.sock"
+  // Whether every thread goes through its loop within that time.
+  bool responds(std::chrono::milliseconds patience);
   // Takes no new calls and no new requests of streams, lets those in progress finish, ends idle streams. Does not wait.
   void begin_drain();
   // After begin_drain(): until all calls have ended, or `patience` has passed (false).

@@ -26,8 +26,8 @@ using Stream = ::grpc::ClientReaderWriter<inference::ModelInferRequest, inferenc
 class GrpcServer : public testing::Test {
  protected:
   void start(ServerOptions options = {}) {
-    options.address = "127.0.0.1";
-    options.port = 0;
+    options.listen.address = "127.0.0.1";
+    options.listen.port = 0;
     Result<std::unique_ptr<Server>> server = Server::start(std::move(options), service_, threads_);
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);
@@ -233,12 +233,12 @@ TEST_F(GrpcServer, SurvivesAnswersToClientsAndServersThatHaveGone) {
 
 TEST_F(GrpcServer, SaysWhyItCannotListen) {
   start();
-  const ServerOptions same{.address = "127.0.0.1", .port = server_->port()};
+  const ServerOptions same{.listen = {"127.0.0.1", server_->port()}};
   Result<std::unique_ptr<Server>> second = Server::start(same, service_, threads_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kFailed);
   EXPECT_NE(second.error().message.find(std::to_string(server_->port())), std::string::npos);
-  EXPECT_EQ(Server::start({.address = "nowhere"}, service_, threads_).error().code, Code::kInvalid);
+  EXPECT_EQ(Server::start({.listen = {"nowhere"}}, service_, threads_).error().code, Code::kInvalid);
 }
 
 }  // namespace

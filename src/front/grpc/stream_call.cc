@@ -43,13 +43,16 @@ class StreamExchange final : public Exchange {
 
   void written() override {
     bool resume = false;
+    std::shared_ptr<Trace> trace;
     {
       MutexLock lock(mutex_);
       writing_ = false;
+      trace.swap(answers_.front()->trace);
       answers_.pop_front();
       ++first_;
       resume = std::exchange(paused_, false);
     }
+    if (trace) trace->end();
     if (resume && may_read()) call_.read();
     advance();
   }
@@ -73,6 +76,11 @@ class StreamExchange final : public Exchange {
   }
 
  private:
+  struct Answer {
+    AnswerParts parts;
+    std::shared_ptr<Trace> trace;  // null: not traced
+  };
+
   bool may_read() {
     MutexLock lock(mutex_);
     paused_ = answers_.size() >= kMostUnanswered;
@@ -81,6 +89,7 @@ class StreamExchange final : public Exchange {
 
   void store(uint64_t number, InferOutcome outcome) {
     const std::string id = outcome.id;
+    std::shared_ptr<Trace> trace = outcome.trace;
     Result<AnswerParts> parts = parts_of(std::move(outcome), AnswerKind::kStream);
     if (!parts) {
       AnswerParts failed(1);
@@ -89,7 +98,7 @@ class StreamExchange final : public Exchange {
     }
     {
       MutexLock lock(mutex_);
-      answers_[static_cast<size_t>(number - first_)] = std::move(*parts);
+      answers_[static_cast<size_t>(number - first_)] = Answer{std::move(*parts), std::move(trace)};
     }
     advance();
   }
@@ -108,7 +117,7 @@ class StreamExchange final : public Exchange {
       } else {
         if (answers_.empty() || !answers_.front()) return;
         writing_ = true;
-        next = std::move(*answers_.front());
+        next = std::move(answers_.front()->parts);
       }
     }
     if (ends) return call_.finish(complete ? Status() : serve::shutting_down());
@@ -120,7 +129,7 @@ class StreamExchange final : public Exchange {
   Call& call_;
   std::stop_source stop_;
   mutable Mutex mutex_;
-  std::deque<std::optional<AnswerParts>> answers_ RIDGE_GUARDED_BY(mutex_);  // of the requests from number first_ on
+  std::deque<std::optional<Answer>> answers_ RIDGE_GUARDED_BY(mutex_);  // of the requests from number first_ on
   uint64_t first_ RIDGE_GUARDED_BY(mutex_) = 0;
   bool writing_ RIDGE_GUARDED_BY(mutex_) = false;  // the first one
   bool paused_ RIDGE_GUARDED_BY(mutex_) = false;   // nothing is read

@@ -50,7 +50,8 @@ class UnaryExchange final : public Exchange {
     const bool local = call_.from_this_machine();
     return [this, call = call_.shared_from_this(), &service = shared.service, options = shared.options, local,
             message = std::move(message)] {
-      answer(*call, {service, options, local}, message);
+      std::string model;
+      answer(*call, {service, options, local, model}, message);
       waits_ = false;
     };
   }
@@ -58,6 +59,7 @@ class UnaryExchange final : public Exchange {
   void answer(Call& call, const UnaryContext& context, const MessageBytes& message) const {
     try {
       Result<std::string> response = answer_plain(context, message);
+      call.describe(context.model, "");
       if (response) return call.write_and_finish(message_of(*response));
       call.finish(std::move(response).error());
     } catch (const std::bad_alloc&) {

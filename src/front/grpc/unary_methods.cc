@@ -12,6 +12,7 @@
 #include "front/load_request.h"
 #include "front/log_settings.h"
 #include "front/region_request.h"
+#include "front/traced_model.h"
 #include "front/utf8.h"
 #include "grpc_service.pb.h"
 #include "health.pb.h"
@@ -32,6 +33,10 @@ Result<std::string> answer_of(const Context& context, const MessageBytes& messag
   PiecesStream stream(message.pieces);
   if (!request.ParseFromZeroCopyStream(&stream))
     return invalid("the message is not a valid " + request.GetDescriptor()->name());
+  if constexpr (requires { request.model_name(); })
+    context.model = request.model_name();
+  else if constexpr (requires { request.version(); })
+    context.model = request.name();
   auto response = call(context, request);
   if (!response) return std::move(response).error();
   return response->SerializeAsString();
@@ -281,8 +286,20 @@ Result<inference::LogSettingsResponse> log_setting(const Context& context,
   return response;
 }
 
-Result<inference::TraceSettingResponse> trace_setting(const Context&, const inference::TraceSettingRequest&) {
-  return Error{Code::kUnsupported, "this server writes no traces"};
+Result<inference::TraceSettingResponse> trace_setting(const Context& context,
+                                                      const inference::TraceSettingRequest& request) {
+  RIDGE_TRY(check_traced_model(context.service, request.model_name()));
+  TraceChanges changes;
+  for (const auto& [name, value] : request.settings())
+    changes[name] = std::vector<std::string>(value.value().begin(), value.value().end());
+  if (!changes.empty()) {
+    RIDGE_TRY(check_log_allowed(context.options.model_control, context.from_this_machine));
+    RIDGE_TRY(change_trace_settings(context.options.tracer.get(), request.model_name(), changes));
+  }
+  inference::TraceSettingResponse response;
+  for (const auto& [name, values] : trace_settings(context.options.tracer.get(), request.model_name()))
+    for (const std::string& value : values) (*response.mutable_settings())[name].add_value(value);
+  return response;
 }
 
 #define RIDGE_INFERENCE(method) "/inference.GRPCInferenceService/" method

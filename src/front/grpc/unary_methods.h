@@ -31,6 +31,7 @@ struct UnaryContext {
   serve::Service& service;
   const ServerOptions& options;
   bool from_this_machine;  // the client
+  std::string& model;      // receives the model that the request names, for the access log
 };
 
 struct UnaryMethod {

@@ -10,7 +10,10 @@
 #include "front/http/page_text.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
+#include "front/http/trace_request.h"
 #include "front/log_settings.h"
+#include "front/trace_context.h"
+#include "front/traced_model.h"
 
 namespace ridge::front::http {
 namespace {
@@ -118,11 +121,30 @@ Response run_log_change(std::string_view body) {
   return changed ? log_response() : error_response(changed.error());
 }
 
-Response run_control(serve::Service& service, const Route& route, std::string_view body) {
+// A single value is a text, as Triton's; trace_level is a list.
+Response trace_response(const Tracer* tracer, const std::string& model) {
+  Json json = Json::object();
+  for (auto& [name, values] : trace_settings(tracer, model))
+    json[name] = name == "trace_level" ? Json(values) : Json(values.front());
+  return json_response(json);
+}
+
+Response run_trace_change(const serve::Service& service, Tracer* tracer, const std::string& model,
+                          std::string_view body) {
+  Status changed = check_traced_model(service, model);
+  if (changed) {
+    Result<TraceChanges> changes = read_trace_request(body);
+    changed = changes ? change_trace_settings(tracer, model, *changes) : std::move(changes).error();
+  }
+  return changed ? trace_response(tracer, model) : error_response(changed.error());
+}
+
+Response run_control(serve::Service& service, Tracer* tracer, const Route& route, std::string_view body) {
   switch (route.endpoint) {
     case Endpoint::kIndex: return run_index(service, body);
     case Endpoint::kLoad: return run_load(service, route.model, body);
     case Endpoint::kLoggingChange: return run_log_change(body);
+    case Endpoint::kTraceChange: return run_trace_change(service, tracer, route.model, body);
     case Endpoint::kRegionRegister: return run_register(service, route, body);
     case Endpoint::kRegionUnregister: return run_unregister(service, route);
     default: return run_unload(service, route.model, body);
@@ -136,6 +158,38 @@ std::optional<Response> refusal_of(const Keys* keys, const Request& head) {
   if (route.status != 200) return std::nullopt;
   const Status allowed = check_access(keys, route.groups, head.credentials);
   return allowed ? std::nullopt : std::optional(error_response(allowed.error()));
+}
+
+std::string_view name_of(Method method) {
+  switch (method) {
+    case Method::kGet: return "GET";
+    case Method::kHead: return "HEAD";
+    case Method::kPost: return "POST";
+    case Method::kOther: return "OTHER";
+  }
+  return "OTHER";
+}
+
+void log_call(AccessLog& log, const Keys* keys, const Request& request, const Outcome& outcome) {
+  const std::string key = keys == nullptr ? "" : keys->current()->name_of(request.credentials);
+  const std::string model = http::route(request.method, request.target).model;
+  const std::string status = std::to_string(outcome.status);
+  std::string trace_id;
+  if (outcome.response != nullptr && outcome.response->trace)
+    trace_id = outcome.response->trace->record.trace_id;
+  else if (const std::optional<TraceContext> caller = parse_traceparent(request.trace_parent))
+    trace_id = caller->trace_id;
+  log.record({.client = request.client_address,
+              .key = key,
+              .method = name_of(request.method),
+              .path = path_of(request.target),
+              .model = model,
+              .status = status,
+              .bytes_in = outcome.bytes_in,
+              .bytes_out = outcome.bytes_out,
+              .duration = outcome.duration,
+              .request_id = outcome.response == nullptr ? std::string_view() : outcome.response->request_id,
+              .trace_id = trace_id});
 }
 
 bool is_of_regions(Endpoint endpoint) {
@@ -155,7 +209,8 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, s
                        .io_threads = options_.io_threads,
                        .conversion_threads = options_.conversion_threads,
                        .conversions_waiting = options_.conversions_waiting,
-                       .shared_memory = options_.shared_memory}) {}
+                       .shared_memory = options_.shared_memory,
+                       .tracer = options_.tracer}) {}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {
   const bool may_be_long =
@@ -173,12 +228,18 @@ std::optional<Response> Api::refusal(const Request& head) { return refusal_of(op
 
 Status Api::check_client(const Request& request, Endpoint endpoint) const {
   if (is_of_regions(endpoint)) return check_regions_allowed(options_.shared_memory, request.from_this_machine);
-  if (endpoint == Endpoint::kLoggingChange) return check_log_allowed(options_.model_control, request.from_this_machine);
+  if (endpoint == Endpoint::kLoggingChange || endpoint == Endpoint::kTraceChange)
+    return check_log_allowed(options_.model_control, request.from_this_machine);
   if (endpoint == Endpoint::kLoad || endpoint == Endpoint::kUnload) {
     RIDGE_TRY(check_control_allowed(options_.model_control, request.from_this_machine));
     return service_.check_control();  // before anything is read of a body that may be long
   }
   return {};
+}
+
+void Api::ended(const Request& request, const Outcome& outcome) {
+  if (outcome.response != nullptr && outcome.response->trace) outcome.response->trace->end();
+  if (options_.access_log) log_call(*options_.access_log, options_.keys.get(), request, outcome);
 }
 
 void Api::handle(const Request& request, Responder responder) {
@@ -198,6 +259,7 @@ void Api::handle(const Request& request, Responder responder) {
     case Endpoint::kLoad:
     case Endpoint::kUnload:
     case Endpoint::kLoggingChange:
+    case Endpoint::kTraceChange:
     case Endpoint::kRegionRegister:
     case Endpoint::kRegionUnregister: return control(request, route, std::move(responder));
     default: return responder.send(describe(route, request.from_this_machine));
@@ -222,6 +284,10 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
     case Endpoint::kFrontPage: return page_response();
     case Endpoint::kDocs: return text_response(docs_);
     case Endpoint::kLogging: return log_response();
+    case Endpoint::kTrace: {
+      const Status known = check_traced_model(service_, route.model);
+      return known ? trace_response(options_.tracer.get(), route.model) : error_response(known.error());
+    }
     case Endpoint::kRegionStatus:
       return show(service_.regions(route.region_kind, route.region),
                   [](const std::vector<serve::RegionRequest>& regions) { return json_of(regions); });
@@ -240,17 +306,22 @@ void Api::control(const Request& request, const Route& route, Responder responde
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? threads_.loads : threads_.control;
   const uint64_t limit = text_limit(route.endpoint);
   // The threads may outlive this Api.
-  bool accepted =
-      thread.run([&service = service_, limit, held, body = request.body, coding = std::move(coding), route] {
-        Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, limit, 0);
-        held->send(plain ? run_control(service, route, (*plain)->text()) : body_error_response(plain.error()));
-      });
+  bool accepted = thread.run([&service = service_, tracer = options_.tracer, limit, held, body = request.body,
+                              coding = std::move(coding), route] {
+    Result<std::shared_ptr<const Body>> plain = unpacked(body, coding, limit, 0);
+    held->send(plain ? run_control(service, tracer.get(), route, (*plain)->text())
+                     : body_error_response(plain.error()));
+  });
   if (!accepted) held->send(error_response(too_many_calls()));
 }
 
 uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
 
 std::optional<Response> MetricsApi::refusal(const Request& head) { return refusal_of(keys_.get(), head); }
+
+void MetricsApi::ended(const Request& request, const Outcome& outcome) {
+  if (access_log_) log_call(*access_log_, keys_.get(), request, outcome);
+}
 
 void MetricsApi::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);

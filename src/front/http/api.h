@@ -10,11 +10,13 @@
 #include <string>
 
 #include "front/access.h"
+#include "front/access_log.h"
 #include "front/client_policy.h"
 #include "front/control.h"
 #include "front/http/infer_endpoint.h"
 #include "front/http/message.h"
 #include "front/http/route.h"
+#include "front/tracer.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -29,6 +31,8 @@ struct ApiOptions {
   ClientPolicy shared_memory = ClientPolicy::kThisMachine;
   ClientPolicy model_control = ClientPolicy::kThisMachine;  // load and unload
   std::shared_ptr<const Keys> keys = {};                    // null: no call needs one
+  std::shared_ptr<AccessLog> access_log = {};               // null: none
+  std::shared_ptr<Tracer> tracer = {};                      // null: no traces
 };
 
 class Api final : public Handler {
@@ -39,6 +43,7 @@ class Api final : public Handler {
   uint64_t body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
+  void ended(const Request& request, const Outcome& outcome) override;
   void clients_left() override { service_.drop_cancelled(); }
 
  private:
@@ -58,15 +63,18 @@ class Api final : public Handler {
 // Answers GET /metrics alone: the handler of the metrics port.
 class MetricsApi final : public Handler {
  public:
-  MetricsApi(std::function<std::string()> metrics, std::shared_ptr<const Keys> keys = nullptr)
-      : metrics_(std::move(metrics)), keys_(std::move(keys)) {}
+  MetricsApi(std::function<std::string()> metrics, std::shared_ptr<const Keys> keys = nullptr,
+             std::shared_ptr<AccessLog> access_log = nullptr)
+      : metrics_(std::move(metrics)), keys_(std::move(keys)), access_log_(std::move(access_log)) {}
   uint64_t body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
+  void ended(const Request& request, const Outcome& outcome) override;
 
  private:
   std::function<std::string()> metrics_;
   std::shared_ptr<const Keys> keys_;
+  std::shared_ptr<AccessLog> access_log_;
 };
 
 }  // namespace ridge::front::http

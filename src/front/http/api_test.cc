@@ -25,7 +25,7 @@ class ApiTest : public testing::Test {
   ApiTest() {
     ApiOptions options{.server_version = "1.2", .max_input_bytes = 100'000, .io_threads = 2};
     auto api = std::make_shared<Api>(service_, options, threads_, [] { return std::string("nv_x 1\n"); });
-    auto server = Server::start({.address = "127.0.0.1", .port = 0, .threads = 2}, api);
+    auto server = Server::start({.listen = {"127.0.0.1", 0}, .threads = 2}, api);
     EXPECT_TRUE(server);
     server_ = std::move(*server);
     client_ = std::make_unique<TestClient>(server_->port());
@@ -91,7 +91,7 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
 
 TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
   ApiOptions options{.shared_memory = ClientPolicy::kNone};
-  auto server = Server::start({.address = "127.0.0.1", .port = 0},
+  auto server = Server::start({.listen = {"127.0.0.1", 0}},
                               std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
@@ -112,7 +112,7 @@ TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
 
 TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
   ApiOptions options{.model_control = ClientPolicy::kNone};
-  auto server = Server::start({.address = "127.0.0.1", .port = 0},
+  auto server = Server::start({.listen = {"127.0.0.1", 0}},
                               std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
@@ -160,7 +160,7 @@ TEST_F(ApiTest, DescribesServerAndModels) {
   EXPECT_EQ(server["version"], "1.2");
   EXPECT_EQ(server["extensions"],
             nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
-                            "model_repository(unload_dependents)", "statistics", "logging", "sequence",
+                            "model_repository(unload_dependents)", "statistics", "logging", "trace", "sequence",
                             "system_shared_memory", "cuda_shared_memory"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
@@ -354,7 +354,7 @@ class LargeRequests : public testing::Test {
  protected:
   LargeRequests() {
     ApiOptions options{.conversion_threads = 1, .conversions_waiting = 2};
-    auto server = Server::start({.address = "127.0.0.1", .port = 0},
+    auto server = Server::start({.listen = {"127.0.0.1", 0}},
                                 std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
     EXPECT_TRUE(server);
     server_ = std::move(*server);
@@ -489,8 +489,8 @@ TEST_F(ApiTest, ServesMetricsOnBothPorts) {
   ClientResponse metrics = ask(get("/metrics"));
   EXPECT_EQ(metrics.body, "nv_x 1\n");
   EXPECT_TRUE(metrics.fields["content-type"].starts_with("text/plain"));
-  auto server = Server::start({.address = "127.0.0.1", .port = 0},
-                              std::make_shared<MetricsApi>([] { return std::string("nv_y 2\n"); }));
+  auto server =
+      Server::start({.listen = {"127.0.0.1", 0}}, std::make_shared<MetricsApi>([] { return std::string("nv_y 2\n"); }));
   TestClient client((*server)->port());
   EXPECT_EQ(client.ask(get("/metrics"))->body, "nv_y 2\n");
   EXPECT_EQ(client.ask(get("/v2"))->status, 404);

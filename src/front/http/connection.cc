@@ -48,6 +48,8 @@ std::optional<std::string_view> view(const std::optional<std::string>& text) {
   return *text;
 }
 
+std::string_view text_of(const std::optional<std::string>& field) { return field ? *field : std::string_view(); }
+
 bool is_loopback(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
@@ -65,7 +67,10 @@ void Connection::start() {
   ErrorCode ec;
   stream_.socket().set_option(asio::ip::tcp::no_delay(true), ec);
   stream_.socket().non_blocking(true, ec);
-  from_this_machine_ = is_loopback(stream_.socket().remote_endpoint(ec).address());
+  const bool is_unix = stream_.socket().local_endpoint(ec).protocol().family() == AF_UNIX;
+  const asio::ip::address address = address_of(stream_.socket());
+  from_this_machine_ = is_unix || is_loopback(address);
+  client_address_ = is_unix ? "unix" : address.to_string();
   enter(stream_.is_tls() ? Phase::kHandshake : Phase::kIdle);
   read_input();
 }
@@ -77,7 +82,11 @@ void Connection::enter(Phase phase) {
 
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
-  if (phase_ == Phase::kHandling) thread_.client_left();
+  if (phase_ == Phase::kHandling) {
+    thread_.client_left();
+    report(kClientLeft);
+  }
+  if (phase_ == Phase::kWriting) report(response_.status);
   client_.request_stop();
   phase_ = Phase::kClosed;
   stream_.close();
@@ -151,8 +160,7 @@ void Connection::read_failed() {
 
 void Connection::warn_once(std::atomic<bool>& warned, const std::string& what) {
   if (warned.exchange(true)) return;
-  ErrorCode gone;
-  log::warning("http port {}: {}", stream_.socket().local_endpoint(gone).port(), what);
+  log::warning("{}: {}", thread_.warnings().server, what);
 }
 
 void Connection::advance() {
@@ -308,11 +316,13 @@ Request Connection::request() const {
           .inference_length = view(head.inference_length),
           .content_encoding = view(head.content_encoding),
           .accept_encoding = view(head.accept_encoding),
-          .credentials = {head.authorization ? *head.authorization : std::string_view(),
-                          head.api_key ? *head.api_key : std::string_view()},
+          .trace_parent = text_of(head.trace_parent),
+          .trace_state = text_of(head.trace_state),
+          .credentials = {text_of(head.authorization), text_of(head.api_key)},
           .body = body_,
           .arrived = arrived_,
           .io_thread = thread_.index(),
+          .client_address = client_address_,
           .from_this_machine = from_this_machine_,
           .cross_site = head.cross_site,
           .client = client_.get_token()};
@@ -355,13 +365,12 @@ void Connection::write() {
     ErrorCode ec;
     size_t count = stream_.write_some(Rest{pieces_.data() + next_piece_, pieces_.data() + pieces_.size()}, ec);
     if (ec == asio::error::would_block || ec == asio::error::try_again) {
-      stream_.socket().async_wait(asio::ip::tcp::socket::wait_write,
-                                  [self = shared_from_this()](const ErrorCode& failed) {
-                                    if (self->phase_ == Phase::kClosed) return;
-                                    if (failed) return self->close();
-                                    self->write();
-                                    self->thread_.run_completions();
-                                  });
+      stream_.socket().async_wait(Stream::Socket::wait_write, [self = shared_from_this()](const ErrorCode& failed) {
+        if (self->phase_ == Phase::kClosed) return;
+        if (failed) return self->close();
+        self->write();
+        self->thread_.run_completions();
+      });
       return;
     }
     if (ec) return close();
@@ -377,8 +386,21 @@ void Connection::write() {
   written();
 }
 
+void Connection::report(int status) {
+  const Head& head = parser_.head();
+  const bool sent = phase_ == Phase::kWriting && progress_.moved > head_.size();
+  thread_.handler().ended(request(),
+                          {.status = status,
+                           .bytes_in = head.chunked ? parser_.body_received() : head.content_length.value_or(0),
+                           .bytes_out = sent ? progress_.moved - head_.size() : 0,
+                           .duration = thread_.now() - arrived_,
+                           .response = phase_ == Phase::kWriting ? &response_ : nullptr});
+}
+
 void Connection::written() {
   asked_ = true;
+  report(response_.status);
+  phase_ = Phase::kIdle;  // close() has nothing more to report
   response_ = {};
   if (!keep_alive_) return linger();
   if (thread_.draining() && begin_ == end_) return close();
@@ -435,6 +457,7 @@ void Connection::timed_out() {
   head_ += response_.text;
   ErrorCode ec;
   stream_.write_some(asio::buffer(head_), ec);
+  report(response_.status);
   close();
 }
 

@@ -66,6 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void linger();
   void timed_out();
   bool client_is_gone();
+  void report(int status);
 
   std::string_view pending_input() const { return {input_.data() + begin_, end_ - begin_}; }
   void enter(Phase phase);
@@ -74,6 +75,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Stream stream_;
   uint64_t id_;
   bool from_this_machine_ = false;
+  std::string client_address_;
   Phase phase_ = Phase::kIdle;
   Progress progress_;
 

@@ -16,9 +16,10 @@ namespace {
 // From here on work goes to another thread. On one core of an AMD EPYC, release build, FP32 values: reading 64 KiB of JSON
 // takes 0.10 ms, unpacking as much gzip 0.13 ms; writing 32 KiB of tensors as JSON takes 0.28 ms, packing that with gzip 0.7 ms
 // more.
-constexpr size_t kLargeText = 64 * 1024;    // [bytes] of text to read
-constexpr size_t kMuchText = 1024 * 1024;   // [bytes] of text whose values, once freed, are worth giving back
-constexpr size_t kLargeAnswer = 32 * 1024;  // [bytes] of tensors to write as text, or to pack
+constexpr size_t kLargeText = 64 * 1024;     // [bytes] of text to read
+constexpr size_t kMuchText = 1024 * 1024;    // [bytes] of text whose values, once freed, are worth giving back
+constexpr size_t kLongestTraceError = 1024;  // [bytes]
+constexpr size_t kLargeAnswer = 32 * 1024;   // [bytes] of tensors to write as text, or to pack
 
 // Bytes to convert to text, or to code, for this answer.
 size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, Coding coding) {
@@ -54,9 +55,23 @@ struct InferEndpoint::Call {
   Responder responder;
   serve::InferRequest request;
   AnswerFormat format;
+  std::string id = {};
   Result<serve::InferResponse> answer{Error{}};
 
-  Response respond() {
+  std::shared_ptr<Trace> trace = {};  // null: not traced
+
+  void send(Response response) { responder.send(described(std::move(response))); }
+  Response respond() { return described(encoded()); }
+  // With what the access log and the trace say.
+  Response described(Response response) {
+    response.request_id = std::move(id);
+    if (!trace) return response;
+    trace->record.request_id = response.request_id;
+    if (response.status != 200) trace->record.error = response.text.substr(0, kLongestTraceError);
+    response.trace = std::move(trace);
+    return response;
+  }
+  Response encoded() {
     if (!answer) return infer_error_response(answer.error());
     try {
       Result<Response> response = format.predict ? encode_predict_response(*answer, *format.predict)
@@ -70,7 +85,7 @@ struct InferEndpoint::Call {
   }
 };
 
-InferEndpoint::InferEndpoint(serve::Service& service, InferOptions options)
+InferEndpoint::InferEndpoint(serve::Service& service, const InferOptions& options)
     : service_(service),
       options_(options),
       decoders_(options.io_threads),
@@ -87,6 +102,12 @@ void InferEndpoint::handle(const Request& request, Route route, Responder respon
                                           .responder = std::move(responder),
                                           .request = {},
                                           .format = {}});
+  if (options_.tracer)
+    call->trace = options_.tracer->begin({.protocol = "http",
+                                          .model = call->route.model,
+                                          .parent = request.trace_parent,
+                                          .state = request.trace_state,
+                                          .arrived = request.arrived});
   const bool may_be_binary = call->route.endpoint == Endpoint::kInfer;
   if (may_be_binary && request.inference_length) call->inference_length = *request.inference_length;
   if (request.accept_encoding) call->answer_coding = preferred_coding(*request.accept_encoding);
@@ -94,8 +115,7 @@ void InferEndpoint::handle(const Request& request, Route route, Responder respon
   if (quick && !read(*call, decoders_[request.io_thread])) return;
   if (quick && !has_many_elements(call->request)) return submit(call);
   bool accepted = conversions_.run([this, call, quick] { quick ? submit(call) : read_and_submit(call); });
-  if (!accepted)
-    call->responder.send(error_response(503, "too many large requests are waiting to be parsed; try again later"));
+  if (!accepted) call->send(error_response(503, "too many large requests are waiting to be parsed; try again later"));
 }
 
 // A coded body counts by its decoded size, whatever it declares: it is decoded up to the limit of a small body.
@@ -132,17 +152,18 @@ bool InferEndpoint::read(Call& call, RequestDecoders& decoders) const {
     Result<DecodedRequest> decoded = decode(call, decoders);
     if (decoded && uses_regions(decoded->request))
       if (Status allowed = check_regions_allowed(options_.shared_memory, call.from_this_machine); !allowed) {
-        call.responder.send(error_response(allowed.error()));
+        call.send(error_response(allowed.error()));
         return false;
       }
     if (decoded) {
       call.request = std::move(decoded->request);
+      call.id = call.request.id;
       call.format = std::move(decoded->format);
       return true;
     }
-    call.responder.send(body_error_response(decoded.error()));
+    call.send(body_error_response(decoded.error()));
   } catch (const std::bad_alloc&) {
-    call.responder.send(out_of_memory());
+    call.send(out_of_memory());
   }
   return false;
 }
@@ -184,6 +205,7 @@ void InferEndpoint::submit(const CallPtr& call) {
   request.version = call->route.version;
   request.arrived = call->arrived;
   request.cancelled = std::move(call->client);
+  request.stages = stages_of(call->trace);
   service_.infer(std::move(request), [this, call](Result<serve::InferResponse> answer) {
     call->answer = std::move(answer);
     Responder back = std::move(call->responder);

@@ -16,6 +16,7 @@
 #include "front/http/predict_request.h"
 #include "front/http/route.h"
 #include "front/job_threads.h"
+#include "front/tracer.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -26,6 +27,7 @@ struct InferOptions {
   size_t conversion_threads = 1;  // that read large bodies and write large answers
   size_t conversions_waiting = 1;
   ClientPolicy shared_memory = ClientPolicy::kThisMachine;
+  std::shared_ptr<Tracer> tracer = {};  // null: no traces
 };
 
 // For one thread.
@@ -36,7 +38,7 @@ struct RequestDecoders {
 
 class InferEndpoint {
  public:
-  InferEndpoint(serve::Service& service, InferOptions options);
+  InferEndpoint(serve::Service& service, const InferOptions& options);
 
   void handle(const Request& request, Route route, Responder responder);
 

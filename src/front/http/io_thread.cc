@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cstring>
 #include <utility>
 
 #include "front/http/connection.h"
@@ -72,6 +73,16 @@ void Responder::send(Response response) {
 
 void Responder::send_later(Finish finish) {
   if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::nullopt, std::move(finish)});
+}
+
+boost::asio::ip::address address_of(const boost::asio::generic::stream_protocol::socket& socket) {
+  boost::system::error_code gone;  // then the connection ends at its first read
+  const auto peer = socket.remote_endpoint(gone);
+  const int family = peer.protocol().family();
+  if (gone || (family != AF_INET && family != AF_INET6)) return {};
+  boost::asio::ip::tcp::endpoint endpoint;
+  std::memcpy(endpoint.data(), peer.data(), std::min(peer.size(), endpoint.capacity()));
+  return endpoint.address();
 }
 
 // ---- ConnectionCount
@@ -145,7 +156,7 @@ void IoThread::tick() {
   });
 }
 
-void IoThread::adopt(boost::asio::ip::tcp::socket socket, const ConnectionCount::Address& address) {
+void IoThread::adopt(boost::asio::generic::stream_protocol::socket socket, const ConnectionCount::Address& address) {
   if (draining()) return count_.give_back(address);
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<uint32_t>(slots_.size()));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -48,8 +50,12 @@ class CompletionQueue {
   std::vector<Item> remote_ RIDGE_GUARDED_BY(mutex_);
 };
 
+// The client's address, which a client by a Unix socket has not: then it is 0.0.0.0.
+boost::asio::ip::address address_of(const boost::asio::generic::stream_protocol::socket& socket);
+
 // What the log says once of a server, whatever clients do.
 struct Warnings {
+  std::string server;  // "http 0.0.0.0:8000"
   std::atomic<bool> plain_to_tls = false, tls_to_plain = false, handshake = false;
 };
 
@@ -80,7 +86,7 @@ class IoThread {
 
   // On this thread:
   // A connection that was taken from the count, by that address.
-  void adopt(boost::asio::ip::tcp::socket socket, const ConnectionCount::Address& address);
+  void adopt(boost::asio::generic::stream_protocol::socket socket, const ConnectionCount::Address& address);
   void retire() { retiring_ = true; }
   void begin_drain();
   // Delivers the mailbox's content. Called at the end of every event.

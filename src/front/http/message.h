@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "front/access.h"
 #include "front/body.h"
+#include "front/trace.h"
 
 namespace ridge::front::http {
 
@@ -29,10 +30,12 @@ struct Request {
   std::optional<std::string_view> inference_length;  // Inference-Header-Content-Length
   std::optional<std::string_view> content_encoding;
   std::optional<std::string_view> accept_encoding;
+  std::string_view trace_parent = {}, trace_state = {};  // empty: not sent
   Credentials credentials;
-  std::shared_ptr<Body> body;      // null = none was sent
-  TimePoint arrived{};             // when its first byte was seen
-  size_t io_thread = 0;            // index of the thread that calls handle()
+  std::shared_ptr<Body> body;  // null = none was sent
+  TimePoint arrived{};         // when its first byte was seen
+  size_t io_thread = 0;        // index of the thread that calls handle()
+  std::string_view client_address = {};
   bool from_this_machine = false;  // over the loopback interface
   bool cross_site = false;         // a browser sends it for a page of another server
   std::stop_token client = {};     // requested: the client has left, and no answer reaches it
@@ -50,6 +53,8 @@ struct Response {
   std::string text;                                 // first part of the body
   std::vector<std::span<const std::byte>> blobs;    // the rest of it, sent without copying
   std::vector<std::shared_ptr<const void>> owners;  // keep the blobs' memory
+  std::string request_id;                           // of the protocol, for the access log; not sent
+  std::shared_ptr<Trace> trace;                     // ends when the answer has been sent; null: not traced
   bool close = false;                               // close the connection after this answer
 };
 
@@ -82,6 +87,16 @@ class Responder {
   uint64_t connection_ = 0;
 };
 
+// How a request ended.
+struct Outcome {
+  int status = 0;                // kClientLeft: before its answer
+  uint64_t bytes_in = 0;         // of the body
+  uint64_t bytes_out = 0;        // of the answer's body, as far as sent
+  Nanoseconds duration{0};       // from the request's first byte to the answer's last
+  Response* response = nullptr;  // null: none was made
+};
+constexpr int kClientLeft = 499;  // nginx' number for it
+
 // The code behind the server. Thread-safe: every I/O thread calls it. Must not block.
 class Handler {
  public:
@@ -91,6 +106,8 @@ class Handler {
   // The answer to a request with this head whose client may not make it; absent: it may.
   virtual std::optional<Response> refusal(const Request&) { return std::nullopt; }
   virtual void handle(const Request& request, Responder responder) = 0;
+  // The request has been answered, or its connection has ended. Its body is not there any more.
+  virtual void ended(const Request&, const Outcome&) {}
   // Some requests' clients have left before their answers.
   virtual void clients_left() {}
 };

@@ -63,6 +63,8 @@ class Collector final : public beast::http::basic_parser<true> {
   void on_field_impl(field name, string_view text, string_view value, ErrorCode& ec) override {
     if (name == field::unknown) {
       if (beast::iequals(text, "Sec-Fetch-Site")) head_.cross_site = beast::iequals(value, "cross-site");
+      if (beast::iequals(text, "traceparent")) head_.trace_parent.emplace(plain(value));
+      if (beast::iequals(text, "tracestate")) join(head_.trace_state, value);
       if (beast::iequals(text, "x-api-key")) return take_once(head_.api_key, value, "two x-api-key fields", ec);
       if (!beast::iequals(text, "Inference-Header-Content-Length")) return;
       if (head_.inference_length && *head_.inference_length != plain(value)) {
@@ -147,6 +149,8 @@ void RequestParser::reset() {
   head.origin.reset();
   head.authorization.reset();
   head.api_key.reset();
+  head.trace_parent.reset();
+  head.trace_state.reset();
   head.expects_continue = false;
   head.cross_site = false;
   impl_->head_bytes = 0;

@@ -19,7 +19,8 @@ namespace ridge::front::http {
 struct Head {
   Method method = Method::kOther;
   std::string target;
-  std::optional<std::string> inference_length, content_encoding, accept_encoding, host, origin, authorization, api_key;
+  std::optional<std::string> inference_length, content_encoding, accept_encoding, host, origin, authorization, api_key,
+      trace_parent, trace_state;
   std::optional<uint64_t> content_length;  // [bytes]
   bool chunked = false;
   bool keep_alive = false;

@@ -17,16 +17,6 @@ Route refused(int status, std::string message) {
   return route;
 }
 
-// The path of a target in origin form or absolute form (RFC 9112, 3.2), without query and fragment.
-std::string_view path_of(std::string_view target) {
-  for (std::string_view scheme : {"http://", "https://"})
-    if (target.starts_with(scheme)) {
-      size_t slash = target.find('/', scheme.size());
-      target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
-    }
-  return target.substr(0, target.find_first_of("?#"));
-}
-
 using enum Endpoint;
 using enum Method;
 
@@ -54,6 +44,10 @@ constexpr RouteRow kRoutes[] = {
     {"/v2/repository/models/{model}/unload", kUnload, kPost, kOperatorCalls},
     {"/v2/logging", kLogging, kGet, kOperatorCalls},
     {"/v2/logging", kLoggingChange, kPost, kOperatorCalls},
+    {"/v2/trace/setting", kTrace, kGet, kOperatorCalls},
+    {"/v2/trace/setting", kTraceChange, kPost, kOperatorCalls},
+    {"/v2/models/{model}/trace/setting", kTrace, kGet, kOperatorCalls},
+    {"/v2/models/{model}/trace/setting", kTraceChange, kPost, kOperatorCalls},
     {"/v2/systemsharedmemory/status", kRegionStatus, kGet, kOperatorCalls},
     {"/v2/systemsharedmemory/region/{region}/status", kRegionStatus, kGet, kOperatorCalls},
     {"/v2/systemsharedmemory/region/{region}/register", kRegionRegister, kPost, kOperatorCalls},
@@ -202,6 +196,15 @@ Route wrong_method(std::string_view text, bool get, bool post) {
 }
 
 }  // namespace
+
+std::string_view path_of(std::string_view target) {
+  for (std::string_view scheme : {"http://", "https://"})
+    if (target.starts_with(scheme)) {
+      size_t slash = target.find('/', scheme.size());
+      target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
+    }
+  return target.substr(0, target.find_first_of("?#"));
+}
 
 std::span<const RouteRow> route_table() { return kRoutes; }
 

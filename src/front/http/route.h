@@ -31,6 +31,8 @@ enum class Endpoint : uint8_t {
   kFrontPage,  // for people
   kLogging,    // the log's settings
   kLoggingChange,
+  kTrace,  // the settings of traces
+  kTraceChange,
   kRegionStatus,
   kRegionRegister,
   kRegionUnregister,
@@ -62,6 +64,9 @@ struct Route {
   std::string message;
   std::string_view allow;
 };
+
+// The path of a target in origin form or absolute form (RFC 9112, 3.2), without query and fragment.
+std::string_view path_of(std::string_view target);
 
 Route route(Method method, std::string_view target);
 

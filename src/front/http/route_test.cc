@@ -81,7 +81,7 @@ TEST(Route, RefusesWhatIsNotThere) {
   for (const char* target :
        {"", "//", "*", "/v1", "/v2/x", "/v2/health", "/v2/health/x", "/v2/models", "/v2/models/", "/v2/models//infer",
         "/v2/models/m/x", "/v2/models/m/infer/x", "/v2/models/m/versions", "/v2/models/m/versions/1/x",
-        "/v2/repository", "/v2/repository/models/m", "/v2/logging/x", "/v2/trace/setting"})
+        "/v2/repository", "/v2/repository/models/m", "/v2/logging/x", "/v2/trace", "/v2/trace/setting/x"})
     EXPECT_EQ(route(Method::kGet, target).status, 404) << target;
 }
 

@@ -2,9 +2,11 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <future>
@@ -19,7 +21,9 @@ namespace ridge::front::http {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
+using Protocol = asio::generic::stream_protocol;
+using Socket = Protocol::socket;
+using Acceptor = asio::basic_socket_acceptor<Protocol>;
 using SystemError = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};  // after running out of descriptors
@@ -32,31 +36,6 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Error bind_error(const ServerOptions& options, const char* doing, const SystemError& ec) {
-  std::string message =
-      std::string(doing) + " " + options.address + ":" + std::to_string(options.port) + ": " + ec.message();
-  if (ec == asio::error::address_in_use)
-    message += "; another program uses the port: stop it or choose another port (0 = any free one)";
-  if (ec == asio::error::access_denied) message += "; ports below 1024 need privileges: choose a higher one";
-  return {Code::kFailed, message};
-}
-
-Status listen(tcp::acceptor& acceptor, const ServerOptions& options) {
-  SystemError ec;
-  asio::ip::address address =
-      asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, ec);
-  if (ec)
-    return Error{Code::kInvalid,
-                 "'" + options.address + "' is not an IP address to listen on; use e.g. 0.0.0.0 or 127.0.0.1"};
-  tcp::endpoint endpoint(address, options.port);
-  if (acceptor.open(endpoint.protocol(), ec); ec) return bind_error(options, "open", ec);
-  acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
-  if (acceptor.bind(endpoint, ec); ec) return bind_error(options, "listen on", ec);
-  if (acceptor.listen(4096, ec); ec) return bind_error(options, "listen on", ec);
-  acceptor.non_blocking(true, ec);
-  return {};
-}
-
 }  // namespace
 
 // The first thread accepts and distributes new connections round-robin: with few connections (a handful of persistent clients)
@@ -67,9 +46,9 @@ struct Server::Impl {
   std::optional<ConnectionCount> count;
   Warnings warnings;
   std::vector<std::unique_ptr<IoThread>> threads;
-  std::unique_ptr<tcp::acceptor> acceptor;
+  std::unique_ptr<Acceptor> acceptor;
   std::unique_ptr<asio::steady_timer> pause;
-  uint16_t port = 0;
+  Listener listener;
   size_t next = 0;
   bool warned = false, warned_of_many = false;
 
@@ -101,15 +80,15 @@ struct Server::Impl {
   void stop_accepting() {
     acceptor.reset();
     pause.reset();
+    listener.file = {};
   }
 
   void accept() {
     IoThread& target = *threads[next];
-    acceptor->async_accept(target.context(), [this, &target](const SystemError& ec, tcp::socket socket) {
+    acceptor->async_accept(target.context(), [this, &target](const SystemError& ec, Socket socket) {
       if (acceptor == nullptr || ec == asio::error::operation_aborted) return;
       if (ec) return pause_accepting(ec);
-      SystemError gone;  // then it ends at its first read
-      const asio::ip::address address = socket.remote_endpoint(gone).address();
+      const asio::ip::address address = address_of(socket);
       if (const char* limit = count->take(address))
         refuse(std::move(socket), limit);
       else
@@ -118,7 +97,7 @@ struct Server::Impl {
     });
   }
 
-  void hand_over(IoThread& target, tcp::socket socket, const asio::ip::address& address) {
+  void hand_over(IoThread& target, Socket socket, const asio::ip::address& address) {
     next = (next + 1) % threads.size();
     asio::post(target.context(), [&target, address, socket = std::move(socket)]() mutable {
       target.adopt(std::move(socket), address);
@@ -127,9 +106,9 @@ struct Server::Impl {
   }
 
   // Says why, instead of letting it wait for an answer; its request is not read.
-  void refuse(tcp::socket socket, const char* limit) {
+  void refuse(Socket socket, const char* limit) {
     if (!std::exchange(warned_of_many, true))
-      log::warning("http port {}: as many connections are open as {} allows; more are refused", port, limit);
+      log::warning("{}: as many connections are open as {} allows; more are refused", warnings.server, limit);
     if (options.tls) return;  // a handshake is work for a connection that counts
     constexpr std::string_view kBody =
         "{\"error\":\"the server has as many connections as it allows, in all or from one address; try again later\"}";
@@ -140,14 +119,14 @@ struct Server::Impl {
     SystemError ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(answer), ignored);
-    socket.shutdown(tcp::socket::shutdown_send, ignored);
+    socket.shutdown(Socket::shutdown_send, ignored);
     std::array<char, 4096> unread;  // closing with unread data would take the answer back
     socket.read_some(asio::buffer(unread), ignored);
   }
 
   void pause_accepting(const SystemError& ec) {
     if (!std::exchange(warned, true))
-      log::warning("http port {}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", port,
+      log::warning("{}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", warnings.server,
                    ec.message());
     pause->expires_after(kAcceptPause);
     pause->async_wait([this](const SystemError& cancelled) {
@@ -160,29 +139,41 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared
   raise_descriptor_limit();
   auto impl = std::make_unique<Impl>();
   impl->options = std::move(options);
+  RIDGE_ASSIGN(impl->listener, impl->options.passed ? listen_on_passed(std::move(*impl->options.passed))
+                                                    : listen_on(impl->options.listen));
+  impl->warnings.server = "http " + impl->listener.name;
   impl->handler = std::move(handler);
   impl->count.emplace(impl->options.max_connections, impl->options.max_connections_per_address);
   size_t count = static_cast<size_t>(std::max(1, impl->options.threads));
   for (size_t i = 0; i < count; ++i)
     impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, *impl->count, impl->warnings, i));
-  asio::io_context& first = impl->threads[0]->context();
-  Status listening;
   impl->on_first([&] {
-    impl->acceptor = std::make_unique<tcp::acceptor>(first);
+    asio::io_context& first = impl->threads[0]->context();
     impl->pause = std::make_unique<asio::steady_timer>(first);
-    listening = listen(*impl->acceptor, impl->options);
-    if (!listening) return;
-    impl->port = impl->acceptor->local_endpoint().port();
+    const int family = impl->listener.family;
+    impl->acceptor = std::make_unique<Acceptor>(first, Protocol(family, 0), impl->listener.socket.release());
     impl->accept();
   });
-  if (!listening) return std::move(listening).error();
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 
-uint16_t Server::port() const { return impl_->port; }
+uint16_t Server::port() const { return impl_->listener.port; }
+const std::string& Server::name() const { return impl_->listener.name; }
+
+bool Server::responds(std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  std::vector<std::future<void>> turns;
+  for (const std::unique_ptr<IoThread>& thread : impl_->threads) {
+    auto done = std::make_shared<std::promise<void>>();
+    turns.push_back(done->get_future());
+    asio::post(thread->context(), [done] { done->set_value(); });
+  }
+  return std::all_of(turns.begin(), turns.end(),
+                     [&](const std::future<void>& turn) { return turn.wait_until(end) == std::future_status::ready; });
+}
 
 void Server::retire() {
   impl_->on_each([](IoThread& thread) { thread.retire(); });

@@ -1,4 +1,4 @@
-// Server: HTTP/1.1 over TCP, or over TLS. Reads requests, hands them to a Handler, delivers the answers in order. Knows nothing of
+// Server: HTTP/1.1 over TCP or Unix sockets, plain or by TLS. Reads requests, hands them to a Handler, delivers the answers in order. Knows nothing of
 // inference.
 //
 // N threads, each with its own event loop and its own connections; nothing is shared between them on the way of a
@@ -15,14 +15,15 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "front/http/message.h"
+#include "front/listener.h"
 #include "front/memory_budget.h"
 #include "front/tls.h"
 
 namespace ridge::front::http {
 
 struct ServerOptions {
-  std::string address = "0.0.0.0";
-  uint16_t port = 8000;  // 0 = any free one
+  ListenOptions listen{.address = "0.0.0.0", .port = 8000};
+  std::shared_ptr<Descriptor> passed = {};  // by the service manager, in place of the above; taken; null: none
   int threads = 1;
   int max_connections = 10'000;               // one more is answered 503 and closed
   int max_connections_per_address = 0;        // of one client address, likewise; 0: as many as there may be at all
@@ -44,7 +45,10 @@ class Server {
   static Result<std::unique_ptr<Server>> start(ServerOptions options, std::shared_ptr<Handler> handler);
   ~Server();
 
-  uint16_t port() const;
+  uint16_t port() const;            // 0: none, but a path
+  const std::string& name() const;  // "0.0.0.0:8000", "unix:/run/ridge.sock"
+  // Whether every thread goes through its loop within that time.
+  bool responds(std::chrono::milliseconds patience);
   // From now on every answer closes its connection; new connections are still accepted.
   void retire();
   // Stops accepting, closes idle connections at once, lets requests in progress finish, as long as their bytes move, and closes

@@ -81,8 +81,8 @@ class Mirror final : public Handler {
 };
 
 std::unique_ptr<Server> start(ServerOptions options = {}, std::shared_ptr<Mirror> mirror = std::make_shared<Mirror>()) {
-  options.address = "127.0.0.1";
-  options.port = 0;
+  options.listen.address = "127.0.0.1";
+  options.listen.port = 0;
   auto server = Server::start(options, std::move(mirror));
   if (!server) ADD_FAILURE() << server.error().message;
   return std::move(*server);
@@ -560,7 +560,7 @@ TEST(HttpServer, DrainGivesUpWhenPatienceEnds) {
 
 TEST(HttpServer, SaysWhichPortIsTaken) {
   auto server = start();
-  auto second = Server::start({.address = "127.0.0.1", .port = server->port()}, std::make_shared<Mirror>());
+  auto second = Server::start({.listen = {"127.0.0.1", server->port()}}, std::make_shared<Mirror>());
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().message.find(std::to_string(server->port())), std::string::npos);
   EXPECT_NE(second.error().message.find("another program uses the port"), std::string::npos);

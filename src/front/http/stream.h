@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ namespace ridge::front::http {
 class Stream {
  public:
   using ErrorCode = boost::system::error_code;
-  using Socket = boost::asio::ip::tcp::socket;
+  using Socket = boost::asio::generic::stream_protocol::socket;  // of IP or of a path
 
   // `tls`: null = plain; it may end before the stream.
   Stream(Socket socket, ssl_ctx_st* tls);
