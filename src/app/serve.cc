@@ -46,10 +46,7 @@ uint64_t free_memory(std::optional<int64_t> limit) {
 
 // Of runs by all CPUs of this machine, within its quota. Its limits are not measured for it: that would hold up the start.
 serve::BoundFunction bound_of(machine::Machine machine) {
-  if (!limits::recall(machine)) {
-    log::info("the share of the physical limit will not be shown: this machine was not measured (ridge bench device)");
-    return {};
-  }
+  if (!limits::recall(machine)) return {};
   const int threads = machine::usable_threads(machine);
   const Result<cost::DeviceLimits> limits = cost::limits_of(machine, threads);
   if (!limits) return {};
@@ -178,8 +175,11 @@ Status ServeRun::open_ports() {
   auto metrics_text = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
-                               gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{}, server_->failed_loads(),
-                               server_->given_up(), tracer_ ? std::optional(tracer_->counts()) : std::nullopt);
+                               {.gpus = gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{},
+                                .failed_loads = server_->failed_loads(),
+                                .given_up = server_->given_up(),
+                                .spans = tracer_ ? std::optional(tracer_->counts()) : std::nullopt,
+                                .shadows = server_->shadows()});
   };
   const uint64_t most = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
   const auto memory = std::make_shared<front::MemoryBudget>(most);
@@ -325,6 +325,8 @@ void ServeRun::log_loaded() const {
     return;
   }
   log::info("all models are loaded");
+  if (!request_.server.bound)
+    log::info("shares of the physical limit are not shown: this machine was not measured (ridge bench device)");
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
   if (metadata && http_)

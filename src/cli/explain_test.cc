@@ -37,7 +37,8 @@ std::vector<std::string> exported_metrics() {
   host.cpu_utilization = 0.5;
   host.memory.emplace();
   host.resident_bytes = 1;
-  std::istringstream lines(front::metrics_text(std::vector{model}, host, {telemetry::GpuSample{}}));
+  std::istringstream lines(front::metrics_text(
+      std::vector{model}, host, {.gpus = {telemetry::GpuSample{}}, .shadows = {serve::ShadowStatistics{}}}));
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kType = "# TYPE ";

@@ -33,7 +33,7 @@ struct ServeOptions {
   double drain_seconds = 0, run_timeout_seconds = 0;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
-  std::vector<std::string> cache_config, resource_limits, trace_config;
+  std::vector<std::string> cache_config, resource_limits, shadows, trace_config;
   std::string rate_limit = "off";
   std::string allow_client_shm = "local", allow_model_control = "local";
   int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
@@ -136,6 +136,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   for (auto& [name, value] : switches(options)) app.add_flag(name, *value);
   app.add_option("--rate-limit", options.rate_limit)->check(CLI::IsMember({"off", "execution_count"}));
   app.option_defaults()->take_all();
+  app.add_option("--shadow", options.shadows);
   app.add_option("--rate-limit-resource", options.resource_limits);
   app.add_option("--cache-config", options.cache_config);
   app.add_option("--trace-config", options.trace_config);
@@ -212,6 +213,18 @@ Status set_cache(const std::vector<std::string>& configs, uint64_t& bytes) {
   return {};
 }
 
+Status set_shadows(const std::vector<std::string>& texts, std::vector<serve::ShadowRoute>& shadows) {
+  for (const std::string& text : texts) {
+    RIDGE_ASSIGN(serve::ShadowRoute shadow, serve::parse_shadow_route(text));
+    for (const serve::ShadowRoute& other : shadows)
+      if (other.model == shadow.model)
+        return Error{Code::kInvalid,
+                     "--shadow " + text + ": model '" + shadow.model + "' has a shadow already; one per model"};
+    shadows.push_back(std::move(shadow));
+  }
+  return {};
+}
+
 Result<app::ServeRequest> request_of(const ServeOptions& options) {
   app::ServeRequest request = options.request;
   serve::ServerOptions& server = request.server;
@@ -238,6 +251,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   }
   if (!server.rate_limit && !server.resource_limits.empty())
     log::warning("--rate-limit-resource has no effect without --rate-limit=execution_count");
+  RIDGE_TRY(set_shadows(options.shadows, server.shadows));
   RIDGE_ASSIGN(request.trace, app::parse_trace_config(options.trace_config));
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
   server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));

@@ -111,15 +111,18 @@ constexpr Durations kDurations[] = {
      &serve::ModelStatistics::output_time},
 };
 
+void set_histogram(Series& series, const serve::Histogram& found) {
+  series.value = found.sum_s;
+  series.bounds = found.bounds_s;
+  series.counts = found.counts;
+}
+
 MetricFamily histogram(const Durations& durations, std::span<const serve::ModelStatistics> models) {
   MetricFamily family{durations.name, durations.help, kHistogram};
   for (Model model : models) {
     const serve::Histogram& found = model.*durations.of;
     if (found.counts.empty()) continue;
-    Series& series = family.series.emplace_back(series_of(model));
-    series.value = found.sum_s;
-    series.bounds = found.bounds_s;
-    series.counts = found.counts;
+    set_histogram(family.series.emplace_back(series_of(model)), found);
   }
   return family;
 }
@@ -152,6 +155,32 @@ MetricFamily span_family(const SpanCounts& spans) {
   return family;
 }
 
+std::vector<MetricFamily> shadow_families(std::span<const serve::ShadowStatistics> shadows) {
+  MetricFamily requests{
+      "ridge_shadow_requests",
+      "Number of requests of other versions that this one was to be judged by, by what became of the copy", kCounter};
+  MetricFamily difference{"ridge_shadow_difference",
+                          "Relative distance of this version's outputs from those that the client got", kHistogram};
+  MetricFamily times{"ridge_shadow_seconds",
+                     "Time of the compared requests in the version that answered, and in this one, seconds",
+                     kHistogram};
+  for (const serve::ShadowStatistics& shadow : shadows) {
+    const Series series{{{"model", repaired_utf8(shadow.model)}, {"version", std::to_string(shadow.version)}}};
+    const auto with = [&](MetricFamily& family, const char* label, const char* value) -> Series& {
+      Series& added = family.series.emplace_back(series);
+      if (*label != 0) added.labels.push_back({label, value});
+      return added;
+    };
+    for (const auto& [result, count] :
+         {std::pair("compared", shadow.compared), {"failed", shadow.failed}, {"left_out", shadow.skipped}})
+      with(requests, "result", result).value = static_cast<double>(count);
+    set_histogram(with(difference, "", ""), shadow.difference);
+    set_histogram(with(times, "by", "answering"), shadow.answered_time);
+    set_histogram(with(times, "by", "shadow"), shadow.shadow_time);
+  }
+  return {requests, difference, times};
+}
+
 void append(std::vector<MetricFamily>& families, std::vector<MetricFamily> more) {
   for (MetricFamily& family : more) families.push_back(std::move(family));
 }
@@ -178,16 +207,16 @@ std::vector<MetricFamily> model_families(std::span<const serve::ModelStatistics>
 }
 
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::GpuSample>& gpus, const ModelCounts& failed_loads,
-                         const ModelCounts& given_up, const std::optional<SpanCounts>& spans) {
+                         const ServerFigures& server) {
   std::vector<MetricFamily> families = model_families(models);
-  families.push_back(model_counts("nv_model_load_failure", "Number of failed loads of the model", failed_loads));
+  families.push_back(model_counts("nv_model_load_failure", "Number of failed loads of the model", server.failed_loads));
   families.push_back(model_counts("ridge_model_given_up",
                                   "Number of versions of the model that serve no more, as a run of theirs did not end",
-                                  given_up));
-  if (spans) families.push_back(span_family(*spans));
+                                  server.given_up));
+  if (server.spans) families.push_back(span_family(*server.spans));
+  if (!server.shadows.empty()) append(families, shadow_families(server.shadows));
   append(families, telemetry::host_families(host));
-  if (!gpus.empty()) append(families, telemetry::gpu_families(gpus));
+  if (!server.gpus.empty()) append(families, telemetry::gpu_families(server.gpus));
   return telemetry::exposition_text(families);
 }
 

@@ -41,9 +41,16 @@ std::vector<telemetry::MetricFamily> model_families(std::span<const serve::Model
 
 using ModelCounts = std::vector<std::pair<std::string, uint64_t>>;  // per model
 
+// What is not of one version of a model.
+struct ServerFigures {
+  std::vector<telemetry::GpuSample> gpus = {};
+  ModelCounts failed_loads = {}, given_up = {};
+  std::optional<SpanCounts> spans = {};
+  std::vector<serve::ShadowStatistics> shadows = {};
+};
+
 // Everything that /metrics answers. Without GPUs there are no families of GPUs, without traces none of spans.
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
-                         const std::vector<telemetry::GpuSample>& gpus = {}, const ModelCounts& failed_loads = {},
-                         const ModelCounts& given_up = {}, const std::optional<SpanCounts>& spans = {});
+                         const ServerFigures& server = {});
 
 }  // namespace ridge::front

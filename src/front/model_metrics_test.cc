@@ -83,7 +83,7 @@ TEST(Metrics, HistogramIsCumulativeAndEndsAtInfinity) {
 
 TEST(Metrics, AMachineWithoutGpusHasNoneOfThem) {
   EXPECT_EQ(metrics_text({}, {}).find("_gpu_"), std::string::npos);
-  EXPECT_NE(metrics_text({}, {}, {telemetry::GpuSample{}}).find("ridge_gpu_up"), std::string::npos);
+  EXPECT_NE(metrics_text({}, {}, {.gpus = {telemetry::GpuSample{}}}).find("ridge_gpu_up"), std::string::npos);
 }
 
 TEST(Metrics, RowsOfOneNameFollowOneAnotherAndDifferInTheirReason) {

@@ -12,6 +12,7 @@
 #include "model_config.pb.h"
 #include "serve/instance_groups.h"
 #include "serve/settings_from_config.h"
+#include "serve/traffic.h"
 
 namespace ridge::serve {
 namespace {
@@ -47,6 +48,11 @@ Status check_auto(const std::string& value, Plan&) {
   return value == "auto" ? ok_status() : wrong_value(value, "auto");
 }
 
+Status check_traffic(const std::string& value, Plan&) {
+  RIDGE_TRY(parse_traffic(value));
+  return {};
+}
+
 // Of every engine.
 const std::array kEngineParameters = {
     Parameter{"ridge_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
@@ -61,6 +67,7 @@ const std::array kEngineParameters = {
     Parameter{"ridge_warmup", check_on_or_off},
     Parameter{"ridge_spread", check_on_or_off},
     Parameter{"ridge_queue_delay", check_auto},
+    Parameter{"ridge_traffic", check_traffic},
 };
 
 constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is

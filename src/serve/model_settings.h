@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/tensor.h"
 #include "serve/batch_policy.h"
+#include "serve/traffic.h"
 
 namespace ridge::serve {
 
@@ -107,6 +108,7 @@ struct ModelSettings {
   bool fixed_input_shapes = false;  // no input has an open dimension or may be left out: requests always merge
   QueueSettings queue;
   std::optional<SequenceSettings> sequences;
+  Traffic traffic;                 // of the version that serves requests without one
   bool response_cache = false;     // equal requests are answered from the server's cache, if it has one
   bool preserve_ordering = false;  // answers leave in the order of the requests
   int instances = 1;

@@ -3,17 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
+
+#include "base/read_number.h"
 
 namespace ridge::serve {
 namespace {
-
-template <typename Number>
-bool read_whole(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 std::string place_text(std::optional<int> device) {
   return device ? fmt::format("of device {}", *device) : std::string("global");
@@ -32,8 +27,8 @@ Result<ResourceLimit> parse_resource_limit(const std::string& text) {
   ResourceLimit limit;
   int device = 0;
   if (parts.size() < 2 || parts.size() > 3 || parts[0].empty()) return wrong;
-  if (!read_whole(parts[1], limit.count)) return wrong;
-  if (parts.size() == 3 && (!read_whole(parts[2], device) || device < 0)) return wrong;
+  if (!read_number(parts[1], limit.count)) return wrong;
+  if (parts.size() == 3 && (!read_number(parts[2], device) || device < 0)) return wrong;
   limit.name = parts[0];
   if (parts.size() == 3) limit.device = device;
   return limit;

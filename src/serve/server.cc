@@ -29,7 +29,10 @@ constexpr std::chrono::milliseconds kSettleTime{1000};  // between two looks at 
 class ModelServer final : public Server {
  public:
   explicit ModelServer(ServerOptions options) : options_(std::move(options)), models_(options_, heap_) {}
-  ~ModelServer() override { drain(); }
+  ~ModelServer() override {
+    drain();
+    shadows_->log_results();
+  }
 
   void load_all() override;
   void retire() override { retired_ = true; }
@@ -37,6 +40,7 @@ class ModelServer final : public Server {
   bool draining() const override { return draining_; }
   std::vector<std::pair<std::string, uint64_t>> failed_loads() const override { return models_.table().failed_loads(); }
   std::vector<std::pair<std::string, uint64_t>> given_up() const override { return models_.table().given_up(); }
+  std::vector<ShadowStatistics> shadows() const override { return shadows_->statistics(); }
   void abort() override;
   void drain() override;
 
@@ -61,6 +65,7 @@ class ModelServer final : public Server {
   }
 
  private:
+  Result<VersionPtr> version_for(const InferRequest& request);
   Result<VersionPtr> find_ready(const std::string& model, int64_t version) const;
   Versions ready_versions(const std::string& model) const;
   std::vector<std::string> startup_models();
@@ -71,7 +76,11 @@ class ModelServer final : public Server {
   const ServerOptions options_;
   RegionTable regions_{open_cuda_region};
   HeapKeeper heap_{*options_.clock};
+  const std::shared_ptr<Shadows> shadows_ = std::make_shared<Shadows>(
+      options_.shadows, *options_.clock,
+      [this](const std::string& model, int64_t version) { return models_.table().find(model, version); });
   LifeCycle models_;
+  std::atomic<uint64_t> turn_{0};  // of requests that are shared out over versions
   std::atomic<bool> loaded_{false};
   std::atomic<bool> retired_{false};
   std::atomic<bool> draining_{false};
@@ -184,14 +193,24 @@ Status bind_regions(const RegionTable& regions, InferRequest& request) {
   }
 }
 
+// A version that does not serve leaves its share to the highest.
+Result<VersionPtr> ModelServer::version_for(const InferRequest& request) {
+  RIDGE_ASSIGN(VersionPtr version, models_.table().find(request.model, request.version));
+  const Traffic& traffic = version->settings().traffic;
+  if (request.version != 0 || traffic.shares.empty()) return version;
+  Result<VersionPtr> chosen = models_.table().find(request.model, traffic.version_for(request, turn_++));
+  return chosen ? *chosen : version;
+}
+
 void ModelServer::infer(InferRequest request, InferDone done) {
   if (draining_) return done(shutting_down());
-  Result<VersionPtr> version = models_.table().find(request.model, request.version);
+  Result<VersionPtr> version = version_for(request);
   if (!version) return done(std::move(version).error());
   if (Status bound = bind_regions(regions_, request); !bound) {
     request = {};  // releases what it has found
     return done(std::move(bound).error());
   }
+  if (!options_.shadows.empty()) done = shadows_->beside(request, **version, std::move(done));
   (*version)->infer(std::move(request), std::move(done));
 }
 

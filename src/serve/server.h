@@ -19,6 +19,7 @@
 #include "serve/batch_bounds.h"
 #include "serve/rate_limiter.h"
 #include "serve/service.h"
+#include "serve/shadow.h"
 
 namespace ridge::serve {
 
@@ -53,6 +54,7 @@ struct ServerOptions {
   uint64_t batch_memory = 0;                   // [bytes] that the inputs and outputs of one batch may take; 0 = any
   size_t queue_limit = 100'000;        // waiting requests per model version where the configuration sets no limit
   std::string engine_library;          // path of the engine's library; empty = search order of engine/
+  std::vector<ShadowRoute> shadows;    // one per model at most
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
   Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
   OpenFunction open;                   // empty = engine::open; tests inject sessions
@@ -75,6 +77,8 @@ class Server : public Service {
 
   // The same of versions that were given up, because a run of theirs did not end.
   virtual std::vector<std::pair<std::string, uint64_t>> given_up() const = 0;
+
+  virtual std::vector<ShadowStatistics> shadows() const = 0;
 
   // From now on ready() is false; requests are still accepted.
   virtual void retire() = 0;

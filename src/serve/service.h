@@ -77,7 +77,7 @@ struct InferRequest {
   TimePoint deadline = TimePoint::max();  // the client's own: no answer reaches it later
   SequencePart sequence = {};
   std::shared_ptr<const EnsembleParts> parts = {};  // of a step that is an ensemble: its models; set by the service
-  std::shared_ptr<StageTimes> stages = {};  // given: written before `done` is called
+  std::shared_ptr<StageTimes> stages = {};          // given: written before `done` is called
 };
 
 struct ResponseOutput {
@@ -161,6 +161,16 @@ struct ModelStatistics {
   std::optional<uint64_t>
       bound_ns;             // least time that the whole machine needs for the batches that ran; absent: not known
   uint64_t file_bytes = 0;  // of the model's file and its external data
+};
+
+// Of a version that gets copies of requests (serve/shadow.h).
+struct ShadowStatistics {
+  std::string model;
+  int64_t version = 0;
+  uint64_t compared = 0, failed = 0;     // answers; copies that it could not answer
+  uint64_t skipped = 0;                  // requests that were not copied, or while it did not serve
+  Histogram difference;                  // of the outputs, relative: its bounds and sum are no seconds
+  Histogram answered_time, shadow_time;  // of the compared requests, from the queue on
 };
 
 // Files that a load request brings, replacing the directory: "1/model.onnx" → content.

@@ -190,6 +190,9 @@ Result<ModelSettings> settings_of(const ModelConfig& completed, const engine::Si
   settings.preserve_ordering = completed.dynamic_batching().preserve_ordering();
   settings.instances = instances_of(completed);
   settings.rate_limits = rate_limits_of(completed);
+  if (const auto traffic = completed.parameters().find("ridge_traffic"); traffic != completed.parameters().end()) {
+    RIDGE_ASSIGN(settings.traffic, parse_traffic(traffic->second.string_value()));
+  }
   settings.warmup_batches = is_on(completed, "ridge_warmup");
   for (const auto& warmup : completed.model_warmup()) {
     RIDGE_ASSIGN(WarmupSample sample, warmup_of(warmup, directory, settings.batching()));
