@@ -146,10 +146,13 @@ def test_wrong_requests_are_invalid_arguments(stub):
     assert stub.ModelInfer(good).raw_output_contents[0] == ROWS.tobytes()
 
 
-def test_bytes_that_are_no_message_are_invalid_arguments(channel):
+def test_bytes_that_are_no_message_are_invalid_arguments_and_no_lines_of_the_log(channel, server):
     for path in ("ModelInfer", "ModelReady", "RepositoryIndex"):
         for bad in (b"\xff", b"\x0a\xff\xff\xff\xff\x0f", b"\x1f\x8b\x08", b"\x78\x9cxx"):
             refused(lambda: channel.unary_unary(f"/inference.GRPCInferenceService/{path}")(bad), Code.INVALID_ARGUMENT)
+        not_utf8 = b"\x0a\x01\xff"  # the model's name, or the repository's
+        refused(lambda: channel.unary_unary(f"/inference.GRPCInferenceService/{path}")(not_utf8), Code.INVALID_ARGUMENT, Code.NOT_FOUND)
+    assert "protobuf" not in server.read_log()
 
 
 def test_outputs_and_classification(stub):

@@ -1,5 +1,6 @@
 #include "front/grpc/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/resource_quota.h>
@@ -172,6 +173,7 @@ Server::Impl::~Impl() {
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, serve::Service& service,
                                               ControlThreads& control) {
   gpr_set_log_function(write_log);
+  google::protobuf::SetLogHandler(nullptr);  // a client's text that is not UTF-8 is its error, not a line of ours
   auto impl = std::make_unique<Impl>(options, service, control);
   RIDGE_TRY(impl->open());
   return std::unique_ptr<Server>(new Server(std::move(impl)));
