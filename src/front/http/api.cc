@@ -192,6 +192,11 @@ void log_call(AccessLog& log, const Keys* keys, const Request& request, const Ou
               .trace_id = trace_id});
 }
 
+bool is_inference(Endpoint endpoint) {
+  return endpoint == Endpoint::kInfer || endpoint == Endpoint::kGenerate || endpoint == Endpoint::kGenerateStream ||
+         endpoint == Endpoint::kPredict;
+}
+
 bool is_of_regions(Endpoint endpoint) {
   return endpoint == Endpoint::kRegionStatus || endpoint == Endpoint::kRegionRegister ||
          endpoint == Endpoint::kRegionUnregister;
@@ -213,8 +218,7 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, s
                        .tracer = options_.tracer}) {}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {
-  const bool may_be_long =
-      endpoint == Endpoint::kInfer || endpoint == Endpoint::kPredict || endpoint == Endpoint::kLoad;
+  const bool may_be_long = is_inference(endpoint) || endpoint == Endpoint::kLoad;
   return may_be_long ? options_.max_input_bytes : std::min(kLongestCall, options_.max_input_bytes);
 }
 
@@ -252,9 +256,8 @@ void Api::handle(const Request& request, Responder responder) {
     const bool is_load = route.endpoint == Endpoint::kLoad;
     return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
   }
+  if (is_inference(route.endpoint)) return infer_.handle(request, std::move(route), std::move(responder));
   switch (route.endpoint) {
-    case Endpoint::kInfer:
-    case Endpoint::kPredict: return infer_.handle(request, std::move(route), std::move(responder));
     case Endpoint::kIndex:
     case Endpoint::kLoad:
     case Endpoint::kUnload:

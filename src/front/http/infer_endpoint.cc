@@ -6,6 +6,7 @@
 #include <string>
 
 #include "front/http/coding_fields.h"
+#include "front/http/generate_response.h"
 #include "front/http/infer_response.h"
 #include "front/http/predict_response.h"
 #include "front/infer_rules.h"
@@ -71,11 +72,18 @@ struct InferEndpoint::Call {
     response.trace = std::move(trace);
     return response;
   }
+  Result<Response> encoded_outputs() {
+    switch (route.endpoint) {
+      case Endpoint::kGenerate: return encode_generate_response(*answer);
+      case Endpoint::kGenerateStream: return encode_generate_event(*answer);
+      case Endpoint::kPredict: return encode_predict_response(*answer, format.predict);
+      default: return encode_infer_response(std::move(*answer), format);
+    }
+  }
   Response encoded() {
     if (!answer) return infer_error_response(answer.error());
     try {
-      Result<Response> response = format.predict ? encode_predict_response(*answer, *format.predict)
-                                                 : encode_infer_response(std::move(*answer), format);
+      Result<Response> response = encoded_outputs();
       if (!response) return error_response(response.error());
       apply_coding(*response, answer_coding);
       return std::move(*response);
@@ -173,10 +181,11 @@ Result<DecodedRequest> InferEndpoint::decode_raw_body(std::shared_ptr<const Body
   return decode_raw(std::move(body), model);
 }
 
-Result<DecodedRequest> InferEndpoint::decode_predict(const Body& body, const Route& route,
-                                                     PredictDecoder& decoder) const {
+Result<DecodedRequest> InferEndpoint::decode_for_model(const Body& body, const Route& route,
+                                                       RequestDecoders& decoders) const {
   RIDGE_ASSIGN(serve::ModelMetadata model, service_.metadata(route.model, route.version));
-  return decoder.decode(body, model);
+  return route.endpoint == Endpoint::kPredict ? decoders.predict.decode(body, model)
+                                              : decoders.generate.decode(body, model);
 }
 
 Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decoders) const {
@@ -186,8 +195,8 @@ Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decode
     if (Result<size_t> length = parse_header_length(*call.inference_length, limit); length) align_at = *length;
   RIDGE_ASSIGN(std::shared_ptr<const Body> body,
                unpacked(std::move(call.body), call.content_encoding, limit, align_at));
+  if (call.route.endpoint != Endpoint::kInfer) return decode_for_model(*body, call.route, decoders);
   if (!call.inference_length) {
-    if (call.route.endpoint == Endpoint::kPredict) return decode_predict(*body, call.route, decoders.predict);
     if (body->size() == 0) return Error{Code::kInvalid, "the request has no body; send a JSON object with 'inputs'"};
     return decoders.infer.decode(std::move(body), std::nullopt);
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "front/http/request_json.h"
+#include "front/http/request_parameters.h"
 #include "front/http/tensor_values.h"
 #include "front/infer_rules.h"
 
@@ -16,29 +17,10 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-Result<bool> read_bool(const dom::element& value, std::string_view what) {
-  if (!value.is_bool()) return wrong_type(what, "true or false", value);
-  return value.get_bool().value_unsafe();
-}
-
-Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) {
-  if (value.is_int64() && value.get_int64().value_unsafe() >= 0) return value.get_int64().value_unsafe();
-  return invalid(std::string(what) + " should be an unsigned integer, found " +
-                 std::string(simdjson::minify(value)).substr(0, 60));
-}
-
-// Parameter values are strings, numbers or booleans (the protocol's inference parameters); the caller interprets them.
-Status check_parameters(const dom::object& parameters) {
-  for (dom::key_value_pair member : parameters)
-    if (member.value.is_array() || member.value.is_object())
-      return wrong_type("parameter " + in_quotes(member.key), "a string, number or boolean", member.value);
-  return {};
-}
-
 Result<dom::object> read_parameters(const dom::element& value) {
   if (!value.is_object()) return wrong_type("'parameters'", "an object", value);
   dom::object parameters = value.get_object().value_unsafe();
-  RIDGE_TRY(check_parameters(parameters));
+  for (dom::key_value_pair member : parameters) RIDGE_TRY(check_parameter(member));
   return parameters;
 }
 
@@ -198,44 +180,6 @@ Status read_outputs(const dom::element& list, DecodedRequest& decoded) {
   return {};
 }
 
-Result<serve::SequenceId> read_sequence_id(const dom::element& value) {
-  if (value.is_string()) return serve::SequenceId(std::string(value.get_string().value_unsafe()));
-  if (value.is_uint64()) return serve::SequenceId(value.get_uint64().value_unsafe());
-  return wrong_type("parameter 'sequence_id'", "an unsigned integer or a string", value);
-}
-
-Status read_request_parameters(const dom::element& value, DecodedRequest& decoded) {
-  RIDGE_ASSIGN(dom::object parameters, read_parameters(value));
-  std::optional<dom::element> binary, priority, timeout, sequence, start, end;
-  RIDGE_TRY(
-      pick(parameters, std::array{MemberTarget{"binary_data_output", &binary}, MemberTarget{"priority", &priority},
-                                  MemberTarget{"timeout", &timeout}, MemberTarget{"sequence_id", &sequence},
-                                  MemberTarget{"sequence_start", &start}, MemberTarget{"sequence_end", &end}}));
-  if (sequence) {
-    RIDGE_ASSIGN(decoded.request.sequence.id, read_sequence_id(*sequence));
-  }
-  if (start) {
-    RIDGE_ASSIGN(decoded.request.sequence.start, read_bool(*start, "parameter 'sequence_start'"));
-  }
-  if (end) {
-    RIDGE_ASSIGN(decoded.request.sequence.end, read_bool(*end, "parameter 'sequence_end'"));
-  }
-  if (binary) {
-    RIDGE_ASSIGN(decoded.format.binary, read_bool(*binary, "parameter 'binary_data_output'"));
-  }
-  if (priority) {
-    if (priority->is_uint64())
-      decoded.request.priority = priority->get_uint64().value_unsafe();
-    else
-      RIDGE_TRY(read_unsigned(*priority, "parameter 'priority'"));
-  }
-  if (timeout) {
-    RIDGE_ASSIGN(int64_t microseconds, read_unsigned(*timeout, "parameter 'timeout' [microseconds]"));
-    set_timeout(decoded.request, microseconds);
-  }
-  return {};
-}
-
 Status read_request(Reading& reading, const dom::object& object, DecodedRequest& decoded) {
   std::optional<dom::element> id, parameters, inputs, outputs;
   RIDGE_TRY(pick(object, std::array{MemberTarget{"id", &id}, MemberTarget{"parameters", &parameters},
@@ -243,7 +187,12 @@ Status read_request(Reading& reading, const dom::object& object, DecodedRequest&
   if (id) {
     RIDGE_ASSIGN(decoded.request.id, read_string(*id, "'id'"));
   }
-  if (parameters) RIDGE_TRY(read_request_parameters(*parameters, decoded));
+  if (parameters) {
+    RIDGE_ASSIGN(dom::object given, read_parameters(*parameters));
+    RequestParameters known;
+    for (dom::key_value_pair member : given) RIDGE_TRY(known.take(member));
+    RIDGE_TRY(known.read_into(decoded));
+  }
   if (!inputs) return invalid("'inputs' is missing");
   RIDGE_TRY(read_inputs(reading, *inputs, decoded.request.inputs));
   if (outputs) RIDGE_TRY(read_outputs(*outputs, decoded));

@@ -21,9 +21,9 @@ enum class PredictForm : uint8_t { kRows, kColumns };  // "instances" or "inputs
 
 // The client's requested form of the answer.
 struct AnswerFormat {
-  bool binary = false;                      // of outputs that `outputs` does not name
-  std::vector<bool> binary_outputs;         // parallel to InferRequest::outputs
-  std::optional<PredictForm> predict = {};  // as TensorFlow Serving answers, all of it JSON
+  bool binary = false;                       // of outputs that `outputs` does not name
+  std::vector<bool> binary_outputs;          // parallel to InferRequest::outputs
+  PredictForm predict = PredictForm::kRows;  // of TensorFlow Serving's answers
 };
 
 struct DecodedRequest {

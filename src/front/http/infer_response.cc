@@ -50,8 +50,10 @@ Status append_output(Response& response, serve::ResponseOutput& output, bool bin
   return {};
 }
 
+}  // namespace
+
 void append_names(std::string& text, const serve::InferResponse& answer) {
-  text += "{\"model_name\":";
+  text += "\"model_name\":";
   append_json_string(text, answer.model);
   text += ",\"model_version\":\"";
   append_json_integer(text, answer.version);
@@ -62,11 +64,10 @@ void append_names(std::string& text, const serve::InferResponse& answer) {
   }
 }
 
-}  // namespace
-
 Result<Response> encode_infer_response(serve::InferResponse answer, const AnswerFormat& format) {
   Response response;
   response.text.reserve(256);
+  response.text += '{';
   append_names(response.text, answer);
   response.text += ",\"outputs\":[";
   size_t blob_bytes = 0;

@@ -13,36 +13,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// simdjson counts no further than to 0xFFFFFF.
-int64_t length_of(const dom::array& list) {
-  const size_t counted = list.size();
-  return counted < 0xFFFFFF ? static_cast<int64_t>(counted) : std::distance(list.begin(), list.end());
-}
-
-// What lists in lists have as their shape if they are regular.
-Shape shape_of(dom::element value) {
-  Shape shape;
-  while (value.is_array()) {
-    const dom::array list = value.get_array().value_unsafe();
-    shape.push_back(length_of(list));
-    if (shape.back() == 0) break;
-    value = *list.begin();
-  }
-  return shape;
-}
-
-// Recursion ends with the depth that the parser allows.
-Status check_shape(const dom::element& value, std::span<const int64_t> shape) {
-  if (value.is_array() != !shape.empty()) return invalid("some of its values are lists and others are not");
-  if (shape.empty()) return {};
-  const dom::array list = value.get_array().value_unsafe();
-  if (length_of(list) != shape[0])
-    return invalid("its lists differ in length: one has " + std::to_string(shape[0]) + " values, another " +
-                   std::to_string(length_of(list)) + "; a tensor's have the same");
-  for (dom::element inner : list) RIDGE_TRY(check_shape(inner, shape.subspan(1)));
-  return {};
-}
-
 // One input of the model and what the request holds for it: one tensor, or one value for each row.
 struct GivenInput {
   const TensorSpec* spec = nullptr;
@@ -109,8 +79,7 @@ Status read_columns(const dom::element& columns, GivenInputs& inputs) {
 }
 
 Result<PackedTensor> pack_input(const GivenInput& given, PredictForm form, size_t json_size, Shape& shape) {
-  const Shape of_one = shape_of(given.values[0]);
-  for (const dom::element& value : given.values) RIDGE_TRY(check_shape(value, of_one));
+  RIDGE_ASSIGN(const Shape of_one, common_shape(given.values));
   if (form == PredictForm::kRows) shape.push_back(static_cast<int64_t>(given.values.size()));
   shape.insert(shape.end(), of_one.begin(), of_one.end());
   return pack_rows(given.values, given.spec->type, shape, json_size);

@@ -1,11 +1,13 @@
-// Any bytes are either a request of TensorFlow Serving's REST predict or an error. The first byte chooses the model. Each input of a
-// decoded request is whole, and its answer is valid JSON or an error.
+// Any bytes are either a request of TensorFlow Serving's REST predict or an error, and either one of Triton's generate or an error.
+// The first byte chooses the model. Each input of a decoded request is whole, and its answer is valid JSON or an error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "front/fake_service.h"
+#include "front/http/generate_request.h"
+#include "front/http/generate_response.h"
 #include "front/http/predict_request.h"
 #include "front/http/predict_response.h"
 
@@ -18,8 +20,9 @@ namespace {
 serve::ModelMetadata model_of(uint8_t choice) {
   constexpr auto kLast = static_cast<uint8_t>(DataType::kBf16);
   serve::ModelMetadata model;
-  model.inputs = {{"x", static_cast<DataType>(1 + choice % kLast), {}}};
-  if (choice >= 128) model.inputs.push_back({"y_bytes", DataType::kBytes, {}});
+  model.inputs = {{"x", static_cast<DataType>(1 + choice % kLast), {-1, choice % 2 == 0 ? 2 : -1}}};
+  if (choice >= 128) model.inputs.push_back({"y_bytes", DataType::kBytes, {-1, 1}});
+  if (choice % 64 >= 32) model.max_batch_size = 8;
   return model;
 }
 
@@ -30,11 +33,21 @@ void check_input(const serve::RequestInput& input) {
   if (!whole) std::abort();
 }
 
-void check_answer(const serve::InferRequest& request, PredictForm form) {
+serve::InferResponse answer_to(const serve::InferRequest& request) {
   serve::InferResponse answer = FakeService::echo(request);
   for (size_t i = 0; i < answer.outputs.size(); ++i) answer.outputs[i].name = request.inputs[i].name;
-  if (answer.outputs.empty()) return;
-  auto response = encode_predict_response(answer, form);
+  return answer;
+}
+
+// False: the bytes are no such request.
+bool is_whole(const Result<DecodedRequest>& decoded) {
+  if (!decoded && decoded.error().message.empty()) std::abort();
+  if (decoded)
+    for (const serve::RequestInput& input : decoded->request.inputs) check_input(input);
+  return decoded.ok();
+}
+
+void check_json(const Result<Response>& response) {
   if (response && !nlohmann::json::accept(response->text)) std::abort();
 }
 
@@ -42,16 +55,15 @@ void check_answer(const serve::InferRequest& request, PredictForm form) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  static PredictDecoder decoder;
+  static PredictDecoder predict;
+  static GenerateDecoder generate;
+  const serve::ModelMetadata model = model_of(data[0]);
   Body body;
   body.start(size - 1);
   body.append(std::as_bytes(std::span(data + 1, size - 1)));
-  auto decoded = decoder.decode(body, model_of(data[0]));
-  if (!decoded) {
-    if (decoded.error().message.empty()) std::abort();
-    return 0;
-  }
-  for (const serve::RequestInput& input : decoded->request.inputs) check_input(input);
-  check_answer(decoded->request, decoded->format.predict.value());
+  if (auto decoded = predict.decode(body, model); is_whole(decoded) && !decoded->request.inputs.empty())
+    check_json(encode_predict_response(answer_to(decoded->request), decoded->format.predict));
+  if (auto decoded = generate.decode(body, model); is_whole(decoded))
+    check_json(encode_generate_response(answer_to(decoded->request)));
   return 0;
 }

@@ -91,14 +91,29 @@ Result<std::string_view> read_string(const dom::element& value, std::string_view
   return value.get_string().value_unsafe();
 }
 
+Result<bool> read_bool(const dom::element& value, std::string_view what) {
+  if (!value.is_bool()) return wrong_type(what, "true or false", value);
+  return value.get_bool().value_unsafe();
+}
+
+Result<int64_t> read_unsigned(const dom::element& value, std::string_view what) {
+  if (value.is_int64() && value.get_int64().value_unsafe() >= 0) return value.get_int64().value_unsafe();
+  return invalid(std::string(what) + " should be an unsigned integer, found " +
+                 std::string(simdjson::minify(value)).substr(0, 60));
+}
+
+Result<bool> pick_member(const dom::key_value_pair& member, std::span<const MemberTarget> wanted) {
+  for (const MemberTarget& target : wanted) {
+    if (target.key != member.key) continue;
+    if (target.into->has_value()) return invalid("member " + in_quotes(member.key) + " is given twice");
+    *target.into = member.value;
+    return true;
+  }
+  return false;
+}
+
 Status pick(const dom::object& object, std::span<const MemberTarget> wanted) {
-  for (dom::key_value_pair member : object)
-    for (const MemberTarget& target : wanted) {
-      if (target.key != member.key) continue;
-      if (target.into->has_value()) return invalid("member " + in_quotes(member.key) + " is given twice");
-      *target.into = member.value;
-      break;
-    }
+  for (dom::key_value_pair member : object) RIDGE_TRY(pick_member(member, wanted));
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ class JsonParser {
 std::string in_quotes(std::string_view name);
 Error wrong_type(std::string_view what, const char* expected, const simdjson::dom::element& found);
 Result<std::string_view> read_string(const simdjson::dom::element& value, std::string_view what);
+Result<bool> read_bool(const simdjson::dom::element& value, std::string_view what);
+Result<int64_t> read_unsigned(const simdjson::dom::element& value, std::string_view what);
 
 // A member of interest and where its value goes, which is empty before.
 struct MemberTarget {
@@ -34,7 +37,10 @@ struct MemberTarget {
   std::optional<simdjson::dom::element>* into;
 };
 
-// Unknown members are ignored; a wanted one that is given twice is ambiguous, and an error.
+// Whether the member is a wanted one. One that is given twice is ambiguous, and an error.
+Result<bool> pick_member(const simdjson::dom::key_value_pair& member, std::span<const MemberTarget> wanted);
+
+// All members of an object; unknown ones are ignored.
 Status pick(const simdjson::dom::object& object, std::span<const MemberTarget> wanted);
 
 }  // namespace ridge::front::http

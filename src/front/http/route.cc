@@ -39,6 +39,8 @@ constexpr RouteRow kRoutes[] = {
     {"/v2/models/{model}/config", kModelConfig, kGet, kDescribingCalls, true},
     {"/v2/models/{model}/stats", kStatistics, kGet, kStatisticsCalls, true},
     {"/v2/models/{model}/infer", kInfer, kPost, kInferenceCalls, true},
+    {"/v2/models/{model}/generate", kGenerate, kPost, kInferenceCalls, true},
+    {"/v2/models/{model}/generate_stream", kGenerateStream, kPost, kInferenceCalls, true},
     {"/v2/repository/index", kIndex, kPost, kOperatorCalls},
     {"/v2/repository/models/{model}/load", kLoad, kPost, kOperatorCalls},
     {"/v2/repository/models/{model}/unload", kUnload, kPost, kOperatorCalls},

@@ -21,6 +21,8 @@ enum class Endpoint : uint8_t {
   kModelConfig,
   kStatistics,
   kInfer,
+  kGenerate,
+  kGenerateStream,
   kModelStatus,  // TensorFlow Serving's
   kPredict,      // likewise
   kIndex,

@@ -179,6 +179,36 @@ Error no_json_form(DataType type) {
   return {Code::kInvalid, std::string(data_type_name(type)) + " has no JSON form; use the binary tensor extension"};
 }
 
+// simdjson counts no further than to 0xFFFFFF.
+int64_t length_of(const dom::array& list) {
+  const size_t counted = list.size();
+  return counted < 0xFFFFFF ? static_cast<int64_t>(counted) : std::distance(list.begin(), list.end());
+}
+
+// What lists in lists have as their shape if they are regular.
+Shape shape_of(dom::element value) {
+  Shape shape;
+  while (value.is_array()) {
+    const dom::array list = value.get_array().value_unsafe();
+    shape.push_back(length_of(list));
+    if (shape.back() == 0) break;
+    value = *list.begin();
+  }
+  return shape;
+}
+
+// Recursion ends with the depth that the parser allows.
+Status check_shape(const dom::element& value, std::span<const int64_t> shape) {
+  if (value.is_array() != !shape.empty()) return invalid("some of its values are lists and others are not");
+  if (shape.empty()) return {};
+  const dom::array list = value.get_array().value_unsafe();
+  if (length_of(list) != shape[0])
+    return invalid("its lists differ in length: one has " + std::to_string(shape[0]) + " values, another " +
+                   std::to_string(length_of(list)) + "; a tensor's have the same");
+  for (dom::element inner : list) RIDGE_TRY(check_shape(inner, shape.subspan(1)));
+  return {};
+}
+
 // ---- packed → text
 
 template <typename T>
@@ -332,6 +362,12 @@ bool is_base64(const dom::element& value) {
   if (!value.is_object()) return false;
   dom::object object = value.get_object().value_unsafe();
   return object.size() == 1 && (*object.begin()).key == "b64";
+}
+
+Result<Shape> common_shape(Elements rows) {
+  Shape shape = shape_of(rows[0]);
+  for (const dom::element& row : rows) RIDGE_TRY(check_shape(row, shape));
+  return shape;
 }
 
 Result<PackedTensor> pack_values(const dom::element& element, DataType type, const Shape& shape, size_t json_size) {

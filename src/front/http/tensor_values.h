@@ -30,6 +30,9 @@ using Elements = std::span<const simdjson::dom::element>;
 Result<PackedTensor> pack_values(const simdjson::dom::element& values, DataType type, const Shape& shape,
                                  size_t json_size);
 
+// The shape that each row has: of lists in lists, or none of a value. Errors: lists that are not regular, rows that differ.
+Result<Shape> common_shape(Elements rows);
+
 // The values of all rows, one behind the other, each a value or nested lists. BYTES may also be {"b64": base64}, as TensorFlow
 // Serving has them. Otherwise as pack_values().
 Result<PackedTensor> pack_rows(Elements rows, DataType type, const Shape& shape, size_t json_size);
