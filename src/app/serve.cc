@@ -13,6 +13,7 @@
 #include "app/next_steps.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/units.h"
 #include "cost/costs.h"
 #include "engine/own_format.h"
@@ -86,6 +87,24 @@ Result<std::shared_ptr<serve::Recorder>> start_recorder(const std::optional<serv
   RIDGE_ASSIGN(std::unique_ptr<serve::Recorder> recorder, serve::Recorder::start(*record));
   return std::shared_ptr<serve::Recorder>(std::move(recorder));
 }
+
+// A text that takes a while to write: those who asked before it was begun share it, however many they are.
+class LatestText {
+ public:
+  std::string as_of(TimePoint asked, const std::function<std::string()>& render) {
+    MutexLock lock(mutex_);
+    if (!begun_ || *begun_ < asked) {
+      begun_ = system_clock().now();
+      text_ = render();
+    }
+    return text_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::optional<TimePoint> begun_ RIDGE_GUARDED_BY(mutex_);
+  std::string text_ RIDGE_GUARDED_BY(mutex_);
+};
 
 // Requested models that could not be loaded.
 std::vector<serve::IndexEntry> failed_models(const serve::Server& server) {
@@ -172,7 +191,7 @@ Status ServeRun::open_files() {
 }
 
 Status ServeRun::open_ports() {
-  auto metrics_text = [this] {
+  auto render = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
     return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
                                {.gpus = gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{},
@@ -180,6 +199,9 @@ Status ServeRun::open_ports() {
                                 .given_up = server_->given_up(),
                                 .spans = tracer_ ? std::optional(tracer_->counts()) : std::nullopt,
                                 .shadows = server_->shadows()});
+  };
+  auto metrics_text = [texts = std::make_shared<LatestText>(), render](TimePoint asked) {
+    return texts->as_of(asked, render);
   };
   const uint64_t most = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
   const auto memory = std::make_shared<front::MemoryBudget>(most);

@@ -11,7 +11,10 @@ std::vector<std::string> extensions(bool shared_memory) {
                                     "statistics",
                                     "logging",
                                     "trace",
-                                    "sequence"};
+                                    "sequence",
+                                    "sequence(string_id)",
+                                    "schedule_policy",
+                                    "parameters"};
   if (shared_memory) names.insert(names.end(), {"system_shared_memory", "cuda_shared_memory"});
   return names;
 }

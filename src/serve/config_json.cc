@@ -2,6 +2,8 @@
 
 #include <google/protobuf/message.h>
 
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "model_config.pb.h"
@@ -21,6 +23,12 @@ Json enum_to_json(const FieldDescriptor* field, int number) {
   return value ? Json(value->name()) : Json(number);
 }
 
+// As protobuf's JSON has those that JSON has no numbers for.
+Json number_to_json(double number) {
+  if (std::isfinite(number)) return number;
+  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+}
+
 Json single_to_json(const Message& message, const FieldDescriptor* field) {
   const Reflection& in = *message.GetReflection();
   switch (field->cpp_type()) {
@@ -28,8 +36,8 @@ Json single_to_json(const Message& message, const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_INT64: return in.GetInt64(message, field);
     case FieldDescriptor::CPPTYPE_UINT32: return in.GetUInt32(message, field);
     case FieldDescriptor::CPPTYPE_UINT64: return in.GetUInt64(message, field);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return in.GetDouble(message, field);
-    case FieldDescriptor::CPPTYPE_FLOAT: return in.GetFloat(message, field);
+    case FieldDescriptor::CPPTYPE_DOUBLE: return number_to_json(in.GetDouble(message, field));
+    case FieldDescriptor::CPPTYPE_FLOAT: return number_to_json(in.GetFloat(message, field));
     case FieldDescriptor::CPPTYPE_BOOL: return in.GetBool(message, field);
     case FieldDescriptor::CPPTYPE_ENUM: return enum_to_json(field, in.GetEnumValue(message, field));
     case FieldDescriptor::CPPTYPE_STRING: return in.GetString(message, field);
@@ -45,8 +53,8 @@ Json element_to_json(const Message& message, const FieldDescriptor* field, int i
     case FieldDescriptor::CPPTYPE_INT64: return in.GetRepeatedInt64(message, field, i);
     case FieldDescriptor::CPPTYPE_UINT32: return in.GetRepeatedUInt32(message, field, i);
     case FieldDescriptor::CPPTYPE_UINT64: return in.GetRepeatedUInt64(message, field, i);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return in.GetRepeatedDouble(message, field, i);
-    case FieldDescriptor::CPPTYPE_FLOAT: return in.GetRepeatedFloat(message, field, i);
+    case FieldDescriptor::CPPTYPE_DOUBLE: return number_to_json(in.GetRepeatedDouble(message, field, i));
+    case FieldDescriptor::CPPTYPE_FLOAT: return number_to_json(in.GetRepeatedFloat(message, field, i));
     case FieldDescriptor::CPPTYPE_BOOL: return in.GetRepeatedBool(message, field, i);
     case FieldDescriptor::CPPTYPE_ENUM: return enum_to_json(field, in.GetRepeatedEnumValue(message, field, i));
     case FieldDescriptor::CPPTYPE_STRING: return in.GetRepeatedString(message, field, i);
@@ -55,17 +63,19 @@ Json element_to_json(const Message& message, const FieldDescriptor* field, int i
   return nullptr;
 }
 
-// A map field is a list of entry messages with fields 1 = key and 2 = value; JSON keys are strings.
+// A map field is a list of entry messages with fields 1 = key and 2 = value, in no order; JSON keys are strings, here sorted.
 Json map_to_json(const Message& message, const FieldDescriptor* field) {
-  Json json = Json::object();
+  std::map<std::string, Json> sorted;
   const Reflection& in = *message.GetReflection();
   const FieldDescriptor* key = field->message_type()->map_key();
   const FieldDescriptor* value = field->message_type()->map_value();
   for (int i = 0; i < in.FieldSize(message, field); ++i) {
     const Message& entry = in.GetRepeatedMessage(message, field, i);
     Json name = single_to_json(entry, key);
-    json[name.is_string() ? name.get<std::string>() : name.dump()] = single_to_json(entry, value);
+    sorted[name.is_string() ? name.get<std::string>() : name.dump()] = single_to_json(entry, value);
   }
+  Json json = Json::object();
+  for (auto& [name, found] : sorted) json[name] = std::move(found);
   return json;
 }
 

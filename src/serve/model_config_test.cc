@@ -1,6 +1,9 @@
 // Configurations from text to settings: config_text, config_json, config_check, config_complete, settings_from_config
 // and engine_parameters together, as the loader uses them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -87,6 +90,20 @@ TEST(ConfigText, ReadsJsonWithIntegersAsStrings) {
   EXPECT_EQ((*config)->input(0).dims(1), -1);
   EXPECT_FALSE(parse_config_json("{broken", "load"));
   EXPECT_TRUE(contains(parse_config_json(R"({"no_such_field":1})", "load").error().message, "no_such_field"));
+}
+
+TEST(ConfigJson, MapsAreSortedAndNumbersThatJsonLacksAreProtobufsTexts) {
+  std::string text = "sequence_batching { direct { minimum_slot_utilization: inf } }";
+  for (int i = 9; i >= 0; --i) text += fmt::format(" metric_tags {{ key: \"k{}\" value: \"v\" }}", i);
+  const auto config = parse_config_text(text, "m/config.pbtxt");
+  ASSERT_TRUE(config);
+  const Json json = config_to_json(**config);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json["metric_tags"].items()) keys.push_back(key);
+  EXPECT_EQ(keys.size(), 10u);
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  EXPECT_EQ(json["sequence_batching"]["direct"]["minimum_slot_utilization"], "Infinity");
+  EXPECT_TRUE(parse_config_json(dump_json(json), "again"));
 }
 
 TEST(ConfigJson, PrintsSixtyFourBitIntegersAsNumbersAndEnumsAsNames) {

@@ -43,8 +43,8 @@ Response route_error(const Route& route) {
   return response;
 }
 
-Response metrics_response(const std::function<std::string()>& metrics) {
-  Response response = text_response(metrics());
+Response metrics_response(const MetricsText& metrics, TimePoint asked) {
+  Response response = text_response(metrics(asked));
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";  // Prometheus' text exposition format
   return response;
 }
@@ -204,7 +204,7 @@ bool is_of_regions(Endpoint endpoint) {
 
 }  // namespace
 
-Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, std::function<std::string()> metrics)
+Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, MetricsText metrics)
     : service_(service),
       options_(std::move(options)),
       threads_(threads),
@@ -265,11 +265,11 @@ void Api::handle(const Request& request, Responder responder) {
     case Endpoint::kTraceChange:
     case Endpoint::kRegionRegister:
     case Endpoint::kRegionUnregister: return control(request, route, std::move(responder));
-    default: return responder.send(describe(route, request.from_this_machine));
+    default: return responder.send(describe(route, request.from_this_machine, request.arrived));
   }
 }
 
-Response Api::describe(const Route& route, bool from_this_machine) const {
+Response Api::describe(const Route& route, bool from_this_machine, TimePoint asked) const {
   switch (route.endpoint) {
     case Endpoint::kLive:
       return service_.live() ? text_response("{\"live\":true}") : error_response(503, "the server is not live");
@@ -283,7 +283,7 @@ Response Api::describe(const Route& route, bool from_this_machine) const {
     case Endpoint::kStatistics:
       return show(service_.statistics(route.model, route.version),
                   [](const std::vector<serve::ModelStatistics>& models) { return model_statistics(models); });
-    case Endpoint::kMetrics: return metrics_response(metrics_);
+    case Endpoint::kMetrics: return metrics_response(metrics_, asked);
     case Endpoint::kFrontPage: return page_response();
     case Endpoint::kDocs: return text_response(docs_);
     case Endpoint::kLogging: return log_response();
@@ -328,7 +328,8 @@ void MetricsApi::ended(const Request& request, const Outcome& outcome) {
 
 void MetricsApi::handle(const Request& request, Responder responder) {
   Route route = http::route(request.method, request.target);
-  if (route.status == 200 && route.endpoint == Endpoint::kMetrics) return responder.send(metrics_response(metrics_));
+  if (route.status == 200 && route.endpoint == Endpoint::kMetrics)
+    return responder.send(metrics_response(metrics_, request.arrived));
   if (route.status == 405) return responder.send(route_error(route));
   responder.send(error_response(404, "this port answers GET /metrics"));
 }

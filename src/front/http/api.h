@@ -21,6 +21,9 @@
 
 namespace ridge::front::http {
 
+// Prometheus text, as of `asked` or later.
+using MetricsText = std::function<std::string(TimePoint asked)>;
+
 struct ApiOptions {
   std::string server_version = "0";
   uint64_t max_input_bytes = uint64_t{64} << 20;  // [bytes] of JSON, of raw bodies and of decoded bodies
@@ -37,8 +40,8 @@ struct ApiOptions {
 
 class Api final : public Handler {
  public:
-  // `metrics` answers GET /metrics with Prometheus text.
-  Api(serve::Service& service, ApiOptions options, ControlThreads& threads, std::function<std::string()> metrics);
+  // `metrics` answers GET /metrics.
+  Api(serve::Service& service, ApiOptions options, ControlThreads& threads, MetricsText metrics);
 
   uint64_t body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;
@@ -47,7 +50,7 @@ class Api final : public Handler {
   void clients_left() override { service_.drop_cancelled(); }
 
  private:
-  Response describe(const Route& route, bool from_this_machine) const;
+  Response describe(const Route& route, bool from_this_machine, TimePoint asked) const;
   uint64_t text_limit(Endpoint endpoint) const;  // [bytes] of a body without tensors, decoded
   Status check_client(const Request& request, Endpoint endpoint) const;
   void control(const Request& request, const Route& route, Responder responder);
@@ -55,7 +58,7 @@ class Api final : public Handler {
   serve::Service& service_;
   ApiOptions options_;
   ControlThreads& threads_;
-  std::function<std::string()> metrics_;
+  MetricsText metrics_;
   const std::string docs_;
   InferEndpoint infer_;
 };
@@ -63,7 +66,7 @@ class Api final : public Handler {
 // Answers GET /metrics alone: the handler of the metrics port.
 class MetricsApi final : public Handler {
  public:
-  MetricsApi(std::function<std::string()> metrics, std::shared_ptr<const Keys> keys = nullptr,
+  MetricsApi(MetricsText metrics, std::shared_ptr<const Keys> keys = nullptr,
              std::shared_ptr<AccessLog> access_log = nullptr)
       : metrics_(std::move(metrics)), keys_(std::move(keys)), access_log_(std::move(access_log)) {}
   uint64_t body_limit(const Request& head) override;
@@ -72,7 +75,7 @@ class MetricsApi final : public Handler {
   void ended(const Request& request, const Outcome& outcome) override;
 
  private:
-  std::function<std::string()> metrics_;
+  MetricsText metrics_;
   std::shared_ptr<const Keys> keys_;
   std::shared_ptr<AccessLog> access_log_;
 };

@@ -24,7 +24,7 @@ class ApiTest : public testing::Test {
  protected:
   ApiTest() {
     ApiOptions options{.server_version = "1.2", .max_input_bytes = 100'000, .io_threads = 2};
-    auto api = std::make_shared<Api>(service_, options, threads_, [] { return std::string("nv_x 1\n"); });
+    auto api = std::make_shared<Api>(service_, options, threads_, [](TimePoint) { return std::string("nv_x 1\n"); });
     auto server = Server::start({.listen = {"127.0.0.1", 0}, .threads = 2}, api);
     EXPECT_TRUE(server);
     server_ = std::move(*server);
@@ -91,8 +91,9 @@ TEST_F(ApiTest, RegistersShowsAndUnregistersRegions) {
 
 TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
   ApiOptions options{.shared_memory = ClientPolicy::kNone};
-  auto server = Server::start({.listen = {"127.0.0.1", 0}},
-                              std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
+  auto server =
+      Server::start({.listen = {"127.0.0.1", 0}},
+                    std::make_shared<Api>(service_, options, threads_, [](TimePoint) { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
   const nlohmann::json metadata = ask_json(get("/v2"));
@@ -112,8 +113,9 @@ TEST_F(ApiTest, SharedMemoryThatIsNotAllowedIsNeitherNamedNorUsed) {
 
 TEST_F(ApiTest, ModelsAreLoadedForClientsThatAreAllowedIt) {
   ApiOptions options{.model_control = ClientPolicy::kNone};
-  auto server = Server::start({.listen = {"127.0.0.1", 0}},
-                              std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
+  auto server =
+      Server::start({.listen = {"127.0.0.1", 0}},
+                    std::make_shared<Api>(service_, options, threads_, [](TimePoint) { return std::string(); }));
   ASSERT_TRUE(server);
   client_ = std::make_unique<TestClient>((*server)->port());
   for (const char* call : {"load", "unload"})
@@ -161,7 +163,8 @@ TEST_F(ApiTest, DescribesServerAndModels) {
   EXPECT_EQ(server["extensions"],
             nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
                             "model_repository(unload_dependents)", "statistics", "logging", "trace", "sequence",
-                            "system_shared_memory", "cuda_shared_memory"}));
+                            "sequence(string_id)", "schedule_policy", "parameters", "system_shared_memory",
+                            "cuda_shared_memory"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
   EXPECT_EQ(model["inputs"][0], nlohmann::json({{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 16}}}));
@@ -180,6 +183,20 @@ TEST_F(ApiTest, RefusesPostsOfPagesOfOtherServers) {
     EXPECT_EQ(ask(index(fields)).status, 403) << fields;
   for (const char* fields : {"", "Origin: http://T:1\r\n", "Sec-Fetch-Site: same-origin\r\n"})
     EXPECT_EQ(ask(index(fields)).status, 200) << fields;
+}
+
+TEST_F(ApiTest, APageThatReachesALocalServerUnderANameOfItsOwnIsNotOfThisMachine) {
+  const auto load = [](const std::string& host, const std::string& fields) {
+    return "POST /v2/repository/models/echo/load HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 2\r\n" + fields +
+           "\r\n{}";
+  };
+  const std::string page = "Sec-Fetch-Site: same-origin\r\n";
+  EXPECT_EQ(ask(load("evil.example:8000", page)).status, 503);
+  EXPECT_EQ(ask(load("evil.example:8000", "Origin: http://evil.example:8000\r\n")).status, 503);
+  EXPECT_EQ(ask(load("notlocalhost:8000", page)).status, 503);
+  for (const char* host : {"localhost:8000", "Models.LocalHost", "127.0.0.1:8000", "[::1]:8000"})
+    EXPECT_EQ(ask(load(host, page)).status, 200) << host;
+  EXPECT_EQ(ask(load("this-machine:8000", "")).status, 200) << "no browser";
 }
 
 TEST_F(ApiTest, CallsOfOperatorsAreShort) {
@@ -354,8 +371,9 @@ class LargeRequests : public testing::Test {
  protected:
   LargeRequests() {
     ApiOptions options{.conversion_threads = 1, .conversions_waiting = 2};
-    auto server = Server::start({.listen = {"127.0.0.1", 0}},
-                                std::make_shared<Api>(service_, options, threads_, [] { return std::string(); }));
+    auto server =
+        Server::start({.listen = {"127.0.0.1", 0}},
+                      std::make_shared<Api>(service_, options, threads_, [](TimePoint) { return std::string(); }));
     EXPECT_TRUE(server);
     server_ = std::move(*server);
   }
@@ -485,12 +503,29 @@ TEST_F(ApiTest, ControlsTheRepository) {
   ask_json(post("/v2/repository/r/index", ""), 501);
 }
 
+TEST_F(ApiTest, ScrapesThatCameTogetherMayShareTheirText) {
+  std::vector<TimePoint> asked;
+  auto server = Server::start({.listen = {"127.0.0.1", 0}}, std::make_shared<MetricsApi>([&asked](TimePoint at) {
+                                asked.push_back(at);
+                                return std::string("nv_y 2\n");
+                              }));
+  ASSERT_TRUE(server) << server.error().message;
+  TestClient client((*server)->port());
+  client.send(get("/metrics") + get("/metrics") + get("/metrics"));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client.read());
+  client.send(get("/metrics"));
+  ASSERT_TRUE(client.read());
+  ASSERT_EQ(asked.size(), 4u);
+  EXPECT_EQ(asked[0], asked[2]) << "they were there at the same time";
+  EXPECT_LT(asked[2], asked[3]);
+}
+
 TEST_F(ApiTest, ServesMetricsOnBothPorts) {
   ClientResponse metrics = ask(get("/metrics"));
   EXPECT_EQ(metrics.body, "nv_x 1\n");
   EXPECT_TRUE(metrics.fields["content-type"].starts_with("text/plain"));
-  auto server =
-      Server::start({.listen = {"127.0.0.1", 0}}, std::make_shared<MetricsApi>([] { return std::string("nv_y 2\n"); }));
+  auto server = Server::start({.listen = {"127.0.0.1", 0}},
+                              std::make_shared<MetricsApi>([](TimePoint) { return std::string("nv_y 2\n"); }));
   TestClient client((*server)->port());
   EXPECT_EQ(client.ask(get("/metrics"))->body, "nv_y 2\n");
   EXPECT_EQ(client.ask(get("/v2"))->status, 404);

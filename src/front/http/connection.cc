@@ -124,7 +124,7 @@ void Connection::on_input(const ErrorCode& ec, size_t count) {
   if (phase_ == Phase::kHandshake) enter(Phase::kIdle);
   end_ += count;
   progress_.moved += count;
-  progress_.last_moved = thread_.now();
+  received_ = progress_.last_moved = thread_.now();
   if (phase_ == Phase::kLingering) {
     begin_ = end_ = 0;
     return read_input();
@@ -185,7 +185,7 @@ void Connection::advance() {
 
 void Connection::begin_message() {
   enter(Phase::kHead);
-  arrived_ = progress_.began;
+  arrived_ = received_;
   probed_ = false;
   parser_.reset();
 }
@@ -323,7 +323,7 @@ Request Connection::request() const {
           .arrived = arrived_,
           .io_thread = thread_.index(),
           .client_address = client_address_,
-          .from_this_machine = from_this_machine_,
+          .from_this_machine = from_this_machine_ && !head.renamed,
           .cross_site = head.cross_site,
           .client = client_.get_token()};
 }

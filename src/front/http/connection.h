@@ -83,6 +83,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t begin_ = 0, end_ = 0;
   RequestParser parser_;
   bool keep_alive_ = true;
+  TimePoint received_;  // the newest bytes of input_
   TimePoint arrived_;
   std::stop_source client_;  // stopped when the connection closes
   bool probed_ = false;      // in this request

@@ -36,7 +36,7 @@ struct Request {
   TimePoint arrived{};         // when its first byte was seen
   size_t io_thread = 0;        // index of the thread that calls handle()
   std::string_view client_address = {};
-  bool from_this_machine = false;  // over the loopback interface
+  bool from_this_machine = false;  // over the loopback interface, and not by a page that reached it under another name
   bool cross_site = false;         // a browser sends it for a page of another server
   std::stop_token client = {};     // requested: the client has left, and no answer reaches it
 };

@@ -35,6 +35,18 @@ bool is_foreign(std::string_view origin, std::string_view host) {
          !beast::iequals({origin.data() + scheme + 3, origin.size() - scheme - 3}, {host.data(), host.size()});
 }
 
+// Host's name is one that no other machine's owner can let point here: an address, or localhost (RFC 6761, 6.3).
+bool is_address_or_localhost(std::string_view host) {
+  if (host.starts_with('[')) return true;
+  const std::string_view name = host.substr(0, host.rfind(':'));
+  if (name.find_first_not_of("0123456789.") == std::string_view::npos) return true;
+  constexpr std::string_view kLocal = "localhost";
+  if (name.size() < kLocal.size()) return false;
+  const std::string_view end = name.substr(name.size() - kLocal.size());
+  return beast::iequals({end.data(), end.size()}, {kLocal.data(), kLocal.size()}) &&
+         (name.size() == kLocal.size() || name[name.size() - kLocal.size() - 1] == '.');
+}
+
 // Keeps only the fields that the connection needs: never builds a container of headers. Parses heads alone: an empty chunked body
 // in two pieces ends Beast 1.74 by an assertion (boostorg/beast#2861), so bodies are ChunkReader's.
 class Collector final : public beast::http::basic_parser<true> {
@@ -62,7 +74,10 @@ class Collector final : public beast::http::basic_parser<true> {
   void on_response_impl(int, string_view, int, ErrorCode&) override {}
   void on_field_impl(field name, string_view text, string_view value, ErrorCode& ec) override {
     if (name == field::unknown) {
-      if (beast::iequals(text, "Sec-Fetch-Site")) head_.cross_site = beast::iequals(value, "cross-site");
+      if (beast::iequals(text, "Sec-Fetch-Site")) {
+        head_.of_page = true;
+        head_.cross_site = beast::iequals(value, "cross-site");
+      }
       if (beast::iequals(text, "traceparent")) head_.trace_parent.emplace(plain(value));
       if (beast::iequals(text, "tracestate")) join(head_.trace_state, value);
       if (beast::iequals(text, "x-api-key")) return take_once(head_.api_key, value, "two x-api-key fields", ec);
@@ -152,7 +167,7 @@ void RequestParser::reset() {
   head.trace_parent.reset();
   head.trace_state.reset();
   head.expects_continue = false;
-  head.cross_site = false;
+  head.of_page = head.cross_site = head.renamed = false;
   impl_->head_bytes = 0;
   impl_->chunks.reset();
   impl_->chunked_bytes = 0;
@@ -192,6 +207,7 @@ RequestParser::Step RequestParser::feed_head(std::string_view input) {
   if (!head.host && !head.http_1_0) return impl.bad(400, "the request has no Host field");
   if (impl.parser->expects_other()) return impl.bad(417, "of expectations only 100-continue can be met");
   if (head.origin && is_foreign(*head.origin, head.host.value_or(""))) head.cross_site = true;
+  head.renamed = (head.origin || head.of_page) && !is_address_or_localhost(head.host.value_or(""));
   if (impl.parser->codings() > 0) {
     if (impl.parser->codings() > 1 || !impl.parser->plain_chunked())
       return impl.bad(501, "this Transfer-Encoding is not supported; send the body as is or as 'chunked'");

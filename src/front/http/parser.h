@@ -26,7 +26,9 @@ struct Head {
   bool keep_alive = false;
   bool http_1_0 = false;
   bool expects_continue = false;
+  bool of_page = false;     // a browser sends it for a page
   bool cross_site = false;  // Sec-Fetch-Site says so, or Origin names another server than Host
+  bool renamed = false;  // for a page that calls this server by a name which need not be this machine's (DNS rebinding)
 };
 
 class RequestParser {
