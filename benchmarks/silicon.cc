@@ -56,10 +56,10 @@ llm::Format format_of(const std::string& name) {
 
 double* constant(llm::EngineCosts& costs, const std::string& name) {
   static const std::map<std::string, double llm::EngineCosts::*> kNames = {
-      {"layer_us", &llm::EngineCosts::layer_us},       {"eager_layer_us", &llm::EngineCosts::eager_layer_us},
-      {"step_ms", &llm::EngineCosts::step_ms},         {"sequence_us", &llm::EngineCosts::sequence_us},
+      {"kernel_us", &llm::EngineCosts::kernel_us},
+      {"sequence_us", &llm::EngineCosts::sequence_us},
       {"start_share", &llm::EngineCosts::start_share},
-      {"lag_steps", &llm::EngineCosts::lag_steps},     {"front_ms", &llm::EngineCosts::front_ms},
+      {"lag_steps", &llm::EngineCosts::lag_steps}, 
       {"fixed_ms", &llm::EngineCosts::fixed_ms}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown constant " + name);

@@ -162,11 +162,29 @@ double cache_bytes_per_token(const Model& model, double bits) {
   return bytes;
 }
 
+double attention_flops(const Model& model, double tokens, double cached) {
+  double flops = 0;
+  for (const Layers& group : model.layers) {
+    const Attention& a = group.attention;
+    if (a.kind == AttentionKind::kLinear) continue;
+    double pairs = tokens * cached + tokens * (tokens + 1) / 2;
+    // A token sees at most the window, or the tokens that an indexer has chosen.
+    const double most = a.kind == AttentionKind::kWindow ? real(a.window) : real(a.index_top);
+    if (most > 0) {
+      const double growing = std::clamp(most - cached, 0.0, tokens);
+      pairs = growing * cached + growing * (growing + 1) / 2 + (tokens - growing) * most;
+    }
+    flops += real(group.count) * 2 * real(a.heads * (a.head_dim + a.value_dim)) * pairs;
+  }
+  return flops;
+}
+
 double touched_experts(double experts, double per_token, double tokens) {
   if (experts <= 0) return 0;
+  tokens = std::max(tokens, 1.0);
   const double even = 1 - std::pow(1 - per_token / experts, tokens);
-  const double uneven =
-      1 - std::pow(1 + tokens * per_token / (experts * kExpertPopularity), -kExpertPopularity);
+  const double uneven = 1 - (1 - per_token / experts) * std::pow(1 + (tokens - 1) * per_token / (experts * kExpertPopularity),
+                                                                 -kExpertPopularity);
   return experts * std::min(even, uneven);
 }
 

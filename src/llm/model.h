@@ -104,8 +104,11 @@ double cache_bytes(const Attention& attention, double tokens, double bits);
 // Growth per token of a sequence that is longer than every window.
 double cache_bytes_per_token(const Model& model, double bits);
 
+// Of attention for `tokens` new tokens of a sequence with `cached` before them: pairs of tokens that attend, keys and values, 2 each.
+double attention_flops(const Model& model, double tokens, double cached);
+
 // Average number of experts used by `tokens` tokens that choose independently, experts being of unequal popularity (gamma distributed with shape θ):
-// E · (1 − (1 + tokens·k/(E·θ))^−θ), at most that of an even choice, E · (1 − (1 − k/E)^tokens).
+// E · (1 − (1 − k/E) · (1 + (tokens − 1)·k/(E·θ))^−θ), at most that of an even choice, E · (1 − (1 − k/E)^tokens).
 inline constexpr double kExpertPopularity = 1.5;  // θ that fits the kernel measurements best
 double touched_experts(double experts, double per_token, double tokens);
 

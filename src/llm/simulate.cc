@@ -14,6 +14,7 @@
 namespace ridge::llm {
 namespace {
 
+constexpr double kFrontSeconds = 1e-3;  // from sending to the scheduler (assumed): a request misses the step that begins as it is sent
 constexpr int64_t kMostStepsAtOnce = 128;
 constexpr int64_t kRequestsPerSequence = 10;  // of InferenceX
 constexpr int64_t kOpenRequests = 2000;
@@ -152,7 +153,7 @@ class Server {
   void send(double at) {
     Sequence& s = sequences_[sent_];
     s.sent_s = at;
-    arrivals_.emplace(at + random_.exponential(1e3 / costs_.front_ms), sent_++);
+    arrivals_.emplace(at + kFrontSeconds, sent_++);
   }
 
   // The tokens that a sequence takes from the cache when it is admitted.
@@ -314,7 +315,6 @@ class Server {
   std::vector<Sequence> sequences_;
   size_t sent_ = 0, done_ = 0;
   std::set<std::pair<double, size_t>> arrivals_;  // at the scheduler
-  Random random_{1};
   std::deque<size_t> waiting_;
   std::deque<Part> prompts_;                       // admitted, their prompts not yet computed
   std::set<std::pair<int64_t, size_t>> decoding_;  // by the step of their end

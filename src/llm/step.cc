@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {{{31, 0, 0.03, 17, 1, 0, 0.5, 25}, {31, 0, 0.03, 17, 1, 7, 0.5, 50}, {31, 0, 0.03, 17, 1, 12, 0.5, 130}}};
+constexpr std::array<EngineCosts, 3> kCosts = {{{3.25, 26, 0.8, 3, 15}, {3.25, 26, 0.2, 7, 45}, {3.25, 26, 0.8, 12, 60}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -151,14 +151,18 @@ double tokens_of(const Deployment& d, const Step& step) {
   return tokens;
 }
 
-double own_costs(const Deployment& d, const Step& step) {
-  return d.costs.layer_us * 1e-6 * number(d.model.layer_count()) + d.costs.step_ms * 1e-3 +
-         d.costs.sequence_us * 1e-6 * step.sequences;
+// Kernels of a decode step that a launch starts.
+double launches_of(const Deployment& d) {
+  double launches = 0;
+  auto count = [&](std::string_view, const KernelTime& t, double calls) { launches += t.seconds > 0 ? calls : 0; };
+  token_kernels(d, 1, count);
+  const double layers = number(d.model.layer_count());
+  // Attention, and the small kernels of a layer: two norms, rotary embedding with the write to the cache, activation.
+  return launches + 4 * layers;
 }
 
-// What the host needs at least to launch a step with prompts, which is no recorded graph.
-double least_seconds(const Deployment& d, const Step& step) {
-  return step.chunks.empty() ? 0 : d.costs.eager_layer_us * 1e-6 * number(d.model.layer_count());
+double own_costs(const Deployment& d, const Step& step, double launches) {
+  return d.costs.kernel_us * 1e-6 * launches + d.costs.sequence_us * 1e-6 * step.sequences;
 }
 
 }  // namespace
@@ -174,14 +178,12 @@ std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   const double sampled = decoded_tokens(d, step) + step.prompts_done;
   if (sampled > 0) row("head", head(d, sampled), 1);
   KernelTime own;
-  double all = 0;
-  for (const KernelRow& each : rows) all += each.time.seconds;
-  own.seconds = std::max(own_costs(d, step), least_seconds(d, step) - all);
+  own.seconds = own_costs(d, step, launches_of(d));
   row("engine", own, 1);
   return rows;
 }
 
-StepTable::StepTable(const Deployment& deployment, int64_t most_tokens) : deployment_(deployment) {
+StepTable::StepTable(const Deployment& deployment, int64_t most_tokens) : deployment_(deployment), launches_(launches_of(deployment)) {
   // Every number up to 8, then eight in each octave: tiles make steps of the same order.
   for (double n = 1; n <= 8; ++n) tokens_.push_back(n);
   while (tokens_.back() < static_cast<double>(most_tokens)) {
@@ -213,7 +215,7 @@ double StepTable::seconds(const Step& step) const {
   attention_kernels(deployment_, step, sum);
   const double kernels = at(layers_, tokens_of(deployment_, step)) + attention +
                          at(head_, decoded_tokens(deployment_, step) + step.prompts_done);
-  return std::max(kernels + own_costs(deployment_, step), least_seconds(deployment_, step));
+  return kernels + own_costs(deployment_, step, launches_);
 }
 
 }  // namespace ridge::llm

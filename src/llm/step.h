@@ -31,16 +31,13 @@ void visit_fields(auto& visit, Is<Parallel> auto& p) {
   visit("expert", p.expert);
 }
 
-// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving".
+// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first two are equal for all engines.
 struct EngineCosts {
-  double layer_us = 0;        // per layer: small kernels that are not counted, and gaps between kernels
-  double eager_layer_us = 0;  // per layer, least time of a step with prompts, which the host launches kernel by kernel
-  double step_ms = 0;         // per step: scheduling, sampling, preparing inputs
-  double sequence_us = 0;     // per decoding sequence and step: its output
-  double start_share = 1;     // of the kernels' fixed times: the rest overlaps with the kernel before
-  double lag_steps = 0;       // steps between a first token and its delivery
-  double front_ms = 0.5;      // per request, one after another: tokeniser, HTTP
-  double fixed_ms = 0;        // per request: tokeniser, HTTP
+  double kernel_us = 0;    // per kernel: the gap to the next one, and small kernels between that are not counted
+  double sequence_us = 0;  // per decoding sequence and step: its output
+  double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
+  double lag_steps = 0;    // steps between a first token and its delivery
+  double fixed_ms = 0;     // per request: tokeniser, HTTP
 };
 const EngineCosts& costs_of(EngineKind engine);
 
@@ -86,6 +83,7 @@ class StepTable {
   double at(const std::vector<double>& values, double tokens) const;
 
   const Deployment deployment_;
+  const double launches_;
   std::vector<double> tokens_;
   std::vector<double> layers_;  // [s] at tokens_: all that depends on the number of tokens only
   std::vector<double> head_;    // [s] at tokens_ as rows that are sampled
