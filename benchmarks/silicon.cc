@@ -56,7 +56,7 @@ llm::Format format_of(const std::string& name) {
 
 double* constant(llm::EngineCosts& costs, const std::string& name) {
   static const std::map<std::string, double llm::EngineCosts::*> kNames = {
-      {"kernel_us", &llm::EngineCosts::kernel_us},
+      {"kernel_us", &llm::EngineCosts::kernel_us},     {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
       {"sequence_us", &llm::EngineCosts::sequence_us},
       {"start_share", &llm::EngineCosts::start_share},
       {"lag_steps", &llm::EngineCosts::lag_steps}, 

@@ -35,7 +35,7 @@ PEER = {
 }
 ENGINES = ("vllm", "trtllm", "sglang")
 # Where a fit begins, and its first step.
-SHARED = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4)}
+SHARED = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.eager_kernel_us": (40, 10)}
 OWN = {"start_share": (0.6, 0.2), "lag_steps": (6, 2), "fixed_ms": (30, 15)}
 
 
@@ -120,7 +120,7 @@ def fit(rows, program, configs, without=None, rounds=2):
         begin |= {f"{engine}.{name}": pair[0] for name, pair in OWN.items()}
         steps |= {f"{engine}.{name}": pair[1] for name, pair in OWN.items()}
     by_step = ["all.kernel_us", "all.sequence_us"] + [f"{e}.start_share" for e in ENGINES]
-    by_request = [f"{e}.{name}" for e in ENGINES for name in ("lag_steps", "fixed_ms")]
+    by_request = ["all.eager_kernel_us"] + [f"{e}.{name}" for e in ENGINES for name in ("lag_steps", "fixed_ms")]
     judge = lambda which: lambda constants: loss(rows, predict(program, rows, configs, constants, without), which)
     constants = descend(begin, steps, by_step, judge(1), rounds)
     return descend(constants, steps, by_request, judge(0), rounds)

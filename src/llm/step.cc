@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {{{3.25, 26, 0.8, 3, 15}, {3.25, 26, 0.2, 7, 45}, {3.25, 26, 0.8, 12, 60}}};
+constexpr std::array<EngineCosts, 3> kCosts = {{{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 4, 15}, {3.1, 42, 25, 0.8, 10, 85}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -165,6 +165,11 @@ double own_costs(const Deployment& d, const Step& step, double launches) {
   return d.costs.kernel_us * 1e-6 * launches + d.costs.sequence_us * 1e-6 * step.sequences;
 }
 
+// What the host needs at least to launch a step with prompts, which is no recorded graph.
+double least_seconds(const Deployment& d, const Step& step, double launches) {
+  return step.chunks.empty() ? 0 : d.costs.eager_kernel_us * 1e-6 * launches;
+}
+
 }  // namespace
 
 NameTable<EngineKind> names_of(EngineKind) { return kEngineNames; }
@@ -178,7 +183,10 @@ std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   const double sampled = decoded_tokens(d, step) + step.prompts_done;
   if (sampled > 0) row("head", head(d, sampled), 1);
   KernelTime own;
-  own.seconds = own_costs(d, step, launches_of(d));
+  const double launches = launches_of(d);
+  double all = 0;
+  for (const KernelRow& each : rows) all += each.time.seconds;
+  own.seconds = std::max(own_costs(d, step, launches), least_seconds(d, step, launches) - all);
   row("engine", own, 1);
   return rows;
 }
@@ -215,7 +223,7 @@ double StepTable::seconds(const Step& step) const {
   attention_kernels(deployment_, step, sum);
   const double kernels = at(layers_, tokens_of(deployment_, step)) + attention +
                          at(head_, decoded_tokens(deployment_, step) + step.prompts_done);
-  return kernels + own_costs(deployment_, step, launches_);
+  return std::max(kernels + own_costs(deployment_, step, launches_), least_seconds(deployment_, step, launches_));
 }
 
 }  // namespace ridge::llm
