@@ -1,6 +1,7 @@
 // Predictions for measured runs of language-model servers; `benchmarks/silicon.py` drives it and judges them.
 //
-// usage: silicon SERVING.csv CONFIGS [--without DEVICE] [--constant ENGINE.NAME=VALUE]...   prints id,ttft_ms,tpot_ms,fits
+// usage: silicon SERVING.csv CONFIGS [--without DEVICE] [--constant ENGINE.NAME=VALUE]...   prints a row for each: its id, the predicted means, whether the
+// memory holds one sequence by the engine's rule, the mean batch, and the kernels of a decode step of it.
 // CONFIGS: a folder with a config.json per model, MODEL.json. --without leaves a device's own kernel laws out.
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/data.h"
 #include "llm/config.h"
-#include "llm/simulate.h"
+#include "llm/serving.h"
 
 namespace {
 
@@ -137,7 +138,7 @@ int main(int count, char** arguments) {
   const Csv csv = need(parse_csv(need(read_file(options.serving)), options.serving));
   std::map<std::string, llm::Model> models;
   std::map<std::string, llm::Gpu> gpus;
-  fmt::print("id,ttft_ms,tpot_ms,sequences,cached");
+  fmt::print("id,ttft_ms,tpot_ms,fits,sequences,cached");
   for (const char* name : kParts) fmt::print(",\"{}\"", name);
   fmt::print("\n");
   for (const auto& values : csv.rows) {
@@ -155,7 +156,10 @@ int main(int count, char** arguments) {
     s.receive_interval = row.whole("receive_interval");
     const llm::StepTable steps(d, s.chunk_tokens + w.concurrency);
     const llm::Simulation r = need(llm::simulate(steps, d.costs, s, w));
-    fmt::print("{},{:.3f},{:.4f},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, r.mean_decoding, r.mean_cached);
+    const double length = static_cast<double>(w.prompt_max + w.output_max);
+    const bool fits = llm::memory_of(d, length).cache_tokens >= length;
+    fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, fits, r.mean_decoding,
+               r.mean_cached);
     std::map<std::string, llm::KernelTime> parts;
     for (const llm::KernelRow& kernel : llm::kernels_of(d, {r.mean_decoding, r.mean_cached, {}, 0})) parts[kernel.name] = kernel.time;
     for (const char* name : kParts) fmt::print(",{:.4f}", 1e3 * parts[name].seconds);

@@ -54,7 +54,7 @@ def predict(program, rows, configs, constants=None, without=None):
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     finally:
         scratch.unlink()
-    return [(float(p["ttft_ms"]), float(p["tpot_ms"])) for p in csv.DictReader(output.splitlines())]
+    return [(float(p["ttft_ms"]), float(p["tpot_ms"]), p["fits"] == "1") for p in csv.DictReader(output.splitlines())]
 
 
 def ratios(rows, predictions, which):
@@ -169,7 +169,10 @@ def main():
         sys.exit(f"silicon.py: no {options.program}: ninja -C build/release silicon")
     with options.serving.open() as file:
         rows = [row for row in csv.DictReader(file) if not row.get("health")]
-    tables(rows, predict(options.program, rows, options.configs))
+    predictions = predict(options.program, rows, options.configs)
+    tables(rows, predictions)
+    wrong = [row["id"] for row, p in zip(rows, predictions) if not p[2]]
+    print(f"\nmemory: {len(rows) - len(wrong)} of {len(rows)} that ran fit by prediction", *wrong)
     if options.validate:
         validate(rows, options.program, options.configs)
 

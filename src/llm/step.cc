@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {{{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 4, 15}, {3.1, 42, 25, 0.8, 10, 85}}};
+constexpr std::array<EngineCosts, 3> kCosts = {{{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 7, 45}, {3.1, 42, 25, 0.8, 10, 85}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
