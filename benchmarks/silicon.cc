@@ -46,10 +46,10 @@ struct Row {
 
 llm::Format format_of(const std::string& name) {
   static const std::map<std::string, llm::Format> kNames = {
-      {"bfloat16", llm::Format::kBf16},         {"fp8", llm::Format::kFp8},
-      {"fp8_block", llm::Format::kFp8Block},    {"nvfp4", llm::Format::kNvfp4},
-      {"w4a16_mxfp4", llm::Format::kMxfp4},     {"w4a8_mxfp4_mxfp8", llm::Format::kMxfp4},
-      {"int4_wo", llm::Format::kInt4},          {"", llm::Format::kBf16}};
+      {"bfloat16", llm::Format::kBf16},      {"fp8", llm::Format::kFp8},
+      {"fp8_block", llm::Format::kFp8Block}, {"nvfp4", llm::Format::kNvfp4},
+      {"w4a16_mxfp4", llm::Format::kMxfp4},  {"w4a8_mxfp4_mxfp8", llm::Format::kMxfp4},
+      {"int4_wo", llm::Format::kInt4},       {"", llm::Format::kBf16}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown form of weights " + name);
   return found->second;
@@ -58,18 +58,28 @@ llm::Format format_of(const std::string& name) {
 double* constant(llm::EngineCosts& costs, const std::string& name) {
   static const std::map<std::string, double llm::EngineCosts::*> kNames = {
       {"kernel_us", &llm::EngineCosts::kernel_us},     {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
-      {"sequence_us", &llm::EngineCosts::sequence_us},
-      {"start_share", &llm::EngineCosts::start_share},
-      {"lag_steps", &llm::EngineCosts::lag_steps}, 
-      {"fixed_ms", &llm::EngineCosts::fixed_ms}};
+      {"sequence_us", &llm::EngineCosts::sequence_us}, {"start_share", &llm::EngineCosts::start_share},
+      {"lag_steps", &llm::EngineCosts::lag_steps},     {"fixed_ms", &llm::EngineCosts::fixed_ms}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown constant " + name);
   return &(costs.*(found->second));
 }
 
 // Kernels of a decode step of the mean batch [ms].
-constexpr const char* kParts[] = {"query, key, value", "query up", "latent up", "output", "feed-forward", "shared expert", "router", "experts",
-                                  "attention, decode", "all-reduce", "gather, scatter", "elementwise", "head", "engine"};
+constexpr const char* kParts[] = {"query, key, value",
+                                  "query up",
+                                  "latent up",
+                                  "output",
+                                  "feed-forward",
+                                  "shared expert",
+                                  "router",
+                                  "experts",
+                                  "attention, decode",
+                                  "all-reduce",
+                                  "gather, scatter",
+                                  "elementwise",
+                                  "head",
+                                  "engine"};
 
 struct Options {
   std::string serving, configs, without;
@@ -113,8 +123,8 @@ llm::Deployment deployment_of(const Row& row, const Options& options, std::map<s
   const std::string& device = row.text("device");
   if (!gpus.contains(device)) {
     const auto devices = need(catalogue::catalogue());
-    gpus[device] =
-        need(llm::gpu_of(need(catalogue::find_device(devices, device)), catalogue::data("kernel_laws"), options.without));
+    gpus[device] = need(
+        llm::gpu_of(need(catalogue::find_device(devices, device)), catalogue::data("kernel_laws"), options.without));
   }
   d.model = models[model];
   d.gpu = gpus[device];
@@ -158,10 +168,11 @@ int main(int count, char** arguments) {
     const llm::Simulation r = need(llm::simulate(steps, d.costs, s, w));
     const double length = static_cast<double>(w.prompt_max + w.output_max);
     const bool fits = llm::memory_of(d, length).cache_tokens >= length;
-    fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, fits, r.mean_decoding,
-               r.mean_cached);
+    fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, fits,
+               r.mean_decoding, r.mean_cached);
     std::map<std::string, llm::KernelTime> parts;
-    for (const llm::KernelRow& kernel : llm::kernels_of(d, {r.mean_decoding, r.mean_cached, {}, 0})) parts[kernel.name] = kernel.time;
+    for (const llm::KernelRow& kernel : llm::kernels_of(d, {r.mean_decoding, r.mean_cached, {}, 0}))
+      parts[kernel.name] = kernel.time;
     for (const char* name : kParts) fmt::print(",{:.4f}", 1e3 * parts[name].seconds);
     fmt::print("\n");
   }

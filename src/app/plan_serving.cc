@@ -54,7 +54,8 @@ Result<llm::Load> load_of(const PlanRequest& request) {
   if (!r.trace.empty()) {
     RIDGE_ASSIGN(w.trace, trace_of(r.trace));
     const auto longest = [&](auto member) {
-      return std::max_element(w.trace.begin(), w.trace.end(), [&](const auto& a, const auto& b) { return a.*member < b.*member; });
+      return std::max_element(w.trace.begin(), w.trace.end(),
+                              [&](const auto& a, const auto& b) { return a.*member < b.*member; });
     };
     w.prompt_max = (*longest(&llm::Request::prompt)).prompt;
     w.output_max = (*longest(&llm::Request::output)).output;
@@ -88,7 +89,8 @@ Result<llm::Space> space_of(const PlanRequest& request, const llm::Model& model)
   RIDGE_ASSIGN(space.offers, offers_of(request));
   if (!r.engines.empty()) space.engines.clear();
   for (const std::string& name : r.engines) {
-    RIDGE_ASSIGN(const llm::EngineKind engine, from_name<llm::EngineKind>(llm::names_of(llm::EngineKind{}), name, "engine"));
+    RIDGE_ASSIGN(const llm::EngineKind engine,
+                 from_name<llm::EngineKind>(llm::names_of(llm::EngineKind{}), name, "engine"));
     space.engines.push_back(engine);
   }
   if (r.weights.empty()) space.formats = {model.formats};
@@ -119,14 +121,17 @@ Json kernels_json(const std::vector<llm::KernelRow>& rows) {
 }
 
 const llm::Gpu& gpu_named(const llm::Space& space, const std::string& name) {
-  return std::find_if(space.offers.begin(), space.offers.end(), [&](const llm::Offer& o) { return o.gpu.name == name; })->gpu;
+  return std::find_if(space.offers.begin(), space.offers.end(), [&](const llm::Offer& o) { return o.gpu.name == name; })
+      ->gpu;
 }
 
 }  // namespace
 
 Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   if (!source.config)
-    return Error{Code::kUnsupported, "--gpu predicts the serving of a model from its config.json or --llm; this file has no layers of them"};
+    return Error{
+        Code::kUnsupported,
+        "--gpu predicts the serving of a model from its config.json or --llm; this file has no layers of them"};
   llm::Deployment base;
   base.model = source.config->model;
   RIDGE_ASSIGN(const llm::Load load, load_of(request));
@@ -143,8 +148,8 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   json["kv_bytes_per_token"] = llm::cache_bytes_per_token(base.model, base.cache_bits);
   const llm::Workload& w = load.workload;
   json["workload"] = {{"prompt", {w.prompt_min, w.prompt_max}}, {"output", {w.output_min, w.output_max}},
-                      {"concurrency", w.concurrency}, {"requests_per_s", w.requests_per_s},
-                      {"trace_requests", w.trace.size()}, {"tokens_per_step", w.tokens_per_step}};
+                      {"concurrency", w.concurrency},           {"requests_per_s", w.requests_per_s},
+                      {"trace_requests", w.trace.size()},       {"tokens_per_step", w.tokens_per_step}};
   json["notes"] = base.model.notes;
   json["met"] = !ways.empty() && ways.front().meets;
   if (ways.empty()) {
@@ -173,7 +178,8 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   json["serving"]["decode_step"] = kernels_json(best.decode_step);
   json["serving"]["prompt_step"] = kernels_json(best.prompt_step);
   json["serving"]["advice"] = llm::advice(base, best);
-  json["serving"]["launch"] = llm::launch_line(base, best, request.model.empty() ? "MODEL" : shell_word(request.model), load);
+  json["serving"]["launch"] =
+      llm::launch_line(base, best, request.model.empty() ? "MODEL" : shell_word(request.model), load);
   json["searched"] = ways.size();
   json["front"] = Json::array();
   for (const llm::Serving& s : llm::front_of(ways)) json["front"].push_back(json_of(s));

@@ -112,10 +112,10 @@ TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheNineExplainedOnes) {
       differ.insert(published.device + " " + std::string(arithmetic_name(published.arithmetic)));
   }
   EXPECT_EQ(agree, 149);
-  EXPECT_EQ(differ, (std::multiset<std::string>{"GeForce RTX 2080 Ti fp32", "GeForce RTX 2080 Ti int8",
-                                                "GeForce RTX 2080 fp32", "GeForce RTX 2080 int8", "B200 SXM 180GB fp32",
-                                                "B200 SXM 180GB fp32", "B300 SXM 288GB fp32", "B300 SXM 288GB bf16",
-                                                "A10G fp32"}));
+  EXPECT_EQ(differ,
+            (std::multiset<std::string>{"GeForce RTX 2080 Ti fp32", "GeForce RTX 2080 Ti int8", "GeForce RTX 2080 fp32",
+                                        "GeForce RTX 2080 int8", "B200 SXM 180GB fp32", "B200 SXM 180GB fp32",
+                                        "B300 SXM 288GB fp32", "B300 SXM 288GB bf16", "A10G fp32"}));
 }
 
 TEST(PeakRows, ShowListedFormulaAndPublishedFigureSideBySide) {

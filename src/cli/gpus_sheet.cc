@@ -106,9 +106,11 @@ std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device)
   if (!gpu) return shares;
   const auto add_share = [&](std::string kernel, std::string_view format, const llm::KernelTime& t) {
     if (t.own)
-      shares.push_back({std::move(kernel), std::string(format), 100 * t.bound_seconds / t.seconds, t.compute_bound, t.error_percent});
+      shares.push_back({std::move(kernel), std::string(format), 100 * t.bound_seconds / t.seconds, t.compute_bound,
+                        t.error_percent});
   };
-  for (const llm::Format format : {llm::Format::kBf16, llm::Format::kFp8, llm::Format::kFp8Block, llm::Format::kNvfp4}) {
+  for (const llm::Format format :
+       {llm::Format::kBf16, llm::Format::kFp8, llm::Format::kFp8Block, llm::Format::kNvfp4}) {
     if (!gpu->computes(format)) continue;
     const std::string_view name = llm::facts_of(format).name;
     add_share("GEMM 8192 x 8192 x 8192", name, llm::gemm(*gpu, format, 8192, 8192, 8192));
@@ -116,7 +118,8 @@ std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device)
   }
   llm::Attention attention;
   attention.head_dim = attention.value_dim = 128;
-  add_share("decode attention, 64 x 8192 tokens", "bf16", llm::decode_attention(*gpu, {attention, 32, 8, 64, 64 * 8192, 16, 1}));
+  add_share("decode attention, 64 x 8192 tokens", "bf16",
+            llm::decode_attention(*gpu, {attention, 32, 8, 64, 64 * 8192, 16, 1}));
   add_share("prefill attention, 8192 tokens", "bf16", llm::prefill_attention(*gpu, {attention, 32, 8, 8192, 0}));
   return shares;
 }
@@ -124,7 +127,8 @@ std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device)
 std::string shares_table(const std::vector<KernelShare>& shares) {
   TableRows rows;
   for (const KernelShare& s : shares)
-    rows.push_back({s.kernel, s.format, format_percent(s.percent), s.compute_bound ? "compute" : "memory", fmt::format("{:.0f} %", s.error_percent)});
+    rows.push_back({s.kernel, s.format, format_percent(s.percent), s.compute_bound ? "compute" : "memory",
+                    fmt::format("{:.0f} %", s.error_percent)});
   return table({"measured kernel", "format", "of the limit", "limiter", "law's error"}, rows, "llrl1r2");
 }
 

@@ -35,13 +35,14 @@ Status check_model(const PlanOptions& options) {
 // Forms about layers do not apply to a language model's dimensions.
 Status check_form(const PlanOptions& options) {
   const app::ServingRequest& serving = options.request.llm.serving;
-  const bool detail = serving.tensor || serving.data || serving.pipeline || serving.expert || serving.concurrency > 0 || serving.output ||
-                      !serving.trace.empty() || serving.ttft_ms || serving.tpot_ms || !serving.engines.empty();
+  const bool detail = serving.tensor || serving.data || serving.pipeline || serving.expert || serving.concurrency > 0 ||
+                      serving.output || !serving.trace.empty() || serving.ttft_ms || serving.tpot_ms ||
+                      !serving.engines.empty();
   if (detail && serving.gpus.empty())
-    return Error{Code::kInvalid, "these options describe how a language model is served; give --gpu with one or several GPUs too"};
+    return Error{Code::kInvalid,
+                 "these options describe how a language model is served; give --gpu with one or several GPUs too"};
   const bool rate = options.rows_per_s && serving.gpus.empty();
-  const bool layers =
-      !options.page.file.empty() || rate || wants_memory(options) || !options.optimiser.empty();
+  const bool layers = !options.page.file.empty() || rate || wants_memory(options) || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
@@ -85,8 +86,8 @@ std::string training_precision_of(const PlanOptions& options, Precision precisio
 Result<std::optional<app::TrainingRequest>> training_of(const PlanOptions& options, Precision precision) {
   const sizing::TrainingSetup& setup = options.training.setup;
   const bool detail = setup.checkpoint || setup.offload || setup.qlora || setup.lora_rank > 0 || setup.zero_stage > 0 ||
-                      (setup.devices > 1 && options.request.llm.serving.gpus.empty()) || setup.tensor > 1 || setup.pipeline > 1 || setup.accumulate > 1 ||
-                      !options.training_precision.empty();
+                      (setup.devices > 1 && options.request.llm.serving.gpus.empty()) || setup.tensor > 1 ||
+                      setup.pipeline > 1 || setup.accumulate > 1 || !options.training_precision.empty();
   if (options.optimiser.empty() && detail)
     return Error{Code::kInvalid, "these options need --training with an optimiser, e.g. --training adam"};
   if (options.optimiser.empty()) return std::optional<app::TrainingRequest>();
@@ -235,8 +236,8 @@ void declare(CLI::App& app, PlanOptions& options) {
 
 bool is_llm(const PlanOptions& options) {
   const app::LlmRequest& llm = options.request.llm;
-  return !llm.serving.gpus.empty() || !llm.flags.empty() || options.request.model.ends_with(".json") || llm.context || llm.prompt ||
-         !llm.weights.empty() || !llm.kv.empty() || llm.reserve_percent;
+  return !llm.serving.gpus.empty() || !llm.flags.empty() || options.request.model.ends_with(".json") || llm.context ||
+         llm.prompt || !llm.weights.empty() || !llm.kv.empty() || llm.reserve_percent;
 }
 
 Result<app::PlanRequest> request_of(const PlanOptions& options) {

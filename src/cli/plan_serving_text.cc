@@ -10,7 +10,9 @@
 namespace ridge::cli {
 namespace {
 
-double number_at(const Json& json, const char* name) { return json.contains(name) && json[name].is_number() ? json[name].get<double>() : 0; }
+double number_at(const Json& json, const char* name) {
+  return json.contains(name) && json[name].is_number() ? json[name].get<double>() : 0;
+}
 std::string text_at(const Json& json, const char* name) { return json.value(name, std::string()); }
 
 std::string split_text(const Json& s) {
@@ -36,13 +38,16 @@ std::string summary(const Json& document) {
   const auto row = [&](const char* name, std::string value, std::string remark) {
     rows.push_back({name, std::move(value), std::move(remark)});
   };
-  row("parameters", format_count(number_at(document, "params")), format_count(number_at(document, "active_params")) + " used per token (derived)");
-  row("weights", format_bytes(number_at(s["memory"], "weights")), fmt::format("per GPU, most as {} (derived)", text_at(s, "weights")));
+  row("parameters", format_count(number_at(document, "params")),
+      format_count(number_at(document, "active_params")) + " used per token (derived)");
+  row("weights", format_bytes(number_at(s["memory"], "weights")),
+      fmt::format("per GPU, most as {} (derived)", text_at(s, "weights")));
   row("cache", format_bytes(number_at(s["memory"], "cache")),
       fmt::format("per GPU, {:.0f} tokens per replica (derived)", number_at(s["memory"], "cache_tokens")));
   row("first token", format_ms(number_at(s["ttft_ms"], "mean")), spread_text(s, "ttft_ms", "ttft_error"));
   row("each token", format_ms(number_at(s["tpot_ms"], "mean")), spread_text(s, "tpot_ms", "tpot_error"));
-  row("limit", format_ms(number_at(s, "bound_tpot_ms")), "of a decode step of the mean batch: every kernel at its physical bound (derived)");
+  row("limit", format_ms(number_at(s, "bound_tpot_ms")),
+      "of a decode step of the mean batch: every kernel at its physical bound (derived)");
   row("output", format_rate(number_at(s, "output_tokens_per_s"), "tokens"),
       fmt::format("{} per GPU, {} per user", format_rate(number_at(s, "tokens_per_s_per_gpu"), "tokens"),
                   format_rate(number_at(s, "tokens_per_s_per_user"), "tokens")));
@@ -58,26 +63,32 @@ std::string kernel_table(const Json& kernels) {
   double all = 0;
   for (const Json& k : kernels) all += number_at(k, "ms");
   for (const Json& k : kernels)
-    rows.push_back({text_at(k, "name"), format_ms(number_at(k, "ms")), format_percent(100 * number_at(k, "ms") / all),
-                    format_ms(number_at(k, "bound_ms")), number_at(k, "bound_ms") > 0 ? format_percent(number_at(k, "percent_of_limit")) : "-",
-                    text_at(k, "limiter"), text_at(k, "law"),
-                    k.contains("median_error_percent") ? fmt::format("{:.0f} %", number_at(k, "median_error_percent")) : "-"});
-  return table({"kernel", "time", "share", "bound", "of the limit", "limiter", "law", "its error"}, rows, "lrr2r3r4l1l1r");
+    rows.push_back(
+        {text_at(k, "name"), format_ms(number_at(k, "ms")), format_percent(100 * number_at(k, "ms") / all),
+         format_ms(number_at(k, "bound_ms")),
+         number_at(k, "bound_ms") > 0 ? format_percent(number_at(k, "percent_of_limit")) : "-", text_at(k, "limiter"),
+         text_at(k, "law"),
+         k.contains("median_error_percent") ? fmt::format("{:.0f} %", number_at(k, "median_error_percent")) : "-"});
+  return table({"kernel", "time", "share", "bound", "of the limit", "limiter", "law", "its error"}, rows,
+               "lrr2r3r4l1l1r");
 }
 
 std::string ways_table(const Json& ways, size_t most) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& s : ways) {
     if (rows.size() == most) break;
-    rows.push_back({fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")), split_text(s), text_at(s, "engine"), text_at(s, "weights"),
+    rows.push_back({fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")), split_text(s), text_at(s, "engine"),
+                    text_at(s, "weights"),
                     s.value("concurrency", 0) > 0 ? std::to_string(s.value("concurrency", 0)) : "-",
                     format_ms(number_at(s["ttft_ms"], "mean")), format_ms(number_at(s["tpot_ms"], "mean")),
-                    fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_gpu")), fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_user")),
+                    fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_gpu")),
+                    fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_user")),
                     number_at(s, "usd_per_million") > 0 ? format_usd(number_at(s, "usd_per_million")) : "-",
                     s.value("meets", true) ? "" : "misses the goal"});
   }
-  return table({"GPUs", "split", "engine", "weights", "at once", "first token", "each token", "tokens/s/GPU", "/user", "per million", ""}, rows,
-               "lll1l2r3rrrr2r4l");
+  return table({"GPUs", "split", "engine", "weights", "at once", "first token", "each token", "tokens/s/GPU", "/user",
+                "per million", ""},
+               rows, "lll1l2r3rrrr2r4l");
 }
 
 }  // namespace
@@ -88,16 +99,18 @@ std::string serving_text(const Json& document) {
   const Json& s = document["serving"];
   std::string load = fmt::format("{} at once", s.value("concurrency", 0));
   if (number_at(s, "requests_per_s") > 0) load = fmt::format("{:g} requests/s", number_at(s, "requests_per_s"));
-  if (document["workload"].value("trace_requests", 0) > 0) load = fmt::format("{} requests of a trace", document["workload"].value("trace_requests", 0));
+  if (document["workload"].value("trace_requests", 0) > 0)
+    load = fmt::format("{} requests of a trace", document["workload"].value("trace_requests", 0));
   const Json& prompt = document["workload"]["prompt"];
   const Json& output = document["workload"]["output"];
-  std::string text = fmt::format("{} · {} · {} x {} · {} · {} (predicted)\n", text_at(document, "model"), text_at(s, "engine"), s.value("gpus", 1),
-                                 text_at(s, "gpu"), split_text(s), load);
-  text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}\n", prompt[0].get<int64_t>(), prompt[1].get<int64_t>(),
-                      output[0].get<int64_t>(), output[1].get<int64_t>());
+  std::string text = fmt::format("{} · {} · {} x {} · {} · {} (predicted)\n", text_at(document, "model"),
+                                 text_at(s, "engine"), s.value("gpus", 1), text_at(s, "gpu"), split_text(s), load);
+  text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}\n", prompt[0].get<int64_t>(),
+                      prompt[1].get<int64_t>(), output[0].get<int64_t>(), output[1].get<int64_t>());
   text += summary(document);
   for (const Json& note : document.value("notes", Json::array())) text += note_text(note.get<std::string>());
-  if (!document.value("met", true)) text += note_text("no way that was tried meets the goals at the slow end of the expected range");
+  if (!document.value("met", true))
+    text += note_text("no way that was tried meets the goals at the slow end of the expected range");
   text += "\na decode step of the mean batch\n" + kernel_table(s["decode_step"]);
   text += "\n" + text_at(s, "advice") + "\n" + text_at(s, "launch") + "\n";
   if (document.value("searched", size_t{1}) < 2) return text;

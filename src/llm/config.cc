@@ -48,9 +48,10 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kForeign = {{
 Status refuse_foreign(const Json& json) {
   for (const auto& [member, kind] : kForeign)
     if (json.contains(member) && !json[member].is_null())
-      return Error{Code::kUnsupported,
-                   fmt::format("member '{}' is {}; full, sliding-window, latent and gated-delta-net attention are known",
-                               member, kind)};
+      return Error{
+          Code::kUnsupported,
+          fmt::format("member '{}' is {}; full, sliding-window, latent and gated-delta-net attention are known", member,
+                      kind)};
   RIDGE_ASSIGN(bool crossed, json_member_or<bool>(json, "is_encoder_decoder", false));
   if (crossed) return Error{Code::kUnsupported, "an encoder-decoder model; only decoders can be sized"};
   return ok_status();
@@ -59,23 +60,23 @@ Status refuse_foreign(const Json& json) {
 // A model kind's properties beyond its members. Sources: the modelling files of the transformers library.
 enum class Traits : unsigned {
   kNone = 0,
-  kPlain = 1,               // feed-forward of two matrices
-  kBiases = 2,              // on every projection and norm
-  kQkvBias = 4,             // on queries, keys and values
-  kQkNorm = 8,              // per head
-  kQkNormWide = 16,         // over all heads
-  kLearnedPositions = 32,   // a table of them
-  kTied = 64,               // unless the config says otherwise
-  kFourNorms = 128,         // a layer
-  kOneNorm = 256,           // a layer
-  kWindowOff = 512,         // a sliding window only if use_sliding_window is true
-  kSharedGate = 1024,       // of shared experts
-  kExpertBias = 2048,       // on experts and router
-  kSinks = 4096,            // one number per head
-  kRouterBias = 8192,       // to balance the experts' load
-  kOutputGate = 16384,      // of full attention, unless attn_output_gate says otherwise
-  kNoOutputBias = 32768,    // attention_bias is of queries, keys and values only
-  kWideExperts = 65536,     // experts as wide as intermediate_size, dense layers as intermediate_size_mlp
+  kPlain = 1,              // feed-forward of two matrices
+  kBiases = 2,             // on every projection and norm
+  kQkvBias = 4,            // on queries, keys and values
+  kQkNorm = 8,             // per head
+  kQkNormWide = 16,        // over all heads
+  kLearnedPositions = 32,  // a table of them
+  kTied = 64,              // unless the config says otherwise
+  kFourNorms = 128,        // a layer
+  kOneNorm = 256,          // a layer
+  kWindowOff = 512,        // a sliding window only if use_sliding_window is true
+  kSharedGate = 1024,      // of shared experts
+  kExpertBias = 2048,      // on experts and router
+  kSinks = 4096,           // one number per head
+  kRouterBias = 8192,      // to balance the experts' load
+  kOutputGate = 16384,     // of full attention, unless attn_output_gate says otherwise
+  kNoOutputBias = 32768,   // attention_bias is of queries, keys and values only
+  kWideExperts = 65536,    // experts as wide as intermediate_size, dense layers as intermediate_size_mlp
 };
 constexpr unsigned operator|(Traits a, Traits b) { return static_cast<unsigned>(a) | static_cast<unsigned>(b); }
 constexpr unsigned operator|(unsigned a, Traits b) { return a | static_cast<unsigned>(b); }
@@ -214,8 +215,8 @@ Result<Attention> attention_of(const Json& json, const Kind& kind, int64_t hidde
   RIDGE_ASSIGN(a.kv_heads, integer(json, {"num_key_value_heads"}, a.heads));
   RIDGE_ASSIGN(a.head_dim, integer(json, {"head_dim"}, 0));
   if (a.head_dim == 0 && hidden % a.heads != 0)
-    return invalid(fmt::format("hidden_size {} is not a multiple of the {} heads, and head_dim is not given", hidden,
-                               a.heads));
+    return invalid(
+        fmt::format("hidden_size {} is not a multiple of the {} heads, and head_dim is not given", hidden, a.heads));
   if (a.head_dim == 0) a.head_dim = hidden / a.heads;
   if (a.kv_heads < 1 || a.heads % a.kv_heads != 0)
     return invalid(fmt::format("{} heads cannot share {} heads of keys and values", a.heads, a.kv_heads));
@@ -258,10 +259,11 @@ Result<std::vector<AttentionKind>> attention_kinds(const Json& json, const Kind&
       else if (type == "linear_attention" && json.contains("linear_num_key_heads"))
         kinds[i] = AttentionKind::kLinear;
       else
-        return Error{Code::kUnsupported,
-                     fmt::format("layer {} is '{}' in layer_types; full_attention, sliding_attention, chunked_attention "
-                                 "and the gated delta net's linear_attention are known",
-                                 i, type)};
+        return Error{
+            Code::kUnsupported,
+            fmt::format("layer {} is '{}' in layer_types; full_attention, sliding_attention, chunked_attention "
+                        "and the gated delta net's linear_attention are known",
+                        i, type)};
     }
     return kinds;
   }
@@ -289,8 +291,8 @@ Result<FeedForward> experts_of(const Json& json, const Kind& kind) {
   RIDGE_ASSIGN(f.expert_intermediate, integer(json, {"moe_intermediate_size", "intermediate_size"}, 0));
   if (f.expert_intermediate == 0)
     return invalid("member 'moe_intermediate_size' is missing or 0; it is needed to size the model");
-  RIDGE_ASSIGN(const int64_t shared, integer(json, {"n_shared_experts", "num_shared_experts"},
-                                             kind.has(Traits::kWideExperts) ? 1 : 0));
+  RIDGE_ASSIGN(const int64_t shared,
+               integer(json, {"n_shared_experts", "num_shared_experts"}, kind.has(Traits::kWideExperts) ? 1 : 0));
   RIDGE_ASSIGN(f.shared_intermediate, integer(json, {"shared_expert_intermediate_size", "shared_intermediate_size"},
                                               shared * f.expert_intermediate));
   f.shared_gate = kind.has(Traits::kSharedGate) && f.shared_intermediate > 0;
@@ -306,23 +308,23 @@ Result<FeedForward> dense_of(const Json& json, const Kind& kind, int64_t hidden)
   const char* first = kind.has(Traits::kWideExperts) ? "intermediate_size_mlp" : "intermediate_size";
   RIDGE_ASSIGN(f.intermediate, integer(json, {first, "intermediate_size", "n_inner"}, 0));
   if (f.intermediate == 0 && !f.gated) f.intermediate = 4 * hidden;  // GPT-2's configuration class
-  if (f.intermediate == 0)
-    return invalid("member 'intermediate_size' is missing or 0; it is needed to size the model");
+  if (f.intermediate == 0) return invalid("member 'intermediate_size' is missing or 0; it is needed to size the model");
   return f;
 }
 
 // Whether each layer has experts.
 Result<std::vector<bool>> expert_layers(const Json& json, const Kind& kind, int64_t layers) {
   RIDGE_ASSIGN(const int64_t first, integer(json, {"first_k_dense_replace"}, 0));
-  RIDGE_ASSIGN(const int64_t usual_step,
-               integer(json, {"decoder_sparse_step", "interleave_moe_layer_step"}, kind.has(Traits::kWideExperts) ? 1 : 1));
+  RIDGE_ASSIGN(const int64_t usual_step, integer(json, {"decoder_sparse_step", "interleave_moe_layer_step"},
+                                                 kind.has(Traits::kWideExperts) ? 1 : 1));
   int64_t step = usual_step;
   if (const auto frequency = json.find("moe_layer_freq"); frequency != json.end() && frequency->is_number_integer()) {
     RIDGE_ASSIGN(step, integer(json, {"moe_layer_freq"}, 1));
   }
   std::vector<bool> has(static_cast<size_t>(layers), false);
   for (int64_t i = 0; i < layers; ++i)
-    has[static_cast<size_t>(i)] = i >= first && step > 0 && (json.contains("moe_layer_freq") ? i % step == 0 : (i + 1) % step == 0);
+    has[static_cast<size_t>(i)] =
+        i >= first && step > 0 && (json.contains("moe_layer_freq") ? i % step == 0 : (i + 1) % step == 0);
   const auto dense = json.find("mlp_only_layers");
   if (dense != json.end() && dense->is_array())
     for (const Json& layer : *dense)

@@ -43,15 +43,15 @@ TEST(Config, ReadsLlama) {
 TEST(Config, KnowsTheBiasesOfQwen2) {
   // Model card of Qwen/Qwen2.5-7B: 7.61 B parameters, 28 layers, 28 heads and 4 of keys and values.
   Config config = read({{"model_type", "qwen2"},
-                           {"hidden_size", 3584},
-                           {"intermediate_size", 18944},
-                           {"num_hidden_layers", 28},
-                           {"num_attention_heads", 28},
-                           {"num_key_value_heads", 4},
-                           {"vocab_size", 152064},
-                           {"tie_word_embeddings", false},
-                           {"use_sliding_window", false},
-                           {"sliding_window", 131072}});
+                        {"hidden_size", 3584},
+                        {"intermediate_size", 18944},
+                        {"num_hidden_layers", 28},
+                        {"num_attention_heads", 28},
+                        {"num_key_value_heads", 4},
+                        {"vocab_size", 152064},
+                        {"tie_word_embeddings", false},
+                        {"use_sliding_window", false},
+                        {"sliding_window", 131072}});
   EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 7615616512.0);
   EXPECT_THAT(config.model.notes, IsEmpty());
 }
@@ -59,19 +59,19 @@ TEST(Config, KnowsTheBiasesOfQwen2) {
 TEST(Config, KnowsTheExpertsOfQwen3) {
   // Model card of Qwen/Qwen3-30B-A3B: 30.5 B in total, 3.3 B activated; 128 experts of which 8 are used.
   Config config = read({{"model_type", "qwen3_moe"},
-                           {"hidden_size", 2048},
-                           {"intermediate_size", 6144},
-                           {"moe_intermediate_size", 768},
-                           {"num_hidden_layers", 48},
-                           {"num_attention_heads", 32},
-                           {"num_key_value_heads", 4},
-                           {"head_dim", 128},
-                           {"vocab_size", 151936},
-                           {"num_experts", 128},
-                           {"num_experts_per_tok", 8},
-                           {"tie_word_embeddings", false},
-                           {"decoder_sparse_step", 1},
-                           {"mlp_only_layers", Json::array()}});
+                        {"hidden_size", 2048},
+                        {"intermediate_size", 6144},
+                        {"moe_intermediate_size", 768},
+                        {"num_hidden_layers", 48},
+                        {"num_attention_heads", 32},
+                        {"num_key_value_heads", 4},
+                        {"head_dim", 128},
+                        {"vocab_size", 151936},
+                        {"num_experts", 128},
+                        {"num_experts_per_tok", 8},
+                        {"tie_word_embeddings", false},
+                        {"decoder_sparse_step", 1},
+                        {"mlp_only_layers", Json::array()}});
   Parameters p = parameters_of(config.model);
   EXPECT_NEAR(1e-9 * p.total, 30.5, 0.05);
   EXPECT_NEAR(1e-9 * p.active, 3.35, 0.05);
@@ -79,11 +79,11 @@ TEST(Config, KnowsTheExpertsOfQwen3) {
 
 TEST(Config, ReadsGpt2ByItsOwnNames) {
   Config config = read({{"model_type", "gpt2"},
-                           {"n_layer", 12},
-                           {"n_head", 12},
-                           {"n_embd", 768},
-                           {"n_positions", 1024},
-                           {"vocab_size", 50257}});
+                        {"n_layer", 12},
+                        {"n_head", 12},
+                        {"n_embd", 768},
+                        {"n_positions", 1024},
+                        {"vocab_size", 50257}});
   EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 124439808.0);
 }
 
@@ -158,9 +158,16 @@ TEST(Config, GroupsLayersByTheirAttentionAndExperts) {
 
   json = llama3();
   json["model_type"] = "deepseek_v3";
-  json.update({{"n_routed_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 512}, {"n_shared_experts", 1},
-               {"first_k_dense_replace", 3}, {"moe_layer_freq", 1}, {"kv_lora_rank", 512}, {"qk_rope_head_dim", 64},
-               {"qk_nope_head_dim", 128}, {"v_head_dim", 128}});
+  json.update({{"n_routed_experts", 8},
+               {"num_experts_per_tok", 2},
+               {"moe_intermediate_size", 512},
+               {"n_shared_experts", 1},
+               {"first_k_dense_replace", 3},
+               {"moe_layer_freq", 1},
+               {"kv_lora_rank", 512},
+               {"qk_rope_head_dim", 64},
+               {"qk_nope_head_dim", 128},
+               {"v_head_dim", 128}});
   const Model latent = read(json).model;
   ASSERT_EQ(latent.layers.size(), 2U);
   EXPECT_EQ(latent.layers[0].count, 3);
@@ -173,7 +180,11 @@ TEST(Config, GroupsLayersByTheirAttentionAndExperts) {
 
   json = llama3();
   json["model_type"] = "qwen3_moe";
-  json.update({{"num_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 512}, {"decoder_sparse_step", 2}, {"mlp_only_layers", {1}}});
+  json.update({{"num_experts", 8},
+               {"num_experts_per_tok", 2},
+               {"moe_intermediate_size", 512},
+               {"decoder_sparse_step", 2},
+               {"mlp_only_layers", {1}}});
   const Model sparse = read(json).model;
   EXPECT_EQ(sparse.layers[0].count, 17);  // layers 0, 2, 4 … and 1
   EXPECT_EQ(sparse.layers[1].count, 15);
@@ -185,7 +196,8 @@ TEST(Quantisation, IsReadAsCheckpointsHaveIt) {
     Formats formats;
   };
   const Case cases[] = {
-      {R"({"quant_method":"fp8","weight_block_size":[128,128]})", {Format::kFp8Block, Format::kFp8Block, Format::kFp8Block}},
+      {R"({"quant_method":"fp8","weight_block_size":[128,128]})",
+       {Format::kFp8Block, Format::kFp8Block, Format::kFp8Block}},
       {R"({"quant_method":"fp8"})", {Format::kFp8, Format::kFp8, Format::kFp8}},
       {R"({"quant_method":"mxfp4"})", {Format::kBf16, Format::kBf16, Format::kMxfp4}},
       {R"({"quant_method":"awq","bits":4})", {Format::kInt4, Format::kInt4, Format::kInt4}},
@@ -220,15 +232,18 @@ TEST(Quantisation, IsReadAsCheckpointsHaveIt) {
 }
 
 TEST(Quantisation, OfNvidiasCheckpointsLiesInAFileOfItsOwn) {
-  Json beside{{"producer", {{"name", "modelopt"}}}, {"quantization", {{"quant_algo", "NVFP4"}, {"exclude_modules", Json::array()}}}};
-  for (int i = 0; i < 32; ++i) beside["quantization"]["exclude_modules"].push_back("model.layers." + std::to_string(i) + ".self_attn.q_proj");
+  Json beside{{"producer", {{"name", "modelopt"}}},
+              {"quantization", {{"quant_algo", "NVFP4"}, {"exclude_modules", Json::array()}}}};
+  for (int i = 0; i < 32; ++i)
+    beside["quantization"]["exclude_modules"].push_back("model.layers." + std::to_string(i) + ".self_attn.q_proj");
   const auto config = config_from_json(llama3(), "config.json", &beside);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->model.formats.attention, Format::kBf16);  // every layer's is excluded
   EXPECT_EQ(config->model.formats.feed_forward, Format::kNvfp4);
   // By hand: matrices of the feed-forward networks in 4.5 bits, the rest in 16.
   const Parameters p = parameters_of(config->model);
-  EXPECT_DOUBLE_EQ(weight_bytes(config->model, config->model.formats), p.feed_forward * 4.5 / 8 + (p.total - p.feed_forward) * 2);
+  EXPECT_DOUBLE_EQ(weight_bytes(config->model, config->model.formats),
+                   p.feed_forward * 4.5 / 8 + (p.total - p.feed_forward) * 2);
 }
 
 TEST(Config, NamesTheMemberThatIsWrong) {

@@ -87,7 +87,8 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view la
   // A board without a number of multiprocessors: as many as its rate asks for at 4096 FLOP per clock and 1.8 GHz.
   gpu.multiprocessors = device.multiprocessors ? *device.multiprocessors : std::max(1.0, bf16 / (4096 * 1.8e9));
   gpu.has_nvlink = device.interconnect.starts_with("NVLink") && device.interconnect_bytes_per_s;
-  gpu.link_bytes_per_s = device.interconnect_bytes_per_s ? *device.interconnect_bytes_per_s / 2 : pcie_bytes_per_s(device.pcie);
+  gpu.link_bytes_per_s =
+      device.interconnect_bytes_per_s ? *device.interconnect_bytes_per_s / 2 : pcie_bytes_per_s(device.pcie);
   gpu.memory_bytes = device.memory_bytes.value_or(0);
   gpu.power_w = catalogue::power_per_gpu_w(device).value_or(0);
   RIDGE_TRY(read_laws(laws, without, gpu));

@@ -33,10 +33,10 @@ struct Gpu {
   double multiprocessors = 0;
   double link_bytes_per_s = 0;  // one way, between GPUs
   bool has_nvlink = false;
-  double memory_bytes = 0;  // 0: not known
-  double power_w = 0;       // 0: not known
+  double memory_bytes = 0;                                        // 0: not known
+  double power_w = 0;                                             // 0: not known
   std::map<std::pair<std::string, std::string>, KernelLaw> laws;  // by kernel and dtype
-  double start_share = 1;  // of a kernel's fixed time that remains where kernels follow one another
+  double start_share = 1;     // of a kernel's fixed time that remains where kernels follow one another
   KernelLaw decode, prefill;  // of attention: asked for in every step of a simulation
 
   // Rate of the dense arithmetic [FLOP/s]; 0: the GPU has no units for it, or none with a source.

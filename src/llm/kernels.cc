@@ -40,7 +40,9 @@ double filled_tiles(double m, double n, double multiprocessors, double small_til
   double best = 0;
   for (const auto& [rows, columns] : kTiles) {
     const double area = rows * columns;
-    const double small = area >= 1 << 15 ? 1 : area >= 1 << 14 ? small_tile_factor : small_tile_factor * small_tile_factor;
+    const double small = area >= 1 << 15   ? 1
+                         : area >= 1 << 14 ? small_tile_factor
+                                           : small_tile_factor * small_tile_factor;
     const double waves = std::ceil(std::ceil(m / rows) * std::ceil(n / columns) / multiprocessors);
     best = std::max(best, m * n / (waves * multiprocessors * area) * small);
   }
@@ -84,7 +86,8 @@ KernelTime gemm_by_law(const Gpu& gpu, Format format, double m, double n, double
   const double filled = filled_tiles(m, n, gpu.multiprocessors, law.small_tile_factor);
   const double compute = flops / (way.rate * law.compute_efficiency * filled) * (1 + law.k_ramp / k);
   const double memory = bytes / (gpu.bytes_per_s * law.memory_efficiency) + law.extra_us * kMicro;
-  return time_of(gpu, gpu.start_share * law.t0_us * kMicro + smooth_maximum(compute, memory, law.norm), flops, way.rate, bytes, &law);
+  return time_of(gpu, gpu.start_share * law.t0_us * kMicro + smooth_maximum(compute, memory, law.norm), flops, way.rate,
+                 bytes, &law);
 }
 
 }  // namespace
@@ -188,7 +191,8 @@ KernelTime all_reduce(const Gpu& gpu, double gpus, double bytes) {
   if (gpus <= 1) return t;
   const double moved = 2 * (gpus - 1) / gpus * bytes;
   // Fitted to engines' and NCCL's all-reduce of 2 KB to 1 GB on A100, H100, H200, B200 (NVLink) and RTX PRO 6000 (PCIe).
-  const double start_us = gpu.has_nvlink ? 5 : 20, ramp_us = gpu.has_nvlink ? 12 : 40, share = gpu.has_nvlink ? 0.85 : 0.55;
+  const double start_us = gpu.has_nvlink ? 5 : 20, ramp_us = gpu.has_nvlink ? 12 : 40,
+               share = gpu.has_nvlink ? 0.85 : 0.55;
   t.bound_seconds = moved / gpu.link_bytes_per_s;
   t.seconds = (gpu.start_share * start_us + ramp_us * (1 - std::exp(-bytes / 1e6))) * kMicro + t.bound_seconds / share;
   return t;

@@ -66,7 +66,8 @@ TEST(Gemm, OfAFormatWithoutUnitsReadsItsBytesAndComputesInBf16) {
   Gpu gpu = round_gpu();
   gpu.laws[{"gemm", "bfloat16"}] = law(0, 1, 1);
   // 4.5 bits, no FP4 units: bytes of the weights shrink, the rate stays that of BF16.
-  EXPECT_NEAR(1e6 * gemm(gpu, Format::kNvfp4, 1, 8000, 8000).bound_seconds, 64e6 * 4.5 / 8 / 1e6 + (16e3 + 16e3) / 1e6, 1e-6);
+  EXPECT_NEAR(1e6 * gemm(gpu, Format::kNvfp4, 1, 8000, 8000).bound_seconds, 64e6 * 4.5 / 8 / 1e6 + (16e3 + 16e3) / 1e6,
+              1e-6);
   EXPECT_NEAR(1e6 * gemm(gpu, Format::kNvfp4, 8000, 8000, 8000).bound_seconds, 2 * 512e9 / 1e15 * 1e6, 1e-6);
 }
 
@@ -134,7 +135,8 @@ TEST(Gpu, HasItsOwnLawsWhereItWasMeasuredAndThoseOfOthersElsewhere) {
   EXPECT_TRUE(gemm(measured, Format::kBf16, 64, 4096, 4096).own);
   EXPECT_FALSE(gemm(other, Format::kBf16, 64, 4096, 4096).own);
   EXPECT_GT(gemm(other, Format::kBf16, 64, 4096, 4096).error_percent, 0);
-  const Gpu left_out = *gpu_of(*catalogue::find_device(devices, "B200 SXM 180GB"), catalogue::data("kernel_laws"), "B200 SXM 180GB");
+  const Gpu left_out =
+      *gpu_of(*catalogue::find_device(devices, "B200 SXM 180GB"), catalogue::data("kernel_laws"), "B200 SXM 180GB");
   EXPECT_FALSE(gemm(left_out, Format::kBf16, 64, 4096, 4096).own);
   EXPECT_EQ(measured.link_bytes_per_s, 900e9);
 }

@@ -7,10 +7,11 @@
 namespace ridge::llm {
 namespace {
 
-constexpr std::array<std::pair<AttentionKind, std::string_view>, 4> kAttentionKinds = {{{AttentionKind::kFull, "full"},
-                                                                               {AttentionKind::kWindow, "window"},
-                                                                               {AttentionKind::kLatent, "latent"},
-                                                                               {AttentionKind::kLinear, "linear"}}};
+constexpr std::array<std::pair<AttentionKind, std::string_view>, 4> kAttentionKinds = {
+    {{AttentionKind::kFull, "full"},
+     {AttentionKind::kWindow, "window"},
+     {AttentionKind::kLatent, "latent"},
+     {AttentionKind::kLinear, "linear"}}};
 constexpr double kStateBits = 32;  // of a linear layer's state, in vLLM and SGLang
 
 double real(int64_t value) { return static_cast<double>(value); }
@@ -89,8 +90,7 @@ LayerParameters parameters_of(const Model& model, const Layers& layers) {
   if (f.bias) p.small += (matrices - 1) * real(f.intermediate) + hidden;
   if (f.shared_gate) p.small += hidden;
   if (f.router_bias) p.small += real(f.experts);
-  if (f.expert_bias)
-    p.small += real(f.experts) * (1 + (matrices - 1) * real(f.expert_intermediate) + hidden);
+  if (f.expert_bias) p.small += real(f.experts) * (1 + (matrices - 1) * real(f.expert_intermediate) + hidden);
   return p;
 }
 
@@ -183,8 +183,9 @@ double touched_experts(double experts, double per_token, double tokens) {
   if (experts <= 0) return 0;
   tokens = std::max(tokens, 1.0);
   const double even = 1 - std::pow(1 - per_token / experts, tokens);
-  const double uneven = 1 - (1 - per_token / experts) * std::pow(1 + (tokens - 1) * per_token / (experts * kExpertPopularity),
-                                                                 -kExpertPopularity);
+  const double uneven =
+      1 - (1 - per_token / experts) *
+              std::pow(1 + (tokens - 1) * per_token / (experts * kExpertPopularity), -kExpertPopularity);
   return experts * std::min(even, uneven);
 }
 

@@ -27,8 +27,9 @@ struct Attention {
   int64_t latent_rank = 0;  // latent: of keys and values
   int64_t rope_dim = 0;     // latent: the part of head_dim that is not compressed
   int64_t convolution = 0;  // linear: width of its causal convolution
-  int64_t index_heads = 0, index_dim = 0, index_top = 0;  // sparse: an indexer chooses `index_top` tokens (DeepSeek-V3.2)
-  bool output_gate = false;                               // one more matrix as wide as the queries
+  int64_t index_heads = 0, index_dim = 0,
+          index_top = 0;     // sparse: an indexer chooses `index_top` tokens (DeepSeek-V3.2)
+  bool output_gate = false;  // one more matrix as wide as the queries
   bool qkv_bias = false, output_bias = false, sinks = false;
   bool qk_norm = false;       // per head
   bool qk_norm_wide = false;  // over all heads (MiniMax, OLMo)

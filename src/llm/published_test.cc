@@ -19,10 +19,10 @@ constexpr double kBillion = 1e9;
 struct Published {
   const char* name;
   const char* config;
-  double total;             // parameters
-  double total_tolerance;   // 0: exact
-  double active;            // 0: dense, or not published
-  double cache_per_token;   // [bytes] at 16 bits
+  double total;            // parameters
+  double total_tolerance;  // 0: exact
+  double active;           // 0: dense, or not published
+  double cache_per_token;  // [bytes] at 16 bits
   const char* source;
 };
 

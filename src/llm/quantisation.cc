@@ -11,10 +11,11 @@ namespace ridge::llm {
 namespace {
 
 Error unknown(std::string_view what, const std::string& found) {
-  return Error{Code::kUnsupported,
-               fmt::format("quantisation: {} '{}' is not known; known: fp8, mxfp4, awq, gptq, bitsandbytes, modelopt and "
-                           "compressed-tensors in 4 or 8 bits; --weights gives a form by name",
-                           what, found)};
+  return Error{
+      Code::kUnsupported,
+      fmt::format("quantisation: {} '{}' is not known; known: fp8, mxfp4, awq, gptq, bitsandbytes, modelopt and "
+                  "compressed-tensors in 4 or 8 bits; --weights gives a form by name",
+                  what, found)};
 }
 
 Result<Format> of_bits(int64_t bits) {
@@ -145,10 +146,13 @@ Result<bool> read_quantisation(const Json& json, Model& model) {
   const std::vector<std::string> patterns = excluded(*config);
   const int64_t layers = model.layer_count();
   const auto out = [&](auto names_part) { return leaves_out(patterns, layers, names_part); };
-  if (method == "mxfp4") model.formats.attention = model.formats.feed_forward = stored.attention;  // gpt-oss: experts only
+  if (method == "mxfp4")
+    model.formats.attention = model.formats.feed_forward = stored.attention;  // gpt-oss: experts only
   if (out([](const std::string& p) { return has(p, "attn") || has(p, "attention"); }))
     model.formats.attention = stored.attention;
-  if (out([](const std::string& p) { return has(p, "shared_expert") || has(p, "mlp\\.(gate|") || has(p, "mlp.gate_proj"); }))
+  if (out([](const std::string& p) {
+        return has(p, "shared_expert") || has(p, "mlp\\.(gate|") || has(p, "mlp.gate_proj");
+      }))
     model.formats.feed_forward = stored.feed_forward;
   if (out([](const std::string& p) { return has(p, "experts") && !has(p, "shared"); }))
     model.formats.experts = stored.experts;

@@ -10,6 +10,7 @@ namespace ridge::llm {
 namespace {
 
 constexpr double kGiga = 1e9;
+constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
 
 // By engine: of measured/predicted, on a GPU with laws of its own and without; models left out of the fit.
 struct Ranges {
@@ -28,16 +29,19 @@ struct EngineMemory {
 };
 EngineMemory memory_rule(EngineKind engine) {
   switch (engine) {
-    case EngineKind::kVllm: return {0.92, 1, 3 * kGiga, 8192};           // --gpu-memory-utilization, activations and graphs
-    case EngineKind::kTensorRtLlm: return {1, 0.88, 2 * kGiga, 8192};    // free_gpu_memory_fraction of what the weights leave
-    case EngineKind::kSglang: return {0.88, 1, 1 * kGiga, 8192};         // --mem-fraction-static
+    case EngineKind::kVllm: return {0.92, 1, 3 * kGiga, 8192};  // --gpu-memory-utilization, activations and graphs
+    case EngineKind::kTensorRtLlm:
+      return {1, 0.88, 2 * kGiga, 8192};                          // free_gpu_memory_fraction of what the weights leave
+    case EngineKind::kSglang: return {0.88, 1, 1 * kGiga, 8192};  // --mem-fraction-static
   }
   return {};
 }
 
 double number_of(int64_t value) { return static_cast<double>(value); }
 
-double share_of(int64_t heads, int64_t gpus) { return std::max(1.0, number_of(heads) / number_of(gpus)) / number_of(heads); }
+double share_of(int64_t heads, int64_t gpus) {
+  return std::max(1.0, number_of(heads) / number_of(gpus)) / number_of(heads);
+}
 
 int64_t chunk_of(const Load& load, EngineKind engine) {
   const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
@@ -52,7 +56,9 @@ double mean_output(const Workload& w) { return 0.5 * number_of(w.output_min + w.
 double at_percentile(const Spread& spread, double percentile) { return percentile > 90 ? spread.p99 : spread.p50; }
 
 bool meets(const Serving& s, const Goals& g) {
-  const auto slow = [&](const Spread& spread, const ErrorRange& range) { return at_percentile(spread, g.percentile) * range.high; };
+  const auto slow = [&](const Spread& spread, const ErrorRange& range) {
+    return at_percentile(spread, g.percentile) * range.high;
+  };
   return (!g.ttft_ms || slow(s.simulation.ttft_ms, s.ttft_error) <= *g.ttft_ms) &&
          (!g.tpot_ms || slow(s.simulation.tpot_ms, s.tpot_error) <= *g.tpot_ms);
 }
@@ -125,6 +131,33 @@ std::vector<Parallel> ways_to_split(const Space& space, const Model& model, int6
   return ways;
 }
 
+// The least number of replicas that carry the load's rate within its goals, or the most that were tried; none: the model does not fit.
+std::optional<Serving> fewest_replicas(const Deployment& d, const Load& load) {
+  const auto at = [&](int64_t replicas) -> std::optional<Serving> {
+    Result<Serving> s = serve(d, replicas, load);
+    if (!s || !s->why_not.empty()) return {};
+    // A queue that grows without end is not carried, whatever the requests of a simulation saw of it.
+    const double carried = s->simulation.requests_per_s * number_of(d.parallel.data * d.parallel.pipeline * replicas);
+    s->meets = s->meets && carried > 0.9 * load.workload.requests_per_s;
+    return *std::move(s);
+  };
+  int64_t above = 1;
+  std::optional<Serving> best = at(above);
+  while (best && !best->meets && above < kMostReplicas) best = at(above *= 2);
+  if (!best || !best->meets) return best;
+  for (int64_t below = above / 2; above - below > 1;) {
+    const int64_t middle = (above + below) / 2;
+    std::optional<Serving> s = at(middle);
+    if (s && s->meets) {
+      best = std::move(s);
+      above = middle;
+    } else {
+      below = middle;
+    }
+  }
+  return best;
+}
+
 bool better(const Serving& a, const Serving& b) {
   if (a.meets != b.meets) return a.meets;
   if (a.requests_per_s > 0 && a.usd_per_million && b.usd_per_million && *a.usd_per_million != *b.usd_per_million)
@@ -151,8 +184,10 @@ ServingMemory memory_of(const Deployment& d, double tokens) {
   const double tensor = number_of(d.parallel.tensor), stage = tensor * number_of(d.parallel.data);
   const double tables = (p.total - p.attention - p.feed_forward - p.experts) * 2;
   ServingMemory m;
-  m.weights = ((bytes(p.attention, d.formats.attention) + bytes(p.feed_forward, d.formats.feed_forward) + tables) / tensor +
-               bytes(p.experts, d.formats.experts) / stage) / number_of(d.parallel.pipeline);
+  m.weights =
+      ((bytes(p.attention, d.formats.attention) + bytes(p.feed_forward, d.formats.feed_forward) + tables) / tensor +
+       bytes(p.experts, d.formats.experts) / stage) /
+      number_of(d.parallel.pipeline);
   double cache = 0;
   for (const Layers& group : d.model.layers) {
     const Attention& a = group.attention;
@@ -190,8 +225,9 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   const double longest = number_of(w.prompt_max + w.output_max);
   if (d.gpu.memory_bytes > 0 && s.memory.cache_tokens < longest) {
     s.meets = false;
-    s.why_not = fmt::format("{:.0f} GB of weights per GPU leave room for {:.0f} tokens of cache; one request has {:.0f}",
-                            s.memory.weights / kGiga, s.memory.cache_tokens, longest);
+    s.why_not =
+        fmt::format("{:.0f} GB of weights per GPU leave room for {:.0f} tokens of cache; one request has {:.0f}",
+                    s.memory.weights / kGiga, s.memory.cache_tokens, longest);
     return s;
   }
   // Stages of a pipeline work on as many batches, each of a part of the sequences.
@@ -203,7 +239,8 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   set_rates(d, load, s);
   s.meets = meets(s, load.goals);
   const double batch = std::max(1.0, s.simulation.mean_decoding);
-  s.decode_step = kernels_of(d, {batch, batch * s.simulation.mean_cached / std::max(1.0, s.simulation.mean_decoding), {}, 0});
+  s.decode_step =
+      kernels_of(d, {batch, batch * s.simulation.mean_cached / std::max(1.0, s.simulation.mean_decoding), {}, 0});
   s.prompt_step = kernels_of(d, {0, 0, {{mean_prompt(w), 0}}, 1});
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / w.tokens_per_step;
   return s;
@@ -223,31 +260,21 @@ std::vector<Serving> search(const Deployment& base, const Space& space, const Lo
             d.parallel = parallel;
             Load own = load;
             own.prices = offer.prices;
-            std::optional<Serving> last;
-            for (int64_t concurrency = 1; concurrency <= 512; concurrency *= 2) {
-              const bool given = load.workload.concurrency > 0 || !load.workload.trace.empty();
+            if (load.workload.requests_per_s > 0) {
+              if (std::optional<Serving> s = fewest_replicas(d, own)) found.push_back(*std::move(s));
+              continue;
+            }
+            const bool given = load.workload.concurrency > 0 || !load.workload.trace.empty();
+            for (int64_t concurrency = 1; concurrency <= kMostConcurrency; concurrency *= 2) {
               if (!given) {
                 own.workload.concurrency = concurrency * parallel.data;
-                own.workload.requests_per_s = 0;
                 own.workload.requests = std::min<int64_t>(4 * concurrency, 400) + concurrency;
               }
               Result<Serving> s = serve(d, 1, own);
               if (!s || !s->why_not.empty()) break;
               const bool past = !s->meets && concurrency > 1;
-              if (load.workload.requests_per_s <= 0) found.push_back(*s);
-              if (s->meets) last = *s;
+              found.push_back(*std::move(s));
               if (given || past) break;
-            }
-            if (load.workload.requests_per_s <= 0 || !last) continue;
-            // As many replicas as carry the rate at the largest concurrency that meets the goals, and more until arrivals at random do.
-            const double each = last->output_tokens_per_s / mean_output(load.workload);
-            auto replicas = static_cast<int64_t>(std::ceil(load.workload.requests_per_s / each));
-            own.workload = load.workload;
-            for (int64_t tries = 0; tries < 4; ++tries, replicas += std::max<int64_t>(1, replicas / 4)) {
-              const Result<Serving> s = serve(d, replicas, own);
-              if (!s) break;
-              if (s->meets || tries == 3) found.push_back(*s);
-              if (s->meets) break;
             }
           }
   std::stable_sort(found.begin(), found.end(), better);
@@ -270,21 +297,24 @@ std::vector<Serving> front_of(const std::vector<Serving>& all) {
 
 std::string advice(const Deployment& d, const Serving& s) {
   if (s.decode_step.empty()) return {};
-  const auto longest = std::max_element(s.decode_step.begin(), s.decode_step.end(), [](const KernelRow& a, const KernelRow& b) {
-    return a.time.seconds < b.time.seconds;
-  });
+  const auto longest =
+      std::max_element(s.decode_step.begin(), s.decode_step.end(),
+                       [](const KernelRow& a, const KernelRow& b) { return a.time.seconds < b.time.seconds; });
   double all = 0;
   for (const KernelRow& row : s.decode_step) all += row.time.seconds;
   const double percent = 100 * longest->time.seconds / all;
   const std::string what = fmt::format("{} takes {:.0f} % of a decode step", longest->name, percent);
-  if (longest->name == "engine") return what + ": more sequences per step, or fewer GPUs per replica, share the engine's own costs";
+  if (longest->name == "engine")
+    return what + ": more sequences per step, or fewer GPUs per replica, share the engine's own costs";
   if (longest->name == "all-reduce") return what + ": fewer GPUs per replica, or a faster link between them";
   if (longest->name == "attention, decode")
     return what + (d.cache_bits > 8 ? ": a cache in FP8 halves what it reads" : ": shorter contexts, or more GPUs");
   if (longest->time.compute_bound) return what + ", limited by arithmetic: a format with fewer bits multiplies faster";
   // Another format of the weights, by the same machinery.
   Deployment other = d;
-  const Format now = longest->name == "experts" ? d.formats.experts : longest->name == "feed-forward" ? d.formats.feed_forward : d.formats.attention;
+  const Format now = longest->name == "experts"        ? d.formats.experts
+                     : longest->name == "feed-forward" ? d.formats.feed_forward
+                                                       : d.formats.attention;
   const Format narrower = facts_of(now).bits > 9 ? Format::kFp8 : Format::kNvfp4;
   if (facts_of(now).bits < 5) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
   other.formats = {narrower, narrower, narrower};
@@ -292,8 +322,10 @@ std::string advice(const Deployment& d, const Serving& s) {
   other.gpu.start_share = other.costs.start_share;
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   double then = 0;
-  for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached / batch, {}, 0})) then += row.time.seconds;
-  return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what, facts_of(narrower).name, all / then);
+  for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached / batch, {}, 0}))
+    then += row.time.seconds;
+  return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what,
+                     facts_of(narrower).name, all / then);
 }
 
 std::string launch_line(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
@@ -307,19 +339,22 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
       if (p.data > 1) line += fmt::format(" --data-parallel-size {}", p.data);
       if (p.expert > 1) line += " --enable-expert-parallel";
       if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8";
-      return line + fmt::format(" --max-num-batched-tokens {} --max-model-len {} --gpu-memory-utilization 0.92", chunk, length);
+      return line + fmt::format(" --max-num-batched-tokens {} --max-model-len {} --gpu-memory-utilization 0.92", chunk,
+                                length);
     case EngineKind::kSglang:
       line = fmt::format("python -m sglang.launch_server --model-path {} --tp-size {}", model, p.tensor * p.data);
       if (p.pipeline > 1) line += fmt::format(" --pp-size {}", p.pipeline);
       if (p.data > 1) line += fmt::format(" --dp-size {} --enable-dp-attention", p.data);
       if (p.expert > 1) line += fmt::format(" --ep-size {}", p.expert);
       if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8_e4m3";
-      return line + fmt::format(" --chunked-prefill-size {} --context-length {} --mem-fraction-static 0.88", chunk, length);
+      return line +
+             fmt::format(" --chunked-prefill-size {} --context-length {} --mem-fraction-static 0.88", chunk, length);
     case EngineKind::kTensorRtLlm:
       line = fmt::format("trtllm-serve {} --tp_size {}", model, p.tensor * p.data);
       if (p.pipeline > 1) line += fmt::format(" --pp_size {}", p.pipeline);
       if (p.expert > 1) line += fmt::format(" --ep_size {}", p.expert);
-      line += fmt::format(" --max_num_tokens {} --max_seq_len {} --kv_cache_free_gpu_memory_fraction 0.88", chunk, length);
+      line +=
+          fmt::format(" --max_num_tokens {} --max_seq_len {} --kv_cache_free_gpu_memory_fraction 0.88", chunk, length);
       if (p.data > 1) line += " --extra_llm_api_options attention.yaml  # which says: enable_attention_dp: true";
       return line;
   }

@@ -57,16 +57,16 @@ struct Serving {
   double requests_per_s = 0;  // that arrive at all replicas, in an open load
   std::string weights;        // format of most of them
   ServingMemory memory;
-  std::string why_not;  // not empty: does not fit, and the rest is empty
+  std::string why_not;    // not empty: does not fit, and the rest is empty
   Simulation simulation;  // of one attention replica
   double output_tokens_per_s = 0, tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
   ErrorRange ttft_error, tpot_error;
-  bool meets = true;  // the goals, at the slow end of the ranges
-  std::optional<double> usd_per_million;      // output tokens
-  std::optional<double> joules_per_token;     // at the GPUs' full power
-  double bound_tpot_ms = 0;                   // physical limit of the mean decode step
-  std::vector<KernelRow> decode_step;         // of the mean batch
-  std::vector<KernelRow> prompt_step;         // of one prompt alone
+  bool meets = true;                       // the goals, at the slow end of the ranges
+  std::optional<double> usd_per_million;   // output tokens
+  std::optional<double> joules_per_token;  // at the GPUs' full power
+  double bound_tpot_ms = 0;                // physical limit of the mean decode step
+  std::vector<KernelRow> decode_step;      // of the mean batch
+  std::vector<KernelRow> prompt_step;      // of one prompt alone
 };
 void visit_fields(auto& visit, Is<Serving> auto& s) {
   visit("gpu", s.gpu);
@@ -125,6 +125,7 @@ std::vector<Serving> front_of(const std::vector<Serving>& all);
 std::string advice(const Deployment& deployment, const Serving& serving);
 
 // The engine's command line. Flags: the engines' documentation (vLLM 0.11, SGLang 0.5, TensorRT-LLM 1.0).
-std::string launch_line(const Deployment& deployment, const Serving& serving, const std::string& model, const Load& load);
+std::string launch_line(const Deployment& deployment, const Serving& serving, const std::string& model,
+                        const Load& load);
 
 }  // namespace ridge::llm

@@ -91,6 +91,9 @@ TEST(Search, FindsTheFewestGpusThatCarryARate) {
   ASSERT_FALSE(ways.empty());
   EXPECT_TRUE(ways.front().meets);
   EXPECT_GT(ways.front().replicas, 1);
+  Deployment fewer = llama_8b();
+  fewer.parallel = ways.front().parallel;
+  EXPECT_FALSE(serve(fewer, ways.front().replicas - 1, load)->meets);
   for (const Serving& way : ways)
     if (way.meets) {
       EXPECT_LE(*ways.front().usd_per_million, *way.usd_per_million);
@@ -117,9 +120,11 @@ TEST(Launch, NamesTheParallelism) {
   Serving s;
   s.parallel = {4, 2, 1, 1, 8};
   EXPECT_THAT(launch_line(d, s, "meta/llama", closed(1)),
-              HasSubstr("vllm serve meta/llama --tensor-parallel-size 4 --data-parallel-size 2 --enable-expert-parallel --kv-cache-dtype fp8"));
+              HasSubstr("vllm serve meta/llama --tensor-parallel-size 4 --data-parallel-size 2 "
+                        "--enable-expert-parallel --kv-cache-dtype fp8"));
   s.engine = EngineKind::kSglang;
-  EXPECT_THAT(launch_line(d, s, "m", closed(1)), HasSubstr("--tp-size 8 --dp-size 2 --enable-dp-attention --ep-size 8"));
+  EXPECT_THAT(launch_line(d, s, "m", closed(1)),
+              HasSubstr("--tp-size 8 --dp-size 2 --enable-dp-attention --ep-size 8"));
   s.engine = EngineKind::kTensorRtLlm;
   EXPECT_THAT(launch_line(d, s, "m", closed(1)), HasSubstr("trtllm-serve m --tp_size 8 --ep_size 8"));
 }

@@ -14,7 +14,8 @@
 namespace ridge::llm {
 namespace {
 
-constexpr double kFrontSeconds = 1e-3;  // from sending to the scheduler (assumed): a request misses the step that begins as it is sent
+constexpr double kFrontSeconds =
+    1e-3;  // from sending to the scheduler (assumed): a request misses the step that begins as it is sent
 constexpr int64_t kMostStepsAtOnce = 128;
 constexpr int64_t kRequestsPerSequence = 10;  // of InferenceX
 constexpr int64_t kOpenRequests = 2000;
@@ -36,12 +37,12 @@ class Random {
 struct Sequence {
   double sent_s = 0, first_s = -1, last_s = 0;
   int64_t prompt = 0, output = 0;
-  double computed = 0;      // tokens of the prompt that are in the cache
-  double to_compute = 0;    // the prompt, and after a preemption what was decoded before
-  double decoded = 0;       // when it began to decode (again), beside the first
-  int64_t began = 0;        // decode steps before that
-  int64_t ends = 0;         // decode steps when it is done
-  int64_t admitted = 0;     // order of admission
+  double computed = 0;    // tokens of the prompt that are in the cache
+  double to_compute = 0;  // the prompt, and after a preemption what was decoded before
+  double decoded = 0;     // when it began to decode (again), beside the first
+  int64_t began = 0;      // decode steps before that
+  int64_t ends = 0;       // decode steps when it is done
+  int64_t admitted = 0;   // order of admission
 };
 
 // Requests of equal lengths do not stay in step where prompts share steps with decoding: arrivals fall into different steps. SGLang, which
@@ -198,7 +199,8 @@ class Server {
       const double rest = s.to_compute - s.computed;
       // TensorRT-LLM puts whole prompts beside others.
       const bool whole = scheduler_.engine == EngineKind::kTensorRtLlm;
-      if (whole && rest > budget && (!step.chunks.empty() || rest <= static_cast<double>(scheduler_.chunk_tokens))) break;
+      if (whole && rest > budget && (!step.chunks.empty() || rest <= static_cast<double>(scheduler_.chunk_tokens)))
+        break;
       used_ += reservation(s);
       s.admitted = ++admissions_;
       prompts_.push_back({waiting_.front(), 0});

@@ -29,18 +29,18 @@ struct Workload {
   int64_t concurrency = 0;
   double requests_per_s = 0;
   std::vector<Request> trace;
-  int64_t requests = 0;       // 0: ten per sequence of the concurrency, 2000 where there is a rate
-  double prefix_hit = 0;      // share of a prompt that is in the cache
-  double tokens_per_step = 1; // that a sequence gains in a decode step: above 1 in speculative decoding
+  int64_t requests = 0;        // 0: ten per sequence of the concurrency, 2000 where there is a rate
+  double prefix_hit = 0;       // share of a prompt that is in the cache
+  double tokens_per_step = 1;  // that a sequence gains in a decode step: above 1 in speculative decoding
   uint64_t seed = 1;
 };
 
 struct Scheduler {
   EngineKind engine = EngineKind::kVllm;
-  int64_t chunk_tokens = 8192;     // per step
-  int64_t most_sequences = 1024;   // at once
-  int64_t receive_interval = 1;    // [decode steps], SGLang
-  double cache_tokens = 0;         // that fit; 0: no limit
+  int64_t chunk_tokens = 8192;    // per step
+  int64_t most_sequences = 1024;  // at once
+  int64_t receive_interval = 1;   // [decode steps], SGLang
+  double cache_tokens = 0;        // that fit; 0: no limit
 };
 
 struct Spread {

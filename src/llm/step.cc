@@ -10,7 +10,8 @@ namespace {
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {{{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 7, 45}, {3.1, 42, 25, 0.8, 10, 85}}};
+constexpr std::array<EngineCosts, 3> kCosts = {
+    {{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 7, 45}, {3.1, 42, 25, 0.8, 10, 85}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -47,7 +48,8 @@ void projections(const Deployment& d, const Attention& a, double n, double count
   const double kv_heads = share(a.kv_heads, d.parallel.tensor), key = number(a.head_dim), value = number(a.value_dim);
   if (a.kind == AttentionKind::kLatent) {
     const double rank = number(a.latent_rank), rope = number(a.rope_dim);
-    const double down = rank + rope + number(a.query_rank) + (a.index_heads > 0 ? number(a.index_dim + a.index_heads) : 0);
+    const double down =
+        rank + rope + number(a.query_rank) + (a.index_heads > 0 ? number(a.index_dim + a.index_heads) : 0);
     row("query, key, value", gemm(gpu, format, n, down, hidden), count);
     const double from = a.query_rank > 0 ? number(a.query_rank) : hidden;
     row("query up", gemm(gpu, format, n, heads * key, from), count);
@@ -90,7 +92,8 @@ void feed_forward(const Deployment& d, const FeedForward& f, double n, double co
 
 // After attention and after the feed-forward network; with attention replicas the experts' tokens are gathered and scattered instead.
 void communication(const Deployment& d, const FeedForward& f, double n, double count, auto& row) {
-  const double bytes = n * number(d.model.hidden) * 2, data = number(d.parallel.data), tensor = number(d.parallel.tensor);
+  const double bytes = n * number(d.model.hidden) * 2, data = number(d.parallel.data),
+               tensor = number(d.parallel.tensor);
   row("all-reduce", all_reduce(d.gpu, tensor, bytes), count);
   if (f.experts > 0 && d.parallel.data > 1)
     row("gather, scatter", all_reduce(d.gpu, data * tensor, bytes * data), count);
@@ -118,7 +121,8 @@ void token_kernels(const Deployment& d, double n, auto& row) {
 }
 
 KernelTime head(const Deployment& d, double rows) {
-  return gemm(d.gpu, Format::kBf16, rows, number(d.model.vocabulary) / number(d.parallel.tensor), number(d.model.hidden));
+  return gemm(d.gpu, Format::kBf16, rows, number(d.model.vocabulary) / number(d.parallel.tensor),
+              number(d.model.hidden));
 }
 
 double decoded_tokens(const Deployment& d, const Step& step) { return step.sequences * number(1 + d.draft_tokens); }
@@ -191,7 +195,8 @@ std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   return rows;
 }
 
-StepTable::StepTable(const Deployment& deployment, int64_t most_tokens) : deployment_(deployment), launches_(launches_of(deployment)) {
+StepTable::StepTable(const Deployment& deployment, int64_t most_tokens)
+    : deployment_(deployment), launches_(launches_of(deployment)) {
   // Every number up to 8, then eight in each octave: tiles make steps of the same order.
   for (double n = 1; n <= 8; ++n) tokens_.push_back(n);
   while (tokens_.back() < static_cast<double>(most_tokens)) {

@@ -33,12 +33,13 @@ void visit_fields(auto& visit, Is<Parallel> auto& p) {
 
 // An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first three are equal for all engines.
 struct EngineCosts {
-  double kernel_us = 0;        // per kernel: the gap to the next one, and small kernels between that are not counted
-  double eager_kernel_us = 0;  // per kernel, least time of a step with prompts, which the host launches kernel by kernel
-  double sequence_us = 0;      // per decoding sequence and step: its output
-  double start_share = 1;      // of the kernels' fixed times: the rest overlaps with the kernel before
-  double lag_steps = 0;        // steps between a first token and its delivery
-  double fixed_ms = 0;         // per request: tokeniser, HTTP
+  double kernel_us = 0;  // per kernel: the gap to the next one, and small kernels between that are not counted
+  double eager_kernel_us =
+      0;                   // per kernel, least time of a step with prompts, which the host launches kernel by kernel
+  double sequence_us = 0;  // per decoding sequence and step: its output
+  double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
+  double lag_steps = 0;    // steps between a first token and its delivery
+  double fixed_ms = 0;     // per request: tokeniser, HTTP
 };
 const EngineCosts& costs_of(EngineKind engine);
 

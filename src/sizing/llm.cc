@@ -74,8 +74,7 @@ void size_memory(const LlmModel& model, LlmForecast& f) {
 void bound_prefill(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
   double tokens = real(f.setup.prompt);
   const LlmParameters& p = model.parameters;
-  f.prefill_flops =
-      2 * active_in_layers(p) * tokens + 2 * p.head + attention_flops(model, tokens, 0);
+  f.prefill_flops = 2 * active_in_layers(p) * tokens + 2 * p.head + attention_flops(model, tokens, 0);
   double read = step_weight_bytes(p, f.setup.weights, tokens), written = tokens * f.kv_bytes_per_token;
   f.prefill = cost::bound(f.prefill_flops, std::max(read, written), f.setup.precision, limits);
   if (f.prefill.ms > 0) f.prefill_tokens_per_s = 1e3 * tokens / f.prefill.ms;
@@ -87,7 +86,8 @@ void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForec
   for (std::string& note : cost::notes(limits, {f.setup.precision})) f.notes.push_back(std::move(note));
   if (model.parameters.experts > 0)
     f.notes.push_back(
-        "experts: tokens choose independently, from experts of unequal popularity (assumed), so a step reads some of them only");
+        "experts: tokens choose independently, from experts of unequal popularity (assumed), so a step reads some of "
+        "them only");
   if (model.context > 0 && f.setup.context > model.context)
     f.notes.push_back(fmt::format("a context of {} tokens is above the model's {}", f.setup.context, model.context));
 }

@@ -48,11 +48,11 @@ double weight_bytes(const LlmParameters& parameters, const WeightFormat& format)
 struct LlmModel {
   std::string name;
   LlmParameters parameters;
-  double kv_values_per_token = 0;  // 2 · layers · KV heads · head dimension
-  double attention_width = 0;      // layers · heads · head dimension: FLOPs per pair of tokens are 4 times this
+  double kv_values_per_token = 0;    // 2 · layers · KV heads · head dimension
+  double attention_width = 0;        // layers · heads · head dimension: FLOPs per pair of tokens are 4 times this
   std::optional<llm::Model> layers;  // from a config: their caches and attention replace the two above
-  int64_t context = 0;             // maximum; 0: not stated
-  std::vector<std::string> notes;  // assumptions
+  int64_t context = 0;               // maximum; 0: not stated
+  std::vector<std::string> notes;    // assumptions
 };
 LlmModel model_of(const llm::Model& model);
 

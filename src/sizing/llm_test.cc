@@ -19,13 +19,16 @@ constexpr double kKib = 1024, kGib = 1024.0 * 1024 * 1024;
 
 // Dimensions: the vendors' published config.json files.
 llm::Model of_flags(const char* flags) { return llm::config_from_flags(flags)->model; }
-llm::Model llama2_7b() { return of_flags("layers=32,heads=32,hidden=4096,intermediate=11008,vocabulary=32000,context=4096"); }
+llm::Model llama2_7b() {
+  return of_flags("layers=32,heads=32,hidden=4096,intermediate=11008,vocabulary=32000,context=4096");
+}
 llm::Model llama3_8b() {
   return of_flags("layers=32,heads=32,kv-heads=8,hidden=4096,intermediate=14336,vocabulary=128256,context=8192");
 }
 llm::Model mixtral_8x7b() {
   return of_flags(
-      "layers=32,heads=32,kv-heads=8,hidden=4096,intermediate=14336,vocabulary=32000,experts=8,experts-per-token=2,context=32768");
+      "layers=32,heads=32,kv-heads=8,hidden=4096,intermediate=14336,vocabulary=32000,experts=8,experts-per-token=2,"
+      "context=32768");
 }
 
 // 100 TFLOP/s, 1 TB/s.
