@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "app/next_steps.h"
@@ -26,7 +27,7 @@ Result<std::vector<llm::Request>> trace_of(const std::string& path) {
     return invalid(path + ": a trace is a table with the columns seconds, prompt and output");
   std::vector<llm::Request> requests;
   for (const auto& row : csv.rows) {
-    const auto number = [&](int column) { return std::atof(row[static_cast<size_t>(column)].c_str()); };
+    const auto number = [&](int column) { return std::strtod(row[static_cast<size_t>(column)].c_str(), nullptr); };
     llm::Request r{number(at), static_cast<int64_t>(number(prompt)), static_cast<int64_t>(number(output))};
     if (r.sent_s < 0 || r.prompt < 1 || r.output < 1 || (!requests.empty() && r.sent_s < requests.back().sent_s))
       return invalid(fmt::format("{}: row {}: seconds do not decrease, prompt and output are at least 1", path,

@@ -313,10 +313,9 @@ Result<FeedForward> dense_of(const Json& json, const Kind& kind, int64_t hidden)
 }
 
 // Whether each layer has experts.
-Result<std::vector<bool>> expert_layers(const Json& json, const Kind& kind, int64_t layers) {
+Result<std::vector<bool>> expert_layers(const Json& json, int64_t layers) {
   RIDGE_ASSIGN(const int64_t first, integer(json, {"first_k_dense_replace"}, 0));
-  RIDGE_ASSIGN(const int64_t usual_step, integer(json, {"decoder_sparse_step", "interleave_moe_layer_step"},
-                                                 kind.has(Traits::kWideExperts) ? 1 : 1));
+  RIDGE_ASSIGN(const int64_t usual_step, integer(json, {"decoder_sparse_step", "interleave_moe_layer_step"}, 1));
   int64_t step = usual_step;
   if (const auto frequency = json.find("moe_layer_freq"); frequency != json.end() && frequency->is_number_integer()) {
     RIDGE_ASSIGN(step, integer(json, {"moe_layer_freq"}, 1));
@@ -342,7 +341,7 @@ Status read_layers(const Json& json, const Kind& kind, Model& model) {
   if (!used || attention.kind == AttentionKind::kLatent) window = 0;
   RIDGE_ASSIGN(const std::vector<AttentionKind> kinds, attention_kinds(json, kind, layers, window, attention.kind));
   RIDGE_ASSIGN(const FeedForward experts, experts_of(json, kind));
-  RIDGE_ASSIGN(std::vector<bool> with_experts, expert_layers(json, kind, layers));
+  RIDGE_ASSIGN(std::vector<bool> with_experts, expert_layers(json, layers));
   if (experts.experts == 0) with_experts.assign(with_experts.size(), false);
   FeedForward dense;
   if (std::find(with_experts.begin(), with_experts.end(), false) != with_experts.end()) {

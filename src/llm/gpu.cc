@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "catalogue/data.h"
 #include "catalogue/table.h"
@@ -37,7 +38,8 @@ constexpr std::array<std::pair<std::string_view, double KernelLaw::*>, 13> kColu
 double pcie_bytes_per_s(const std::string& pcie) {
   const size_t lanes = pcie.find('x');
   if (pcie.empty() || pcie[0] < '3' || pcie[0] > '7' || lanes == std::string::npos) return kUnknownLink;
-  return kPcieLaneBytes * static_cast<double>(1 << (pcie[0] - '3')) * std::max(1, std::atoi(pcie.c_str() + lanes + 1));
+  return kPcieLaneBytes * static_cast<double>(1 << (pcie[0] - '3')) *
+         static_cast<double>(std::max(1L, std::strtol(pcie.c_str() + lanes + 1, nullptr, 10)));
 }
 
 Status read_laws(std::string_view text, std::string_view without, Gpu& gpu) {

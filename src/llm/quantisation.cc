@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -110,7 +111,7 @@ int layer_of(const std::string& pattern) {
   const size_t at = pattern.find("layers.");
   const size_t digit = at == std::string::npos ? at : at + 7;
   if (digit >= pattern.size() || pattern[digit] < '0' || pattern[digit] > '9') return -1;
-  return std::atoi(pattern.c_str() + digit);
+  return static_cast<int>(std::strtol(pattern.c_str() + digit, nullptr, 10));
 }
 
 // Whether the patterns leave a part out: one of them in general, or as many as half of the layers have it.
