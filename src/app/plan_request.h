@@ -63,6 +63,7 @@ struct ServingRequest {
   double percentile = 50;
   double prefix_hit_percent = 0;
   int64_t chunk_tokens = 0;
+  int64_t receive_interval = 1;
   int64_t draft_tokens = 0;
   double acceptance_percent = 70;
 };

@@ -66,6 +66,7 @@ Result<llm::Load> load_of(const PlanRequest& request) {
     w.tokens_per_step += std::pow(r.acceptance_percent / 100, static_cast<double>(i));
   load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
   load.chunk_tokens = r.chunk_tokens;
+  load.receive_interval = r.receive_interval;
   return load;
 }
 

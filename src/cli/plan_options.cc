@@ -194,6 +194,7 @@ void declare_serving(CLI::App& app, app::ServingRequest& serving) {
   app.add_option("--percentile", serving.percentile)->check(in_range(50, 99));
   app.add_option("--prefix-hit", serving.prefix_hit_percent)->check(in_range(0, 99));
   app.add_option("--chunk", serving.chunk_tokens)->check(in_range(64, 1000000));
+  app.add_option("--receive-interval", serving.receive_interval)->check(in_range(1, 1000));
   app.add_option("--draft", serving.draft_tokens)->check(in_range(1, 16));
   app.add_option("--acceptance", serving.acceptance_percent)->check(in_range(0, 100));
 }

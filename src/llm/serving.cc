@@ -222,6 +222,7 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   s.ttft_error = ttft_range(d.engine, own);
   s.tpot_error = tpot_range(d.engine, own);
   Scheduler scheduler{d.engine, chunk_of(load, d.engine)};
+  scheduler.receive_interval = load.receive_interval;
   if (d.gpu.memory_bytes > 0) scheduler.cache_tokens = s.memory.cache_tokens;
   const double longest = number_of(w.prompt_max + w.output_max);
   if (d.gpu.memory_bytes > 0 && s.memory.cache_tokens < longest) {

@@ -97,7 +97,8 @@ struct Load {
   Workload workload;  // the concurrency or rate of the whole service
   Goals goals;
   Prices prices;
-  int64_t chunk_tokens = 0;  // 0: the engine's default
+  int64_t chunk_tokens = 0;      // 0: the engine's default
+  int64_t receive_interval = 1;  // of SGLang [decode steps]
 };
 
 // One way: the deployment, `replicas` times. Errors: none of the workload; what does not fit is a value.
