@@ -12,6 +12,7 @@
 #include "app/run_control.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "llm/config.h"
 #include "machine/machine.h"
 #include "predict/device_estimate.h"
 #include "predict/efficiency.h"
@@ -168,6 +169,7 @@ struct LlmSource {
   std::optional<sizing::WeightFormat> stored;
   std::optional<double> kv_bits;
   std::optional<Precision> precision = {};  // a config's own
+  std::optional<llm::Config> config = {};
 };
 Result<LlmSource> read_llm(const PlanRequest& request);
 // Errors are of the request.
@@ -181,6 +183,9 @@ struct LlmPlan {
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
                          const PlanControl& control);
 Json to_json(const LlmPlan& plan);
+// The document of a served language model: the best way found, others, and its kernels. Errors are of the request.
+Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source);
+
 // A document of to_json(), without the cost.
 Result<LlmPlan> llm_plan_of(const Json& document);
 

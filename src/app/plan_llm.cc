@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/plan_model.h"
 #include "base/file.h"
-#include "sizing/llm_config.h"
+#include "llm/config.h"
 #include "sizing/llm_graph.h"
 
 namespace ridge::app {
@@ -15,10 +16,14 @@ namespace {
 constexpr int64_t kDefaultContext = 4096, kDefaultPrompt = 1024;
 constexpr double kDefaultReservePercent = 10;  // like vLLM's gpu_memory_utilization 0.9
 
-Result<LlmSource> source_of(const Result<sizing::LlmConfig>& config) {
+Result<LlmSource> source_of(const Result<llm::Config>& config) {
   if (!config) return config.error();
-  LlmSource source{sizing::model_of(config->shape), {}, {}, config->precision};
-  source.model.notes = config->notes;
+  LlmSource source{sizing::model_of(config->model), {}, {}, config->precision};
+  if (config->quantised) {
+    const double bits = 8 * llm::weight_bytes(config->model, config->model.formats) / source.model.parameters.total;
+    source.stored = sizing::WeightFormat{sizing::kAsStored, bits, bits, ""};
+  }
+  source.config = *config;
   return source;
 }
 
@@ -44,11 +49,18 @@ Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const 
 }  // namespace
 
 Result<LlmSource> read_llm(const PlanRequest& request) {
-  if (!request.llm.flags.empty()) return source_of(sizing::llm_config_from_flags(request.llm.flags));
+  if (!request.llm.flags.empty()) return source_of(llm::config_from_flags(request.llm.flags));
   if (request.model.ends_with(".json")) {
     RIDGE_ASSIGN(const std::string text, read_file(request.model));
     RIDGE_ASSIGN(const Json json, parse_json(text, request.model));
-    return source_of(sizing::llm_config_from_json(json, request.model));
+    // The quantisation of NVIDIA's checkpoints lies in a file of its own.
+    std::optional<Json> quantisation;
+    const std::string beside = (std::filesystem::path(request.model).parent_path() / "hf_quant_config.json").string();
+    if (std::filesystem::exists(beside)) {
+      RIDGE_ASSIGN(const std::string other, read_file(beside));
+      RIDGE_ASSIGN(quantisation, parse_json(other, beside));
+    }
+    return source_of(llm::config_from_json(json, request.model, quantisation ? &*quantisation : nullptr));
   }
   model::Binding binding = request.binding;
   binding.batch.reset();  // the cache's inputs are sized in any case

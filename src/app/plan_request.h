@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "catalogue/catalogue.h"
@@ -47,9 +48,30 @@ struct TrainingRequest {
   std::optional<double> efficiency;  // share of the peak
 };
 
+// A language model served by an engine on GPUs of the catalogue.
+struct ServingRequest {
+  std::vector<std::string> gpus;     // names; empty: no serving is asked for
+  std::vector<std::string> engines;  // empty: all
+  std::vector<std::string> weights;  // formats; empty: as published
+  std::optional<int64_t> tensor, data, pipeline, expert;
+  int64_t most_gpus = 8;
+  int64_t concurrency = 0;                // 0: the search chooses
+  std::optional<int64_t> prompt, output;  // [tokens]
+  double spread_percent = 20;             // lengths are uniform from so much less to the given ones
+  std::string trace;                      // file: seconds, prompt, output per row
+  std::optional<double> ttft_ms, tpot_ms;
+  double percentile = 50;
+  double prefix_hit_percent = 0;
+  int64_t chunk_tokens = 0;
+  int64_t receive_interval = 1;
+  int64_t draft_tokens = 0;
+  double acceptance_percent = 70;
+};
+
 // A language model given by its dimensions.
 struct LlmRequest {
-  std::string flags;               // dimensions in place of a file
+  std::string flags;  // dimensions in place of a file
+  ServingRequest serving = {};
   std::optional<int64_t> context;  // [tokens] per sequence
   std::optional<int64_t> prompt;   // [tokens] of them in the prompt
   std::string weights;             // format of the weights; empty: as the precision, for an ONNX file as stored

@@ -95,9 +95,9 @@ TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
   EXPECT_EQ(seen, kExplained);
 }
 
-// The eight independent figures that differ by more than 3 %, and why: Founders Edition clocks (2080, 2080 Ti), rounded or
-// conflicting vendor figures (B200, B300), and tables that copied the A10 (A10G).
-TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheEightExplainedOnes) {
+// The nine independent figures that differ by more than 3 %, and why: Founders Edition clocks (2080, 2080 Ti), rounded or
+// conflicting vendor figures (B200, B300; B300's bf16 was exceeded by a measured kernel), and tables that copied the A10 (A10G).
+TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheNineExplainedOnes) {
   CatalogueTables known;
   std::multiset<std::string> differ;
   int agree = 0;
@@ -111,10 +111,11 @@ TEST(PublishedPeaks, AgreeWithTheCatalogueButForTheEightExplainedOnes) {
     else
       differ.insert(published.device + " " + std::string(arithmetic_name(published.arithmetic)));
   }
-  EXPECT_EQ(agree, 150);
-  EXPECT_EQ(differ, (std::multiset<std::string>{"GeForce RTX 2080 Ti fp32", "GeForce RTX 2080 Ti int8",
-                                                "GeForce RTX 2080 fp32", "GeForce RTX 2080 int8", "B200 SXM 180GB fp32",
-                                                "B200 SXM 180GB fp32", "B300 SXM 288GB fp32", "A10G fp32"}));
+  EXPECT_EQ(agree, 149);
+  EXPECT_EQ(differ,
+            (std::multiset<std::string>{"GeForce RTX 2080 Ti fp32", "GeForce RTX 2080 Ti int8", "GeForce RTX 2080 fp32",
+                                        "GeForce RTX 2080 int8", "B200 SXM 180GB fp32", "B200 SXM 180GB fp32",
+                                        "B300 SXM 288GB fp32", "B300 SXM 288GB bf16", "A10G fp32"}));
 }
 
 TEST(PeakRows, ShowListedFormulaAndPublishedFigureSideBySide) {

@@ -7,6 +7,7 @@
 #include "base/csv.h"
 #include "cli/gpus_text.h"
 #include "cli/terminal.h"
+#include "llm/kernels.h"
 
 namespace ridge::cli {
 namespace {
@@ -81,6 +82,54 @@ std::string facts_table(const Catalogue& catalogue, const catalogue::CatalogueDe
   add(rows, "form", device.form_factor);
   add(rows, "MIG", device.mig_instances ? fmt::format("up to {} instances", *device.mig_instances) : "");
   return table({}, rows, "lll");
+}
+
+// Shares of the physical limit that measured kernels of language models reach, by the laws fitted to them.
+struct KernelShare {
+  std::string kernel, format;
+  double percent = 0;
+  bool compute_bound = false;
+  double error_percent = 0;
+};
+void visit_fields(auto& visit, Is<KernelShare> auto& share) {
+  visit("kernel", share.kernel);
+  visit("format", share.format);
+  visit("percent_of_limit", share.percent);
+  visit.derived("limiter", share.compute_bound ? "compute" : "memory");
+  visit("median_error_percent", share.error_percent);
+}
+
+// Empty: no kernel of this device was measured.
+std::vector<KernelShare> kernel_shares(const catalogue::CatalogueDevice& device) {
+  std::vector<KernelShare> shares;
+  const Result<llm::Gpu> gpu = llm::gpu_of(device);
+  if (!gpu) return shares;
+  const auto add_share = [&](std::string kernel, std::string_view format, const llm::KernelTime& t) {
+    if (t.own)
+      shares.push_back({std::move(kernel), std::string(format), 100 * t.bound_seconds / t.seconds, t.compute_bound,
+                        t.error_percent});
+  };
+  for (const llm::Format format :
+       {llm::Format::kBf16, llm::Format::kFp8, llm::Format::kFp8Block, llm::Format::kNvfp4}) {
+    if (!gpu->computes(format)) continue;
+    const std::string_view name = llm::facts_of(format).name;
+    add_share("GEMM 8192 x 8192 x 8192", name, llm::gemm(*gpu, format, 8192, 8192, 8192));
+    add_share("GEMM 16 x 28672 x 8192", name, llm::gemm(*gpu, format, 16, 28672, 8192));
+  }
+  llm::Attention attention;
+  attention.head_dim = attention.value_dim = 128;
+  add_share("decode attention, 64 x 8192 tokens", "bf16",
+            llm::decode_attention(*gpu, {attention, 32, 8, 64, 64 * 8192, 16, 1}));
+  add_share("prefill attention, 8192 tokens", "bf16", llm::prefill_attention(*gpu, {attention, 32, 8, 8192, 0}));
+  return shares;
+}
+
+std::string shares_table(const std::vector<KernelShare>& shares) {
+  TableRows rows;
+  for (const KernelShare& s : shares)
+    rows.push_back({s.kernel, s.format, format_percent(s.percent), s.compute_bound ? "compute" : "memory",
+                    fmt::format("{:.0f} %", s.error_percent)});
+  return table({"measured kernel", "format", "of the limit", "limiter", "law's error"}, rows, "llrl1r2");
 }
 
 // The published figure farthest from the listed one.
@@ -182,6 +231,7 @@ std::string sheet_text(const Catalogue& catalogue, const catalogue::CatalogueDev
   text += facts_table(catalogue, device);
   text += "\n" + peaks_table(device, peaks);
   text += "\nDense, at boost clock; fp16 with any, fp16_fp32acc with FP32 accumulators; off: listed relative to it.\n";
+  if (const auto shares = kernel_shares(device); !shares.empty()) text += "\n" + shares_table(shares);
   if (explain) text += "\n" + formulas(peaks);
   if (std::string wrong = corrections_text(catalogue::corrections_of(device, catalogue.peaks)); !wrong.empty())
     text += "\n" + wrong;
@@ -198,6 +248,7 @@ Json sheet_json(const Catalogue& catalogue, const catalogue::CatalogueDevice& de
   FieldWriter visit(json);
   visit("peaks", catalogue::peak_rows(device, catalogue.peaks));
   visit("corrections", catalogue::corrections_of(device, catalogue.peaks));
+  visit("kernel_shares", kernel_shares(device));
   visit("prices", catalogue::prices_of(catalogue.prices, device));
   visit("capability", capability);
   return json;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/kept.h"
 #include "app/next_steps.h"
@@ -188,9 +189,21 @@ std::vector<std::string> next_of(const PlanOptions& options, const app::PlanRequ
   return lines;
 }
 
+int plan_serving(const PlanOptions& options, const app::PlanRequest& request, const app::LlmSource& source) {
+  const Result<Json> document = app::plan_serving(request, source);
+  if (!document) return ask_back(document.error());
+  if (options.json)
+    print_json(options.command, *document);
+  else
+    print(serving_text(*document));
+  if (Status kept = keep(options.command, options.output, *document); !kept) return fail("plan", kept.error());
+  return (*document)["met"].get<bool>() ? kDone : kNo;
+}
+
 int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<app::LlmSource> source = app::read_llm(request);
   if (!source) return request.llm.flags.empty() ? fail("plan", source.error()) : ask_back(source.error());
+  if (!request.llm.serving.gpus.empty()) return plan_serving(options, request, *source);
   Result<sizing::LlmSetup> setup = app::llm_setup(request, *source);
   if (!setup) return ask_back(setup.error());
   Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, control_of(options));
@@ -215,6 +228,8 @@ int plan(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
+  if (app::LlmRequest& llm = options.request.llm; llm.flags.ends_with(".json") && options.request.model.empty())
+    options.request.model = std::exchange(llm.flags, "");
   if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("plan", ready.error());
   options.model = options.request.model;
   options.for_bench = given_options(app, kBenchAfterPlan);
@@ -238,6 +253,8 @@ Status show_plan(const Json& document) {
   if (document.contains("layers")) {
     RIDGE_ASSIGN(const app::ModelPlan plan, app::plan_of(document));
     print(summary_text(plan) + layers_text(plan, PlanOptions{}.layers));
+  } else if (document.contains("workload")) {
+    print(serving_text(document));
   } else {
     RIDGE_ASSIGN(const app::LlmPlan plan, app::llm_plan_of(document));
     print(llm_text(plan, app::about_of(document).command.line.find("--reserve") != std::string::npos));

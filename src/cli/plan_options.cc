@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/number_checks.h"
 #include "engine/own_format.h"
@@ -33,8 +34,15 @@ Status check_model(const PlanOptions& options) {
 
 // Forms about layers do not apply to a language model's dimensions.
 Status check_form(const PlanOptions& options) {
-  const bool layers =
-      !options.page.file.empty() || options.rows_per_s || wants_memory(options) || !options.optimiser.empty();
+  const app::ServingRequest& serving = options.request.llm.serving;
+  const bool detail = serving.tensor || serving.data || serving.pipeline || serving.expert || serving.concurrency > 0 ||
+                      serving.output || !serving.trace.empty() || serving.ttft_ms || serving.tpot_ms ||
+                      !serving.engines.empty();
+  if (detail && serving.gpus.empty())
+    return Error{Code::kInvalid,
+                 "these options describe how a language model is served; give --gpu with one or several GPUs too"};
+  const bool rate = options.rows_per_s && serving.gpus.empty();
+  const bool layers = !options.page.file.empty() || rate || wants_memory(options) || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
@@ -78,8 +86,8 @@ std::string training_precision_of(const PlanOptions& options, Precision precisio
 Result<std::optional<app::TrainingRequest>> training_of(const PlanOptions& options, Precision precision) {
   const sizing::TrainingSetup& setup = options.training.setup;
   const bool detail = setup.checkpoint || setup.offload || setup.qlora || setup.lora_rank > 0 || setup.zero_stage > 0 ||
-                      setup.devices > 1 || setup.tensor > 1 || setup.pipeline > 1 || setup.accumulate > 1 ||
-                      !options.training_precision.empty();
+                      (setup.devices > 1 && options.request.llm.serving.gpus.empty()) || setup.tensor > 1 ||
+                      setup.pipeline > 1 || setup.accumulate > 1 || !options.training_precision.empty();
   if (options.optimiser.empty() && detail)
     return Error{Code::kInvalid, "these options need --training with an optimiser, e.g. --training adam"};
   if (options.optimiser.empty()) return std::optional<app::TrainingRequest>();
@@ -170,7 +178,29 @@ void declare_training(CLI::App& app, PlanOptions& options) {
   app.add_option("--efficiency", options.training.efficiency)->check(in_range(0.001, 1));
 }
 
+void declare_serving(CLI::App& app, app::ServingRequest& serving) {
+  app.add_option("--gpu", serving.gpus)->delimiter(',');
+  app.add_option("--engine", serving.engines)->delimiter(',');
+  app.add_option("--tp", serving.tensor)->check(in_range(1, 64));
+  app.add_option("--dp", serving.data)->check(in_range(1, 64));
+  app.add_option("--pp", serving.pipeline)->check(in_range(1, 4));
+  app.add_option("--ep", serving.expert)->check(in_range(1, 64));
+  app.add_option("--concurrency", serving.concurrency)->check(in_range(1, 4096));
+  app.add_option("--output-tokens", serving.output)->check(in_range(1, 1000000));
+  app.add_option("--spread", serving.spread_percent)->check(in_range(0, 90));
+  app.add_option("--trace", serving.trace);
+  app.add_option("--ttft-ms", serving.ttft_ms)->check(positive());
+  app.add_option("--tpot-ms", serving.tpot_ms)->check(positive());
+  app.add_option("--percentile", serving.percentile)->check(in_range(50, 99));
+  app.add_option("--prefix-hit", serving.prefix_hit_percent)->check(in_range(0, 99));
+  app.add_option("--chunk", serving.chunk_tokens)->check(in_range(64, 1000000));
+  app.add_option("--receive-interval", serving.receive_interval)->check(in_range(1, 1000));
+  app.add_option("--draft", serving.draft_tokens)->check(in_range(1, 16));
+  app.add_option("--acceptance", serving.acceptance_percent)->check(in_range(0, 100));
+}
+
 void declare_llm(CLI::App& app, app::LlmRequest& llm) {
+  declare_serving(app, llm.serving);
   app.add_option("--llm", llm.flags);
   app.add_option("--context", llm.context)->check(positive());
   app.add_option("--prompt", llm.prompt)->check(positive());
@@ -207,13 +237,22 @@ void declare(CLI::App& app, PlanOptions& options) {
 
 bool is_llm(const PlanOptions& options) {
   const app::LlmRequest& llm = options.request.llm;
-  return !llm.flags.empty() || options.request.model.ends_with(".json") || llm.context || llm.prompt ||
-         !llm.weights.empty() || !llm.kv.empty() || llm.reserve_percent;
+  return !llm.serving.gpus.empty() || !llm.flags.empty() || options.request.model.ends_with(".json") || llm.context ||
+         llm.prompt || !llm.weights.empty() || !llm.kv.empty() || llm.reserve_percent;
 }
 
 Result<app::PlanRequest> request_of(const PlanOptions& options) {
   app::PlanRequest request = options.request;
   RIDGE_TRY(check_model(options));
+  app::ServingRequest& serving = request.llm.serving;
+  serving.prompt = request.llm.prompt;
+  // --llm takes a config.json too, and --weights several formats where a serving is searched for.
+  for (size_t begin = 0; !serving.gpus.empty() && begin < request.llm.weights.size();) {
+    const size_t end = std::min(request.llm.weights.find(',', begin), request.llm.weights.size());
+    serving.weights.push_back(request.llm.weights.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (options.training.setup.devices > 1 && !serving.gpus.empty()) serving.most_gpus = options.training.setup.devices;
   RIDGE_TRY(check_form(options));
   RIDGE_ASSIGN(request.load, load_of(options));
   RIDGE_ASSIGN(request.memory, memory_of(options));

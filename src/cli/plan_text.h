@@ -20,5 +20,6 @@ std::string training_text(const sizing::TrainingPlan& plan);
 
 std::string llm_text(const app::LlmPlan& plan, bool reserve_given);
 std::string llm_csv(const app::LlmPlan& plan);
+std::string serving_text(const Json& document);
 
 }  // namespace ridge::cli

@@ -24,34 +24,8 @@ constexpr std::array<WeightFormat, 6> kFormats = {{
 
 double real(int64_t value) { return static_cast<double>(value); }
 
-struct Part {
-  double matrices = 0;
-  double rest = 0;
-  double all() const { return matrices + rest; }
-};
-
-Part attention_of(const LlmShape& s) {
-  double hidden = real(s.hidden), queries = real(s.heads * s.head_dim), keys = real(s.kv_heads * s.head_dim);
-  Part part{hidden * (queries + 2 * keys) + queries * hidden, 0};
-  if (s.biases || s.qkv_bias) part.rest += queries + 2 * keys;
-  if (s.biases) part.rest += hidden;
-  if (s.qk_norm) part.rest += 2 * real(s.head_dim);
-  return part;
-}
-
-Part feed_forward_of(const LlmShape& s, int64_t width) {
-  double hidden = real(s.hidden), inner = real(width);
-  Part part{(s.gated ? 3 : 2) * hidden * inner, 0};
-  if (s.biases) part.rest += (s.gated ? 2 : 1) * inner + hidden;
-  return part;
-}
-
-double norm_of(const LlmShape& s) { return real(s.hidden) * (s.biases ? 2 : 1); }
-
-// Average number of experts used by `tokens` tokens, if each chooses evenly and independently: E · (1 − (1 − k/E)^tokens).
 double touched_experts(const LlmParameters& p, double tokens) {
-  if (p.experts <= 0) return 0;
-  return p.experts * (1 - std::pow(1 - p.experts_per_token / p.experts, tokens));
+  return llm::touched_experts(p.experts, p.experts_per_token, tokens);
 }
 
 // Bytes of weights read by a step of so many tokens; one row of the embedding per token is negligible.
@@ -62,6 +36,11 @@ double step_weight_bytes(const LlmParameters& p, const WeightFormat& format, dou
   return (matrices * format.matrix_bits + (read - matrices + p.head) * format.other_bits) / 8;
 }
 
+double attention_flops(const LlmModel& model, double tokens, double cached) {
+  if (model.layers) return llm::attention_flops(*model.layers, tokens, cached);
+  return 4 * model.attention_width * (tokens * cached + tokens * (tokens + 1) / 2);
+}
+
 double active_in_layers(const LlmParameters& p) { return p.dense + p.experts_per_token * p.expert; }
 
 LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch, const cost::DeviceLimits& limits) {
@@ -70,7 +49,7 @@ LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch
   double sequences = real(batch), context = real(f.setup.context);
   const LlmParameters& p = model.parameters;
   step.bytes = step_weight_bytes(p, f.setup.weights, sequences) + sequences * f.kv_bytes_per_sequence;
-  step.flops = sequences * (2 * (active_in_layers(p) + p.head) + 4 * model.attention_width * context);
+  step.flops = sequences * (2 * (active_in_layers(p) + p.head) + attention_flops(model, 1, context - 1));
   step.bound = cost::bound(step.flops, step.bytes, f.setup.precision, limits);
   if (step.bound.ms > 0) step.tokens_per_s = 1e3 * sequences / step.bound.ms;
   step.fits = f.usable_bytes <= 0 || f.weight_bytes + sequences * f.kv_bytes_per_sequence <= f.usable_bytes;
@@ -79,8 +58,10 @@ LlmDecode decode_step(const LlmModel& model, const LlmForecast& f, int64_t batch
 
 void size_memory(const LlmModel& model, LlmForecast& f) {
   f.weight_bytes = weight_bytes(model.parameters, f.setup.weights);
-  f.kv_bytes_per_token = model.kv_values_per_token * f.setup.kv_bits / 8;
-  f.kv_bytes_per_sequence = f.kv_bytes_per_token * real(f.setup.context);
+  f.kv_bytes_per_token = model.layers ? llm::cache_bytes_per_token(*model.layers, f.setup.kv_bits)
+                                      : model.kv_values_per_token * f.setup.kv_bits / 8;
+  f.kv_bytes_per_sequence = model.layers ? llm::cache_bytes(*model.layers, real(f.setup.context), f.setup.kv_bits)
+                                         : f.kv_bytes_per_token * real(f.setup.context);
   f.usable_bytes = f.setup.memory_bytes * (1 - f.setup.reserve);
   if (f.usable_bytes <= 0) return;
   double left = f.usable_bytes - f.weight_bytes;
@@ -93,8 +74,7 @@ void size_memory(const LlmModel& model, LlmForecast& f) {
 void bound_prefill(const LlmModel& model, const cost::DeviceLimits& limits, LlmForecast& f) {
   double tokens = real(f.setup.prompt);
   const LlmParameters& p = model.parameters;
-  f.prefill_flops =
-      2 * active_in_layers(p) * tokens + 2 * p.head + 4 * model.attention_width * tokens * (tokens + 1) / 2;
+  f.prefill_flops = 2 * active_in_layers(p) * tokens + 2 * p.head + attention_flops(model, tokens, 0);
   double read = step_weight_bytes(p, f.setup.weights, tokens), written = tokens * f.kv_bytes_per_token;
   f.prefill = cost::bound(f.prefill_flops, std::max(read, written), f.setup.precision, limits);
   if (f.prefill.ms > 0) f.prefill_tokens_per_s = 1e3 * tokens / f.prefill.ms;
@@ -106,38 +86,13 @@ void add_notes(const LlmModel& model, const cost::DeviceLimits& limits, LlmForec
   for (std::string& note : cost::notes(limits, {f.setup.precision})) f.notes.push_back(std::move(note));
   if (model.parameters.experts > 0)
     f.notes.push_back(
-        "experts: each token chooses uniformly and independently (assumed), so a step reads E·(1 − (1 − k/E)^n)");
+        "experts: tokens choose independently, from experts of unequal popularity (assumed), so a step reads some of "
+        "them only");
   if (model.context > 0 && f.setup.context > model.context)
     f.notes.push_back(fmt::format("a context of {} tokens is above the model's {}", f.setup.context, model.context));
 }
 
 }  // namespace
-
-LlmParameters parameters_of(const LlmShape& s) {
-  LlmParameters p;
-  Part attention = attention_of(s), expert = feed_forward_of(s, s.intermediate);
-  Part shared = feed_forward_of(s, s.shared_intermediate);
-  double layers = real(s.layers);
-  p.embedding = real(s.vocabulary + s.positions) * real(s.hidden);
-  p.head = real(s.vocabulary) * real(s.hidden);
-  p.dense = layers * (attention.all() + 2 * norm_of(s)) + norm_of(s);
-  p.matrices = layers * attention.matrices;
-  if (s.experts > 0) {
-    p.experts = real(s.experts);
-    p.experts_per_token = real(s.experts_per_token);
-    p.expert = layers * expert.all();
-    p.dense += layers * real(s.hidden) * p.experts;  // the router
-    if (s.shared_intermediate > 0) p.dense += layers * shared.all();
-    p.matrices += layers * (p.experts * expert.matrices + shared.matrices);
-  } else {
-    p.dense += layers * expert.all();
-    p.matrices += layers * expert.matrices;
-  }
-  double tables = p.embedding + (s.tied_embeddings ? 0 : p.head);
-  p.total = tables + p.dense + p.experts * p.expert;
-  p.active = tables + active_in_layers(p);
-  return p;
-}
 
 std::vector<WeightFormat> weight_formats() { return {kFormats.begin(), kFormats.end()}; }
 
@@ -154,14 +109,26 @@ double weight_bytes(const LlmParameters& p, const WeightFormat& format) {
   return (p.matrices * format.matrix_bits + (p.total - p.matrices) * format.other_bits) / 8;
 }
 
-LlmModel model_of(const LlmShape& shape) {
-  LlmModel model;
-  model.name = shape.name;
-  model.parameters = parameters_of(shape);
-  model.kv_values_per_token = 2 * real(shape.layers * shape.kv_heads * shape.head_dim);
-  model.attention_width = real(shape.layers * shape.heads * shape.head_dim);
-  model.context = shape.context;
-  return model;
+LlmModel model_of(const llm::Model& model) {
+  const llm::Parameters counted = llm::parameters_of(model);
+  LlmModel result;
+  result.name = model.name;
+  LlmParameters& p = result.parameters;
+  p.embedding = counted.embedding;
+  p.head = counted.head;
+  p.dense = counted.attention + counted.feed_forward + counted.router + counted.small;
+  for (const llm::Layers& group : model.layers) {
+    p.experts = std::max(p.experts, real(group.feed_forward.experts));
+    p.experts_per_token = std::max(p.experts_per_token, real(group.feed_forward.experts_per_token));
+  }
+  if (p.experts > 0) p.expert = counted.experts / p.experts;
+  p.matrices = counted.attention + counted.feed_forward + counted.experts;
+  p.total = counted.total;
+  p.active = counted.active;
+  result.context = model.context;
+  result.notes = model.notes;
+  result.layers = model;
+  return result;
 }
 
 std::vector<int64_t> decode_batches(int64_t most) {

@@ -1,9 +1,5 @@
-// Sizing of a decoder-only language model from its dimensions alone: parameters, memory, and the bounds of prefill and decode
-// on a device. Pure.
-//
-// Layers are of the Llama kind: attention with grouped keys and values, a gated feed-forward network (or a plain one), a norm
-// before each; optionally several experts. llm_config.h refuses models whose cache is not keys and values per layer (latent
-// attention, state spaces).
+// Sizing of a decoder-only language model: memory, and the bounds of prefill and decode on one device. Pure. What serving it takes, on several GPUs
+// and with an engine's costs, is predicted in llm/.
 //
 // Sources: FLOPs per token 2 · parameters + attention: Kaplan et al., 2020 (arXiv:2001.08361), section 2.1, table 1; cache per
 // token 2 · layers · KV heads · head dimension · bytes: Kwon et al., 2023 (arXiv:2309.06180), section 3.
@@ -17,29 +13,9 @@
 
 #include "base/json.h"
 #include "cost/costs.h"
+#include "llm/model.h"
 
 namespace ridge::sizing {
-
-struct LlmShape {
-  std::string name;
-  int64_t layers = 0;
-  int64_t heads = 0;
-  int64_t kv_heads = 0;
-  int64_t head_dim = 0;
-  int64_t hidden = 0;
-  int64_t intermediate = 0;  // width of the feed-forward network; of one expert where there are experts
-  int64_t vocabulary = 0;
-  int64_t positions = 0;  // rows of a learned position table; 0: rotary or none
-  int64_t experts = 0;    // 0: dense
-  int64_t experts_per_token = 0;
-  int64_t shared_intermediate = 0;  // of experts that every token uses, together
-  bool tied_embeddings = false;     // the head is the embedding table
-  bool gated = true;                // feed-forward of three matrices (SwiGLU), else two
-  bool biases = false;              // on every projection and norm (GPT-2)
-  bool qkv_bias = false;            // on queries, keys and values only (Qwen2)
-  bool qk_norm = false;             // a norm per head on queries and keys (Qwen3)
-  int64_t context = 0;              // maximum context; 0: not stated
-};
 
 // Number of weights.
 struct LlmParameters {
@@ -53,7 +29,6 @@ struct LlmParameters {
   double total = 0;
   double active = 0;  // used per token
 };
-LlmParameters parameters_of(const LlmShape& shape);
 
 // Storage of the weights. Below 16 bits only the layers' matrices are quantised; embedding, head and norms stay at 16, as in
 // published FP8, GPTQ and AWQ checkpoints.
@@ -73,12 +48,13 @@ double weight_bytes(const LlmParameters& parameters, const WeightFormat& format)
 struct LlmModel {
   std::string name;
   LlmParameters parameters;
-  double kv_values_per_token = 0;  // 2 · layers · KV heads · head dimension
-  double attention_width = 0;      // layers · heads · head dimension: FLOPs per pair of tokens are 4 times this
-  int64_t context = 0;             // maximum; 0: not stated
-  std::vector<std::string> notes;  // assumptions
+  double kv_values_per_token = 0;    // 2 · layers · KV heads · head dimension
+  double attention_width = 0;        // layers · heads · head dimension: FLOPs per pair of tokens are 4 times this
+  std::optional<llm::Model> layers;  // from a config: their caches and attention replace the two above
+  int64_t context = 0;               // maximum; 0: not stated
+  std::vector<std::string> notes;    // assumptions
 };
-LlmModel model_of(const LlmShape& shape);
+LlmModel model_of(const llm::Model& model);
 
 struct LlmSetup {
   WeightFormat weights;

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Predictions of language-model serving against published runs: error tables, and cross-validation of the fitted constants.
+
+usage: silicon.py [--serving CSV] [--configs FOLDER] [--program FILE] [--validate]
+
+Runs the program `silicon` (benchmarks/silicon.cc; ninja silicon), which predicts every row with the library's laws and constants. Prints mean and
+median |error|, bias, and the share within 20 %, by device, engine and model. Beside them, from a study of the same sample (both halves, so rows
+differ): what NVIDIA's AIConfigurator 0.12 predicts. --validate leaves each device and each model out in turn: constants are fitted to the others, and a
+device's own kernel laws are left out with it.
+"""
+
+import argparse
+import csv
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = ROOT / "benchmarks/data/silicon"
+
+# AIConfigurator 0.12 by device, engine and model: mean and median |error| in percent of TTFT and of TPOT, measured on both halves of the sample.
+PEER = {
+    ("b200_sxm", "sglang", "Qwen3.5-397B-A17B"): (69, 75, 20, 20), ("b200_sxm", "sglang", "DeepSeek-R1"): (72, 77, 15, 14),
+    ("b200_sxm", "trtllm", "DeepSeek-R1"): (46, 45, 20, 16), ("b200_sxm", "trtllm", "Meta-Llama-3.1-70B"): (39, 43, 35, 34),
+    ("b200_sxm", "trtllm", "gpt-oss-120b"): (83, 31, 118, 73), ("b200_sxm", "vllm", "MiniMax-M2.5"): (38, 36, 14, 12),
+    ("b200_sxm", "vllm", "Meta-Llama-3.1-70B"): (24, 21, 12, 10), ("b200_sxm", "vllm", "gpt-oss-120b"): (46, 47, 19, 13),
+    ("h100_sxm", "sglang", "Qwen3-32B"): (85, 87, 25, 20), ("h100_sxm", "trtllm", "Qwen3-32B"): (40, 38, 12, 11),
+    ("h100_sxm", "trtllm", "Meta-Llama-3.1-8B"): (60, 61, 9, 7), ("h100_sxm", "vllm", "MiniMax-M2.5"): (43, 43, 35, 33),
+    ("h100_sxm", "vllm", "Qwen3-32B"): (41, 46, 14, 11), ("h100_sxm", "vllm", "Meta-Llama-3.1-70B"): (49, 43, 5, 4),
+    ("h100_sxm", "vllm", "gpt-oss-120b"): (43, 36, 78, 6),
+    ("vllm",): (38.1, 33.1, 30.9, 13.4), ("trtllm",): (50.9, 42.6, 30.8, 15.3), ("sglang",): (68.4, 74.4, 21.1, 17.3),
+    ("h100_sxm",): (51, 48, 18, 10), ("b200_sxm",): (47, 42, 29, 19), (): (48.8, 44.5, 29.1, 15.1),
+}
+ENGINES = ("vllm", "trtllm", "sglang")
+# Where a fit begins, and its first step.
+SHARED = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.eager_kernel_us": (40, 10)}
+OWN = {"start_share": (0.6, 0.2), "lag_steps": (6, 2), "fixed_ms": (30, 15)}
+
+
+def predict(program, rows, configs, constants=None, without=None):
+    scratch = pathlib.Path("silicon-rows.csv")
+    with scratch.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    command = [program, scratch, configs]
+    if without:
+        command += ["--without", without]
+    for name, value in (constants or {}).items():
+        command += ["--constant", f"{name}={value}"]
+    try:
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    finally:
+        scratch.unlink()
+    return [(float(p["ttft_ms"]), float(p["tpot_ms"]), p["fits"] == "1") for p in csv.DictReader(output.splitlines())]
+
+
+def ratios(rows, predictions, which):
+    name = ("ttft_ms", "tpot_ms")[which]
+    return [p[which] / float(row[name]) for row, p in zip(rows, predictions)]
+
+
+def errors(values):
+    off = [100 * abs(v - 1) for v in values]
+    near = 100 * sum(v <= 20 for v in off) / len(off)
+    p90 = sorted(off)[min(len(off) - 1, math.ceil(0.9 * len(off)) - 1)]
+    return f"{statistics.mean(off):5.1f} {statistics.median(off):5.1f} {p90:5.0f} {100 * (statistics.median(values) - 1):+6.1f} {near:4.0f} %"
+
+
+HEAD = f"{'rows':>50}   TTFT: mean median p90 bias <= 20 %    TPOT: mean median p90 bias <= 20 %    AIConfigurator TTFT, TPOT"
+
+
+def line(name, rows, predictions, peer=None):
+    text = f"{name:44} {len(rows):5}   {errors(ratios(rows, predictions, 0))}   {errors(ratios(rows, predictions, 1))}"
+    if peer:
+        text += f"   {peer[0]}/{peer[1]}, {peer[2]}/{peer[3]}"
+    print(text)
+
+
+def tables(rows, predictions):
+    print(HEAD)
+    line("all", rows, predictions, PEER[()])
+    for columns in (("engine",), ("system",), ("system", "engine", "model"), ("system", "engine", "model", "precision")):
+        print()
+        groups = {}
+        for row, p in zip(rows, predictions):
+            groups.setdefault(tuple(row[c] for c in columns), []).append((row, p))
+        for key, members in sorted(groups.items()):
+            line(" ".join(key), [m[0] for m in members], [m[1] for m in members], PEER.get(key))
+
+
+def loss(rows, predictions, which):
+    off = [abs(math.log(v)) for v in ratios(rows, predictions, which)]
+    return statistics.mean(min(v, 0.6) for v in off) + 0.5 * statistics.median(off)
+
+
+def descend(constants, steps, names, judge, rounds):
+    best = judge(constants)
+    steps = {name: steps[name] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            for sign in (1, -1):
+                while True:
+                    other = {**constants, name: max(0, constants[name] + sign * steps[name])}
+                    value = judge(other) if other != constants else best
+                    if value >= best - 1e-6:
+                        break
+                    best, constants = value, other
+        steps = {name: step / 2 for name, step in steps.items()}
+    return constants
+
+
+def fit(rows, program, configs, without=None, rounds=2):
+    """Those of the steps by TPOT, then those of a request by TTFT."""
+    begin = {name: pair[0] for name, pair in SHARED.items()}
+    steps = {name: pair[1] for name, pair in SHARED.items()}
+    for engine in ENGINES:
+        begin |= {f"{engine}.{name}": pair[0] for name, pair in OWN.items()}
+        steps |= {f"{engine}.{name}": pair[1] for name, pair in OWN.items()}
+    by_step = ["all.kernel_us", "all.sequence_us"] + [f"{e}.start_share" for e in ENGINES]
+    by_request = ["all.eager_kernel_us"] + [f"{e}.{name}" for e in ENGINES for name in ("lag_steps", "fixed_ms")]
+    judge = lambda which: lambda constants: loss(rows, predict(program, rows, configs, constants, without), which)
+    constants = descend(begin, steps, by_step, judge(1), rounds)
+    return descend(constants, steps, by_request, judge(0), rounds)
+
+
+def quantiles(values):
+    """80 % of measured over predicted."""
+    ordered = sorted(1 / v for v in values)
+    return ordered[len(ordered) // 10], ordered[(9 * len(ordered)) // 10]
+
+
+def validate(rows, program, configs):
+    print("\nconstants fitted to all rows:", {k: round(v, 3) for k, v in fit(rows, program, configs).items()})
+    for column in ("system", "model"):
+        print(f"\nleave one {column} out: constants fitted to the others" + ("; its own kernel laws left out too" if column == "system" else ""))
+        print(HEAD)
+        out_rows, out_predictions = [], []
+        groups = {"gb200": "b200_sxm"} if column == "system" else {}
+        keys = sorted({groups.get(r[column], r[column]) for r in rows})
+        for key in keys:
+            left = [r for r in rows if groups.get(r[column], r[column]) == key]
+            rest = [r for r in rows if groups.get(r[column], r[column]) != key]
+            constants = fit(rest, program, configs)
+            predictions = []
+            for device in sorted({r["device"] for r in left}) if column == "system" else [None]:
+                part = [r for r in left if device in (None, r["device"])]
+                predictions += list(zip(part, predict(program, part, configs, constants, device)))
+            line(key, [p[0] for p in predictions], [p[1] for p in predictions])
+            out_rows += [p[0] for p in predictions]
+            out_predictions += [p[1] for p in predictions]
+        line("all, each left out", out_rows, out_predictions)
+        for engine in ENGINES + (None,):
+            part = [(r, p) for r, p in zip(out_rows, out_predictions) if engine in (None, r["engine"])]
+            low, high = zip(*(quantiles(ratios([x[0] for x in part], [x[1] for x in part], which)) for which in (0, 1)))
+            print(f"  80 % of measured/predicted, {engine or 'all'}: TTFT x{low[0]:.2f} to x{high[0]:.2f}, TPOT x{low[1]:.2f} to x{high[1]:.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--serving", type=pathlib.Path, default=DATA / "serving.csv")
+    parser.add_argument("--configs", type=pathlib.Path, default=DATA / "configs")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/benchmarks/silicon")
+    parser.add_argument("--validate", action="store_true")
+    options = parser.parse_args()
+    if not options.program.exists():
+        sys.exit(f"silicon.py: no {options.program}: ninja -C build/release silicon")
+    with options.serving.open() as file:
+        rows = [row for row in csv.DictReader(file) if not row.get("health")]
+    predictions = predict(options.program, rows, options.configs)
+    tables(rows, predictions)
+    wrong = [row["id"] for row, p in zip(rows, predictions) if not p[2]]
+    print(f"\nmemory: {len(rows) - len(wrong)} of {len(rows)} that ran fit by prediction", *wrong)
+    if options.validate:
+        validate(rows, options.program, options.configs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+#include "llm/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace ridge::llm {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Json llama3() {
+  return {{"model_type", "llama"},   {"hidden_size", 4096},          {"intermediate_size", 14336},
+          {"num_hidden_layers", 32}, {"num_attention_heads", 32},    {"num_key_value_heads", 8},
+          {"vocab_size", 128256},    {"tie_word_embeddings", false}, {"max_position_embeddings", 8192}};
+}
+
+Config read(const Json& json) {
+  auto config = config_from_json(json, "config.json");
+  if (config) return *config;
+  ADD_FAILURE() << config.error().message;
+  return {};
+}
+
+std::string refusal(const Json& json) {
+  auto config = config_from_json(json, "config.json");
+  return config ? "read" : config.error().message;
+}
+
+TEST(Config, ReadsLlama) {
+  Config config = read(llama3());
+  EXPECT_EQ(config.model.layers[0].attention.head_dim, 128);
+  EXPECT_EQ(config.model.context, 8192);
+  EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 8030261248.0);
+  EXPECT_THAT(config.model.notes, IsEmpty());
+}
+
+TEST(Config, KnowsTheBiasesOfQwen2) {
+  // Model card of Qwen/Qwen2.5-7B: 7.61 B parameters, 28 layers, 28 heads and 4 of keys and values.
+  Config config = read({{"model_type", "qwen2"},
+                        {"hidden_size", 3584},
+                        {"intermediate_size", 18944},
+                        {"num_hidden_layers", 28},
+                        {"num_attention_heads", 28},
+                        {"num_key_value_heads", 4},
+                        {"vocab_size", 152064},
+                        {"tie_word_embeddings", false},
+                        {"use_sliding_window", false},
+                        {"sliding_window", 131072}});
+  EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 7615616512.0);
+  EXPECT_THAT(config.model.notes, IsEmpty());
+}
+
+TEST(Config, KnowsTheExpertsOfQwen3) {
+  // Model card of Qwen/Qwen3-30B-A3B: 30.5 B in total, 3.3 B activated; 128 experts of which 8 are used.
+  Config config = read({{"model_type", "qwen3_moe"},
+                        {"hidden_size", 2048},
+                        {"intermediate_size", 6144},
+                        {"moe_intermediate_size", 768},
+                        {"num_hidden_layers", 48},
+                        {"num_attention_heads", 32},
+                        {"num_key_value_heads", 4},
+                        {"head_dim", 128},
+                        {"vocab_size", 151936},
+                        {"num_experts", 128},
+                        {"num_experts_per_tok", 8},
+                        {"tie_word_embeddings", false},
+                        {"decoder_sparse_step", 1},
+                        {"mlp_only_layers", Json::array()}});
+  Parameters p = parameters_of(config.model);
+  EXPECT_NEAR(1e-9 * p.total, 30.5, 0.05);
+  EXPECT_NEAR(1e-9 * p.active, 3.35, 0.05);
+}
+
+TEST(Config, ReadsGpt2ByItsOwnNames) {
+  Config config = read({{"model_type", "gpt2"},
+                        {"n_layer", 12},
+                        {"n_head", 12},
+                        {"n_embd", 768},
+                        {"n_positions", 1024},
+                        {"vocab_size", 50257}});
+  EXPECT_DOUBLE_EQ(parameters_of(config.model).total, 124439808.0);
+}
+
+TEST(Config, TakesTheTextPartOfAModelForSeveralMedia) {
+  Config config = read({{"model_type", "llava"}, {"vision_config", Json::object()}, {"text_config", llama3()}});
+  EXPECT_EQ(config.model.layer_count(), 32);
+  EXPECT_THAT(config.model.notes, Contains(HasSubstr("text part")));
+}
+
+TEST(Config, SaysWhatItAssumes) {
+  Json json = llama3();
+  json["model_type"] = "brandnew";
+  Config config = read(json);
+  EXPECT_THAT(config.model.notes, Contains(HasSubstr("'brandnew'")));
+}
+
+TEST(Config, RefusesEncodersWhichKeepNoKeysAndValues) {
+  Json bert{{"model_type", "bert"},    {"architectures", {"BertForMaskedLM"}},
+            {"hidden_size", 768},      {"intermediate_size", 3072},
+            {"num_hidden_layers", 12}, {"num_attention_heads", 12},
+            {"vocab_size", 30522}};
+  for (const char* type : {"bert", "roberta", "electra", "distilbert", "vit", "t5"}) {
+    bert["model_type"] = type;
+    EXPECT_THAT(refusal(bert), HasSubstr(type));
+  }
+  bert.erase("architectures");
+  EXPECT_NE(refusal(bert), "read");
+  bert["architectures"] = {"BertLMHeadModel"};
+  EXPECT_EQ(refusal(bert), "read");
+  bert["model_type"] = "brandnew";
+  bert["architectures"] = {"BrandnewForSequenceClassification"};
+  EXPECT_NE(refusal(bert), "read");
+}
+
+TEST(Config, ReadsThePrecisionOfThePublishedWeights) {
+  Json json = llama3();
+  EXPECT_FALSE(read(json).precision);
+  json["torch_dtype"] = "bfloat16";
+  EXPECT_EQ(read(json).precision, Precision::kBf16);
+  json["dtype"] = "float32";
+  EXPECT_EQ(read(json).precision, Precision::kFp32);
+  EXPECT_EQ(read({{"model_type", "llava"}, {"text_config", json}}).precision, Precision::kFp32);
+}
+
+TEST(Config, RefusesKindsOfLayersThatAreNotDescribedByName) {
+  Json json = llama3();
+  json["is_encoder_decoder"] = true;
+  EXPECT_THAT(refusal(json), HasSubstr("encoder-decoder"));
+  for (const char* member : {"state_size", "mamba_d_state", "block_configs", "linear_attn_config"}) {
+    json = llama3();
+    json[member] = 16;
+    EXPECT_THAT(refusal(json), HasSubstr(member));
+  }
+  json = llama3();
+  json["layer_types"] = std::vector<std::string>(32, "full_attention");
+  EXPECT_EQ(refusal(json), "read");
+  json["layer_types"][7] = "mamba";
+  EXPECT_THAT(refusal(json), HasSubstr("layer 7 is 'mamba'"));
+  json["layer_types"] = {"full_attention"};
+  EXPECT_THAT(refusal(json), HasSubstr("1 entries for 32 layers"));
+}
+
+TEST(Config, GroupsLayersByTheirAttentionAndExperts) {
+  Json json = llama3();
+  json["sliding_window"] = 128;
+  for (int i = 0; i < 32; ++i) json["layer_types"].push_back(i % 2 == 0 ? "sliding_attention" : "full_attention");
+  const Model windows = read(json).model;
+  ASSERT_EQ(windows.layers.size(), 2U);
+  EXPECT_EQ(windows.layers[0].count, 16);
+  EXPECT_EQ(windows.layers[0].attention.window, 128);
+  EXPECT_EQ(windows.layers[1].attention.kind, AttentionKind::kFull);
+
+  json = llama3();
+  json["model_type"] = "deepseek_v3";
+  json.update({{"n_routed_experts", 8},
+               {"num_experts_per_tok", 2},
+               {"moe_intermediate_size", 512},
+               {"n_shared_experts", 1},
+               {"first_k_dense_replace", 3},
+               {"moe_layer_freq", 1},
+               {"kv_lora_rank", 512},
+               {"qk_rope_head_dim", 64},
+               {"qk_nope_head_dim", 128},
+               {"v_head_dim", 128}});
+  const Model latent = read(json).model;
+  ASSERT_EQ(latent.layers.size(), 2U);
+  EXPECT_EQ(latent.layers[0].count, 3);
+  EXPECT_EQ(latent.layers[0].feed_forward.experts, 0);
+  EXPECT_EQ(latent.layers[1].feed_forward.experts, 8);
+  EXPECT_EQ(latent.layers[1].feed_forward.shared_intermediate, 512);
+  EXPECT_EQ(latent.layers[1].attention.head_dim, 192);
+  json.erase("v_head_dim");
+  EXPECT_THAT(refusal(json), HasSubstr("v_head_dim"));
+
+  json = llama3();
+  json["model_type"] = "qwen3_moe";
+  json.update({{"num_experts", 8},
+               {"num_experts_per_tok", 2},
+               {"moe_intermediate_size", 512},
+               {"decoder_sparse_step", 2},
+               {"mlp_only_layers", {1}}});
+  const Model sparse = read(json).model;
+  EXPECT_EQ(sparse.layers[0].count, 17);  // layers 0, 2, 4 … and 1
+  EXPECT_EQ(sparse.layers[1].count, 15);
+}
+
+TEST(Quantisation, IsReadAsCheckpointsHaveIt) {
+  struct Case {
+    const char* config;
+    Formats formats;
+  };
+  const Case cases[] = {
+      {R"({"quant_method":"fp8","weight_block_size":[128,128]})",
+       {Format::kFp8Block, Format::kFp8Block, Format::kFp8Block}},
+      {R"({"quant_method":"fp8"})", {Format::kFp8, Format::kFp8, Format::kFp8}},
+      {R"({"quant_method":"mxfp4"})", {Format::kBf16, Format::kBf16, Format::kMxfp4}},
+      {R"({"quant_method":"awq","bits":4})", {Format::kInt4, Format::kInt4, Format::kInt4}},
+      {R"({"quant_method":"gptq","bits":8})", {Format::kInt8, Format::kInt8, Format::kInt8}},
+      {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":8,"type":"float","strategy":"channel"}}}})",
+       {Format::kFp8, Format::kFp8, Format::kFp8}},
+      {R"({"quant_method":"compressed-tensors","config_groups":{"group_0":{"weights":{"num_bits":4,"type":"float","group_size":16}}},
+          "ignore":["lm_head","re:.*self_attn.*"]})",
+       {Format::kBf16, Format::kNvfp4, Format::kNvfp4}},
+      {R"({"quant_method":"compressed-tensors","format":"pack-quantized",
+          "ignore":["re:.*self_attn.*","re:.*shared_experts.*","re:.*mlp\\.(gate|up|gate_up|down)_proj.*"]})",
+       {Format::kBf16, Format::kBf16, Format::kInt4}},
+      {R"({"quant_method":"modelopt","quant_algo":"NVFP4","ignore":["model.layers.0.self_attn*","lm_head"]})",
+       {Format::kNvfp4, Format::kNvfp4, Format::kNvfp4}},
+      {R"({"quant_method":"bitsandbytes","load_in_4bit":true})", {Format::kInt4, Format::kInt4, Format::kInt4}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.config);
+    Json json = llama3();
+    json["quantization_config"] = *parse_json(c.config, "quantisation");
+    const Config config = read(json);
+    EXPECT_TRUE(config.quantised);
+    EXPECT_EQ(config.model.formats.attention, c.formats.attention);
+    EXPECT_EQ(config.model.formats.feed_forward, c.formats.feed_forward);
+    EXPECT_EQ(config.model.formats.experts, c.formats.experts);
+  }
+  Json json = llama3();
+  json["quantization_config"] = {{"quant_method", "rabbit"}};
+  EXPECT_THAT(refusal(json), HasSubstr("'rabbit'"));
+  json["quantization_config"] = {{"quant_method", "awq"}, {"bits", 3}};
+  EXPECT_THAT(refusal(json), HasSubstr("'3'"));
+}
+
+TEST(Quantisation, OfNvidiasCheckpointsLiesInAFileOfItsOwn) {
+  Json beside{{"producer", {{"name", "modelopt"}}},
+              {"quantization", {{"quant_algo", "NVFP4"}, {"exclude_modules", Json::array()}}}};
+  for (int i = 0; i < 32; ++i)
+    beside["quantization"]["exclude_modules"].push_back("model.layers." + std::to_string(i) + ".self_attn.q_proj");
+  const auto config = config_from_json(llama3(), "config.json", &beside);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->model.formats.attention, Format::kBf16);  // every layer's is excluded
+  EXPECT_EQ(config->model.formats.feed_forward, Format::kNvfp4);
+  // By hand: matrices of the feed-forward networks in 4.5 bits, the rest in 16.
+  const Parameters p = parameters_of(config->model);
+  EXPECT_DOUBLE_EQ(weight_bytes(config->model, config->model.formats),
+                   p.feed_forward * 4.5 / 8 + (p.total - p.feed_forward) * 2);
+}
+
+TEST(Config, NamesTheMemberThatIsWrong) {
+  for (const char* member :
+       {"num_hidden_layers", "hidden_size", "vocab_size", "num_attention_heads", "intermediate_size"}) {
+    Json json = llama3();
+    json.erase(member);
+    EXPECT_THAT(refusal(json), HasSubstr(member));
+    json[member] = "many";
+    EXPECT_THAT(refusal(json), HasSubstr(member));
+    json[member] = -1;
+    EXPECT_THAT(refusal(json), HasSubstr(member));
+  }
+  Json json = llama3();
+  json["num_key_value_heads"] = 7;
+  EXPECT_THAT(refusal(json), HasSubstr("7 heads"));
+  json = llama3();
+  json["num_local_experts"] = 8;
+  EXPECT_THAT(refusal(json), HasSubstr("num_experts_per_tok"));
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("object"));
+}
+
+TEST(Flags, StandForTheConfigsMembers) {
+  auto config = config_from_flags("layers=32,heads=32,kv-heads=8,hidden=4096,vocabulary=128256,intermediate=14336");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_DOUBLE_EQ(parameters_of(config->model).total, 8030261248.0);
+  for (const char* wrong : {"", "layers", "layers=", "layers=0", "layer=3", "layers=32"})
+    EXPECT_FALSE(config_from_flags(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace ridge::llm

@@ -1,0 +1,55 @@
+// A GPU as predictions of language models need it: limits from its datasheet, and the laws of its kernels (data/kernel_laws.csv): a few numbers
+// per kernel and dtype that stand for NVIDIA's published measurements. A GPU that was not measured has the laws of all others. Immutable.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "catalogue/catalogue.h"
+#include "llm/format.h"
+
+namespace ridge::llm {
+
+// Columns of data/kernel_laws.csv; kernels.h has the formulas. A parameter that a kernel does not have is 0 (norm: 1).
+struct KernelLaw {
+  double t0_us = 0;
+  double compute_efficiency = 1, memory_efficiency = 1;
+  double norm = 1;
+  double k_ramp = 0, extra_us = 0, small_tile_factor = 1;
+  double tile_rows = 1, ep_skew = 0, us_per_100_experts = 0, ep_us = 0;
+  double ramp_us = 0, length_ramp = 0;
+  double median_error_percent = 0;
+  bool own = false;  // fitted on this GPU
+};
+
+struct Gpu {
+  std::string name;
+  std::map<catalogue::Arithmetic, double> flops_per_s;
+  double bytes_per_s = 0;
+  double multiprocessors = 0;
+  double link_bytes_per_s = 0;  // one way, between GPUs
+  bool has_nvlink = false;
+  double memory_bytes = 0;                                        // 0: not known
+  double power_w = 0;                                             // 0: not known
+  std::map<std::pair<std::string, std::string>, KernelLaw> laws;  // by kernel and dtype
+  double start_share = 1;     // of a kernel's fixed time that remains where kernels follow one another
+  KernelLaw decode, prefill;  // of attention: asked for in every step of a simulation
+
+  // Rate of the dense arithmetic [FLOP/s]; 0: the GPU has no units for it, or none with a source.
+  double rate(catalogue::Arithmetic arithmetic) const;
+  bool computes(Format format) const { return rate(facts_of(format).arithmetic) > 0; }
+};
+
+// Errors: no bandwidth, or no rate of 16-bit arithmetic with a source.
+Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device);
+// The same with a text in place of data/kernel_laws.csv, for tests and for leaving devices out; rows of `without` are skipped.
+Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view laws, std::string_view without = {});
+
+// The law of a kernel; nullptr only if the table has no row for any GPU.
+const KernelLaw* law_of(const Gpu& gpu, std::string_view kernel, std::string_view dtype);
+
+}  // namespace ridge::llm

@@ -1,0 +1,12 @@
+// The formats of a checkpoint's parts, from its quantization_config (config.json) or hf_quant_config.json. Pure.
+#pragma once
+
+#include "base/json.h"
+#include "llm/model.h"
+
+namespace ridge::llm {
+
+// Sets the formats of `model`; false: `json` has no quantisation. Errors: a method or a number of bits that is not known.
+Result<bool> read_quantisation(const Json& json, Model& model);
+
+}  // namespace ridge::llm

@@ -1,0 +1,69 @@
+// Serving simulated step by step: the scheduler of an engine, the requests as a benchmark sends them, and the time of each step. Pure;
+// deterministic by seed. Steps in which nothing changes but the length of the sequences are taken together.
+//
+// Schedulers, as the engines' own code has them in 2026:
+//   vLLM          decoding sequences first, then chunks of prompts in order up to the token budget; blocks are taken as they are needed, and
+//                 where none are left the last sequence is preempted and computed again
+//   TensorRT-LLM  the same, but whole prompts (a prompt longer than the budget in chunks), admitted only if the longest output fits
+//   SGLang        prompts alone and first, up to the budget; new requests are looked for every `receive_interval` decode steps
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+#include "llm/step.h"
+
+namespace ridge::llm {
+
+struct Request {
+  double sent_s = 0;  // open load only
+  int64_t prompt = 0, output = 0;
+};
+
+// Closed: `concurrency` requests at all times, the first ones at once. Open: Poisson arrivals of `requests_per_s`, or those of `trace`.
+struct Workload {
+  int64_t prompt_min = 1024, prompt_max = 1024;  // [tokens], uniform
+  int64_t output_min = 256, output_max = 256;
+  int64_t concurrency = 0;
+  double requests_per_s = 0;
+  std::vector<Request> trace;
+  int64_t requests = 0;        // 0: ten per sequence of the concurrency, 2000 where there is a rate
+  double prefix_hit = 0;       // share of a prompt that is in the cache
+  double tokens_per_step = 1;  // that a sequence gains in a decode step: above 1 in speculative decoding
+  uint64_t seed = 1;
+};
+
+struct Scheduler {
+  EngineKind engine = EngineKind::kVllm;
+  int64_t chunk_tokens = 8192;    // per step
+  int64_t most_sequences = 1024;  // at once
+  int64_t receive_interval = 1;   // [decode steps], SGLang
+  double cache_tokens = 0;        // that fit; 0: no limit
+};
+
+struct Spread {
+  double mean = 0, p50 = 0, p99 = 0;
+};
+void visit_fields(auto& visit, Is<Spread> auto& spread) {
+  visit("mean", spread.mean);
+  visit("p50", spread.p50);
+  visit("p99", spread.p99);
+}
+
+// Times of requests [ms].
+struct Simulation {
+  Spread ttft_ms;  // from sending to the first token
+  Spread tpot_ms;  // (last token − first token) / (tokens − 1)
+  double output_tokens_per_s = 0, requests_per_s = 0;
+  int64_t requests = 0, preemptions = 0;
+  double mean_decoding = 0;  // sequences, over time
+  double mean_cached = 0;    // tokens per decoding sequence
+};
+
+// Of one attention replica. Errors: a request that can never fit into the cache.
+Result<Simulation> simulate(const StepTable& steps, const EngineCosts& costs, const Scheduler& scheduler,
+                            const Workload& workload);
+
+}  // namespace ridge::llm

@@ -1,0 +1,234 @@
+#include "llm/step.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ridge::llm {
+namespace {
+
+constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
+    {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
+// In the order of EngineKind.
+constexpr std::array<EngineCosts, 3> kCosts = {
+    {{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 7, 45}, {3.1, 42, 25, 0.8, 10, 85}}};
+
+// Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
+constexpr double kElementwiseBytes = 16;
+
+double number(int64_t value) { return static_cast<double>(value); }
+
+void add(KernelTime& sum, const KernelTime& t, double count) {
+  sum.seconds += count * t.seconds;
+  sum.bound_seconds += count * t.bound_seconds;
+  sum.compute_bound = t.compute_bound;
+  sum.error_percent = std::max(sum.error_percent, t.error_percent);
+  sum.own = t.own;
+}
+
+// Collects kernels of equal names.
+struct Rows {
+  std::vector<KernelRow>& rows;
+  void operator()(std::string_view name, const KernelTime& t, double count) {
+    if (count <= 0 || t.seconds <= 0) return;
+    auto found = std::find_if(rows.begin(), rows.end(), [&](const KernelRow& row) { return row.name == name; });
+    if (found == rows.end()) found = rows.insert(rows.end(), KernelRow{std::string(name), 0, {}});
+    found->calls += count;
+    add(found->time, t, count);
+  }
+};
+
+double share(int64_t heads, int64_t gpus) { return std::max(1.0, number(heads) / number(gpus)); }
+
+// Projections of one attention layer.
+void projections(const Deployment& d, const Attention& a, double n, double count, auto& row) {
+  const Gpu& gpu = d.gpu;
+  const Format format = d.formats.attention;
+  const double hidden = number(d.model.hidden), heads = share(a.heads, d.parallel.tensor);
+  const double kv_heads = share(a.kv_heads, d.parallel.tensor), key = number(a.head_dim), value = number(a.value_dim);
+  if (a.kind == AttentionKind::kLatent) {
+    const double rank = number(a.latent_rank), rope = number(a.rope_dim);
+    const double down =
+        rank + rope + number(a.query_rank) + (a.index_heads > 0 ? number(a.index_dim + a.index_heads) : 0);
+    row("query, key, value", gemm(gpu, format, n, down, hidden), count);
+    const double from = a.query_rank > 0 ? number(a.query_rank) : hidden;
+    row("query up", gemm(gpu, format, n, heads * key, from), count);
+    if (a.index_heads > 0) row("query up", gemm(gpu, format, n, number(a.index_heads * a.index_dim), from), count);
+    // Queries into the latent space and values out of it, one small product per head, or keys and values out of it for prompts.
+    row("latent up", gemm(gpu, Format::kBf16, n, heads * (key - rope + value), rank), count);
+    row("output", gemm(gpu, format, n, hidden, heads * value), count);
+    return;
+  }
+  if (a.kind == AttentionKind::kLinear) {
+    row("query, key, value", gemm(gpu, format, n, 2 * kv_heads * key + 2 * heads * value + 2 * heads, hidden), count);
+    row("output", gemm(gpu, format, n, hidden, heads * value), count);
+    return;
+  }
+  row("query, key, value", gemm(gpu, format, n, (heads * (a.output_gate ? 2 : 1) + 2 * kv_heads) * key, hidden), count);
+  row("output", gemm(gpu, format, n, hidden, heads * key), count);
+}
+
+void feed_forward(const Deployment& d, const FeedForward& f, double n, double count, auto& row) {
+  const double hidden = number(d.model.hidden), tensor = number(d.parallel.tensor);
+  const double width = number(f.intermediate + f.shared_intermediate) / tensor, up = f.gated ? 2 : 1;
+  if (width > 0) {
+    const char* name = f.experts > 0 ? "shared expert" : "feed-forward";
+    row(name, gemm(d.gpu, d.formats.feed_forward, n, up * width, hidden), count);
+    row(name, gemm(d.gpu, d.formats.feed_forward, n, hidden, width), count);
+  }
+  if (f.experts == 0) return;
+  row("router", gemm(d.gpu, Format::kBf16, n, number(f.experts), hidden), count);
+  ExpertWork work;
+  work.hidden = hidden;
+  work.intermediate = number(f.expert_intermediate);
+  work.experts = number(f.experts);
+  work.per_token = number(f.experts_per_token);
+  work.tensor_parallel = number(d.parallel.expert_tensor);
+  work.expert_parallel = number(d.parallel.expert);
+  work.tokens = n * number(d.parallel.data);
+  work.gated = f.gated;
+  row("experts", experts(d.gpu, d.formats.experts, work, name_of(kEngineNames, d.engine)), count);
+}
+
+// After attention and after the feed-forward network; with attention replicas the experts' tokens are gathered and scattered instead.
+void communication(const Deployment& d, const FeedForward& f, double n, double count, auto& row) {
+  const double bytes = n * number(d.model.hidden) * 2, data = number(d.parallel.data),
+               tensor = number(d.parallel.tensor);
+  row("all-reduce", all_reduce(d.gpu, tensor, bytes), count);
+  if (f.experts > 0 && d.parallel.data > 1)
+    row("gather, scatter", all_reduce(d.gpu, data * tensor, bytes * data), count);
+  else
+    row("all-reduce", all_reduce(d.gpu, tensor, bytes), count);
+}
+
+// All kernels that depend on the number of tokens only.
+void token_kernels(const Deployment& d, double n, auto& row) {
+  if (n <= 0) return;
+  const double hidden = number(d.model.hidden), layers = number(d.model.layer_count());
+  for (const Layers& group : d.model.layers) {
+    const double count = number(group.count);
+    projections(d, group.attention, n, count, row);
+    feed_forward(d, group.feed_forward, n, count, row);
+    communication(d, group.feed_forward, n, count, row);
+  }
+  row("elementwise", elementwise(d.gpu, kElementwiseBytes * n * hidden), layers);
+  if (d.parallel.pipeline > 1) {
+    KernelTime send;
+    send.bound_seconds = n * hidden * 2 / d.gpu.link_bytes_per_s;
+    send.seconds = 10e-6 + send.bound_seconds / 0.8;
+    row("send to the next stage", send, number(d.parallel.pipeline - 1));
+  }
+}
+
+KernelTime head(const Deployment& d, double rows) {
+  return gemm(d.gpu, Format::kBf16, rows, number(d.model.vocabulary) / number(d.parallel.tensor),
+              number(d.model.hidden));
+}
+
+double decoded_tokens(const Deployment& d, const Step& step) { return step.sequences * number(1 + d.draft_tokens); }
+
+void attention_kernels(const Deployment& d, const Step& step, auto& row) {
+  for (const Layers& group : d.model.layers) {
+    const Attention& a = group.attention;
+    const double heads = share(a.heads, d.parallel.tensor), kv_heads = share(a.kv_heads, d.parallel.tensor);
+    if (step.sequences > 0) {
+      DecodeWork work{a, heads, kv_heads, step.sequences, step.cached, d.cache_bits, number(1 + d.draft_tokens)};
+      row("attention, decode", decode_attention(d.gpu, work), number(group.count));
+    }
+    if (step.chunks.empty()) continue;
+    // Prompts of one step share a launch.
+    KernelTime all;
+    const double start = d.gpu.start_share * d.gpu.prefill.t0_us * 1e-6;
+    for (const Step::Chunk& chunk : step.chunks) {
+      KernelTime t = prefill_attention(d.gpu, {a, heads, kv_heads, chunk.tokens, chunk.cached});
+      t.seconds = std::max(t.seconds - start, t.bound_seconds);
+      add(all, t, 1);
+    }
+    all.seconds += start;
+    row("attention, prompts", all, number(group.count));
+  }
+}
+
+double tokens_of(const Deployment& d, const Step& step) {
+  double tokens = decoded_tokens(d, step);
+  for (const Step::Chunk& chunk : step.chunks) tokens += chunk.tokens;
+  return tokens;
+}
+
+// Kernels of a decode step that a launch starts.
+double launches_of(const Deployment& d) {
+  double launches = 0;
+  auto count = [&](std::string_view, const KernelTime& t, double calls) { launches += t.seconds > 0 ? calls : 0; };
+  token_kernels(d, 1, count);
+  const double layers = number(d.model.layer_count());
+  // Attention, and the small kernels of a layer: two norms, rotary embedding with the write to the cache, activation.
+  return launches + 4 * layers;
+}
+
+double own_costs(const Deployment& d, const Step& step, double launches) {
+  return d.costs.kernel_us * 1e-6 * launches + d.costs.sequence_us * 1e-6 * step.sequences;
+}
+
+// What the host needs at least to launch a step with prompts, which is no recorded graph.
+double least_seconds(const Deployment& d, const Step& step, double launches) {
+  return step.chunks.empty() ? 0 : d.costs.eager_kernel_us * 1e-6 * launches;
+}
+
+}  // namespace
+
+NameTable<EngineKind> names_of(EngineKind) { return kEngineNames; }
+const EngineCosts& costs_of(EngineKind engine) { return kCosts[static_cast<size_t>(engine)]; }
+
+std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
+  std::vector<KernelRow> rows;
+  Rows row{rows};
+  token_kernels(d, tokens_of(d, step), row);
+  attention_kernels(d, step, row);
+  const double sampled = decoded_tokens(d, step) + step.prompts_done;
+  if (sampled > 0) row("head", head(d, sampled), 1);
+  KernelTime own;
+  const double launches = launches_of(d);
+  double all = 0;
+  for (const KernelRow& each : rows) all += each.time.seconds;
+  own.seconds = std::max(own_costs(d, step, launches), least_seconds(d, step, launches) - all);
+  row("engine", own, 1);
+  return rows;
+}
+
+StepTable::StepTable(const Deployment& deployment, int64_t most_tokens)
+    : deployment_(deployment), launches_(launches_of(deployment)) {
+  // Every number up to 8, then eight in each octave: tiles make steps of the same order.
+  for (double n = 1; n <= 8; ++n) tokens_.push_back(n);
+  while (tokens_.back() < static_cast<double>(most_tokens)) {
+    const double octave = std::exp2(std::floor(std::log2(tokens_.back())));
+    tokens_.push_back(tokens_.back() + std::max(1.0, octave / 8));
+  }
+  for (const double n : tokens_) {
+    double seconds = 0;
+    auto sum = [&](std::string_view, const KernelTime& t, double count) { seconds += count * t.seconds; };
+    token_kernels(deployment_, n, sum);
+    layers_.push_back(seconds);
+    head_.push_back(head(deployment_, n).seconds);
+  }
+}
+
+double StepTable::at(const std::vector<double>& values, double tokens) const {
+  if (tokens <= 0) return 0;
+  const auto above = std::lower_bound(tokens_.begin(), tokens_.end(), tokens);
+  if (above == tokens_.begin()) return values.front();
+  if (above == tokens_.end()) return values.back() * tokens / tokens_.back();
+  const auto i = static_cast<size_t>(above - tokens_.begin());
+  const double part = (tokens - tokens_[i - 1]) / (tokens_[i] - tokens_[i - 1]);
+  return values[i - 1] + part * (values[i] - values[i - 1]);
+}
+
+double StepTable::seconds(const Step& step) const {
+  double attention = 0;
+  auto sum = [&](std::string_view, const KernelTime& t, double count) { attention += count * t.seconds; };
+  attention_kernels(deployment_, step, sum);
+  const double kernels = at(layers_, tokens_of(deployment_, step)) + attention +
+                         at(head_, decoded_tokens(deployment_, step) + step.prompts_done);
+  return std::max(kernels + own_costs(deployment_, step, launches_), least_seconds(deployment_, step, launches_));
+}
+
+}  // namespace ridge::llm

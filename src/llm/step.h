@@ -1,0 +1,94 @@
+// The time of one step of an engine that serves a model on one or several GPUs: the sum of its kernels, communication and the engine's own costs.
+// A step computes all tokens of a batch once: one of each decoding sequence (several in speculative decoding), and chunks of prompts. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "llm/gpu.h"
+#include "llm/kernels.h"
+#include "llm/model.h"
+
+namespace ridge::llm {
+
+enum class EngineKind { kVllm, kTensorRtLlm, kSglang };
+NameTable<EngineKind> names_of(EngineKind);
+
+// How one replica is split. Attention is divided among `tensor` GPUs and replicated `data` times, each replica with its own sequences; experts are
+// divided among all tensor · data = expert_tensor · expert GPUs of a stage; layers among `pipeline` stages.
+struct Parallel {
+  int64_t tensor = 1, data = 1, pipeline = 1;
+  int64_t expert_tensor = 1, expert = 1;
+  int64_t gpus() const { return tensor * data * pipeline; }
+};
+void visit_fields(auto& visit, Is<Parallel> auto& p) {
+  visit("tensor", p.tensor);
+  visit("data", p.data);
+  visit("pipeline", p.pipeline);
+  visit("expert_tensor", p.expert_tensor);
+  visit("expert", p.expert);
+}
+
+// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first three are equal for all engines.
+struct EngineCosts {
+  double kernel_us = 0;  // per kernel: the gap to the next one, and small kernels between that are not counted
+  double eager_kernel_us =
+      0;                   // per kernel, least time of a step with prompts, which the host launches kernel by kernel
+  double sequence_us = 0;  // per decoding sequence and step: its output
+  double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
+  double lag_steps = 0;    // steps between a first token and its delivery
+  double fixed_ms = 0;     // per request: tokeniser, HTTP
+};
+const EngineCosts& costs_of(EngineKind engine);
+
+struct Deployment {
+  Model model;
+  Formats formats;
+  double cache_bits = 16;
+  Gpu gpu;
+  Parallel parallel;
+  EngineKind engine = EngineKind::kVllm;
+  EngineCosts costs;
+  int64_t draft_tokens = 0;  // of speculative decoding, per sequence and step; 0: none
+};
+
+// What a step computes on one attention replica.
+struct Step {
+  double sequences = 0;  // that decode
+  double cached = 0;     // tokens that they hold together
+  struct Chunk {
+    double tokens = 0, cached = 0;
+  };
+  std::vector<Chunk> chunks;  // of prompts
+  double prompts_done = 0;    // chunks that end their prompt, so that a token is sampled
+};
+
+// A kernel of the step, over all its layers on one GPU.
+struct KernelRow {
+  std::string name;
+  double calls = 0;
+  KernelTime time;  // of all calls
+};
+
+// Every kernel of the step, and the engine's own costs without a bound, in the order of a layer.
+std::vector<KernelRow> kernels_of(const Deployment& deployment, const Step& step);
+
+// The same as one time, from a table over numbers of tokens; for simulations.
+class StepTable {
+ public:
+  StepTable(const Deployment& deployment, int64_t most_tokens);
+  double seconds(const Step& step) const;
+
+ private:
+  double at(const std::vector<double>& values, double tokens) const;
+
+  const Deployment deployment_;
+  const double launches_;
+  std::vector<double> tokens_;
+  std::vector<double> layers_;  // [s] at tokens_: all that depends on the number of tokens only
+  std::vector<double> head_;    // [s] at tokens_ as rows that are sampled
+};
+
+}  // namespace ridge::llm
