@@ -241,8 +241,7 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   set_rates(d, load, s);
   s.meets = meets(s, load.goals);
   const double batch = std::max(1.0, s.simulation.mean_decoding);
-  s.decode_step =
-      kernels_of(d, {batch, batch * s.simulation.mean_cached / std::max(1.0, s.simulation.mean_decoding), {}, 0});
+  s.decode_step = kernels_of(d, {batch, batch * s.simulation.mean_cached, {}, 0});
   s.prompt_step = kernels_of(d, {0, 0, {{mean_prompt(w), 0}}, 1});
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / w.tokens_per_step;
   return s;
@@ -324,7 +323,7 @@ std::string advice(const Deployment& d, const Serving& s) {
   other.gpu.start_share = other.costs.start_share;
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   double then = 0;
-  for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached / batch, {}, 0}))
+  for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached, {}, 0}))
     then += row.time.seconds;
   return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what,
                      facts_of(narrower).name, all / then);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "llm/config.h"
@@ -51,6 +52,18 @@ TEST(Serving, OfMoreSequencesIsSlowerForEachAndFasterForAll) {
   EXPECT_GT(few.bound_tpot_ms, 1e3 * 15.0e9 / 3.35e12);
   EXPECT_GT(few.simulation.tpot_ms.mean, few.bound_tpot_ms);
   for (const KernelRow& row : many.decode_step) EXPECT_GE(row.time.seconds, row.time.bound_seconds) << row.name;
+}
+
+TEST(Serving, TheShownStepReadsTheCacheOfTheWholeBatch) {
+  const Serving s = *serve(llama_8b(), 1, closed(64));
+  const auto attention = std::find_if(s.decode_step.begin(), s.decode_step.end(),
+                                      [](const KernelRow& row) { return row.name == "attention, decode"; });
+  ASSERT_NE(attention, s.decode_step.end());
+  // Some 60 sequences of 1024 tokens and half an answer, 128 KiB each, at 3.35 TB/s.
+  EXPECT_GT(s.simulation.mean_decoding, 50);
+  EXPECT_GT(s.simulation.mean_cached, 1024);
+  EXPECT_NEAR(attention->time.bound_seconds, s.simulation.mean_decoding * s.simulation.mean_cached * 131072 / 3.35e12,
+              0.01 * attention->time.bound_seconds);
 }
 
 TEST(Serving, TheRowsOfAStepAddUpToTheStepTable) {
