@@ -99,7 +99,7 @@ def test_models_their_state_and_live_figures(server):
             ended.set()
             client.join()
         assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Latency"]) and re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Queue time"])
-        assert re.fullmatch(r"–|[\d.]+ %", live["Of the limit"])
+        assert re.fullmatch(r"–|(< )?[\d.]+ %", live["Of the limit"])
         assert live["Waiting"] in ("0", "1.00") and live["Failed"] == "0"
         assert complaints == []
 
