@@ -171,6 +171,20 @@ Status ServeRun::open_files() {
   return {};
 }
 
+// Else clients would connect to a socket that nobody serves, and wait.
+Status ServeRun::check_passed() const {
+  if (!request_.service_manager) return {};
+  const std::pair<const char*, bool> ports[] = {
+      {"http", request_.allow_http}, {"grpc", request_.allow_grpc}, {"metrics", request_.allow_metrics}};
+  for (const auto& [name, open] : ports)
+    if (!open && request_.service_manager->has_socket(name))
+      return invalid(
+          fmt::format("the service manager passed a socket with the name '{0}', but --allow-{0}=false; leave "
+                      "that option out, or take the socket out of its unit",
+                      name));
+  return {};
+}
+
 Status ServeRun::open_ports() {
   auto metrics_text = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
@@ -384,6 +398,7 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   fit_machine(request);
   RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
+  RIDGE_TRY(run->check_passed());
   RIDGE_TRY(run->open_files());
   if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
   RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
@@ -392,8 +407,6 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   RIDGE_TRY(run->write_port_file());
   run->tell_service_manager("STATUS=loading the models");
   run->start_watchdog(true);
-  if (const auto& manager = run->request_.service_manager; manager && !manager->sockets_left().empty())
-    log::warning("the service manager passed sockets that no option uses: {}", manager->sockets_left());
   log::info("models in the repository: {}", model_names(*run->server_));
   return run;
 }

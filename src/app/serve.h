@@ -91,6 +91,7 @@ class ServeRun {
 
  private:
   explicit ServeRun(ServeRequest request) : request_(std::move(request)) {}
+  Status check_passed() const;
   Status open_files();
   Status open_ports();
   Status open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory);
