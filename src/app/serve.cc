@@ -370,7 +370,8 @@ void ServeRun::shut_down() {
   metrics_.reset();
   if (access_log_) access_log_->flush();
   control_threads_.reset();  // waits for the repository calls that run
-  tracer_.reset();           // sends the last traces
+  if (tracer_)               // sends the last traces
+    tracer_->close(std::clamp<Nanoseconds>(exit_by_ - clock_->now(), Nanoseconds(0), front::Tracer::kLastPatience));
   loading_.join();
   server_->drain();
   const auto given_up = server_->given_up();
@@ -380,8 +381,7 @@ void ServeRun::shut_down() {
 
 // Of shut_down(), or of its timeout.
 ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
-  const auto patience = std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
-  if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
+  if (wait_for_signal(control, ended_, exit_by_ + kToClose) != 0) return ServeEnd::kSignalled;
   if (ended_) return failed_ ? ServeEnd::kNotLoaded : hangs_ ? ServeEnd::kCutOff : ServeEnd::kDone;
   if (!answered_) {
     log::error("some requests were not answered within --exit-timeout-secs; they are refused or broken off");
@@ -425,6 +425,8 @@ ServeEnd ServeRun::run(const ServeControl& control) {
   else
     control.not_loaded(not_loaded_);
   clock_ = control.clock;
+  exit_by_ =
+      clock_->now() + std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
   stopper_ = std::jthread([this] { shut_down(); });
   return wait_for_end(control);
 }

@@ -118,6 +118,7 @@ class ServeRun {
   std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
   std::string not_loaded_;                               // written before failed_
   Clock* clock_ = &system_clock();                       // of run()
+  TimePoint exit_by_{};                                  // the end of exit_timeout, on it
   bool hangs_ = false;                                   // a run that was given up still goes on; before ended_
   std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
   std::atomic<bool> answered_ = false;                   // every accepted request

@@ -178,6 +178,18 @@ def test_a_collector_that_is_not_there_or_refuses_changes_nothing(repository):
     refuses.close()
 
 
+def test_the_end_does_not_wait_for_a_collector_that_does_not_answer(repository):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = (f"opentelemetry,url=http://127.0.0.1:{silent.getsockname()[1]}", "opentelemetry,bsp_schedule_delay=20", "level=TIMESTAMPS", "rate=1")
+        with Server(repository, "--exit-timeout-secs=1", *(f"--trace-config={each}" for each in settings)) as server:
+            assert server.infer("identity", REQUEST).status == 200
+            with silent.accept()[0]:  # a batch is under way
+                assert server.infer("identity", REQUEST).status == 200
+                assert server.stop() == 0
+            log = server.read_log()
+            assert "the last 14 spans of traces are dropped" in log and "a model was still" not in log
+
+
 @pytest.mark.parametrize("setting", ["triton,file=/tmp/x", "rate=0", "level=TENSORS", "opentelemetry,url=https://collector:4318/v1/traces"])
 def test_wrong_settings_are_wrong_usage(repository, setting):
     done = subprocess.run([RIDGE, "serve", str(repository), "--trace-config", setting], capture_output=True, text=True)
