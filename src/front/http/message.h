@@ -89,7 +89,7 @@ class Responder {
 
 // How a request ended.
 struct Outcome {
-  int status = 0;                // kClientLeft: before its answer
+  int status = 0;                // kClientLeft: before its whole answer
   uint64_t bytes_in = 0;         // of the body
   uint64_t bytes_out = 0;        // of the answer's body, as far as sent
   Nanoseconds duration{0};       // from the request's first byte to the answer's last
