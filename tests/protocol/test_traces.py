@@ -116,14 +116,24 @@ def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, 
     with traced(repository, collector.url, "rate=1") as server:
         assert server.infer("nope", REQUEST).status == 404
         assert server.infer("identity", b"{broken").status == 400
-        (unknown, none), (broken, _) = collector.wait(2)
-        assert unknown["status"]["code"] == 2 and "nope" in unknown["status"]["message"] and none == {}
-        assert broken["status"]["code"] == 2
+        outside = grpc_library.InferInput("x", [1, 1], "INT64")
+        outside.set_data_from_numpy(numpy.full((1, 1), 99, numpy.int64))
+        assert server.infer("table", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64", "data": [99]}]}).status == 500
+        with grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as client:
+            for model, given in ("nope", value()), ("table", outside):
+                with pytest.raises(InferenceServerException):
+                    client.infer(model, [given])
+        (unknown, none), (broken, _), (failed, _), (grpc_unknown, _), (grpc_failed, _) = collector.wait(5)
+        assert none == {}
+        for clients in unknown, broken, grpc_unknown:  # its own errors
+            assert "status" not in clients
+        for servers in failed, grpc_failed:
+            assert servers["status"]["code"] == 2 and servers["status"]["message"].startswith("model 'table'"), servers
     with Server(repository, "--trace-config", f"opentelemetry,url={collector.url}", "--trace-config", "level=TIMESTAMPS", "--trace-config", "rate=1",
                 "--trace-config", "opentelemetry,bsp_schedule_delay=600000", "--access-log", access) as server:
         assert server.infer("identity", REQUEST).status == 200
         wait_until(lambda: access.exists() and "/infer" in access.read_text())
-    last, _ = collector.wait(3)[2]
+    last, _ = collector.wait(6)[5]
     assert access.read_text().splitlines()[-1].split()[-1] == last["traceId"]
 
 
