@@ -190,6 +190,20 @@ Status ServeRun::open_files() {
   return {};
 }
 
+// Else clients would connect to a socket that nobody serves, and wait.
+Status ServeRun::check_passed() const {
+  if (!request_.service_manager) return {};
+  const std::pair<const char*, bool> ports[] = {
+      {"http", request_.allow_http}, {"grpc", request_.allow_grpc}, {"metrics", request_.allow_metrics}};
+  for (const auto& [name, open] : ports)
+    if (!open && request_.service_manager->has_socket(name))
+      return invalid(
+          fmt::format("the service manager passed a socket with the name '{0}', but --allow-{0}=false; leave "
+                      "that option out, or take the socket out of its unit",
+                      name));
+  return {};
+}
+
 Status ServeRun::open_ports() {
   auto render = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
@@ -378,7 +392,8 @@ void ServeRun::shut_down() {
   metrics_.reset();
   if (access_log_) access_log_->flush();
   control_threads_.reset();  // waits for the repository calls that run
-  tracer_.reset();           // sends the last traces
+  if (tracer_)               // sends the last traces
+    tracer_->close(std::clamp<Nanoseconds>(exit_by_ - clock_->now(), Nanoseconds(0), front::Tracer::kLastPatience));
   loading_.join();
   server_->drain();
   const auto given_up = server_->given_up();
@@ -388,8 +403,7 @@ void ServeRun::shut_down() {
 
 // Of shut_down(), or of its timeout.
 ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
-  const auto patience = std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
-  if (wait_for_signal(control, ended_, control.clock->now() + patience + kToClose) != 0) return ServeEnd::kSignalled;
+  if (wait_for_signal(control, ended_, exit_by_ + kToClose) != 0) return ServeEnd::kSignalled;
   if (ended_) return failed_ ? ServeEnd::kNotLoaded : hangs_ ? ServeEnd::kCutOff : ServeEnd::kDone;
   if (!answered_) {
     log::error("some requests were not answered within --exit-timeout-secs; they are refused or broken off");
@@ -406,6 +420,7 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   fit_machine(request);
   RIDGE_ASSIGN(request.server.recorder, start_recorder(request.record));
   std::unique_ptr<ServeRun> run(new ServeRun(std::move(request)));
+  RIDGE_TRY(run->check_passed());
   RIDGE_TRY(run->open_files());
   if (run->request_.allow_metrics || run->request_.allow_http) run->gpus_.emplace();
   RIDGE_ASSIGN(run->server_, serve::Server::create(run->request_.server));
@@ -414,8 +429,6 @@ Result<std::unique_ptr<ServeRun>> ServeRun::open(ServeRequest request) {
   RIDGE_TRY(run->write_port_file());
   run->tell_service_manager("STATUS=loading the models");
   run->start_watchdog(true);
-  if (const auto& manager = run->request_.service_manager; manager && !manager->sockets_left().empty())
-    log::warning("the service manager passed sockets that no option uses: {}", manager->sockets_left());
   log::info("models in the repository: {}", model_names(*run->server_));
   return run;
 }
@@ -434,6 +447,8 @@ ServeEnd ServeRun::run(const ServeControl& control) {
   else
     control.not_loaded(not_loaded_);
   clock_ = control.clock;
+  exit_by_ =
+      clock_->now() + std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
   stopper_ = std::jthread([this] { shut_down(); });
   return wait_for_end(control);
 }

@@ -91,6 +91,7 @@ class ServeRun {
 
  private:
   explicit ServeRun(ServeRequest request) : request_(std::move(request)) {}
+  Status check_passed() const;
   Status open_files();
   Status open_ports();
   Status open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory);
@@ -117,6 +118,7 @@ class ServeRun {
   std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
   std::string not_loaded_;                               // written before failed_
   Clock* clock_ = &system_clock();                       // of run()
+  TimePoint exit_by_{};                                  // the end of exit_timeout, on it
   bool hangs_ = false;                                   // a run that was given up still goes on; before ended_
   std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
   std::atomic<bool> answered_ = false;                   // every accepted request

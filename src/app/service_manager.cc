@@ -85,12 +85,6 @@ std::shared_ptr<Descriptor> ServiceManager::take_socket(const std::string& name)
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
-std::string ServiceManager::sockets_left() const {
-  std::string names;
-  for (const auto& [name, socket] : sockets_) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
 void ServiceManager::notify(std::string_view message) const {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -32,8 +32,6 @@ class ServiceManager {
   // The socket of that name; null: none was passed, or it was taken before.
   std::shared_ptr<Descriptor> take_socket(const std::string& name);
   bool has_socket(const std::string& name) const { return sockets_.contains(name); }
-  // Names of those that were not taken.
-  std::string sockets_left() const;
   // "READY=1\nSTATUS=3 models". Does not wait; a message that the manager does not take is lost.
   void notify(std::string_view message) const;
   // How often it wants to hear WATCHDOG=1 at least; absent: never.

@@ -37,8 +37,8 @@ uint64_t LineOutput::put(std::string_view lines) {
     const size_t part = std::min<size_t>(rest.size(), PIPE_BUF);
     const ssize_t taken = is_ready() ? ::write(descriptor_, rest.data(), part) : (errno = EAGAIN, -1);
     if (taken < 0 && errno == EINTR) continue;
-    if (taken < 0 && errno != EAGAIN) return 0;  // closed: there is no reader
     if (taken < 0) {
+      if (errno != EAGAIN) error_ = errno;
       const bool nothing = rest.size() == text.size();
       if (!nothing) cut_ = text[text.size() - rest.size() - 1] != '\n';
       return lines_in(rest) - (nothing && ends_other ? 1 : 0);
@@ -46,6 +46,7 @@ uint64_t LineOutput::put(std::string_view lines) {
     rest.remove_prefix(static_cast<size_t>(taken));
   }
   cut_ = false;
+  error_ = 0;
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// LineOutput: lines for a reader that may have stopped, as that of a pipe. No caller waits for it: lines that it does not take are
-// dropped, and counted in a line when it reads again. One thread at a time.
+// LineOutput: lines for a reader that may have stopped, as that of a pipe. No caller waits for it: lines that it does not take, or that
+// cannot be written, are dropped, and counted in a line when it takes lines again. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@ class LineOutput {
   void write(std::string_view lines);
   // Lines that the caller had to drop.
   void count_dropped(uint64_t lines) { dropped_ += lines; }
+  // The errno of a write that failed, until one succeeds; 0: none, or only the reader had stopped.
+  int error() const { return error_; }
   // What comes next goes there.
   void set_descriptor(int descriptor) {
     descriptor_ = descriptor;
@@ -35,6 +37,7 @@ class LineOutput {
   Notice notice_;
   uint64_t dropped_ = 0;  // lines since the last one that was taken
   bool cut_ = false;      // the last one stands there without its end
+  int error_ = 0;
 };
 
 }  // namespace ridge

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 namespace ridge {
 namespace {
@@ -46,6 +47,23 @@ TEST_F(LineOutputTest, ALineThatWasCutEndsBeforeTheNextBegins) {
   EXPECT_EQ(read_all(), std::string(kBytes, '.'));
   output.write("a\n");
   EXPECT_EQ(read_all(), "\nlost 2\na\n");
+}
+
+TEST(LineOutput, KeepsTheErrorOfAWriteThatFailedAndCountsItsLines) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  LineOutput output(full, [](uint64_t lines) { return "lost " + std::to_string(lines) + "\n"; });
+  EXPECT_EQ(output.error(), 0);
+  output.write("a\nb\n");
+  EXPECT_EQ(output.error(), ENOSPC);
+  output.set_descriptor(ends[1]);
+  output.write("");
+  EXPECT_EQ(output.error(), 0);
+  char text[64];
+  EXPECT_EQ(std::string_view(text, static_cast<size_t>(::read(ends[0], text, sizeof text))), "lost 2\n");
+  close(full);
+  for (const int end : ends) close(end);
 }
 
 }  // namespace

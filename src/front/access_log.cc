@@ -85,7 +85,7 @@ AccessLog::AccessLog(std::string file, Descriptor opened)
       opened_(std::move(opened)),
       output_(opened_ ? opened_.number() : STDOUT_FILENO,
               [](uint64_t lines) {
-                return fmt::format("# {} of the access log dropped: what reads it had stopped\n",
+                return fmt::format("# {} of the access log dropped: they could not be written\n",
                                    lines == 1 ? "1 line" : fmt::format("{} lines", lines));
               }),
       thread_([this](const std::stop_token& stop) {
@@ -132,6 +132,9 @@ void AccessLog::flush() {
   std::string lines;
   for (const std::string& line : taken.values) lines += line;
   output_.write(lines);
+  const int error = output_.error();
+  if (!std::exchange(write_failed_, error != 0) && error != 0)
+    log::warning("--access-log {}: {}; lines are dropped until they can be written", file_, std::strerror(error));
 }
 
 }  // namespace ridge::front

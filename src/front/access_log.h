@@ -1,6 +1,6 @@
 // AccessLog: one line per answered call, for all protocols.
 //
-// No request waits for it: a thread writes the lines ten times a second; what its reader does not take is dropped and counted. The file
+// No request waits for it: a thread writes the lines ten times a second; what is not taken is dropped and counted. The file
 // is followed by its name: when that names another file, as after logrotate, the next lines go there. Thread-safe.
 #pragma once
 
@@ -57,8 +57,9 @@ class AccessLog {
   Mutex mutex_;
   Descriptor opened_ RIDGE_GUARDED_BY(mutex_);  // none: standard output
   LineOutput output_ RIDGE_GUARDED_BY(mutex_);
-  bool warned_ RIDGE_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // last: ends first
+  bool warned_ RIDGE_GUARDED_BY(mutex_) = false;        // the name cannot be opened
+  bool write_failed_ RIDGE_GUARDED_BY(mutex_) = false;  // since the last line that was written
+  std::jthread thread_;                                 // last: ends first
 };
 
 }  // namespace ridge::front

@@ -72,6 +72,46 @@ TEST(AccessLog, FollowsTheFilesNameAndKeepsWhatWasThere) {
   EXPECT_NE(read_file(file, 1000)->find("\"GET /second\""), std::string::npos);
 }
 
+// Of the log's lines, by its writer.
+std::vector<std::string> logged;
+
+TEST(AccessLog, WritesThatFailAreInTheLogOnceUntilOneSucceeds) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::make();
+  ASSERT_TRUE(folder);
+  const std::string name = folder->path() + "/access", file = folder->path() + "/file";
+  auto point_to = [&](const std::string& target) {
+    std::filesystem::create_symlink(target, name + ".new");
+    std::filesystem::rename(name + ".new", name);
+  };
+  point_to("/dev/full");
+  log::set_writer([](log::Level, std::string_view message) { logged.emplace_back(message); });
+  {
+    const auto access = AccessLog::open(name);
+    ASSERT_TRUE(access);
+    auto lose_two = [&] {
+      for (int i = 0; i < 2; ++i) {
+        (*access)->record(kCall);
+        (*access)->flush();
+      }
+    };
+    lose_two();
+    EXPECT_EQ(logged.size(), 1u);
+    point_to(file);
+    (*access)->record({.method = "GET", .path = "/second"});
+    (*access)->flush();
+    point_to("/dev/full");
+    lose_two();
+  }
+  log::set_writer(nullptr);
+  ASSERT_EQ(logged.size(), 2u);
+  EXPECT_EQ(logged[0],
+            "--access-log " + name + ": No space left on device; lines are dropped until they can be written");
+  EXPECT_EQ(logged[1], logged[0]);
+  const std::string text = read_file(file, 1000).value();
+  EXPECT_TRUE(text.starts_with("# 2 lines of the access log dropped: they could not be written\n")) << text;
+  EXPECT_NE(text.find("/second"), std::string::npos);
+}
+
 TEST(AccessLog, AFileThatCannotBeOpenedIsAnErrorThatNamesIt) {
   const auto log = AccessLog::open("/nowhere/access");
   ASSERT_FALSE(log);

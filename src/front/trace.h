@@ -18,7 +18,7 @@ struct TraceRecord {
   std::string parent_id, state;   // of the caller; empty: none
   TimePoint arrived{}, ended{};   // from the request's first byte to the answer's last
   serve::StageTimes stages;
-  std::string error;  // empty: none
+  std::string error;  // of the server, not of its client; empty: none
 };
 
 class Trace {

@@ -58,21 +58,87 @@ Status check_fixed(const std::string& name, const std::vector<std::string>& valu
 
 }  // namespace
 
+// The way to the collector. Of the tracer and of its thread, which may outlive the tracer in a send that does not return.
+struct Tracer::Sender {
+  const TraceOptions options;
+  const Send send;
+  Clock& clock;
+  const std::shared_ptr<Backlog<TraceRecord>> backlog;
+  Mutex mutex = {};
+  SpanCounts counts RIDGE_GUARDED_BY(mutex) = {};
+  uint64_t under_way RIDGE_GUARDED_BY(mutex) = 0;  // spans
+  bool closed RIDGE_GUARDED_BY(mutex) = false;     // before all was sent: the rest is counted
+  bool warned = false;                             // since the last batch that was taken
+
+  void flush();
+  void send_batch(const std::vector<TraceRecord>& records, bool drops);
+  void drop_rest();
+};
+
+void Tracer::Sender::flush() {
+  Backlog<TraceRecord>::Taken taken;
+  {
+    MutexLock lock(mutex);
+    if (closed) return;
+    taken = backlog->take();
+    counts.dropped += taken.dropped * kSpansPerTrace;
+    for (const TraceRecord& record : taken.values) under_way += spans_of(record);
+  }
+  for (size_t at = 0; at < taken.values.size(); at += options.most_in_batch) {
+    const auto from = taken.values.begin() + static_cast<ptrdiff_t>(at);
+    const auto to =
+        taken.values.begin() + static_cast<ptrdiff_t>(std::min(taken.values.size(), at + options.most_in_batch));
+    send_batch({std::make_move_iterator(from), std::make_move_iterator(to)}, at > 0 && warned);
+  }
+}
+
+// `drops`: the collector did not take the batch before.
+void Tracer::Sender::send_batch(const std::vector<TraceRecord>& records, bool drops) {
+  const auto since_1970 = std::chrono::duration_cast<Nanoseconds>(std::chrono::system_clock::now().time_since_epoch());
+  uint64_t spans = 0;
+  for (const TraceRecord& record : records) spans += spans_of(record);
+  const Status sent = drops ? Status(Error{Code::kUnavailable, ""})
+                            : send(otlp_body(records, options.resource, clock.now() - since_1970));
+  {
+    MutexLock lock(mutex);
+    if (closed) return;
+    under_way -= spans;
+    (sent ? counts.sent : counts.dropped) += spans;
+  }
+  if (!sent && !std::exchange(warned, true))
+    log::warning("traces are dropped until their collector takes them: {}: {}", options.url, sent.error().message);
+  if (sent && std::exchange(warned, false)) log::info("the collector takes traces again: {}", options.url);
+}
+
+void Tracer::Sender::drop_rest() {
+  MutexLock lock(mutex);
+  closed = true;
+  const Backlog<TraceRecord>::Taken taken = backlog->take();
+  uint64_t spans = under_way + taken.dropped * kSpansPerTrace;
+  for (const TraceRecord& record : taken.values) spans += spans_of(record);
+  counts.dropped += spans;
+  if (spans > 0) log::warning("the last {} spans of traces are dropped: {} has not taken them", spans, options.url);
+}
+
 Tracer::Tracer(TraceOptions options, Send send, Clock& clock)
     : options_(std::move(options)),
-      send_(std::move(send)),
       clock_(clock),
-      backlog_(std::make_shared<Backlog<TraceRecord>>(options_.most_waiting)),
+      sender_(new Sender{.options = options_,
+                         .send = std::move(send),
+                         .clock = clock,
+                         .backlog = std::make_shared<Backlog<TraceRecord>>(options_.most_waiting)}),
       server_{.on = options_.on, .rate = options_.rate, .count = options_.count},
-      thread_([this](const std::stop_token& stop) {
+      thread_([sender = sender_](const std::stop_token& stop) {
         Clock& real = system_clock();
-        while (real.sleep_until(real.now() + options_.send_period, stop)) flush();
+        while (real.sleep_until(real.now() + sender->options.send_period, stop)) sender->flush();
+        sender->flush();
+        return Status();
       }) {}
 
-Tracer::~Tracer() {
+void Tracer::close(Nanoseconds patience) {
+  if (std::exchange(closed_, true)) return;
   thread_.request_stop();
-  thread_.join();
-  flush();
+  if (!thread_.outcome(patience)) sender_->drop_rest();
 }
 
 std::shared_ptr<Trace> Tracer::begin(const TraceRequest& request) {
@@ -100,7 +166,7 @@ std::shared_ptr<Trace> Tracer::begin(const TraceRequest& request) {
                      .stages = {},
                      .error = {}};
   if (caller && request.state.size() <= kLongestState) record.state = request.state;
-  return std::make_shared<Trace>(std::move(record), backlog_, clock_);
+  return std::make_shared<Trace>(std::move(record), sender_->backlog, clock_);
 }
 
 TraceSettings Tracer::settings(const std::string& model) const {
@@ -142,37 +208,11 @@ Status Tracer::change(const std::string& model, const TraceChanges& changes) {
   return {};
 }
 
-void Tracer::flush() {
-  Backlog<TraceRecord>::Taken taken = backlog_->take();
-  if (taken.dropped > 0) {
-    MutexLock lock(mutex_);
-    counts_.dropped += taken.dropped * kSpansPerTrace;
-  }
-  for (size_t at = 0; at < taken.values.size(); at += options_.most_in_batch) {
-    const auto from = taken.values.begin() + static_cast<ptrdiff_t>(at);
-    const auto to =
-        taken.values.begin() + static_cast<ptrdiff_t>(std::min(taken.values.size(), at + options_.most_in_batch));
-    send_batch({std::make_move_iterator(from), std::make_move_iterator(to)}, at > 0 && warned_);
-  }
-}
-
-// `drops`: the collector did not take the batch before.
-void Tracer::send_batch(const std::vector<TraceRecord>& records, bool drops) {
-  const auto since_1970 = std::chrono::duration_cast<Nanoseconds>(std::chrono::system_clock::now().time_since_epoch());
-  uint64_t spans = 0;
-  for (const TraceRecord& record : records) spans += spans_of(record);
-  const Status sent = drops ? Status(Error{Code::kUnavailable, ""})
-                            : send_(otlp_body(records, options_.resource, clock_.now() - since_1970));
-  if (!sent && !std::exchange(warned_, true))
-    log::warning("traces are dropped until their collector takes them: {}: {}", options_.url, sent.error().message);
-  if (sent && std::exchange(warned_, false)) log::info("the collector takes traces again: {}", options_.url);
-  MutexLock lock(mutex_);
-  (sent ? counts_.sent : counts_.dropped) += spans;
-}
+void Tracer::flush() { sender_->flush(); }
 
 SpanCounts Tracer::counts() const {
-  MutexLock lock(mutex_);
-  return counts_;
+  MutexLock lock(sender_->mutex);
+  return sender_->counts;
 }
 
 TraceSettings trace_settings(const Tracer* tracer, const std::string& model) {

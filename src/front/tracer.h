@@ -14,10 +14,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/bounded_thread.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/result.h"
@@ -54,11 +54,15 @@ struct SpanCounts {
 
 class Tracer {
  public:
-  // Sends a body to the collector, and may take seconds.
+  // Sends a body to the collector, and may take seconds. What it uses is its own: a tracer that ends does not wait for it.
   using Send = std::function<Status(const std::string& body)>;
 
   Tracer(TraceOptions options, Send send, Clock& clock = system_clock());
-  ~Tracer();  // sends what is left, once
+  ~Tracer() { close(kLastPatience); }
+
+  // Sends what is left, once, in `patience` together with a send under way. What the collector has not taken by then is dropped.
+  void close(Nanoseconds patience);
+  static constexpr std::chrono::milliseconds kLastPatience{500};
 
   // Null: not traced.
   std::shared_ptr<Trace> begin(const TraceRequest& request);
@@ -80,18 +84,16 @@ class Tracer {
     uint64_t seen = 0;  // requests without context, by the rate here
     int64_t taken = 0;  // traces, by the count here
   };
-  void send_batch(const std::vector<TraceRecord>& records, bool drops);
+  struct Sender;
 
   const TraceOptions options_;
-  const Send send_;
   Clock& clock_;
-  const std::shared_ptr<Backlog<TraceRecord>> backlog_;
+  const std::shared_ptr<Sender> sender_;
   mutable Mutex mutex_;
   Level server_ RIDGE_GUARDED_BY(mutex_);
   std::map<std::string, Level, std::less<>> models_ RIDGE_GUARDED_BY(mutex_);
-  SpanCounts counts_ RIDGE_GUARDED_BY(mutex_);
-  bool warned_ = false;  // since the last batch that was taken
-  std::jthread thread_;  // last: ends first
+  bool closed_ = false;
+  BoundedThread thread_;
 };
 
 // Of a server that may have no tracer: then all is off, and says so.

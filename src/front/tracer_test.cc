@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/fake_clock.h"
@@ -163,6 +164,25 @@ TEST_F(TracerTest, ACollectorThatDoesNotAnswerCostsMemoryForSoManyTracesOnly) {
   tracer->flush();
   EXPECT_EQ(bodies_.size(), 3u);
   EXPECT_EQ(tracer->counts().sent, 5u);
+}
+
+TEST_F(TracerTest, AnEndIsNotHeldUpByACollectorThatDoesNotAnswer) {
+  struct Silent {
+    std::promise<void> asked, answers;
+  };
+  const auto collector = std::make_shared<Silent>();
+  Tracer tracer({.on = true, .rate = 1, .send_period = 10ms}, [collector](const std::string&) {
+    collector->asked.set_value();
+    collector->answers.get_future().wait();
+    return Status();
+  });
+  EXPECT_TRUE(traces(tracer));
+  collector->asked.get_future().wait();
+  EXPECT_EQ(traced(tracer, 2), 2);
+  tracer.close(1ms);
+  EXPECT_EQ(tracer.counts().dropped, 3u);
+  collector->answers.set_value();  // nobody counts it
+  EXPECT_EQ(tracer.counts().sent, 0u);
 }
 
 TEST_F(TracerTest, ATraceThatEndsAfterItsTracerReachesNobody) {

@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import grpc
@@ -95,6 +96,51 @@ def test_what_the_server_refuses_and_who_leaves_is_in_it(repository, tmp_path):
             connection.deliver(message("POST", "/v2/models/steps/infer", json.dumps(slow)))
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets
         assert lines_of(file, 3)[2].split()[4:7] == ['/v2/models/steps/infer"', "steps", "499"]
+
+
+def steps_input(count):
+    return [{"name": "n", "shape": [1], "datatype": "INT64", "data": [count]}]
+
+
+def test_a_client_that_closes_its_socket_during_a_run_has_left_and_one_that_ends_its_sending_has_not(repository, tmp_path):
+    file = tmp_path / "access"
+    short = message("POST", "/v2/models/steps/infer", json.dumps({"inputs": steps_input(50)}))
+    with Server(repository, "--access-log", file) as server:
+        with Connection(server.port) as connection:
+            connection.deliver(short)
+        wait_until(lambda: file.exists() and "steps" in file.read_text())
+        with Connection(server.port) as connection:
+            connection.deliver(short)
+            connection.socket.shutdown(socket.SHUT_WR)
+            assert connection.read().status == 200
+        wait_until(lambda: file.read_text().count("steps") == 4)
+    assert [line.split()[6] for line in file.read_text().splitlines() if "steps" in line] == ["499", "200"]
+
+
+def test_a_grpc_call_that_its_client_ends_has_the_status_that_the_client_sees(repository, tmp_path):
+    file = tmp_path / "access"
+    request = lambda count: pb.ModelInferRequest(model_name="steps", inputs=[pb.ModelInferRequest.InferInputTensor(
+        name="n", shape=[1], datatype="INT64", contents=pb.InferTensorContents(int64_contents=[count]))])
+    with Server(repository, "--access-log", file, "--log-format=json", wait_ready=False) as server:
+        server.wait_log("all models are loaded")
+        with grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:
+            stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+            over = threading.Event()
+
+            def open_end():
+                yield request(1)
+                over.wait()
+
+            stream = stub.ModelStreamInfer(open_end(), timeout=100)
+            assert next(stream).infer_response.model_name == "steps"
+            stream.cancel()
+            lines_of(file, 1)
+            over.set()
+            with pytest.raises(grpc.RpcError) as late:
+                stub.ModelInfer(request(1000), timeout=0.1)
+            assert late.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+            calls = [json.loads(line) for line in lines_of(file, 2)]
+        assert [(call["status"], call["client"]) for call in calls] == [("CANCELLED", "127.0.0.1"), ("DEADLINE_EXCEEDED", "127.0.0.1")]
 
 
 def test_an_answer_of_a_server_that_ends_is_one_line(repository, tmp_path):

@@ -116,14 +116,24 @@ def test_a_request_that_fails_says_why_and_the_last_traces_are_sent(repository, 
     with traced(repository, collector.url, "rate=1") as server:
         assert server.infer("nope", REQUEST).status == 404
         assert server.infer("identity", b"{broken").status == 400
-        (unknown, none), (broken, _) = collector.wait(2)
-        assert unknown["status"]["code"] == 2 and "nope" in unknown["status"]["message"] and none == {}
-        assert broken["status"]["code"] == 2
+        outside = grpc_library.InferInput("x", [1, 1], "INT64")
+        outside.set_data_from_numpy(numpy.full((1, 1), 99, numpy.int64))
+        assert server.infer("table", {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "INT64", "data": [99]}]}).status == 500
+        with grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as client:
+            for model, given in ("nope", value()), ("table", outside):
+                with pytest.raises(InferenceServerException):
+                    client.infer(model, [given])
+        (unknown, none), (broken, _), (failed, _), (grpc_unknown, _), (grpc_failed, _) = collector.wait(5)
+        assert none == {}
+        for clients in unknown, broken, grpc_unknown:  # its own errors
+            assert "status" not in clients
+        for servers in failed, grpc_failed:
+            assert servers["status"]["code"] == 2 and servers["status"]["message"].startswith("model 'table'"), servers
     with Server(repository, "--trace-config", f"opentelemetry,url={collector.url}", "--trace-config", "level=TIMESTAMPS", "--trace-config", "rate=1",
                 "--trace-config", "opentelemetry,bsp_schedule_delay=600000", "--access-log", access) as server:
         assert server.infer("identity", REQUEST).status == 200
         wait_until(lambda: access.exists() and "/infer" in access.read_text())
-    last, _ = collector.wait(3)[2]
+    last, _ = collector.wait(6)[5]
     assert access.read_text().splitlines()[-1].split()[-1] == last["traceId"]
 
 
@@ -176,6 +186,18 @@ def test_a_collector_that_is_not_there_or_refuses_changes_nothing(repository):
         wait_until(lambda: 'ridge_trace_spans{outcome="dropped"} 7' in server.metrics())
         server.wait_log("status 500")
     refuses.close()
+
+
+def test_the_end_does_not_wait_for_a_collector_that_does_not_answer(repository):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = (f"opentelemetry,url=http://127.0.0.1:{silent.getsockname()[1]}", "opentelemetry,bsp_schedule_delay=20", "level=TIMESTAMPS", "rate=1")
+        with Server(repository, "--exit-timeout-secs=1", *(f"--trace-config={each}" for each in settings)) as server:
+            assert server.infer("identity", REQUEST).status == 200
+            with silent.accept()[0]:  # a batch is under way
+                assert server.infer("identity", REQUEST).status == 200
+                assert server.stop() == 0
+            log = server.read_log()
+            assert "the last 14 spans of traces are dropped" in log and "a model was still" not in log
 
 
 @pytest.mark.parametrize("setting", ["triton,file=/tmp/x", "rate=0", "level=TENSORS", "opentelemetry,url=https://collector:4318/v1/traces"])

@@ -136,6 +136,10 @@ def test_sockets_that_no_port_has_are_refused(repository, tmp_path):
     passed = {"http": listening(socket.AF_INET, ("127.0.0.1", 0))}
     with pytest.raises(AssertionError, match="FileDescriptorName=http, grpc or metrics"):
         Manager(tmp_path).start(repository, passed, names="ridge.socket")
+    for name in ("http", "grpc", "metrics"):
+        (tmp_path / "notify").unlink()
+        with pytest.raises(AssertionError, match=f"socket with the name '{name}', but --allow-{name}=false"):
+            Manager(tmp_path).start(repository, {name: listening(socket.AF_INET, ("127.0.0.1", 0))}, f"--allow-{name}=false")
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     (tmp_path / "notify").unlink()
     with pytest.raises(AssertionError, match="ListenStream="):

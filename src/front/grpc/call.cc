@@ -16,6 +16,8 @@ constexpr size_t kLongestStatus = 2000;  // [bytes]
 constexpr size_t kPackedFrom = 1024;     // [bytes] of an answer: packing less saves no packet
 constexpr uint64_t kSlowestBytesPerMs =
     1024 * 1024 / 1000;  // at which a client takes its answer while the server drains
+// Of a message from a client: its deadline is over there so much earlier than here.
+constexpr std::chrono::milliseconds kShortWay{10};
 
 // A message's slices, which count in the budget while they are held.
 class HeldSlices {
@@ -131,6 +133,10 @@ void Call::accepted(bool ok) {
   if (!ok) return;  // the server ends
   arrived_ = loop_.now();
   loop_.accept_one();
+  if (loop_.shared().options.access_log) {
+    MutexLock lock(mutex_);
+    client_ = address_of(wire_->context.peer());
+  }
   ended_.call = shared_from_this();
   loop_.add(ended_.call);
   exchange_ = make_exchange(*this);
@@ -218,10 +224,22 @@ void Call::ended(bool) {
     MutexLock lock(mutex_);
     over_ = true;
     cancelled = wire_->context.IsCancelled();
+    if (cancelled) status_ = status_of_cancelled();
     ++under_way_;  // this one
   }
   if (cancelled) exchange_->cancelled();
   settle();
+}
+
+// What its client sees of a call whose status did not reach it. Clients end a call at their own deadline, which is earlier than the one
+// here: by the way, and by 1 % at most, as it travels rounded up (gRPC's timeout_encoding.cc).
+::grpc::StatusCode Call::status_of_cancelled() const {
+  using std::chrono::system_clock;
+  const system_clock::time_point deadline = wire_->context.deadline();
+  if (deadline == system_clock::time_point::max()) return ::grpc::StatusCode::CANCELLED;
+  const auto left = std::chrono::duration_cast<Nanoseconds>(deadline - system_clock::now());
+  const Nanoseconds rounded = (left + (loop_.now() - arrived_)) / 100 + kShortWay;
+  return left <= rounded ? ::grpc::StatusCode::DEADLINE_EXCEEDED : ::grpc::StatusCode::CANCELLED;
 }
 
 // One operation has ended.
@@ -241,11 +259,10 @@ void Call::settle() {
 void Call::log_end(Wire& wire) {
   const ServerOptions& options = loop_.shared().options;
   if (!options.access_log) return;
-  const std::string client = address_of(wire.context.peer());
   const std::string key = options.keys ? options.keys->current()->name_of(credentials_of(wire.context)) : "";
   const std::optional<TraceContext> caller = parse_traceparent(metadata_of(wire.context, "traceparent"));
   MutexLock lock(mutex_);
-  options.access_log->record({.client = client,
+  options.access_log->record({.client = client_,
                               .key = key,
                               .method = "GRPC",
                               .path = wire.context.method(),

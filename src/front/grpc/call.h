@@ -103,6 +103,7 @@ class Call final : public std::enable_shared_from_this<Call> {
   void settle();
   ::grpc::WriteOptions options_for(Wire& wire, size_t size);
   void log_end(Wire& wire);
+  ::grpc::StatusCode status_of_cancelled() const RIDGE_REQUIRES(mutex_);
   void end_trace();
 
   Loop& loop_;
@@ -120,6 +121,7 @@ class Call final : public std::enable_shared_from_this<Call> {
   bool over_ RIDGE_GUARDED_BY(mutex_) = false;
   bool finished_ RIDGE_GUARDED_BY(mutex_) = false;
   // For the access log.
+  std::string client_ RIDGE_GUARDED_BY(mutex_);  // while there is no connection any more, too
   ::grpc::StatusCode status_ RIDGE_GUARDED_BY(mutex_) = ::grpc::StatusCode::CANCELLED;
   uint64_t bytes_in_ RIDGE_GUARDED_BY(mutex_) = 0, bytes_out_ RIDGE_GUARDED_BY(mutex_) = 0;
   std::string model_ RIDGE_GUARDED_BY(mutex_), request_id_ RIDGE_GUARDED_BY(mutex_);

@@ -18,6 +18,12 @@ constexpr size_t kLongPacking = 32 * 1024;   // [bytes] of an answer to compress
 constexpr size_t kLongestTraceError = 1024;  // [bytes]
 constexpr size_t kLongAnswer = 256 * 1024;   // [bytes] that a worker does not send itself
 
+// Whether a span has it as its error, by OpenTelemetry's semantic conventions for gRPC servers: UNIMPLEMENTED, UNAVAILABLE,
+// DEADLINE_EXCEEDED, INTERNAL.
+bool is_of_server(Code code) {
+  return code == Code::kUnsupported || code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailed;
+}
+
 // A request on its way to the service.
 struct InferSubmission {
   std::shared_ptr<Call> call;  // the rest is valid while it lives
@@ -163,7 +169,7 @@ void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDo
 }
 
 Result<AnswerParts> parts_of(InferOutcome outcome, AnswerKind kind) {
-  if (!outcome.answer && outcome.trace)
+  if (!outcome.answer && outcome.trace && is_of_server(outcome.answer.error().code))
     outcome.trace->record.error = error_text(outcome.answer.error().message, kLongestTraceError);
   if (!outcome.answer) return std::move(outcome.answer).error();
   try {

@@ -1,6 +1,8 @@
 #include "front/http/connection.h"
 
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -19,6 +21,7 @@ namespace asio = boost::asio;
 
 // Younger requests are not worth a system call.
 constexpr std::chrono::milliseconds kClientPatience{100};
+constexpr std::chrono::milliseconds kAnswerPatience{1};  // likewise, when it has been answered
 constexpr std::chrono::milliseconds kFirstRequest{250};  // of a connection that is new when the server begins to end
 
 constexpr size_t kInputStart = 8 * 1024;               // [bytes]
@@ -82,11 +85,8 @@ void Connection::enter(Phase phase) {
 
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
-  if (phase_ == Phase::kHandling) {
-    thread_.client_left();
-    report(kClientLeft);
-  }
-  if (phase_ == Phase::kWriting) report(response_.status);
+  if (phase_ == Phase::kHandling) thread_.client_left();
+  if (phase_ == Phase::kHandling || phase_ == Phase::kWriting) report(kClientLeft);
   client_.request_stop();
   phase_ = Phase::kClosed;
   stream_.close();
@@ -397,7 +397,22 @@ void Connection::report(int status) {
                            .response = phase_ == Phase::kWriting ? &response_ : nullptr});
 }
 
+// Whether the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection
+// instead, and did not get it.
+bool Connection::awaits_client() {
+  if (begin_ != end_ || thread_.now() - arrived_ < kAnswerPatience) return false;
+  pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
+  if (::poll(&socket, 1, 0) <= 0) return false;
+  if ((socket.revents & (POLLERR | POLLHUP)) != 0) {
+    close();
+    return true;
+  }
+  int unacknowledged = 0;
+  return ::ioctl(socket.fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;  // enforce_deadline() looks again
+}
+
 void Connection::written() {
+  if (awaits_client()) return;
   asked_ = true;
   report(response_.status);
   phase_ = Phase::kIdle;  // close() has nothing more to report
@@ -431,7 +446,10 @@ void Connection::enforce_deadline(TimePoint now) {
   if (phase_ == Phase::kHandshake && !stream_.handshaking()) enter(Phase::kIdle);
   const bool silent = phase_ == Phase::kIdle || phase_ == Phase::kHandshake;
   if (silent && thread_.draining() && now - thread_.drain_began() >= kFirstRequest) return close();
-  if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) return;
+  if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) {
+    if (phase_ == Phase::kWriting && next_piece_ == pieces_.size() && !stream_.has_unsent()) written();
+    return;
+  }
   if (silent || phase_ == Phase::kWriting || phase_ == Phase::kLingering)
     close();
   else

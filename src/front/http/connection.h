@@ -66,6 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void linger();
   void timed_out();
   bool client_is_gone();
+  bool awaits_client();
   void report(int status);
 
   std::string_view pending_input() const { return {input_.data() + begin_, end_ - begin_}; }

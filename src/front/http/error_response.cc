@@ -29,7 +29,8 @@ Response error_response(int status, std::string_view message) {
   Response response;
   response.status = status;
   response.text = "{\"error\":";
-  append_json_string(response.text, error_text(message, kLongestMessage));
+  response.error = error_text(message, kLongestMessage);
+  append_json_string(response.text, response.error);
   response.text += '}';
   return response;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "front/error_text.h"
 #include "front/http/coding_fields.h"
 #include "front/http/generate_response.h"
 #include "front/http/infer_response.h"
@@ -68,7 +69,8 @@ struct InferEndpoint::Call {
     response.request_id = std::move(id);
     if (!trace) return response;
     trace->record.request_id = response.request_id;
-    if (response.status != 200) trace->record.error = response.text.substr(0, kLongestTraceError);
+    // A client's error is none of the span (OpenTelemetry's semantic conventions for HTTP servers).
+    if (response.status >= 500) trace->record.error = error_text(response.error, kLongestTraceError);
     response.trace = std::move(trace);
     return response;
   }

@@ -54,6 +54,7 @@ struct Response {
   std::vector<std::span<const std::byte>> blobs;    // the rest of it, sent without copying
   std::vector<std::shared_ptr<const void>> owners;  // keep the blobs' memory
   std::string request_id;                           // of the protocol, for the access log; not sent
+  std::string error;                                // the text of an error, for the trace; not sent
   std::shared_ptr<Trace> trace;                     // ends when the answer has been sent; null: not traced
   bool close = false;                               // close the connection after this answer
 };
@@ -89,7 +90,7 @@ class Responder {
 
 // How a request ended.
 struct Outcome {
-  int status = 0;                // kClientLeft: before its answer
+  int status = 0;                // kClientLeft: before its whole answer
   uint64_t bytes_in = 0;         // of the body
   uint64_t bytes_out = 0;        // of the answer's body, as far as sent
   Nanoseconds duration{0};       // from the request's first byte to the answer's last
