@@ -41,7 +41,7 @@ double distance(std::span<const std::byte> a, std::span<const std::byte> b, Valu
     Stored x, y;
     std::memcpy(&x, a.data() + at, sizeof(Stored));
     std::memcpy(&y, b.data() + at, sizeof(Stored));
-    if (std::memcmp(&x, &y, sizeof(Stored)) == 0) {
+    if (std::ranges::equal(a.subspan(at, sizeof(Stored)), b.subspan(at, sizeof(Stored)))) {  // the same bits, NaN too
       const double same = value(x);
       if (std::isfinite(same)) of_first += same * same;
       continue;
