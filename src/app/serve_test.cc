@@ -134,7 +134,8 @@ TEST_F(ServeTest, AModelWhoseFilesAreLargerThanTheFreeMemoryIsNotLoaded) {
   const auto run = open();
   ASSERT_NE(run, nullptr);
   EXPECT_EQ(run->run(control_), ServeEnd::kNotLoaded);
-  EXPECT_NE(not_loaded_.find("'large' (version 1: its files have 1000 B, which its weights take at least, and 999 B of memory"),
+  EXPECT_NE(not_loaded_.find(
+                "'large' (version 1: its files have 1000 B, which its weights take at least, and 999 B of memory"),
             std::string::npos)
       << not_loaded_;
 }
