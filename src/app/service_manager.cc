@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#include "base/read_number.h"
 
 namespace ridge::app {
 namespace {
@@ -30,9 +31,7 @@ std::optional<std::string> taken_variable(const char* name) {
 std::optional<int64_t> number_of(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   int64_t number = 0;
-  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (failed != std::errc() || end != text->data() + text->size()) return std::nullopt;
-  return number;
+  return read_number(*text, number) ? std::optional(number) : std::nullopt;
 }
 
 // "http:grpc"

@@ -1,10 +1,10 @@
 #include "app/trace_export.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string_view>
 
+#include "base/read_number.h"
 #include "client/exchange.h"
 #include "client/protocol.h"
 
@@ -17,8 +17,7 @@ constexpr std::string_view kMode = "opentelemetry";
 
 template <typename Number>
 Status set_number(std::string_view text, Number least, Number& into) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into);
-  if (failed == std::errc() && end == text.data() + text.size() && into >= least) return {};
+  if (read_number(text, into) && into >= least) return {};
   return invalid("expected a number from " + std::to_string(least));
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
 #include "base/file.h"
+#include "base/read_number.h"
 #include "engine/own_format.h"
 
 namespace ridge::serve {
@@ -20,9 +20,7 @@ constexpr int64_t kLargestText = 64 << 20;  // a configuration or a file of labe
 
 std::optional<int64_t> version_from_name(const std::string& name) {
   int64_t version = 0;
-  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), version);
-  bool number = error == std::errc() && end == name.data() + name.size();
-  if (!number || version < 1 || name[0] == '0') return std::nullopt;
+  if (!read_number(name, version) || version < 1 || name[0] == '0') return std::nullopt;
   return version;
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/read_number.h"
 #include "base/units.h"
+#include "serve/histogram.h"
 
 namespace ridge::serve {
 namespace {
@@ -21,15 +22,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::vector<double> kDifferences = {0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, kInfinity};
 const std::vector<double> kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,    0.05,
                                       0.1,    0.25,    0.5,    1,     2.5,    5,     10,   kInfinity};
-
-Histogram empty(const std::vector<double>& bounds) { return {bounds, std::vector<uint64_t>(bounds.size(), 0), 0}; }
-
-void add(Histogram& histogram, double value) {
-  const auto bound = std::lower_bound(histogram.bounds_s.begin(), histogram.bounds_s.end(), value);
-  for (auto i = static_cast<size_t>(bound - histogram.bounds_s.begin()); i < histogram.counts.size(); ++i)
-    ++histogram.counts[i];
-  if (std::isfinite(value)) histogram.sum_s += value;
-}
 
 float bf16_value(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
@@ -111,6 +103,7 @@ double difference(const InferResponse& answered, const InferResponse& shadow) {
 }
 
 struct Shadows::Copy {
+  size_t route = 0;  // into routes_
   InferRequest request;
   InferResponse answered;  // the client's
   TimePoint begun;
@@ -122,39 +115,35 @@ Shadows::Shadows(std::vector<ShadowRoute> routes, Clock& clock, Find find) : clo
     Route& route = routes_.emplace_back();
     route.counts.model = shadow.model;
     route.counts.version = shadow.version;
-    route.counts.difference = empty(kDifferences);
-    route.counts.answered_time = route.counts.shadow_time = empty(kSeconds);
+    route.counts.difference = empty_histogram(kDifferences);
+    route.counts.answered_time = route.counts.shadow_time = empty_histogram(kSeconds);
     route.shadow = std::move(shadow);
   }
 }
 
-Shadows::Route* Shadows::find_route(const std::string& model) {
-  const auto found =
-      std::find_if(routes_.begin(), routes_.end(), [&](const Route& route) { return route.shadow.model == model; });
-  return found == routes_.end() ? nullptr : &*found;
-}
-
 InferDone Shadows::beside(const InferRequest& request, const Servable& answering, InferDone done) {
-  int64_t version = 0;
+  std::shared_ptr<Copy> copy;
   {
     MutexLock lock(mutex_);
-    Route* route = find_route(request.model);
-    if (route == nullptr || route->shadow.version == answering.settings().version) return done;
+    const auto found = std::find_if(routes_.begin(), routes_.end(),
+                                    [&](const Route& route) { return route.shadow.model == request.model; });
+    if (found == routes_.end() || found->shadow.version == answering.settings().version) return done;
+    Route& route = *found;
     // Of n requests floor(n · share) are copied.
     const auto copied = [&](uint64_t requests) {
-      return std::floor(static_cast<double>(requests) * route->shadow.share);
+      return std::floor(static_cast<double>(requests) * route.shadow.share);
     };
-    ++route->requests;
-    if (copied(route->requests) == copied(route->requests - 1)) return done;
-    if (route->under_way >= kMostUnderWay || !can_be_copied(request)) {
-      ++route->counts.skipped;
+    ++route.requests;
+    if (copied(route.requests) == copied(route.requests - 1)) return done;
+    if (route.under_way >= kMostUnderWay || !can_be_copied(request)) {
+      ++route.counts.skipped;
       return done;
     }
-    ++route->under_way;
-    version = route->shadow.version;
+    copy = std::make_shared<Copy>();
+    ++route.under_way;
+    copy->route = static_cast<size_t>(found - routes_.begin());
+    copy->request = copy_of(request, route.shadow.version);
   }
-  auto copy = std::make_shared<Copy>();
-  copy->request = copy_of(request, version);
   copy->begun = clock_.now();
   return [self = shared_from_this(), copy, done = std::move(done)](Result<InferResponse> answer) {
     const bool answered = answer.ok();
@@ -165,7 +154,7 @@ InferDone Shadows::beside(const InferRequest& request, const Servable& answering
     done(std::move(answer));
     if (answered) return self->send(copy);
     MutexLock lock(self->mutex_);
-    --self->find_route(copy->request.model)->under_way;
+    --self->routes_[copy->route].under_way;
   };
 }
 
@@ -173,8 +162,7 @@ void Shadows::send(const std::shared_ptr<Copy>& copy) {
   const Result<VersionPtr> version = find_(copy->request.model, copy->request.version);
   if (!version) return compare(*copy, version.error());
   copy->begun = clock_.now();
-  InferRequest request = copy_of(copy->request, copy->request.version);
-  (*version)->infer(std::move(request), [self = shared_from_this(), copy](const Result<InferResponse>& shadow) {
+  (*version)->infer(std::move(copy->request), [self = shared_from_this(), copy](const Result<InferResponse>& shadow) {
     self->compare(*copy, shadow);
   });
 }
@@ -183,7 +171,7 @@ void Shadows::compare(const Copy& copy, const Result<InferResponse>& shadow) {
   const Nanoseconds took = clock_.now() - copy.begun;
   const double found = shadow ? difference(copy.answered, *shadow) : 0;
   MutexLock lock(mutex_);
-  Route& route = *find_route(copy.request.model);
+  Route& route = routes_[copy.route];
   --route.under_way;
   ShadowStatistics& counts = route.counts;
   if (!shadow) {
@@ -202,7 +190,11 @@ void Shadows::compare(const Copy& copy, const Result<InferResponse>& shadow) {
 std::vector<ShadowStatistics> Shadows::statistics() const {
   MutexLock lock(mutex_);
   std::vector<ShadowStatistics> all;
-  for (const Route& route : routes_) all.push_back(route.counts);
+  for (const Route& route : routes_) {
+    ShadowStatistics& counts = all.emplace_back(route.counts);
+    for (Histogram* histogram : {&counts.difference, &counts.answered_time, &counts.shadow_time})
+      accumulate_counts(*histogram);
+  }
   return all;
 }
 

@@ -53,14 +53,13 @@ class Shadows : public std::enable_shared_from_this<Shadows> {
     int under_way = 0;      // copies
     double largest = 0;     // difference
   };
-  Route* find_route(const std::string& model) RIDGE_REQUIRES(mutex_);
   void send(const std::shared_ptr<Copy>& copy);
   void compare(const Copy& copy, const Result<InferResponse>& shadow);
 
   Clock& clock_;
   const Find find_;
   mutable Mutex mutex_;
-  std::vector<Route> routes_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<Route> routes_ RIDGE_GUARDED_BY(mutex_);  // as many as given
 };
 
 }  // namespace ridge::serve

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 #include <tuple>
+
+#include "serve/histogram.h"
 
 namespace ridge::serve {
 namespace {
@@ -41,12 +42,8 @@ void add(DurationStatistic& statistic, uint64_t count, uint64_t ns) {
   statistic.ns += ns;
 }
 
-// `count` durations of that length.
 void add(Histogram& histogram, uint64_t count, Nanoseconds duration) {
-  const double seconds = to_seconds(std::max(Nanoseconds{0}, duration));
-  const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
-  histogram.counts[static_cast<size_t>(bound - kBounds.begin())] += count;
-  histogram.sum_s += static_cast<double>(count) * seconds;
+  add(histogram, to_seconds(std::max(Nanoseconds{0}, duration)), count);
 }
 
 std::array<Histogram*, 5> histograms(ModelStatistics& of) {
@@ -56,10 +53,7 @@ std::array<Histogram*, 5> histograms(ModelStatistics& of) {
 }  // namespace
 
 Statistics::Statistics() {
-  for (Histogram* histogram : histograms(counters_)) {
-    histogram->bounds_s = kBounds;
-    histogram->counts.assign(kBounds.size(), 0);
-  }
+  for (Histogram* histogram : histograms(counters_)) *histogram = empty_histogram(kBounds);
 }
 
 BatchStatistic& Statistics::batch_entry(uint64_t rows) {
@@ -167,8 +161,7 @@ ModelStatistics Statistics::snapshot() const {
     MutexLock lock(mutex_);
     copy = counters_;
   }
-  for (Histogram* histogram : histograms(copy))
-    std::partial_sum(histogram->counts.begin(), histogram->counts.end(), histogram->counts.begin());
+  for (Histogram* histogram : histograms(copy)) accumulate_counts(*histogram);
   return copy;
 }
 

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/read_number.h"
 
 namespace ridge::tune {
 namespace {
@@ -56,8 +56,7 @@ Status link_or_copy(const fs::path& from, const fs::path& to) {
 int64_t version_of(const fs::path& path) {
   std::string name = path.filename().string();
   int64_t version = 0;
-  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), version);
-  return error == std::errc() && end == name.data() + name.size() && version > 0 ? version : 0;
+  return read_number(name, version) && version > 0 ? version : 0;
 }
 
 int64_t highest_version(const fs::path& entry) {
