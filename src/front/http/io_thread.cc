@@ -189,6 +189,15 @@ Connection* IoThread::find(uint64_t id) {
   return slots_[index].connection.get();
 }
 
+void IoThread::end_round_soon() {
+  if (std::exchange(round_ends_soon_, true)) return;
+  boost::asio::post(context(), [this] {
+    round_ends_soon_ = false;
+    handler_.end_round(index_);
+    run_completions();
+  });
+}
+
 void IoThread::run_completions() {
   std::vector<CompletionQueue::Item> items = completions_->take_remote();
   while (true) {

@@ -89,6 +89,8 @@ class IoThread {
   void adopt(boost::asio::generic::stream_protocol::socket socket, const ConnectionCount::Address& address);
   void retire() { retiring_ = true; }
   void begin_drain();
+  // Behind the events that are there already.
+  void end_round_soon();
   // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
   void forget(uint64_t connection);
@@ -134,6 +136,7 @@ class IoThread {
   TimePoint drain_began_ = TimePoint::max();
   bool retiring_ = false;
   bool client_left_ = false;
+  bool round_ends_soon_ = false;
   std::jthread thread_;  // last: ends first
 };
 
