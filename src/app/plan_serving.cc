@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/next_steps.h"
 #include "app/plan_model.h"
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "catalogue/cloud_price.h"
-#include "llm/serving.h"
+#include "llm/launch.h"
 
 namespace ridge::app {
 namespace {
@@ -76,6 +78,10 @@ Result<std::vector<llm::Offer>> offers_of(const PlanRequest& request) {
   std::vector<llm::Offer> offers;
   for (const std::string& name : request.llm.serving.gpus) {
     RIDGE_ASSIGN(const catalogue::CatalogueDevice device, catalogue::find_device(devices, name));
+    if (request.llm.serving.manifest && device.vendor != "NVIDIA")
+      return Error{Code::kUnsupported,
+                   fmt::format("--manifest: images and labels are known for NVIDIA's GPUs; {} is {}'s", device.name,
+                               device.vendor)};
     RIDGE_ASSIGN(llm::Gpu gpu, llm::gpu_of(device));
     llm::Prices price;
     if (const auto listed = catalogue::price_of(prices, device)) price.usd_per_gpu_hour = listed->usd_per_gpu_hour;
@@ -100,6 +106,9 @@ Result<llm::Space> space_of(const PlanRequest& request, const llm::Model& model)
     RIDGE_ASSIGN(const llm::Format format, llm::format_from_name(name == "fp16" ? "bf16" : name));
     space.formats.push_back({format, format, format});
   }
+  if (r.engines == std::vector<std::string>{"trtllm"} && r.tensor.value_or(1) > 1 && r.data.value_or(1) > 1)
+    return invalid(
+        "TensorRT-LLM divides attention among all GPUs or replicates it on each: give --tp or --dp, not both");
   space.most_gpus = r.most_gpus;
   space.tensor = r.tensor;
   space.data = r.data;
@@ -120,6 +129,35 @@ Json kernels_json(const std::vector<llm::KernelRow>& rows) {
     list.push_back(std::move(kernel));
   }
   return list;
+}
+
+// For a shell; the file of options is written first.
+std::string launch_text(const llm::Launch& launch, llm::EngineKind engine) {
+  std::string text;
+  if (!launch.options.empty()) text += fmt::format("cat > {} <<END\n{}END\n", llm::kOptionsFile, launch.options);
+  std::vector<std::string> words = launch.program;
+  words.insert(words.end(), launch.arguments.begin(), launch.arguments.end());
+  if (!launch.options.empty())
+    words.insert(words.end(), {std::string(llm::program_of(engine).file_flag), llm::kOptionsFile});
+  for (const std::string& word : words) text += (text.empty() || text.ends_with('\n') ? "" : " ") + shell_word(word);
+  return text;
+}
+
+// What the engine loads: as given, else the folder of config.json.
+std::string model_to_load(const PlanRequest& request) {
+  if (!request.llm.serving.model_id.empty()) return request.llm.serving.model_id;
+  const std::filesystem::path file = request.model;
+  if (file.filename() != "config.json") return "MODEL";
+  return file.has_parent_path() ? file.parent_path().string() : ".";
+}
+
+std::string joined(const llm::Interval& ms) { return fmt::format("{} to {}", format_ms(ms.low), format_ms(ms.high)); }
+
+Result<std::string> manifest_of(const llm::Launch& launch, const llm::Serving& s, const std::string& model) {
+  const llm::ServingRanges ranges = llm::ranges_of(s);
+  return llm::manifest_of(launch, s, model,
+                          fmt::format("{} x {}, predicted: first token {}, each token {} (80 % of measured ones)",
+                                      s.gpus, s.gpu, joined(ranges.ttft_ms), joined(ranges.tpot_ms)));
 }
 
 const llm::Gpu& gpu_named(const llm::Space& space, const std::string& name) {
@@ -180,8 +218,16 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   json["serving"]["decode_step"] = kernels_json(best.decode_step);
   json["serving"]["prompt_step"] = kernels_json(best.prompt_step);
   json["serving"]["advice"] = llm::advice(base, best);
-  json["serving"]["launch"] =
-      llm::launch_line(base, best, request.model.empty() ? "MODEL" : shell_word(request.model), load);
+  const std::string model = model_to_load(request);
+  const llm::Launch launch = llm::launch_of(base, best, model, load);
+  json["serving"]["launch"] = launch_text(launch, best.engine);
+  json["serving"]["launch_notes"] = launch.notes;
+  const llm::EngineProgram& program = llm::program_of(best.engine);
+  json["serving"]["engine_version"] = program.version;
+  json["serving"]["image"] = program.image;
+  if (request.llm.serving.manifest) {
+    RIDGE_ASSIGN(json["manifest"], manifest_of(launch, best, model));
+  }
   json["searched"] = ways.size();
   json["front"] = Json::array();
   for (const llm::Serving& s : llm::front_of(ways)) json["front"].push_back(json_of(s));
