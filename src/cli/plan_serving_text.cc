@@ -83,6 +83,19 @@ std::string summary(const Json& document) {
   return table({}, rows, "lrl");
 }
 
+// "limits of H100 SXM5 80GB (cuda:0): bf16 812 TFLOP/s (measured, cuBLASLt), …"
+std::string here_text(const Json& here) {
+  std::string text;
+  for (const Json& limit : here.value("limits", Json::array())) {
+    const std::string what = text_at(limit, "what"), by = text_at(limit, "by");
+    const double per_s = number_at(limit, "per_s");
+    text += fmt::format("{} {} {} ({}{})", text.empty() ? "" : ",", what,
+                        what == "DRAM" ? format_bandwidth(per_s) : format_flops_rate(per_s), text_at(limit, "origin"),
+                        by.empty() ? "" : ", " + by);
+  }
+  return fmt::format("limits of {}:{}; kernels' laws hold as shares of them\n", text_at(here, "name"), text);
+}
+
 std::string kernel_table(const Json& kernels) {
   std::vector<std::vector<std::string>> rows;
   double all = 0;
@@ -172,6 +185,7 @@ std::string serving_text(const Json& document) {
                       prompt[0].get<int64_t>(), prompt[1].get<int64_t>(), output[0].get<int64_t>(),
                       output[1].get<int64_t>());
   text += summary(document);
+  for (const Json& here : document.value("here", Json::array())) text += here_text(here);
   for (const Json& note : document.value("notes", Json::array())) text += note_text(note.get<std::string>());
   if (!document.value("met", true))
     text += note_text("no way that was tried meets the goals at the slow end of the expected range");

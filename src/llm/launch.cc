@@ -204,10 +204,12 @@ std::string product_label(std::string_view gpu) {
       {"GB200 (per GPU)", "NVIDIA-GB200"},
       {"GB300 (per GPU)", "NVIDIA-GB300"},
   }};
+  gpu = gpu.substr(0, gpu.find(" (cuda:"));  // one of this machine
   const auto known = std::find_if(kLabels.begin(), kLabels.end(), [&](const auto& row) { return row.first == gpu; });
   if (known != kLabels.end()) return std::string(known->second);
-  if (!gpu.starts_with("GeForce")) return {};
-  std::string label = "NVIDIA-" + std::string(gpu);
+  // "NVIDIA TITAN RTX": a GPU of this machine that the catalogue does not know has the driver's name.
+  if (!gpu.starts_with("GeForce") && !gpu.starts_with("NVIDIA ")) return {};
+  std::string label = (gpu.starts_with("NVIDIA ") ? "" : "NVIDIA-") + std::string(gpu);
   std::replace(label.begin(), label.end(), ' ', '-');
   return label;
 }

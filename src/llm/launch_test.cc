@@ -166,6 +166,8 @@ TEST(ProductLabel, IsOfDevicesOfTheCatalogue) {
   EXPECT_EQ(product_label("H100 SXM5 80GB"), "NVIDIA-H100-80GB-HBM3");
   EXPECT_EQ(product_label("GeForce RTX 4090"), "NVIDIA-GeForce-RTX-4090");
   EXPECT_EQ(product_label("B100 SXM"), "");
+  EXPECT_EQ(product_label("H100 SXM5 80GB (cuda:1)"), "NVIDIA-H100-80GB-HBM3");
+  EXPECT_EQ(product_label("NVIDIA TITAN RTX (cuda:0)"), "NVIDIA-TITAN-RTX");
   int known = 0;
   const std::vector<catalogue::CatalogueDevice> devices = *catalogue::catalogue();
   for (const catalogue::CatalogueDevice& device : devices)

@@ -3,7 +3,7 @@
 (() => {
 const plan = ridge.data;
 const {say, bytes, milliseconds, count, percentOf, joules, dollars, plainNumber, range, make, section, longSection, quiet, bullets, warning, name,
-       known, number, cell, noCell, figure, figures, table, expander, halves, properties, fileName, header, faded, canvas, draw, axis, plain, fifths, barChart,
+       known, number, cell, noCell, figure, figures, table, expander, halves, properties, limitRows, fileName, header, faded, canvas, draw, axis, plain, fifths, barChart,
        whiskers} = ridge;
 
 const best = plan.serving;
@@ -24,7 +24,7 @@ function title() {
     quiet(`prompts of ${prompt[0]} to ${prompt[1]} tokens, outputs of ${output[0]} to ${output[1]}`),
     plan.reason ? warning(plan.reason) : null,
     best && !plan.met ? warning('no way that was tried meets the goals at the slow end of the expected range') : null,
-    best ? quiet('Nothing was measured here. The range beside a figure holds 80 % of measured values.') : null);
+    best ? quiet('No engine was run. The range beside a figure holds 80 % of measured values.') : null);
 }
 
 function tiles() {
@@ -127,6 +127,9 @@ function facts() {
     ['tokens in the cache', count, 'serving.memory.cache_tokens', 'derived', 'per replica of attention']]);
 }
 
+// Of GPUs of this machine: where each limit comes from.
+const limits = () => (plan.here || []).map((gpu, i) => properties(`limits-${i}`, 'Limits of the device', limitRows(`here.${i}.limits`), name(gpu.name, 'p')));
+
 function figuresOfBest() {
   const row = (title, show, member, of) => [say(title), cell(show, `serving.${member}`), make('td', of ? ends(best.ranges[of], show) : '', {class: 'number quiet'})];
   const rows = [
@@ -140,7 +143,7 @@ function figuresOfBest() {
 
 ridge.page(() => !best ? [title(), facts(), notes()] : [
   title(), tiles(), front(), step('decode', 'A decode step of the mean batch', 'decode_step', best.advice),
-  step('prompt', 'One prompt alone', 'prompt_step', 'Laws are fitted to measured kernels, of this GPU or, where it was not measured, of others.'), launch(), halves(figuresOfBest(), facts()),
+  step('prompt', 'One prompt alone', 'prompt_step', 'Laws are fitted to measured kernels, of this GPU or, where it was not measured, of others.'), launch(), halves(figuresOfBest(), facts(), limits()),
   plan.searched > 1 ? longSection('ways', `The best of ${plan.searched} ways`, waysTable('ways')) : null, notes()]);
 
 function notes() { return plan.notes && plan.notes.length ? section('notes', 'Notes', bullets(plan.notes)) : null; }
