@@ -89,7 +89,7 @@ Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& m
     a.add("--speculative-eagle-topk", 1);
     a.add("--speculative-num-draft-tokens", d.draft_tokens + 1);
   }
-  a.add("--chunked-prefill-size", chunk);
+  a.add("--chunked-prefill-size", chunk * s.parallel.data);  // SGLang divides it among the replicas of attention
   a.add_above(1, "--scheduler-recv-interval", load.receive_interval);
   a.add("--context-length", length);
   a.add("--mem-fraction-static", 0.88);

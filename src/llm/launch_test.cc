@@ -131,9 +131,10 @@ TEST(Launch, NamesTheParallelismInTheEnginesOwnWay) {
   const Parallel parallel = {4, 2, 1, 1, 8};
   EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, parallel), "m", {}).arguments,
               IsSupersetOf({"--tensor-parallel-size", "4", "--data-parallel-size", "2", "--enable-expert-parallel"}));
-  // SGLang counts all GPUs of a stage as tensor parallel and replicates attention inside of them.
-  EXPECT_THAT(launch_of(d, serving(EngineKind::kSglang, parallel), "m", {}).arguments,
-              IsSupersetOf({"--tp-size", "8", "--attn-dp-size", "2", "--ep-size", "--kv-cache-dtype", "fp8_e4m3"}));
+  // SGLang counts all GPUs of a stage as tensor parallel, replicates attention inside of them and divides the chunk among the replicas.
+  EXPECT_THAT(
+      launch_of(d, serving(EngineKind::kSglang, parallel), "m", {}).arguments,
+      IsSupersetOf({"--tp-size", "8", "--attn-dp-size", "2", "--ep-size", "--kv-cache-dtype", "fp8_e4m3", "16384"}));
   const Launch trtllm = launch_of(d, serving(EngineKind::kTensorRtLlm, {1, 8, 1, 1, 8}), "m", {});
   EXPECT_THAT(trtllm.arguments, IsSupersetOf({"--tp_size", "8", "--ep_size"}));
   EXPECT_EQ(trtllm.options,
