@@ -59,12 +59,12 @@ Result<llm::Load> load_of(const PlanRequest& request) {
     return invalid("--concurrency, --rps and --trace are three loads; give one of them");
   if (!r.trace.empty()) {
     RIDGE_ASSIGN(w.trace, trace_of(r.trace));
-    const auto longest = [&](auto member) {
-      return std::max_element(w.trace.begin(), w.trace.end(),
-                              [&](const auto& a, const auto& b) { return a.*member < b.*member; });
-    };
-    w.prompt_max = (*longest(&llm::Request::prompt)).prompt;
-    w.output_max = (*longest(&llm::Request::output)).output;
+    const auto [shortest_prompt, longest_prompt] = std::ranges::minmax(w.trace, {}, &llm::Request::prompt);
+    const auto [shortest_output, longest_output] = std::ranges::minmax(w.trace, {}, &llm::Request::output);
+    w.prompt_min = shortest_prompt.prompt;
+    w.prompt_max = longest_prompt.prompt;
+    w.output_min = shortest_output.output;
+    w.output_max = longest_output.output;
   }
   // Each draft token is accepted if those before it were: 1 + a + a² + … tokens a step.
   for (int64_t i = 1; i <= r.draft_tokens; ++i)

@@ -42,6 +42,7 @@ const point = way => ({x: way.tokens_per_s_per_user, y: way.tokens_per_s_per_gpu
 const across = way => ({y: way.tokens_per_s_per_gpu, low: way.ranges.tokens_per_s_per_user.low, high: way.ranges.tokens_per_s_per_user.high});
 
 function front() {
+  if (plan.ways.length < 2) return null;
   const [element, box] = canvas('front-chart', false);
   const ways = plan.front, others = plan.ways.filter(way => !ways.some(one => sameWay(one, way)));
   const ascending = [...ways].reverse();  // lines are looked up by x
@@ -66,7 +67,7 @@ function front() {
       `${say('first token')} ${milliseconds(way.ttft_ms.mean)} (${ends(way.ranges.ttft_ms, milliseconds)})`];
     const rates = of => {
       const all = [...ways, ...others].flatMap(way => [way[of], ...(ways.includes(way) ? [way.ranges[of].low, way.ranges[of].high] : [])]);
-      return {type: 'logarithmic', min: Math.min(...all) / 1.15, max: Math.max(...all) * 1.15, ticks: fifths(String)};
+      return {type: 'logarithmic', min: Math.min(...all) / 1.15, max: Math.max(...all) * 1.15, ticks: fifths(plainNumber)};
     };
     return {
       type: 'scatter', data: {datasets: [chosen, ...dots, line, ...reach]},
