@@ -69,6 +69,7 @@ Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& mod
   if (drafts_itself(d))
     a.add("--speculative-config", fmt::format(R"({{"method": "mtp", "num_speculative_tokens": {}}})", d.draft_tokens));
   a.add("--max-num-batched-tokens", chunk);
+  a.add("--max-num-seqs", Scheduler{}.most_sequences);  // its own default is 256 below 70 GiB
   a.add("--max-model-len", length);
   a.add("--gpu-memory-utilization", 0.92);
   return {{"vllm", "serve", model}, std::move(a.all), {}, {}};
