@@ -66,6 +66,8 @@ struct ServingRequest {
   int64_t receive_interval = 1;
   int64_t draft_tokens = 0;
   double acceptance_percent = 70;
+  std::string model_id;   // that the engine loads: a path or an id of a hub; empty: the folder of config.json
+  bool manifest = false;  // a Kubernetes manifest is asked for
 };
 
 // A language model given by its dimensions.

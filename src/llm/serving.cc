@@ -44,13 +44,6 @@ double share_of(int64_t heads, int64_t gpus) {
   return std::max(1.0, number_of(heads) / number_of(gpus)) / number_of(heads);
 }
 
-int64_t chunk_of(const Load& load, EngineKind engine) {
-  const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
-  // TensorRT-LLM computes whole prompts, beside the tokens that are decoded.
-  const int64_t longest = load.workload.prompt_max + 256;
-  return engine == EngineKind::kTensorRtLlm ? std::max(chunk, longest) : chunk;
-}
-
 double mean_prompt(const Workload& w) { return 0.5 * number_of(w.prompt_min + w.prompt_max); }
 double mean_output(const Workload& w) { return 0.5 * number_of(w.output_min + w.output_max); }
 
@@ -159,6 +152,11 @@ std::optional<Serving> fewest_replicas(const Deployment& d, const Load& load) {
   return best;
 }
 
+// TensorRT-LLM's attention is divided among all GPUs or replicated on each (tensorrt_llm/mapping.py: dp_size).
+bool runs(EngineKind engine, const Parallel& p) {
+  return engine != EngineKind::kTensorRtLlm || p.tensor == 1 || p.data == 1;
+}
+
 bool better(const Serving& a, const Serving& b) {
   if (a.meets != b.meets) return a.meets;
   if (a.requests_per_s > 0 && a.usd_per_million && b.usd_per_million && *a.usd_per_million != *b.usd_per_million)
@@ -168,7 +166,44 @@ bool better(const Serving& a, const Serving& b) {
   return a.tokens_per_s_per_gpu > b.tokens_per_s_per_gpu;
 }
 
+// Requests of a closed load take as long as both times let them.
+ErrorRange rate_range(const Serving& s, const Workload& w) {
+  if (w.concurrency == 0) return {};
+  const double more = std::max(0.0, mean_output(w) - 1), first = s.simulation.ttft_ms.mean,
+               each = s.simulation.tpot_ms.mean;
+  const auto request_ms = [&](double ttft, double tpot) { return first * ttft + each * tpot * more; };
+  const double expected = request_ms(1, 1);
+  if (expected <= 0) return {};
+  return {expected / request_ms(s.ttft_error.high, s.tpot_error.high),
+          expected / request_ms(s.ttft_error.low, s.tpot_error.low)};
+}
+
 }  // namespace
+
+int64_t chunk_of(const Load& load, EngineKind engine) {
+  const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
+  // TensorRT-LLM computes whole prompts, beside the tokens that are decoded.
+  const int64_t longest = load.workload.prompt_max + 256;
+  return engine == EngineKind::kTensorRtLlm ? std::max(chunk, longest) : chunk;
+}
+
+ServingRanges ranges_of(const Serving& s) {
+  const auto times = [](double value, const ErrorRange& range) {
+    return Interval{value * range.low, value * range.high};
+  };
+  const auto over = [](double value, const ErrorRange& range) {
+    return Interval{value / range.high, value / range.low};
+  };
+  ServingRanges r;
+  r.ttft_ms = times(s.simulation.ttft_ms.mean, s.ttft_error);
+  r.tpot_ms = times(s.simulation.tpot_ms.mean, s.tpot_error);
+  r.output_tokens_per_s = times(s.output_tokens_per_s, s.rate_error);
+  r.tokens_per_s_per_gpu = times(s.tokens_per_s_per_gpu, s.rate_error);
+  r.tokens_per_s_per_user = over(s.tokens_per_s_per_user, s.tpot_error);
+  if (s.usd_per_million) r.usd_per_million = over(*s.usd_per_million, s.rate_error);
+  if (s.joules_per_token) r.joules_per_token = over(*s.joules_per_token, s.rate_error);
+  return r;
+}
 
 ErrorRange ttft_range(EngineKind engine, bool own_laws) {
   const Ranges& r = kRanges[static_cast<size_t>(engine)];
@@ -238,6 +273,7 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   const StepTable steps(d, scheduler.chunk_tokens + std::max<int64_t>(part.concurrency, 256) * (1 + d.draft_tokens));
   RIDGE_ASSIGN(s.simulation, simulate(steps, d.costs, scheduler, part));
   s.simulation.output_tokens_per_s *= number_of(d.parallel.pipeline);
+  s.rate_error = rate_range(s, w);
   set_rates(d, load, s);
   s.meets = meets(s, load.goals);
   const double batch = std::max(1.0, s.simulation.mean_decoding);
@@ -254,6 +290,7 @@ std::vector<Serving> search(const Deployment& base, const Space& space, const Lo
       for (const Formats& formats : space.formats)
         for (int64_t gpus = 1; gpus <= space.most_gpus; gpus *= 2)
           for (const Parallel& parallel : ways_to_split(space, base.model, gpus)) {
+            if (!runs(engine, parallel)) continue;
             Deployment d = base;
             d.gpu = offer.gpu;
             d.engine = engine;
@@ -327,39 +364,6 @@ std::string advice(const Deployment& d, const Serving& s) {
     then += row.time.seconds;
   return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what,
                      facts_of(narrower).name, all / then);
-}
-
-std::string launch_line(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
-  const Parallel& p = s.parallel;
-  const int64_t chunk = chunk_of(load, s.engine), length = load.workload.prompt_max + load.workload.output_max;
-  std::string line;
-  switch (s.engine) {
-    case EngineKind::kVllm:
-      line = fmt::format("vllm serve {} --tensor-parallel-size {}", model, p.tensor);
-      if (p.pipeline > 1) line += fmt::format(" --pipeline-parallel-size {}", p.pipeline);
-      if (p.data > 1) line += fmt::format(" --data-parallel-size {}", p.data);
-      if (p.expert > 1) line += " --enable-expert-parallel";
-      if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8";
-      return line + fmt::format(" --max-num-batched-tokens {} --max-model-len {} --gpu-memory-utilization 0.92", chunk,
-                                length);
-    case EngineKind::kSglang:
-      line = fmt::format("python -m sglang.launch_server --model-path {} --tp-size {}", model, p.tensor * p.data);
-      if (p.pipeline > 1) line += fmt::format(" --pp-size {}", p.pipeline);
-      if (p.data > 1) line += fmt::format(" --dp-size {} --enable-dp-attention", p.data);
-      if (p.expert > 1) line += fmt::format(" --ep-size {}", p.expert);
-      if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8_e4m3";
-      return line +
-             fmt::format(" --chunked-prefill-size {} --context-length {} --mem-fraction-static 0.88", chunk, length);
-    case EngineKind::kTensorRtLlm:
-      line = fmt::format("trtllm-serve {} --tp_size {}", model, p.tensor * p.data);
-      if (p.pipeline > 1) line += fmt::format(" --pp_size {}", p.pipeline);
-      if (p.expert > 1) line += fmt::format(" --ep_size {}", p.expert);
-      line +=
-          fmt::format(" --max_num_tokens {} --max_seq_len {} --kv_cache_free_gpu_memory_fraction 0.88", chunk, length);
-      if (p.data > 1) line += " --extra_llm_api_options attention.yaml  # which says: enable_attention_dp: true";
-      return line;
-  }
-  return line;
 }
 
 }  // namespace ridge::llm

@@ -127,19 +127,33 @@ TEST(Search, AFrontHasNoWayThatAnotherBeatsInBothRates) {
   }
 }
 
-TEST(Launch, NamesTheParallelism) {
-  Deployment d = llama_8b();
-  d.cache_bits = 8;
-  Serving s;
-  s.parallel = {4, 2, 1, 1, 8};
-  EXPECT_THAT(launch_line(d, s, "meta/llama", closed(1)),
-              HasSubstr("vllm serve meta/llama --tensor-parallel-size 4 --data-parallel-size 2 "
-                        "--enable-expert-parallel --kv-cache-dtype fp8"));
-  s.engine = EngineKind::kSglang;
-  EXPECT_THAT(launch_line(d, s, "m", closed(1)),
-              HasSubstr("--tp-size 8 --dp-size 2 --enable-dp-attention --ep-size 8"));
-  s.engine = EngineKind::kTensorRtLlm;
-  EXPECT_THAT(launch_line(d, s, "m", closed(1)), HasSubstr("trtllm-serve m --tp_size 8 --ep_size 8"));
+TEST(Search, TensorRtLlmDividesAttentionOrReplicatesIt) {
+  Deployment d;
+  d.model = config_from_flags("layers=4,heads=8,kv-heads=8,hidden=512,intermediate=1024,vocabulary=1000")->model;
+  Space space;
+  space.offers = {{gpu_named("H100 SXM5 80GB"), {}}};
+  space.formats = {Formats{}};
+  space.most_gpus = 4;
+  space.data = 2;
+  const std::vector<Serving> ways = search(d, space, closed(8));
+  const auto both = [](const Serving& s) { return s.parallel.tensor > 1; };
+  EXPECT_TRUE(std::any_of(ways.begin(), ways.end(), both));
+  for (const Serving& s : ways) EXPECT_FALSE(s.engine == EngineKind::kTensorRtLlm && both(s));
+}
+
+TEST(ServingRanges, OfWhatFollowsFromTheTimes) {
+  const Serving s = *serve(llama_8b(), 1, closed(16));
+  const ServingRanges r = ranges_of(s);
+  EXPECT_DOUBLE_EQ(r.ttft_ms.high, s.simulation.ttft_ms.mean * s.ttft_error.high);
+  EXPECT_DOUBLE_EQ(r.tokens_per_s_per_user.low, s.tokens_per_s_per_user / s.tpot_error.high);
+  // 256 tokens of a request at the slow ends of both times.
+  const double request_ms = s.simulation.ttft_ms.mean + 255 * s.simulation.tpot_ms.mean;
+  EXPECT_NEAR(r.output_tokens_per_s.low, s.output_tokens_per_s * request_ms / (r.ttft_ms.high + 255 * r.tpot_ms.high),
+              1e-6);
+  Load open = closed(0);
+  open.workload.requests_per_s = 2;
+  const Serving sent = *serve(llama_8b(), 1, open);
+  EXPECT_DOUBLE_EQ(ranges_of(sent).output_tokens_per_s.low, sent.output_tokens_per_s);
 }
 
 }  // namespace
