@@ -405,6 +405,7 @@ void ServedVersion::drop_cancelled() {
 
 // Jobs whose clients have left, or whose deadline has passed.
 void ServedVersion::refuse_unwanted(Jobs jobs, TimePoint now) {
+  if (jobs.empty()) return;
   auto left = std::stable_partition(jobs.begin(), jobs.end(),
                                     [](const JobPtr& job) { return !job->request.cancelled.stop_requested(); });
   refuse(Jobs(std::move_iterator(left), std::move_iterator(jobs.end())), FailureReason::kCancelled,
