@@ -367,6 +367,26 @@ TEST(InstanceGroups, OfKindAutoAreOnGpusOnlyIfTheirGpusAreThere) {
   EXPECT_EQ(places("instance_group { count: 2 gpus: [ 0, 1 ] }", {1}), "cpu cpu");
 }
 
+// "pair  gpu_1": the instances' host policies, of which `policies` are set; where there is none, nothing.
+std::string hosts(const std::string& groups, const std::vector<std::string>& policies) {
+  auto config = parse_config_text(groups, "f");
+  std::vector<HostPolicy> set;
+  for (const std::string& name : policies) set.push_back({.name = name, .cores = {0}, .numa_node = {}});
+  std::string text;
+  for (const HostPolicy& host : host_policies_of(*place_instances(**config, std::vector<int>{0, 1}), set))
+    text += host.name + " ";
+  return text;
+}
+
+TEST(InstanceGroups, InstancesHaveTheHostPolicyThatTheirGroupNamesOrTheirKinds) {
+  EXPECT_EQ(hosts("instance_group { count: 2 kind: KIND_CPU host_policy: \"pair\" } instance_group { kind: KIND_CPU }",
+                  {"cpu", "pair"}),
+            "pair pair cpu ");
+  EXPECT_EQ(hosts("instance_group { kind: KIND_GPU } instance_group { kind: KIND_MODEL }", {"gpu_1", "model"}),
+            " gpu_1 model ");
+  EXPECT_EQ(hosts("instance_group { kind: KIND_CPU host_policy: \"other\" }", {"cpu"}), " ") << "not the kind's";
+}
+
 Result<plan::Plan> plan_from(const std::string& text, int cores = 0, const std::string& device = "cpu") {
   RIDGE_ASSIGN(ConfigPtr config, parse_config_text(text, "f"));
   return plan_of(*config, "/m/1/model.onnx", cores, "", *plan::device_from_name(device));

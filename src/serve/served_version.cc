@@ -249,6 +249,9 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
 }
 
 void ServedVersion::work(size_t instance) {
+  if (!model_.hosts.empty())
+    if (const Status kept = keep_to(model_.hosts[instance]); !kept)
+      log::error("model '{}': {}", model_.settings.name, kept.error().message);
   engine::Session& session = *model_.sessions[instance];
   Scheduler& scheduler = scheduler_of(instance);
   BatchRunner runner(model_.settings, session, clock_);
