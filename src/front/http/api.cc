@@ -217,15 +217,16 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, M
                        .shared_memory = options_.shared_memory,
                        .tracer = options_.tracer}) {}
 
-uint64_t Api::text_limit(Endpoint endpoint) const {
+SizeLimit Api::text_limit(Endpoint endpoint) const {
   const bool may_be_long = is_inference(endpoint) || endpoint == Endpoint::kLoad;
-  return may_be_long ? options_.max_input_bytes : std::min(kLongestCall, options_.max_input_bytes);
+  if (may_be_long || options_.max_input_bytes < kLongestCall) return {options_.max_input_bytes, kInputSizeOption};
+  return {kLongestCall};
 }
 
-uint64_t Api::body_limit(const Request& head) {
+SizeLimit Api::body_limit(const Request& head) {
   const Endpoint endpoint = http::route(head.method, head.target).endpoint;
   const bool tensors = endpoint == Endpoint::kInfer && has_tensors_behind_json(head);
-  return tensors ? options_.max_body_bytes : text_limit(endpoint);
+  return tensors ? SizeLimit{options_.max_body_bytes} : text_limit(endpoint);
 }
 
 std::optional<Response> Api::refusal(const Request& head) { return refusal_of(options_.keys.get(), head); }
@@ -307,7 +308,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   auto held = std::make_shared<Responder>(std::move(responder));
   std::string coding(request.content_encoding.value_or(""));
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? threads_.loads : threads_.control;
-  const uint64_t limit = text_limit(route.endpoint);
+  const SizeLimit limit = text_limit(route.endpoint);
   // The threads may outlive this Api.
   bool accepted = thread.run([&service = service_, tracer = options_.tracer, limit, held, body = request.body,
                               coding = std::move(coding), route] {
@@ -318,7 +319,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   if (!accepted) held->send(error_response(too_many_calls()));
 }
 
-uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
+SizeLimit MetricsApi::body_limit(const Request&) { return {kLongestCall}; }
 
 std::optional<Response> MetricsApi::refusal(const Request& head) { return refusal_of(keys_.get(), head); }
 
