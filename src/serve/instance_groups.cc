@@ -103,11 +103,6 @@ std::vector<HostPolicy> host_policies_of(const inference::ModelConfig& placed, s
       const auto found = std::ranges::find(policies, name, &HostPolicy::name);
       hosts.insert(hosts.end(), static_cast<size_t>(std::max(1, group.count())),
                    found == policies.end() ? HostPolicy() : *found);
-      if (found == policies.end() && !group.host_policy().empty())
-        log::warning(
-            "model '{}': instance group '{}' has the host policy '{}', which no --host-policy sets; it runs on "
-            "any core",
-            placed.name(), group.name(), name);
     };
     if (group.kind() != Group::KIND_GPU) add(group.kind() == Group::KIND_MODEL ? "model" : "cpu");
     for (const int gpu : group.gpus()) add("gpu_" + std::to_string(gpu));

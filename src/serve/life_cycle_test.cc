@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "serve/test_server.h"
+#include "zoo/zoo.h"
 
 namespace ridge::serve {
 namespace {
@@ -179,6 +180,23 @@ TEST_F(ServerTest, TheIndexNamesAFailedReloadUntilALoadSucceeds) {
   EXPECT_TRUE(server->load("m", {}));
   EXPECT_EQ(state_of(*server, "m", 1), "READY");
   EXPECT_EQ(state_of(*server, "m", 2), "absent") << "its folder is gone";
+}
+
+TEST_F(ServerTest, WhereMemoryIsShortTheGraphOfAModelIsNotReadForItsBounds) {
+  std::filesystem::create_directories(folder_.path() + "/m/1");
+  const std::string file = folder_.path() + "/m/1/model.onnx";
+  ASSERT_TRUE(zoo::make("identity", {}, file));
+  const uint64_t bytes = std::filesystem::file_size(file);
+  for (const uint64_t times : {2, 4}) {
+    ServerOptions bounded = options();
+    bounded.open = [](const plan::Plan&) -> Result<std::unique_ptr<engine::Session>> {
+      return std::unique_ptr<engine::Session>(std::make_unique<TestSession>(pair_signature()));
+    };
+    bounded.bound = [](const model::Graph&, Precision) { return 1.0; };
+    bounded.free_memory = [=] { return times * bytes; };
+    auto server = *start(std::move(bounded));
+    EXPECT_EQ(server->statistics("m", 1)->front().bound_ns.has_value(), times == 4) << times;
+  }
 }
 
 }  // namespace

@@ -243,13 +243,25 @@ Status check_free_memory(const ServerOptions& options, uint64_t file_bytes) {
                            format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
 }
 
+// While the graph is read the file is in memory once more, beside what the engine takes of it, once or twice.
+bool has_memory_for_bounds(const ServerOptions& options, const std::string& model, uint64_t file_bytes) {
+  constexpr uint64_t kTimes = 3;
+  const uint64_t free = options.free_memory ? options.free_memory() : 0;
+  if (free == 0 || free / kTimes >= file_bytes) return true;
+  log::info("model '{}': its share of the physical limit is not shown, as its file has {} and {} of memory are free",
+            model, format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)));
+  return false;
+}
+
 // Bounds are those of CPUs. Read beside the engine, which takes as long or longer.
 std::future<std::unique_ptr<BatchBounds>> read_bounds(const ServerOptions& options, std::span<const plan::Plan> plans,
-                                                      const std::string& file) {
+                                                      const std::string& model, const std::string& file,
+                                                      uint64_t file_bytes) {
   const bool on_cpu =
       std::all_of(plans.begin(), plans.end(), [](const plan::Plan& plan) { return plan.device == "cpu"; });
+  const bool reads = on_cpu && options.bound && has_memory_for_bounds(options, model, file_bytes);
   return std::async(std::launch::async, [=, precision = plans.front().precision, bound = options.bound] {
-    return on_cpu && bound ? BatchBounds::read(file, precision, bound) : nullptr;
+    return reads ? BatchBounds::read(file, precision, bound) : nullptr;
   });
 }
 
@@ -346,7 +358,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, loaded.hosts, file));
   if (source.sent)
     for (const plan::Plan& plan : plans) RIDGE_TRY(check_sent_options(plan));
-  std::future<std::unique_ptr<BatchBounds>> bounds = read_bounds(options, plans, file);
+  std::future<std::unique_ptr<BatchBounds>> bounds = read_bounds(options, plans, source.name, file, loaded.file_bytes);
   loaded.sessions.resize(1);
   RIDGE_TRY(run_on_host(loaded.hosts.front(), [&]() -> Status {
     RIDGE_ASSIGN(loaded.sessions[0], open_file(open, plans.front(), file));
