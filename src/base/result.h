@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cassert>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,6 +30,7 @@ enum class Code {
 struct Error {
   Code code = Code::kFailed;
   std::string message;
+  std::chrono::nanoseconds retry_after{0};  // kUnavailable: when it would succeed, as far as predicted; 0 = not known
 };
 
 inline Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }

@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 
+#include "app/host_policies.h"
 #include "base/log.h"
 #include "cli/model_argument.h"
 #include "cli/number_checks.h"
@@ -34,6 +35,7 @@ struct ServeOptions {
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
   std::vector<std::string> cache_config, resource_limits, shadows, trace_config;
+  std::vector<std::string> host_policies;
   std::string rate_limit = "off";
   std::string allow_client_shm = "local", allow_model_control = "local";
   int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
@@ -138,6 +140,7 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.option_defaults()->take_all();
   app.add_option("--shadow", options.shadows);
   app.add_option("--rate-limit-resource", options.resource_limits);
+  app.add_option("--host-policy", options.host_policies);
   app.add_option("--cache-config", options.cache_config);
   app.add_option("--trace-config", options.trace_config);
   for (const char* name : kNoEffect) app.add_option(name, options.no_effect);
@@ -251,6 +254,7 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   }
   if (!server.rate_limit && !server.resource_limits.empty())
     log::warning("--rate-limit-resource has no effect without --rate-limit=execution_count");
+  RIDGE_ASSIGN(server.host_policies, app::parse_host_policies(options.host_policies));
   RIDGE_TRY(set_shadows(options.shadows, server.shadows));
   RIDGE_ASSIGN(request.trace, app::parse_trace_config(options.trace_config));
   request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));

@@ -117,12 +117,13 @@ Finding judge_nvidia_smi(const machine::Tree& tree) {
     auto gpus = std::count(text->begin(), text->end(), '\n') + 1;
     return ok(finding, fmt::format("answers, {}", counted(gpus, "line")));
   }
-  const auto& [code, reason] = machine::error_at(tree, entry::kNvidiaSmi);
-  if (code == Code::kNotFound) return not_applicable(finding, reason);
-  if (code == Code::kTimeout)
-    return fail(finding, reason,
+  const Error error = machine::error_at(tree, entry::kNvidiaSmi);
+  if (error.code == Code::kNotFound) return not_applicable(finding, error.message);
+  if (error.code == Code::kTimeout)
+    return fail(finding, error.message,
                 "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");
-  return fail(finding, reason, "reinstall or reload the driver for the running kernel, and look at the kernel log");
+  return fail(finding, error.message,
+              "reinstall or reload the driver for the running kernel, and look at the kernel log");
 }
 
 Findings judge_bus(const Facts& facts, const std::vector<machine::PciGpu>& gpus) {

@@ -131,14 +131,14 @@ Findings judge_nvidia_gpu(const GpuOfVendor& known, const std::vector<Gpu>& all)
 
 Finding judge_missing_library(const machine::Tree& tree, bool on_bus) {
   Finding finding = about("gpu", "nvml", "NVIDIA's management library", "libnvidia-ml.so.1");
-  const auto& [code, reason] = machine::error_at(tree, entry::kNvml);
-  if (code == Code::kTimeout)
-    return fail(finding, reason,
+  const Error error = machine::error_at(tree, entry::kNvml);
+  if (error.code == Code::kTimeout)
+    return fail(finding, error.message,
                 "the driver hangs: look for XID 119 or 79 in the kernel log, then reset the GPU or reboot");
-  if (reason.find("nvmlInit") != std::string::npos || reason.find("signal") != std::string::npos)
-    return fail(finding, reason, "repair the driver first: nothing can compute on this GPU");
-  if (!on_bus) return not_applicable(finding, reason);
-  return fail(finding, reason,
+  if (error.message.find("nvmlInit") != std::string::npos || error.message.find("signal") != std::string::npos)
+    return fail(finding, error.message, "repair the driver first: nothing can compute on this GPU");
+  if (!on_bus) return not_applicable(finding, error.message);
+  return fail(finding, error.message,
               "install the driver's libraries; in a container start it with --gpus all (or the device plugin), which "
               "mounts them");
 }

@@ -65,6 +65,7 @@ struct Engine {
   bool writes_graph = false;      // Plan::optimised_model
   bool gives_any_tensor = false;  // as an output of the model, whatever the graph declares
   bool pools_threads = false;     // Plan::spin and inter_op_threads change how it runs
+  bool own_threads = false;       // a session's threads serve it alone, and are started by the thread that opens it
   std::span<const Switch> switches = {};
   std::string_view block_base_option =
       {};                               // into how many blocks per thread a loop is cut; empty: it has no such option

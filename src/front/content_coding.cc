@@ -52,7 +52,7 @@ std::string_view coding_name(Coding coding) {
   return coding == Coding::kGzip ? "gzip" : coding == Coding::kDeflate ? "deflate" : "identity";
 }
 
-Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, std::string_view option, Body& into) {
+Status decode(Coding coding, std::span<const std::byte> coded, const SizeLimit& limit, Body& into) {
   Inflater inflater(coding);
   z_stream& stream = inflater.stream;
   uint64_t decoded = 0;
@@ -66,9 +66,9 @@ Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, s
     size_t made = room.size() - stream.avail_out;
     into.commit(made);
     decoded += made;
-    if (decoded > limit)
-      return Error{Code::kExhausted, "the decoded body is longer than the " + std::to_string(limit) +
-                                         " bytes that are accepted; raise " + std::string(option)};
+    if (decoded > limit.bytes)
+      return Error{Code::kExhausted, "the decoded body is longer than the " + std::to_string(limit.bytes) +
+                                         " bytes that are accepted" + limit.remedy()};
     if (state == Z_MEM_ERROR) throw std::bad_alloc();
     if (state == Z_BUF_ERROR && stream.avail_in == 0 && coded.empty()) return corrupt(coding, "it is cut off");
     if (state == Z_BUF_ERROR) continue;

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "front/body.h"
+#include "front/size_limit.h"
 
 namespace ridge::front {
 
@@ -16,8 +17,8 @@ enum class Coding : uint8_t { kIdentity, kGzip, kDeflate };
 std::string_view coding_name(Coding coding);  // "gzip"; of static storage
 
 // Appends the decoded bytes to `into`. kInvalid: truncated, corrupt, wrong check sum, bytes behind the end.
-// kExhausted: more than `limit` bytes; `option` sets that limit.
-Status decode(Coding coding, std::span<const std::byte> coded, uint64_t limit, std::string_view option, Body& into);
+// kExhausted: longer than the limit.
+Status decode(Coding coding, std::span<const std::byte> coded, const SizeLimit& limit, Body& into);
 
 // The pieces, as one coded text.
 std::string encode(Coding coding, std::span<const std::span<const std::byte>> pieces);

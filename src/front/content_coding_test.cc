@@ -15,7 +15,7 @@ std::string coded(Coding coding, std::string_view text) {
 
 Result<std::string> decoded(Coding coding, std::string_view text, uint64_t limit = 1 << 30) {
   Body body;
-  RIDGE_TRY(decode(coding, bytes_of(text), limit, "--option", body));
+  RIDGE_TRY(decode(coding, bytes_of(text), {limit, "--option"}, body));
   return std::string(body.text());
 }
 

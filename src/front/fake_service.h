@@ -41,6 +41,8 @@ class FakeService : public serve::Service {
   void infer(serve::InferRequest request, serve::InferDone done) override {
     if (request.model == "broken") return done(Error{Code::kFailed, "the engine failed"});
     if (request.model == "full") return done(Error{Code::kUnavailable, "the queue is full"});
+    if (request.model == "busy")
+      return done(Error{Code::kUnavailable, "the queue is long", std::chrono::milliseconds(2100)});
     if (request.model == "slow") {
       MutexLock lock(mutex_);
       waiting_.emplace_back(std::move(request), std::move(done));

@@ -134,8 +134,8 @@ void save_answer(Tree& tree, const std::string& path, const Result<std::string>&
     tree.files[path] = *text;
     return;
   }
-  const auto& [code, reason] = text.error();
-  tree.missing[path] = {code == Code::kNotFound || code == Code::kTimeout ? code : Code::kFailed, reason};
+  const Code code = text.error().code;
+  tree.missing[path] = {code == Code::kNotFound || code == Code::kTimeout ? code : Code::kFailed, text.error().message};
 }
 
 std::optional<std::string> text_at(const Tree& tree, const std::string& path) {

@@ -160,7 +160,8 @@ const engine::Engine& engine_of(const inference::ModelConfig& config) {
 }
 
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
-                           const std::string& engine_library, const plan::Device& device) {
+                           const std::string& engine_library, const plan::Device& device,
+                           std::optional<int> host_threads) {
   Plan plan;
   plan.model = model_file;
   plan.engine_library = engine_library;
@@ -168,6 +169,7 @@ Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::stri
   plan.batch = std::max(1, config.max_batch_size());
   plan.instances = instances_of(config);
   if (cores > 0) plan.threads = std::max(1, cores / std::max(1, instances_on_cpus(config)));
+  if (host_threads) plan.threads = *host_threads;
   plan.device = plan::device_name(device);
   if (plan::is_nvidia(device)) {
     plan.threads = 1;

@@ -2,6 +2,7 @@
 // config.pbtxt → Plan. The keys are listed in docs/contracts.md.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/engines.h"
@@ -16,9 +17,10 @@ const engine::Engine& engine_of(const inference::ModelConfig& config);
 
 // kInvalid: a known key with a wrong value, named in the error. An unknown key that starts with "ridge_" causes a warning; any
 // other unknown key is ignored. Without a thread count, `cores` (0 = not known) are divided among the instances on CPUs; one on
-// a GPU gets one thread, which submits the work.
+// a GPU gets one thread, which submits the work. `host_threads`: of an instance whose host policy has cores of its own.
 Result<plan::Plan> plan_of(const inference::ModelConfig& config, const std::string& model_file, int cores,
-                           const std::string& engine_library, const plan::Device& device = {});
+                           const std::string& engine_library, const plan::Device& device = {},
+                           std::optional<int> host_threads = {});
 
 // Of a configuration that came with a load request. kInvalid: an option of the engine that may name a file, a folder or a library: the
 // engine would write or run it with the server's rights.

@@ -22,10 +22,30 @@ FailureReason reason_of(Code code) {
   }
 }
 
+// The versions that answer, those of ensembles among them included.
+void add_versions(const EnsembleParts& parts, std::vector<std::weak_ptr<const Servable>>& versions) {
+  for (const EnsembleParts::Part& part : parts.steps) {
+    versions.emplace_back(part.version);
+    if (part.parts) add_versions(*part.parts, versions);
+  }
+}
+
+bool is_same(const std::weak_ptr<const Servable>& a, const std::weak_ptr<const Servable>& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
 }  // namespace
 
-Ensemble::Ensemble(LoadedEnsemble loaded, Find find, Clock& clock)
-    : loaded_(std::move(loaded)), find_(std::move(find)), clock_(clock) {}
+Ensemble::Ensemble(LoadedEnsemble loaded, Find find, Clock& clock, std::shared_ptr<ResponseCache> cache)
+    : loaded_(std::move(loaded)),
+      find_(std::move(find)),
+      clock_(clock),
+      cache_(loaded_.settings.response_cache ? std::move(cache) : nullptr) {}
+
+Ensemble::~Ensemble() {
+  MutexLock lock(cache_mutex_);
+  if (cache_ != nullptr) cache_->drop(cache_owner_);
+}
 
 std::vector<std::string> Ensemble::models() const {
   std::vector<std::string> names;
@@ -53,7 +73,53 @@ Result<PartsPtr> Ensemble::find_parts() const {
   if (Status fits = check_models(loaded_.settings, loaded_.plan, models); !fits)
     return Error{Code::kUnavailable,
                  fmt::format("ensemble '{}' does not fit its models: {}", loaded_.settings.name, fits.error().message)};
+  RIDGE_TRY(check_cacheable(*parts));
   return PartsPtr(std::move(parts));
+}
+
+// An answer of a sequence depends on the requests before.
+Status Ensemble::check_cacheable(const EnsembleParts& parts) const {
+  if (!loaded_.settings.response_cache) return {};
+  for (const EnsembleParts::Part& part : parts.steps) {
+    if (part.version->settings().sequences)
+      return Error{
+          Code::kUnavailable,
+          fmt::format("ensemble '{}' has response_cache, but model '{}' has sequence_batching; remove one of them",
+                      loaded_.settings.name, part.version->settings().name)};
+    if (part.parts) RIDGE_TRY(check_cacheable(*part.parts));
+  }
+  return {};
+}
+
+// When one of its models is another one, all answers are forgotten.
+uint64_t Ensemble::cache_owner(const EnsembleParts& parts) {
+  SeenVersions versions;
+  add_versions(parts, versions);
+  MutexLock lock(cache_mutex_);
+  if (!std::ranges::equal(versions, cached_of_, is_same)) {
+    cache_->drop(cache_owner_);
+    cache_owner_ = cache_->new_owner();
+    cached_of_ = std::move(versions);
+  }
+  return cache_owner_;
+}
+
+// False: the job has the key of its answer.
+bool Ensemble::answer_from_cache(JobPtr& job, const EnsembleParts& parts) {
+  const TimePoint begin = clock_.now();
+  CacheKey key = cache_key_of(*job, cache_owner(parts));
+  std::optional<std::vector<ResponseOutput>> outputs = cache_->find(key);
+  const TimePoint end = clock_.now();
+  if (!outputs) {
+    statistics_.record_cache_miss(1, end - begin);
+    job->cache_key = std::move(key);
+    return false;
+  }
+  statistics_.record_cache_hit(end - job->request.arrived, end - begin);
+  InferResponse answer{loaded_.settings.name, loaded_.settings.version, std::move(job->request.id),
+                       std::move(*outputs)};
+  finish(std::move(job), std::move(answer));
+  return true;
 }
 
 void Ensemble::infer(InferRequest request, InferDone done) {
@@ -67,6 +133,7 @@ void Ensemble::infer(InferRequest request, InferDone done) {
   Result<JobPtr> job = check_request(loaded_.settings, std::move(request));
   if (!job) return done(std::move(job).error());
   (*job)->done = std::move(done);
+  if (cache_ != nullptr && is_cacheable(**job) && answer_from_cache(*job, *parts)) return;
   bool closed = false;
   {
     MutexLock lock(mutex_);
@@ -84,6 +151,11 @@ void Ensemble::infer(InferRequest request, InferDone done) {
 }
 
 void Ensemble::end(JobPtr job, Result<InferResponse> answer) {
+  if (answer && job->cache_key) {
+    const TimePoint begin = clock_.now();
+    cache_->insert(*job->cache_key, answer->outputs);
+    statistics_.record_cache_miss(0, clock_.now() - begin);
+  }
   const Nanoseconds latency = clock_.now() - job->request.arrived;
   if (answer)
     statistics_.record_ensemble(static_cast<uint64_t>(job->rows), latency, answer->times,

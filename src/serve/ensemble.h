@@ -34,8 +34,9 @@ class Ensemble final : public Servable, public std::enable_shared_from_this<Ense
  public:
   // As ModelTable::find.
   using Find = std::function<Result<VersionPtr>(const std::string& model, int64_t version)>;
-  // `clock` and what `find` needs outlive it.
-  Ensemble(LoadedEnsemble loaded, Find find, Clock& clock);
+  // `clock` and what `find` needs outlive it. `cache`: used if the configuration enables it; may be null.
+  Ensemble(LoadedEnsemble loaded, Find find, Clock& clock, std::shared_ptr<ResponseCache> cache = nullptr);
+  ~Ensemble() override;
 
   const ModelSettings& settings() const override { return loaded_.settings; }
   const Json& config() const override { return *loaded_.config; }
@@ -52,11 +53,21 @@ class Ensemble final : public Servable, public std::enable_shared_from_this<Ense
   void join() override;
 
  private:
+  // Not owned, and still told from those that come later at the same address.
+  using SeenVersions = std::vector<std::weak_ptr<const Servable>>;
+
+  Status check_cacheable(const EnsembleParts& parts) const;
+  uint64_t cache_owner(const EnsembleParts& parts);
+  bool answer_from_cache(JobPtr& job, const EnsembleParts& parts);
   void end(JobPtr job, Result<InferResponse> answer);
 
   const LoadedEnsemble loaded_;
   const Find find_;
   Clock& clock_;
+  const std::shared_ptr<ResponseCache> cache_;  // null: not used
+  Mutex cache_mutex_;
+  SeenVersions cached_of_ RIDGE_GUARDED_BY(cache_mutex_);  // whose answers are kept, of all its steps
+  uint64_t cache_owner_ RIDGE_GUARDED_BY(cache_mutex_) = 0;
   Statistics statistics_;
   std::atomic<bool> aborted_{false};
   Mutex mutex_;

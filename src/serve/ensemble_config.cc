@@ -69,8 +69,6 @@ Status check_ensemble_features(const ModelConfig& config) {
     return not_in_ensemble("instance_group", "it has no instances; write it into the models of its steps");
   if (config.has_optimization()) return not_in_ensemble("optimization", "write it into the models of its steps");
   if (config.model_warmup_size() > 0) return not_in_ensemble("model_warmup", "write it into the models of its steps");
-  if (config.response_cache().enable())
-    return not_in_ensemble("response_cache", "enable it in the models of its steps");
   return {};
 }
 
@@ -124,6 +122,7 @@ Result<LoadedEnsemble> read_ensemble(const ModelConfig& config, const std::strin
   settings.version = version;
   settings.platform = kEnsemblePlatform;
   settings.max_batch_size = completed.max_batch_size();
+  settings.response_cache = completed.response_cache().enable();
   for (const auto& input : completed.input()) {
     TensorSettings& tensor = settings.inputs.emplace_back(settings_of_tensor(input));
     tensor.optional = input.optional();

@@ -214,8 +214,7 @@ TEST(EnsembleConfig, NamesWhatAnEnsembleCannotHave) {
   EXPECT_TRUE(has_part(config_error("platform: \"onnxruntime_onnx\" " + kTensors + kStep), "onnxruntime_onnx"));
   EXPECT_TRUE(has_part(config_error("backend: \"onnxruntime\" " + kTensors + kStep), "no backend"));
   EXPECT_TRUE(has_part(config_error("name: \"other\" " + kTensors + kStep), "'other'"));
-  for (const char* part : {"instance_group { count: 2 }", "optimization { }", "model_warmup { }",
-                           "response_cache { enable: true }", "max_batch_size: -1"})
+  for (const char* part : {"instance_group { count: 2 }", "optimization { }", "model_warmup { }", "max_batch_size: -1"})
     EXPECT_NE(config_error(part + kTensors + kStep), "") << part;
   EXPECT_TRUE(has_part(config_error(kStep), "there is no input"));
   EXPECT_TRUE(has_part(config_error("input { name: \"in\" dims: 2 } output { name: \"out\" } " + kStep), "data_type"));

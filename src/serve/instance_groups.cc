@@ -95,6 +95,21 @@ std::vector<plan::Device> devices_of(const inference::ModelConfig& placed) {
   return devices;
 }
 
+std::vector<HostPolicy> host_policies_of(const inference::ModelConfig& placed, std::span<const HostPolicy> policies) {
+  std::vector<HostPolicy> hosts;
+  for (const Group& group : placed.instance_group()) {
+    const auto add = [&](const std::string& usual) {
+      const std::string& name = group.host_policy().empty() ? usual : group.host_policy();
+      const auto found = std::ranges::find(policies, name, &HostPolicy::name);
+      hosts.insert(hosts.end(), static_cast<size_t>(std::max(1, group.count())),
+                   found == policies.end() ? HostPolicy() : *found);
+    };
+    if (group.kind() != Group::KIND_GPU) add(group.kind() == Group::KIND_MODEL ? "model" : "cpu");
+    for (const int gpu : group.gpus()) add("gpu_" + std::to_string(gpu));
+  }
+  return hosts;
+}
+
 std::vector<RateLimit> rate_limits_of(const inference::ModelConfig& placed) {
   std::vector<RateLimit> limits;
   bool any = false;

@@ -6,6 +6,7 @@
 
 #include "plan/device.h"
 #include "serve/config_text.h"
+#include "serve/host_policy.h"
 #include "serve/model_settings.h"
 
 namespace ridge::serve {
@@ -22,6 +23,10 @@ ConfigPtr place_instances(const inference::ModelConfig& config, std::span<const 
 
 // The device of each instance, of a configuration with decided groups: `count` of them per GPU, group after group.
 std::vector<plan::Device> devices_of(const inference::ModelConfig& placed);
+
+// The host policy of each instance, in the same order, of `policies`: the one that its group names, else "cpu", "model" or "gpu_N" as in
+// Triton; without a name where there is none.
+std::vector<HostPolicy> host_policies_of(const inference::ModelConfig& placed, std::span<const HostPolicy> policies);
 
 // What each instance needs to run, in the same order; empty if none needs a resource. The CPU counts as device 0, as in Triton.
 std::vector<RateLimit> rate_limits_of(const inference::ModelConfig& placed);

@@ -185,6 +185,12 @@ Status LifeCycle::set_rate_limits(LoadedModel& loaded) const {
   return {};
 }
 
+void LifeCycle::warn_without_cache(const ModelSettings& settings) const {
+  if (settings.response_cache && !cache_)
+    log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", settings.name,
+                 settings.version);
+}
+
 Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t version) {
   RIDGE_ASSIGN(LoadedModel loaded, load_version(options_, source, version, warm_ups_, loading_.get_token()));
   RIDGE_TRY(set_rate_limits(loaded));
@@ -192,9 +198,7 @@ Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t vers
   log::info("model '{}' version {} is ready after {:.2f} s: {} {} on {}, {}", source.name, version,
             to_seconds(loaded.load_time), engine.name, engine.version, engine.device,
             counted(loaded.sessions.size(), "instance"));
-  if (loaded.settings.response_cache && !cache_)
-    log::warning("model '{}' version {}: response_cache has no effect without --response-cache-bytes", source.name,
-                 version);
+  warn_without_cache(loaded.settings);
   RunLimit limit{options_.run_limit, [this](const ServedVersion& given_up, const std::string& reason) {
                    table_.give_up(given_up, reason);
                  }};
@@ -206,10 +210,11 @@ Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t vers
 
 Result<VersionPtr> LifeCycle::load_ensemble(const ModelSource& source, int64_t version) {
   RIDGE_ASSIGN(LoadedEnsemble loaded, serve::load_ensemble(options_, source, version));
+  warn_without_cache(loaded.settings);
   const size_t steps = loaded.plan.steps.size();
   auto ensemble = std::make_shared<Ensemble>(
       std::move(loaded), [this](const std::string& model, int64_t number) { return table_.find(model, number); },
-      *options_.clock);
+      *options_.clock, cache_);
   RIDGE_TRY(check_nesting(*ensemble));
   log::info("ensemble '{}' version {} of {} is loaded", source.name, version, counted(steps, "step"));
   return reaper_.keep(std::move(ensemble));

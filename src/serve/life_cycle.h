@@ -61,6 +61,7 @@ class LifeCycle {
   Status load_and_publish(const ModelSource& source);
   Result<Versions> load_guarded(const ModelSource& source);
   Result<Versions> load_versions(const ModelSource& source);
+  void warn_without_cache(const ModelSettings& settings) const;
   Result<VersionPtr> load_model(const ModelSource& source, int64_t version);
   Result<VersionPtr> load_ensemble(const ModelSource& source, int64_t version);
   Status set_rate_limits(LoadedModel& loaded) const;

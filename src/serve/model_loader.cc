@@ -98,8 +98,9 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
 // A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on all of
 // them.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
-                                           const ModelSettings& settings, Clock& clock, std::chrono::seconds limit,
-                                           const std::stop_token& stop, Sessions& sessions) {
+                                           std::span<const HostPolicy> hosts, const ModelSettings& settings,
+                                           Clock& clock, std::chrono::seconds limit, const std::stop_token& stop,
+                                           Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Result<std::vector<int64_t>>> results(sessions.size(), std::vector<int64_t>());
   std::stop_source end;  // `stop`, or the limit has passed
@@ -117,13 +118,20 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
       return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
     }
   };
+  auto open_on_host = [&](size_t i) {
+    const Status ran = run_on_host(hosts[i], [&]() -> Status {
+      results[i] = open_one(i);
+      return {};
+    });
+    if (!ran) results[i] = ran.error();
+  };
   {
     const std::jthread watch([&](const std::stop_token& done) {
       if (limit.count() > 0 && clock.sleep_until(clock.now() + limit, done)) end.request_stop();
     });
     std::vector<std::jthread> threads;
-    for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { results[i] = open_one(i); });
-    results[0] = open_one(0);
+    for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { open_on_host(i); });
+    open_on_host(0);
   }
   if (stop.stop_requested()) return broken_off();
   if (end.stop_requested())
@@ -167,12 +175,37 @@ ConfigPtr placed_config(const ServerOptions& options, const inference::ModelConf
   return place_instances(config, gpus);
 }
 
+// One per instance. kUnsupported: the engine's threads cannot be kept on cores.
+Result<std::vector<HostPolicy>> hosts_of(const ServerOptions& options, const std::string& model,
+                                         const inference::ModelConfig& config) {
+  for (const auto& group : config.instance_group())
+    if (!group.host_policy().empty() &&
+        std::ranges::find(options.host_policies, group.host_policy(), &HostPolicy::name) == options.host_policies.end())
+      log::warning(
+          "model '{}': its instance group has the host policy '{}', which no --host-policy sets; it runs on "
+          "any core",
+          model, group.host_policy());
+  std::vector<HostPolicy> hosts = host_policies_of(config, options.host_policies);
+  const engine::Engine& engine = engine_of(config);
+  const auto bound = std::ranges::find_if(hosts, [](const HostPolicy& host) { return !host.name.empty(); });
+  if (engine.own_threads || bound == hosts.end()) return hosts;
+  return Error{Code::kUnsupported,
+               fmt::format("host policy '{}': all models of {} share its threads, which cannot be kept on cores; give "
+                           "the model another host_policy, or keep the whole server on cores (taskset -c)",
+                           bound->name, engine.label)};
+}
+
 // One per instance.
 Result<std::vector<plan::Plan>> plans_of(const ServerOptions& options, const inference::ModelConfig& config,
-                                         const std::string& file) {
+                                         std::span<const HostPolicy> hosts, const std::string& file) {
   std::vector<plan::Plan> plans;
   for (const plan::Device& device : devices_of(config)) {
-    RIDGE_ASSIGN(plan::Plan plan, plan_of(config, file, options.cores, options.engine_library, device));
+    const HostPolicy& host = hosts[plans.size()];
+    std::optional<int> threads;
+    if (!host.cores.empty())
+      threads = std::max(1, static_cast<int>(host.cores.size()) /
+                                static_cast<int>(std::ranges::count(hosts, host.name, &HostPolicy::name)));
+    RIDGE_ASSIGN(plan::Plan plan, plan_of(config, file, options.cores, options.engine_library, device, threads));
     plans.push_back(std::move(plan));
   }
   return plans;
@@ -210,13 +243,25 @@ Status check_free_memory(const ServerOptions& options, uint64_t file_bytes) {
                            format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
 }
 
+// While the graph is read the file is in memory once more, beside what the engine takes of it, once or twice.
+bool has_memory_for_bounds(const ServerOptions& options, const std::string& model, uint64_t file_bytes) {
+  constexpr uint64_t kTimes = 3;
+  const uint64_t free = options.free_memory ? options.free_memory() : 0;
+  if (free == 0 || free / kTimes >= file_bytes) return true;
+  log::info("model '{}': its share of the physical limit is not shown, as its file has {} and {} of memory are free",
+            model, format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)));
+  return false;
+}
+
 // Bounds are those of CPUs. Read beside the engine, which takes as long or longer.
 std::future<std::unique_ptr<BatchBounds>> read_bounds(const ServerOptions& options, std::span<const plan::Plan> plans,
-                                                      const std::string& file) {
+                                                      const std::string& model, const std::string& file,
+                                                      uint64_t file_bytes) {
   const bool on_cpu =
       std::all_of(plans.begin(), plans.end(), [](const plan::Plan& plan) { return plan.device == "cpu"; });
+  const bool reads = on_cpu && options.bound && has_memory_for_bounds(options, model, file_bytes);
   return std::async(std::launch::async, [=, precision = plans.front().precision, bound = options.bound] {
-    return on_cpu && bound ? BatchBounds::read(file, precision, bound) : nullptr;
+    return reads ? BatchBounds::read(file, precision, bound) : nullptr;
   });
 }
 
@@ -309,12 +354,16 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.file_bytes = bytes_of_files(source, version, file);
   RIDGE_TRY(check_free_memory(options, loaded.file_bytes));
   const ConfigPtr placed = placed_config(options, config_for(*source.config, file));
-  RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, file));
+  RIDGE_ASSIGN(loaded.hosts, hosts_of(options, source.name, *placed));
+  RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, loaded.hosts, file));
   if (source.sent)
     for (const plan::Plan& plan : plans) RIDGE_TRY(check_sent_options(plan));
-  std::future<std::unique_ptr<BatchBounds>> bounds = read_bounds(options, plans, file);
+  std::future<std::unique_ptr<BatchBounds>> bounds = read_bounds(options, plans, source.name, file, loaded.file_bytes);
   loaded.sessions.resize(1);
-  RIDGE_ASSIGN(loaded.sessions[0], open_file(open, plans.front(), file));
+  RIDGE_TRY(run_on_host(loaded.hosts.front(), [&]() -> Status {
+    RIDGE_ASSIGN(loaded.sessions[0], open_file(open, plans.front(), file));
+    return {};
+  }));
   const engine::Signature& signature = loaded.sessions[0]->signature();
   RIDGE_TRY(check_ranks(*placed, signature, file));
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
@@ -324,7 +373,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
   std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
-  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.settings, *options.clock,
+  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.hosts, loaded.settings, *options.clock,
                                                         options.warmup_limit, stop, loaded.sessions));
   warming.reset();
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)

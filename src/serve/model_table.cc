@@ -180,11 +180,24 @@ void ModelTable::withdraw(const std::string& model) {
   MutexLock lock(mutex_);
   auto found = models_.find(model);
   if (found == models_.end()) return;
+  release_ensembles_of(model);
   found->second.wanted = found->second.required = false;
   if (found->second.missed)
     models_.erase(found);
   else
     replace(found->second, {});
+}
+
+void ModelTable::release_ensembles_of(const std::string& model) {
+  std::vector<std::string> gone = {model};
+  for (size_t i = 0; i < gone.size(); ++i)
+    for (auto& [name, entry] : models_) {
+      if (!entry.highest || std::ranges::find(gone, name) != gone.end()) continue;
+      const std::vector<std::string> needed = entry.highest->models();
+      if (std::ranges::find(needed, gone[i]) == needed.end()) continue;
+      entry.required = false;
+      gone.push_back(name);
+    }
 }
 
 void ModelTable::give_up(const Servable& version, const std::string& reason) {

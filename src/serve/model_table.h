@@ -53,7 +53,7 @@ class ModelTable {
   void fail_unknown(const std::string& model);
   // There is no such model although the server was started to serve it.
   void miss(const std::string& model, const std::string& reason);
-  // Nothing of it serves from now on.
+  // Nothing of it serves from now on. Neither it nor the ensembles that need it, at any depth, are required any more: who unloads a model wants that.
   void withdraw(const std::string& model);
   // It does not serve any more, for that reason.
   void give_up(const Servable& version, const std::string& reason);
@@ -79,6 +79,7 @@ class ModelTable {
   using Counter = uint64_t Model::*;
   std::vector<std::pair<std::string, uint64_t>> counts(Counter counter) const;
   static void replace(Model& model, const Versions& versions);
+  void release_ensembles_of(const std::string& model) RIDGE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::unordered_map<std::string, Model> models_ RIDGE_GUARDED_BY(mutex_);

@@ -41,7 +41,8 @@ Outlook outlook_of(int64_t rows, const Ahead& ahead, QueueLoad load, const TimeL
   std::sort(load.free_in.begin(), load.free_in.end());
   const size_t instances = load.free_in.size();
   Outlook outlook;
-  outlook.wait = load.free_in[batches % instances] + static_cast<int64_t>(batches / instances) * times.high(batch);
+  outlook.wait = load.free_in[batches % instances] +
+                 static_cast<int64_t>(batches / instances) * (times.high(batch) + load.resources);
 
   const double before = (requests - static_cast<double>(batches) * per_batch) * rows_each;
   const double own = std::ceil(before) + static_cast<double>(rows);
@@ -60,7 +61,8 @@ Status check_outlook(const Outlook& outlook, const TimeLimits& limits, const std
       fmt::format("the request would wait {:.4g} ms and run {:.4g} ms in model '{}', {} is {:.4g} ms; send it later, "
                   "or to another server",
                   to_ms(outlook.wait), to_ms(outlook.run), model, of_answer ? "the deadline" : "its queue timeout",
-                  to_ms(of_answer ? limits.answer : limits.in_queue))};
+                  to_ms(of_answer ? limits.answer : limits.in_queue)),
+      std::max(late_start, late_answer)};
 }
 
 }  // namespace ridge::serve

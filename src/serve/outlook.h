@@ -28,6 +28,7 @@ struct QueueLoad {
   double requests_per_batch = 1;     // while more wait
   int64_t rows_per_batch = 1;        // at most, but a request's own
   Nanoseconds gap{};                 // between arrivals
+  Nanoseconds resources{};           // that an instance waits before each batch: for resources of the rate limiter
 };
 
 struct Outlook {
@@ -43,7 +44,7 @@ struct TimeLimits {
 // Of a request of `rows` rows behind those `ahead`.
 Outlook outlook_of(int64_t rows, const Ahead& ahead, QueueLoad load, const TimeLimits& limits,
                    const ServiceTimes& times);
-// kUnavailable, with the prediction: the outlook does not meet the limits.
+// kUnavailable, with the prediction and the time after which the queue is short enough: the outlook does not meet the limits.
 Status check_outlook(const Outlook& outlook, const TimeLimits& limits, const std::string& model);
 
 }  // namespace ridge::serve

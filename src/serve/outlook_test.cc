@@ -37,6 +37,12 @@ TEST(Outlook, InstancesShareTheBatches) {
   EXPECT_EQ(third.wait, 4ms + 24ms);
 }
 
+TEST(Outlook, BeforeEachBatchAnInstanceWaitsForItsResources) {
+  const QueueLoad load{{7ms}, 8, 8, kNoArrivals, 100ms};
+  EXPECT_EQ(outlook_of(1, {18, 18}, load, {}, linear_times(8)).wait, 7ms + 2 * 124ms)
+      << "those of the first are in 7 ms";
+}
+
 TEST(Outlook, ItsBatchGrowsByTheArrivalsMeanwhileUpToAWholeOne) {
   EXPECT_EQ(outlook_of(1, {}, {{6ms}, 8, 8, 2ms}, {}, linear_times(8)).run, 16ms) << "three come in 6 ms";
   EXPECT_EQ(outlook_of(1, {}, {{6ms}, 8, 8, 1us}, {}, linear_times(8)).run, 24ms);
@@ -66,6 +72,8 @@ TEST(Outlook, IsCheckedAgainstTheDeadlineAndTheQueueTimeout) {
   const Status late = check_outlook(outlook, {.answer = 50ms}, "m");
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::kUnavailable);
+  EXPECT_EQ(late.error().retry_after, 85ms);
+  EXPECT_EQ(check_outlook(outlook, {.in_queue = 100ms, .answer = 130ms}, "m").error().retry_after, 20ms);
   for (const char* number : {"120 ms", "15 ms", "50 ms"})
     EXPECT_NE(late.error().message.find(number), std::string::npos) << late.error().message;
 }

@@ -59,17 +59,26 @@ double Scheduler::requests_per_batch() const {
   return std::max(1.0, std::floor(static_cast<double>(limits.max_rows) * requests / rows));
 }
 
+// Of each instance that is not asleep. Resources take as long to come as they did lately.
+std::vector<Nanoseconds> Scheduler::free_in(TimePoint now) const {
+  const Nanoseconds resources = resource_waits_.high(1);
+  const auto rest = [now](TimePoint begun, Nanoseconds time) { return std::max(Nanoseconds(0), time - (now - begun)); };
+  std::vector<Nanoseconds> free(static_cast<size_t>(notified_), resources);
+  for (const Running& run : running_) free.push_back(rest(run.begun, times_.high(run.rows)) + resources);
+  for (const TimePoint since : awaiting_) free.push_back(rest(since, resources));
+  return free;
+}
+
 Status Scheduler::check_deadline(const Job& job, TimePoint now) const {
   if ((asleep_ > notified_ && !lent_) || times_.empty()) return {};
   const TimeLimits limits = queue_.limits_of(job.request, now);
   if (std::min(limits.in_queue, limits.answer) == Nanoseconds::max()) return {};
   const BatchLimits& batch = queue_.settings().batch;
-  QueueLoad load{.free_in = std::vector<Nanoseconds>(static_cast<size_t>(notified_)),
+  QueueLoad load{.free_in = free_in(now),
                  .requests_per_batch = requests_per_batch(),
                  .rows_per_batch = batch.merge ? batch.max_rows : job.rows,
-                 .gap = arrivals_.gap()};
-  for (const Running& run : running_)
-    load.free_in.push_back(std::max(Nanoseconds(0), times_.high(run.rows) - (now - run.begun)));
+                 .gap = arrivals_.gap(),
+                 .resources = resource_waits_.high(1)};
   if (load.free_in.empty()) return {};
   return check_outlook(outlook_of(job.rows, queue_.ahead_of(job.request), std::move(load), limits, times_), limits,
                        job.request.model);
@@ -110,7 +119,11 @@ std::optional<Rejection> Scheduler::submit(JobPtr job, bool in_round) {
     arrivals_.record(now);
     if (Status met = check_deadline(*job, now); !met)
       return Rejection{std::move(job), std::move(met).error(), FailureReason::kPredictedLate};
-    if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) return rejection;
+    if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) {
+      const std::vector<Nanoseconds> free = free_in(now);
+      if (!free.empty()) rejection->error.retry_after = std::ranges::min(free);
+      return rejection;
+    }
     alarm = new_alarm();
     wake = !in_round && notes_wake();
   }
@@ -214,9 +227,13 @@ bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
     BatchDecision decision = decide(begin, 0);
     while (limit != nullptr) {
       const bool due = is_due(decision);  // else a batch has expired, or another worker has it
+      const TimePoint since = clock_.now();
+      if (due) awaiting_.push_back(since);
       lock.unlock();
       due ? limit->acquire() : limit->give_back();
       lock.lock();
+      if (due) awaiting_.erase(std::ranges::find(awaiting_, since));
+      if (due) resource_waits_.record(1, clock_.now() - since, clock_.now());
       decision = decide(clock_.now(), 0);
       if (due && is_due(decision)) break;
       if (!due && !await_due(lock, decision)) return false;

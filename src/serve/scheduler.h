@@ -82,6 +82,7 @@ class Scheduler {
   void end_run(const Batch& batch, TimePoint now) RIDGE_REQUIRES(mutex_);
   void note_whole_batch(size_t requests) RIDGE_REQUIRES(mutex_);
   double requests_per_batch() const RIDGE_REQUIRES(mutex_);
+  std::vector<Nanoseconds> free_in(TimePoint now) const RIDGE_REQUIRES(mutex_);
   Status check_deadline(const Job& job, TimePoint now) const RIDGE_REQUIRES(mutex_);
   TimePoint new_alarm() RIDGE_REQUIRES(mutex_);
   static void set_unwanted_apart(Batch& batch, TimePoint now);
@@ -111,7 +112,9 @@ class Scheduler {
   // For predictions.
   std::vector<Running> running_ RIDGE_GUARDED_BY(mutex_);
   ServiceTimes times_ RIDGE_GUARDED_BY(mutex_);
-  Arrivals arrivals_ RIDGE_GUARDED_BY(mutex_);  // of jobs, refused ones included
+  std::vector<TimePoint> awaiting_ RIDGE_GUARDED_BY(mutex_);  // since when workers wait for resources
+  ServiceTimes resource_waits_ RIDGE_GUARDED_BY(mutex_);      // of one "row": a wait does not depend on the batch
+  Arrivals arrivals_ RIDGE_GUARDED_BY(mutex_);                // of jobs, refused ones included
   double requests_per_batch_ RIDGE_GUARDED_BY(mutex_) =
       0;  // moving mean, of batches that left jobs behind; 0: there was none
 };

@@ -24,6 +24,11 @@ Nanoseconds time_in_server(std::span<const JobPtr> jobs, TimePoint now) {
   return total;
 }
 
+// Whether no instance has cores of its own, which another thread would leave.
+bool keeps_nowhere(std::span<const HostPolicy> hosts) {
+  return std::all_of(hosts.begin(), hosts.end(), [](const HostPolicy& host) { return host.name.empty(); });
+}
+
 }  // namespace
 
 ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clock, Recorder* recorder, RunLimit limit,
@@ -34,7 +39,8 @@ ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clo
       recorder_(recorder),
       cache_(model_.settings.response_cache ? std::move(cache) : nullptr),
       cache_owner_(cache_ != nullptr ? cache_->new_owner() : 0),
-      lends_(model_.bounded_runs && model_.sessions.size() == 1 && model_.limits.empty()),
+      lends_(model_.bounded_runs && model_.sessions.size() == 1 && model_.limits.empty() &&
+             keeps_nowhere(model_.hosts)),
       limit_(std::move(limit)),
       watch_(limit_.most, model_.sessions.size()),
       states_(model_.sessions.size(), WorkerState::kWorks) {
@@ -256,6 +262,9 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
 }
 
 void ServedVersion::work(size_t instance) {
+  if (!model_.hosts.empty())
+    if (const Status kept = keep_to(model_.hosts[instance]); !kept)
+      log::error("model '{}': {}", model_.settings.name, kept.error().message);
   Scheduler& scheduler = scheduler_of(instance);
   RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
   Batch batch;

@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "engine/engine.h"
 #include "serve/deadline_timer.h"
+#include "serve/host_policy.h"
 #include "serve/model_settings.h"
 #include "serve/ordered_delivery.h"
 #include "serve/rate_limiter.h"
@@ -36,6 +37,7 @@ struct LoadedModel {
   ModelSettings settings;
   std::shared_ptr<const Json> config;                      // completed, as the wire has it
   std::vector<std::unique_ptr<engine::Session>> sessions;  // one per instance
+  std::vector<HostPolicy> hosts = {};                      // one per instance; empty: none has one
   // One per instance; empty: it runs whenever it can.
   std::vector<std::unique_ptr<RateLimiter::Instance>> limits = {};
   Nanoseconds load_time{};

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "plan/plan.h"
 #include "serve/batch_bounds.h"
+#include "serve/host_policy.h"
 #include "serve/rate_limiter.h"
 #include "serve/service.h"
 #include "serve/shadow.h"
@@ -47,6 +48,7 @@ struct ServerOptions {
   std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
   std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
   uint64_t response_cache_bytes = 0;       // of all models' cached answers together, with their requests; 0 = no cache
+  std::vector<HostPolicy> host_policies;   // one per name
   bool rate_limit = false;                 // instances wait for the resources of their rate_limiter
   std::vector<ResourceLimit> resource_limits;  // of rate_limit; empty = what the most demanding instance needs
   std::function<uint64_t()> free_memory;       // [bytes] that this process can still take; empty = not known

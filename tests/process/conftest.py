@@ -6,6 +6,7 @@ import pytest
 pytest.register_assert_rewrite("browser")  # its checks say what they compared
 
 import models  # noqa: E402
+from server import Server  # noqa: E402
 
 
 @pytest.fixture
@@ -13,6 +14,14 @@ def repository(tmp_path):
     models.identity(tmp_path / "repo" / "identity" / "1" / "model.onnx")
     models.steps(tmp_path / "repo" / "steps" / "1" / "model.onnx")
     return tmp_path / "repo"
+
+
+@pytest.fixture
+def served(repository):
+    """A server of that repository and of `scripted`, whose runs take 2 ms."""
+    models.fake(repository / "scripted", latency_ms=2)
+    with Server(repository) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -9,16 +9,8 @@ import grpc
 import models
 import pytest
 from bench_url import bench, measured
-from server import Server
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
-
-
-@pytest.fixture
-def served(repository):
-    models.fake(repository / "scripted", latency_ms=2)
-    with Server(repository) as server:
-        yield server
 
 
 def url_of(server, model):

@@ -16,13 +16,6 @@ from bench_url import bench, measured, url_of
 from server import RIDGE, Server, wait_until
 
 
-@pytest.fixture
-def served(repository):
-    models.fake(repository / "scripted", latency_ms=2)
-    with Server(repository) as server:
-        yield server
-
-
 def test_a_closed_loop_is_what_the_server_counts_too(served):
     result = measured(url_of(served, "identity"), "--concurrency", "1,4", "--seconds", 2)
     assert (result["model"], result["model_version"], result["payload"], result["on_this_machine"]) == ("identity", "1", "binary", True)

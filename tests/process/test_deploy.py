@@ -48,8 +48,8 @@ def test_options_and_ports_are_those_of_serve(pod):
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     for name, port in ports.items():
         assert f"default: as HTTP, {port}" in documented or f"(default {port}" in documented, name
-    timeout = next(int(argument.split("=")[1]) for argument in container["args"] if "exit-timeout" in argument)
-    assert pod["terminationGracePeriodSeconds"] > timeout
+    waits = [int(argument.split("=")[1]) for argument in container["args"] if argument.startswith(("--exit-timeout-secs=", "--drain-secs="))]
+    assert len(waits) == 2 and pod["terminationGracePeriodSeconds"] > sum(waits)
     assert documents("prometheus.yml")[0]["scrape_configs"][0]["static_configs"][0]["targets"] == [f"localhost:{ports['metrics']}"]
 
 

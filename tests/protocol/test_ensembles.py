@@ -185,6 +185,7 @@ def test_is_ready_only_while_its_models_are(kind, client, server):
     client.unload_model("triple")
     try:
         assert not client.is_model_ready("chain") and not client.is_model_ready("fork") and client.is_model_ready("labelled")
+        assert client.is_server_ready(), "it was unloaded on request, and with it what needs it, as in Triton"
         index = {each["name"]: each for each in server.post("/v2/repository/index").json()}
         assert index["chain"]["state"] == "UNAVAILABLE" and "model 'triple'" in index["chain"]["reason"]
         with pytest.raises(InferenceServerException) as error:

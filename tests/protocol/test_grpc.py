@@ -425,6 +425,29 @@ def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(
         assert 'ridge_inference_request_rejected{model="slow",version="1",reason="PREDICTED_LATE"} 1\n' in server.metrics()
 
 
+def test_a_client_that_retries_waits_as_long_as_the_queue_is_full(tmp_path):
+    models.fake(tmp_path / "slow", "dynamic_batching { default_queue_policy { max_queue_size: 1 } }\n" + WITHOUT_WARM_UP, latency_ms=1000)
+    retries = {"methodConfig": [{"name": [{}], "retryPolicy": {
+        "maxAttempts": 5, "initialBackoff": "0.01s", "maxBackoff": "0.01s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}}]}
+    with Server(tmp_path) as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel, grpc.insecure_channel(
+            f"127.0.0.1:{server.ports['grpc']}", options=[("grpc.service_config", json.dumps(retries))]) as patient:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        asked = request("slow", ROWS, "FP32")
+        stub.ModelInfer(asked)  # it is measured
+        accepted = [stub.ModelInfer.future(asked)]
+        wait_until(lambda: server.statistics("slow").get("execution_count") == 1)
+        time.sleep(0.2)  # until it runs
+        accepted.append(stub.ModelInfer.future(asked))
+        time.sleep(0.1)
+        with pytest.raises(grpc.RpcError) as full:
+            stub.ModelInfer(asked)
+        assert full.value.code() == Code.UNAVAILABLE
+        assert 0 < int(dict(full.value.trailing_metadata())["grpc-retry-pushback-ms"]) <= 1000
+        assert service_pb2_grpc.GRPCInferenceServiceStub(patient).ModelInfer(asked).raw_output_contents[0] == ROWS.tobytes()
+        for answer in accepted:
+            assert answer.result(timeout=30).raw_output_contents[0] == ROWS.tobytes()
+
+
 def test_statistics_count_the_answers_of_the_response_cache(tmp_path):
     models.fake(tmp_path / "m", "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP)
     with Server(tmp_path, "--response-cache-bytes=1000000") as server, grpc.insecure_channel(f"127.0.0.1:{server.ports['grpc']}") as channel:

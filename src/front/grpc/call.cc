@@ -183,6 +183,10 @@ void Call::write(const ::grpc::ByteBuffer& message) {
 void Call::finish(const Status& status) {
   Wire* wire = begin(finish_);
   if (wire == nullptr) return;
+  if (!status && status.error().retry_after.count() > 0) {
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(status.error().retry_after);
+    wire->context.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait.count()));
+  }
   const ::grpc::Status sent = status ? ::grpc::Status::OK : status_of(status.error());
   {
     MutexLock lock(mutex_);

@@ -93,7 +93,8 @@ void read_and_submit(const SubmissionPtr& submission) {
 // Unpacks up to `limit`.
 Status unpack(InferSubmission& submission, Coding coding, uint64_t limit) {
   try {
-    RIDGE_ASSIGN(submission.message, unpacked(submission.message, coding, limit, submission.shared.bodies));
+    RIDGE_ASSIGN(submission.message,
+                 unpacked(submission.message, coding, {limit, kInputSizeOption}, submission.shared.bodies));
     return {};
   } catch (const std::bad_alloc&) {
     return out_of_memory();

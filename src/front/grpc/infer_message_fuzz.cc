@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static BodyPool bodies(nullptr);
   const auto text = std::make_shared<const std::string>(reinterpret_cast<const char*>(data + 1), size - 1);
   if (const std::optional<Coding> coding = coding_of(cut(text, text->size())))
-    static_cast<void>(unpacked(cut(text, size_t{data[0]} + 1), *coding, 1 << 16, bodies));
+    static_cast<void>(unpacked(cut(text, size_t{data[0]} + 1), *coding, {1 << 16}, bodies));
   std::string id, id_of_pieces;
   has_long_contents(cut(text, size_t{data[0]} + 1), 16);
   Result<serve::InferRequest> whole = decode_infer_request(cut(text, std::max<size_t>(1, text->size())), bodies, id);

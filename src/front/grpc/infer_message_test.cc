@@ -342,13 +342,13 @@ TEST(PackedMessages, AreKnownByTheirFirstBytesAndUnpackedWithinALimit) {
   for (Coding coding : {Coding::kGzip, Coding::kDeflate}) {
     const MessageBytes packed = in_pieces_of(encode(coding, {&piece, 1}), 50);
     ASSERT_EQ(coding_of(packed), coding);
-    Result<MessageBytes> read = unpacked(packed, coding, plain.size(), bodies);
+    Result<MessageBytes> read = unpacked(packed, coding, {plain.size()}, bodies);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(text_of(read->pieces[0]), plain);
-    EXPECT_EQ(unpacked(packed, coding, plain.size() - 1, bodies).error().code, Code::kExhausted);
+    EXPECT_EQ(unpacked(packed, coding, {plain.size() - 1}, bodies).error().code, Code::kExhausted);
     MessageBytes broken = packed;
     broken.pieces.pop_back();
-    EXPECT_EQ(unpacked(broken, coding, plain.size(), bodies).error().code, Code::kInvalid);
+    EXPECT_EQ(unpacked(broken, coding, {plain.size()}, bodies).error().code, Code::kInvalid);
   }
   inference::ModelInferRequest request;
   request.set_model_name("m");

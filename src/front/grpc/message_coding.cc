@@ -29,7 +29,7 @@ std::optional<Coding> coding_of(const MessageBytes& message) {
   return std::nullopt;
 }
 
-Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, uint64_t limit, BodyPool& bodies) {
+Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, const SizeLimit& limit, BodyPool& bodies) {
   std::span<const std::byte> packed;
   std::shared_ptr<Body> gathered;
   if (message.pieces.size() == 1) packed = message.pieces[0];
@@ -41,7 +41,7 @@ Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, uint64
   }
   std::shared_ptr<Body> plain = bodies.take();
   plain->start(0);
-  RIDGE_TRY(decode(coding, packed, limit, "--http-max-input-size", *plain));
+  RIDGE_TRY(decode(coding, packed, limit, *plain));
   return whole(std::move(plain));
 }
 

@@ -15,7 +15,7 @@ namespace ridge::front::grpc {
 // By the first bytes: no message of the protocol begins like packed ones, whose first byte is an invalid tag, or an unknown field.
 std::optional<Coding> coding_of(const MessageBytes& message);
 
-// kExhausted: longer than `limit`. kInvalid: corrupt. May throw std::bad_alloc.
-Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, uint64_t limit, BodyPool& bodies);
+// kExhausted: longer than the limit. kInvalid: corrupt. May throw std::bad_alloc.
+Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, const SizeLimit& limit, BodyPool& bodies);
 
 }  // namespace ridge::front::grpc

@@ -175,7 +175,8 @@ Server::Impl::~Impl() {
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, serve::Service& service,
                                               ControlThreads& control) {
   gpr_set_log_function(write_log);
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // Debian's Abseil checks every lock, for debugging
+  absl::SetMutexDeadlockDetectionMode(
+      absl::OnDeadlockCycle::kIgnore);       // Debian's Abseil checks every lock, for debugging
   google::protobuf::SetLogHandler(nullptr);  // a client's text that is not UTF-8 is its error, not a line of ours
   auto impl = std::make_unique<Impl>(options, service, control);
   RIDGE_TRY(impl->open());

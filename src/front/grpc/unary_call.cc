@@ -71,7 +71,8 @@ class UnaryExchange final : public Exchange {
     const std::optional<Coding> coding = coding_of(message);
     if (!coding) return method_.answer(context, message);
     const uint64_t most = context.options.largest_unpacked;
-    const uint64_t limit = method_.longest > 0 ? std::min<uint64_t>(method_.longest, most) : most;
+    const SizeLimit limit =
+        method_.longest > 0 && method_.longest < most ? SizeLimit{method_.longest} : SizeLimit{most, kInputSizeOption};
     BodyPool bodies(context.options.memory);
     RIDGE_ASSIGN(MessageBytes plain, unpacked(message, *coding, limit, bodies));
     return method_.answer(context, plain);

@@ -83,7 +83,7 @@ class ReflectionExchange final : public Exchange {
     RIDGE_ASSIGN(MessageBytes message, call_.take_message());
     if (message.size > kLongestQuestion) return invalid("the question is too long");
     if (const std::optional<Coding> coding = coding_of(message)) {
-      RIDGE_ASSIGN(message, unpacked(message, *coding, kLongestQuestion, call_.loop().shared().bodies));
+      RIDGE_ASSIGN(message, unpacked(message, *coding, {kLongestQuestion}, call_.loop().shared().bodies));
     }
     return answer_reflection(message);
   }

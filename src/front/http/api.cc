@@ -223,15 +223,16 @@ const Route& Api::route_of(const Request& request) {
   return last.route;
 }
 
-uint64_t Api::text_limit(Endpoint endpoint) const {
+SizeLimit Api::text_limit(Endpoint endpoint) const {
   const bool may_be_long = is_inference(endpoint) || endpoint == Endpoint::kLoad;
-  return may_be_long ? options_.max_input_bytes : std::min(kLongestCall, options_.max_input_bytes);
+  if (may_be_long || options_.max_input_bytes < kLongestCall) return {options_.max_input_bytes, kInputSizeOption};
+  return {kLongestCall};
 }
 
-uint64_t Api::body_limit(const Request& head) {
+SizeLimit Api::body_limit(const Request& head) {
   const Endpoint endpoint = route_of(head).endpoint;
   const bool tensors = endpoint == Endpoint::kInfer && has_tensors_behind_json(head);
-  return tensors ? options_.max_body_bytes : text_limit(endpoint);
+  return tensors ? SizeLimit{options_.max_body_bytes} : text_limit(endpoint);
 }
 
 std::optional<Response> Api::refusal(const Request& head) {
@@ -316,7 +317,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   auto held = std::make_shared<Responder>(std::move(responder));
   std::string coding(request.content_encoding.value_or(""));
   JobThreads& thread = route.endpoint == Endpoint::kLoad ? threads_.loads : threads_.control;
-  const uint64_t limit = text_limit(route.endpoint);
+  const SizeLimit limit = text_limit(route.endpoint);
   // The threads may outlive this Api.
   bool accepted = thread.run([&service = service_, tracer = options_.tracer, limit, held, body = request.body,
                               coding = std::move(coding), route] {
@@ -327,7 +328,7 @@ void Api::control(const Request& request, const Route& route, Responder responde
   if (!accepted) held->send(error_response(too_many_calls()));
 }
 
-uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
+SizeLimit MetricsApi::body_limit(const Request&) { return {kLongestCall}; }
 
 std::optional<Response> MetricsApi::refusal(const Request& head) {
   if (!keys_) return std::nullopt;

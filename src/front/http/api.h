@@ -43,7 +43,7 @@ class Api final : public Handler {
   // `metrics` answers GET /metrics.
   Api(serve::Service& service, ApiOptions options, ControlThreads& threads, MetricsText metrics);
 
-  uint64_t body_limit(const Request& head) override;
+  SizeLimit body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
   void ended(const Request& request, const Outcome& outcome) override;
@@ -53,7 +53,7 @@ class Api final : public Handler {
  private:
   Response describe(const Route& route, bool from_this_machine, TimePoint asked) const;
   const Route& route_of(const Request& request);
-  uint64_t text_limit(Endpoint endpoint) const;  // [bytes] of a body without tensors, decoded
+  SizeLimit text_limit(Endpoint endpoint) const;  // of a body without tensors, decoded
   Status check_client(const Request& request, Endpoint endpoint) const;
   void control(const Request& request, const Route& route, Responder responder);
 
@@ -78,7 +78,7 @@ class MetricsApi final : public Handler {
   MetricsApi(MetricsText metrics, std::shared_ptr<const Keys> keys = nullptr,
              std::shared_ptr<AccessLog> access_log = nullptr)
       : metrics_(std::move(metrics)), keys_(std::move(keys)), access_log_(std::move(access_log)) {}
-  uint64_t body_limit(const Request& head) override;
+  SizeLimit body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
   void ended(const Request& request, const Outcome& outcome) override;

@@ -69,8 +69,8 @@ Coding preferred_coding(std::string_view accept) {
   return gzip >= deflate ? Coding::kGzip : Coding::kDeflate;
 }
 
-Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field, uint64_t limit,
-                                             size_t align_at) {
+Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field,
+                                             const SizeLimit& limit, size_t align_at) {
   static const std::shared_ptr<const Body> kEmpty = [] {
     auto empty = std::make_shared<Body>();
     empty->start(0);
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, s
   if (*coding == Coding::kIdentity) return body;
   auto plain = std::make_shared<Body>();
   plain->start(align_at);
-  RIDGE_TRY(decode(*coding, body->bytes(), limit, "--http-max-input-size", *plain));
+  RIDGE_TRY(decode(*coding, body->bytes(), limit, *plain));
   return std::shared_ptr<const Body>(std::move(plain));
 }
 

@@ -20,7 +20,7 @@ Coding preferred_coding(std::string_view accept);
 
 // A request's body decoded according to its Content-Encoding field (empty = none); null = an empty body. The decoded byte at
 // `align_at` is aligned as in Body. kUnsupported: an unknown coding; the rest as decode().
-Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field, uint64_t limit,
-                                             size_t align_at);
+Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, std::string_view field,
+                                             const SizeLimit& limit, size_t align_at);
 
 }  // namespace ridge::front::http

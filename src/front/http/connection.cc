@@ -237,7 +237,7 @@ void Connection::begin_content() {
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
   limit_ = thread_.handler().body_limit(request_);
   remaining_ = head.content_length.value_or(0);
-  if (remaining_ > limit_) return refuse_content(remaining_);
+  if (remaining_ > limit_.bytes) return refuse_content(remaining_);
   body_ = thread_.bodies().take();
   body_->start(tensor_offset(head));
   if (head.expects_continue && !head.http_1_0 && begin_ == end_) send_continue();
@@ -247,8 +247,8 @@ void Connection::begin_content() {
 // An oversized body is read and dropped, so that the client gets the answer and can continue; a huge one is not.
 void Connection::refuse_content(uint64_t size) {
   if (size > kDiscardLimit || parser_.head().expects_continue)
-    return refuse(413,
-                  "the body has " + std::to_string(size) + " bytes; this server accepts " + std::to_string(limit_));
+    return refuse(413, "the body has " + std::to_string(size) + " bytes; this server accepts " +
+                           std::to_string(limit_.bytes) + limit_.remedy());
   enter(Phase::kDiscard);
 }
 
@@ -276,17 +276,18 @@ bool Connection::advance_body() {
 
 bool Connection::advance_chunks() {
   RequestParser::Step step{};
-  if (begin_ < end_) step = parser_.feed_chunks(pending_input(), *body_, limit_);
+  if (begin_ < end_) step = parser_.feed_chunks(pending_input(), *body_, limit_.bytes);
   begin_ += step.consumed;
   uint64_t received = parser_.body_received();
-  std::string too_long = "the chunked body is longer than the " + std::to_string(limit_) + " bytes that are accepted";
+  std::string too_long = "the chunked body is longer than the " + std::to_string(limit_.bytes) +
+                         " bytes that are accepted" + limit_.remedy();
   if (step.event == RequestParser::Event::kBad) {
     refuse(400, parser_.problem());
-  } else if (received > limit_ && received > kDiscardLimit) {
+  } else if (received > limit_.bytes && received > kDiscardLimit) {
     refuse(413, too_long);
   } else if (step.event == RequestParser::Event::kNeedMore) {
     read_input();
-  } else if (received > limit_) {
+  } else if (received > limit_.bytes) {
     body_.reset();
     phase_ = Phase::kHandling;
     Responder(thread_.mailbox(), id_).send(error_response(413, too_long));
@@ -307,7 +308,7 @@ bool Connection::advance_discard() {
   phase_ = Phase::kHandling;
   Responder(thread_.mailbox(), id_)
       .send(error_response(413, "the body has " + std::to_string(*parser_.head().content_length) +
-                                    " bytes; this server accepts " + std::to_string(limit_)));
+                                    " bytes; this server accepts " + std::to_string(limit_.bytes) + limit_.remedy()));
   return false;
 }
 

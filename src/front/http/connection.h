@@ -92,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool asked_ = false;       // an answer of it was written
   std::shared_ptr<Body> body_;
   uint64_t remaining_ = 0;  // [bytes] of the body still to come
-  uint64_t limit_ = 0;      // [bytes] of the body
+  SizeLimit limit_;         // of the body
 
   Response response_;
   std::string head_;  // of the response

@@ -33,10 +33,11 @@ size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, C
   return bytes;
 }
 
-// A queue that is full, or too long for a deadline, is shorter within a second: requests that wait longer mostly have given up.
+// Whole seconds, as the field has; one where nothing is predicted.
 Response infer_error_response(const Error& error) {
   Response response = error_response(error);
-  if (error.code == Code::kUnavailable) response.retry_after_s = 1;
+  if (error.code == Code::kUnavailable)
+    response.retry_after_s = std::max<int64_t>(1, std::chrono::ceil<std::chrono::seconds>(error.retry_after).count());
   return response;
 }
 
@@ -143,7 +144,7 @@ bool InferEndpoint::is_quick_to_read(Call& call) const {
   if (text > kLargeText) return false;
   if (!coded) return true;
   Result<std::shared_ptr<const Body>> plain =
-      unpacked(call.body, call.content_encoding, std::min<uint64_t>(kLargeText, options_.max_input_bytes), header);
+      unpacked(call.body, call.content_encoding, {std::min<uint64_t>(kLargeText, options_.max_input_bytes)}, header);
   if (!plain) return plain.error().code != Code::kExhausted;
   call.body = std::move(*plain);
   call.content_encoding.clear();
@@ -197,7 +198,7 @@ Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decode
   if (call.inference_length)
     if (Result<size_t> length = parse_header_length(*call.inference_length, limit); length) align_at = *length;
   RIDGE_ASSIGN(std::shared_ptr<const Body> body,
-               unpacked(std::move(call.body), call.content_encoding, limit, align_at));
+               unpacked(std::move(call.body), call.content_encoding, {limit, kInputSizeOption}, align_at));
   if (call.route.endpoint != Endpoint::kInfer) return decode_for_model(*body, call.route, decoders);
   if (!call.inference_length) {
     if (body->size() == 0) return Error{Code::kInvalid, "the request has no body; send a JSON object with 'inputs'"};

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "front/access.h"
 #include "front/body.h"
+#include "front/size_limit.h"
 #include "front/trace.h"
 
 namespace ridge::front::http {
@@ -47,7 +48,7 @@ struct Response {
   std::string_view content_encoding;                   // of static storage; empty = identity
   std::string_view allow;                              // of static storage; for 405
   std::string_view authenticate;                       // of static storage; WWW-Authenticate, for 401
-  int retry_after_s = 0;                               // [s] for Retry-After; 0 = do not send it
+  int64_t retry_after_s = 0;                           // [s] for Retry-After; 0 = do not send it
   bool has_inference_length = false;                   // send Inference-Header-Content-Length = inference_length
   size_t inference_length = 0;
   std::string text;                                 // first part of the body
@@ -102,8 +103,8 @@ constexpr int kClientLeft = 499;  // nginx' number for it
 class Handler {
  public:
   virtual ~Handler() = default;
-  // Largest body [bytes] accepted for a request with this head; the body itself is not there yet.
-  virtual uint64_t body_limit(const Request& head) = 0;
+  // Of the body of a request with this head; the body itself is not there yet.
+  virtual SizeLimit body_limit(const Request& head) = 0;
   // The answer to a request with this head whose client may not make it; absent: it may.
   virtual std::optional<Response> refusal(const Request&) { return std::nullopt; }
   virtual void handle(const Request& request, Responder responder) = 0;

@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   Body decoded;
   const Coding coding = data[0] % 2 == 0 ? Coding::kGzip : Coding::kDeflate;
-  static_cast<void>(decode(coding, std::as_bytes(std::span(text)), 1 << 20, "--limit", decoded));
+  static_cast<void>(decode(coding, std::as_bytes(std::span(text)), {1 << 20, "--limit"}, decoded));
   static_cast<void>(preferred_coding(text));
   static_cast<void>(read_load_request(text));
   return 0;

@@ -22,7 +22,9 @@ using std::chrono::milliseconds;
 // answers, "/big" answers 16 MiB.
 class Mirror final : public Handler {
  public:
-  uint64_t body_limit(const Request& head) override { return head.target == "/small" ? 1000 : uint64_t{1} << 30; }
+  SizeLimit body_limit(const Request& head) override {
+    return head.target == "/small" ? SizeLimit{1000, "--small"} : SizeLimit{uint64_t{1} << 30};
+  }
   void handle(const Request& request, Responder responder) override {
     if (request.target == "/forget") return;
     Response response;
