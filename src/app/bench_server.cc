@@ -205,6 +205,8 @@ class Loads {
     options.requests = server_.requests;
     options.concurrency = step.concurrency;
     options.threads = request_.threads;
+    // Of a rate's connections most stay idle, and llama.cpp's server has a thread for each.
+    options.connect_first = !server_.llm || !step.rate_per_s;
     options.timeout = request_.timeout;
     options.interrupted = [&] { return control_.stopped(); };
     std::vector<std::vector<client::TokenRecord>> records(static_cast<size_t>(request_.threads));
@@ -238,7 +240,7 @@ class Loads {
                                  {},
                                  client::failure_name});
     Point point = describe(step, *target);
-    point.tokens = std::move(tokens);
+    point.tokens = tokens;
     if (begin.at != TimePoint())
       point.client = client_side(begin, end, load_, std::min(request_.threads, step.concurrency));
     if (before && after) point.server = client::difference(*before, *after);

@@ -125,7 +125,7 @@ Status try_request(client::Exchange& exchange, const LlmServer& server) {
 
 // ignore_eos, vLLM's and SGLang's, makes answers as long as asked; a server that is strict about its members refuses it.
 Status choose_form(client::Exchange& exchange, LlmServer& server) {
-  const Status first = try_request(exchange, server);
+  Status first = try_request(exchange, server);
   if (first || first.error().code != Code::kInvalid) return first;
   server.load.ignore_eos = false;
   if (!try_request(exchange, server)) return first;

@@ -43,9 +43,23 @@ constexpr double kTimeoutMs = 30'000, kLlmTimeoutMs = 300'000;
 constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payload", "--model"};
 constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests",
                                   "--no-stream",  "--ttft-ms", "--tpot-ms"};
+constexpr double kBelowHighest = 0.7;  // of a closed loop's rate
 // Percentiles of fewer samples are not those of the server.
 constexpr int64_t kSamplesForP99 = 100;
 constexpr int64_t kMostTokens = 10'000'000;  // of a prompt, of an answer
+
+constexpr const char* kCsv =
+    "concurrency rate_per_s requests_per_s throughput_per_s "
+    "throughput_low_per_s=/throughput_ci95_per_s/low throughput_high_per_s=/throughput_ci95_per_s/high "
+    "samples mean_ms=/latency_ms/mean p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 "
+    "p99_ms=/latency_ms/p99 p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high "
+    "max_ms=/latency_ms/max ci95_percent failed percent_of_limit";
+constexpr const char* kLlmCsv =
+    " output_tokens_per_s=/tokens/output_tokens_per_s prompt_tokens_per_s=/tokens/prompt_tokens_per_s "
+    "ttft_p50_ms=/tokens/ttft_ms/p50 ttft_p90_ms=/tokens/ttft_ms/p90 ttft_p99_ms=/tokens/ttft_ms/p99 "
+    "itl_p50_ms=/tokens/itl_ms/p50 itl_p90_ms=/tokens/itl_ms/p90 itl_p99_ms=/tokens/itl_ms/p99 "
+    "tpot_p50_ms=/tokens/tpot_ms/p50 tpot_p90_ms=/tokens/tpot_ms/p90 tpot_p99_ms=/tokens/tpot_ms/p99 "
+    "goodput_per_s=/tokens/goodput_per_s late_p99_ms=/tokens/late_ms/p99";
 
 struct ServerOptions {
   app::Command command;
@@ -455,8 +469,11 @@ std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasu
   }
   std::vector<std::string> lines;
   if (options.concurrency.empty()) lines.push_back(words + " --concurrency 1..64");
-  if (!m.points.empty() && m.points.front().samples > 0)
-    lines.push_back(words + " --p99-ms " + decimal_ms(3 * m.points.front().latency_ms.p50));
+  if (m.points.empty() || m.points.front().samples == 0) return lines;
+  // Users come by themselves: what they see below the highest rate.
+  if (m.token_load && !m.points.front().rate_per_s)
+    lines.push_back(fmt::format("{} --rate {:.3g} --poisson", words, kBelowHighest * m.points.back().requests_per_s));
+  if (!m.token_load) lines.push_back(words + " --p99-ms " + decimal_ms(3 * m.points.front().latency_ms.p50));
   return lines;
 }
 
@@ -511,14 +528,7 @@ int bench_server(std::span<const std::string> arguments) {
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
-    print_verbatim(
-        csv_table("concurrency rate_per_s requests_per_s throughput_per_s "
-                  "throughput_low_per_s=/throughput_ci95_per_s/low throughput_high_per_s=/throughput_ci95_per_s/high "
-                  "samples mean_ms=/latency_ms/mean "
-                  "p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 p99_ms=/latency_ms/p99 "
-                  "p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high max_ms=/latency_ms/max "
-                  "ci95_percent failed percent_of_limit",
-                  json["points"]));
+    print_verbatim(csv_table(std::string(kCsv) + (measured->token_load ? kLlmCsv : ""), json["points"]));
   } else {
     render(*measured);
     print_next(next_of(options, *measured));

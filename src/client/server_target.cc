@@ -225,6 +225,7 @@ Result<std::unique_ptr<ServerTarget>> ServerTarget::open(ServerTargetOptions opt
     const int count = (own.concurrency - thread + own.threads - 1) / own.threads;
     target->groups_.push_back(std::make_unique<Group>(own, std::move(poller), thread, count));
   }
+  if (!own.connect_first) return target;
   for (const auto& group : target->groups_) RIDGE_TRY(group->connect_all());
   return target;
 }

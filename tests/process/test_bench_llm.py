@@ -1,5 +1,6 @@
 """`ridge bench URL` of language models: against a server that answers by a script, and fails as real ones do."""
 
+import csv
 import http.server
 import json
 import threading
@@ -19,7 +20,12 @@ class LlmServer(http.server.ThreadingHTTPServer):
     def __init__(self, answer=None, models=("m",), endpoint="/v1/completions"):
         self.answer, self.models, self.endpoint = answer or (lambda number, handler, body: handler.generate(body)), models, endpoint
         self.bodies, self.headers, self.lock = [], [], threading.Lock()
+        self.connections = 0
         super().__init__(("127.0.0.1", 0), Handler)
+
+    def process_request(self, *arguments):
+        self.connections += 1
+        super().process_request(*arguments)
 
     def __enter__(self):
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -155,10 +161,20 @@ def test_goodput_counts_requests_within_the_goals():
         assert point["tokens"]["goodput_per_s"] == 0
 
 
+def test_a_rate_opens_connections_as_it_needs_them():
+    server = LlmServer()
+    with server as url:
+        [point] = measured(url, "--rate", 40, *QUICK)["points"]
+    assert point["concurrency"] == 1024 and 1 < server.connections < 200
+
+
 def test_several_loads_are_a_table_and_a_rate_is_kept():
     with LlmServer() as url:
         done = bench(url, "-c", "1,2", *QUICK)
         assert done.returncode == 0 and "TTFT p99" in done.stdout and "tokens/s" in done.stdout and "rows/s" not in done.stdout
+        assert " --poisson" in done.stdout.rpartition("next:")[2]
+        rows = list(csv.DictReader(bench(url, "-c", "1,2", *QUICK, "--csv").stdout.splitlines()))
+        assert len(rows) == 2 and all(float(row["ttft_p99_ms"]) > 0 and float(row["output_tokens_per_s"]) > 0 for row in rows)
         [point] = measured(url, "--rate", 40, "--poisson", *QUICK)["points"]
         assert point["load"]["rate_per_s"] == 40 and point["tokens"]["late_ms"]["p50"] < 1000
         text = bench(url, "--rate", 40, *QUICK).stdout
