@@ -28,8 +28,8 @@ namespace {
 using client::Point;
 using client::ServerMeasurement;
 
-constexpr int kOpenConnections = 128;
-constexpr int kMostVisits = 14;  // of a search, the first closed loop included
+constexpr int kOpenConnections = 128, kOpenStreams = 1024;  // an answer of a language model takes seconds
+constexpr int kMostVisits = 14;                             // of a search, the first closed loop included
 constexpr auto kAskTimeout = std::chrono::seconds(10);
 constexpr auto kStatisticsTimeout = std::chrono::seconds(1);     // while the load runs: an interruption waits for it
 constexpr auto kWatchedBefore = std::chrono::milliseconds(500);  // 50 ticks of the kernel's counters
@@ -44,12 +44,14 @@ struct ServerUnderTest {
   client::Payload payload = client::Payload::kBinary;
   std::shared_ptr<const std::vector<client::Request>> requests;
   int64_t request_bytes = 0;
+  std::optional<LlmServer> llm;  // then requests are made by it, and inputs are empty
 };
 
 // One load of the plan.
 struct Step {
   int concurrency = 1;
   std::optional<double> rate_per_s;
+  std::vector<Nanoseconds> arrivals;  // of a trace, in place of the rate's, which is their mean
 };
 
 std::string text_of(const Step& step) {
@@ -112,10 +114,28 @@ Status choose_payload(ServerUnderTest& found, std::optional<client::Payload> wan
   return {};
 }
 
+// connect → its models → first answer
+Result<ServerUnderTest> find_llm(const ServerBenchRequest& request, client::Exchange exchange) {
+  RIDGE_ASSIGN(LlmServer llm, find_llm_server(exchange, request.llm, request.inputs.seed));
+  ServerUnderTest found{.exchange = std::move(exchange),
+                        .server = {.name = llm.owner, .version = {}, .extensions = {}},
+                        .model = {.name = llm.model, .versions = {}, .inputs = {}, .outputs = {}},
+                        .version = {},
+                        .inputs = {},
+                        .payload = client::Payload::kJson,
+                        .requests = {},
+                        .llm = {}};
+  found.inputs.notes = llm.notes;
+  found.request_bytes = static_cast<int64_t>(llm_request(llm, 0).bytes.size());
+  found.llm = std::move(llm);
+  return found;
+}
+
 // connect → describe → inputs → first inference
 Result<ServerUnderTest> find_server(const ServerBenchRequest& request, const model::Graph* graph) {
   const Nanoseconds timeout = std::max<Nanoseconds>(request.timeout, kAskTimeout);
   RIDGE_ASSIGN(client::Exchange exchange, client::Exchange::open(request.url, timeout));
+  if (!request.url.endpoint.empty()) return find_llm(request, std::move(exchange));
   RIDGE_ASSIGN(client::ServerInfo server, client::describe_server(exchange));
   RIDGE_TRY(choose_model(exchange));
   RIDGE_ASSIGN(client::ServedModel model, client::describe_model(exchange, server));
@@ -125,7 +145,8 @@ Result<ServerUnderTest> find_server(const ServerBenchRequest& request, const mod
                         .model = std::move(model),
                         .version = {},
                         .inputs = std::move(inputs),
-                        .requests = {}};
+                        .requests = {},
+                        .llm = {}};
   RIDGE_TRY(choose_payload(found, request.payload));
   found.inputs.columns.clear();  // they are in the requests
   found.exchange.limit(kStatisticsTimeout);
@@ -184,8 +205,18 @@ class Loads {
     options.requests = server_.requests;
     options.concurrency = step.concurrency;
     options.threads = request_.threads;
+    // Of a rate's connections most stay idle, and llama.cpp's server has a thread for each.
+    options.connect_first = !server_.llm || !step.rate_per_s;
     options.timeout = request_.timeout;
     options.interrupted = [&] { return control_.stopped(); };
+    std::vector<std::vector<client::TokenRecord>> records(static_cast<size_t>(request_.threads));
+    if (server_.llm) {
+      options.make = [this](int64_t number) { return llm_request(*server_.llm, number); };
+      options.reader = [&](int thread) {
+        return std::make_unique<client::TokenStream>(server_.llm->load.streaming, *control_.clock,
+                                                     records[static_cast<size_t>(thread)]);
+      };
+    }
     RIDGE_ASSIGN(const std::unique_ptr<client::ServerTarget> target, client::ServerTarget::open(std::move(options)));
     measure::LoadOptions how = load_options(step, time);
     how.interrupted = [&] { return control_.stopped() || target->gone(); };
@@ -200,6 +231,8 @@ class Loads {
     };
     RIDGE_ASSIGN(load_, measure::run_load(*target, request_.threads, how, *control_.clock));
     gone_ = target->gone();
+    std::optional<client::TokenFigures> tokens;
+    if (server_.llm) tokens = figures_of(records);
     if (request_.trace != nullptr)
       request_.trace->push_back({fmt::format("{}, {}", server_.model.name, text_of(step)),
                                  step.concurrency,
@@ -207,6 +240,7 @@ class Loads {
                                  {},
                                  client::failure_name});
     Point point = describe(step, *target);
+    point.tokens = tokens;
     if (begin.at != TimePoint())
       point.client = client_side(begin, end, load_, std::min(request_.threads, step.concurrency));
     if (before && after) point.server = client::difference(*before, *after);
@@ -221,17 +255,27 @@ class Loads {
   measure::LoadOptions load_options(const Step& step, Nanoseconds time) const {
     measure::LoadOptions how;
     how.concurrency = step.concurrency;
-    how.rate_per_s = step.rate_per_s;
+    if (step.arrivals.empty()) how.rate_per_s = step.rate_per_s;
+    how.arrivals = step.arrivals;
     how.arrival = request_.arrival;
     how.seed = request_.inputs.seed;
-    how.keep_runs = request_.trace != nullptr;
+    how.keep_runs = request_.trace != nullptr || server_.llm;
     how.warm_up.emplace();
     how.warm_up->max_time = std::min<Nanoseconds>(how.warm_up->max_time, time / 5);
     how.warm_up->min_runs = std::max(how.warm_up->min_runs, request_.warm_up_requests);
     how.stop.max_time = time - time / 5;
     how.stop.half_width_percent = request_.requests ? 0 : request_.half_width_percent;
     if (request_.requests) how.stop.max_samples = *request_.requests;
+    if (step.arrivals.empty()) return how;
+    how.warm_up.reset();  // every request of a trace counts
+    how.stop.max_time = time > Nanoseconds(0) ? time : step.arrivals.back() + 2 * request_.timeout;
     return how;
+  }
+
+  client::TokenFigures figures_of(std::vector<std::vector<client::TokenRecord>>& records) const {
+    for (size_t thread = 1; thread < records.size(); ++thread)
+      std::move(records[thread].begin(), records[thread].end(), std::back_inserter(records.front()));
+    return client::token_figures(load_.runs, records.front(), load_.rate_per_s, server_.llm->load.goals);
   }
 
   std::optional<client::Statistics> look(CpuTime& time) {
@@ -282,12 +326,27 @@ class Loads {
 
 // ------------------------------------------------------------------------------------------------------- the plan
 
-std::vector<Step> steps_of(const ServerBenchRequest& request) {
+int open_connections(const ServerBenchRequest& request) {
+  if (!request.concurrency.empty()) return request.concurrency.front();
+  return request.url.endpoint.empty() ? kOpenConnections : kOpenStreams;
+}
+
+// The requests of a trace at its own times.
+Step trace_step(int connections, const std::vector<llm::Request>& trace) {
+  Step step{std::min<int>(connections, static_cast<int>(trace.size())), {}, {}};
+  for (const llm::Request& one : trace) step.arrivals.push_back(from_seconds(one.sent_s));
+  const double seconds = std::max(trace.back().sent_s, 1e-3);
+  step.rate_per_s = static_cast<double>(trace.size()) / seconds;
+  return step;
+}
+
+std::vector<Step> steps_of(const ServerBenchRequest& request, const std::optional<LlmServer>& llm) {
   std::vector<Step> steps;
-  const int open = request.concurrency.empty() ? kOpenConnections : request.concurrency.front();
-  for (double rate : request.rates_per_s) steps.push_back({open, rate});
+  const int open = open_connections(request);
+  for (double rate : request.rates_per_s) steps.push_back({open, rate, {}});
+  if (steps.empty() && llm && !llm->trace.empty()) steps.push_back(trace_step(open, llm->trace));
   if (!steps.empty()) return steps;
-  for (int callers : request.concurrency) steps.push_back({callers, {}});
+  for (int callers : request.concurrency) steps.push_back({callers, {}, {}});
   if (steps.empty()) steps.emplace_back();
   return steps;
 }
@@ -303,8 +362,9 @@ bool keep(ServerMeasurement& m, const Loads& loads, Point point) {
   return go_on;
 }
 
-Status sweep(const ServerBenchRequest& request, Loads& loads, ServerMeasurement& m) {
-  const std::vector<Step> steps = steps_of(request);
+Status sweep(const ServerBenchRequest& request, const std::optional<LlmServer>& llm, Loads& loads,
+             ServerMeasurement& m) {
+  const std::vector<Step> steps = steps_of(request, llm);
   const double share = 1.0 / static_cast<double>(steps.size());
   const auto count = static_cast<int64_t>(steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -341,9 +401,9 @@ Status search_rate(const ServerBenchRequest& request, Loads& loads, ServerMeasur
   options.most_visits = kMostVisits - 1;
   measure::RateSearch search(options);
   std::optional<client::LimitedBy> limiter;
-  const int connections = request.concurrency.empty() ? kOpenConnections : request.concurrency.front();
+  const int connections = open_connections(request);
   while (const std::optional<double> rate = search.next()) {
-    const Step step{connections, rate};
+    const Step step{connections, rate, {}};
     RIDGE_ASSIGN(const Point point, loads.measure(step, each, text_of(step), share * (search.visits() + 1), share));
     if (!keep(m, loads, point)) break;
     const client::Verdict verdict = client::judge(point, loads.load().latencies_ms, *request.p99_ms);
@@ -408,7 +468,8 @@ ServerMeasurement describe(const ServerUnderTest& found) {
   m.batch = found.inputs.batch;
   m.inputs = found.inputs.described;
   m.payload = found.payload;
-  m.requests = static_cast<int64_t>(found.requests->size());
+  if (found.requests) m.requests = static_cast<int64_t>(found.requests->size());
+  if (found.llm) m.token_load = found.llm->load;
   m.request_bytes = found.request_bytes;
   m.notes = found.inputs.notes;
   return m;
@@ -447,7 +508,7 @@ Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const 
   else
     watch.emplace();
   Loads loads(request, found, control, watch ? &*watch : nullptr);
-  const Status loaded = request.p99_ms ? search_rate(request, loads, m) : sweep(request, loads, m);
+  const Status loaded = request.p99_ms ? search_rate(request, loads, m) : sweep(request, found.llm, loads, m);
   if (!loaded && m.points.empty()) return loaded.error();
   if (!loaded) m.ended_early = loaded.error().message;  // the finished points stay
   m.answer_bytes = loads.answer_bytes();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/llm_server.h"
 #include "app/run_control.h"
 #include "app/server_inputs.h"
 #include "base/result.h"
@@ -18,13 +19,14 @@ namespace ridge::app {
 
 struct ServerBenchRequest {
   client::ServerUrl url;
-  InputRequest inputs;
+  InputRequest inputs;  // of the Open Inference Protocol; its seed also of a language model's prompts
+  LlmLoadRequest llm;   // where the URL has an endpoint of OpenAI's API
   std::optional<client::Payload> payload;  // absent: binary, where the server takes it
   std::vector<int> concurrency;     // of each closed loop; of open loops one: connections at most; empty: 1, open 128
   std::vector<double> rates_per_s;  // of each open loop
   measure::Arrival arrival = measure::Arrival::kConstant;
   std::optional<double> p99_ms;     // search for the highest rate within it
-  Nanoseconds max_time{};           // of all points together
+  Nanoseconds max_time{};           // of all points together; 0: a trace's own time
   double half_width_percent = 0;    // of the mean latency, ends a point early; 0: none does
   std::optional<int64_t> requests;  // ends a point after at least so many
   size_t warm_up_requests = 0;      // at least

@@ -9,13 +9,12 @@
 
 #include "app/next_steps.h"
 #include "app/plan_model.h"
-#include "base/csv.h"
-#include "base/file.h"
 #include "base/units.h"
 #include "catalogue/cloud_price.h"
 #include "cost/gpu_limits.h"
 #include "limits/nvidia_gpu.h"
 #include "llm/launch.h"
+#include "llm/trace.h"
 #include "plan/device.h"
 
 namespace ridge::app {
@@ -23,25 +22,6 @@ namespace {
 
 constexpr int64_t kUsualPrompt = 1024, kUsualOutput = 256;
 constexpr size_t kMostWays = 20;
-
-Result<std::vector<llm::Request>> trace_of(const std::string& path) {
-  RIDGE_ASSIGN(const std::string text, read_file(path));
-  RIDGE_ASSIGN(const Csv csv, parse_csv(text, path));
-  const int at = csv.column("seconds"), prompt = csv.column("prompt"), output = csv.column("output");
-  if (at < 0 || prompt < 0 || output < 0)
-    return invalid(path + ": a trace is a table with the columns seconds, prompt and output");
-  std::vector<llm::Request> requests;
-  for (const auto& row : csv.rows) {
-    const auto number = [&](int column) { return std::strtod(row[static_cast<size_t>(column)].c_str(), nullptr); };
-    llm::Request r{number(at), static_cast<int64_t>(number(prompt)), static_cast<int64_t>(number(output))};
-    if (r.sent_s < 0 || r.prompt < 1 || r.output < 1 || (!requests.empty() && r.sent_s < requests.back().sent_s))
-      return invalid(fmt::format("{}: row {}: seconds do not decrease, prompt and output are at least 1", path,
-                                 requests.size() + 2));
-    requests.push_back(r);
-  }
-  if (requests.empty()) return invalid(path + ": no requests");
-  return requests;
-}
 
 Result<llm::Load> load_of(const PlanRequest& request) {
   const ServingRequest& r = request.llm.serving;
@@ -58,7 +38,7 @@ Result<llm::Load> load_of(const PlanRequest& request) {
   if (w.concurrency > 0 && (request.load || !r.trace.empty()))
     return invalid("--concurrency, --rps and --trace are three loads; give one of them");
   if (!r.trace.empty()) {
-    RIDGE_ASSIGN(w.trace, trace_of(r.trace));
+    RIDGE_ASSIGN(w.trace, llm::read_trace(r.trace));
     const auto [shortest_prompt, longest_prompt] = std::ranges::minmax(w.trace, {}, &llm::Request::prompt);
     const auto [shortest_output, longest_output] = std::ranges::minmax(w.trace, {}, &llm::Request::output);
     w.prompt_min = shortest_prompt.prompt;

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,8 +37,29 @@ using client::ServerMeasurement;
 constexpr std::string_view kOfOneLoad[] = {"--concurrency", "--rate",       "--p99-ms", "--poisson",
                                            "--seconds",     "--iterations", "--warmup", "--ci"};
 constexpr double kSecondsOfOne = 10, kSecondsOfEach = 5, kSecondsOfSearch = 40;  // by default
+constexpr double kLlmTimes = 3;  // of these for a language model, whose answers take seconds
+constexpr double kTimeoutMs = 30'000, kLlmTimeoutMs = 300'000;
+// Options that belong to one kind of server.
+constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payload", "--model"};
+constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests",
+                                  "--no-stream",  "--ttft-ms", "--tpot-ms"};
+constexpr double kBelowHighest = 0.7;  // of a closed loop's rate
 // Percentiles of fewer samples are not those of the server.
 constexpr int64_t kSamplesForP99 = 100;
+constexpr int64_t kMostTokens = 10'000'000;  // of a prompt, of an answer
+
+constexpr const char* kCsv =
+    "concurrency rate_per_s requests_per_s throughput_per_s "
+    "throughput_low_per_s=/throughput_ci95_per_s/low throughput_high_per_s=/throughput_ci95_per_s/high "
+    "samples mean_ms=/latency_ms/mean p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 "
+    "p99_ms=/latency_ms/p99 p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high "
+    "max_ms=/latency_ms/max ci95_percent failed percent_of_limit";
+constexpr const char* kLlmCsv =
+    " output_tokens_per_s=/tokens/output_tokens_per_s prompt_tokens_per_s=/tokens/prompt_tokens_per_s "
+    "ttft_p50_ms=/tokens/ttft_ms/p50 ttft_p90_ms=/tokens/ttft_ms/p90 ttft_p99_ms=/tokens/ttft_ms/p99 "
+    "itl_p50_ms=/tokens/itl_ms/p50 itl_p90_ms=/tokens/itl_ms/p90 itl_p99_ms=/tokens/itl_ms/p99 "
+    "tpot_p50_ms=/tokens/tpot_ms/p50 tpot_p90_ms=/tokens/tpot_ms/p90 tpot_p99_ms=/tokens/tpot_ms/p99 "
+    "goodput_per_s=/tokens/goodput_per_s late_p99_ms=/tokens/late_ms/p99";
 
 struct ServerOptions {
   app::Command command;
@@ -45,7 +67,9 @@ struct ServerOptions {
   std::string url, concurrency, rate, payload;
   bool poisson = false;
   std::optional<double> seconds;
-  double timeout_ms = 30'000;
+  std::optional<double> timeout_ms;
+  std::string prompt, output_tokens;  // N or A..B
+  bool no_stream = false;
   bool json = false, csv = false;
   std::string output, trace;  // files; empty: none
   std::string again;          // as given, for another load
@@ -70,6 +94,13 @@ void declare(CLI::App& app, ServerOptions& options) {
   app.add_option("--timeout-ms", options.timeout_ms)->check(positive());
   app.add_option("--client-threads", options.request.threads)->check(in_range(1, kMostThreads));
   app.add_option("--model", options.request.model_file);
+  app.add_option("--model-name", options.request.llm.model);
+  CLI::Option* prompt = app.add_option("--prompt", options.prompt);
+  CLI::Option* output = app.add_option("--output-tokens", options.output_tokens);
+  app.add_option("--requests", options.request.llm.trace)->excludes(prompt)->excludes(output);
+  CLI::Option* whole = app.add_flag("--no-stream", options.no_stream);
+  app.add_option("--ttft-ms", options.request.llm.goals.ttft_ms)->check(positive())->excludes(whole);
+  app.add_option("--tpot-ms", options.request.llm.goals.tpot_ms)->check(positive())->excludes(whole);
   CLI::Option* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("-o,--output", options.output);
@@ -81,6 +112,55 @@ double default_seconds(const app::ServerBenchRequest& request) {
   if (request.p99_ms) return kSecondsOfSearch;
   const size_t points = std::max(request.rates_per_s.size(), request.concurrency.size());
   return points > 1 ? kSecondsOfEach * static_cast<double>(points) : kSecondsOfOne;
+}
+
+// "1024", or "128..1024".
+Result<client::TokenRange> token_range(const char* option, const std::string& text) {
+  const size_t dots = text.find("..");
+  client::TokenRange range;
+  const auto read = [](std::string_view word, int64_t& value) {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc() && end == word.data() + word.size();
+  };
+  const std::string_view whole = text;
+  const bool good =
+      read(whole.substr(0, dots), range.low) && read(dots == text.npos ? whole : whole.substr(dots + 2), range.high);
+  if (!good || range.low < 1 || range.high < range.low || range.high > kMostTokens)
+    return invalid(fmt::format("{} {}: give a number of tokens, or a range of them: 128..1024; at most {}", option,
+                               text, kMostTokens));
+  return range;
+}
+
+Status read_llm(const ServerOptions& options, app::ServerBenchRequest& request) {
+  app::LlmLoadRequest& llm = request.llm;
+  llm.streaming = !options.no_stream;
+  if (!options.prompt.empty()) {
+    RIDGE_ASSIGN(llm.prompt, token_range("--prompt", options.prompt));
+  }
+  if (!options.output_tokens.empty()) {
+    RIDGE_ASSIGN(llm.output, token_range("--output-tokens", options.output_tokens));
+  }
+  if (llm.trace.empty()) return {};
+  if (request.p99_ms) return invalid("--requests: its requests have times of their own; --p99-ms searches for a rate");
+  if (request.threads > 1)
+    return invalid("--requests: the order of its requests is kept by one thread; leave out --client-threads");
+  if (request.rates_per_s.empty() && request.concurrency.size() > 1)
+    return invalid("--concurrency: with --requests it is one number, of connections at most");
+  return {};
+}
+
+// What was given that the server's API does not have.
+Status fits_api(const CLI::App& app, const app::ServerBenchRequest& request) {
+  const bool llm = !request.url.endpoint.empty();
+  const std::span<const char* const> others =
+      llm ? std::span<const char* const>(kOfInference) : std::span<const char* const>(kOfLlm);
+  for (const char* option : others)
+    if (app.get_option(option)->count() > 0)
+      return invalid(fmt::format("{}: {} has no such option; it is for {} (ridge bench URL --help)", option,
+                                 client::text_of(request.url),
+                                 llm ? "servers of the Open Inference Protocol, /v2/models/NAME"
+                                     : "language models, /v1/completions or /v1/chat/completions"));
+  return {};
 }
 
 // The parsed options; an error here is wrong usage.
@@ -101,8 +181,12 @@ Result<app::ServerBenchRequest> request_of(const ServerOptions& options) {
     RIDGE_ASSIGN(request.payload, from_name<client::Payload>(names_of(client::Payload()), options.payload, "payload"));
   }
   request.arrival = options.poisson ? measure::Arrival::kPoisson : measure::Arrival::kConstant;
-  request.timeout = from_seconds(options.timeout_ms / 1e3);
-  request.max_time = from_seconds(options.seconds.value_or(default_seconds(request)));
+  RIDGE_TRY(read_llm(options, request));
+  const bool llm = !request.url.endpoint.empty();
+  request.timeout = from_seconds(options.timeout_ms.value_or(llm ? kLlmTimeoutMs : kTimeoutMs) / 1e3);
+  const bool own_times = !request.llm.trace.empty() && request.rates_per_s.empty();
+  request.max_time =
+      from_seconds(options.seconds.value_or(own_times ? 0 : default_seconds(request) * (llm ? kLlmTimes : 1)));
   return request;
 }
 
@@ -129,7 +213,19 @@ std::string request_text(const ServerMeasurement& m) {
   return inputs;
 }
 
+std::string tokens_text(const client::TokenRange& range) {
+  return range.low == range.high ? std::to_string(range.low) : fmt::format("{} to {}", range.low, range.high);
+}
+
+std::string llm_heading(const ServerMeasurement& m, const client::TokenLoad& load) {
+  return fmt::format("{} · {}{}{} · {}\nasked: prompts of {} tokens, answers of {}, {}", m.url, m.model,
+                     m.server.empty() ? "" : " of " + m.server, m.on_this_machine ? " on this machine" : "",
+                     load.streaming ? "streamed" : "not streamed", tokens_text(load.prompt), tokens_text(load.output),
+                     load.trace.empty() ? "words drawn by seed" : "lengths of " + load.trace);
+}
+
 std::string heading(const ServerMeasurement& m) {
+  if (m.token_load) return llm_heading(m, *m.token_load);
   std::string text = fmt::format(
       "{} · {} {}{} · version {} · batch {} · {} tensors, {} sent, {} received", m.url, m.server, m.server_version,
       m.on_this_machine ? " on this machine" : "", m.model_version, m.batch, name_of(names_of(m.payload), m.payload),
@@ -168,6 +264,26 @@ std::string measured_text(const measure::Interval& interval, std::string (*forma
   return "measured" + (text.empty() ? "" : ", " + text) + (what.empty() ? "" : "; " + what);
 }
 
+// First token, gaps, what the load itself was late by: "12.3 ms  p90 …".
+void add_token_rows(const client::TokenFigures& t, std::vector<std::vector<std::string>>& rows) {
+  rows.push_back({"output tokens", format_count(t.output_per_s) + "/s",
+                  fmt::format("{} by the server's usage in {}", format_count(static_cast<double>(t.output_tokens)),
+                              counted(t.requests, "answer"))});
+  rows.push_back({"prompt tokens", format_count(t.prompt_per_s) + "/s",
+                  format_count(static_cast<double>(t.prompt_tokens)) + " by the server's usage"});
+  const auto add = [&](const char* name, const std::optional<measure::Latency>& l, const char* what) {
+    if (!l) return;
+    rows.push_back(
+        {name, format_ms(l->p50),
+         fmt::format("p90 {}, p99 {}, mean {}: {}", format_ms(l->p90), format_ms(l->p99), format_ms(l->mean), what)});
+  };
+  add("first token p50", t.ttft_ms, "from sending; at a rate from the intended time");
+  add("inter-token p50", t.itl_ms, "between events with text, of all streams");
+  add("per output token p50", t.tpot_ms, "first to last / (tokens - 1), of a request");
+  if (t.goodput_per_s) rows.push_back({"goodput", format_count(*t.goodput_per_s) + "/s", "requests within the goals"});
+  add("sent late p50", t.late_ms, "this client's own, from the intended time to the sending");
+}
+
 std::string summary(const ServerMeasurement& m, const Point& point) {
   const measure::Latency& l = point.latency_ms;
   const std::string interval =
@@ -181,10 +297,12 @@ std::string summary(const ServerMeasurement& m, const Point& point) {
       {"  p95", format_ms(l.p95), measured_text(point.latency_ci95_ms.p95, format_ms, "")},
       {"  p99", format_ms(l.p99), measured_text(point.latency_ci95_ms.p99, format_ms, "")},
       {"  min max", format_ms(l.min), format_ms(l.max)},
-      {"throughput", format_row_rate(point.rows_per_s),
-       measured_text(
-           point.rows_ci95_per_s, format_row_rate,
-           m.batch > 1 ? format_count(point.requests_per_s) + " requests answered/s" : "one row per request")}};
+      {"throughput", m.token_load ? format_count(point.requests_per_s) + "/s" : format_row_rate(point.rows_per_s),
+       measured_text(point.rows_ci95_per_s, m.token_load ? format_count : format_row_rate,
+                     m.token_load  ? "requests answered"
+                     : m.batch > 1 ? format_count(point.requests_per_s) + " requests answered/s"
+                                   : "one row per request")}};
+  if (point.tokens) add_token_rows(*point.tokens, rows);
   if (point.load) {
     rows.push_back({"load", format_count(*point.rate_per_s) + "/s",
                     fmt::format("asked, {}; latency counts from the intended time",
@@ -217,6 +335,11 @@ std::string range_text(const measure::Interval& interval, std::string (*format)(
   return interval.low ? "≥ " + format(*interval.low) : "";
 }
 
+std::string token_ms(const Point& point, std::optional<measure::Latency> client::TokenFigures::*times,
+                     double measure::Latency::*percentile) {
+  return point.tokens && (*point.tokens).*times ? format_ms((*((*point.tokens).*times)).*percentile) : "";
+}
+
 // A column of the table of points; left out where no point has it.
 struct Column {
   const char* head;
@@ -230,7 +353,17 @@ const std::vector<Column>& columns() {
       {"answered/s", [](const Point& p) { return format_count(p.requests_per_s); }},
       {"rows/s",
        [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
-      {"rows/s at 95 %", [](const Point& p) { return range_text(p.rows_ci95_per_s, format_count); }},
+      {"rows/s at 95 %", [](const Point& p) { return p.tokens ? "" : range_text(p.rows_ci95_per_s, format_count); }},
+      {"tokens/s", [](const Point& p) { return p.tokens ? format_count(p.tokens->output_per_s) : ""; }},
+      {"goodput/s",
+       [](const Point& p) {
+         return p.tokens && p.tokens->goodput_per_s ? format_count(*p.tokens->goodput_per_s) : "";
+       }},
+      {"TTFT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p50); }},
+      {"TTFT p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p99); }},
+      {"ITL p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p50); }},
+      {"ITL p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p99); }},
+      {"TPOT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::tpot_ms, &measure::Latency::p50); }},
       {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
       {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
       {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
@@ -279,6 +412,14 @@ void print_point_notes(const ServerMeasurement& m) {
     for (const auto& [kind, text] : point.problems)
       if (point.failures.contains(kind))
         print(fmt::format("failed {}: {} × {}, the first with: {}", at, point.failures.at(kind), kind, text));
+    if (point.tokens && counts_differ(*point.tokens))
+      print(fmt::format(
+          "note: {} the server's usage counts {} tokens, and {} events had text: {:.3g} tokens per event; inter-token "
+          "times are those of events",
+          at, point.tokens->output_tokens, point.tokens->events,
+          static_cast<double>(point.tokens->output_tokens) / static_cast<double>(point.tokens->events)));
+    if (point.tokens && point.tokens->requests < point.samples)
+      print(fmt::format("note: {} the token figures are those of the first {} requests", at, point.tokens->requests));
     if (point.samples > 0 && is_bottleneck(point.client))
       print(
           fmt::format("note: {} the load generator was the bottleneck ({}): the server may be faster; give "
@@ -328,8 +469,11 @@ std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasu
   }
   std::vector<std::string> lines;
   if (options.concurrency.empty()) lines.push_back(words + " --concurrency 1..64");
-  if (!m.points.empty() && m.points.front().samples > 0)
-    lines.push_back(words + " --p99-ms " + decimal_ms(3 * m.points.front().latency_ms.p50));
+  if (m.points.empty() || m.points.front().samples == 0) return lines;
+  // Users come by themselves: what they see below the highest rate.
+  if (m.token_load && !m.points.front().rate_per_s)
+    lines.push_back(fmt::format("{} --rate {:.3g} --poisson", words, kBelowHighest * m.points.back().requests_per_s));
+  if (!m.token_load) lines.push_back(words + " --p99-ms " + decimal_ms(3 * m.points.front().latency_ms.p50));
   return lines;
 }
 
@@ -369,6 +513,7 @@ int bench_server(std::span<const std::string> arguments) {
   options.again = given_options_but(app, kOfOneLoad);
   Result<app::ServerBenchRequest> request = request_of(options);
   if (!request) return wrong_request(request.error());
+  if (Status fits = fits_api(app, *request); !fits) return wrong_request(fits.error());
   if (Status ready = check_writable({options.output, options.trace, options.page.file}); !ready)
     return fail("bench", ready.error());
   if (!request->model_file.empty())
@@ -383,14 +528,7 @@ int bench_server(std::span<const std::string> arguments) {
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
-    print_verbatim(
-        csv_table("concurrency rate_per_s requests_per_s throughput_per_s "
-                  "throughput_low_per_s=/throughput_ci95_per_s/low throughput_high_per_s=/throughput_ci95_per_s/high "
-                  "samples mean_ms=/latency_ms/mean "
-                  "p50_ms=/latency_ms/p50 p90_ms=/latency_ms/p90 p95_ms=/latency_ms/p95 p99_ms=/latency_ms/p99 "
-                  "p99_low_ms=/latency_ci95_ms/p99/low p99_high_ms=/latency_ci95_ms/p99/high max_ms=/latency_ms/max "
-                  "ci95_percent failed percent_of_limit",
-                  json["points"]));
+    print_verbatim(csv_table(std::string(kCsv) + (measured->token_load ? kLlmCsv : ""), json["points"]));
   } else {
     render(*measured);
     print_next(next_of(options, *measured));

@@ -9,7 +9,7 @@ namespace {
 
 class HttpWire final : public Wire {
  public:
-  explicit HttpWire(const Keep& keep) : parser_(keep) {}
+  HttpWire(const Keep& keep, AnswerReader* reader) : parser_(keep, reader) {}
 
   void open() override {}
 
@@ -59,6 +59,8 @@ class HttpWire final : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> http_wire(const Keep& keep) { return std::make_unique<HttpWire>(keep); }
+std::unique_ptr<Wire> http_wire(const Keep& keep, AnswerReader* reader) {
+  return std::make_unique<HttpWire>(keep, reader);
+}
 
 }  // namespace ridge::client

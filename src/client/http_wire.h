@@ -3,10 +3,12 @@
 
 #include <memory>
 
+#include "client/answer_reader.h"
 #include "client/wire.h"
 
 namespace ridge::client {
 
-std::unique_ptr<Wire> http_wire(const Keep& keep);
+// `reader` as of ResponseParser.
+std::unique_ptr<Wire> http_wire(const Keep& keep, AnswerReader* reader = nullptr);
 
 }  // namespace ridge::client

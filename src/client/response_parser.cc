@@ -25,7 +25,8 @@ constexpr uint32_t kHeaderLimit = 64 << 10;  // [bytes]
 // (boostorg/beast#2861).
 class Collector final : public beast::http::basic_parser<false> {
  public:
-  Collector(Response& response, const Keep& keep) : response_(response), keep_(keep) {
+  Collector(Response& response, const Keep& keep, AnswerReader* reader)
+      : response_(response), keep_(keep), reader_(reader) {
     body_limit(std::numeric_limits<uint64_t>::max());  // boost::none, "no limit", refuses every body in Boost 1.74
     header_limit(kHeaderLimit);
     eager(false);
@@ -36,6 +37,7 @@ class Collector final : public beast::http::basic_parser<false> {
     response_.body.append(body.data(), kept);
     left_ -= kept;
     response_.body_size += body.size();
+    if (reader_ != nullptr && response_.status == 200) reader_->take({body.data(), body.size()});
     return body.size();
   }
 
@@ -60,6 +62,7 @@ class Collector final : public beast::http::basic_parser<false> {
 
   Response& response_;
   const Keep& keep_;
+  AnswerReader* reader_;
   size_t left_ = 0;
 };
 
@@ -69,6 +72,7 @@ bool is_interim(int status) { return status >= 100 && status < 200; }
 
 struct ResponseParser::Impl {
   Keep keep;
+  AnswerReader* reader = nullptr;
   Response response;
   std::optional<Collector> parser;
   std::optional<ChunkReader> chunks;  // of the body, if it has any
@@ -78,7 +82,7 @@ struct ResponseParser::Impl {
     response.json_size.reset();
     response.body_size = 0;
     response.body.clear();
-    parser.emplace(response, keep);
+    parser.emplace(response, keep, reader);
     chunks.reset();
   }
 
@@ -93,7 +97,8 @@ struct ResponseParser::Impl {
   }
 };
 
-ResponseParser::ResponseParser(const Keep& keep) : impl_(std::make_unique<Impl>()) {
+ResponseParser::ResponseParser(const Keep& keep, AnswerReader* reader) : impl_(std::make_unique<Impl>()) {
+  impl_->reader = reader;
   impl_->keep = keep;
   reset();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "client/answer_reader.h"
 #include "client/wire.h"
 
 namespace ridge::client {
@@ -20,7 +21,8 @@ class ResponseParser {
     size_t consumed = 0;  // bytes of the input that need not be shown again
   };
 
-  explicit ResponseParser(const Keep& keep);
+  // `reader`, if given, gets the bodies of status 200 as they come, and outlives it.
+  explicit ResponseParser(const Keep& keep, AnswerReader* reader = nullptr);
   ~ResponseParser();
 
   void reset();  // for the next response

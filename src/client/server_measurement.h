@@ -10,6 +10,7 @@
 #include "base/fields.h"
 #include "base/tensor.h"
 #include "client/protocol.h"
+#include "client/token_figures.h"
 #include "measure/measurement.h"
 
 namespace ridge::client {
@@ -80,6 +81,7 @@ struct Point {
   ClientSide client;
   std::optional<ServerSide> server;  // absent: it has no statistics
   std::optional<double> percent_of_limit;
+  std::optional<TokenFigures> tokens;  // of a language-model server; absent: it is none
   bool interrupted = false;
 };
 inline int64_t failed(const Point& point) {
@@ -107,6 +109,7 @@ void visit_fields(auto& visit, Is<Point> auto& point) {
   visit("percent_of_limit", point.percent_of_limit);
   visit("interrupted", point.interrupted);
   visit.unless_empty("histogram", point.histogram);
+  visit.unless_empty("tokens", point.tokens);
 }
 
 struct RequestInput {
@@ -169,6 +172,7 @@ struct ServerMeasurement {
   std::vector<Point> points;                    // in the order in which they were measured
   std::optional<RateAnswer> search;
   std::optional<ServerLimit> limit;
+  std::optional<TokenLoad> token_load;  // of a language-model server; absent: it is none
   std::vector<std::string> notes;
   // Of this machine; where the server runs here too, of a moment before the load. Absent in older files.
   std::optional<machine::Disturbance> disturbance;
@@ -191,6 +195,7 @@ void visit_fields(auto& visit, Is<ServerMeasurement> auto& m) {
   visit("points", m.points);
   visit.unless_empty("search", m.search);
   visit.unless_empty("limit", m.limit);
+  visit.unless_empty("token_load", m.token_load);
   visit("notes", m.notes);
   visit.unless_empty("disturbance", m.disturbance);
   visit("interrupted", m.interrupted);

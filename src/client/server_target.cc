@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/http_wire.h"
 #include "client/protocol.h"
 
 namespace ridge::client {
@@ -46,8 +47,13 @@ class ServerTarget::Group {
  public:
   Group(const ServerTargetOptions& options, Poller poller, int thread, int count)
       : options_(options), poller_(std::move(poller)), thread_(thread), slots_(static_cast<size_t>(count)) {
-    for (uint32_t i = 0; i < slots_.size(); ++i)
-      connections_.emplace_back(poller_, i, options_.address, protocol_of(options_.url.scheme).wire(options_.url, {}));
+    for (uint32_t i = 0; i < slots_.size(); ++i) {
+      if (options_.reader) slots_[i].reader = options_.reader(thread);
+      AnswerReader* const reader = slots_[i].reader.get();
+      connections_.emplace_back(
+          poller_, i, options_.address,
+          reader != nullptr ? http_wire({}, reader) : protocol_of(options_.url.scheme).wire(options_.url, {}));
+    }
     next_ = static_cast<size_t>(thread);
   }
 
@@ -75,9 +81,12 @@ class ServerTarget::Group {
     Connection& connection = connections_[index];
     slot.begun = SteadyClock::now();
     slot.in_flight = true;
-    const Request& request = (*options_.requests)[next_ % options_.requests->size()];
+    slot.number = thread_ + begun_++ * options_.threads;
+    if (options_.make) slot.made = options_.make(slot.number);
+    const Request& request = options_.make ? slot.made : (*options_.requests)[next_ % options_.requests->size()];
     ++next_;
-    slot.timed = !brief_ || next_ % kTimedEvery == 0;
+    slot.timed = slot.reader || !brief_ || next_ % kTimedEvery == 0;
+    if (slot.reader) slot.reader->begin(slot.number);
     handle(index, connection.send(request, slot.timed));
   }
 
@@ -97,7 +106,7 @@ class ServerTarget::Group {
     for (size_t left = failed_.size(); left > 0 && failed_.front().at <= now; --left) {
       const Late failure = failed_.front();
       failed_.pop_front();
-      ended({caller(failure.index), failure.kind, {}});
+      ended({caller(failure.index), failure.kind, {}, slots_[failure.index].number});
     }
   }
 
@@ -115,6 +124,9 @@ class ServerTarget::Group {
   struct Slot {
     TimePoint begun;
     bool in_flight = false, timed = false;
+    int64_t number = 0;  // of its last request
+    Request made;        // the last one, of options.make
+    std::unique_ptr<AnswerReader> reader;
   };
   struct Late {  // a failure that is reported at a later time
     TimePoint at;
@@ -144,15 +156,23 @@ class ServerTarget::Group {
     refused_since_.reset();
     if (response.status != 200) {
       problems_.try_emplace(response.status, error_text(response));
-      return ended({caller(index), response.status, {}});
+      return ended({caller(index), response.status, {}, slots_[index].number});
+    }
+    if (slots_[index].reader) {
+      std::string why;
+      if (const int failure = slots_[index].reader->end(connection.sent_at(), why); failure != 0) {
+        problems_.try_emplace(failure, why);
+        return ended({caller(index), failure, {}, slots_[index].number});
+      }
     }
     answer_bytes_ = response.body_size;
-    if (!slots_[index].timed) return ended({caller(index), 0, {}});
+    if (!slots_[index].timed) return ended({caller(index), 0, {}, slots_[index].number});
     const TimePoint now = SteadyClock::now();
     brief_ = now - slots_[index].begun < kBrief;
     const TimePoint sent = std::max(connection.sent_at(), slots_[index].begun);
     const TimePoint first = std::clamp(connection.answered_at(), sent, now);
-    ended({caller(index), 0, engine::RunTimes{sent - slots_[index].begun, first - sent, now - first}});
+    ended({caller(index), 0, engine::RunTimes{sent - slots_[index].begun, first - sent, now - first},
+           slots_[index].number});
   }
 
   void failed(size_t index, int kind, const std::string& why) {
@@ -187,7 +207,8 @@ class ServerTarget::Group {
   TimePoint next_look_;      // for requests that have timed out
   std::deque<Late> failed_;  // in order of time
   std::optional<TimePoint> refused_since_;
-  size_t next_ = 0;     // of the requests
+  size_t next_ = 0;  // of the requests
+  int64_t begun_ = 0;
   bool brief_ = false;  // the last timed request was
 };
 
@@ -204,6 +225,7 @@ Result<std::unique_ptr<ServerTarget>> ServerTarget::open(ServerTargetOptions opt
     const int count = (own.concurrency - thread + own.threads - 1) / own.threads;
     target->groups_.push_back(std::make_unique<Group>(own, std::move(poller), thread, count));
   }
+  if (!own.connect_first) return target;
   for (const auto& group : target->groups_) RIDGE_TRY(group->connect_all());
   return target;
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "client/answer_reader.h"
 #include "client/connection.h"
 #include "client/protocol.h"
 #include "measure/load.h"
@@ -22,8 +23,13 @@ namespace ridge::client {
 struct ServerTargetOptions {
   ServerUrl url;
   Address address;                                       // of its host
-  std::shared_ptr<const std::vector<Request>> requests;  // sent in turn; not empty
+  std::shared_ptr<const std::vector<Request>> requests;  // sent in turn; not empty, unless there is `make`
+  // The request of a number, in place of `requests`; the numbers of one thread begin with its own and are `threads` apart. Thread-safe.
+  std::function<Request(int64_t number)> make;
+  // Of HTTP's answers: a reader for each connection of a thread; may be empty. Called before the load begins.
+  std::function<std::unique_ptr<AnswerReader>(int thread)> reader;
   int concurrency = 1;
+  bool connect_first = true;  // all before the load; else each for its first request
   int threads = 1;
   Nanoseconds gone_after = std::chrono::seconds(1);  // without a connection or an answer
   Nanoseconds timeout = std::chrono::seconds(30);    // of one request, from its sending to the end of its answer
@@ -32,7 +38,7 @@ struct ServerTargetOptions {
 
 class ServerTarget final : public measure::AsyncTarget {
  public:
-  // Connects all. Errors: a connection is refused or not taken in time, the process may not open so many, kCancelled.
+  // Connects all, but without options.connect_first. Errors: a connection is refused or not taken in time, the process may not open so many, kCancelled.
   static Result<std::unique_ptr<ServerTarget>> open(ServerTargetOptions options);
   ~ServerTarget() override;
 

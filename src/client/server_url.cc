@@ -24,17 +24,9 @@ constexpr std::array<SchemeRow, 4> kSchemes = {{
     {"grpcs://", false, {}, "gRPC with TLS is not supported; measure behind the proxy that ends TLS, by grpc", 443},
 }};
 
-struct Api {
-  std::string_view segment;
-  const char* refused;
-};
-constexpr std::array<Api, 2> kApis = {{
-    {"/v2", nullptr},
-    {"/v1",
-     "OpenAI's API and that of TensorFlow Serving are not supported yet; give .../v2/models/NAME of a server of the "
-     "Open "
-     "Inference Protocol"},
-}};
+constexpr std::array<std::string_view, 2> kApis = {"/v2", "/v1"};
+// Of OpenAI's API, behind /v1; the first where none is named.
+constexpr std::array<std::string_view, 2> kEndpoints = {"/completions", "/chat/completions"};
 
 const SchemeRow* scheme_of(std::string_view text) {
   const auto found = std::find_if(kSchemes.begin(), kSchemes.end(),
@@ -97,6 +89,21 @@ Status read_model(std::string_view text, std::string_view path, ServerUrl& url) 
   return {};
 }
 
+// "/completions", what follows /v1.
+Status read_endpoint(std::string_view text, std::string_view path, ServerUrl& url) {
+  if (url.scheme == Scheme::kGrpc) return unfit(text, "OpenAI's API is spoken by HTTP");
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const auto endpoint = path.empty() ? kEndpoints.begin() : std::find(kEndpoints.begin(), kEndpoints.end(), path);
+  if (endpoint == kEndpoints.end())
+    return Error{
+        Code::kUnsupported,
+        fmt::format("{}: of the APIs below /v1 only OpenAI's /v1/completions and /v1/chat/completions are "
+                    "supported; '/v1{}' is neither. A model of the Open Inference Protocol is at /v2/models/NAME",
+                    text, path)};
+  url.endpoint = fmt::format("/v1{}", *endpoint);
+  return {};
+}
+
 }  // namespace
 
 bool is_server_url(std::string_view text) {
@@ -106,8 +113,8 @@ bool is_server_url(std::string_view text) {
   const std::string_view rest = text.substr(scheme->name.size());
   const std::string_view path = rest.substr(std::min(rest.find('/'), rest.size()));
   if (path.empty() || path == "/") return true;
-  return !is_model_file(path) && std::any_of(kApis.begin(), kApis.end(), [&](const Api& api) {
-    return find_segment(path, api.segment) != path.npos;
+  return !is_model_file(path) && std::any_of(kApis.begin(), kApis.end(), [&](std::string_view api) {
+    return find_segment(path, api) != path.npos;
   });
 }
 
@@ -123,14 +130,17 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
   RIDGE_TRY(read_authority(text, rest.substr(0, slash), url));
   const std::string_view path = rest.substr(slash);
   if (path.find_first_of(" \t\r\n?#") != path.npos) return unfit(text, "a model's path has no blanks, '?' or '#'");
-  for (const Api& api : kApis) {
-    const size_t at = find_segment(path, api.segment);
+  for (const std::string_view api : kApis) {
+    const size_t at = find_segment(path, api);
     if (at == path.npos) continue;
-    if (api.refused != nullptr) return Error{Code::kUnsupported, fmt::format("{}: {}", text, api.refused)};
     url.prefix = path.substr(0, at);
+    if (api == "/v1") {
+      RIDGE_TRY(read_endpoint(text, path.substr(at + api.size()), url));
+      return url;
+    }
     if (!url.prefix.empty() && url.scheme == Scheme::kGrpc)
       return unfit(text, fmt::format("gRPC's calls have no path that begins with '{}'", url.prefix));
-    RIDGE_TRY(read_model(text, path.substr(at + api.segment.size()), url));
+    RIDGE_TRY(read_model(text, path.substr(at + api.size()), url));
     return url;
   }
   if (!path.empty() && path != "/") return unfit(text, fmt::format("'{}' is no model's path", path));
@@ -149,6 +159,7 @@ std::string server_text(const ServerUrl& url) {
 }
 
 std::string text_of(const ServerUrl& url) {
+  if (!url.endpoint.empty()) return server_text(url) + url.prefix + url.endpoint;
   return server_text(url) + (url.model.empty() ? url.prefix + "/v2" : model_path(url));
 }
 

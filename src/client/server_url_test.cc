@@ -78,5 +78,15 @@ TEST(ServerUrl, WhatIsNotSupportedIsRefusedWithAReason) {
   }
 }
 
+TEST(ServerUrl, NamesAnEndpointOfOpenAisApi) {
+  const auto url = [](const char* text) { return parse_server_url(text).value(); };
+  EXPECT_EQ(url("http://h:1/v1").endpoint, "/v1/completions");
+  EXPECT_EQ(url("http://h:1/v1/completions/").endpoint, "/v1/completions");
+  EXPECT_EQ(text_of(url("http://h:1/a/v1/chat/completions")), "http://h:1/a/v1/chat/completions");
+  EXPECT_EQ(url("http://h:1/v2/models/m").endpoint, "");
+  EXPECT_EQ(parse_server_url("http://h/v1/embeddings").error().code, Code::kUnsupported);
+  EXPECT_EQ(parse_server_url("grpc://h/v1").error().code, Code::kInvalid);
+}
+
 }  // namespace
 }  // namespace ridge::client

@@ -48,6 +48,11 @@ std::string failure_name(int failure) {
     case kClosed: return "connection closed";
     case kNotHttp: return "not HTTP";
     case kNotGrpc: return "not gRPC";
+    case kBadAnswer: return "malformed answer";
+    case kErrorInAnswer: return "error in the answer";
+    case kNoDone: return "no [DONE]";
+    case kNoTokens: return "no tokens";
+    case kNoUsage: return "no usage";
     default: break;
   }
   const GrpcStatus* status = grpc_status(failure);
@@ -60,9 +65,19 @@ Code code_of_status(int status) {
   return status / 100 == 4 ? Code::kInvalid : Code::kUnavailable;
 }
 
+std::string error_of(const Json& json) {
+  if (!json.is_object()) return "";
+  const auto error = json.find("error");
+  if (error == json.end()) return "";
+  if (error->is_string()) return error->get<std::string>();
+  if (!error->is_object()) return dump_json(*error);
+  const Result<std::string> message = json_member<std::string>(*error, "message");
+  return message ? *message : dump_json(*error);
+}
+
 std::string error_text(const Response& response) {
-  if (const Result<Json> json = parse_json(response.body, "answer"); json && json->is_object())
-    if (const Result<std::string> text = json_member<std::string>(*json, "error"); text && !text->empty()) return *text;
+  if (const Result<Json> json = parse_json(response.body, "answer"))
+    if (std::string text = error_of(*json); !text.empty()) return text;
   const std::string line = response.body.substr(0, std::min<size_t>(response.body.find('\n'), 200));
   return line.empty() ? "status " + failure_name(response.status) : line;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace ridge::client {
@@ -32,12 +33,27 @@ struct Keep {
 };
 
 // Kinds of failures, beside statuses.
-enum Failure : int { kNone = 0, kTimeout = -1, kNoConnection = -2, kClosed = -3, kNotHttp = -4, kNotGrpc = -5 };
+enum Failure : int {
+  kNone = 0,
+  kTimeout = -1,
+  kNoConnection = -2,
+  kClosed = -3,
+  kNotHttp = -4,
+  kNotGrpc = -5,
+  // Of a language model's answer of status 200 (token_stream.h).
+  kBadAnswer = -6,
+  kErrorInAnswer = -7,
+  kNoDone = -8,
+  kNoTokens = -9,
+  kNoUsage = -10
+};
 // "503", "UNAVAILABLE", "timeout", "no connection", …: of a failure or a status. Its name in JSON.
 std::string failure_name(int failure);
 // kNotFound; kInvalid: the request is at fault; kUnavailable: anything else.
 Code code_of_status(int status);
-// What a response other than 200 says: the protocol's {"error": text}, else the beginning of its body.
+// The text of {"error": text}, of the Open Inference Protocol, or of {"error": {"message": text}}, of OpenAI's API; empty: neither.
+std::string error_of(const Json& json);
+// What a response other than 200 says: its error_of(), else the beginning of its body.
 std::string error_text(const Response& response);
 
 class Wire {

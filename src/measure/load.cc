@@ -31,6 +31,7 @@ struct Sample {
   std::optional<engine::RunTimes> times;
   size_t caller = 0;
   int failure = 0;  // as AsyncTarget::Ended
+  int64_t number = 0;
 };
 
 // The counted runs of one caller of a closed loop, which follow one another without a gap.
@@ -52,19 +53,23 @@ struct alignas(64) Caller {
 // The intended times, handed out one by one. Thread-safe.
 class Schedule {
  public:
-  explicit Schedule(const LoadOptions& options) : open_(options.rate_per_s.has_value()) {
-    if (open_) times_.emplace(options.arrival, *options.rate_per_s, options.seed);
+  explicit Schedule(const LoadOptions& options)
+      : open_(options.rate_per_s || !options.arrivals.empty()), given_(options.arrivals) {
+    if (options.rate_per_s) times_.emplace(options.arrival, *options.rate_per_s, options.seed);
   }
-  // Only in an open loop.
+  // Only in an open loop. TimePoint::max(): no more requests are due.
   TimePoint next(TimePoint begin) {
     MutexLock lock(mutex_);
-    return begin + times_->next();
+    if (times_) return begin + times_->next();
+    return next_ < given_.size() ? begin + given_[next_++] : TimePoint::max();
   }
   bool open() const { return open_; }
 
  private:
   const bool open_;
+  const std::vector<Nanoseconds>& given_;
   Mutex mutex_;
+  size_t next_ RIDGE_GUARDED_BY(mutex_) = 0;  // of given_
   std::optional<ArrivalTimes> times_ RIDGE_GUARDED_BY(mutex_);
 };
 
@@ -202,6 +207,7 @@ class Load {
       sample.latency = sample.end - sample.due;
       sample.failure = ended.failure;
       sample.times = ended.times;
+      sample.number = ended.number;
       {
         MutexLock lock(load_.callers_[thread_].mutex);
         load_.callers_[thread_].fresh.push_back(sample);
@@ -230,7 +236,8 @@ class Load {
       const Nanoseconds elapsed = clock_.now() - counting_from_;
       if (warm_)
         verdict_ = rule_.verdict(static_cast<int64_t>(latencies_ms_.size()), elapsed, [this] { return precision(); });
-      if (verdict_ == Verdict::kContinue && all_rest()) verdict_ = Verdict::kSpent;
+      const bool all_ended = !options_.arrivals.empty() && ended_ == options_.arrivals.size();
+      if (verdict_ == Verdict::kContinue && (all_ended || all_rest())) verdict_ = Verdict::kSpent;
       interrupted_ = options_.interrupted && options_.interrupted();
       if (options_.progress) options_.progress(warm_ ? to_seconds(elapsed) / to_seconds(options_.stop.max_time) : 0);
     }
@@ -260,6 +267,7 @@ class Load {
     std::stable_sort(fresh.begin(), fresh.end(), [](const Sample& a, const Sample& b) { return a.end < b.end; });
     if (fresh.empty()) return;
     last_end_ = fresh.back().end;
+    ended_ += fresh.size();
     if (warm_) {
       for (const Sample& sample : fresh) count(sample);
       return;
@@ -283,7 +291,7 @@ class Load {
     if (options_.keep_runs && timed_runs_.size() < kMostKeptRuns) {
       const TimePoint due = schedule_.open() ? sample.end - sample.latency : sample.begin;
       timed_runs_.push_back(
-          {static_cast<int>(sample.caller), due, sample.begin, sample.end, sample.runs, sample.failure});
+          {static_cast<int>(sample.caller), due, sample.begin, sample.end, sample.runs, sample.failure, sample.number});
     }
     if (sample.failure != 0) return void(++failures_[sample.failure]);
     window.runs += sample.runs;
@@ -374,12 +382,15 @@ class Load {
   int64_t timed_ = 0;                   // number in sum_
   engine::RunTimes sum_;                // of the counted runs; until there is one, of the warm-up's
   TimePoint last_end_;
+  size_t ended_ = 0;  // requests
 };
 
 Status check(const LoadOptions& options) {
   if (options.concurrency < 1) return Error{Code::kInvalid, "concurrency should be at least 1"};
   if (options.rate_per_s && !(*options.rate_per_s > 0))
     return Error{Code::kInvalid, "the rate should be above 0 per second"};
+  if (options.rate_per_s && !options.arrivals.empty())
+    return Error{Code::kInvalid, "a load has a rate or given times, not both"};
   return {};
 }
 

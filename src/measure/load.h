@@ -33,6 +33,7 @@ struct TimedRun {
   TimePoint due, begin, end;  // intended, begun, ended; in a closed loop it is due when it begins
   int64_t runs = 1;           // in it
   int failure = 0;            // of an AsyncTarget's request; 0: none
+  int64_t number = 0;         // AsyncTarget::Ended's
 };
 constexpr size_t kMostKeptRuns = 100'000;  // of a load: what a viewer of traces opens
 
@@ -45,6 +46,7 @@ class AsyncTarget {
     int failure = 0;  // 0: none; else its kind, by the target's own numbers
     // Of some that succeeded: where requests take microseconds, reading the clock for each would distort them.
     std::optional<engine::RunTimes> times;
+    int64_t number = 0;  // of the request, by the target's own count; kept in TimedRun
   };
   virtual ~AsyncTarget() = default;
   // Sends one request of an idle caller. It ends in a later wait(), also where it fails at once.
@@ -58,6 +60,8 @@ struct LoadOptions {
   int concurrency = 1;
   std::optional<double> rate_per_s;  // open loop
   Arrival arrival = Arrival::kConstant;
+  // Open loop in place of a rate: the intended times from the start of the load, not decreasing. The load ends with the last of them.
+  std::vector<Nanoseconds> arrivals;
   uint64_t seed = 1;
   std::optional<WarmUpOptions> warm_up;  // absent: the first request counts
   StopOptions stop;                      // its times begin when the target is warm

@@ -177,8 +177,9 @@ class FakeServer final : public AsyncTarget {
   size_t most = 0;
 
   void begin(int caller) override {
-    in_flight_.emplace(clock_.now() + takes(number), Ended{caller, fails(number) + fails_caller(caller),
-                                                           engine::RunTimes{milliseconds(1), milliseconds(3), {}}});
+    in_flight_.emplace(clock_.now() + takes(number),
+                       Ended{caller, fails(number) + fails_caller(caller),
+                             engine::RunTimes{milliseconds(1), milliseconds(3), {}}, number});
     ++number;
     most = std::max(most, in_flight_.size());
   }
@@ -223,6 +224,27 @@ TEST_F(AsyncLoadTest, AnOpenLoopSendsAtIntendedTimes) {
   EXPECT_EQ(result->latencies_ms, std::vector<double>(200, 5));
   EXPECT_EQ(server_.most, 1u);
   EXPECT_NEAR(result->mean_queueing_ms, 0, 1e-9);
+}
+
+TEST_F(AsyncLoadTest, RequestsOfGivenTimesAreSentThenAndEndTheLoad) {
+  options_.concurrency = 2;
+  options_.keep_runs = true;
+  options_.arrivals = {milliseconds(0), milliseconds(10), milliseconds(11), milliseconds(12), milliseconds(900)};
+  options_.stop = for_just(milliseconds(60'000));
+  server_.takes = [](int number) { return milliseconds(number == 1 ? 100 : 5); };
+  const TimePoint begin = clock_.now();
+  const Result<LoadResult> result = run();
+  ASSERT_TRUE(result);
+  EXPECT_LT(clock_.now() - begin, milliseconds(1000)) << "not until the time is over";
+  ASSERT_EQ(result->runs.size(), 5u);
+  std::map<int64_t, Nanoseconds> due, latency;
+  for (const TimedRun& one : result->runs) due[one.number] = one.due - begin, latency[one.number] = one.end - one.due;
+  EXPECT_EQ(due[2], milliseconds(11));
+  EXPECT_EQ(latency[2], milliseconds(5));
+  EXPECT_EQ(latency[3], milliseconds(9)) << "it waits for the second caller's turn, from its own time";
+  EXPECT_EQ(due[4], milliseconds(900));
+  options_.rate_per_s = 5;
+  EXPECT_FALSE(run()) << "a rate and given times";
 }
 
 // One caller, one stall: latency counts from the intended time, as with a thread per caller.

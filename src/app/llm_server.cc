@@ -1,0 +1,170 @@
+#include "app/llm_server.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "client/protocol.h"
+#include "llm/trace.h"
+
+namespace ridge::app {
+namespace {
+
+constexpr client::TokenRange kUsualPrompt = {1024, 1024}, kUsualOutput = {256, 256};  // as of `ridge plan --gpu`
+
+// One token each, with the blank before it, in the vocabularies of GPT-2, Llama and Qwen, so that a prompt of n words has about n tokens.
+constexpr std::array<std::string_view, 64> kWords = {
+    "the",    "and",    "time",  "people", "water", "house", "school", "world",  "small", "large",  "first",
+    "last",   "long",   "great", "little", "own",   "other", "old",    "right",  "high",  "place",  "hand",
+    "part",   "child",  "eye",   "woman",  "week",  "case",  "point",  "work",   "group", "number", "room",
+    "area",   "money",  "story", "fact",   "month", "book",  "word",   "side",   "kind",  "head",   "service",
+    "friend", "power",  "hour",  "game",   "line",  "end",   "member", "law",    "car",   "city",   "name",
+    "team",   "minute", "idea",  "body",   "back",  "face",  "level",  "office", "door"};
+
+uint64_t drawn(const LlmServer& server, int64_t number, uint64_t what) {
+  return split_mix(split_mix(server.seed + what) + static_cast<uint64_t>(number) * kGoldenGamma);
+}
+
+int64_t draw(const client::TokenRange& range, uint64_t random) {
+  return range.low + static_cast<int64_t>(random % static_cast<uint64_t>(range.high - range.low + 1));
+}
+
+std::string prompt_of(int64_t words, uint64_t random) {
+  std::string text;
+  text.reserve(static_cast<size_t>(words) * 6);
+  for (int64_t i = 0; i < words; ++i) {
+    if (i > 0) text += ' ';
+    text += kWords[split_mix(random + static_cast<uint64_t>(i) * kGoldenGamma) % kWords.size()];
+  }
+  return text;
+}
+
+std::string fields() {
+  const char* key = std::getenv("OPENAI_API_KEY");
+  return key != nullptr && *key != '\0' ? fmt::format("Authorization: Bearer {}\r\n", key) : "";
+}
+
+client::Request post(const LlmServer& server, int64_t prompt, int64_t output, int64_t number) {
+  Json body;
+  body["model"] = server.model;
+  std::string text = prompt_of(prompt, drawn(server, number, 2));
+  if (server.url.endpoint.ends_with("/chat/completions"))
+    body["messages"] = Json::array({Json{{"role", "user"}, {"content", std::move(text)}}});
+  else
+    body["prompt"] = std::move(text);
+  body["max_tokens"] = output;
+  body["temperature"] = 0;
+  if (server.load.ignore_eos) body["ignore_eos"] = true;
+  if (server.load.streaming) {
+    body["stream"] = true;
+    body["stream_options"]["include_usage"] = true;
+  }
+  return {"", client::http_request(server.url, "POST", server.url.prefix + server.url.endpoint, dump_json(body),
+                                   "Content-Type: application/json\r\n" + fields())};
+}
+
+struct ListedModel {
+  std::string id, owner;
+};
+
+Result<std::vector<ListedModel>> models_of(client::Exchange& exchange) {
+  const client::ServerUrl& url = exchange.url();
+  const std::string path = url.prefix + "/v1/models";
+  const std::string what = fmt::format("GET {}{}", client::server_text(url), path);
+  const Result<client::Response> answer =
+      exchange.ask(client::Request{"", client::http_request(url, "GET", path, "", fields())});
+  if (!answer) return wrap(answer.error(), what);
+  if (answer->status != 200)
+    return Error{Code::kUnavailable, fmt::format("{}: {} {}", what, answer->status, client::error_text(*answer))};
+  RIDGE_ASSIGN(const Json json, parse_json(answer->body, what));
+  std::vector<ListedModel> models;
+  const auto data = json.is_object() ? json.find("data") : json.end();
+  if (!json.is_object() || data == json.end() || !data->is_array())
+    return Error{Code::kUnavailable, what + ": the answer has no list 'data'"};
+  for (const Json& entry : *data) {
+    RIDGE_ASSIGN(std::string id, json_member<std::string>(entry, "id"));
+    RIDGE_ASSIGN(std::string owner, json_member_or<std::string>(entry, "owned_by", ""));
+    models.push_back({std::move(id), std::move(owner)});
+  }
+  return models;
+}
+
+// A server need not have the list where the model is named.
+Status choose_model(client::Exchange& exchange, LlmServer& server) {
+  const Result<std::vector<ListedModel>> models = models_of(exchange);
+  if (!models && server.model.empty()) return wrap(models.error(), "name the model by --model-name");
+  if (!models) return {};
+  std::vector<std::string> ids;
+  for (const ListedModel& model : *models) ids.push_back(model.id);
+  if (server.model.empty() && ids.size() != 1)
+    return invalid(fmt::format("the server at {} has {} models{}{}; name one by --model-name",
+                               client::server_text(server.url), ids.size(), ids.empty() ? "" : ": ",
+                               fmt::join(ids, ", ")));
+  if (server.model.empty()) server.model = ids.front();
+  const auto found = std::find(ids.begin(), ids.end(), server.model);
+  if (found == ids.end())
+    return invalid(fmt::format("--model-name {}: the server at {} has {}", server.model,
+                               client::server_text(server.url), fmt::join(ids, ", ")));
+  server.owner = (*models)[static_cast<size_t>(found - ids.begin())].owner;
+  return {};
+}
+
+// A server that is busy, or fails, is for the load to count.
+Status try_request(client::Exchange& exchange, const LlmServer& server) {
+  const Result<client::Response> answer = exchange.ask(post(server, 1, 1, -1));
+  if (!answer || answer->status == 200 || answer->status == 429 || answer->status >= 500) return {};
+  return Error{client::code_of_status(answer->status),
+               fmt::format("POST {}: {} {}", client::text_of(server.url), answer->status, client::error_text(*answer))};
+}
+
+// ignore_eos, vLLM's and SGLang's, makes answers as long as asked; a server that is strict about its members refuses it.
+Status choose_form(client::Exchange& exchange, LlmServer& server) {
+  Status first = try_request(exchange, server);
+  if (first || first.error().code != Code::kInvalid) return first;
+  server.load.ignore_eos = false;
+  if (!try_request(exchange, server)) return first;
+  server.notes.push_back("Answers may end before the length asked: the server refused ignore_eos (" +
+                         first.error().message + ").");
+  return {};
+}
+
+}  // namespace
+
+Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadRequest& request, uint64_t seed) {
+  LlmServer server;
+  server.model = request.model;
+  server.url = exchange.url();
+  server.seed = seed;
+  server.load.streaming = request.streaming;
+  server.load.goals = request.goals;
+  server.load.trace = request.trace;
+  server.load.prompt = request.prompt.value_or(kUsualPrompt);
+  server.load.output = request.output.value_or(kUsualOutput);
+  if (!request.trace.empty()) {
+    RIDGE_ASSIGN(server.trace, llm::read_trace(request.trace));
+    const auto [short_prompt, long_prompt] = std::ranges::minmax(server.trace, {}, &llm::Request::prompt);
+    const auto [short_output, long_output] = std::ranges::minmax(server.trace, {}, &llm::Request::output);
+    server.load.prompt = {short_prompt.prompt, long_prompt.prompt};
+    server.load.output = {short_output.output, long_output.output};
+  }
+  RIDGE_TRY(choose_model(exchange, server));
+  RIDGE_TRY(choose_form(exchange, server));
+  return server;
+}
+
+client::Request llm_request(const LlmServer& server, int64_t number) {
+  if (!server.trace.empty()) {
+    const llm::Request& given = server.trace[static_cast<size_t>(number) % server.trace.size()];
+    return post(server, given.prompt, given.output, number);
+  }
+  return post(server, draw(server.load.prompt, drawn(server, number, 0)),
+              draw(server.load.output, drawn(server, number, 1)), number);
+}
+
+}  // namespace ridge::app

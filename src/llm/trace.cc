@@ -1,0 +1,31 @@
+#include "llm/trace.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/csv.h"
+#include "base/file.h"
+
+namespace ridge::llm {
+
+Result<std::vector<Request>> read_trace(const std::string& path) {
+  RIDGE_ASSIGN(const std::string text, read_file(path));
+  RIDGE_ASSIGN(const Csv csv, parse_csv(text, path));
+  const int at = csv.column("seconds"), prompt = csv.column("prompt"), output = csv.column("output");
+  if (at < 0 || prompt < 0 || output < 0)
+    return invalid(path + ": a trace is a table with the columns seconds, prompt and output");
+  std::vector<Request> requests;
+  for (const auto& row : csv.rows) {
+    const auto number = [&](int column) { return std::strtod(row[static_cast<size_t>(column)].c_str(), nullptr); };
+    Request r{number(at), static_cast<int64_t>(number(prompt)), static_cast<int64_t>(number(output))};
+    if (r.sent_s < 0 || r.prompt < 1 || r.output < 1 || (!requests.empty() && r.sent_s < requests.back().sent_s))
+      return invalid(fmt::format("{}: row {}: seconds do not decrease, prompt and output are at least 1", path,
+                                 requests.size() + 2));
+    requests.push_back(r);
+  }
+  if (requests.empty()) return invalid(path + ": no requests");
+  return requests;
+}
+
+}  // namespace ridge::llm

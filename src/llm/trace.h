@@ -1,0 +1,15 @@
+// Requests of a language model as they once came: a table of times and lengths. Plans and loads read the same file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "llm/simulate.h"
+
+namespace ridge::llm {
+
+// A table with the columns seconds, prompt, output [tokens]. Errors: no such file or columns, times that decrease, no requests.
+Result<std::vector<Request>> read_trace(const std::string& path);
+
+}  // namespace ridge::llm
