@@ -34,9 +34,26 @@ PEER = {
     ("h100_sxm",): (51, 48, 18, 10), ("b200_sxm",): (47, 42, 29, 19), (): (48.8, 44.5, 29.1, 15.1),
 }
 ENGINES = ("vllm", "trtllm", "sglang")
-# Where a fit begins, and its first step.
-SHARED = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.eager_kernel_us": (40, 10)}
-OWN = {"start_share": (0.6, 0.2), "lag_steps": (6, 2), "fixed_ms": (30, 15)}
+# Where a fit begins, and its first step. Of a step of the engine, by TPOT; then of a request, by TTFT.
+STEP = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.prompt_factor": (1.15, 0.05)} | {
+    f"{engine}.start_share": (0.6, 0.2) for engine in ENGINES
+}
+REQUEST = {"all.eager_kernel_us": (50, 10), "all.token_us": (5, 1)}
+# These are added to a prediction, without another run.
+ADDED = {"all.router_ms": (40, 10)} | {f"{engine}.lag_steps": (3, 1) for engine in ENGINES} | {f"{engine}.fixed_ms": (20, 10) for engine in ENGINES}
+
+
+def with_settings(row):
+    """The row with settings of TensorRT-LLM that its columns do not have: batch_wait_timeout_iters and batch_wait_max_tokens_ratio, from the scripts of
+    InferenceX at the date of the run (70b_fp*_trt*.sh of 2025; dsr1_fp8_b200_trt.sh since 2026-01-29)."""
+    steps, share = 0, 0.0
+    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["prompt_max"] == "1024" and row["output_max"] == "1024":
+        if row["model"] == "Meta-Llama-3.1-70B" and int(row["tp"]) < 8:
+            steps, share = 20, 0.9
+        if (row["model"], row["precision"], row["system"]) == ("DeepSeek-R1", "fp8", "b200_sxm"):
+            if row["measured"] >= "2026-01-29" and int(row["concurrency"]) >= 64 and int(row["attention_dp"]) == 1:
+                steps, share = 40, 0.8
+    return row | {"batch_wait_steps": steps, "batch_wait_share": share}
 
 
 def predict(program, rows, configs, constants=None, without=None):
@@ -96,11 +113,13 @@ def loss(rows, predictions, which):
     return statistics.mean(min(v, 0.6) for v in off) + 0.5 * statistics.median(off)
 
 
-def descend(constants, steps, names, judge, rounds):
+def descend(constants, table, judge, rounds=2):
+    """Coordinate descent over the constants of a table, with steps that halve; returns the constants and their loss."""
+    constants = {**{name: begin for name, (begin, _) in table.items()}, **constants}
     best = judge(constants)
-    steps = {name: steps[name] for name in names}
+    steps = {name: step for name, (_, step) in table.items()}
     for _ in range(rounds):
-        for name in names:
+        for name in table:
             for sign in (1, -1):
                 while True:
                     other = {**constants, name: max(0, constants[name] + sign * steps[name])}
@@ -109,21 +128,32 @@ def descend(constants, steps, names, judge, rounds):
                         break
                     best, constants = value, other
         steps = {name: step / 2 for name, step in steps.items()}
-    return constants
+    return constants, best
 
 
-def fit(rows, program, configs, without=None, rounds=2):
-    """Those of the steps by TPOT, then those of a request by TTFT."""
-    begin = {name: pair[0] for name, pair in SHARED.items()}
-    steps = {name: pair[1] for name, pair in SHARED.items()}
-    for engine in ENGINES:
-        begin |= {f"{engine}.{name}": pair[0] for name, pair in OWN.items()}
-        steps |= {f"{engine}.{name}": pair[1] for name, pair in OWN.items()}
-    by_step = ["all.kernel_us", "all.sequence_us"] + [f"{e}.start_share" for e in ENGINES]
-    by_request = ["all.eager_kernel_us"] + [f"{e}.{name}" for e in ENGINES for name in ("lag_steps", "fixed_ms")]
-    judge = lambda which: lambda constants: loss(rows, predict(program, rows, configs, constants, without), which)
-    constants = descend(begin, steps, by_step, judge(1), rounds)
-    return descend(constants, steps, by_request, judge(0), rounds)
+def fit(rows, program, configs, without=None):
+    constants, _ = descend({}, STEP, lambda c: loss(rows, predict(program, rows, configs, c, without), 1))
+    # Of each engine's rows the added constants that fit best.
+    added = {}
+
+    def judge(c):
+        zero = {name: 0 for name in ADDED}
+        predictions = predict(program, rows, configs, {**c, **zero}, without)
+
+        def with_added(a):
+            out = []
+            for row, p in zip(rows, predictions):
+                engine = row["engine"]
+                router = a["all.router_ms"] if row["origin"] != "inferencex" else 0
+                out.append((p[0] + a[f"{engine}.lag_steps"] * p[1] + a[f"{engine}.fixed_ms"] + router, p[1], p[2]))
+            return loss(rows, out, 0)
+
+        found, value = descend({}, ADDED, with_added, 3)
+        added[tuple(sorted(c.items()))] = found
+        return value
+
+    constants, _ = descend(constants, REQUEST, judge)
+    return constants | added[tuple(sorted(constants.items()))]
 
 
 def quantiles(values):
@@ -168,7 +198,7 @@ def main():
     if not options.program.exists():
         sys.exit(f"silicon.py: no {options.program}: ninja -C build/release silicon")
     with options.serving.open() as file:
-        rows = [row for row in csv.DictReader(file) if not row.get("health")]
+        rows = [with_settings(row) for row in csv.DictReader(file) if not row.get("health")]
     predictions = predict(options.program, rows, options.configs)
     tables(rows, predictions)
     wrong = [row["id"] for row, p in zip(rows, predictions) if not p[2]]

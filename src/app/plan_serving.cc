@@ -11,7 +11,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "catalogue/cloud_price.h"
-#include "llm/serving.h"
+#include "llm/search.h"
 
 namespace ridge::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "llm/serving.h"
+#include "llm/search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

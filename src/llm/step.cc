@@ -11,7 +11,7 @@ constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = 
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
 constexpr std::array<EngineCosts, 3> kCosts = {
-    {{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 7, 45}, {3.1, 42, 25, 0.8, 10, 85}}};
+    {{3, 50, 20, 1.15, 5, 40, 0.8, 2, 5}, {3, 50, 20, 1.15, 5, 40, 0.2, 2, 5}, {3, 50, 20, 1.15, 5, 40, 0.8, 5, 130}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -101,8 +101,13 @@ void communication(const Deployment& d, const FeedForward& f, double n, double c
     row("all-reduce", all_reduce(d.gpu, tensor, bytes), count);
 }
 
+// Whether a kernel computes the tokens of all attention replicas.
+bool is_shared(const Deployment& d, std::string_view name) {
+  return d.parallel.data > 1 && (name == "experts" || name == "gather, scatter");
+}
+
 // All kernels that depend on the number of tokens only.
-void token_kernels(const Deployment& d, double n, auto& row) {
+void token_kernels(const Deployment& d, double n, auto&& row) {
   if (n <= 0) return;
   const double hidden = number(d.model.hidden), layers = number(d.model.layer_count());
   for (const Layers& group : d.model.layers) {
@@ -182,10 +187,19 @@ const EngineCosts& costs_of(EngineKind engine) { return kCosts[static_cast<size_
 std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   std::vector<KernelRow> rows;
   Rows row{rows};
-  token_kernels(d, tokens_of(d, step), row);
+  const double tokens = tokens_of(d, step);
+  token_kernels(d, tokens, [&](std::string_view name, const KernelTime& t, double count) {
+    if (step.balance == 1 || !is_shared(d, name)) row(name, t, count);
+  });
+  if (step.balance != 1)
+    token_kernels(d, tokens * step.balance, [&](std::string_view name, const KernelTime& t, double count) {
+      if (is_shared(d, name)) row(name, t, count);
+    });
   attention_kernels(d, step, row);
   const double sampled = decoded_tokens(d, step) + step.prompts_done;
   if (sampled > 0) row("head", head(d, sampled), 1);
+  if (!step.chunks.empty())
+    for (KernelRow& each : rows) each.time.seconds *= d.costs.prompt_factor;
   KernelTime own;
   const double launches = launches_of(d);
   double all = 0;
@@ -204,10 +218,12 @@ StepTable::StepTable(const Deployment& deployment, int64_t most_tokens)
     tokens_.push_back(tokens_.back() + std::max(1.0, octave / 8));
   }
   for (const double n : tokens_) {
-    double seconds = 0;
-    auto sum = [&](std::string_view, const KernelTime& t, double count) { seconds += count * t.seconds; };
-    token_kernels(deployment_, n, sum);
-    layers_.push_back(seconds);
+    double own = 0, shared = 0;
+    token_kernels(deployment_, n, [&](std::string_view name, const KernelTime& t, double count) {
+      (is_shared(deployment_, name) ? shared : own) += count * t.seconds;
+    });
+    layers_.push_back(own);
+    shared_.push_back(shared);
     head_.push_back(head(deployment_, n).seconds);
   }
 }
@@ -226,9 +242,12 @@ double StepTable::seconds(const Step& step) const {
   double attention = 0;
   auto sum = [&](std::string_view, const KernelTime& t, double count) { attention += count * t.seconds; };
   attention_kernels(deployment_, step, sum);
-  const double kernels = at(layers_, tokens_of(deployment_, step)) + attention +
+  const double tokens = tokens_of(deployment_, step);
+  const double kernels = at(layers_, tokens) + at(shared_, tokens * step.balance) + attention +
                          at(head_, decoded_tokens(deployment_, step) + step.prompts_done);
-  return std::max(kernels + own_costs(deployment_, step, launches_), least_seconds(deployment_, step, launches_));
+  const double factor = step.chunks.empty() ? 1 : deployment_.costs.prompt_factor;
+  return std::max(factor * kernels + own_costs(deployment_, step, launches_),
+                  least_seconds(deployment_, step, launches_));
 }
 
 }  // namespace ridge::llm

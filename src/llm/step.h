@@ -31,15 +31,19 @@ void visit_fields(auto& visit, Is<Parallel> auto& p) {
   visit("expert", p.expert);
 }
 
-// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first three are equal for all engines.
+// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first six are equal for all engines.
 struct EngineCosts {
   double kernel_us = 0;  // per kernel: the gap to the next one, and small kernels between that are not counted
   double eager_kernel_us =
       0;                   // per kernel, least time of a step with prompts, which the host launches kernel by kernel
   double sequence_us = 0;  // per decoding sequence and step: its output
+  double prompt_factor =
+      1;  // on kernels of a step with prompts: seconds at full power run below the clock of the kernels' short measurements
+  double token_us = 0;     // of the tokeniser, per token of a prompt, one prompt after another
+  double router_ms = 0;    // per request, of a front end before the engine's
   double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
   double lag_steps = 0;    // steps between a first token and its delivery
-  double fixed_ms = 0;     // per request: tokeniser, HTTP
+  double fixed_ms = 0;     // per request: HTTP
 };
 const EngineCosts& costs_of(EngineKind engine);
 
@@ -63,6 +67,8 @@ struct Step {
   };
   std::vector<Chunk> chunks;  // of prompts
   double prompts_done = 0;    // chunks that end their prompt, so that a token is sampled
+  // Tokens per attention replica, over those of this one, which the others wait for: the experts compute those of all replicas.
+  double balance = 1;
 };
 
 // A kernel of the step, over all its layers on one GPU.
@@ -88,6 +94,7 @@ class StepTable {
   const double launches_;
   std::vector<double> tokens_;
   std::vector<double> layers_;  // [s] at tokens_: all that depends on the number of tokens only
+  std::vector<double> shared_;  // the same of what all attention replicas do together
   std::vector<double> head_;    // [s] at tokens_ as rows that are sampled
 };
 
