@@ -129,10 +129,14 @@ ServingMemory memory_of(const Deployment& d, double tokens) {
        bytes(p.experts, d.formats.experts) / stage) /
       number_of(d.parallel.pipeline);
   double cache = 0;
-  for (const Layers& group : d.model.layers) {
-    const Attention& a = group.attention;
+  const auto add_cache = [&](const Attention& a, int64_t layers) {
     const double share = a.kind == AttentionKind::kLatent ? 1 : share_of(a.kv_heads, d.parallel.tensor);
-    cache += number_of(group.count) * cache_bytes(a, tokens, d.cache_bits) * share;
+    cache += number_of(layers) * cache_bytes(a, tokens, d.cache_bits) * share;
+  };
+  for (const Layers& group : d.model.layers) add_cache(group.attention, group.count);
+  if (d.draft_tokens > 0 && d.model.draft_layers > 0) {
+    m.weights += bytes(p.draft, p.experts > 0 ? d.formats.experts : d.formats.feed_forward) / stage;
+    add_cache(d.model.layers.back().attention, d.model.draft_layers);
   }
   m.cache_per_token = cache / tokens / number_of(d.parallel.pipeline);
   const EngineMemory rule = memory_rule(d.engine);

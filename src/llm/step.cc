@@ -132,7 +132,7 @@ KernelTime head(const Deployment& d, double rows) {
 
 double decoded_tokens(const Deployment& d, const Step& step) { return step.sequences * number(1 + d.draft_tokens); }
 
-void attention_kernels(const Deployment& d, const Step& step, auto& row) {
+void attention_kernels(const Deployment& d, const Step& step, auto&& row) {
   for (const Layers& group : d.model.layers) {
     const Attention& a = group.attention;
     const double heads = share(a.heads, d.parallel.tensor), kv_heads = share(a.kv_heads, d.parallel.tensor);
@@ -154,6 +154,25 @@ void attention_kernels(const Deployment& d, const Step& step, auto& row) {
   }
 }
 
+bool drafts(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }
+
+// The layer of multi-token prediction as a model of its own.
+Deployment draft_of(const Deployment& d) {
+  Deployment draft = d;
+  draft.model.layers = {d.model.layers.back()};
+  draft.model.layers.front().count = 1;
+  draft.draft_tokens = 0;
+  return draft;
+}
+
+// One draft token for each of `n` sequences, without attention.
+void draft_kernels(const Deployment& draft, double n, auto&& row) {
+  token_kernels(draft, n, row);
+  const double hidden = number(draft.model.hidden);
+  row("join", gemm(draft.gpu, draft.formats.attention, n, hidden, 2 * hidden / number(draft.parallel.tensor)), 1);
+  row("head", head(draft, n), 1);
+}
+
 double tokens_of(const Deployment& d, const Step& step) {
   double tokens = decoded_tokens(d, step);
   for (const Step::Chunk& chunk : step.chunks) tokens += chunk.tokens;
@@ -165,7 +184,13 @@ double launches_of(const Deployment& d) {
   double launches = 0;
   auto count = [&](std::string_view, const KernelTime& t, double calls) { launches += t.seconds > 0 ? calls : 0; };
   token_kernels(d, 1, count);
-  const double layers = number(d.model.layer_count());
+  double layers = number(d.model.layer_count());
+  if (drafts(d)) {
+    draft_kernels(draft_of(d), 1, [&](std::string_view name, const KernelTime& t, double calls) {
+      count(name, t, calls * number(d.draft_tokens));
+    });
+    layers += number(d.draft_tokens);
+  }
   // Attention, and the small kernels of a layer: two norms, rotary embedding with the write to the cache, activation.
   return launches + 4 * layers;
 }
@@ -198,6 +223,14 @@ std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   attention_kernels(d, step, row);
   const double sampled = decoded_tokens(d, step) + step.prompts_done;
   if (sampled > 0) row("head", head(d, sampled), 1);
+  if (drafts(d) && step.sequences > 0) {
+    const Deployment draft = draft_of(d);
+    const auto as_draft = [&](std::string_view, const KernelTime& t, double count) {
+      row("draft", t, count * number(d.draft_tokens));
+    };
+    draft_kernels(draft, step.sequences, as_draft);
+    attention_kernels(draft, {step.sequences, step.cached, {}, 0}, as_draft);
+  }
   if (!step.chunks.empty())
     for (KernelRow& each : rows) each.time.seconds *= d.costs.prompt_factor;
   KernelTime own;
@@ -225,6 +258,11 @@ StepTable::StepTable(const Deployment& deployment, int64_t most_tokens)
     layers_.push_back(own);
     shared_.push_back(shared);
     head_.push_back(head(deployment_, n).seconds);
+    if (!drafts(deployment_)) continue;
+    double draft = 0;
+    draft_kernels(draft_of(deployment_), n,
+                  [&](std::string_view, const KernelTime& t, double count) { draft += count * t.seconds; });
+    draft_.push_back(draft);
   }
 }
 
@@ -242,6 +280,17 @@ double StepTable::seconds(const Step& step) const {
   double attention = 0;
   auto sum = [&](std::string_view, const KernelTime& t, double count) { attention += count * t.seconds; };
   attention_kernels(deployment_, step, sum);
+  if (!draft_.empty() && step.sequences > 0) {
+    const Layers& last = deployment_.model.layers.back();
+    const DecodeWork work{last.attention,
+                          share(last.attention.heads, deployment_.parallel.tensor),
+                          share(last.attention.kv_heads, deployment_.parallel.tensor),
+                          step.sequences,
+                          step.cached,
+                          deployment_.cache_bits};
+    attention += number(deployment_.draft_tokens) *
+                 (at(draft_, step.sequences) + decode_attention(deployment_.gpu, work).seconds);
+  }
   const double tokens = tokens_of(deployment_, step);
   const double kernels = at(layers_, tokens) + at(shared_, tokens * step.balance) + attention +
                          at(head_, decoded_tokens(deployment_, step) + step.prompts_done);

@@ -55,7 +55,10 @@ struct Deployment {
   Parallel parallel;
   EngineKind engine = EngineKind::kVllm;
   EngineCosts costs;
-  int64_t draft_tokens = 0;  // of speculative decoding, per sequence and step; 0: none
+  // Of speculative decoding, per sequence and step; 0: none. A model with layers of multi-token prediction computes them by these, one after another:
+  // a layer like its last one, the matrix that joins a token's embedding to the hidden state, and the head (DeepSeek-V3, arXiv:2412.19437, section 2.2).
+  // Without such layers drafts cost nothing here.
+  int64_t draft_tokens = 0;
 };
 
 // What a step computes on one attention replica.
@@ -96,6 +99,8 @@ class StepTable {
   std::vector<double> layers_;  // [s] at tokens_: all that depends on the number of tokens only
   std::vector<double> shared_;  // the same of what all attention replicas do together
   std::vector<double> head_;    // [s] at tokens_ as rows that are sampled
+  std::vector<double>
+      draft_;  // [s] at tokens_ as sequences: one draft token of each, without attention; empty: no drafts
 };
 
 }  // namespace ridge::llm
