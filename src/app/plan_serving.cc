@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "catalogue/cloud_price.h"
 #include "llm/search.h"
+#include "sizing/training_speed.h"
 
 namespace ridge::app {
 namespace {
@@ -67,6 +68,12 @@ Result<llm::Load> load_of(const PlanRequest& request) {
   load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
   load.chunk_tokens = r.chunk_tokens;
   load.receive_interval = r.receive_interval;
+  load.batch_wait_steps = r.batch_wait_steps;
+  load.batch_wait_share = r.batch_wait_percent / 100;
+  if (!r.cache_link.empty()) {
+    RIDGE_ASSIGN(const sizing::Link link, sizing::link_from_name(r.cache_link));
+    load.transfer_bytes_per_s = link.bytes_per_s * link.share;
+  }
   return load;
 }
 
@@ -105,6 +112,14 @@ Result<llm::Space> space_of(const PlanRequest& request, const llm::Model& model)
   space.data = r.data;
   space.pipeline = r.pipeline;
   space.expert = r.expert;
+  const auto wants = [&](const char* name) {
+    return r.deployments.empty() || std::find(r.deployments.begin(), r.deployments.end(), name) != r.deployments.end();
+  };
+  space.aggregated = wants("aggregated") && !r.prefill_workers && !r.decode_workers && !r.prefill_tensor;
+  space.disaggregated = wants("disaggregated");
+  space.prefill_workers = r.prefill_workers;
+  space.decode_workers = r.decode_workers;
+  space.prefill_tensor = r.prefill_tensor;
   return space;
 }
 
@@ -153,6 +168,9 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
                       {"concurrency", w.concurrency},           {"requests_per_s", w.requests_per_s},
                       {"trace_requests", w.trace.size()},       {"tokens_per_step", w.tokens_per_step}};
   json["notes"] = base.model.notes;
+  if (base.draft_tokens > 0 && base.model.draft_layers == 0)
+    json["notes"].push_back(
+        "the model has no layers of multi-token prediction: what computes the draft tokens is not counted");
   json["met"] = !ways.empty() && ways.front().meets;
   if (ways.empty()) {
     // Why the largest group of the first GPU does not hold it.

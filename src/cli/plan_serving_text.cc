@@ -15,13 +15,20 @@ double number_at(const Json& json, const char* name) {
 }
 std::string text_at(const Json& json, const char* name) { return json.value(name, std::string()); }
 
-std::string split_text(const Json& s) {
-  const Json& p = s["parallel"];
+std::string split_text(const Json& p) {
   std::string text = fmt::format("TP {}", p.value("tensor", 1));
   if (p.value("data", 1) > 1) text += fmt::format(" DP {}", p.value("data", 1));
   if (p.value("pipeline", 1) > 1) text += fmt::format(" PP {}", p.value("pipeline", 1));
   if (p.value("expert", 1) > 1) text += fmt::format(" EP {}", p.value("expert", 1));
   return text;
+}
+
+// With workers of prompts beside those of tokens both, each with their number.
+std::string split_of(const Json& s) {
+  if (!s.contains("prefill")) return split_text(s["parallel"]);
+  const Json& prefill = s["prefill"];
+  return fmt::format("{} x {} prefill, {} x {} decode", prefill.value("workers", 1), split_text(prefill["parallel"]),
+                     s.value("replicas", 1), split_text(s["parallel"]));
 }
 
 std::string spread_text(const Json& s, const char* name, const char* error) {
@@ -48,6 +55,10 @@ std::string summary(const Json& document) {
   row("each token", format_ms(number_at(s["tpot_ms"], "mean")), spread_text(s, "tpot_ms", "tpot_error"));
   row("limit", format_ms(number_at(s, "bound_tpot_ms")),
       "of a decode step of the mean batch: every kernel at its physical bound (derived)");
+  if (s.contains("prefill"))
+    row("prefill", format_percent(100 * number_at(s["prefill"], "busy")),
+        fmt::format("of the time computing prompts; a prompt's cache takes {} to a decode worker",
+                    format_ms(number_at(s["prefill"], "transfer_ms"))));
   row("output", format_rate(number_at(s, "output_tokens_per_s"), "tokens"),
       fmt::format("{} per GPU, {} per user", format_rate(number_at(s, "tokens_per_s_per_gpu"), "tokens"),
                   format_rate(number_at(s, "tokens_per_s_per_user"), "tokens")));
@@ -77,7 +88,7 @@ std::string ways_table(const Json& ways, size_t most) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& s : ways) {
     if (rows.size() == most) break;
-    rows.push_back({fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")), split_text(s), text_at(s, "engine"),
+    rows.push_back({fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")), split_of(s), text_at(s, "engine"),
                     text_at(s, "weights"),
                     s.value("concurrency", 0) > 0 ? std::to_string(s.value("concurrency", 0)) : "-",
                     format_ms(number_at(s["ttft_ms"], "mean")), format_ms(number_at(s["tpot_ms"], "mean")),
@@ -104,7 +115,7 @@ std::string serving_text(const Json& document) {
   const Json& prompt = document["workload"]["prompt"];
   const Json& output = document["workload"]["output"];
   std::string text = fmt::format("{} · {} · {} x {} · {} · {} (predicted)\n", text_at(document, "model"),
-                                 text_at(s, "engine"), s.value("gpus", 1), text_at(s, "gpu"), split_text(s), load);
+                                 text_at(s, "engine"), s.value("gpus", 1), text_at(s, "gpu"), split_of(s), load);
   text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}\n", prompt[0].get<int64_t>(),
                       prompt[1].get<int64_t>(), output[0].get<int64_t>(), output[1].get<int64_t>());
   text += summary(document);

@@ -287,7 +287,54 @@ std::string advice(const Deployment& d, const Serving& s) {
                      facts_of(narrower).name, all / then);
 }
 
+namespace {
+
+// What makes a worker one of prompts or of tokens; the engines' documentation of the same versions.
+std::string pool_options(EngineKind engine, bool prompts, bool has_file) {
+  switch (engine) {
+    case EngineKind::kVllm: return R"( --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')";
+    case EngineKind::kSglang: return fmt::format(" --disaggregation-mode {}", prompts ? "prefill" : "decode");
+    case EngineKind::kTensorRtLlm:
+      return fmt::format("{}cache_transceiver_config: {{backend: DEFAULT}}{}",
+                         has_file ? ", " : " --extra_llm_api_options pool.yaml  # which says: ",
+                         prompts ? ", disable_overlap_scheduler: true" : "");
+  }
+  return {};
+}
+
+std::string router_line(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::kVllm:
+      return "# a router that asks a prefill worker and then a decode worker: Dynamo, llm-d, or the proxy in vLLM's "
+             "examples";
+    case EngineKind::kSglang:
+      return "python -m sglang_router.launch_router --pd-disaggregation --prefill http://PREFILL:30000 --decode "
+             "http://DECODE:30000";
+    case EngineKind::kTensorRtLlm:
+      return "trtllm-serve disaggregated -c disaggregated.yaml  # which names the workers' addresses under "
+             "context_servers and generation_servers";
+  }
+  return {};
+}
+
+// The two pools as deployments of their own, and what joins them.
+std::string disaggregated_lines(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
+  const auto pool = [&](const Parallel& parallel, int64_t workers, const char* name, bool prompts) {
+    Serving own = s;
+    own.prefill.reset();
+    own.parallel = parallel;
+    return fmt::format("# {} {} worker{}\n{}{}\n", workers, name,
+                       workers == 1 ? "" : "s, each:", launch_line(d, own, model, load),
+                       pool_options(s.engine, prompts, parallel.data > 1));
+  };
+  return pool(s.prefill->parallel, s.prefill->workers, "prefill", true) +
+         pool(s.parallel, s.replicas, "decode", false) + router_line(s.engine);
+}
+
+}  // namespace
+
 std::string launch_line(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
+  if (s.prefill) return disaggregated_lines(d, s, model, load);
   const Parallel& p = s.parallel;
   const int64_t chunk = chunk_of(load, s.engine), length = load.workload.prompt_max + load.workload.output_max;
   std::string line;

@@ -143,7 +143,7 @@ Result<Serving> serve_disaggregated(const Deployment& deployment, const Disaggre
 // What would help most: the kernel that takes most of a decode step, and what halves it.
 std::string advice(const Deployment& deployment, const Serving& serving);
 
-// The engine's command line. Flags: the engines' documentation (vLLM 0.11, SGLang 0.5, TensorRT-LLM 1.0).
+// The engine's command line; with a prefill pool one for each kind of worker and their router, without hosts and ports. Flags: the engines' documentation (vLLM 0.11, SGLang 0.5, TensorRT-LLM 1.0).
 std::string launch_line(const Deployment& deployment, const Serving& serving, const std::string& model,
                         const Load& load);
 

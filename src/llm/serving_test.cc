@@ -222,5 +222,27 @@ TEST(Launch, NamesTheParallelism) {
   EXPECT_THAT(launch_line(d, s, "m", closed(1)), HasSubstr("trtllm-serve m --tp_size 8 --ep_size 8"));
 }
 
+TEST(Launch, HasALineForEachKindOfWorker) {
+  Serving s;
+  s.parallel = {4, 1, 1, 1, 1};
+  s.replicas = 1;
+  s.prefill = PrefillPool{{1, 2, 1, 1, 2}, 3, {}, 0, 0};
+  const std::string vllm = launch_line(llama_8b(), s, "m", closed(1));
+  EXPECT_THAT(vllm,
+              HasSubstr("3 prefill workers, each:\nvllm serve m --tensor-parallel-size 1 --data-parallel-size 2"));
+  EXPECT_THAT(vllm, HasSubstr("1 decode worker\nvllm serve m --tensor-parallel-size 4"));
+  EXPECT_THAT(vllm, HasSubstr("NixlConnector"));
+  s.engine = EngineKind::kSglang;
+  const std::string sglang = launch_line(llama_8b(), s, "m", closed(1));
+  EXPECT_THAT(sglang, HasSubstr("--disaggregation-mode prefill\n"));
+  EXPECT_THAT(sglang, HasSubstr("--disaggregation-mode decode\n"));
+  EXPECT_THAT(sglang, HasSubstr("--pd-disaggregation"));
+  s.engine = EngineKind::kTensorRtLlm;
+  const std::string trtllm = launch_line(llama_8b(), s, "m", closed(1));
+  EXPECT_THAT(trtllm, HasSubstr("enable_attention_dp: true, cache_transceiver_config: {backend: DEFAULT}, "
+                                "disable_overlap_scheduler: true\n"));
+  EXPECT_THAT(trtllm, HasSubstr("which says: cache_transceiver_config: {backend: DEFAULT}\n"));
+}
+
 }  // namespace
 }  // namespace ridge::llm
