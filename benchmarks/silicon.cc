@@ -1,5 +1,6 @@
 // Predictions for measured runs of language-model servers; `benchmarks/silicon.py` drives it and judges them.
 //
+// With the columns of serving_disaggregated.csv in SERVING.csv prompts and tokens are on workers of their own, and the batch is one decode worker's.
 // usage: silicon SERVING.csv CONFIGS [--without DEVICE] [--constant ENGINE.NAME=VALUE]...   prints a row for each: its id, the predicted means, whether the
 // memory holds one sequence by the engine's rule, the mean batch, and the kernels of a decode step of it.
 // CONFIGS: a folder with a config.json per model, MODEL.json. --without leaves a device's own kernel laws out.
@@ -61,8 +62,8 @@ double* constant(llm::EngineCosts& costs, const std::string& name) {
       {"kernel_us", &llm::EngineCosts::kernel_us},     {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
       {"sequence_us", &llm::EngineCosts::sequence_us}, {"prompt_factor", &llm::EngineCosts::prompt_factor},
       {"token_us", &llm::EngineCosts::token_us},       {"router_ms", &llm::EngineCosts::router_ms},
-      {"start_share", &llm::EngineCosts::start_share}, {"lag_steps", &llm::EngineCosts::lag_steps},
-      {"fixed_ms", &llm::EngineCosts::fixed_ms}};
+      {"handover_ms", &llm::EngineCosts::handover_ms}, {"start_share", &llm::EngineCosts::start_share},
+      {"lag_steps", &llm::EngineCosts::lag_steps},     {"fixed_ms", &llm::EngineCosts::fixed_ms}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown constant " + name);
   return &(costs.*(found->second));

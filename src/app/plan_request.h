@@ -66,6 +66,7 @@ struct ServingRequest {
   double percentile = 50;
   double prefix_hit_percent = 0;
   int64_t chunk_tokens = 0;
+  int64_t most_sequences = 0;
   int64_t receive_interval = 1;
   int64_t batch_wait_steps = 0;
   double batch_wait_percent = 90;

@@ -67,6 +67,7 @@ Result<llm::Load> load_of(const PlanRequest& request) {
     w.tokens_per_step += std::pow(r.acceptance_percent / 100, static_cast<double>(i));
   load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
   load.chunk_tokens = r.chunk_tokens;
+  load.most_sequences = r.most_sequences;
   load.receive_interval = r.receive_interval;
   load.batch_wait_steps = r.batch_wait_steps;
   load.batch_wait_share = r.batch_wait_percent / 100;

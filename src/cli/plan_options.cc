@@ -202,6 +202,7 @@ void declare_serving(CLI::App& app, app::ServingRequest& serving) {
   app.add_option("--percentile", serving.percentile)->check(in_range(50, 99));
   app.add_option("--prefix-hit", serving.prefix_hit_percent)->check(in_range(0, 99));
   app.add_option("--chunk", serving.chunk_tokens)->check(in_range(64, 1000000));
+  app.add_option("--max-sequences", serving.most_sequences)->check(in_range(1, 65536));
   app.add_option("--receive-interval", serving.receive_interval)->check(in_range(1, 1000));
   app.add_option("--batch-wait", serving.batch_wait_steps)->check(in_range(1, 1000));
   app.add_option("--batch-wait-fill", serving.batch_wait_percent)->check(in_range(1, 100));

@@ -23,9 +23,11 @@ std::string split_text(const Json& p) {
   return text;
 }
 
+bool is_disaggregated(const Json& s) { return s.contains("prefill") && s["prefill"].is_object(); }
+
 // With workers of prompts beside those of tokens both, each with their number.
 std::string split_of(const Json& s) {
-  if (!s.contains("prefill")) return split_text(s["parallel"]);
+  if (!is_disaggregated(s)) return split_text(s["parallel"]);
   const Json& prefill = s["prefill"];
   return fmt::format("{} x {} prefill, {} x {} decode", prefill.value("workers", 1), split_text(prefill["parallel"]),
                      s.value("replicas", 1), split_text(s["parallel"]));
@@ -55,17 +57,30 @@ std::string summary(const Json& document) {
   row("each token", format_ms(number_at(s["tpot_ms"], "mean")), spread_text(s, "tpot_ms", "tpot_error"));
   row("limit", format_ms(number_at(s, "bound_tpot_ms")),
       "of a decode step of the mean batch: every kernel at its physical bound (derived)");
-  if (s.contains("prefill"))
+  if (is_disaggregated(s))
     row("prefill", format_percent(100 * number_at(s["prefill"], "busy")),
         fmt::format("of the time computing prompts; a prompt's cache takes {} to a decode worker",
                     format_ms(number_at(s["prefill"], "transfer_ms"))));
+  // Rates and what follows from them have the range of the time per token.
+  const double fast = number_at(s["tpot_error"], "low"), slow = number_at(s["tpot_error"], "high");
   row("output", format_rate(number_at(s, "output_tokens_per_s"), "tokens"),
-      fmt::format("{} per GPU, {} per user", format_rate(number_at(s, "tokens_per_s_per_gpu"), "tokens"),
-                  format_rate(number_at(s, "tokens_per_s_per_user"), "tokens")));
+      fmt::format("{} per GPU, expected from {} to {}; {} per user, from {} to {}",
+                  format_rate(number_at(s, "tokens_per_s_per_gpu"), "tokens"),
+                  format_rate(number_at(s, "tokens_per_s_per_gpu") / slow, "tokens"),
+                  format_rate(number_at(s, "tokens_per_s_per_gpu") / fast, "tokens"),
+                  format_rate(number_at(s, "tokens_per_s_per_user"), "tokens"),
+                  format_rate(number_at(s, "tokens_per_s_per_user") / slow, "tokens"),
+                  format_rate(number_at(s, "tokens_per_s_per_user") / fast, "tokens")));
   if (s.contains("usd_per_million") && s["usd_per_million"].is_number())
-    row("cost", format_usd(number_at(s, "usd_per_million")), "per million output tokens, rented at the list price");
+    row("cost", format_usd(number_at(s, "usd_per_million")),
+        fmt::format("per million output tokens, rented at the list price; expected from {} to {}",
+                    format_usd(fast * number_at(s, "usd_per_million")),
+                    format_usd(slow * number_at(s, "usd_per_million"))));
   if (s.contains("joules_per_token") && s["joules_per_token"].is_number())
-    row("energy", format_energy(number_at(s, "joules_per_token")), "per output token, GPUs at full power");
+    row("energy", format_energy(number_at(s, "joules_per_token")),
+        fmt::format("per output token, GPUs at full power; expected from {} to {}",
+                    format_energy(fast * number_at(s, "joules_per_token")),
+                    format_energy(slow * number_at(s, "joules_per_token"))));
   return table({}, rows, "lrl");
 }
 
@@ -84,6 +99,12 @@ std::string kernel_table(const Json& kernels) {
                "lrr2r3r4l1l1r");
 }
 
+// "12.1 ms x0.84-1.20": a mean and the factors of its range.
+std::string ranged(const Json& s, const char* name, const char* error) {
+  return fmt::format("{} x{:.2f}-{:.2f}", format_ms(number_at(s[name], "mean")), number_at(s[error], "low"),
+                     number_at(s[error], "high"));
+}
+
 std::string ways_table(const Json& ways, size_t most) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& s : ways) {
@@ -91,7 +112,7 @@ std::string ways_table(const Json& ways, size_t most) {
     rows.push_back({fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")), split_of(s), text_at(s, "engine"),
                     text_at(s, "weights"),
                     s.value("concurrency", 0) > 0 ? std::to_string(s.value("concurrency", 0)) : "-",
-                    format_ms(number_at(s["ttft_ms"], "mean")), format_ms(number_at(s["tpot_ms"], "mean")),
+                    ranged(s, "ttft_ms", "ttft_error"), ranged(s, "tpot_ms", "tpot_error"),
                     fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_gpu")),
                     fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_user")),
                     number_at(s, "usd_per_million") > 0 ? format_usd(number_at(s, "usd_per_million")) : "-",

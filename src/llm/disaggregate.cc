@@ -95,8 +95,7 @@ class Service {
     for (const RequestState& s : sequences_) {
       const double each = s.output > 1 ? (s.last_s - s.first_s) / to_double(s.output - 1) : 0;
       if (s.output > 1) tpot.push_back(1e3 * each);
-      // Two servers behind a router take and give the request.
-      const double fixed_ms = 2 * costs_.fixed_ms + costs_.router_ms;
+      const double fixed_ms = costs_.fixed_ms + costs_.router_ms + costs_.handover_ms;
       ttft.push_back(1e3 * (s.first_s - s.sent_s + costs_.lag_steps * each) + fixed_ms);
       tokens += to_double(s.output);
       end = std::max(end, s.last_s);

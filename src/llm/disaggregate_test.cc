@@ -49,11 +49,12 @@ TEST(Disaggregation, ARequestIsPrefilledMovedAndDecoded) {
   EXPECT_NEAR(r.all.tpot_ms.mean, 10, 1e-3);
   EXPECT_NEAR(r.prefill_busy, 20.0 / 126, 1e-3);
   EXPECT_NEAR(r.decode_busy, 100.0 / 126, 1e-3);
-  // Both servers' and the router's part, and the steps until a token is delivered.
+  // The engine's, the router's and the handover's part, and the steps until a token is delivered.
   g.costs.fixed_ms = 7;
   g.costs.router_ms = 30;
+  g.costs.handover_ms = 50;
   g.costs.lag_steps = 2;
-  EXPECT_NEAR(run(g, w).all.ttft_ms.mean, 26 + 2 * 7 + 30 + 2 * 10, 1e-3);
+  EXPECT_NEAR(run(g, w).all.ttft_ms.mean, 26 + 7 + 30 + 50 + 2 * 10, 1e-3);
 }
 
 TEST(Disaggregation, PromptsDoNotStopDecoding) {

@@ -19,9 +19,9 @@ struct Ranges {
   ErrorRange ttft_own, ttft_other, tpot_own, tpot_other, ttft_disaggregated, tpot_disaggregated;
 };
 constexpr std::array<Ranges, 3> kRanges = {{
-    {{0.76, 1.62}, {0.75, 1.70}, {0.83, 1.23}, {0.82, 1.23}, {0.9, 3.0}, {0.6, 1.1}},
-    {{0.56, 2.20}, {0.53, 2.22}, {0.88, 1.22}, {0.85, 1.22}, {0.8, 2.0}, {0.8, 1.3}},
-    {{0.63, 2.16}, {0.63, 2.25}, {0.86, 1.28}, {0.86, 1.49}, {0.8, 2.5}, {0.7, 1.1}},
+    {{0.73, 1.43}, {0.73, 1.65}, {0.84, 1.20}, {0.84, 1.20}, {0.90, 1.57}, {0.65, 1.00}},
+    {{0.78, 2.47}, {0.67, 2.47}, {0.87, 1.14}, {0.87, 1.17}, {0.66, 1.90}, {0.88, 1.31}},
+    {{0.69, 2.25}, {0.69, 3.46}, {0.86, 1.23}, {0.86, 1.53}, {0.69, 2.68}, {0.70, 1.11}},
 }};
 
 // Of an engine: share of the memory that it takes, what stays free of it beside weights and cache, tokens per step unless told otherwise.
@@ -196,6 +196,7 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   s.gpus = replicas * d.parallel.gpus();
   Scheduler scheduler{d.engine, chunk_of(load, d.engine)};
   scheduler.receive_interval = load.receive_interval;
+  if (load.most_sequences > 0) scheduler.most_sequences = load.most_sequences;
   scheduler.batch_wait_steps = load.batch_wait_steps;
   scheduler.batch_wait_share = load.batch_wait_share;
   if (d.gpu.memory_bytes > 0) scheduler.cache_tokens = s.memory.cache_tokens;
@@ -242,6 +243,7 @@ Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregatio
   const Workload part = part_of(w, replicas);
   const Pool prefill{pools.prefill_workers, pools.prefill.data, chunk_of(load, d.engine)};
   Pool decode{pools.decode_workers, pools.decode.data};
+  if (load.most_sequences > 0) decode.most_sequences = load.most_sequences;
   if (d.gpu.memory_bytes > 0) decode.cache_tokens = s.memory.cache_tokens;
   const StepTable prefill_steps(prompts, 2 * prefill.chunk_tokens);
   const StepTable decode_steps(d, std::max<int64_t>(part.concurrency, 256) * (1 + d.draft_tokens));
@@ -256,6 +258,10 @@ Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregatio
 
 std::string advice(const Deployment& d, const Serving& s) {
   if (s.decode_step.empty()) return {};
+  constexpr double kBusy = 0.9;
+  if (s.prefill && s.prefill->busy > kBusy)
+    return fmt::format("prefill workers compute prompts {:.0f} % of the time: more of them, or fewer decode workers",
+                       100 * s.prefill->busy);
   const auto longest =
       std::max_element(s.decode_step.begin(), s.decode_step.end(),
                        [](const KernelRow& a, const KernelRow& b) { return a.time.seconds < b.time.seconds; });
@@ -338,6 +344,9 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
   const Parallel& p = s.parallel;
   const int64_t chunk = chunk_of(load, s.engine), length = load.workload.prompt_max + load.workload.output_max;
   std::string line;
+  const auto most = [&](const char* flag) {
+    return load.most_sequences > 0 ? fmt::format(" {} {}", flag, load.most_sequences) : std::string();
+  };
   switch (s.engine) {
     case EngineKind::kVllm:
       line = fmt::format("vllm serve {} --tensor-parallel-size {}", model, p.tensor);
@@ -345,6 +354,7 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
       if (p.data > 1) line += fmt::format(" --data-parallel-size {}", p.data);
       if (p.expert > 1) line += " --enable-expert-parallel";
       if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8";
+      line += most("--max-num-seqs");
       return line + fmt::format(" --max-num-batched-tokens {} --max-model-len {} --gpu-memory-utilization 0.92", chunk,
                                 length);
     case EngineKind::kSglang:
@@ -353,12 +363,14 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
       if (p.data > 1) line += fmt::format(" --dp-size {} --enable-dp-attention", p.data);
       if (p.expert > 1) line += fmt::format(" --ep-size {}", p.expert);
       if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8_e4m3";
+      line += most("--max-running-requests");
       return line +
              fmt::format(" --chunked-prefill-size {} --context-length {} --mem-fraction-static 0.88", chunk, length);
     case EngineKind::kTensorRtLlm:
       line = fmt::format("trtllm-serve {} --tp_size {}", model, p.tensor * p.data);
       if (p.pipeline > 1) line += fmt::format(" --pp_size {}", p.pipeline);
       if (p.expert > 1) line += fmt::format(" --ep_size {}", p.expert);
+      line += most("--max_batch_size");
       line +=
           fmt::format(" --max_num_tokens {} --max_seq_len {} --kv_cache_free_gpu_memory_fraction 0.88", chunk, length);
       if (p.data > 1) line += " --extra_llm_api_options attention.yaml  # which says: enable_attention_dp: true";

@@ -94,7 +94,7 @@ void visit_fields(auto& visit, Is<Serving> auto& s) {
   visit("parallel", s.parallel);
   visit("replicas", s.replicas);
   visit("gpus", s.gpus);
-  visit.optional("prefill", s.prefill);
+  visit("prefill", s.prefill);
   visit("concurrency", s.concurrency);
   visit("requests_per_s", s.requests_per_s);
   visit("weights", s.weights);
@@ -119,6 +119,7 @@ struct Load {
   Goals goals;
   Prices prices;
   int64_t chunk_tokens = 0;      // 0: the engine's default
+  int64_t most_sequences = 0;    // at once, of one attention replica; 0: the engine's default, 1024
   int64_t receive_interval = 1;  // of SGLang [decode steps]
   // Of TensorRT-LLM: simulate.h.
   int64_t batch_wait_steps = 0;

@@ -10,8 +10,9 @@ namespace {
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {
-    {{3, 50, 20, 1.15, 5, 40, 0.8, 2, 5}, {3, 50, 20, 1.15, 5, 40, 0.2, 2, 5}, {3, 50, 20, 1.15, 5, 40, 0.8, 5, 130}}};
+constexpr std::array<EngineCosts, 3> kCosts = {{{3, 50, 20, 1.15, 5, 40, 60, 0.8, 2, 5},
+                                                {3, 50, 20, 1.15, 5, 40, 60, 0.2, 2, 5},
+                                                {3, 50, 20, 1.15, 5, 40, 60, 0.8, 5, 130}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;

@@ -31,7 +31,7 @@ void visit_fields(auto& visit, Is<Parallel> auto& p) {
   visit("expert", p.expert);
 }
 
-// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first six are equal for all engines.
+// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first seven are equal for all engines.
 struct EngineCosts {
   double kernel_us = 0;  // per kernel: the gap to the next one, and small kernels between that are not counted
   double eager_kernel_us =
@@ -41,6 +41,7 @@ struct EngineCosts {
       1;  // on kernels of a step with prompts: seconds at full power run below the clock of the kernels' short measurements
   double token_us = 0;     // of the tokeniser, per token of a prompt, one prompt after another
   double router_ms = 0;    // per request, of a front end before the engine's
+  double handover_ms = 0;  // per request, from a prefill to a decode worker beside the transfer
   double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
   double lag_steps = 0;    // steps between a first token and its delivery
   double fixed_ms = 0;     // per request: HTTP
