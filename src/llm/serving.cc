@@ -134,7 +134,7 @@ ServingMemory memory_of(const Deployment& d, double tokens) {
     cache += number_of(layers) * cache_bytes(a, tokens, d.cache_bits) * share;
   };
   for (const Layers& group : d.model.layers) add_cache(group.attention, group.count);
-  if (d.draft_tokens > 0 && d.model.draft_layers > 0) {
+  if (drafts(d)) {
     m.weights += bytes(p.draft, p.experts > 0 ? d.formats.experts : d.formats.feed_forward) / stage;
     add_cache(d.model.layers.back().attention, d.model.draft_layers);
   }
@@ -331,7 +331,7 @@ std::string disaggregated_lines(const Deployment& d, const Serving& s, const std
     own.parallel = parallel;
     return fmt::format("# {} {} worker{}\n{}{}\n", workers, name,
                        workers == 1 ? "" : "s, each:", launch_line(d, own, model, load),
-                       pool_options(s.engine, prompts, parallel.data > 1));
+                       pool_options(s.engine, prompts, parallel.data > 1 || drafts(d)));
   };
   return pool(s.prefill->parallel, s.prefill->workers, "prefill", true) +
          pool(s.parallel, s.replicas, "decode", false) + router_line(s.engine);
@@ -355,6 +355,9 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
       if (p.expert > 1) line += " --enable-expert-parallel";
       if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8";
       line += most("--max-num-seqs");
+      if (drafts(d))
+        line +=
+            fmt::format(R"( --speculative-config '{{"method":"mtp","num_speculative_tokens":{}}}')", d.draft_tokens);
       return line + fmt::format(" --max-num-batched-tokens {} --max-model-len {} --gpu-memory-utilization 0.92", chunk,
                                 length);
     case EngineKind::kSglang:
@@ -364,6 +367,11 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
       if (p.expert > 1) line += fmt::format(" --ep-size {}", p.expert);
       if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8_e4m3";
       line += most("--max-running-requests");
+      if (drafts(d))
+        line += fmt::format(
+            " --speculative-algorithm EAGLE --speculative-num-steps {} --speculative-eagle-topk 1 "
+            "--speculative-num-draft-tokens {}",
+            d.draft_tokens, d.draft_tokens + 1);
       return line +
              fmt::format(" --chunked-prefill-size {} --context-length {} --mem-fraction-static 0.88", chunk, length);
     case EngineKind::kTensorRtLlm:
@@ -374,6 +382,9 @@ std::string launch_line(const Deployment& d, const Serving& s, const std::string
       line +=
           fmt::format(" --max_num_tokens {} --max_seq_len {} --kv_cache_free_gpu_memory_fraction 0.88", chunk, length);
       if (p.data > 1) line += " --extra_llm_api_options attention.yaml  # which says: enable_attention_dp: true";
+      if (drafts(d))
+        line += fmt::format("{}speculative_config: {{decoding_type: MTP, num_nextn_predict_layers: {}}}",
+                            p.data > 1 ? ", " : " --extra_llm_api_options drafts.yaml  # which says: ", d.draft_tokens);
       return line;
   }
   return line;

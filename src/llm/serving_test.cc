@@ -222,6 +222,25 @@ TEST(Launch, NamesTheParallelism) {
   EXPECT_THAT(launch_line(d, s, "m", closed(1)), HasSubstr("trtllm-serve m --tp_size 8 --ep_size 8"));
 }
 
+TEST(Launch, NamesDraftsAndTheMostSequences) {
+  Deployment d = llama_8b();
+  d.model.draft_layers = 1;
+  d.draft_tokens = 2;
+  Load load = closed(1);
+  load.most_sequences = 64;
+  Serving s;
+  EXPECT_THAT(launch_line(d, s, "m", load),
+              HasSubstr("--max-num-seqs 64 --speculative-config '{\"method\":\"mtp\",\"num_speculative_tokens\":2}'"));
+  s.engine = EngineKind::kSglang;
+  EXPECT_THAT(launch_line(d, s, "m", load),
+              HasSubstr("--max-running-requests 64 --speculative-algorithm EAGLE --speculative-num-steps 2 "
+                        "--speculative-eagle-topk 1 --speculative-num-draft-tokens 3"));
+  s.engine = EngineKind::kTensorRtLlm;
+  EXPECT_THAT(launch_line(d, s, "m", load), HasSubstr("--max_batch_size 64"));
+  EXPECT_THAT(launch_line(d, s, "m", load),
+              HasSubstr("which says: speculative_config: {decoding_type: MTP, num_nextn_predict_layers: 2}"));
+}
+
 TEST(Launch, HasALineForEachKindOfWorker) {
   Serving s;
   s.parallel = {4, 1, 1, 1, 1};

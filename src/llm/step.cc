@@ -155,8 +155,6 @@ void attention_kernels(const Deployment& d, const Step& step, auto&& row) {
   }
 }
 
-bool drafts(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }
-
 // The layer of multi-token prediction as a model of its own.
 Deployment draft_of(const Deployment& d) {
   Deployment draft = d;
