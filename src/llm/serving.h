@@ -19,7 +19,6 @@ void visit_fields(auto& visit, Is<ErrorRange> auto& range) {
   visit("high", range.high);
 }
 // From cross-validation on public runs (benchmarks/silicon.py): of a model that was not fitted, on a GPU with laws of its own or without.
-// Disaggregated: of the public runs, for which nothing was fitted.
 ErrorRange ttft_range(EngineKind engine, bool own_laws);
 ErrorRange tpot_range(EngineKind engine, bool own_laws);
 
