@@ -117,7 +117,10 @@ Result<llm::Space> space_of(const PlanRequest& request, const llm::Model& model)
     return r.deployments.empty() || std::find(r.deployments.begin(), r.deployments.end(), name) != r.deployments.end();
   };
   space.aggregated = wants("aggregated") && !r.prefill_workers && !r.decode_workers && !r.prefill_tensor;
-  space.disaggregated = wants("disaggregated");
+  // A given split is one of aggregated serving, unless the other is asked for.
+  const bool given = r.tensor || r.data || r.pipeline || r.expert;
+  const bool asked = !r.deployments.empty() || r.prefill_workers || r.decode_workers || r.prefill_tensor;
+  space.disaggregated = wants("disaggregated") && (asked || !given);
   space.prefill_workers = r.prefill_workers;
   space.decode_workers = r.decode_workers;
   space.prefill_tensor = r.prefill_tensor;
