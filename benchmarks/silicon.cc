@@ -205,11 +205,11 @@ int main(int count, char** arguments) {
       print_prediction(row, d, w, disaggregated(row, prefill, d, w));
       continue;
     }
-    w.concurrency = std::max<int64_t>(1, w.concurrency / d.parallel.data);
     // Of InferenceX's runs the engine is asked without a front end before it; the others have 60 ms more in every engine.
     w.routed = row.text("origin") != "inferencex";
     llm::Scheduler s;
     s.engine = d.engine;
+    s.replicas = d.parallel.data;
     s.chunk_tokens = row.whole("chunk_tokens");
     s.receive_interval = row.whole("receive_interval");
     if (csv.column("batch_wait_steps") >= 0) {

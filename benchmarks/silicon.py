@@ -45,8 +45,11 @@ ADDED = {"all.router_ms": (40, 10)} | {f"{engine}.lag_steps": (3, 1) for engine 
 
 def with_settings(row):
     """The row with settings of TensorRT-LLM that its columns do not have: batch_wait_timeout_iters and batch_wait_max_tokens_ratio, from the scripts of
-    InferenceX at the date of the run (70b_fp*_trt*.sh of 2025; dsr1_fp8_b200_trt.sh since 2026-01-29)."""
+    InferenceX at the date of the run (70b_fp*_trt*.sh of 2025; dsr1_fp8_b200_trt.sh since 2026-01-29); with attention replicas timeout_iters of
+    attention_dp_config (dsr1_*_trt*.sh: 60; gptoss_*_trt*.sh: the default, 50)."""
     steps, share = 0, 0.0
+    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and int(row["attention_dp"]) > 1:
+        steps = 50 if row["model"].startswith("gpt-oss") else 60
     if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["prompt_max"] == "1024" and row["output_max"] == "1024":
         if row["model"] == "Meta-Llama-3.1-70B" and int(row["tp"]) < 8:
             steps, share = 20, 0.9

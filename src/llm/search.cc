@@ -76,7 +76,7 @@ void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load&
   for (int64_t concurrency = 1; concurrency <= kMostConcurrency; concurrency *= 2) {
     if (!given) {
       own.workload.concurrency = concurrency * replicas_of_attention;
-      own.workload.requests = std::min<int64_t>(4 * concurrency, 400) + concurrency;
+      own.workload.requests = (std::min<int64_t>(4 * concurrency, 400) + concurrency) * replicas_of_attention;
     }
     Result<Serving> s = way(1, own);
     if (!s || !s->why_not.empty()) return;

@@ -206,10 +206,12 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
     return s;
   }
   // Stages of a pipeline work on as many batches, each of a part of the sequences.
-  const int64_t parts = replicas * d.parallel.data * d.parallel.pipeline;
+  const int64_t parts = replicas * d.parallel.pipeline;
   const Workload part = part_of(w, parts);
+  scheduler.replicas = d.parallel.data;
   scheduler.cache_tokens /= number_of(d.parallel.pipeline);
-  const StepTable steps(d, scheduler.chunk_tokens + std::max<int64_t>(part.concurrency, 256) * (1 + d.draft_tokens));
+  const int64_t most_decoding = std::max<int64_t>(part.concurrency / d.parallel.data + 1, 256);
+  const StepTable steps(d, scheduler.chunk_tokens + most_decoding * (1 + d.draft_tokens));
   RIDGE_ASSIGN(s.simulation, simulate(steps, d.costs, scheduler, part));
   finish_serving(d, d, load, parts, s);
   return s;

@@ -84,9 +84,9 @@ class Server {
       step.cached += 0.5 * static_cast<double>(count - 1) * step.sequences * workload_.tokens_per_step;
       const double seconds = steps_.seconds(step) * static_cast<double>(count);
       now_ += seconds;
-      decoding_time_ += seconds * step.sequences;
-      cached_time_ += seconds * step.cached;
-      if (step.sequences > 0) decode(count, step.sequences);
+      decoding_time_ += seconds * (step.sequences > 0 ? decoding() : 0);
+      cached_time_ += seconds * (step.sequences > 0 ? step.cached / step.sequences * decoding() : 0);
+      if (step.sequences > 0) decode(count, decoding());
       since_receive_ = step.chunks.empty() ? since_receive_ + count : scheduler_.receive_interval;
       end_prompts();
       end_sequences();
@@ -111,7 +111,7 @@ class Server {
     r.requests = static_cast<int64_t>(sequences_.size());
     r.requests_per_s = static_cast<double>(r.requests) / now_;
     r.preemptions = preemptions_;
-    r.mean_decoding = decoding_time_ / now_;
+    r.mean_decoding = decoding_time_ / now_ / replicas();
     r.mean_cached = decoding_time_ > 0 ? cached_time_ / decoding_time_ : 0;
     return r;
   }
@@ -119,6 +119,8 @@ class Server {
  private:
   bool alone() const { return scheduler_.engine == EngineKind::kSglang; }  // prompts never share a step with decoding
   double decoding() const { return static_cast<double>(decoding_.size()); }
+  double replicas() const { return static_cast<double>(scheduler_.replicas); }
+  double room() const { return scheduler_.cache_tokens * replicas(); }  // 0: no limit
 
   void send(double at) {
     Sequence& s = sequences_[sent_];
@@ -134,8 +136,8 @@ class Server {
 
   bool admissible(const Sequence& s) const {
     const size_t running = decoding_.size() + prompts_.size();
-    if (running >= static_cast<size_t>(scheduler_.most_sequences)) return false;
-    return scheduler_.cache_tokens <= 0 || used_ + reservation(s) <= scheduler_.cache_tokens;
+    if (running >= static_cast<size_t>(scheduler_.most_sequences * scheduler_.replicas)) return false;
+    return room() <= 0 || used_ + reservation(s) <= room();
   }
 
   void receive() {
@@ -160,7 +162,7 @@ class Server {
 
   Step next_step() {
     Step step;
-    double budget = static_cast<double>(scheduler_.chunk_tokens);
+    double budget = static_cast<double>(scheduler_.chunk_tokens) * replicas();
     if (!alone()) budget -= decoding() * workload_.tokens_per_step;
     for (Part& part : prompts_) budget -= take(part, budget, step);
     holds_ = holds_prompts();
@@ -178,17 +180,43 @@ class Server {
       waiting_.pop_front();
       budget -= take(prompts_.back(), budget, step);
     }
-    if (alone() && !step.chunks.empty()) return step;
-    make_room();
-    step.sequences = decoding();
-    step.cached = cached_;
+    if (!(alone() && !step.chunks.empty())) {
+      make_room();
+      step.sequences = decoding();
+      step.cached = cached_;
+    }
+    if (scheduler_.replicas > 1) to_fullest_replica(step);
     return step;
+  }
+
+  // Of a step of all replicas the part of the fullest one: sequences are spread evenly, prompts go where the fewest tokens are.
+  void to_fullest_replica(Step& step) const {
+    const double all = step.sequences, each = std::ceil(all / replicas());
+    if (all > 0) step.cached *= each / all;
+    step.sequences = each;
+    std::vector<Step> parts(static_cast<size_t>(scheduler_.replicas));
+    std::vector<double> tokens(parts.size(), 0);
+    double sum = all * workload_.tokens_per_step;
+    for (const Step::Chunk& chunk : step.chunks) {
+      const auto least = static_cast<size_t>(std::min_element(tokens.begin(), tokens.end()) - tokens.begin());
+      tokens[least] += chunk.tokens;
+      sum += chunk.tokens;
+      parts[least].chunks.push_back(chunk);
+    }
+    const auto fullest = static_cast<size_t>(std::max_element(tokens.begin(), tokens.end()) - tokens.begin());
+    step.chunks = parts[fullest].chunks;
+    step.prompts_done = std::ceil(step.prompts_done / replicas());
+    const double own = each * workload_.tokens_per_step + tokens[fullest];
+    if (own > 0) step.balance = sum / replicas() / own;
   }
 
   // Whether prompts wait for more of them.
   bool holds_prompts() const {
     if (waited_ >= scheduler_.batch_wait_steps || waiting_.empty() || decoding_.empty() || !prompts_.empty())
       return false;
+    // With several replicas the others decode meanwhile; where one has nothing to decode, nothing is held.
+    if (scheduler_.replicas > 1)
+      return decoding() >= replicas() && waiting_.size() < static_cast<size_t>(scheduler_.replicas);
     double tokens = decoding() * workload_.tokens_per_step;
     for (const size_t i : waiting_) tokens += sequences_[i].to_compute - sequences_[i].computed;
     return tokens < scheduler_.batch_wait_share * static_cast<double>(scheduler_.chunk_tokens);
@@ -208,8 +236,8 @@ class Server {
 
   // vLLM takes blocks as sequences grow; the last one admitted is preempted where none are left.
   void make_room() {
-    if (scheduler_.engine != EngineKind::kVllm || scheduler_.cache_tokens <= 0) return;
-    while (decoding_.size() > 1 && used_ + decoding() * workload_.tokens_per_step > scheduler_.cache_tokens) {
+    if (scheduler_.engine != EngineKind::kVllm || room() <= 0) return;
+    while (decoding_.size() > 1 && used_ + decoding() * workload_.tokens_per_step > room()) {
       const auto last = std::max_element(decoding_.begin(), decoding_.end(), [&](const auto& a, const auto& b) {
         return sequences_[a.second].admitted < sequences_[b.second].admitted;
       });
@@ -235,7 +263,11 @@ class Server {
     if (decoding_.empty()) return 1;
     int64_t count = std::min(kMostStepsAtOnce, decoding_.begin()->first - steps_done_);
     if (!arrivals_.empty()) {
-      const double one = steps_.seconds({decoding(), cached_, {}, 0});
+      Step next;
+      next.sequences = decoding();
+      next.cached = cached_;
+      if (scheduler_.replicas > 1) to_fullest_replica(next);
+      const double one = steps_.seconds(next);
       const double until = std::max(0.0, arrivals_.begin()->first - now_) / one;
       int64_t steps = until < 1e6 ? static_cast<int64_t>(until) + 1 : kMostStepsAtOnce;
       if (alone()) steps = std::max(steps, scheduler_.receive_interval - since_receive_);
@@ -243,8 +275,7 @@ class Server {
     }
     if (holds_) count = std::min(count, scheduler_.batch_wait_steps - waited_);
     if (scheduler_.engine == EngineKind::kVllm && scheduler_.cache_tokens > 0) {
-      const double room = (scheduler_.cache_tokens - used_) / (decoding() * workload_.tokens_per_step);
-      count = std::min(count, static_cast<int64_t>(room));
+      count = std::min(count, static_cast<int64_t>((room() - used_) / (decoding() * workload_.tokens_per_step)));
     }
     return std::max<int64_t>(count, 1);
   }

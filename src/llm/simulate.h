@@ -42,13 +42,16 @@ struct Workload {
   uint64_t seed = 1;
 };
 
+// Limits are of one attention replica.
 struct Scheduler {
   EngineKind engine = EngineKind::kVllm;
+  int64_t replicas =
+      1;  // of attention, which step together: the fullest one is waited for, the experts compute the tokens of all
   int64_t chunk_tokens = 8192;    // per step
   int64_t most_sequences = 1024;  // at once
   int64_t receive_interval = 1;   // [decode steps], SGLang
   // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait beside decoding, at most so many steps, until they and the
-  // decoding tokens fill the share of a step's tokens.
+  // decoding tokens fill the share of a step's tokens. With several attention replicas its attention_dp_config: until each has a prompt.
   int64_t batch_wait_steps = 0;
   double batch_wait_share = 0;
   double cache_tokens = 0;  // that fit; 0: no limit
@@ -69,7 +72,7 @@ struct Simulation {
   Spread tpot_ms;  // (last token − first token) / (tokens − 1)
   double output_tokens_per_s = 0, requests_per_s = 0;
   int64_t requests = 0, preemptions = 0;
-  double mean_decoding = 0;  // sequences, over time
+  double mean_decoding = 0;  // sequences of one attention replica, over time
   double mean_cached = 0;    // tokens per decoding sequence
 };
 
@@ -87,7 +90,7 @@ struct FrontEnd {
   double arrival(double sent_s, int64_t prompt);
 };
 
-// Of one attention replica. Errors: a request that can never fit into the cache.
+// Of all attention replicas of a stage. Errors: a request that can never fit into the cache.
 Result<Simulation> simulate(const StepTable& steps, const EngineCosts& costs, const Scheduler& scheduler,
                             const Workload& workload);
 

@@ -127,6 +127,41 @@ TEST(Simulation, TensorRtLlmHoldsPromptsUntilAStepIsFilledOrSoManyStepsHavePasse
   EXPECT_NEAR(run(d, w, waits).ttft_ms.mean, 11, 1e-3);
 }
 
+TEST(Simulation, AttentionReplicasStepTogether) {
+  // Four prompts that fill a step of a replica each, one by one at the scheduler; two replicas take two at a time.
+  Workload w;
+  w.trace = {{0, 1000, 1}, {0, 1000, 1}, {0, 1000, 1}, {0, 1000, 1}};
+  Scheduler two;
+  two.chunk_tokens = 1000;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), w, two).ttft_ms.mean, (11 + 21 + 31 + 41) / 4.0, 1e-3);
+  two.replicas = 2;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), w, two).ttft_ms.mean, (11 + 21 + 21 + 31) / 4.0, 1e-3);
+  // The cache is as large for each.
+  two.cache_tokens = 1500;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kTensorRtLlm, 10), w, two).ttft_ms.p99, 31, 1e-3);
+  // Of 8 sequences a replica decodes 4.
+  Workload closed;
+  closed.prompt_min = closed.prompt_max = 10;
+  closed.output_min = closed.output_max = 500;
+  closed.concurrency = closed.requests = 8;
+  Scheduler half;
+  half.replicas = 2;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), closed, half).mean_decoding, 4, 0.1);
+}
+
+TEST(Simulation, TensorRtLlmHoldsPromptsUntilEachAttentionReplicaHasOne) {
+  // Two sequences decode from 21 ms on; the third prompt comes in the step that ends at 51 ms.
+  Workload w;
+  w.trace = {{0, 100, 100}, {0, 100, 100}, {0.045, 100, 2}};
+  Scheduler waits;
+  waits.replicas = 2;
+  waits.batch_wait_steps = 4;
+  const Deployment d = constant_steps(EngineKind::kTensorRtLlm, 10);
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.p99, 51 + 4 * 10 + 10 - 45, 1e-3);
+  w.trace.push_back({0.045, 100, 2});
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.mean, (11 + 21 + 16 + 16) / 4.0, 1e-3);
+}
+
 TEST(Simulation, VllmPreemptsWhereTheCacheIsFullAndOthersAdmitLess) {
   Workload w;
   w.prompt_min = w.prompt_max = 100;
