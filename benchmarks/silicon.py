@@ -56,7 +56,11 @@ def with_settings(row):
         if (row["model"], row["precision"], row["system"]) == ("DeepSeek-R1", "fp8", "b200_sxm"):
             if row["measured"] >= "2026-01-29" and int(row["concurrency"]) >= 64 and int(row["attention_dp"]) == 1:
                 steps, share = 40, 0.8
-    return row | {"batch_wait_steps": steps, "batch_wait_share": share}
+    # Tokens per step: the column has those of the scripts since 2026-01-21; before, dsr1_*_trt*.sh took one prompt beside the concurrency.
+    chunk = int(row["chunk_tokens"])
+    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["model"] == "DeepSeek-R1" and row["measured"] < "2026-01-21":
+        chunk = (int(row["concurrency"]) + int(row["prompt_max"]) + 127) // 64 * 64
+    return row | {"batch_wait_steps": steps, "batch_wait_share": share, "chunk_tokens": chunk}
 
 
 def predict(program, rows, configs, constants=None, without=None):
