@@ -252,6 +252,14 @@ TEST(Launch, NamesDraftsAndTheMostSequences) {
   EXPECT_THAT(launch_line(d, s, "m", load), HasSubstr("--max_batch_size 64"));
   EXPECT_THAT(launch_line(d, s, "m", load),
               HasSubstr("which says: speculative_config: {decoding_type: MTP, num_nextn_predict_layers: 2}"));
+  load.batch_wait_steps = 40;
+  load.batch_wait_share = 0.8;
+  EXPECT_THAT(launch_line(d, s, "m", load), HasSubstr("which says: batch_wait_timeout_iters: 40, "
+                                                      "batch_wait_max_tokens_ratio: 0.8, speculative_config"));
+  s.parallel.data = 2;
+  EXPECT_THAT(launch_line(d, s, "m", load),
+              HasSubstr("which says: enable_attention_dp: true, attention_dp_config: {enable_balance: true, "
+                        "timeout_iters: 40, batching_wait_iters: 0}, speculative_config"));
 }
 
 TEST(Launch, HasALineForEachKindOfWorker) {
