@@ -141,6 +141,8 @@ TEST(Gpu, HasItsOwnLawsWhereItWasMeasuredAndThoseOfOthersElsewhere) {
       *gpu_of(*catalogue::find_device(devices, "B200 SXM 180GB"), catalogue::data("kernel_laws"), "B200 SXM 180GB");
   EXPECT_FALSE(gemm(left_out, Format::kBf16, 64, 4096, 4096).own);
   EXPECT_EQ(measured.link_bytes_per_s, 900e9);
+  EXPECT_EQ(measured.link_gpus, 8);
+  EXPECT_EQ(gpu_of(*catalogue::find_device(devices, "GB200 (per GPU)"))->link_gpus, 72);
 }
 
 TEST(Gpu, WithoutARateOrABandwidthIsRefused) {

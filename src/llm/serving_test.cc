@@ -141,6 +141,22 @@ TEST(Serving, DisaggregatedHasPoolsOfItsOwn) {
   EXPECT_GT(serve_disaggregated(d, pools, 1, slow)->simulation.ttft_ms.mean, s.simulation.ttft_ms.mean + 9);
 }
 
+TEST(Serving, KernelsOfAStepWithPromptsRunBelowTheirShortMeasurements) {
+  Deployment slow = llama_8b(), fast = llama_8b();
+  slow.costs = costs_of(slow.engine);
+  fast.costs = slow.costs;
+  fast.costs.prompt_factor = 1;
+  const auto sum = [](const Deployment& d, const Step& step) {
+    double kernels = 0;
+    for (const KernelRow& row : kernels_of(d, step))
+      if (row.name != "engine") kernels += row.time.seconds;
+    return kernels;
+  };
+  const Step prompt{16, 16 * 1000, {{4096, 0}}, 1}, decode{16, 16 * 1000, {}, 0};
+  EXPECT_NEAR(sum(slow, prompt), slow.costs.prompt_factor * sum(fast, prompt), 1e-9);
+  EXPECT_DOUBLE_EQ(sum(slow, decode), sum(fast, decode));
+}
+
 TEST(Serving, SaysWhyAModelDoesNotFit) {
   Deployment d = llama_8b("T4");
   const Serving s = *serve(d, 1, closed(1));
@@ -218,6 +234,15 @@ TEST(Search, TriesWorkersOfPromptsBesideWorkersOfTokens) {
   ASSERT_EQ(given.size(), 1U);
   EXPECT_EQ(given.front().prefill->parallel.tensor, 2);
   EXPECT_EQ(given.front().replicas, 2);
+}
+
+TEST(Advice, NamesBusyPrefillWorkers) {
+  Serving s = *serve(llama_8b(), 1, closed(4));
+  s.prefill = PrefillPool{};
+  s.prefill->busy = 0.95;
+  EXPECT_THAT(advice(llama_8b(), s), HasSubstr("95 %"));
+  s.prefill->busy = 0.5;
+  EXPECT_THAT(advice(llama_8b(), s), ::testing::Not(HasSubstr("prefill")));
 }
 
 TEST(Launch, NamesTheParallelism) {
