@@ -63,6 +63,30 @@ def with_settings(row):
     return row | {"batch_wait_steps": steps, "batch_wait_share": share, "chunk_tokens": chunk}
 
 
+# For disaggregated tables in the form of the sample, which name neither the device nor what the checkpoints store: of attention, feed-forward and experts.
+DEVICES = {
+    "h100_sxm": "H100 SXM5 80GB", "h200_sxm": "H200 SXM 141GB", "b200_sxm": "B200 SXM 180GB", "b300_sxm": "B300 SXM 288GB", "gb200": "GB200 (per GPU)",
+    "gb300": "GB300 (per GPU)",
+}
+STORED = {
+    "fp4": {"DeepSeek-R1": ("bfloat16", "nvfp4", "nvfp4"), "Kimi-K2.5": ("bfloat16", "bfloat16", "nvfp4"), "": ("nvfp4", "nvfp4", "nvfp4")},
+    "fp8": {"Qwen3-32B": ("fp8", "fp8", ""), "": ("fp8_block", "fp8_block", "fp8_block")},
+}
+
+
+def with_stored(row):
+    """The row with the columns that benchmarks/data/silicon/serving_disaggregated.csv has beside those of the sample."""
+    if "attention_weights" in row:
+        return row
+    model = row["model"].removesuffix("-NVFP4")
+    stored = STORED[row["precision"]]
+    parts = dict(zip(("attention_weights", "feed_forward_weights", "expert_weights"), stored.get(model, stored[""])))
+    bits = 16 if row["system"].startswith("h") and row["engine"] != "trtllm" else 8
+    health = "starved" if float(row["ttft_ms"]) > 10000 else ""
+    more = {"device": DEVICES[row["system"]], "cache_bits": bits, "prefill_tokens": "", "decode_sequences": "", "health": health}
+    return row | {"model": model, "concurrency": round(float(row["concurrency"]))} | parts | more
+
+
 def predict(program, rows, configs, constants=None, without=None):
     scratch = pathlib.Path("silicon-rows.csv")
     with scratch.open("w", newline="") as file:
@@ -232,7 +256,8 @@ def main():
     wrong = [row["id"] for row, p in zip(rows, predictions) if not p[2]]
     print(f"\nmemory: {len(rows) - len(wrong)} of {len(rows)} that ran fit by prediction", *wrong)
     with options.disaggregated.open() as file:
-        disaggregated([row for row in csv.DictReader(file) if not row.get("health")], options.program, options.configs)
+        rows_of_pools = [with_stored(row) for row in csv.DictReader(file) if row["concurrency"]]
+    disaggregated([row for row in rows_of_pools if not row["health"]], options.program, options.configs)
     if options.validate:
         validate(rows, options.program, options.configs)
 
