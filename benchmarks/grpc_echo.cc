@@ -42,12 +42,12 @@ class CountingService final : public front::FakeService {
 }  // namespace
 
 int main(int count, char** arguments) {
-  front::grpc::ServerOptions options{.address = "127.0.0.1", .port = 0};
+  front::grpc::ServerOptions options{.listen = {.address = "127.0.0.1", .port = 0}};
   for (int i = 1; i < count; ++i) {
     if (std::string_view(arguments[i]) == "--threads" && i + 1 < count)
       options.threads = std::atoi(arguments[++i]);
     else
-      options.port = static_cast<uint16_t>(std::atoi(arguments[i]));
+      options.listen.port = static_cast<uint16_t>(std::atoi(arguments[i]));
   }
   CountingService service;
   service.models["identity"] = {

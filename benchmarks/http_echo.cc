@@ -35,7 +35,7 @@ class Echo final : public Handler {
 }  // namespace
 
 int main(int count, char** arguments) {
-  ServerOptions options{.address = "127.0.0.1", .port = 0};
+  ServerOptions options{.listen = {.address = "127.0.0.1", .port = 0}};
   bool infer = false;
   for (int i = 1; i < count; ++i) {
     std::string_view name = arguments[i];
@@ -44,14 +44,14 @@ int main(int count, char** arguments) {
     else if (name == "--threads" && i + 1 < count)
       options.threads = std::atoi(arguments[++i]);
     else
-      options.port = static_cast<uint16_t>(std::atoi(arguments[i]));
+      options.listen.port = static_cast<uint16_t>(std::atoi(arguments[i]));
   }
   ridge::front::FakeService service;
   ridge::front::ControlThreads control;
   std::shared_ptr<Handler> handler = std::make_shared<Echo>();
   if (infer) {
     ApiOptions api{.io_threads = static_cast<size_t>(options.threads)};
-    handler = std::make_shared<Api>(service, api, control, [] { return std::string(); });
+    handler = std::make_shared<Api>(service, api, control, [](ridge::TimePoint) { return std::string(); });
   }
   const UntilSignalled until_signalled;
   const auto server = Server::start(options, handler);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model/reader.h"
 #include "precision/convert.h"
 #include "precision/quantise.h"
 
@@ -70,7 +71,9 @@ int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
   if (words.size() < 2) stop("what to do with which model?");
   const std::string& verb = words[0];
-  const std::string& model = words[1];
+  const ridge::Result<ridge::model::WholeModel> read = ridge::model::UnboundModel::read_whole(words[1]);
+  if (!read) stop(read.error().message);
+  const ridge::model::WholeModel& model = *read;
   const QuantiseOptions options = options_from(words);
   if (verb == "tensors") {
     Result<std::vector<std::string>> tensors = ridge::precision::calibration_tensors(model, options);

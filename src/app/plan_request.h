@@ -72,6 +72,8 @@ struct ServingRequest {
   double batch_wait_percent = 90;
   int64_t draft_tokens = 0;
   double acceptance_percent = 70;
+  std::string model_id;   // that the engine loads: a path or an id of a hub; empty: the folder of config.json
+  bool manifest = false;  // a Kubernetes manifest is asked for
 };
 
 // A language model given by its dimensions.

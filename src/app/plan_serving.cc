@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/next_steps.h"
 #include "app/plan_model.h"
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "catalogue/cloud_price.h"
+#include "cost/gpu_limits.h"
+#include "limits/nvidia_gpu.h"
+#include "llm/launch.h"
 #include "llm/search.h"
+#include "plan/device.h"
 #include "sizing/training_speed.h"
 
 namespace ridge::app {
@@ -55,12 +61,12 @@ Result<llm::Load> load_of(const PlanRequest& request) {
     return invalid("--concurrency, --rps and --trace are three loads; give one of them");
   if (!r.trace.empty()) {
     RIDGE_ASSIGN(w.trace, trace_of(r.trace));
-    const auto longest = [&](auto member) {
-      return std::max_element(w.trace.begin(), w.trace.end(),
-                              [&](const auto& a, const auto& b) { return a.*member < b.*member; });
-    };
-    w.prompt_max = (*longest(&llm::Request::prompt)).prompt;
-    w.output_max = (*longest(&llm::Request::output)).output;
+    const auto [shortest_prompt, longest_prompt] = std::ranges::minmax(w.trace, {}, &llm::Request::prompt);
+    const auto [shortest_output, longest_output] = std::ranges::minmax(w.trace, {}, &llm::Request::output);
+    w.prompt_min = shortest_prompt.prompt;
+    w.prompt_max = longest_prompt.prompt;
+    w.output_min = shortest_output.output;
+    w.output_max = longest_output.output;
   }
   // Each draft token is accepted if those before it were: 1 + a + a² + … tokens a step.
   for (int64_t i = 1; i <= r.draft_tokens; ++i)
@@ -78,25 +84,109 @@ Result<llm::Load> load_of(const PlanRequest& request) {
   return load;
 }
 
-Result<std::vector<llm::Offer>> offers_of(const PlanRequest& request) {
+// A GPU to plan with, and for one of this machine where its limits come from.
+struct PlannedGpu {
+  llm::Gpu gpu;
+  catalogue::CatalogueDevice device;
+  std::vector<cost::DeviceLimits::Source> limits;  // empty: of the catalogue
+  std::vector<std::string> notes;
+};
+
+// k of the library's matrix multiplication that reached this rate: its row ends with "… x 8192" (limits/accelerator/gemm.cc). 0: no such row.
+double depth_of(const limits::accelerator::DeviceMeasurement& measured, Precision precision, double best) {
+  for (const limits::accelerator::PeakRow& row : measured.peaks) {
+    if (row.precision != precision || row.way != "cuBLASLt" || row.result.best != best) continue;
+    const size_t last = row.result.conditions.rfind(' ');
+    return last == std::string::npos ? 0 : std::strtod(row.result.conditions.c_str() + last, nullptr);
+  }
+  return 0;
+}
+
+llm::MeasuredRates rates_of(const limits::NvidiaGpu& gpu, const cost::DeviceLimits& limits) {
+  llm::MeasuredRates rates;
+  if (!gpu.measured) return rates;
+  for (const auto& [precision, arithmetic] : {std::pair{Precision::kBf16, catalogue::Arithmetic::kBf16},
+                                              std::pair{Precision::kFp8, catalogue::Arithmetic::kFp8}}) {
+    const cost::DeviceLimits::Source* source = cost::source_of(limits, precision_name(precision));
+    if (source == nullptr || source->origin != Origin::kMeasured) continue;
+    llm::MeasuredRates::Peak peak{source->per_s, source->per_s, depth_of(*gpu.measured, precision, source->per_s)};
+    for (const limits::accelerator::PeakRow& row : gpu.measured->peaks)
+      if (row.precision == precision && row.result.best == source->per_s) peak.typical = *row.result.typical;
+    rates.peaks[arithmetic] = peak;
+  }
+  for (const limits::accelerator::BandwidthRow& row : gpu.measured->bandwidths)
+    if (row.level == "DRAM" && row.access == "read") rates.bytes_per_s = row.result.best.value_or(0);
+  return rates;
+}
+
+// A GPU of this machine: its datasheet, or what was measured where the catalogue has none, with the measured limits.
+Result<PlannedGpu> gpu_here(const plan::Device& name) {
+  const std::string id = plan::device_name(name);
+  Result<limits::NvidiaGpu> found = limits::nvidia_gpu(name.index);
+  if (!found) return Error{Code::kUnavailable, "device " + id + ": " + found.error().message};
+  const limits::NvidiaGpu& gpu = *found;
+  RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(gpu, cost::Accumulate::kFp32));
+  const llm::MeasuredRates rates = rates_of(gpu, limits);
+  PlannedGpu planned;
+  planned.device = gpu.datasheet.value_or(catalogue::CatalogueDevice{});
+  if (!gpu.datasheet) {
+    planned.device.vendor = "NVIDIA";
+    planned.device.name = gpu.facts.name;
+    planned.device.bytes_per_s = rates.bytes_per_s;
+    for (const auto& [arithmetic, peak] : rates.peaks) planned.device.peaks.push_back({arithmetic, peak.best});
+  }
+  if (gpu.facts.memory_bytes > 0) planned.device.memory_bytes = static_cast<double>(gpu.facts.memory_bytes);
+  if (gpu.facts.compute_units > 0) planned.device.multiprocessors = static_cast<int>(gpu.facts.compute_units);
+  RIDGE_ASSIGN(const llm::Gpu listed, llm::gpu_of(planned.device));
+  planned.gpu = llm::measured_gpu(listed, rates);
+  planned.gpu.name += fmt::format(" ({})", id);
+  for (const cost::DeviceLimits::Source& source : limits.sources)
+    if (source.what == "bf16" || source.what == "fp8" || source.what == "DRAM") planned.limits.push_back(source);
+  for (const cost::DeviceLimits::Remark& remark : limits.remarks)
+    if (!remark.precision || *remark.precision == Precision::kBf16 || *remark.precision == Precision::kFp8)
+      planned.notes.push_back(remark.text);
+  return planned;
+}
+
+Result<std::vector<PlannedGpu>> gpus_of(const ServingRequest& request) {
+  RIDGE_ASSIGN(const std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
+  std::vector<PlannedGpu> gpus;
+  for (const std::string& name : request.gpus) {
+    if (const Result<plan::Device> here = plan::device_from_name(name); here && plan::is_nvidia(*here)) {
+      RIDGE_ASSIGN(gpus.emplace_back(), gpu_here(*here));
+      continue;
+    }
+    PlannedGpu planned;
+    RIDGE_ASSIGN(planned.device, catalogue::find_device(devices, name));
+    if (request.manifest && planned.device.vendor != "NVIDIA")
+      return Error{Code::kUnsupported,
+                   fmt::format("--manifest: images and labels are known for NVIDIA's GPUs; {} is {}'s",
+                               planned.device.name, planned.device.vendor)};
+    RIDGE_ASSIGN(planned.gpu, llm::gpu_of(planned.device));
+    gpus.push_back(std::move(planned));
+  }
+  return gpus;
+}
+
+Result<std::vector<llm::Offer>> offers_of(const PlanRequest& request, const std::vector<PlannedGpu>& gpus) {
   RIDGE_ASSIGN(const std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
   RIDGE_ASSIGN(const std::vector<catalogue::CloudPrice> prices, catalogue::cloud_prices(devices));
   std::vector<llm::Offer> offers;
-  for (const std::string& name : request.llm.serving.gpus) {
-    RIDGE_ASSIGN(const catalogue::CatalogueDevice device, catalogue::find_device(devices, name));
-    RIDGE_ASSIGN(llm::Gpu gpu, llm::gpu_of(device));
+  for (const PlannedGpu& planned : gpus) {
     llm::Prices price;
-    if (const auto listed = catalogue::price_of(prices, device)) price.usd_per_gpu_hour = listed->usd_per_gpu_hour;
+    // A GPU of this machine is not rented, unless a price is given.
+    const auto listed = planned.limits.empty() ? catalogue::price_of(prices, planned.device) : std::nullopt;
+    if (listed) price.usd_per_gpu_hour = listed->usd_per_gpu_hour;
     if (request.cost && request.cost->hour_usd) price.usd_per_gpu_hour = request.cost->hour_usd;
-    offers.push_back({std::move(gpu), price});
+    offers.push_back({planned.gpu, price});
   }
   return offers;
 }
 
-Result<llm::Space> space_of(const PlanRequest& request, const llm::Model& model) {
+Result<llm::Space> space_of(const PlanRequest& request, const std::vector<PlannedGpu>& gpus, const llm::Model& model) {
   const ServingRequest& r = request.llm.serving;
   llm::Space space;
-  RIDGE_ASSIGN(space.offers, offers_of(request));
+  RIDGE_ASSIGN(space.offers, offers_of(request, gpus));
   if (!r.engines.empty()) space.engines.clear();
   for (const std::string& name : r.engines) {
     RIDGE_ASSIGN(const llm::EngineKind engine,
@@ -108,6 +198,9 @@ Result<llm::Space> space_of(const PlanRequest& request, const llm::Model& model)
     RIDGE_ASSIGN(const llm::Format format, llm::format_from_name(name == "fp16" ? "bf16" : name));
     space.formats.push_back({format, format, format});
   }
+  if (r.engines == std::vector<std::string>{"trtllm"} && r.tensor.value_or(1) > 1 && r.data.value_or(1) > 1)
+    return invalid(
+        "TensorRT-LLM divides attention among all GPUs or replicates it on each: give --tp or --dp, not both");
   space.most_gpus = r.most_gpus;
   space.tensor = r.tensor;
   space.data = r.data;
@@ -141,6 +234,48 @@ Json kernels_json(const std::vector<llm::KernelRow>& rows) {
   return list;
 }
 
+// For a shell; the file of options is written first.
+std::string launch_text(const llm::Launch& launch, llm::EngineKind engine) {
+  std::string text;
+  if (!launch.options.empty()) text += fmt::format("cat > {} <<END\n{}END\n", llm::kOptionsFile, launch.options);
+  std::vector<std::string> words = launch.program;
+  words.insert(words.end(), launch.arguments.begin(), launch.arguments.end());
+  if (!launch.options.empty())
+    words.insert(words.end(), {std::string(llm::program_of(engine).file_flag), llm::kOptionsFile});
+  for (const std::string& word : words) text += (text.empty() || text.ends_with('\n') ? "" : " ") + shell_word(word);
+  return text;
+}
+
+// With a prefill pool a command for each kind of worker, and what joins them.
+std::string launch_text(const llm::Deployment& d, const llm::Serving& s, const std::string& model,
+                        const llm::Load& load) {
+  const auto text = [&](llm::Role role) { return launch_text(llm::launch_of(d, s, model, load, role), s.engine); };
+  if (!s.prefill) return text(llm::Role::kAll);
+  const auto workers = [](int64_t count, const char* kind) {
+    return fmt::format("# {} {} worker{}:\n", count, kind, count == 1 ? "" : "s, each");
+  };
+  return workers(s.prefill->workers, "prefill") + text(llm::Role::kPrefill) + "\n" + workers(s.replicas, "decode") +
+         text(llm::Role::kDecode) + "\n# a router that asks a prefill worker and then a decode worker: " +
+         std::string(llm::program_of(s.engine).router);
+}
+
+// What the engine loads: as given, else the folder of config.json.
+std::string model_to_load(const PlanRequest& request) {
+  if (!request.llm.serving.model_id.empty()) return request.llm.serving.model_id;
+  const std::filesystem::path file = request.model;
+  if (file.filename() != "config.json") return "MODEL";
+  return file.has_parent_path() ? file.parent_path().string() : ".";
+}
+
+std::string joined(const llm::Interval& ms) { return fmt::format("{} to {}", format_ms(ms.low), format_ms(ms.high)); }
+
+Result<std::string> manifest_of(const llm::Launch& launch, const llm::Serving& s, const std::string& model) {
+  const llm::ServingRanges ranges = llm::ranges_of(s);
+  return llm::manifest_of(launch, s, model,
+                          fmt::format("{} x {}, predicted: first token {}, each token {} (80 % of measured ones)",
+                                      s.gpus, s.gpu, joined(ranges.ttft_ms), joined(ranges.tpot_ms)));
+}
+
 const llm::Gpu& gpu_named(const llm::Space& space, const std::string& name) {
   return std::find_if(space.offers.begin(), space.offers.end(), [&](const llm::Offer& o) { return o.gpu.name == name; })
       ->gpu;
@@ -156,7 +291,8 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   llm::Deployment base;
   base.model = source.config->model;
   RIDGE_ASSIGN(const llm::Load load, load_of(request));
-  RIDGE_ASSIGN(const llm::Space space, space_of(request, base.model));
+  RIDGE_ASSIGN(const std::vector<PlannedGpu> gpus, gpus_of(request.llm.serving));
+  RIDGE_ASSIGN(const llm::Space space, space_of(request, gpus, base.model));
   if (!request.llm.kv.empty()) {
     RIDGE_ASSIGN(const llm::Format cache, llm::format_from_name(request.llm.kv == "fp16" ? "bf16" : request.llm.kv));
     base.cache_bits = llm::facts_of(cache).bits;
@@ -175,6 +311,11 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   if (base.draft_tokens > 0 && base.model.draft_layers == 0)
     json["notes"].push_back(
         "the model has no layers of multi-token prediction: what computes the draft tokens is not counted");
+  for (const PlannedGpu& gpu : gpus) {
+    if (gpu.limits.empty()) continue;
+    json["here"].push_back({{"name", gpu.gpu.name}, {"limits", json_of(gpu.limits)}});
+    for (const std::string& note : gpu.notes) json["notes"].push_back(note);
+  }
   json["met"] = !ways.empty() && ways.front().meets;
   if (ways.empty()) {
     // Why the largest group of the first GPU does not hold it.
@@ -202,8 +343,16 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   json["serving"]["decode_step"] = kernels_json(best.decode_step);
   json["serving"]["prompt_step"] = kernels_json(best.prompt_step);
   json["serving"]["advice"] = llm::advice(base, best);
-  json["serving"]["launch"] =
-      llm::launch_line(base, best, request.model.empty() ? "MODEL" : shell_word(request.model), load);
+  const std::string model = model_to_load(request);
+  const llm::Launch launch = llm::launch_of(base, best, model, load);
+  json["serving"]["launch"] = launch_text(base, best, model, load);
+  json["serving"]["launch_notes"] = launch.notes;
+  const llm::EngineProgram& program = llm::program_of(best.engine);
+  json["serving"]["engine_version"] = program.version;
+  json["serving"]["image"] = program.image;
+  if (request.llm.serving.manifest) {
+    RIDGE_ASSIGN(json["manifest"], manifest_of(launch, best, model));
+  }
   json["searched"] = ways.size();
   json["front"] = Json::array();
   for (const llm::Serving& s : llm::front_of(ways)) json["front"].push_back(json_of(s));

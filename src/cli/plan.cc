@@ -196,7 +196,11 @@ int plan_serving(const PlanOptions& options, const app::PlanRequest& request, co
     print_json(options.command, *document);
   else
     print(serving_text(*document));
-  if (Status kept = keep(options.command, options.output, *document); !kept) return fail("plan", kept.error());
+  const Status written = write_result(options.command, document->contains("manifest") ? options.manifest : "",
+                                      document->value("manifest", std::string()));
+  if (!written) return fail("plan", written.error());
+  if (Status kept = keep_and_draw(options.command, options.output, options.page, *document); !kept)
+    return fail("plan", kept.error());
   return (*document)["met"].get<bool>() ? kDone : kNo;
 }
 
@@ -230,7 +234,8 @@ int plan(std::span<const std::string> arguments) {
   if (ParseResult parsed = parse(app, "plan", arguments); !parsed.go_on) return parsed.exit;
   if (app::LlmRequest& llm = options.request.llm; llm.flags.ends_with(".json") && options.request.model.empty())
     options.request.model = std::exchange(llm.flags, "");
-  if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("plan", ready.error());
+  if (Status ready = check_writable({options.output, options.page.file, options.manifest}); !ready)
+    return fail("plan", ready.error());
   options.model = options.request.model;
   options.for_bench = given_options(app, kBenchAfterPlan);
   options.for_tune = given_options(app, kTuneAfterPlan) + tune_precision(options.precision);

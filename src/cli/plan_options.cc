@@ -38,16 +38,23 @@ Status check_form(const PlanOptions& options) {
   const bool detail = serving.tensor || serving.data || serving.pipeline || serving.expert || serving.concurrency > 0 ||
                       serving.output || !serving.trace.empty() || serving.ttft_ms || serving.tpot_ms ||
                       !serving.engines.empty() || !serving.deployments.empty() || serving.prefill_workers ||
-                      serving.decode_workers || serving.prefill_tensor || !serving.cache_link.empty();
+                      serving.decode_workers || serving.prefill_tensor || !serving.cache_link.empty() ||
+                      !serving.model_id.empty() || !options.manifest.empty();
   if (detail && serving.gpus.empty())
     return Error{Code::kInvalid,
                  "these options describe how a language model is served; give --gpu with one or several GPUs too"};
-  const bool rate = options.rows_per_s && serving.gpus.empty();
-  const bool layers = !options.page.file.empty() || rate || wants_memory(options) || !options.optimiser.empty();
+  if (!options.manifest.empty() && serving.model_id.empty())
+    return Error{
+        Code::kInvalid,
+        "--manifest needs --model-id: the id at the hub or the path in the pod from which the engine loads the "
+        "model"};
+  const bool served = !serving.gpus.empty();
+  const bool layers = (!served && (!options.page.file.empty() || options.rows_per_s)) || wants_memory(options) ||
+                      !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
-               "dimensions use --json, --csv, --batch and --cost"};
+               "dimensions use --json, --csv, --batch and --cost, or --gpu for its serving"};
 }
 
 Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {
@@ -208,6 +215,7 @@ void declare_serving(CLI::App& app, app::ServingRequest& serving) {
   app.add_option("--batch-wait-fill", serving.batch_wait_percent)->check(in_range(1, 100));
   app.add_option("--draft", serving.draft_tokens)->check(in_range(1, 16));
   app.add_option("--acceptance", serving.acceptance_percent)->check(in_range(0, 100));
+  app.add_option("--model-id", serving.model_id);
 }
 
 void declare_llm(CLI::App& app, app::LlmRequest& llm) {
@@ -238,6 +246,7 @@ void declare(CLI::App& app, PlanOptions& options) {
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("-o,--output", options.output);
+  app.add_option("--manifest", options.manifest);
   declare(app, options.page);
   declare_llm(app, options.request.llm);
   declare_load(app, options);
@@ -257,6 +266,7 @@ Result<app::PlanRequest> request_of(const PlanOptions& options) {
   RIDGE_TRY(check_model(options));
   app::ServingRequest& serving = request.llm.serving;
   serving.prompt = request.llm.prompt;
+  serving.manifest = !options.manifest.empty();
   // --llm takes a config.json too, and --weights several formats where a serving is searched for.
   for (size_t begin = 0; !serving.gpus.empty() && begin < request.llm.weights.size();) {
     const size_t end = std::min(request.llm.weights.find(',', begin), request.llm.weights.size());

@@ -27,7 +27,8 @@ struct PlanOptions {
   int layers = 20;
   bool json = false;
   bool csv = false;
-  std::string output;  // file of the document; empty: none
+  std::string output;    // file of the document; empty: none
+  std::string manifest;  // file for Kubernetes; empty: none
   PageOptions page;
   std::optional<double> rows_per_s, p99_ms, most_busy_percent;
   std::optional<int> instances_per_machine;

@@ -1,9 +1,12 @@
 // The serving of a language model, from its document.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "cli/paragraph.h"
 #include "cli/plan_text.h"
 #include "cli/terminal.h"
 
@@ -33,12 +36,29 @@ std::string split_of(const Json& s) {
                      s.value("replicas", 1), split_text(s["parallel"]));
 }
 
-std::string spread_text(const Json& s, const char* name, const char* error) {
+// The range that 80 % of measured values lie in, of a member that has one; empty in documents of before.
+template <typename Format>
+std::string range_text(const Json& s, const char* name, Format format, const char* between = " to ") {
+  const Json ranges = s.value("ranges", Json::object());
+  if (!ranges.contains(name) || !ranges[name].is_object()) return {};
+  const double low = number_at(ranges[name], "low"), high = number_at(ranges[name], "high");
+  if (low == high) return {};
+  std::string from = format(low);
+  const std::string to = format(high);
+  // "135-530 ms": one unit for both.
+  const size_t unit = to.rfind(' ');
+  if (std::string_view(between) == "-" && unit != std::string::npos && from.ends_with(to.substr(unit)))
+    from.resize(from.size() - (to.size() - unit));
+  return from + between + to;
+}
+std::string bracketed(const std::string& range) { return range.empty() ? range : " (" + range + ")"; }
+
+std::string whole(double value) { return fmt::format("{:.0f}", value); }
+
+std::string spread_text(const Json& s, const char* name) {
   const Json& t = s[name];
-  const double mean = number_at(t, "mean");
-  return fmt::format("mean {}; median {}, p99 {}; measured values are expected from {} to {}", format_ms(mean),
-                     format_ms(number_at(t, "p50")), format_ms(number_at(t, "p99")),
-                     format_ms(mean * number_at(s[error], "low")), format_ms(mean * number_at(s[error], "high")));
+  return fmt::format("mean{}; median {}, p99 {}", bracketed(range_text(s, name, format_ms)),
+                     format_ms(number_at(t, "p50")), format_ms(number_at(t, "p99")));
 }
 
 std::string summary(const Json& document) {
@@ -53,35 +73,40 @@ std::string summary(const Json& document) {
       fmt::format("per GPU, most as {} (derived)", text_at(s, "weights")));
   row("cache", format_bytes(number_at(s["memory"], "cache")),
       fmt::format("per GPU, {:.0f} tokens per replica (derived)", number_at(s["memory"], "cache_tokens")));
-  row("first token", format_ms(number_at(s["ttft_ms"], "mean")), spread_text(s, "ttft_ms", "ttft_error"));
-  row("each token", format_ms(number_at(s["tpot_ms"], "mean")), spread_text(s, "tpot_ms", "tpot_error"));
+  row("first token", format_ms(number_at(s["ttft_ms"], "mean")), spread_text(s, "ttft_ms"));
+  row("each token", format_ms(number_at(s["tpot_ms"], "mean")), spread_text(s, "tpot_ms"));
   row("limit", format_ms(number_at(s, "bound_tpot_ms")),
       "of a decode step of the mean batch: every kernel at its physical bound (derived)");
   if (is_disaggregated(s))
     row("prefill", format_percent(100 * number_at(s["prefill"], "busy")),
         fmt::format("of the time computing prompts; a prompt's cache takes {} to a decode worker",
                     format_ms(number_at(s["prefill"], "transfer_ms"))));
-  // Rates and what follows from them have the range of the time per token.
-  const double fast = number_at(s["tpot_error"], "low"), slow = number_at(s["tpot_error"], "high");
-  row("output", format_rate(number_at(s, "output_tokens_per_s"), "tokens"),
-      fmt::format("{} per GPU, expected from {} to {}; {} per user, from {} to {}",
-                  format_rate(number_at(s, "tokens_per_s_per_gpu"), "tokens"),
-                  format_rate(number_at(s, "tokens_per_s_per_gpu") / slow, "tokens"),
-                  format_rate(number_at(s, "tokens_per_s_per_gpu") / fast, "tokens"),
-                  format_rate(number_at(s, "tokens_per_s_per_user"), "tokens"),
-                  format_rate(number_at(s, "tokens_per_s_per_user") / slow, "tokens"),
-                  format_rate(number_at(s, "tokens_per_s_per_user") / fast, "tokens")));
+  const auto rate = [](double value) { return format_rate(value, "tokens"); };
+  const auto range = [&](const char* name, auto format) { return bracketed(range_text(s, name, format)); };
+  row("output", rate(number_at(s, "output_tokens_per_s")),
+      fmt::format("{} per GPU{}, {} per user{}", rate(number_at(s, "tokens_per_s_per_gpu")),
+                  range("tokens_per_s_per_gpu", whole), rate(number_at(s, "tokens_per_s_per_user")),
+                  range("tokens_per_s_per_user", whole)));
   if (s.contains("usd_per_million") && s["usd_per_million"].is_number())
     row("cost", format_usd(number_at(s, "usd_per_million")),
-        fmt::format("per million output tokens, rented at the list price; expected from {} to {}",
-                    format_usd(fast * number_at(s, "usd_per_million")),
-                    format_usd(slow * number_at(s, "usd_per_million"))));
+        "per million output tokens, rented at the list price" + range("usd_per_million", format_usd));
   if (s.contains("joules_per_token") && s["joules_per_token"].is_number())
     row("energy", format_energy(number_at(s, "joules_per_token")),
-        fmt::format("per output token, GPUs at full power; expected from {} to {}",
-                    format_energy(fast * number_at(s, "joules_per_token")),
-                    format_energy(slow * number_at(s, "joules_per_token"))));
+        "per output token, GPUs at full power" + range("joules_per_token", format_energy));
   return table({}, rows, "lrl");
+}
+
+// "limits of H100 SXM5 80GB (cuda:0): bf16 812 TFLOP/s (measured, cuBLASLt), …"
+std::string here_text(const Json& here) {
+  std::string text;
+  for (const Json& limit : here.value("limits", Json::array())) {
+    const std::string what = text_at(limit, "what"), by = text_at(limit, "by");
+    const double per_s = number_at(limit, "per_s");
+    text += fmt::format("{} {} {} ({}{})", text.empty() ? "" : ",", what,
+                        what == "DRAM" ? format_bandwidth(per_s) : format_flops_rate(per_s), text_at(limit, "origin"),
+                        by.empty() ? "" : ", " + by);
+  }
+  return fmt::format("limits of {}:{}; kernels' laws hold as shares of them\n", text_at(here, "name"), text);
 }
 
 std::string kernel_table(const Json& kernels) {
@@ -99,28 +124,67 @@ std::string kernel_table(const Json& kernels) {
                "lrr2r3r4l1l1r");
 }
 
-// "12.1 ms x0.84-1.20": a mean and the factors of its range.
-std::string ranged(const Json& s, const char* name, const char* error) {
-  return fmt::format("{} x{:.2f}-{:.2f}", format_ms(number_at(s[name], "mean")), number_at(s[error], "low"),
-                     number_at(s[error], "high"));
+// Commands are fitted to the width; comments and the files of options that lines before write stay as they are.
+std::string launch_text(const std::string& launch) {
+  std::string text;
+  for (size_t begin = 0; begin < launch.size();) {
+    const size_t end = std::min(launch.find('\n', begin), launch.size());
+    const std::string line = launch.substr(begin, end - begin);
+    text += line.find(" --") == std::string::npos || line.starts_with('#') ? line + "\n"
+                                                                           : fitted_command(line, 0, output_columns());
+    begin = end + 1;
+  }
+  return text;
+}
+
+struct Column {
+  const char* header;
+  const char* layout;  // cli/table.h
+  std::function<std::string(const Json&)> cell;
+};
+Column range_column(const char* layout, const char* name, std::string (*format)(double)) {
+  return {"range", layout, [=](const Json& s) { return range_text(s, name, format, "-"); }};
 }
 
 std::string ways_table(const Json& ways, size_t most) {
-  std::vector<std::vector<std::string>> rows;
-  for (const Json& s : ways) {
-    if (rows.size() == most) break;
-    rows.push_back({fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")), split_of(s), text_at(s, "engine"),
-                    text_at(s, "weights"),
-                    s.value("concurrency", 0) > 0 ? std::to_string(s.value("concurrency", 0)) : "-",
-                    ranged(s, "ttft_ms", "ttft_error"), ranged(s, "tpot_ms", "tpot_error"),
-                    fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_gpu")),
-                    fmt::format("{:.0f}", number_at(s, "tokens_per_s_per_user")),
-                    number_at(s, "usd_per_million") > 0 ? format_usd(number_at(s, "usd_per_million")) : "-",
-                    s.value("meets", true) ? "" : "misses the goal"});
+  const auto rate = [](const char* name) { return [=](const Json& s) { return whole(number_at(s, name)); }; };
+  const auto mean = [](const char* name) {
+    return [=](const Json& s) { return format_ms(number_at(s[name], "mean")); };
+  };
+  const Column columns[] = {
+      {"GPUs", "l", [](const Json& s) { return fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")); }},
+      {"split", "l", split_of},
+      {"engine", "l", [](const Json& s) { return text_at(s, "engine"); }},
+      {"weights", "l4", [](const Json& s) { return text_at(s, "weights"); }},
+      {"at once", "r5",
+       [](const Json& s) { return s.value("concurrency", 0) > 0 ? std::to_string(s.value("concurrency", 0)) : ""; }},
+      {"first token", "r", mean("ttft_ms")},
+      range_column("r7", "ttft_ms", format_ms),
+      {"each token", "r", mean("tpot_ms")},
+      range_column("r8", "tpot_ms", format_ms),
+      {"tokens/s/GPU", "r", rate("tokens_per_s_per_gpu")},
+      range_column("r3", "tokens_per_s_per_gpu", whole),
+      {"/user", "r6", rate("tokens_per_s_per_user")},
+      range_column("r2", "tokens_per_s_per_user", whole),
+      {"per million", "r9",
+       [](const Json& s) {
+         return number_at(s, "usd_per_million") > 0 ? format_usd(number_at(s, "usd_per_million")) : "";
+       }},
+      range_column("r1", "usd_per_million", format_usd),
+      {"", "l", [](const Json& s) { return s.value("meets", true) ? "" : "misses the goal"; }}};
+  std::vector<std::vector<std::string>> rows(std::min(ways.size(), most));
+  std::vector<std::string> header;
+  std::string layout;
+  for (const Column& column : columns) {
+    std::vector<std::string> cells;
+    for (size_t i = 0; i < rows.size(); ++i) cells.push_back(column.cell(ways[i]));
+    // What no way has, as a range of rates where the load is given.
+    if (std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
+    header.emplace_back(column.header);
+    layout += column.layout;
+    for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(cells[i]);
   }
-  return table({"GPUs", "split", "engine", "weights", "at once", "first token", "each token", "tokens/s/GPU", "/user",
-                "per million", ""},
-               rows, "lll1l2r3rrrr2r4l");
+  return table(header, rows, layout);
 }
 
 }  // namespace
@@ -137,14 +201,17 @@ std::string serving_text(const Json& document) {
   const Json& output = document["workload"]["output"];
   std::string text = fmt::format("{} · {} · {} x {} · {} · {} (predicted)\n", text_at(document, "model"),
                                  text_at(s, "engine"), s.value("gpus", 1), text_at(s, "gpu"), split_of(s), load);
-  text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}\n", prompt[0].get<int64_t>(),
-                      prompt[1].get<int64_t>(), output[0].get<int64_t>(), output[1].get<int64_t>());
+  text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}; in brackets: 80 % of measured values\n",
+                      prompt[0].get<int64_t>(), prompt[1].get<int64_t>(), output[0].get<int64_t>(),
+                      output[1].get<int64_t>());
   text += summary(document);
+  for (const Json& here : document.value("here", Json::array())) text += here_text(here);
   for (const Json& note : document.value("notes", Json::array())) text += note_text(note.get<std::string>());
   if (!document.value("met", true))
     text += note_text("no way that was tried meets the goals at the slow end of the expected range");
   text += "\na decode step of the mean batch\n" + kernel_table(s["decode_step"]);
-  text += "\n" + text_at(s, "advice") + "\n" + text_at(s, "launch") + "\n";
+  text += "\n" + text_at(s, "advice") + "\n" + launch_text(text_at(s, "launch"));
+  for (const Json& note : s.value("launch_notes", Json::array())) text += note_text(note.get<std::string>());
   if (document.value("searched", size_t{1}) < 2) return text;
   text += fmt::format("\nbest of {} ways\n", document.value("searched", size_t{0})) + ways_table(document["ways"], 10);
   return text + "\nno other way is better in both rates\n" + ways_table(document["front"], 12);

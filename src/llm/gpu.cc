@@ -42,6 +42,31 @@ double pcie_bytes_per_s(const std::string& pcie) {
          static_cast<double>(std::max(1L, std::strtol(pcie.c_str() + lanes + 1, nullptr, 10)));
 }
 
+constexpr double kReadShare = 0.93;  // gpu.h
+
+// The arithmetic that computes a dtype of the table; INT8 has no law of its own.
+constexpr std::array<std::pair<std::string_view, Arithmetic>, 6> kComputedIn = {
+    {{"bfloat16", Arithmetic::kBf16},
+     {"int4_wo", Arithmetic::kBf16},
+     {"w4a16_mxfp4", Arithmetic::kBf16},
+     {"fp8", Arithmetic::kFp8},
+     {"fp8_block", Arithmetic::kFp8},
+     {"w4a8_mxfp4_mxfp8", Arithmetic::kFp8}}};
+
+void choose_attention(Gpu& gpu) {
+  gpu.decode = gpu.laws[{"attention_decode", ""}];
+  gpu.prefill = gpu.laws[{"attention_prefill", "bfloat16"}];
+}
+
+// By how much the laws' share of the compute limit grows when the limit becomes the measured one.
+double growth_of(const Gpu& gpu, Arithmetic arithmetic, const MeasuredRates::Peak& peak) {
+  const KernelLaw* law = law_of(gpu, "gemm", arithmetic == Arithmetic::kFp8 ? "fp8" : "bfloat16");
+  if (peak.depth > 0 && law != nullptr)
+    return peak.typical / peak.best * (1 + law->k_ramp / peak.depth) / law->compute_efficiency;
+  const double before = gpu.rate(arithmetic);
+  return before > 0 ? before / peak.best : 1;
+}
+
 Status read_laws(std::string_view text, std::string_view without, Gpu& gpu) {
   std::vector<std::string_view> columns = {"device", "kernel", "dtype", "median_error_percent", "source"};
   for (const auto& [name, member] : kColumns) columns.push_back(name);
@@ -60,8 +85,7 @@ Status read_laws(std::string_view text, std::string_view without, Gpu& gpu) {
     KernelLaw& kept = gpu.laws[{row.text("kernel"), row.text("dtype")}];
     if (own || !kept.own) kept = law;
   }
-  gpu.decode = gpu.laws[{"attention_decode", ""}];
-  gpu.prefill = gpu.laws[{"attention_prefill", "bfloat16"}];
+  choose_attention(gpu);
   return ok_status();
 }
 
@@ -97,6 +121,23 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view la
   gpu.memory_bytes = device.memory_bytes.value_or(0);
   gpu.power_w = catalogue::power_per_gpu_w(device).value_or(0);
   RIDGE_TRY(read_laws(laws, without, gpu));
+  return gpu;
+}
+
+Gpu measured_gpu(Gpu gpu, const MeasuredRates& rates) {
+  for (const auto& [arithmetic, peak] : rates.peaks) {
+    if (peak.best <= 0) continue;
+    const double growth = growth_of(gpu, arithmetic, peak);
+    for (auto& [of, law] : gpu.laws)
+      for (const auto& [dtype, computed_in] : kComputedIn)
+        if (of.second == dtype && computed_in == arithmetic) law.compute_efficiency *= growth;
+    gpu.flops_per_s[arithmetic] = peak.best;
+  }
+  if (rates.bytes_per_s > 0) {
+    for (auto& [of, law] : gpu.laws) law.memory_efficiency = std::min(1.0, law.memory_efficiency / kReadShare);
+    gpu.bytes_per_s = rates.bytes_per_s;
+  }
+  choose_attention(gpu);
   return gpu;
 }
 

@@ -53,6 +53,21 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device);
 // The same with a text in place of data/kernel_laws.csv, for tests and for leaving devices out; rows of `without` are skipped.
 Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view laws, std::string_view without = {});
 
+// What `ridge bench device` measured on a GPU of one's own. 0 or missing: not measured.
+struct MeasuredRates {
+  struct Peak {
+    double best = 0, typical = 0;  // [FLOP/s]
+    double depth = 0;              // k of the library's matrix multiplication that reached it; 0: bare instructions did
+  };
+  std::map<catalogue::Arithmetic, Peak> peaks;  // kBf16, kFp8: those that laws exist for
+  double bytes_per_s = 0;                       // that one kernel reads
+};
+// The limits become the measured ones. Laws keep their shape and hold as shares of them:
+//   memory     e / 0.93: a kernel that only reads reaches 0.93 of the datasheet's bandwidth on the GPUs that laws were fitted to (H100; cost/gpu_limits)
+//   compute    of all kernels of that arithmetic, so that a GEMM as deep as the measured one takes as long as it did; where bare instructions were
+//              measured, unchanged
+Gpu measured_gpu(Gpu gpu, const MeasuredRates& rates);
+
 // The law of a kernel; nullptr only if the table has no row for any GPU.
 const KernelLaw* law_of(const Gpu& gpu, std::string_view kernel, std::string_view dtype);
 

@@ -8,7 +8,12 @@ namespace {
 
 constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
 
-std::vector<Parallel> ways_to_split(const Space& space, const Model& model, int64_t gpus) {
+// TensorRT-LLM's attention is divided among all GPUs or replicated on each (tensorrt_llm/mapping.py: dp_size).
+bool runs(EngineKind engine, const Parallel& p) {
+  return engine != EngineKind::kTensorRtLlm || p.tensor == 1 || p.data == 1;
+}
+
+std::vector<Parallel> ways_to_split(const Space& space, EngineKind engine, const Model& model, int64_t gpus) {
   std::vector<Parallel> ways;
   bool has_experts = false, latent = false;
   int64_t heads = 1;
@@ -33,6 +38,7 @@ std::vector<Parallel> ways_to_split(const Space& space, const Model& model, int6
       }
     }
   }
+  std::erase_if(ways, [&](const Parallel& way) { return !runs(engine, way); });
   return ways;
 }
 
@@ -104,14 +110,14 @@ std::vector<Disaggregation> ways_to_disaggregate(const Deployment& base, const S
   Space prefill_space = space;
   if (space.prefill_tensor) prefill_space.tensor = space.prefill_tensor;
   for (int64_t prefill_gpus = 1; prefill_gpus < space.most_gpus; prefill_gpus *= 2) {
-    std::vector<Parallel> prefill = ways_to_split(prefill_space, base.model, prefill_gpus);
+    std::vector<Parallel> prefill = ways_to_split(prefill_space, base.engine, base.model, prefill_gpus);
     if (prefill.empty()) continue;
     const Parallel best = *std::min_element(prefill.begin(), prefill.end(), [&](const Parallel& a, const Parallel& b) {
       return prompt_cost(base, a, load) < prompt_cost(base, b, load);
     });
     if (best.pipeline > 1) continue;
     for (int64_t decode_gpus = 1; decode_gpus < space.most_gpus; decode_gpus *= 2)
-      for (const Parallel& decode : ways_to_split(space, base.model, decode_gpus))
+      for (const Parallel& decode : ways_to_split(space, base.engine, base.model, decode_gpus))
         for (int64_t workers = 1; decode.pipeline == 1 && workers * prefill_gpus < space.most_gpus; ++workers) {
           const int64_t rest = space.most_gpus - workers * prefill_gpus;
           if (rest % decode_gpus != 0) continue;
@@ -148,7 +154,7 @@ std::vector<Serving> search(const Deployment& base, const Space& space, const Lo
         Load own = load;
         own.prices = offer.prices;
         for (int64_t gpus = 1; space.aggregated && gpus <= space.most_gpus; gpus *= 2)
-          for (const Parallel& parallel : ways_to_split(space, base.model, gpus)) {
+          for (const Parallel& parallel : ways_to_split(space, engine, base.model, gpus)) {
             d.parallel = parallel;
             const WayToServe way = [&](int64_t replicas, const Load& under) { return serve(d, replicas, under); };
             try_loads(way, parallel.data, own, found);

@@ -45,13 +45,6 @@ double share_of(int64_t heads, int64_t gpus) {
   return std::max(1.0, number_of(heads) / number_of(gpus)) / number_of(heads);
 }
 
-int64_t chunk_of(const Load& load, EngineKind engine) {
-  const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
-  // TensorRT-LLM computes whole prompts, beside the tokens that are decoded.
-  const int64_t longest = load.workload.prompt_max + 256;
-  return engine == EngineKind::kTensorRtLlm ? std::max(chunk, longest) : chunk;
-}
-
 double mean_prompt(const Workload& w) { return 0.5 * number_of(w.prompt_min + w.prompt_max); }
 double mean_output(const Workload& w) { return 0.5 * number_of(w.output_min + w.output_max); }
 
@@ -107,7 +100,44 @@ Workload part_of(const Workload& whole, int64_t parts) {
   return w;
 }
 
+// Requests of a closed load take as long as both times let them.
+ErrorRange rate_range(const Serving& s, const Workload& w) {
+  if (w.concurrency == 0) return {};
+  const double more = std::max(0.0, mean_output(w) - 1), first = s.simulation.ttft_ms.mean,
+               each = s.simulation.tpot_ms.mean;
+  const auto request_ms = [&](double ttft, double tpot) { return first * ttft + each * tpot * more; };
+  const double expected = request_ms(1, 1);
+  if (expected <= 0) return {};
+  return {expected / request_ms(s.ttft_error.high, s.tpot_error.high),
+          expected / request_ms(s.ttft_error.low, s.tpot_error.low)};
+}
+
 }  // namespace
+
+int64_t chunk_of(const Load& load, EngineKind engine) {
+  const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
+  // TensorRT-LLM computes whole prompts, beside the tokens that are decoded.
+  const int64_t longest = load.workload.prompt_max + 256;
+  return engine == EngineKind::kTensorRtLlm ? std::max(chunk, longest) : chunk;
+}
+
+ServingRanges ranges_of(const Serving& s) {
+  const auto times = [](double value, const ErrorRange& range) {
+    return Interval{value * range.low, value * range.high};
+  };
+  const auto over = [](double value, const ErrorRange& range) {
+    return Interval{value / range.high, value / range.low};
+  };
+  ServingRanges r;
+  r.ttft_ms = times(s.simulation.ttft_ms.mean, s.ttft_error);
+  r.tpot_ms = times(s.simulation.tpot_ms.mean, s.tpot_error);
+  r.output_tokens_per_s = times(s.output_tokens_per_s, s.rate_error);
+  r.tokens_per_s_per_gpu = times(s.tokens_per_s_per_gpu, s.rate_error);
+  r.tokens_per_s_per_user = over(s.tokens_per_s_per_user, s.tpot_error);
+  if (s.usd_per_million) r.usd_per_million = over(*s.usd_per_million, s.rate_error);
+  if (s.joules_per_token) r.joules_per_token = over(*s.joules_per_token, s.rate_error);
+  return r;
+}
 
 ErrorRange ttft_range(EngineKind engine, bool own_laws) {
   const Ranges& r = kRanges[static_cast<size_t>(engine)];
@@ -172,6 +202,7 @@ std::string misfit(const Gpu& gpu, const ServingMemory& memory, double tokens) {
 
 // Of the run that was simulated: `d` decodes, `prompts` computes prompts.
 void finish_serving(const Deployment& prompts, const Deployment& d, const Load& load, int64_t parts, Serving& s) {
+  s.rate_error = rate_range(s, load.workload);
   set_rates(d, load, parts, s);
   s.meets = meets(s, load.goals);
   const double batch = std::max(1.0, s.simulation.mean_decoding);
@@ -293,118 +324,6 @@ std::string advice(const Deployment& d, const Serving& s) {
     then += row.time.seconds;
   return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what,
                      facts_of(narrower).name, all / then);
-}
-
-namespace {
-
-// Settings of TensorRT-LLM that are no flags.
-std::string trtllm_settings(const Deployment& d, const Parallel& p, const Load& load) {
-  std::vector<std::string> settings;
-  if (p.data > 1) settings.push_back("enable_attention_dp: true");
-  if (load.batch_wait_steps > 0 && p.data > 1)
-    settings.push_back(
-        fmt::format("attention_dp_config: {{enable_balance: true, timeout_iters: {}, batching_wait_iters: 0}}",
-                    load.batch_wait_steps));
-  if (load.batch_wait_steps > 0 && p.data == 1)
-    settings.push_back(fmt::format("batch_wait_timeout_iters: {}, batch_wait_max_tokens_ratio: {:g}",
-                                   load.batch_wait_steps, load.batch_wait_share));
-  if (drafts(d))
-    settings.push_back(
-        fmt::format("speculative_config: {{decoding_type: MTP, num_nextn_predict_layers: {}}}", d.draft_tokens));
-  return fmt::format("{}", fmt::join(settings, ", "));
-}
-
-// What makes a worker one of prompts or of tokens; the engines' documentation of the same versions.
-std::string pool_options(EngineKind engine, bool prompts, bool has_file) {
-  switch (engine) {
-    case EngineKind::kVllm: return R"( --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')";
-    case EngineKind::kSglang: return fmt::format(" --disaggregation-mode {}", prompts ? "prefill" : "decode");
-    case EngineKind::kTensorRtLlm:
-      return fmt::format("{}cache_transceiver_config: {{backend: DEFAULT}}{}",
-                         has_file ? ", " : " --extra_llm_api_options options.yaml  # which says: ",
-                         prompts ? ", disable_overlap_scheduler: true" : "");
-  }
-  return {};
-}
-
-std::string router_line(EngineKind engine) {
-  switch (engine) {
-    case EngineKind::kVllm:
-      return "# a router that asks a prefill worker and then a decode worker: Dynamo, llm-d, or the proxy in vLLM's "
-             "examples";
-    case EngineKind::kSglang:
-      return "python -m sglang_router.launch_router --pd-disaggregation --prefill http://PREFILL:30000 --decode "
-             "http://DECODE:30000";
-    case EngineKind::kTensorRtLlm:
-      return "trtllm-serve disaggregated -c disaggregated.yaml  # which names the workers' addresses under "
-             "context_servers and generation_servers";
-  }
-  return {};
-}
-
-// The two pools as deployments of their own, and what joins them.
-std::string disaggregated_lines(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
-  const auto pool = [&](const Parallel& parallel, int64_t workers, const char* name, bool prompts) {
-    Serving own = s;
-    own.prefill.reset();
-    own.parallel = parallel;
-    return fmt::format("# {} {} worker{}\n{}{}\n", workers, name,
-                       workers == 1 ? "" : "s, each:", launch_line(d, own, model, load),
-                       pool_options(s.engine, prompts, !trtllm_settings(d, parallel, load).empty()));
-  };
-  return pool(s.prefill->parallel, s.prefill->workers, "prefill", true) +
-         pool(s.parallel, s.replicas, "decode", false) + router_line(s.engine);
-}
-
-}  // namespace
-
-std::string launch_line(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
-  if (s.prefill) return disaggregated_lines(d, s, model, load);
-  const Parallel& p = s.parallel;
-  const int64_t chunk = chunk_of(load, s.engine), length = load.workload.prompt_max + load.workload.output_max;
-  std::string line;
-  const auto most = [&](const char* flag) {
-    return load.most_sequences > 0 ? fmt::format(" {} {}", flag, load.most_sequences) : std::string();
-  };
-  switch (s.engine) {
-    case EngineKind::kVllm:
-      line = fmt::format("vllm serve {} --tensor-parallel-size {}", model, p.tensor);
-      if (p.pipeline > 1) line += fmt::format(" --pipeline-parallel-size {}", p.pipeline);
-      if (p.data > 1) line += fmt::format(" --data-parallel-size {}", p.data);
-      if (p.expert > 1) line += " --enable-expert-parallel";
-      if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8";
-      line += most("--max-num-seqs");
-      if (drafts(d))
-        line +=
-            fmt::format(R"( --speculative-config '{{"method":"mtp","num_speculative_tokens":{}}}')", d.draft_tokens);
-      return line + fmt::format(" --max-num-batched-tokens {} --max-model-len {} --gpu-memory-utilization 0.92", chunk,
-                                length);
-    case EngineKind::kSglang:
-      line = fmt::format("python -m sglang.launch_server --model-path {} --tp-size {}", model, p.tensor * p.data);
-      if (p.pipeline > 1) line += fmt::format(" --pp-size {}", p.pipeline);
-      if (p.data > 1) line += fmt::format(" --dp-size {} --enable-dp-attention", p.data);
-      if (p.expert > 1) line += fmt::format(" --ep-size {}", p.expert);
-      if (d.cache_bits <= 8) line += " --kv-cache-dtype fp8_e4m3";
-      line += most("--max-running-requests");
-      if (drafts(d))
-        line += fmt::format(
-            " --speculative-algorithm EAGLE --speculative-num-steps {} --speculative-eagle-topk 1 "
-            "--speculative-num-draft-tokens {}",
-            d.draft_tokens, d.draft_tokens + 1);
-      return line +
-             fmt::format(" --chunked-prefill-size {} --context-length {} --mem-fraction-static 0.88", chunk, length);
-    case EngineKind::kTensorRtLlm:
-      line = fmt::format("trtllm-serve {} --tp_size {}", model, p.tensor * p.data);
-      if (p.pipeline > 1) line += fmt::format(" --pp_size {}", p.pipeline);
-      if (p.expert > 1) line += fmt::format(" --ep_size {}", p.expert);
-      line += most("--max_batch_size");
-      line +=
-          fmt::format(" --max_num_tokens {} --max_seq_len {} --kv_cache_free_gpu_memory_fraction 0.88", chunk, length);
-      if (const std::string settings = trtllm_settings(d, p, load); !settings.empty())
-        line += " --extra_llm_api_options options.yaml  # which says: " + settings;
-      return line;
-  }
-  return line;
 }
 
 }  // namespace ridge::llm

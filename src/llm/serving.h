@@ -22,6 +22,14 @@ void visit_fields(auto& visit, Is<ErrorRange> auto& range) {
 ErrorRange ttft_range(EngineKind engine, bool own_laws);
 ErrorRange tpot_range(EngineKind engine, bool own_laws);
 
+struct Interval {
+  double low = 0, high = 0;
+};
+void visit_fields(auto& visit, Is<Interval> auto& interval) {
+  visit("low", interval.low);
+  visit("high", interval.high);
+}
+
 // Of one GPU [bytes].
 struct ServingMemory {
   double weights = 0;
@@ -80,6 +88,7 @@ struct Serving {
   double carried_per_s = 0;  // requests, of all replicas
   double output_tokens_per_s = 0, tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
   ErrorRange ttft_error, tpot_error;
+  ErrorRange rate_error;                   // of the output: 1 in an open load, which sends as it does
   bool meets = true;                       // the goals, at the slow end of the ranges
   std::optional<double> usd_per_million;   // output tokens
   std::optional<double> joules_per_token;  // at the GPUs' full power
@@ -87,6 +96,23 @@ struct Serving {
   std::vector<KernelRow> decode_step;      // of the mean batch
   std::vector<KernelRow> prompt_step;      // of one prompt alone
 };
+
+// What 80 % of measured values lie within: of the means, and of what follows from them.
+struct ServingRanges {
+  Interval ttft_ms, tpot_ms, output_tokens_per_s, tokens_per_s_per_gpu, tokens_per_s_per_user;
+  std::optional<Interval> usd_per_million, joules_per_token;
+};
+void visit_fields(auto& visit, Is<ServingRanges> auto& r) {
+  visit("ttft_ms", r.ttft_ms);
+  visit("tpot_ms", r.tpot_ms);
+  visit("output_tokens_per_s", r.output_tokens_per_s);
+  visit("tokens_per_s_per_gpu", r.tokens_per_s_per_gpu);
+  visit("tokens_per_s_per_user", r.tokens_per_s_per_user);
+  visit("usd_per_million", r.usd_per_million);
+  visit("joules_per_token", r.joules_per_token);
+}
+ServingRanges ranges_of(const Serving& serving);
+
 void visit_fields(auto& visit, Is<Serving> auto& s) {
   visit("gpu", s.gpu);
   visit("engine", s.engine);
@@ -111,6 +137,7 @@ void visit_fields(auto& visit, Is<Serving> auto& s) {
   visit("usd_per_million", s.usd_per_million);
   visit("joules_per_token", s.joules_per_token);
   visit("bound_tpot_ms", s.bound_tpot_ms);
+  visit.derived("ranges", ranges_of(s));
 }
 
 struct Load {
@@ -127,6 +154,9 @@ struct Load {
       0;  // from prefill to decode workers, per GPU; 0: the GPU's link where it joins them, else a network
 };
 
+// Tokens per step of that engine: the load's or the engine's own.
+int64_t chunk_of(const Load& load, EngineKind engine);
+
 // One way: the deployment, `replicas` times. Errors: none of the workload; what does not fit is a value.
 Result<Serving> serve(const Deployment& deployment, int64_t replicas, const Load& load);
 
@@ -142,9 +172,5 @@ Result<Serving> serve_disaggregated(const Deployment& deployment, const Disaggre
 
 // What would help most: the kernel that takes most of a decode step, and what halves it.
 std::string advice(const Deployment& deployment, const Serving& serving);
-
-// The engine's command line; with a prefill pool one for each kind of worker and their router, without hosts and ports. Flags: the engines' documentation (vLLM 0.11, SGLang 0.5, TensorRT-LLM 1.0).
-std::string launch_line(const Deployment& deployment, const Serving& serving, const std::string& model,
-                        const Load& load);
 
 }  // namespace ridge::llm

@@ -245,68 +245,33 @@ TEST(Advice, NamesBusyPrefillWorkers) {
   EXPECT_THAT(advice(llama_8b(), s), ::testing::Not(HasSubstr("prefill")));
 }
 
-TEST(Launch, NamesTheParallelism) {
-  Deployment d = llama_8b();
-  d.cache_bits = 8;
-  Serving s;
-  s.parallel = {4, 2, 1, 1, 8};
-  EXPECT_THAT(launch_line(d, s, "meta/llama", closed(1)),
-              HasSubstr("vllm serve meta/llama --tensor-parallel-size 4 --data-parallel-size 2 "
-                        "--enable-expert-parallel --kv-cache-dtype fp8"));
-  s.engine = EngineKind::kSglang;
-  EXPECT_THAT(launch_line(d, s, "m", closed(1)),
-              HasSubstr("--tp-size 8 --dp-size 2 --enable-dp-attention --ep-size 8"));
-  s.engine = EngineKind::kTensorRtLlm;
-  EXPECT_THAT(launch_line(d, s, "m", closed(1)), HasSubstr("trtllm-serve m --tp_size 8 --ep_size 8"));
+TEST(Search, TensorRtLlmDividesAttentionOrReplicatesIt) {
+  Deployment d;
+  d.model = config_from_flags("layers=4,heads=8,kv-heads=8,hidden=512,intermediate=1024,vocabulary=1000")->model;
+  Space space;
+  space.offers = {{gpu_named("H100 SXM5 80GB"), {}}};
+  space.formats = {Formats{}};
+  space.most_gpus = 4;
+  space.data = 2;
+  const std::vector<Serving> ways = search(d, space, closed(8));
+  const auto both = [](const Serving& s) { return s.parallel.tensor > 1; };
+  EXPECT_TRUE(std::any_of(ways.begin(), ways.end(), both));
+  for (const Serving& s : ways) EXPECT_FALSE(s.engine == EngineKind::kTensorRtLlm && both(s));
 }
 
-TEST(Launch, NamesDraftsAndTheMostSequences) {
-  Deployment d = llama_8b();
-  d.model.draft_layers = 1;
-  d.draft_tokens = 2;
-  Load load = closed(1);
-  load.most_sequences = 64;
-  Serving s;
-  EXPECT_THAT(launch_line(d, s, "m", load),
-              HasSubstr("--max-num-seqs 64 --speculative-config '{\"method\":\"mtp\",\"num_speculative_tokens\":2}'"));
-  s.engine = EngineKind::kSglang;
-  EXPECT_THAT(launch_line(d, s, "m", load),
-              HasSubstr("--max-running-requests 64 --speculative-algorithm EAGLE --speculative-num-steps 2 "
-                        "--speculative-eagle-topk 1 --speculative-num-draft-tokens 3"));
-  s.engine = EngineKind::kTensorRtLlm;
-  EXPECT_THAT(launch_line(d, s, "m", load), HasSubstr("--max_batch_size 64"));
-  EXPECT_THAT(launch_line(d, s, "m", load),
-              HasSubstr("which says: speculative_config: {decoding_type: MTP, num_nextn_predict_layers: 2}"));
-  load.batch_wait_steps = 40;
-  load.batch_wait_share = 0.8;
-  EXPECT_THAT(launch_line(d, s, "m", load), HasSubstr("which says: batch_wait_timeout_iters: 40, "
-                                                      "batch_wait_max_tokens_ratio: 0.8, speculative_config"));
-  s.parallel.data = 2;
-  EXPECT_THAT(launch_line(d, s, "m", load),
-              HasSubstr("which says: enable_attention_dp: true, attention_dp_config: {enable_balance: true, "
-                        "timeout_iters: 40, batching_wait_iters: 0}, speculative_config"));
-}
-
-TEST(Launch, HasALineForEachKindOfWorker) {
-  Serving s;
-  s.parallel = {4, 1, 1, 1, 1};
-  s.replicas = 1;
-  s.prefill = PrefillPool{{1, 2, 1, 1, 2}, 3, {}, 0, 0};
-  const std::string vllm = launch_line(llama_8b(), s, "m", closed(1));
-  EXPECT_THAT(vllm,
-              HasSubstr("3 prefill workers, each:\nvllm serve m --tensor-parallel-size 1 --data-parallel-size 2"));
-  EXPECT_THAT(vllm, HasSubstr("1 decode worker\nvllm serve m --tensor-parallel-size 4"));
-  EXPECT_THAT(vllm, HasSubstr("NixlConnector"));
-  s.engine = EngineKind::kSglang;
-  const std::string sglang = launch_line(llama_8b(), s, "m", closed(1));
-  EXPECT_THAT(sglang, HasSubstr("--disaggregation-mode prefill\n"));
-  EXPECT_THAT(sglang, HasSubstr("--disaggregation-mode decode\n"));
-  EXPECT_THAT(sglang, HasSubstr("--pd-disaggregation"));
-  s.engine = EngineKind::kTensorRtLlm;
-  const std::string trtllm = launch_line(llama_8b(), s, "m", closed(1));
-  EXPECT_THAT(trtllm, HasSubstr("enable_attention_dp: true, cache_transceiver_config: {backend: DEFAULT}, "
-                                "disable_overlap_scheduler: true\n"));
-  EXPECT_THAT(trtllm, HasSubstr("which says: cache_transceiver_config: {backend: DEFAULT}\n"));
+TEST(ServingRanges, OfWhatFollowsFromTheTimes) {
+  const Serving s = *serve(llama_8b(), 1, closed(16));
+  const ServingRanges r = ranges_of(s);
+  EXPECT_DOUBLE_EQ(r.ttft_ms.high, s.simulation.ttft_ms.mean * s.ttft_error.high);
+  EXPECT_DOUBLE_EQ(r.tokens_per_s_per_user.low, s.tokens_per_s_per_user / s.tpot_error.high);
+  // 256 tokens of a request at the slow ends of both times.
+  const double request_ms = s.simulation.ttft_ms.mean + 255 * s.simulation.tpot_ms.mean;
+  EXPECT_NEAR(r.output_tokens_per_s.low, s.output_tokens_per_s * request_ms / (r.ttft_ms.high + 255 * r.tpot_ms.high),
+              1e-6);
+  Load open = closed(0);
+  open.workload.requests_per_s = 2;
+  const Serving sent = *serve(llama_8b(), 1, open);
+  EXPECT_DOUBLE_EQ(ranges_of(sent).output_tokens_per_s.low, sent.output_tokens_per_s);
 }
 
 }  // namespace

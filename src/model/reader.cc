@@ -127,6 +127,15 @@ Result<std::string> UnboundModel::digest() const {
 
 bool UnboundModel::is_ir() const { return parsed_->ir; }
 
+bool UnboundModel::has_subgraphs() const {
+  auto has_graph = [](const onnx::AttributeProto& attribute) {
+    return attribute.has_g() || attribute.graphs_size() > 0;
+  };
+  return std::ranges::any_of(parsed_->model.graph().node(), [&](const onnx::NodeProto& node) {
+    return std::ranges::any_of(node.attribute(), has_graph);
+  });
+}
+
 const std::vector<std::string>& UnboundModel::external_files() const { return parsed_->external_files; }
 
 Result<Graph> read(const std::string& path, const Binding& binding) {

@@ -52,6 +52,8 @@ class UnboundModel {
   Result<std::string> digest() const;
   // Read from OpenVINO's IR, as nodes of ONNX (model/ir_to_onnx.h); only the engine whose format it is opens the file.
   bool is_ir() const;
+  // Whether a node runs other graphs, so that values decide what is run and how often (If, Loop, Scan, …).
+  bool has_subgraphs() const;
   // The files with its external data (external_files.h).
   const std::vector<std::string>& external_files() const;
 

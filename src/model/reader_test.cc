@@ -71,6 +71,18 @@ TEST(Reader, ReadsSubgraphsAsAttributes) {
   EXPECT_EQ(tensor_named(*branch, "a").shape, (Shape{4}));
 }
 
+TEST(Reader, SaysWhetherNodesRunOtherGraphs) {
+  auto has_subgraphs = [](const std::string& graph) {
+    const auto model = UnboundModel::read_bytes(graph_bytes(graph), ".");
+    EXPECT_TRUE(model.ok());
+    return model && model->has_subgraphs();
+  };
+  EXPECT_FALSE(has_subgraphs("(float[4] x) => (float[4] y) { y = Abs (x) }"));
+  EXPECT_TRUE(has_subgraphs(R"((bool flag, float[4] x) => (float[4] y) {
+      y = If (flag) < then_branch = yes () => (float[4] a) { a = Abs (x) },
+                      else_branch = no () => (float[4] b) { b = Neg (x) } > })"));
+}
+
 TEST(Reader, InlinesTheModelsOwnFunctions) {
   const char* text = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
        g (float[2, 4] x) => (float[2, 4] y) { y = local.twice (x) }

@@ -14,10 +14,12 @@ namespace {
 
 struct PageRow {
   std::string_view verb;
-  const char* subject;  // the member that completes the title
-  const char* script;   // the asset that draws the page, after the common one
+  const char* subject;      // the member that completes the title
+  const char* script;       // the asset that draws the page, after the common one
+  const char* member = "";  // pointer that the document has, where a verb has several pages
 };
 constexpr PageRow kPages[] = {
+    {"plan", "/model", "serving_script", "/workload"},
     {"plan", "/model", "plan_script"},
     // The original model; the winner's may be a file of another precision.
     {"tune", "/baseline/model", "tune_script"},
@@ -67,7 +69,9 @@ std::string filled(std::string_view skeleton, const std::array<std::pair<std::st
 
 Result<std::string> page(const Json& document, Language language) {
   const std::string verb = text_of(document, "/about/verb");
-  const auto* row = std::ranges::find(kPages, std::string_view(verb), &PageRow::verb);
+  const auto* row = std::ranges::find_if(kPages, [&](const PageRow& page) {
+    return page.verb == verb && document.contains(Json::json_pointer(page.member));
+  });
   if (row == std::end(kPages)) return Error{Code::kInvalid, fmt::format("there is no page for 'ridge {}'", verb)};
   return filled(asset("frame"),
                 {{{"@LANGUAGE@", language == Language::kChinese ? "zh-CN" : "en"},

@@ -330,6 +330,8 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
   loaded.bounds = bounds.get();
+  loaded.bounded_runs =
+      loaded.bounds != nullptr && !loaded.bounds->has_subgraphs() && loaded.settings.fixed_input_shapes;
   RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));
   if (guard.lost_memory() || source_fingerprint(source, version) != loaded.fingerprint)
     return Error{Code::kUnavailable,

@@ -25,7 +25,7 @@ BatchDecision Scheduler::decide(TimePoint now, int takers_asleep) const {
 
 // Wakes a worker if a batch should run, or if one is forming and no worker watches its deadline.
 bool Scheduler::should_wake(const BatchDecision& decision) const {
-  if (asleep_ == 0 || notified_ > 0) return false;
+  if (asleep_ == 0 || notified_ > 0 || lent_) return false;
   return decision.action == Action::kRun || (decision.action == Action::kWait && decision.until < timed_until_);
 }
 
@@ -60,7 +60,7 @@ double Scheduler::requests_per_batch() const {
 }
 
 Status Scheduler::check_deadline(const Job& job, TimePoint now) const {
-  if (asleep_ > notified_ || times_.empty()) return {};
+  if ((asleep_ > notified_ && !lent_) || times_.empty()) return {};
   const TimeLimits limits = queue_.limits_of(job.request, now);
   if (std::min(limits.in_queue, limits.answer) == Nanoseconds::max()) return {};
   const BatchLimits& batch = queue_.settings().batch;
@@ -81,7 +81,23 @@ TimePoint Scheduler::new_alarm() {
   return alarm_ = queue_.next_deadline();
 }
 
-std::optional<Rejection> Scheduler::submit(JobPtr job) {
+// Whether one is to be woken; it then counts as notified.
+bool Scheduler::notes_wake() {
+  const bool wake = should_wake(decide(clock_.now(), 1));
+  if (wake) ++notified_;
+  return wake;
+}
+
+void Scheduler::wake() {
+  bool wake = false;
+  {
+    MutexLock lock(mutex_);
+    wake = notes_wake();
+  }
+  if (wake) work_.notify_one();
+}
+
+std::optional<Rejection> Scheduler::submit(JobPtr job, bool in_round) {
   const TimePoint now = clock_.now();
   TimePoint alarm = TimePoint::max();
   bool wake = false;
@@ -96,8 +112,7 @@ std::optional<Rejection> Scheduler::submit(JobPtr job) {
       return Rejection{std::move(job), std::move(met).error(), FailureReason::kPredictedLate};
     if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) return rejection;
     alarm = new_alarm();
-    wake = should_wake(decide(now, 1));
-    if (wake) ++notified_;
+    wake = !in_round && notes_wake();
   }
   if (wake) work_.notify_one();
   if (alarm != TimePoint::max()) call_expire_at_(alarm);
@@ -145,12 +160,47 @@ bool Scheduler::is_due(const BatchDecision& decision) const {
 
 // False: closed, and nothing waits.
 bool Scheduler::await_due(MutexLock& lock, BatchDecision& decision) {
-  while (!is_due(decision)) {
-    if (closed_) return false;
-    sleep(lock, decision);
+  while (lent_ || !is_due(decision)) {
+    if (closed_ && !lent_) return false;
+    sleep(lock, lent_ ? BatchDecision{} : decision);
     decision = decide(clock_.now(), 0);
   }
   return true;
+}
+
+void Scheduler::take_whole(const BatchDecision& decision, Batch& batch) {
+  const TimePoint now = clock_.now();
+  queue_.take(queue_.most_in_time(decision.requests, now, times_), batch.jobs);
+  if (queue_.size() > 0) note_whole_batch(decision.requests);
+  set_unwanted_apart(batch, now);
+  batch.ticket = next_ticket_++;
+}
+
+bool Scheduler::borrow(Batch& batch) {
+  MutexLock lock(mutex_);
+  const TimePoint now = clock_.now();
+  end_run(batch, now);
+  batch.jobs.clear();
+  batch.unwanted.clear();
+  if (batch.ticket == Batch{}.ticket && (lent_ || asleep_ == 0 || notified_ > 0)) return false;
+  const BatchDecision decision = decide(now, 1);
+  const Nanoseconds most = kShortRun + static_cast<int64_t>(decision.requests) * kShortRunPerRequest;
+  if (decision.action != Action::kRun || times_.empty() || times_.usual(queue_.forming().rows()) > most) return false;
+  lent_ = true;
+  take_whole(decision, batch);
+  begin_run(batch, now);
+  return true;
+}
+
+void Scheduler::give_back(const Batch& batch) {
+  bool wake = false;
+  {
+    MutexLock lock(mutex_);
+    end_run(batch, clock_.now());
+    lent_ = false;
+    wake = closed_ || notes_wake();
+  }
+  if (wake) work_.notify_one();
 }
 
 bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
@@ -176,18 +226,12 @@ bool Scheduler::take(Batch& batch, RateLimiter::Instance* limit) {
       batch = std::move(spread_.front());
       spread_.pop_front();
     } else {
-      queue_.take(queue_.most_in_time(decision.requests, clock_.now(), times_), batch.jobs);
-      if (queue_.size() > 0) note_whole_batch(decision.requests);
-      set_unwanted_apart(batch, clock_.now());
-      batch.ticket = next_ticket_++;
+      take_whole(decision, batch);
       wake = spread(batch.jobs);
       notified_ += wake;
     }
     begin_run(batch, clock_.now());
-    if (queue_.size() > 0 && should_wake(decide(clock_.now(), 1))) {
-      ++notified_;
-      ++wake;
-    }
+    if (queue_.size() > 0 && notes_wake()) ++wake;
   }
   for (; wake > 0; --wake) work_.notify_one();
   return true;

@@ -7,6 +7,9 @@
 // A batch due while other workers sleep is distributed evenly over all of them: half a batch on each of two instances is done
 // sooner than a whole one on the first. Under load no worker sleeps, and batches are whole.
 //
+// A thread that has brought jobs, and would else only wake the worker for them, may run them in its place: it borrows the worker's batch. For
+// short runs that is sooner done than waking another thread. The worker sleeps meanwhile.
+//
 // It measures how long workers take for their batches, and refuses a job with a deadline that by this will not be met (outlook.h). While
 // a worker sleeps no job is refused: it would run at once. So a prediction that is too high is measured again, and corrects itself.
 #pragma once
@@ -27,6 +30,9 @@
 
 namespace ridge::serve {
 
+// What is worth running on a thread that reads requests: no longer than waking another and being woken by it can take, and the answers' part of it.
+constexpr std::chrono::microseconds kShortRun{50}, kShortRunPerRequest{3};
+
 struct Batch {
   Jobs jobs;      // those still wanted; perhaps none
   Jobs unwanted;  // taken with them, but their clients have left or will not wait for an answer
@@ -44,7 +50,14 @@ class Scheduler {
 
   // Owns the job until take() or expire() hands it out. Returns a rejected job: for the queue's reasons, or with kUnavailable
   // after close(), and where its deadline is not going to be met.
-  [[nodiscard]] std::optional<Rejection> submit(JobPtr job);
+  // `in_round`: the caller calls wake() after this and others.
+  [[nodiscard]] std::optional<Rejection> submit(JobPtr job, bool in_round = false);
+  // Wakes a worker if there is a batch for it.
+  void wake();
+  // Of the only worker, while it sleeps: takes a batch that is due and expected to be short. Replaces the caller's last one, which
+  // thereby ends. False: there is none; then give_back() follows the last one.
+  bool borrow(Batch& batch);
+  void give_back(const Batch& batch);
   // Waits for a batch, and then with `limit` for its resources, while the batch may still grow; replaces `batch`, the worker's last one, which thereby ends.
   // False: closed, and nothing waits any more.
   bool take(Batch& batch, RateLimiter::Instance* limit = nullptr);
@@ -73,7 +86,9 @@ class Scheduler {
   TimePoint new_alarm() RIDGE_REQUIRES(mutex_);
   static void set_unwanted_apart(Batch& batch, TimePoint now);
   int spread(Jobs& jobs) RIDGE_REQUIRES(mutex_);
+  void take_whole(const BatchDecision& decision, Batch& batch) RIDGE_REQUIRES(mutex_);
   bool should_wake(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
+  bool notes_wake() RIDGE_REQUIRES(mutex_);
   void sleep(MutexLock& lock, const BatchDecision& decision) RIDGE_REQUIRES(mutex_);
   bool is_due(const BatchDecision& decision) const RIDGE_REQUIRES(mutex_);
   bool await_due(MutexLock& lock, BatchDecision& decision) RIDGE_REQUIRES(mutex_);
@@ -90,6 +105,7 @@ class Scheduler {
   TimePoint alarm_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();  // the earliest requested call of expire()
   int asleep_ RIDGE_GUARDED_BY(mutex_) = 0;                      // workers, notified ones included until they run
   int notified_ RIDGE_GUARDED_BY(mutex_) = 0;                    // of these
+  bool lent_ RIDGE_GUARDED_BY(mutex_) = false;                   // the only worker's turn
   // One of them sleeps only until then, when a batch is due.
   TimePoint timed_until_ RIDGE_GUARDED_BY(mutex_) = TimePoint::max();
   // For predictions.

@@ -37,6 +37,8 @@ class Servable {
   // Just before it serves in place of `previous`.
   virtual void follow(const VersionPtr& /*previous*/) {}
   virtual void infer(InferRequest request, InferDone done) = 0;
+  // A thread that brought requests in a round (round.h) brings no more of it.
+  virtual void end_round() {}
   virtual void hurry() = 0;           // batches that form run at once
   virtual void drop_cancelled() = 0;  // as Service's
   // Refuses the waiting requests, and has the engine break off its runs.

@@ -10,10 +10,12 @@
 #include "base/utc.h"
 #include "serve/batch_runner.h"
 #include "serve/request_check.h"
+#include "serve/round.h"
 
 namespace ridge::serve {
 namespace {
 
+constexpr int kMostBorrowed = 4;  // batches in a row: others bring jobs meanwhile, and the caller's sockets wait
 constexpr Nanoseconds kBetweenChecks = std::chrono::seconds(1);  // whether a previous version still has sequences
 
 Nanoseconds time_in_server(std::span<const JobPtr> jobs, TimePoint now) {
@@ -32,10 +34,13 @@ ServedVersion::ServedVersion(LoadedModel model, DeadlineTimer& timer, Clock& clo
       recorder_(recorder),
       cache_(model_.settings.response_cache ? std::move(cache) : nullptr),
       cache_owner_(cache_ != nullptr ? cache_->new_owner() : 0),
+      lends_(model_.bounded_runs && model_.sessions.size() == 1 && model_.limits.empty()),
       limit_(std::move(limit)),
       watch_(limit_.most, model_.sessions.size()),
       states_(model_.sessions.size(), WorkerState::kWorks) {
   const ModelSettings& settings = model_.settings;
+  for (const auto& session : model_.sessions)
+    runners_.push_back(std::make_unique<BatchRunner>(settings, *session, clock_));
   if (settings.sequences)
     sequences_ = std::make_unique<Sequences>(*settings.sequences, model_.sessions.size(), settings.queue.size_limit);
   const size_t schedulers = sequences_ ? model_.sessions.size() : 1;
@@ -124,7 +129,9 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   (*job)->done = std::move(done);
   if (cache_ != nullptr && is_cacheable(**job) && answer_from_cache(*job)) return;
   if (!sequences_) {
-    if (std::optional<Rejection> rejection = schedulers_[0]->submit(std::move(*job))) reject(std::move(*rejection));
+    Round* const round = std::exchange((*job)->request.round, nullptr);
+    if (round != nullptr) round->add(shared_from_this());
+    if (auto rejection = schedulers_[0]->submit(std::move(*job), round != nullptr)) reject(std::move(*rejection));
     return;
   }
   Sequences::Due due;
@@ -249,39 +256,56 @@ Result<std::vector<InferResponse>> ServedVersion::run(BatchRunner& runner, std::
 }
 
 void ServedVersion::work(size_t instance) {
-  engine::Session& session = *model_.sessions[instance];
   Scheduler& scheduler = scheduler_of(instance);
-  BatchRunner runner(model_.settings, session, clock_);
   RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
   Batch batch;
-  while (scheduler.take(batch, limit)) {
-    refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
-    Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
-    if (batch.jobs.empty() && limit != nullptr) limit->give_back();
-    if (!batch.jobs.empty()) {
-      if (sequences_)
-        std::sort(batch.jobs.begin(), batch.jobs.end(),
-                  [](const JobPtr& a, const JobPtr& b) { return *a->sequence->slot < *b->sequence->slot; });
-      if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
-        timer_.schedule(*due, weak_from_this());
-      answers = run(runner, batch.jobs);
-      if (limit != nullptr) limit->release(scheduler.waiting() > 0);
-      const RunWatch::End end = watch_.end(instance);
-      if (end == RunWatch::End::kGivenUp) return;
-      if (end == RunWatch::End::kBrokenOff) {
-        session.resume();
-        if (!answers) answers = too_long();
-      }
-    }
-    end_in_sequences(batch.jobs, true);
-    if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
-      answer(std::exchange(batch.jobs, {}), std::move(answers));
-      continue;
-    }
-    auto later = std::make_shared<std::pair<Jobs, Result<std::vector<InferResponse>>>>(std::exchange(batch.jobs, {}),
-                                                                                       std::move(answers));
-    delivery_.bring(batch.ticket, [this, later] { answer(std::move(later->first), std::move(later->second)); });
+  while (scheduler.take(batch, limit) && run_batch(instance, batch)) {
   }
+}
+
+// For requests without sequences: those of others wait for each other, so that there is no more than one of each.
+void ServedVersion::end_round() {
+  Scheduler& scheduler = *schedulers_[0];
+  if (!lends_) return scheduler.wake();
+  Batch batch;
+  int runs = 0;
+  while (runs < kMostBorrowed && scheduler.borrow(batch)) {
+    ++runs;
+    if (!run_batch(0, batch)) break;
+  }
+  runs > 0 ? scheduler.give_back(batch) : scheduler.wake();
+}
+
+// False: the run was given up, and so is the instance.
+bool ServedVersion::run_batch(size_t instance, Batch& batch) {
+  RateLimiter::Instance* const limit = model_.limits.empty() ? nullptr : model_.limits[instance].get();
+  refuse_unwanted(std::exchange(batch.unwanted, {}), clock_.now());
+  Result<std::vector<InferResponse>> answers = std::vector<InferResponse>();
+  if (batch.jobs.empty() && limit != nullptr) limit->give_back();
+  if (!batch.jobs.empty()) {
+    if (sequences_)
+      std::sort(batch.jobs.begin(), batch.jobs.end(),
+                [](const JobPtr& a, const JobPtr& b) { return *a->sequence->slot < *b->sequence->slot; });
+    if (const auto due = watch_.begin(instance, batch.jobs, batch.ticket, clock_.now()))
+      timer_.schedule(*due, weak_from_this());
+    answers = run(*runners_[instance], batch.jobs);
+    if (limit != nullptr) limit->release(scheduler_of(instance).waiting() > 0);
+    const RunWatch::End end = watch_.end(instance);
+    if (end == RunWatch::End::kGivenUp) return false;
+    if (end == RunWatch::End::kBrokenOff) {
+      model_.sessions[instance]->resume();
+      if (!answers) answers = too_long();
+    }
+  }
+  end_in_sequences(batch.jobs, true);
+  if (!model_.settings.preserve_ordering || model_.sessions.size() == 1) {
+    answer(std::exchange(batch.jobs, {}), std::move(answers));
+    return true;
+  }
+  auto later = std::make_shared<std::pair<Jobs, Result<std::vector<InferResponse>>>>(std::exchange(batch.jobs, {}),
+                                                                                     std::move(answers));
+  delivery_.bring(batch.ticket, [this, later] { answer(std::move(later->first), std::move(later->second)); });
+  return true;
 }
 
 void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) {
@@ -381,6 +405,7 @@ void ServedVersion::drop_cancelled() {
 
 // Jobs whose clients have left, or whose deadline has passed.
 void ServedVersion::refuse_unwanted(Jobs jobs, TimePoint now) {
+  if (jobs.empty()) return;
   auto left = std::stable_partition(jobs.begin(), jobs.end(),
                                     [](const JobPtr& job) { return !job->request.cancelled.stop_requested(); });
   refuse(Jobs(std::move_iterator(left), std::move_iterator(jobs.end())), FailureReason::kCancelled,

@@ -40,6 +40,7 @@ struct LoadedModel {
   std::vector<std::unique_ptr<RateLimiter::Instance>> limits = {};
   Nanoseconds load_time{};
   std::unique_ptr<BatchBounds> bounds;  // null: not known
+  bool bounded_runs = false;            // what a run does depends on the inputs' shapes alone, which are fixed
   uint64_t file_bytes = 0;              // of the model's file and its external data
   std::string fingerprint;              // of everything it was loaded from: equal = need not be loaded again
   std::shared_ptr<const void> files;    // keeps temporary files alive; may be empty
@@ -59,6 +60,7 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
   // Sequences that are open in the previous version go on there, and it lives until the last has ended.
   void follow(const VersionPtr& previous) override;
   void infer(InferRequest request, InferDone done) override;
+  void end_round() override;
   void hurry() override;
   void close() override;
   void drop_cancelled() override;
@@ -74,6 +76,7 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
 
  private:
   void work(size_t instance);
+  bool run_batch(size_t instance, Batch& batch);
   std::shared_ptr<ServedVersion> leave(size_t instance);
   void check_runs(TimePoint now);
   void give_up(RunWatch::GivenUp given_up);
@@ -104,6 +107,8 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
   mutable Mutex previous_mutex_;
   std::shared_ptr<ServedVersion> previous_ RIDGE_GUARDED_BY(previous_mutex_);  // followed
   std::vector<std::unique_ptr<Scheduler>> schedulers_;                         // one; of sequences: one per instance
+  const bool lends_;                                   // its instance to threads that bring requests
+  std::vector<std::unique_ptr<BatchRunner>> runners_;  // one per instance
   OrderedDelivery delivery_;
   Statistics statistics_;
   const RunLimit limit_;

@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/fake_clock.h"
 #include "base/mutex.h"
+#include "serve/round.h"
 #include "serve/test_session.h"
 
 namespace ridge::serve {
@@ -33,6 +35,7 @@ class ServedVersionTest : public testing::Test {
     settings_.instances = instances;
     model.settings = settings_;
     model.config = std::make_shared<const Json>();
+    model.bounded_runs = bounded_runs_;
     for (int i = 0; i < instances; ++i) model.sessions.push_back(std::make_unique<TestSession>(pair_signature(), run));
     auto version = std::make_shared<ServedVersion>(std::move(model), timer_, clock_, nullptr, RunLimit{}, cache_);
     version->start();
@@ -66,7 +69,52 @@ class ServedVersionTest : public testing::Test {
   DeadlineTimer timer_{clock_};
   std::shared_ptr<ResponseCache> cache_ = std::make_shared<ResponseCache>(1 << 20);
   ModelSettings settings_;
+  bool bounded_runs_ = false;
 };
+
+// The threads on which requests that were brought in rounds of two ran, after a first one that was measured.
+std::vector<std::thread::id> threads_of_rounds(ServedVersion& version, FakeClock& clock,
+                                               std::vector<std::thread::id>& ran) {
+  Round round;
+  std::vector<std::future<Result<InferResponse>>> answers;
+  auto bring = [&] {
+    InferRequest request = pair_request("m", {1, 2});
+    request.round = &round;
+    auto promise = std::make_shared<std::promise<Result<InferResponse>>>();
+    answers.push_back(promise->get_future());
+    version.infer(std::move(request),
+                  [promise](Result<InferResponse> answer) { promise->set_value(std::move(answer)); });
+  };
+  bring();
+  round.end();
+  EXPECT_TRUE(answers[0].get());
+  clock.await(TimePoint::max(), 2);  // the worker sleeps, as the timer does
+  ran.clear();
+  bring();
+  bring();
+  EXPECT_TRUE(ran.empty()) << "they wait for the end of the round";
+  round.end();
+  for (size_t i = 1; i < answers.size(); ++i) EXPECT_TRUE(answers[i].get());
+  return ran;
+}
+
+TEST_F(ServedVersionTest, ShortRunsAreDoneByTheThreadThatBroughtTheRequests) {
+  std::vector<std::thread::id> ran;
+  auto note = [&ran](auto inputs, auto wanted, auto outputs) {
+    ran.push_back(std::this_thread::get_id());
+    return TestSession::echo(inputs, wanted, outputs);
+  };
+  bounded_runs_ = true;
+  auto bounded = start(note);
+  EXPECT_EQ(threads_of_rounds(*bounded, clock_, ran), std::vector{std::this_thread::get_id()}) << "one batch";
+  EXPECT_EQ(bounded->statistics().execution_count, 2u);
+  bounded.reset();
+  bounded_runs_ = false;
+  auto open = start(note);
+  const std::vector<std::thread::id> threads = threads_of_rounds(*open, clock_, ran);
+  ASSERT_EQ(threads.size(), 1u);
+  EXPECT_NE(threads[0], std::this_thread::get_id()) << "how long a run takes may depend on its values";
+}
 
 TEST_F(ServedVersionTest, RequestsThatWaitTogetherRunTogether) {
   auto gate = std::make_shared<Gate>();

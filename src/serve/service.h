@@ -62,6 +62,8 @@ struct StageTimes {
   int64_t batch_rows = 0, batch_requests = 0;
 };
 
+class Round;
+
 struct InferRequest {
   std::string model;
   int64_t version = 0;  // 0 = the highest that is served
@@ -78,6 +80,7 @@ struct InferRequest {
   SequencePart sequence = {};
   std::shared_ptr<const EnsembleParts> parts = {};  // of a step that is an ensemble: its models; set by the service
   std::shared_ptr<StageTimes> stages = {};          // given: written before `done` is called
+  Round* round = nullptr;                           // of the calling thread, which ends it after this and other calls
 };
 
 struct ResponseOutput {

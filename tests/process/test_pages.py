@@ -30,6 +30,8 @@ QUOTED = ["TechPowerUp", "github.com", "NVRM:", "AER:", "Out of memory: Killed",
 # name: (arguments, environment, exit status)
 PAGES = {
     "plan": (["plan", "model.onnx", "-d", "RTX 4090", "--batch", "1..64", "--rps", "1000", "--cost", "--price-usd", "2000", "--memory", "--training", "adamw"], {}, 0),
+    "plan-serving": (["plan", "config.json", "--gpu", "H100 SXM,L40S", "--tpot-ms", "20", "--weights", "bf16,int4", "--gpus", "2", "--model-id", "m", "--manifest", "m.yaml"], {}, 0),
+    "plan-serving-no": (["plan", "config.json", "--gpu", "T4", "--tp", "1"], {}, 1),
     "bench": (["bench", "model.onnx", *FAKE, "--seconds", "0.3"], {}, 0),
     "bench-rate": (["bench", "model.onnx", *FAKE, "--seconds", "0.3", "--rate", "50"], {}, 0),
     "bench-layers": (["bench", "model.onnx", "--layers", "--seconds", "0.5"], {}, 0),
@@ -58,6 +60,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     models.products(folder / "model.onnx", width=16)
     models.products(folder / "other.onnx", width=16)
+    (folder / "config.json").write_text(json.dumps({
+        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "torch_dtype": "bfloat16"}))
     return folder
 
 

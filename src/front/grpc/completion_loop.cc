@@ -11,8 +11,9 @@
 namespace ridge::front::grpc {
 namespace {
 
-constexpr int kOutstanding = 128;               // calls that can arrive while the thread is busy
-constexpr std::chrono::milliseconds kTick{20};  // how soon a request of a client that left is dropped
+constexpr int kOutstanding = 128;                 // calls that can arrive while the thread is busy
+constexpr std::chrono::microseconds kWaited{10};  // longer than a look at all sockets takes
+constexpr std::chrono::milliseconds kTick{20};    // how soon a request of a client that left is dropped
 
 }  // namespace
 
@@ -76,7 +77,7 @@ void Loop::run() {
   for (int i = 0; i < kOutstanding; ++i) accept_one();
   void* tag = nullptr;
   bool ok = false;
-  while (queue_->Next(&tag, &ok)) {
+  while (next(&tag, &ok)) {
     back_from_grpc(tag);
     try {
       static_cast<Tag*>(tag)->done(ok);
@@ -85,6 +86,13 @@ void Loop::run() {
     }
     if (closing_ && calls_.empty()) close_queue();
   }
+}
+
+bool Loop::next(void** tag, bool* ok) {
+  const TimePoint begin = now();
+  const bool open = queue_->Next(tag, ok);
+  has_waited_ |= now() - begin >= kWaited;
+  return open;
 }
 
 void Loop::accept_one() {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -75,6 +76,9 @@ class Loop {
   void cut_off();  // all calls, now and later
   void close();    // after the server's shut-down
 
+  // Whether its thread has waited for work since it was last asked: then it can do more than read requests.
+  bool take_leisure() { return std::exchange(has_waited_, false); }
+
   Shared& shared() { return shared_; }
   ::grpc::ServerCompletionQueue& queue() { return *queue_; }
   ::grpc::AsyncGenericService& generic() { return generic_; }
@@ -99,6 +103,7 @@ class Loop {
   };
 
   void run();
+  bool next(void** tag, bool* ok);
   void tick();
   void close_queue();
 
@@ -107,6 +112,7 @@ class Loop {
   std::unique_ptr<::grpc::ServerCompletionQueue> queue_;
   std::shared_ptr<Mailbox> mailbox_;
   Ticker ticker_;
+  bool has_waited_ = false;
   std::vector<std::shared_ptr<Call>> calls_;  // accepted and not over
   std::atomic<size_t> open_calls_ = 0;        // of these
   bool client_left_ = false;

@@ -8,6 +8,7 @@
 #include "front/grpc/message_coding.h"
 #include "front/grpc/message_to_send.h"
 #include "front/infer_rules.h"
+#include "serve/round.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -61,18 +62,22 @@ bool read(InferSubmission& submission) {
   }
 }
 
-void submit(const SubmissionPtr& submission) {
+// On the loop's thread it may also run there, if that has nothing else to do; else the worker's thread sends the answers meanwhile.
+void submit(const SubmissionPtr& submission, bool on_loop = false) {
   serve::InferRequest request = std::move(submission->request);
   request.arrived = submission->arrived;
   request.deadline = submission->deadline;
   request.cancelled = submission->client;
   request.stages = stages_of(submission->trace);
+  serve::Round round;
+  if (on_loop && submission->call->loop().take_leisure()) request.round = &round;
   OutputRegions regions = output_regions(request);
   serve::Service& service = submission->shared.service;
   service.infer(std::move(request), [submission,
                                      regions = std::move(regions)](Result<serve::InferResponse> answer) mutable {
     submission->done({std::move(answer), std::move(regions), std::move(submission->id), std::move(submission->trace)});
   });
+  round.end();
 }
 
 void convert(const SubmissionPtr& submission, std::function<void()> job) {
@@ -116,7 +121,7 @@ void begin(const SubmissionPtr& submission) {
     return convert(submission, [submission] { read_and_submit(submission); });
   if (!read(*submission)) return;
   if (has_many_elements(submission->request)) return convert(submission, [submission] { submit(submission); });
-  submit(submission);
+  submit(submission, true);
 }
 
 // One request, one answer.

@@ -1,5 +1,7 @@
 #include "front/grpc/server.h"
 
+#include <absl/synchronization/mutex.h>
+
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
@@ -173,6 +175,7 @@ Server::Impl::~Impl() {
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, serve::Service& service,
                                               ControlThreads& control) {
   gpr_set_log_function(write_log);
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // Debian's Abseil checks every lock, for debugging
   google::protobuf::SetLogHandler(nullptr);  // a client's text that is not UTF-8 is its error, not a line of ours
   auto impl = std::make_unique<Impl>(options, service, control);
   RIDGE_TRY(impl->open());

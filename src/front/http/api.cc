@@ -152,11 +152,9 @@ Response run_control(serve::Service& service, Tracer* tracer, const Route& route
 }
 
 // Paths and methods that do not exist are refused without a key.
-std::optional<Response> refusal_of(const Keys* keys, const Request& head) {
-  if (keys == nullptr) return std::nullopt;
-  const Route route = http::route(head.method, head.target);
+std::optional<Response> refusal_of(const Keys& keys, const Route& route, const Request& head) {
   if (route.status != 200) return std::nullopt;
-  const Status allowed = check_access(keys, route.groups, head.credentials);
+  const Status allowed = check_access(&keys, route.groups, head.credentials);
   return allowed ? std::nullopt : std::optional(error_response(allowed.error()));
 }
 
@@ -170,9 +168,8 @@ std::string_view name_of(Method method) {
   return "OTHER";
 }
 
-void log_call(AccessLog& log, const Keys* keys, const Request& request, const Outcome& outcome) {
+void log_call(AccessLog& log, const Keys* keys, const Route& route, const Request& request, const Outcome& outcome) {
   const std::string key = keys == nullptr ? "" : keys->current()->name_of(request.credentials);
-  const std::string model = http::route(request.method, request.target).model;
   const std::string status = std::to_string(outcome.status);
   std::string trace_id;
   if (outcome.response != nullptr && outcome.response->trace)
@@ -183,7 +180,7 @@ void log_call(AccessLog& log, const Keys* keys, const Request& request, const Ou
               .key = key,
               .method = name_of(request.method),
               .path = path_of(request.target),
-              .model = model,
+              .model = route.model,
               .status = status,
               .bytes_in = outcome.bytes_in,
               .bytes_out = outcome.bytes_out,
@@ -215,7 +212,16 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, M
                        .conversion_threads = options_.conversion_threads,
                        .conversions_waiting = options_.conversions_waiting,
                        .shared_memory = options_.shared_memory,
-                       .tracer = options_.tracer}) {}
+                       .tracer = options_.tracer}),
+      asked_(options_.io_threads) {}
+
+// Until the next call of the same thread.
+const Route& Api::route_of(const Request& request) {
+  Asked& last = asked_[request.io_thread];
+  if (last.target.empty() || last.method != request.method || last.target != request.target)
+    last = {request.method, std::string(request.target), http::route(request.method, request.target)};
+  return last.route;
+}
 
 uint64_t Api::text_limit(Endpoint endpoint) const {
   const bool may_be_long = is_inference(endpoint) || endpoint == Endpoint::kLoad;
@@ -223,12 +229,15 @@ uint64_t Api::text_limit(Endpoint endpoint) const {
 }
 
 uint64_t Api::body_limit(const Request& head) {
-  const Endpoint endpoint = http::route(head.method, head.target).endpoint;
+  const Endpoint endpoint = route_of(head).endpoint;
   const bool tensors = endpoint == Endpoint::kInfer && has_tensors_behind_json(head);
   return tensors ? options_.max_body_bytes : text_limit(endpoint);
 }
 
-std::optional<Response> Api::refusal(const Request& head) { return refusal_of(options_.keys.get(), head); }
+std::optional<Response> Api::refusal(const Request& head) {
+  if (!options_.keys) return std::nullopt;
+  return refusal_of(*options_.keys, route_of(head), head);
+}
 
 Status Api::check_client(const Request& request, Endpoint endpoint) const {
   if (is_of_regions(endpoint)) return check_regions_allowed(options_.shared_memory, request.from_this_machine);
@@ -243,11 +252,11 @@ Status Api::check_client(const Request& request, Endpoint endpoint) const {
 
 void Api::ended(const Request& request, const Outcome& outcome) {
   if (outcome.response != nullptr && outcome.response->trace) outcome.response->trace->end();
-  if (options_.access_log) log_call(*options_.access_log, options_.keys.get(), request, outcome);
+  if (options_.access_log) log_call(*options_.access_log, options_.keys.get(), route_of(request), request, outcome);
 }
 
 void Api::handle(const Request& request, Responder responder) {
-  Route route = http::route(request.method, request.target);
+  const Route& route = route_of(request);
   if (route.status != 200) return responder.send(route_error(route));
   if (request.method == Method::kPost && request.cross_site)
     return responder.send(
@@ -256,7 +265,7 @@ void Api::handle(const Request& request, Responder responder) {
     const bool is_load = route.endpoint == Endpoint::kLoad;
     return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
   }
-  if (is_inference(route.endpoint)) return infer_.handle(request, std::move(route), std::move(responder));
+  if (is_inference(route.endpoint)) return infer_.handle(request, route, std::move(responder));
   switch (route.endpoint) {
     case Endpoint::kIndex:
     case Endpoint::kLoad:
@@ -320,10 +329,13 @@ void Api::control(const Request& request, const Route& route, Responder responde
 
 uint64_t MetricsApi::body_limit(const Request&) { return 64 * 1024; }
 
-std::optional<Response> MetricsApi::refusal(const Request& head) { return refusal_of(keys_.get(), head); }
+std::optional<Response> MetricsApi::refusal(const Request& head) {
+  if (!keys_) return std::nullopt;
+  return refusal_of(*keys_, http::route(head.method, head.target), head);
+}
 
 void MetricsApi::ended(const Request& request, const Outcome& outcome) {
-  if (access_log_) log_call(*access_log_, keys_.get(), request, outcome);
+  if (access_log_) log_call(*access_log_, keys_.get(), http::route(request.method, request.target), request, outcome);
 }
 
 void MetricsApi::handle(const Request& request, Responder responder) {

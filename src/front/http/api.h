@@ -47,10 +47,12 @@ class Api final : public Handler {
   std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
   void ended(const Request& request, const Outcome& outcome) override;
+  void end_round(size_t io_thread) override { infer_.end_round(io_thread); }
   void clients_left() override { service_.drop_cancelled(); }
 
  private:
   Response describe(const Route& route, bool from_this_machine, TimePoint asked) const;
+  const Route& route_of(const Request& request);
   uint64_t text_limit(Endpoint endpoint) const;  // [bytes] of a body without tensors, decoded
   Status check_client(const Request& request, Endpoint endpoint) const;
   void control(const Request& request, const Route& route, Responder responder);
@@ -61,6 +63,13 @@ class Api final : public Handler {
   MetricsText metrics_;
   const std::string docs_;
   InferEndpoint infer_;
+  // What each I/O thread was asked last: clients ask the same again, and each request is looked up more than once.
+  struct Asked {
+    Method method = Method::kOther;
+    std::string target;
+    Route route;
+  };
+  std::vector<Asked> asked_;
 };
 
 // Answers GET /metrics alone: the handler of the metrics port.

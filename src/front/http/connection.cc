@@ -187,6 +187,7 @@ void Connection::begin_message() {
   enter(Phase::kHead);
   arrived_ = received_;
   probed_ = false;
+  request_ = {};
   parser_.reset();
 }
 
@@ -226,14 +227,15 @@ void Connection::begin_content() {
   const Head& head = parser_.head();
   keep_alive_ = head.keep_alive;
   body_.reset();  // of a refused request
-  if (std::optional<Response> refusal = thread_.handler().refusal(request())) {
+  describe_request();
+  if (std::optional<Response> refusal = thread_.handler().refusal(request_)) {
     const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
     if (has_body) return refuse(std::move(*refusal));  // it is not read
     phase_ = Phase::kHandling;
     return Responder(thread_.mailbox(), id_).send(std::move(*refusal));
   }
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
-  limit_ = thread_.handler().body_limit(request());
+  limit_ = thread_.handler().body_limit(request_);
   remaining_ = head.content_length.value_or(0);
   if (remaining_ > limit_) return refuse_content(remaining_);
   body_ = thread_.bodies().take();
@@ -309,33 +311,36 @@ bool Connection::advance_discard() {
   return false;
 }
 
-Request Connection::request() const {
+// Its texts are the parser's.
+void Connection::describe_request() {
   const Head& head = parser_.head();
-  return {.method = head.method,
-          .target = head.target,
-          .inference_length = view(head.inference_length),
-          .content_encoding = view(head.content_encoding),
-          .accept_encoding = view(head.accept_encoding),
-          .trace_parent = text_of(head.trace_parent),
-          .trace_state = text_of(head.trace_state),
-          .credentials = {text_of(head.authorization), text_of(head.api_key)},
-          .body = body_,
-          .arrived = arrived_,
-          .io_thread = thread_.index(),
-          .client_address = client_address_,
-          .from_this_machine = from_this_machine_ && !head.renamed,
-          .cross_site = head.cross_site,
-          .client = client_.get_token()};
+  request_ = {.method = head.method,
+              .target = head.target,
+              .inference_length = view(head.inference_length),
+              .content_encoding = view(head.content_encoding),
+              .accept_encoding = view(head.accept_encoding),
+              .trace_parent = text_of(head.trace_parent),
+              .trace_state = text_of(head.trace_state),
+              .credentials = {text_of(head.authorization), text_of(head.api_key)},
+              .body = nullptr,
+              .arrived = arrived_,
+              .io_thread = thread_.index(),
+              .client_address = client_address_,
+              .from_this_machine = from_this_machine_ && !head.renamed,
+              .cross_site = head.cross_site,
+              .client = client_.get_token()};
 }
 
 void Connection::dispatch() {
   phase_ = Phase::kHandling;
-  Request request = this->request();
-  body_.reset();
-  thread_.handler().handle(request, Responder(thread_.mailbox(), id_));
+  request_.body = std::move(body_);
+  thread_.handler().handle(request_, Responder(thread_.mailbox(), id_));
+  request_.body.reset();
+  thread_.end_round_soon();
 }
 
 void Connection::refuse(Response response) {
+  describe_request();  // as far as it was read
   keep_alive_ = false;
   phase_ = Phase::kHandling;
   Responder(thread_.mailbox(), id_).send(std::move(response));
@@ -389,7 +394,7 @@ void Connection::write() {
 void Connection::report(int status) {
   const Head& head = parser_.head();
   const bool sent = phase_ == Phase::kWriting && progress_.moved > head_.size();
-  thread_.handler().ended(request(),
+  thread_.handler().ended(request_,
                           {.status = status,
                            .bytes_in = head.chunked ? parser_.body_received() : head.content_length.value_or(0),
                            .bytes_out = sent ? progress_.moved - head_.size() : 0,

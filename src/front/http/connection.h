@@ -54,7 +54,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse_content(uint64_t limit);
   void send_continue();
   void dispatch();
-  Request request() const;
+  void describe_request();
   // Answers by itself; the connection closes after it.
   void refuse(Response response);
   void refuse(int status, std::string_view message) { refuse(error_response(status, message)); }
@@ -83,6 +83,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string input_;  // bytes [begin_, end_) are not consumed yet
   size_t begin_ = 0, end_ = 0;
   RequestParser parser_;
+  Request request_;  // from its whole head on
   bool keep_alive_ = true;
   TimePoint received_;  // the newest bytes of input_
   TimePoint arrived_;

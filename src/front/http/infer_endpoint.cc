@@ -99,6 +99,7 @@ InferEndpoint::InferEndpoint(serve::Service& service, const InferOptions& option
     : service_(service),
       options_(options),
       decoders_(options.io_threads),
+      rounds_(options.io_threads),
       conversions_("convert", options.conversion_threads, options.conversions_waiting) {}
 
 void InferEndpoint::handle(const Request& request, Route route, Responder responder) {
@@ -123,7 +124,7 @@ void InferEndpoint::handle(const Request& request, Route route, Responder respon
   if (request.accept_encoding) call->answer_coding = preferred_coding(*request.accept_encoding);
   bool quick = is_quick_to_read(*call);
   if (quick && !read(*call, decoders_[request.io_thread])) return;
-  if (quick && !has_many_elements(call->request)) return submit(call);
+  if (quick && !has_many_elements(call->request)) return submit(call, &rounds_[request.io_thread]);
   bool accepted = conversions_.run([this, call, quick] { quick ? submit(call) : read_and_submit(call); });
   if (!accepted) call->send(error_response(503, "too many large requests are waiting to be parsed; try again later"));
 }
@@ -210,13 +211,14 @@ Result<DecodedRequest> InferEndpoint::decode(Call& call, RequestDecoders& decode
   return decoders.infer.decode(std::move(body), header_length);
 }
 
-void InferEndpoint::submit(const CallPtr& call) {
+void InferEndpoint::submit(const CallPtr& call, serve::Round* round) {
   serve::InferRequest request = std::move(call->request);
   request.model = std::move(call->route.model);
   request.version = call->route.version;
   request.arrived = call->arrived;
   request.cancelled = std::move(call->client);
   request.stages = stages_of(call->trace);
+  request.round = round;
   service_.infer(std::move(request), [this, call](Result<serve::InferResponse> answer) {
     call->answer = std::move(answer);
     Responder back = std::move(call->responder);

@@ -18,6 +18,7 @@
 #include "front/http/route.h"
 #include "front/job_threads.h"
 #include "front/tracer.h"
+#include "serve/round.h"
 #include "serve/service.h"
 
 namespace ridge::front::http {
@@ -43,6 +44,7 @@ class InferEndpoint {
   InferEndpoint(serve::Service& service, const InferOptions& options);
 
   void handle(const Request& request, Route route, Responder responder);
+  void end_round(size_t io_thread) { rounds_[io_thread].end(); }
 
  private:
   struct Call;
@@ -54,12 +56,13 @@ class InferEndpoint {
   Result<DecodedRequest> decode(Call& call, RequestDecoders& decoders) const;
   Result<DecodedRequest> decode_raw_body(std::shared_ptr<const Body> body, const Route& route) const;
   Result<DecodedRequest> decode_for_model(const Body& body, const Route& route, RequestDecoders& decoders) const;
-  void submit(const CallPtr& call);
+  void submit(const CallPtr& call, serve::Round* round = nullptr);
   std::optional<Response> answer(const CallPtr& call, const ReplyTo& reply_to);
 
   serve::Service& service_;
   const InferOptions options_;
   std::vector<RequestDecoders> decoders_;  // one per I/O thread
+  std::vector<serve::Round> rounds_;       // likewise
   JobThreads conversions_;                 // last: ends first
 };
 

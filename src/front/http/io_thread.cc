@@ -47,9 +47,9 @@ void CompletionQueue::put(Item item) {
     });
 }
 
-std::vector<CompletionQueue::Item> CompletionQueue::take_remote() {
+void CompletionQueue::take_remote(std::vector<Item>& into) {
   MutexLock lock(mutex_);
-  return std::exchange(remote_, {});
+  std::swap(remote_, into);
 }
 
 Responder::Responder(std::shared_ptr<CompletionQueue> mailbox, uint64_t connection)
@@ -189,8 +189,18 @@ Connection* IoThread::find(uint64_t id) {
   return slots_[index].connection.get();
 }
 
+void IoThread::end_round_soon() {
+  if (std::exchange(round_ends_soon_, true)) return;
+  boost::asio::post(context(), [this] {
+    round_ends_soon_ = false;
+    handler_.end_round(index_);
+    run_completions();
+  });
+}
+
 void IoThread::run_completions() {
-  std::vector<CompletionQueue::Item> items = completions_->take_remote();
+  std::vector<CompletionQueue::Item> items = std::exchange(spare_, {});
+  completions_->take_remote(items);
   while (true) {
     for (CompletionQueue::Item& item : items) {
       Connection* connection = find(item.connection);
@@ -199,9 +209,10 @@ void IoThread::run_completions() {
       if (item.response) connection->complete(std::move(*item.response));
     }
     items.clear();
-    if (completions_->local.empty()) return;
+    if (completions_->local.empty()) break;
     std::swap(items, completions_->local);
   }
+  spare_ = std::move(items);
 }
 
 template <typename Visit>

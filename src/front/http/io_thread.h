@@ -43,7 +43,7 @@ class CompletionQueue {
   // Of the context's thread only:
   IoThread* thread = nullptr;  // null = stopped
   std::vector<Item> local;
-  std::vector<Item> take_remote();
+  void take_remote(std::vector<Item>& into);  // which is empty
 
  private:
   Mutex mutex_;
@@ -89,6 +89,8 @@ class IoThread {
   void adopt(boost::asio::generic::stream_protocol::socket socket, const ConnectionCount::Address& address);
   void retire() { retiring_ = true; }
   void begin_drain();
+  // Behind the events that are there already.
+  void end_round_soon();
   // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
   void forget(uint64_t connection);
@@ -129,11 +131,13 @@ class IoThread {
   boost::asio::steady_timer ticker_;
   TimePoint tidy_at_{};
   bool closed_ = false;
+  std::vector<CompletionQueue::Item> spare_;  // empty, with the memory of the last ones
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   TimePoint drain_began_ = TimePoint::max();
   bool retiring_ = false;
   bool client_left_ = false;
+  bool round_ends_soon_ = false;
   std::jthread thread_;  // last: ends first
 };
 

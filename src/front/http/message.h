@@ -109,6 +109,8 @@ class Handler {
   virtual void handle(const Request& request, Responder responder) = 0;
   // The request has been answered, or its connection has ended. Its body is not there any more.
   virtual void ended(const Request&, const Outcome&) {}
+  // After calls of handle() on that I/O thread, before it waits.
+  virtual void end_round(size_t /*io_thread*/) {}
   // Some requests' clients have left before their answers.
   virtual void clients_left() {}
 };

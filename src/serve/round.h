@@ -1,0 +1,30 @@
+// Round: the requests that one thread brings before it waits for more: those that a look at its sockets found. The workers of their models are woken once,
+// at its end, for all of them; and where a run is short, this thread does it itself (Scheduler::borrow).
+//
+// One thread; its requests are those whose `round` it is.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "serve/servable.h"
+
+namespace ridge::serve {
+
+class Round {
+ public:
+  void add(VersionPtr version) {
+    if (std::find(versions_.begin(), versions_.end(), version) == versions_.end())
+      versions_.push_back(std::move(version));
+  }
+  void end() {
+    for (; !versions_.empty(); versions_.pop_back()) versions_.back()->end_round();
+  }
+
+ private:
+  std::vector<VersionPtr> versions_;  // each once
+};
+
+}  // namespace ridge::serve
