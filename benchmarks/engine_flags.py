@@ -39,6 +39,9 @@ def literals(trees):
 
 def values_of(annotation, known):
     """What a type allows, as a cell of the table: choices, else the first plain type in it."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
+            return " ".join(str(each.value) for each in getattr(node.slice, "elts", [node.slice]))
     names = [node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)]
     for name in names:
         if name in known:

@@ -1,5 +1,6 @@
 // Predictions for measured runs of language-model servers; `benchmarks/silicon.py` drives it and judges them.
 //
+// With the columns of serving_disaggregated.csv in SERVING.csv prompts and tokens are on workers of their own, and the batch is one decode worker's.
 // usage: silicon SERVING.csv CONFIGS [--without DEVICE] [--constant ENGINE.NAME=VALUE]...   prints a row for each: its id, the predicted means, whether the
 // memory holds one sequence by the engine's rule, the mean batch, and the kernels of a decode step of it.
 // CONFIGS: a folder with a config.json per model, MODEL.json. --without leaves a device's own kernel laws out.
@@ -15,6 +16,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/data.h"
 #include "llm/config.h"
+#include "llm/disaggregate.h"
 #include "llm/serving.h"
 
 namespace {
@@ -58,7 +60,9 @@ llm::Format format_of(const std::string& name) {
 double* constant(llm::EngineCosts& costs, const std::string& name) {
   static const std::map<std::string, double llm::EngineCosts::*> kNames = {
       {"kernel_us", &llm::EngineCosts::kernel_us},     {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
-      {"sequence_us", &llm::EngineCosts::sequence_us}, {"start_share", &llm::EngineCosts::start_share},
+      {"sequence_us", &llm::EngineCosts::sequence_us}, {"prompt_factor", &llm::EngineCosts::prompt_factor},
+      {"token_us", &llm::EngineCosts::token_us},       {"router_ms", &llm::EngineCosts::router_ms},
+      {"handover_ms", &llm::EngineCosts::handover_ms}, {"start_share", &llm::EngineCosts::start_share},
       {"lag_steps", &llm::EngineCosts::lag_steps},     {"fixed_ms", &llm::EngineCosts::fixed_ms}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown constant " + name);
@@ -112,7 +116,7 @@ Options options_of(int count, char** arguments) {
 }
 
 llm::Deployment deployment_of(const Row& row, const Options& options, std::map<std::string, llm::Model>& models,
-                              std::map<std::string, llm::Gpu>& gpus) {
+                              std::map<std::string, llm::Gpu>& gpus, const std::string& pool) {
   llm::Deployment d;
   const std::string& model = row.text("model");
   if (!models.contains(model)) {
@@ -131,14 +135,54 @@ llm::Deployment deployment_of(const Row& row, const Options& options, std::map<s
   d.formats = {format_of(row.text("attention_weights")), format_of(row.text("feed_forward_weights")),
                format_of(row.text("expert_weights"))};
   d.cache_bits = row.number("cache_bits");
-  d.parallel.data = std::max<int64_t>(1, row.whole("attention_dp"));
-  d.parallel.tensor = std::max<int64_t>(1, row.whole("tp") / d.parallel.data);
-  d.parallel.expert_tensor = std::max<int64_t>(1, row.whole("expert_tp"));
-  d.parallel.expert = std::max<int64_t>(1, row.whole("expert_ep"));
+  d.parallel.data = std::max<int64_t>(1, row.whole(pool + "attention_dp"));
+  // The aggregated table has the GPUs of a stage, the other one those of an attention replica.
+  d.parallel.tensor = std::max<int64_t>(1, pool.empty() ? row.whole("tp") / d.parallel.data : row.whole(pool + "tp"));
+  d.parallel.expert_tensor = std::max<int64_t>(1, row.whole(pool + "expert_tp"));
+  d.parallel.expert = std::max<int64_t>(1, row.whole(pool + "expert_ep"));
   d.engine = need(from_name<llm::EngineKind>(llm::names_of(llm::EngineKind{}), row.text("engine"), "engine"));
   d.costs = options.costs.at(d.engine);
   d.gpu.start_share = d.costs.start_share;
   return d;
+}
+
+llm::Workload workload_of(const Row& row) {
+  llm::Workload w;
+  w.prompt_min = row.whole("prompt_min");
+  w.prompt_max = row.whole("prompt_max");
+  w.output_min = row.whole("output_min");
+  w.output_max = row.whole("output_max");
+  w.concurrency = row.whole("concurrency");
+  return w;
+}
+
+void print_prediction(const Row& row, const llm::Deployment& d, const llm::Workload& w, const llm::Simulation& r) {
+  const double length = static_cast<double>(w.prompt_max + w.output_max);
+  const bool fits = llm::memory_of(d, length).cache_tokens >= length;
+  fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, fits,
+             r.mean_decoding, r.mean_cached);
+  std::map<std::string, llm::KernelTime> parts;
+  for (const llm::KernelRow& kernel : llm::kernels_of(d, {r.mean_decoding, r.mean_decoding * r.mean_cached, {}, 0}))
+    parts[kernel.name] = kernel.time;
+  for (const char* name : kParts) fmt::print(",{:.4f}", 1e3 * parts[name].seconds);
+  fmt::print("\n");
+}
+
+llm::Simulation disaggregated(const Row& row, const llm::Deployment& prefill, const llm::Deployment& decode,
+                              const llm::Workload& w) {
+  llm::Pool prompts{row.whole("prefill_workers"), prefill.parallel.data, row.whole("prefill_tokens")};
+  if (prompts.chunk_tokens == 0) prompts.chunk_tokens = 8192;
+  if (prefill.engine == llm::EngineKind::kTensorRtLlm)
+    prompts.chunk_tokens = std::max(prompts.chunk_tokens, w.prompt_max);
+  llm::Pool tokens{row.whole("decode_workers"), decode.parallel.data};
+  if (row.whole("decode_sequences") > 0) tokens.most_sequences = row.whole("decode_sequences");
+  const llm::ServingMemory memory = llm::memory_of(decode, static_cast<double>(w.prompt_max + w.output_max));
+  tokens.cache_tokens = memory.cache_tokens;
+  const llm::StepTable prefill_steps(prefill, 2 * prompts.chunk_tokens), decode_steps(decode, 4096);
+  const double transfer_s = memory.cache_per_token / llm::kNetworkBytesPerSecond;
+  return need(llm::simulate_disaggregated(prefill_steps, prompts, decode_steps, tokens, transfer_s, decode.engine,
+                                          decode.costs, w))
+      .all;
 }
 
 }  // namespace
@@ -151,29 +195,28 @@ int main(int count, char** arguments) {
   fmt::print("id,ttft_ms,tpot_ms,fits,sequences,cached");
   for (const char* name : kParts) fmt::print(",\"{}\"", name);
   fmt::print("\n");
+  const bool two_pools = csv.column("prefill_workers") >= 0;
   for (const auto& values : csv.rows) {
     const Row row{csv, values};
-    const llm::Deployment d = deployment_of(row, options, models, gpus);
-    llm::Workload w;
-    w.prompt_min = row.whole("prompt_min");
-    w.prompt_max = row.whole("prompt_max");
-    w.output_min = row.whole("output_min");
-    w.output_max = row.whole("output_max");
-    w.concurrency = std::max<int64_t>(1, row.whole("concurrency") / d.parallel.data);
+    llm::Workload w = workload_of(row);
+    const llm::Deployment d = deployment_of(row, options, models, gpus, two_pools ? "decode_" : "");
+    if (two_pools) {
+      const llm::Deployment prefill = deployment_of(row, options, models, gpus, "prefill_");
+      print_prediction(row, d, w, disaggregated(row, prefill, d, w));
+      continue;
+    }
+    // Of InferenceX's runs the engine is asked without a front end before it; the others have 60 ms more in every engine.
+    w.routed = row.text("origin") != "inferencex";
     llm::Scheduler s;
     s.engine = d.engine;
+    s.replicas = d.parallel.data;
     s.chunk_tokens = row.whole("chunk_tokens");
     s.receive_interval = row.whole("receive_interval");
+    if (csv.column("batch_wait_steps") >= 0) {
+      s.batch_wait_steps = row.whole("batch_wait_steps");
+      s.batch_wait_share = row.number("batch_wait_share");
+    }
     const llm::StepTable steps(d, s.chunk_tokens + w.concurrency);
-    const llm::Simulation r = need(llm::simulate(steps, d.costs, s, w));
-    const double length = static_cast<double>(w.prompt_max + w.output_max);
-    const bool fits = llm::memory_of(d, length).cache_tokens >= length;
-    fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, fits,
-               r.mean_decoding, r.mean_cached);
-    std::map<std::string, llm::KernelTime> parts;
-    for (const llm::KernelRow& kernel : llm::kernels_of(d, {r.mean_decoding, r.mean_cached, {}, 0}))
-      parts[kernel.name] = kernel.time;
-    for (const char* name : kParts) fmt::print(",{:.4f}", 1e3 * parts[name].seconds);
-    fmt::print("\n");
+    print_prediction(row, d, w, need(llm::simulate(steps, d.costs, s, w)));
   }
 }

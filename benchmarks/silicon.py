@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Predictions of language-model serving against published runs: error tables, and cross-validation of the fitted constants.
 
-usage: silicon.py [--serving CSV] [--configs FOLDER] [--program FILE] [--validate]
+usage: silicon.py [--serving CSV] [--disaggregated CSV] [--configs FOLDER] [--program FILE] [--validate]
 
 Runs the program `silicon` (benchmarks/silicon.cc; ninja silicon), which predicts every row with the library's laws and constants. Prints mean and
 median |error|, bias, and the share within 20 %, by device, engine and model. Beside them, from a study of the same sample (both halves, so rows
 differ): what NVIDIA's AIConfigurator 0.12 predicts. --validate leaves each device and each model out in turn: constants are fitted to the others, and a
-device's own kernel laws are left out with it.
+device's own kernel laws are left out with it. Disaggregated runs have a table of their own: nothing but the handover was fitted to them.
 """
 
 import argparse
@@ -34,9 +34,57 @@ PEER = {
     ("h100_sxm",): (51, 48, 18, 10), ("b200_sxm",): (47, 42, 29, 19), (): (48.8, 44.5, 29.1, 15.1),
 }
 ENGINES = ("vllm", "trtllm", "sglang")
-# Where a fit begins, and its first step.
-SHARED = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.eager_kernel_us": (40, 10)}
-OWN = {"start_share": (0.6, 0.2), "lag_steps": (6, 2), "fixed_ms": (30, 15)}
+# Where a fit begins, and its first step. Of a step of the engine, by TPOT; then of a request, by TTFT.
+STEP = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.prompt_factor": (1.15, 0.05)} | {
+    f"{engine}.start_share": (0.6, 0.2) for engine in ENGINES
+}
+REQUEST = {"all.eager_kernel_us": (50, 10), "all.token_us": (5, 1)}
+# These are added to a prediction, without another run.
+ADDED = {"all.router_ms": (40, 10)} | {f"{engine}.lag_steps": (3, 1) for engine in ENGINES} | {f"{engine}.fixed_ms": (20, 10) for engine in ENGINES}
+
+
+def with_settings(row):
+    """The row with settings of TensorRT-LLM that its columns do not have: batch_wait_timeout_iters and batch_wait_max_tokens_ratio, from the scripts of
+    InferenceX at the date of the run (70b_fp*_trt*.sh of 2025; dsr1_fp8_b200_trt.sh since 2026-01-29); with attention replicas timeout_iters of
+    attention_dp_config (dsr1_*_trt*.sh: 60; gptoss_*_trt*.sh: the default, 50)."""
+    steps, share = 0, 0.0
+    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and int(row["attention_dp"]) > 1:
+        steps = 50 if row["model"].startswith("gpt-oss") else 60
+    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["prompt_max"] == "1024" and row["output_max"] == "1024":
+        if row["model"] == "Meta-Llama-3.1-70B" and int(row["tp"]) < 8:
+            steps, share = 20, 0.9
+        if (row["model"], row["precision"], row["system"]) == ("DeepSeek-R1", "fp8", "b200_sxm"):
+            if row["measured"] >= "2026-01-29" and int(row["concurrency"]) >= 64 and int(row["attention_dp"]) == 1:
+                steps, share = 40, 0.8
+    # Tokens per step: the column has those of the scripts since 2026-01-21; before, dsr1_*_trt*.sh took one prompt beside the concurrency.
+    chunk = int(row["chunk_tokens"])
+    if row["engine"] == "trtllm" and row.get("origin") == "inferencex" and row["model"] == "DeepSeek-R1" and row["measured"] < "2026-01-21":
+        chunk = (int(row["concurrency"]) + int(row["prompt_max"]) + 127) // 64 * 64
+    return row | {"batch_wait_steps": steps, "batch_wait_share": share, "chunk_tokens": chunk}
+
+
+# For disaggregated tables in the form of the sample, which name neither the device nor what the checkpoints store: of attention, feed-forward and experts.
+DEVICES = {
+    "h100_sxm": "H100 SXM5 80GB", "h200_sxm": "H200 SXM 141GB", "b200_sxm": "B200 SXM 180GB", "b300_sxm": "B300 SXM 288GB", "gb200": "GB200 (per GPU)",
+    "gb300": "GB300 (per GPU)",
+}
+STORED = {
+    "fp4": {"DeepSeek-R1": ("bfloat16", "nvfp4", "nvfp4"), "Kimi-K2.5": ("bfloat16", "bfloat16", "nvfp4"), "": ("nvfp4", "nvfp4", "nvfp4")},
+    "fp8": {"Qwen3-32B": ("fp8", "fp8", ""), "": ("fp8_block", "fp8_block", "fp8_block")},
+}
+
+
+def with_stored(row):
+    """The row with the columns that benchmarks/data/silicon/serving_disaggregated.csv has beside those of the sample."""
+    if "attention_weights" in row:
+        return row
+    model = row["model"].removesuffix("-NVFP4")
+    stored = STORED[row["precision"]]
+    parts = dict(zip(("attention_weights", "feed_forward_weights", "expert_weights"), stored.get(model, stored[""])))
+    bits = 16 if row["system"].startswith("h") and row["engine"] != "trtllm" else 8
+    health = "starved" if float(row["ttft_ms"]) > 10000 else ""
+    more = {"device": DEVICES[row["system"]], "cache_bits": bits, "prefill_tokens": "", "decode_sequences": "", "health": health}
+    return row | {"model": model, "concurrency": round(float(row["concurrency"]))} | parts | more
 
 
 def predict(program, rows, configs, constants=None, without=None):
@@ -96,11 +144,13 @@ def loss(rows, predictions, which):
     return statistics.mean(min(v, 0.6) for v in off) + 0.5 * statistics.median(off)
 
 
-def descend(constants, steps, names, judge, rounds):
+def descend(constants, table, judge, rounds=2):
+    """Coordinate descent over the constants of a table, with steps that halve; returns the constants and their loss."""
+    constants = {**{name: begin for name, (begin, _) in table.items()}, **constants}
     best = judge(constants)
-    steps = {name: steps[name] for name in names}
+    steps = {name: step for name, (_, step) in table.items()}
     for _ in range(rounds):
-        for name in names:
+        for name in table:
             for sign in (1, -1):
                 while True:
                     other = {**constants, name: max(0, constants[name] + sign * steps[name])}
@@ -109,21 +159,32 @@ def descend(constants, steps, names, judge, rounds):
                         break
                     best, constants = value, other
         steps = {name: step / 2 for name, step in steps.items()}
-    return constants
+    return constants, best
 
 
-def fit(rows, program, configs, without=None, rounds=2):
-    """Those of the steps by TPOT, then those of a request by TTFT."""
-    begin = {name: pair[0] for name, pair in SHARED.items()}
-    steps = {name: pair[1] for name, pair in SHARED.items()}
-    for engine in ENGINES:
-        begin |= {f"{engine}.{name}": pair[0] for name, pair in OWN.items()}
-        steps |= {f"{engine}.{name}": pair[1] for name, pair in OWN.items()}
-    by_step = ["all.kernel_us", "all.sequence_us"] + [f"{e}.start_share" for e in ENGINES]
-    by_request = ["all.eager_kernel_us"] + [f"{e}.{name}" for e in ENGINES for name in ("lag_steps", "fixed_ms")]
-    judge = lambda which: lambda constants: loss(rows, predict(program, rows, configs, constants, without), which)
-    constants = descend(begin, steps, by_step, judge(1), rounds)
-    return descend(constants, steps, by_request, judge(0), rounds)
+def fit(rows, program, configs, without=None):
+    constants, _ = descend({}, STEP, lambda c: loss(rows, predict(program, rows, configs, c, without), 1))
+    # Of each engine's rows the added constants that fit best.
+    added = {}
+
+    def judge(c):
+        zero = {name: 0 for name in ADDED}
+        predictions = predict(program, rows, configs, {**c, **zero}, without)
+
+        def with_added(a):
+            out = []
+            for row, p in zip(rows, predictions):
+                engine = row["engine"]
+                router = a["all.router_ms"] if row["origin"] != "inferencex" else 0
+                out.append((p[0] + a[f"{engine}.lag_steps"] * p[1] + a[f"{engine}.fixed_ms"] + router, p[1], p[2]))
+            return loss(rows, out, 0)
+
+        found, value = descend({}, ADDED, with_added, 3)
+        added[tuple(sorted(c.items()))] = found
+        return value
+
+    constants, _ = descend(constants, REQUEST, judge)
+    return constants | added[tuple(sorted(constants.items()))]
 
 
 def quantiles(values):
@@ -154,13 +215,34 @@ def validate(rows, program, configs):
         line("all, each left out", out_rows, out_predictions)
         for engine in ENGINES + (None,):
             part = [(r, p) for r, p in zip(out_rows, out_predictions) if engine in (None, r["engine"])]
-            low, high = zip(*(quantiles(ratios([x[0] for x in part], [x[1] for x in part], which)) for which in (0, 1)))
-            print(f"  80 % of measured/predicted, {engine or 'all'}: TTFT x{low[0]:.2f} to x{high[0]:.2f}, TPOT x{low[1]:.2f} to x{high[1]:.2f}")
+            ranges(engine or "all", [x[0] for x in part], [x[1] for x in part])
+
+
+def ranges(name, rows, predictions):
+    low, high = zip(*(quantiles(ratios(rows, predictions, which)) for which in (0, 1)))
+    print(f"  80 % of measured/predicted, {name}: TTFT x{low[0]:.2f} to x{high[0]:.2f}, TPOT x{low[1]:.2f} to x{high[1]:.2f}")
+
+
+def disaggregated(rows, program, configs):
+    predictions = predict(program, rows, configs)
+    print("\nprefill and decode on workers of their own. AIConfigurator answers 165 of the 274 such runs of the whole sample that name their workers:")
+    print("TTFT 51 to 86 %, TPOT 6 to 74 % by system and engine (mean/median of TPOT: B200 SGLang 6/4, GB200 42/37)")
+    print(HEAD.removesuffix("    AIConfigurator TTFT, TPOT"))
+    line("all", rows, predictions)
+    for columns in (("engine",), ("system",), ("system", "engine", "model")):
+        print()
+        for key in sorted({tuple(r[c] for c in columns) for r in rows}):
+            part = [(r, p) for r, p in zip(rows, predictions) if tuple(r[c] for c in columns) == key]
+            line(" ".join(key), [x[0] for x in part], [x[1] for x in part])
+    for engine in ENGINES:
+        part = [(r, p) for r, p in zip(rows, predictions) if r["engine"] == engine]
+        ranges(engine, [x[0] for x in part], [x[1] for x in part])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--serving", type=pathlib.Path, default=DATA / "serving.csv")
+    parser.add_argument("--disaggregated", type=pathlib.Path, default=DATA / "serving_disaggregated.csv")
     parser.add_argument("--configs", type=pathlib.Path, default=DATA / "configs")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/benchmarks/silicon")
     parser.add_argument("--validate", action="store_true")
@@ -168,11 +250,14 @@ def main():
     if not options.program.exists():
         sys.exit(f"silicon.py: no {options.program}: ninja -C build/release silicon")
     with options.serving.open() as file:
-        rows = [row for row in csv.DictReader(file) if not row.get("health")]
+        rows = [with_settings(row) for row in csv.DictReader(file) if not row.get("health")]
     predictions = predict(options.program, rows, options.configs)
     tables(rows, predictions)
     wrong = [row["id"] for row, p in zip(rows, predictions) if not p[2]]
     print(f"\nmemory: {len(rows) - len(wrong)} of {len(rows)} that ran fit by prediction", *wrong)
+    with options.disaggregated.open() as file:
+        rows_of_pools = [with_stored(row) for row in csv.DictReader(file) if row["concurrency"]]
+    disaggregated([row for row in rows_of_pools if not row["health"]], options.program, options.configs)
     if options.validate:
         validate(rows, options.program, options.configs)
 

@@ -54,6 +54,9 @@ struct ServingRequest {
   std::vector<std::string> engines;  // empty: all
   std::vector<std::string> weights;  // formats; empty: as published
   std::optional<int64_t> tensor, data, pipeline, expert;
+  std::vector<std::string> deployments;  // "aggregated", "disaggregated"; empty: both
+  std::optional<int64_t> prefill_workers, decode_workers, prefill_tensor;
+  std::string cache_link;  // from prefill to decode workers, as --link; empty: the GPUs' own, or a network beyond it
   int64_t most_gpus = 8;
   int64_t concurrency = 0;                // 0: the search chooses
   std::optional<int64_t> prompt, output;  // [tokens]
@@ -63,7 +66,10 @@ struct ServingRequest {
   double percentile = 50;
   double prefix_hit_percent = 0;
   int64_t chunk_tokens = 0;
+  int64_t most_sequences = 0;
   int64_t receive_interval = 1;
+  int64_t batch_wait_steps = 0;
+  double batch_wait_percent = 90;
   int64_t draft_tokens = 0;
   double acceptance_percent = 70;
   std::string model_id;   // that the engine loads: a path or an id of a hub; empty: the folder of config.json

@@ -14,8 +14,10 @@
 #include "cost/gpu_limits.h"
 #include "limits/nvidia_gpu.h"
 #include "llm/launch.h"
+#include "llm/search.h"
 #include "llm/trace.h"
 #include "plan/device.h"
+#include "sizing/training_speed.h"
 
 namespace ridge::app {
 namespace {
@@ -51,7 +53,14 @@ Result<llm::Load> load_of(const PlanRequest& request) {
     w.tokens_per_step += std::pow(r.acceptance_percent / 100, static_cast<double>(i));
   load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
   load.chunk_tokens = r.chunk_tokens;
+  load.most_sequences = r.most_sequences;
   load.receive_interval = r.receive_interval;
+  load.batch_wait_steps = r.batch_wait_steps;
+  load.batch_wait_share = r.batch_wait_percent / 100;
+  if (!r.cache_link.empty()) {
+    RIDGE_ASSIGN(const sizing::Link link, sizing::link_from_name(r.cache_link));
+    load.transfer_bytes_per_s = link.bytes_per_s * link.share;
+  }
   return load;
 }
 
@@ -177,6 +186,17 @@ Result<llm::Space> space_of(const PlanRequest& request, const std::vector<Planne
   space.data = r.data;
   space.pipeline = r.pipeline;
   space.expert = r.expert;
+  const auto wants = [&](const char* name) {
+    return r.deployments.empty() || std::find(r.deployments.begin(), r.deployments.end(), name) != r.deployments.end();
+  };
+  space.aggregated = wants("aggregated") && !r.prefill_workers && !r.decode_workers && !r.prefill_tensor;
+  // A given split is one of aggregated serving, unless the other is asked for; so is what a manifest deploys.
+  const bool given = r.tensor || r.data || r.pipeline || r.expert || r.manifest;
+  const bool asked = !r.deployments.empty() || r.prefill_workers || r.decode_workers || r.prefill_tensor;
+  space.disaggregated = wants("disaggregated") && (asked || !given);
+  space.prefill_workers = r.prefill_workers;
+  space.decode_workers = r.decode_workers;
+  space.prefill_tensor = r.prefill_tensor;
   return space;
 }
 
@@ -204,6 +224,19 @@ std::string launch_text(const llm::Launch& launch, llm::EngineKind engine) {
     words.insert(words.end(), {std::string(llm::program_of(engine).file_flag), llm::kOptionsFile});
   for (const std::string& word : words) text += (text.empty() || text.ends_with('\n') ? "" : " ") + shell_word(word);
   return text;
+}
+
+// With a prefill pool a command for each kind of worker, and what joins them.
+std::string launch_text(const llm::Deployment& d, const llm::Serving& s, const std::string& model,
+                        const llm::Load& load) {
+  const auto text = [&](llm::Role role) { return launch_text(llm::launch_of(d, s, model, load, role), s.engine); };
+  if (!s.prefill) return text(llm::Role::kAll);
+  const auto workers = [](int64_t count, const char* kind) {
+    return fmt::format("# {} {} worker{}:\n", count, kind, count == 1 ? "" : "s, each");
+  };
+  return workers(s.prefill->workers, "prefill") + text(llm::Role::kPrefill) + "\n" + workers(s.replicas, "decode") +
+         text(llm::Role::kDecode) + "\n# a router that asks a prefill worker and then a decode worker: " +
+         std::string(llm::program_of(s.engine).router);
 }
 
 // What the engine loads: as given, else the folder of config.json.
@@ -255,6 +288,9 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
                       {"concurrency", w.concurrency},           {"requests_per_s", w.requests_per_s},
                       {"trace_requests", w.trace.size()},       {"tokens_per_step", w.tokens_per_step}};
   json["notes"] = base.model.notes;
+  if (base.draft_tokens > 0 && base.model.draft_layers == 0)
+    json["notes"].push_back(
+        "the model has no layers of multi-token prediction: what computes the draft tokens is not counted");
   for (const PlannedGpu& gpu : gpus) {
     if (gpu.limits.empty()) continue;
     json["here"].push_back({{"name", gpu.gpu.name}, {"limits", json_of(gpu.limits)}});
@@ -289,7 +325,7 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   json["serving"]["advice"] = llm::advice(base, best);
   const std::string model = model_to_load(request);
   const llm::Launch launch = llm::launch_of(base, best, model, load);
-  json["serving"]["launch"] = launch_text(launch, best.engine);
+  json["serving"]["launch"] = launch_text(base, best, model, load);
   json["serving"]["launch_notes"] = launch.notes;
   const llm::EngineProgram& program = llm::program_of(best.engine);
   json["serving"]["engine_version"] = program.version;

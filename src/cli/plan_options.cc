@@ -37,7 +37,9 @@ Status check_form(const PlanOptions& options) {
   const app::ServingRequest& serving = options.request.llm.serving;
   const bool detail = serving.tensor || serving.data || serving.pipeline || serving.expert || serving.concurrency > 0 ||
                       serving.output || !serving.trace.empty() || serving.ttft_ms || serving.tpot_ms ||
-                      !serving.engines.empty() || !serving.model_id.empty() || !options.manifest.empty();
+                      !serving.engines.empty() || !serving.deployments.empty() || serving.prefill_workers ||
+                      serving.decode_workers || serving.prefill_tensor || !serving.cache_link.empty() ||
+                      !serving.model_id.empty() || !options.manifest.empty();
   if (detail && serving.gpus.empty())
     return Error{Code::kInvalid,
                  "these options describe how a language model is served; give --gpu with one or several GPUs too"};
@@ -191,6 +193,13 @@ void declare_serving(CLI::App& app, app::ServingRequest& serving) {
   app.add_option("--dp", serving.data)->check(in_range(1, 64));
   app.add_option("--pp", serving.pipeline)->check(in_range(1, 4));
   app.add_option("--ep", serving.expert)->check(in_range(1, 64));
+  app.add_option("--deployment", serving.deployments)
+      ->delimiter(',')
+      ->check(CLI::IsMember({"aggregated", "disaggregated"}));
+  app.add_option("--prefill-workers", serving.prefill_workers)->check(in_range(1, 64));
+  app.add_option("--decode-workers", serving.decode_workers)->check(in_range(1, 64));
+  app.add_option("--prefill-tp", serving.prefill_tensor)->check(in_range(1, 64));
+  app.add_option("--kv-link", serving.cache_link);
   app.add_option("--concurrency", serving.concurrency)->check(in_range(1, 4096));
   app.add_option("--output-tokens", serving.output)->check(in_range(1, 1000000));
   app.add_option("--spread", serving.spread_percent)->check(in_range(0, 90));
@@ -200,7 +209,10 @@ void declare_serving(CLI::App& app, app::ServingRequest& serving) {
   app.add_option("--percentile", serving.percentile)->check(in_range(50, 99));
   app.add_option("--prefix-hit", serving.prefix_hit_percent)->check(in_range(0, 99));
   app.add_option("--chunk", serving.chunk_tokens)->check(in_range(64, 1000000));
+  app.add_option("--max-sequences", serving.most_sequences)->check(in_range(1, 65536));
   app.add_option("--receive-interval", serving.receive_interval)->check(in_range(1, 1000));
+  app.add_option("--batch-wait", serving.batch_wait_steps)->check(in_range(1, 1000));
+  app.add_option("--batch-wait-fill", serving.batch_wait_percent)->check(in_range(1, 100));
   app.add_option("--draft", serving.draft_tokens)->check(in_range(1, 16));
   app.add_option("--acceptance", serving.acceptance_percent)->check(in_range(0, 100));
   app.add_option("--model-id", serving.model_id);

@@ -18,13 +18,22 @@ double number_at(const Json& json, const char* name) {
 }
 std::string text_at(const Json& json, const char* name) { return json.value(name, std::string()); }
 
-std::string split_text(const Json& s) {
-  const Json& p = s["parallel"];
+std::string split_text(const Json& p) {
   std::string text = fmt::format("TP {}", p.value("tensor", 1));
   if (p.value("data", 1) > 1) text += fmt::format(" DP {}", p.value("data", 1));
   if (p.value("pipeline", 1) > 1) text += fmt::format(" PP {}", p.value("pipeline", 1));
   if (p.value("expert", 1) > 1) text += fmt::format(" EP {}", p.value("expert", 1));
   return text;
+}
+
+bool is_disaggregated(const Json& s) { return s.contains("prefill") && s["prefill"].is_object(); }
+
+// With workers of prompts beside those of tokens both, each with their number.
+std::string split_of(const Json& s) {
+  if (!is_disaggregated(s)) return split_text(s["parallel"]);
+  const Json& prefill = s["prefill"];
+  return fmt::format("{} x {} prefill, {} x {} decode", prefill.value("workers", 1), split_text(prefill["parallel"]),
+                     s.value("replicas", 1), split_text(s["parallel"]));
 }
 
 // The range that 80 % of measured values lie in, of a member that has one; empty in documents of before.
@@ -68,6 +77,10 @@ std::string summary(const Json& document) {
   row("each token", format_ms(number_at(s["tpot_ms"], "mean")), spread_text(s, "tpot_ms"));
   row("limit", format_ms(number_at(s, "bound_tpot_ms")),
       "of a decode step of the mean batch: every kernel at its physical bound (derived)");
+  if (is_disaggregated(s))
+    row("prefill", format_percent(100 * number_at(s["prefill"], "busy")),
+        fmt::format("of the time computing prompts; a prompt's cache takes {} to a decode worker",
+                    format_ms(number_at(s["prefill"], "transfer_ms"))));
   const auto rate = [](double value) { return format_rate(value, "tokens"); };
   const auto range = [&](const char* name, auto format) { return bracketed(range_text(s, name, format)); };
   row("output", rate(number_at(s, "output_tokens_per_s")),
@@ -111,10 +124,17 @@ std::string kernel_table(const Json& kernels) {
                "lrr2r3r4l1l1r");
 }
 
-// The command is the last line, after the lines that write its file of options.
+// Commands are fitted to the width; comments and the files of options that lines before write stay as they are.
 std::string launch_text(const std::string& launch) {
-  const size_t end = launch.rfind('\n'), begin = end == std::string::npos ? 0 : end + 1;
-  return launch.substr(0, begin) + fitted_command(launch.substr(begin), 0, output_columns());
+  std::string text;
+  for (size_t begin = 0; begin < launch.size();) {
+    const size_t end = std::min(launch.find('\n', begin), launch.size());
+    const std::string line = launch.substr(begin, end - begin);
+    text += line.find(" --") == std::string::npos || line.starts_with('#') ? line + "\n"
+                                                                           : fitted_command(line, 0, output_columns());
+    begin = end + 1;
+  }
+  return text;
 }
 
 struct Column {
@@ -133,7 +153,7 @@ std::string ways_table(const Json& ways, size_t most) {
   };
   const Column columns[] = {
       {"GPUs", "l", [](const Json& s) { return fmt::format("{} x {}", s.value("gpus", 1), text_at(s, "gpu")); }},
-      {"split", "l", split_text},
+      {"split", "l", split_of},
       {"engine", "l", [](const Json& s) { return text_at(s, "engine"); }},
       {"weights", "l4", [](const Json& s) { return text_at(s, "weights"); }},
       {"at once", "r5",
@@ -180,7 +200,7 @@ std::string serving_text(const Json& document) {
   const Json& prompt = document["workload"]["prompt"];
   const Json& output = document["workload"]["output"];
   std::string text = fmt::format("{} · {} · {} x {} · {} · {} (predicted)\n", text_at(document, "model"),
-                                 text_at(s, "engine"), s.value("gpus", 1), text_at(s, "gpu"), split_text(s), load);
+                                 text_at(s, "engine"), s.value("gpus", 1), text_at(s, "gpu"), split_of(s), load);
   text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}; in brackets: 80 % of measured values\n",
                       prompt[0].get<int64_t>(), prompt[1].get<int64_t>(), output[0].get<int64_t>(),
                       output[1].get<int64_t>());

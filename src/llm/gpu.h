@@ -26,6 +26,9 @@ struct KernelLaw {
   bool own = false;  // fitted on this GPU
 };
 
+// Between nodes, per GPU and way: InfiniBand of 400 Gbit/s, of which transfers reach 80 % (assumed, as in NVIDIA's DGX H100 and B200 systems).
+inline constexpr double kNetworkBytesPerSecond = 0.8 * 50e9;
+
 struct Gpu {
   std::string name;
   std::map<catalogue::Arithmetic, double> flops_per_s;
@@ -33,6 +36,7 @@ struct Gpu {
   double multiprocessors = 0;
   double link_bytes_per_s = 0;  // one way, between GPUs
   bool has_nvlink = false;
+  double link_gpus = 8;                                           // that the link joins; beyond are nodes on a network
   double memory_bytes = 0;                                        // 0: not known
   double power_w = 0;                                             // 0: not known
   std::map<std::pair<std::string, std::string>, KernelLaw> laws;  // by kernel and dtype

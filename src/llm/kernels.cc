@@ -189,6 +189,15 @@ KernelTime prefill_attention(const Gpu& gpu, const PrefillWork& w) {
 KernelTime all_reduce(const Gpu& gpu, double gpus, double bytes) {
   KernelTime t;
   if (gpus <= 1) return t;
+  if (gpus > gpu.link_gpus) {
+    // Within the nodes, and of each GPU's part between them: NCCL's collectives over a network begin with some 40 µs (assumed).
+    const double nodes = std::ceil(gpus / gpu.link_gpus);
+    t = all_reduce(gpu, gpu.link_gpus, bytes);
+    const double moved = 2 * (nodes - 1) / nodes * bytes / gpu.link_gpus;
+    t.bound_seconds += moved / kNetworkBytesPerSecond;
+    t.seconds += 40e-6 + moved / kNetworkBytesPerSecond;
+    return t;
+  }
   const double moved = 2 * (gpus - 1) / gpus * bytes;
   // Fitted to engines' and NCCL's all-reduce of 2 KB to 1 GB on A100, H100, H200, B200 (NVLink) and RTX PRO 6000 (PCIe).
   const double start_us = gpu.has_nvlink ? 5 : 20, ramp_us = gpu.has_nvlink ? 12 : 40,

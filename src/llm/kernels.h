@@ -55,7 +55,7 @@ struct PrefillWork {
 };
 KernelTime prefill_attention(const Gpu& gpu, const PrefillWork& work);
 
-// Among `gpus` GPUs of `bytes` each.
+// Among `gpus` GPUs of `bytes` each; over the network where the link does not join them all.
 KernelTime all_reduce(const Gpu& gpu, double gpus, double bytes);
 
 // Bytes read and written by kernels that only move them: norms, activations, rotary embedding.

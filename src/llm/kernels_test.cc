@@ -126,6 +126,8 @@ TEST(AllReduce, HasALatencyAndAShareOfTheLink) {
   // 8 MB among 4: 5 + 12·(1 − e^−8) + 1.5·8e6/(0.85·1e11) s.
   EXPECT_NEAR(1e6 * all_reduce(gpu, 4, 8e6).seconds, 5 + 12 * (1 - std::exp(-8.0)) + 12e6 / 0.85e11 * 1e6, 1e-6);
   EXPECT_EQ(all_reduce(gpu, 1, 8e6).seconds, 0);
+  // 16 GPUs in two nodes of 8: within them, and an eighth of the bytes over 40 GB/s after 40 us.
+  EXPECT_NEAR(all_reduce(gpu, 16, 8e6).seconds, all_reduce(gpu, 8, 8e6).seconds + 40e-6 + 1e6 / 40e9, 1e-9);
 }
 
 TEST(Gpu, HasItsOwnLawsWhereItWasMeasuredAndThoseOfOthersElsewhere) {
@@ -139,6 +141,8 @@ TEST(Gpu, HasItsOwnLawsWhereItWasMeasuredAndThoseOfOthersElsewhere) {
       *gpu_of(*catalogue::find_device(devices, "B200 SXM 180GB"), catalogue::data("kernel_laws"), "B200 SXM 180GB");
   EXPECT_FALSE(gemm(left_out, Format::kBf16, 64, 4096, 4096).own);
   EXPECT_EQ(measured.link_bytes_per_s, 900e9);
+  EXPECT_EQ(measured.link_gpus, 8);
+  EXPECT_EQ(gpu_of(*catalogue::find_device(devices, "GB200 (per GPU)"))->link_gpus, 72);
 }
 
 TEST(Gpu, WithoutARateOrABandwidthIsRefused) {

@@ -14,9 +14,11 @@ namespace {
 
 // Health: vllm/entrypoints/serve/instrumentator/health.py, sglang/srt/entrypoints/http_server.py, tensorrt_llm/serve/openai_server.py.
 constexpr std::array<EngineProgram, 3> kPrograms = {{
-    {"vllm", "0.33.0", "docker.io/vllm/vllm-openai:v0.33.0", "/health", 5, ""},
-    {"trtllm", "1.2.1", "nvcr.io/nvidia/tensorrt-llm/release:1.2.1", "/health", 5, "--extra_llm_api_options"},
-    {"sglang", "0.5.23", "docker.io/lmsysorg/sglang:v0.5.23", "/health", 25, ""},
+    {"vllm", "0.33.0", "docker.io/vllm/vllm-openai:v0.33.0", "/health", 5, "",
+     "Dynamo, llm-d or the proxy of vLLM's examples"},
+    {"trtllm", "1.2.1", "nvcr.io/nvidia/tensorrt-llm/release:1.2.1", "/health", 5, "--extra_llm_api_options",
+     "trtllm-serve disaggregated"},
+    {"sglang", "0.5.23", "docker.io/lmsysorg/sglang:v0.5.23", "/health", 25, "", "sglang_router or Dynamo"},
 }};
 
 // Flags with their values.
@@ -33,6 +35,9 @@ class Arguments {
   std::vector<std::string> all;
 };
 
+// Tokens of a sequence.
+int64_t longest(const Load& load) { return load.workload.prompt_max + load.workload.output_max; }
+
 bool equal(const Formats& a, const Formats& b) {
   return a.attention == b.attention && a.feed_forward == b.feed_forward && a.experts == b.experts;
 }
@@ -44,21 +49,19 @@ bool quantised_on_load(const Deployment& d, const Serving& s) {
          equal(published, {Format::kBf16, Format::kBf16, Format::kBf16});
 }
 
-bool drafts_itself(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }
-
 std::vector<std::string> notes_of(const Deployment& d, const Serving& s) {
   std::vector<std::string> notes;
   if (!equal(d.formats, d.model.formats) && !quantised_on_load(d, s))
     notes.push_back(
         fmt::format("the model's files must hold their weights as {}; the published ones do not", s.weights));
-  if (d.draft_tokens > 0 && !drafts_itself(d))
+  if (d.draft_tokens > 0 && !drafts(d))
     notes.push_back(fmt::format(
         "the plan drafts {} tokens per step; this model has no layers for it, so name a draft model to the engine",
         d.draft_tokens));
   return notes;
 }
 
-Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& model, int64_t chunk, int64_t length) {
+Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
   Arguments a;
   a.add("--tensor-parallel-size", s.parallel.tensor);
   a.add_above(1, "--pipeline-parallel-size", s.parallel.pipeline);
@@ -66,17 +69,18 @@ Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& mod
   if (s.parallel.expert > 1) a.add("--enable-expert-parallel");
   if (d.cache_bits <= 8) a.add("--kv-cache-dtype", "fp8");
   if (quantised_on_load(d, s)) a.add("--quantization", "fp8");
-  if (drafts_itself(d))
+  if (drafts(d))
     a.add("--speculative-config", fmt::format(R"({{"method": "mtp", "num_speculative_tokens": {}}})", d.draft_tokens));
-  a.add("--max-num-batched-tokens", chunk);
-  a.add("--max-num-seqs", Scheduler{}.most_sequences);  // its own default is 256 below 70 GiB
-  a.add("--max-model-len", length);
+  if (role != Role::kAll) a.add("--kv-transfer-config", R"({"kv_connector": "NixlConnector", "kv_role": "kv_both"})");
+  a.add("--max-num-batched-tokens", chunk_of(load, s.engine));
+  // Its own default is 256 below 70 GiB.
+  a.add("--max-num-seqs", load.most_sequences > 0 ? load.most_sequences : Scheduler{}.most_sequences);
+  a.add("--max-model-len", longest(load));
   a.add("--gpu-memory-utilization", 0.92);
   return {{"vllm", "serve", model}, std::move(a.all), {}, {}};
 }
 
-Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, int64_t chunk,
-                     int64_t length) {
+Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
   Arguments a;
   a.add("--tp-size", s.parallel.tensor * s.parallel.data);
   a.add_above(1, "--pp-size", s.parallel.pipeline);
@@ -84,34 +88,51 @@ Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& m
   a.add_above(1, "--ep-size", s.parallel.expert);
   if (d.cache_bits <= 8) a.add("--kv-cache-dtype", "fp8_e4m3");
   if (quantised_on_load(d, s)) a.add("--quantization", "fp8");
-  if (drafts_itself(d)) {
+  if (drafts(d)) {
     a.add("--speculative-algorithm", "NEXTN");
     a.add("--speculative-num-steps", d.draft_tokens);
     a.add("--speculative-eagle-topk", 1);
     a.add("--speculative-num-draft-tokens", d.draft_tokens + 1);
   }
-  a.add("--chunked-prefill-size", chunk * s.parallel.data);  // SGLang divides it among the replicas of attention
+  if (role != Role::kAll) a.add("--disaggregation-mode", role == Role::kPrefill ? "prefill" : "decode");
+  // SGLang divides both among the replicas of attention.
+  a.add("--chunked-prefill-size", chunk_of(load, s.engine) * s.parallel.data);
+  a.add_above(0, "--max-running-requests", load.most_sequences * s.parallel.data);
   a.add_above(1, "--scheduler-recv-interval", load.receive_interval);
-  a.add("--context-length", length);
+  a.add("--context-length", longest(load));
   a.add("--mem-fraction-static", 0.88);
   return {{"sglang", "serve", "--model-path", model}, std::move(a.all), {}, {}};
 }
 
-Launch trtllm_launch(const Deployment& d, const Serving& s, const std::string& model, int64_t chunk, int64_t length) {
+// Prompts wait until a step is well filled, with replicas of attention until each has one.
+std::string trtllm_waits(const Serving& s, const Load& load) {
+  if (load.batch_wait_steps == 0) return {};
+  if (s.parallel.data > 1)
+    return fmt::format("attention_dp_config:\n  enable_balance: true\n  timeout_iters: {}\n  batching_wait_iters: 0\n",
+                       load.batch_wait_steps);
+  return fmt::format("batch_wait_timeout_iters: {}\nbatch_wait_max_tokens_ratio: {:g}\n", load.batch_wait_steps,
+                     load.batch_wait_share);
+}
+
+Launch trtllm_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
   constexpr double kShare = 0.88;
   Arguments a;
   a.add("--tp_size", s.parallel.tensor * s.parallel.data);
   a.add_above(1, "--pp_size", s.parallel.pipeline);
   a.add_above(1, "--ep_size", s.parallel.expert);
-  a.add("--max_num_tokens", chunk);
-  a.add("--max_seq_len", length);
+  a.add_above(0, "--max_batch_size", load.most_sequences);
+  a.add("--max_num_tokens", chunk_of(load, s.engine));
+  a.add("--max_seq_len", longest(load));
   a.add("--kv_cache_free_gpu_memory_fraction", kShare);
   std::string options;
   if (s.parallel.data > 1) options += "enable_attention_dp: true\n";
+  if (role == Role::kAll) options += trtllm_waits(s, load);
+  if (role != Role::kAll) options += "cache_transceiver_config:\n  backend: DEFAULT\n";
+  if (role == Role::kPrefill) options += "disable_overlap_scheduler: true\n";
   // The file's kv_cache_config takes the place of that of the flags.
   if (d.cache_bits <= 8)
     options += fmt::format("kv_cache_config:\n  dtype: fp8\n  free_gpu_memory_fraction: {}\n", kShare);
-  if (drafts_itself(d))
+  if (drafts(d))
     options +=
         fmt::format("speculative_config:\n  decoding_type: MTP\n  num_nextn_predict_layers: {}\n", d.draft_tokens);
   return {{"trtllm-serve", "serve", model}, std::move(a.all), std::move(options), {}};
@@ -165,11 +186,12 @@ ModelVolume volume_of(const std::string& model, const std::string& name) {
 
 const EngineProgram& program_of(EngineKind engine) { return kPrograms[static_cast<size_t>(engine)]; }
 
-Launch launch_of(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
-  const int64_t chunk = chunk_of(load, s.engine), length = load.workload.prompt_max + load.workload.output_max;
-  Launch launch = s.engine == EngineKind::kVllm     ? vllm_launch(d, s, model, chunk, length)
-                  : s.engine == EngineKind::kSglang ? sglang_launch(d, s, model, load, chunk, length)
-                                                    : trtllm_launch(d, s, model, chunk, length);
+Launch launch_of(const Deployment& d, const Serving& serving, const std::string& model, const Load& load, Role role) {
+  Serving s = serving;
+  if (role == Role::kPrefill) s.parallel = s.prefill->parallel;
+  Launch launch = s.engine == EngineKind::kVllm     ? vllm_launch(d, s, model, load, role)
+                  : s.engine == EngineKind::kSglang ? sglang_launch(d, s, model, load, role)
+                                                    : trtllm_launch(d, s, model, load, role);
   launch.notes = notes_of(d, s);
   return launch;
 }
@@ -217,6 +239,11 @@ std::string product_label(std::string_view gpu) {
 
 Result<std::string> manifest_of(const Launch& launch, const Serving& s, const std::string& model,
                                 const std::string& remark) {
+  if (s.prefill)
+    return Error{Code::kUnsupported,
+                 fmt::format("the best way has prefill workers beside decode workers, and no manifest is written for "
+                             "both and their router ({}); give --deployment aggregated",
+                             program_of(s.engine).router)};
   const int64_t gpus = s.parallel.gpus();
   if (gpus > gpus_per_node(s.gpu))
     return Error{Code::kUnsupported,

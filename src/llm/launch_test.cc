@@ -88,31 +88,36 @@ TEST(Launch, HasOnlyFlagsOfTheEnginesOwnListsAndAllOfThem) {
     for (const Parallel& parallel : {Parallel{1, 1, 1, 1, 1}, Parallel{1, 4, 2, 1, 4}})
       for (const double cache_bits : {8.0, 16.0})
         for (const Format format : {Format::kBf16, Format::kFp8})
-          for (const int64_t draft : {0, 3}) {
-            Deployment d = deployment(engine);
-            d.cache_bits = cache_bits;
-            d.formats = {format, format, format};
-            d.draft_tokens = draft;
-            d.model.draft_layers = 1;
-            Load load;
-            load.receive_interval = 10;
-            const Launch launch = launch_of(d, serving(engine, parallel), "m", load);
-            std::vector<std::string> words = launch.program;
-            words.insert(words.end(), launch.arguments.begin(), launch.arguments.end());
-            for (size_t i = 0; i < words.size(); ++i) {
-              if (!words[i].starts_with("-")) continue;
-              ASSERT_TRUE(known.contains(words[i])) << words[i];
-              used.insert(words[i]);
-              const Flag& flag = known.at(words[i]);
-              const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with("-");
-              EXPECT_EQ(has_value, flag.values.front() != "switch") << words[i];
-              EXPECT_TRUE(!has_value || accepts(flag, words[i + 1])) << words[i] << " " << words[i + 1];
+          for (const int64_t draft : {0, 3})
+            for (const Role role : {Role::kAll, Role::kPrefill, Role::kDecode}) {
+              Deployment d = deployment(engine);
+              d.cache_bits = cache_bits;
+              d.formats = {format, format, format};
+              d.draft_tokens = draft;
+              d.model.draft_layers = 1;
+              Load load;
+              load.receive_interval = 10;
+              load.most_sequences = 64;
+              load.batch_wait_steps = 40;
+              Serving s = serving(engine, parallel);
+              if (role != Role::kAll) s.prefill = PrefillPool{parallel, 1, {}, 0, 0};
+              const Launch launch = launch_of(d, s, "m", load, role);
+              std::vector<std::string> words = launch.program;
+              words.insert(words.end(), launch.arguments.begin(), launch.arguments.end());
+              for (size_t i = 0; i < words.size(); ++i) {
+                if (!words[i].starts_with("-")) continue;
+                ASSERT_TRUE(known.contains(words[i])) << words[i];
+                used.insert(words[i]);
+                const Flag& flag = known.at(words[i]);
+                const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with("-");
+                EXPECT_EQ(has_value, flag.values.front() != "switch") << words[i];
+                EXPECT_TRUE(!has_value || accepts(flag, words[i + 1])) << words[i] << " " << words[i + 1];
+              }
+              for (const std::string& key : keys_of(launch.options)) {
+                EXPECT_TRUE(known.contains(key)) << key;
+                used.insert(key);
+              }
             }
-            for (const std::string& key : keys_of(launch.options)) {
-              EXPECT_TRUE(known.contains(key)) << key;
-              used.insert(key);
-            }
-          }
     used.insert({"--host", "--port"});  // of the manifest
     if (!program_of(engine).file_flag.empty()) used.insert(std::string(program_of(engine).file_flag));
     std::vector<std::string> all;
@@ -141,6 +146,53 @@ TEST(Launch, NamesTheParallelismInTheEnginesOwnWay) {
             "enable_attention_dp: true\nkv_cache_config:\n  dtype: fp8\n  free_gpu_memory_fraction: 0.88\n");
 }
 
+TEST(Launch, NamesTheMostSequencesOfAReplicaOfAttention) {
+  const Deployment d = deployment(EngineKind::kVllm);
+  Load load;
+  load.most_sequences = 64;
+  const Parallel parallel = {1, 2, 1, 1, 1};
+  EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, parallel), "m", load).arguments,
+              IsSupersetOf({"--max-num-seqs", "64"}));
+  // SGLang divides it.
+  EXPECT_THAT(launch_of(d, serving(EngineKind::kSglang, parallel), "m", load).arguments,
+              IsSupersetOf({"--max-running-requests", "128"}));
+  EXPECT_THAT(launch_of(d, serving(EngineKind::kTensorRtLlm, parallel), "m", load).arguments,
+              IsSupersetOf({"--max_batch_size", "64"}));
+}
+
+TEST(Launch, TellsTensorRtLlmHowLongPromptsWait) {
+  const Deployment d = deployment(EngineKind::kTensorRtLlm);
+  Load load;
+  load.batch_wait_steps = 40;
+  load.batch_wait_share = 0.8;
+  EXPECT_EQ(launch_of(d, serving(EngineKind::kTensorRtLlm, {}), "m", load).options,
+            "batch_wait_timeout_iters: 40\nbatch_wait_max_tokens_ratio: 0.8\n");
+  EXPECT_EQ(launch_of(d, serving(EngineKind::kTensorRtLlm, {1, 2, 1, 1, 1}), "m", load).options,
+            "enable_attention_dp: true\nattention_dp_config:\n  enable_balance: true\n  timeout_iters: 40\n"
+            "  batching_wait_iters: 0\n");
+}
+
+TEST(Launch, IsOfOneKindOfWorkerWherePromptsHaveTheirOwn) {
+  const Deployment d = deployment(EngineKind::kVllm);
+  const auto launch = [&](EngineKind engine, Role role) {
+    Serving s = serving(engine, {4, 1, 1, 1, 1});
+    s.prefill = PrefillPool{{1, 2, 1, 1, 1}, 3, {}, 0, 0};
+    return launch_of(d, s, "m", {}, role);
+  };
+  EXPECT_THAT(launch(EngineKind::kVllm, Role::kPrefill).arguments,
+              IsSupersetOf({"--tensor-parallel-size", "1", "--data-parallel-size", "2", "--kv-transfer-config"}));
+  EXPECT_THAT(launch(EngineKind::kVllm, Role::kDecode).arguments,
+              IsSupersetOf({"--tensor-parallel-size", "4", "--kv-transfer-config"}));
+  EXPECT_THAT(launch(EngineKind::kSglang, Role::kPrefill).arguments,
+              IsSupersetOf({"--disaggregation-mode", "prefill", "--attn-dp-size", "16384"}));
+  EXPECT_THAT(launch(EngineKind::kSglang, Role::kDecode).arguments,
+              IsSupersetOf({"--disaggregation-mode", "decode", "--tp-size", "4"}));
+  EXPECT_EQ(launch(EngineKind::kTensorRtLlm, Role::kPrefill).options,
+            "enable_attention_dp: true\ncache_transceiver_config:\n  backend: DEFAULT\n"
+            "disable_overlap_scheduler: true\n");
+  EXPECT_EQ(launch(EngineKind::kTensorRtLlm, Role::kDecode).options, "cache_transceiver_config:\n  backend: DEFAULT\n");
+}
+
 TEST(Launch, SaysWhichFilesItNeeds) {
   Deployment d = deployment(EngineKind::kVllm);
   EXPECT_THAT(launch_of(d, serving(EngineKind::kVllm, {}), "m", {}).notes, testing::IsEmpty());
@@ -161,6 +213,15 @@ TEST(Manifest, RefusesAReplicaLargerThanANode) {
   s.gpu = "GB200 (per GPU)";
   ASSERT_FALSE(manifest_of(launch, s, "m", "").ok());
   EXPECT_THAT(manifest_of(launch, s, "m", "").error().message, HasSubstr("--gpus 4"));
+}
+
+TEST(Manifest, RefusesPrefillWorkers) {
+  Serving s = serving(EngineKind::kVllm, {});
+  s.prefill = PrefillPool{};
+  const Result<std::string> manifest =
+      manifest_of(launch_of(deployment(EngineKind::kVllm), s, "m", {}, Role::kDecode), s, "m", "");
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_THAT(manifest.error().message, HasSubstr("--deployment aggregated"));
 }
 
 TEST(ProductLabel, IsOfDevicesOfTheCatalogue) {

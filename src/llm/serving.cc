@@ -6,21 +6,22 @@
 #include <array>
 #include <cmath>
 
+#include "llm/disaggregate.h"
+
 namespace ridge::llm {
 namespace {
 
 constexpr double kGiga = 1e9;
-constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
 
-// By engine: 80 % of measured/predicted, on a GPU with laws of its own (each model left out of the fit) and without (each GPU and its laws left out).
-// Source: benchmarks/results/silicon.txt.
+// By engine: 80 % of measured/predicted, on a GPU with laws of its own (each model left out of the fit) and without (each GPU and its laws left out),
+// and of disaggregated runs (few models: the wider one of these and of the first). Source: benchmarks/results/silicon.txt.
 struct Ranges {
-  ErrorRange ttft_own, ttft_other, tpot_own, tpot_other;
+  ErrorRange ttft_own, ttft_other, tpot_own, tpot_other, ttft_disaggregated, tpot_disaggregated;
 };
 constexpr std::array<Ranges, 3> kRanges = {{
-    {{0.76, 1.62}, {0.75, 1.70}, {0.83, 1.23}, {0.82, 1.23}},
-    {{0.56, 2.20}, {0.53, 2.22}, {0.88, 1.22}, {0.85, 1.22}},
-    {{0.63, 2.16}, {0.63, 2.25}, {0.86, 1.28}, {0.86, 1.49}},
+    {{0.72, 1.38}, {0.72, 1.65}, {0.84, 1.19}, {0.84, 1.19}, {0.72, 1.57}, {0.65, 1.19}},
+    {{0.77, 1.97}, {0.68, 1.97}, {0.87, 1.14}, {0.87, 1.16}, {0.66, 1.97}, {0.87, 1.31}},
+    {{0.71, 2.26}, {0.71, 3.46}, {0.86, 1.23}, {0.86, 1.53}, {0.69, 2.68}, {0.70, 1.23}},
 }};
 
 // Of an engine: share of the memory that it takes, what stays free of it beside weights and cache, tokens per step unless told otherwise.
@@ -67,9 +68,11 @@ std::string_view most_weights(const Deployment& d) {
   return facts_of(most).name;
 }
 
-void set_rates(const Deployment& d, const Load& load, Serving& s) {
+// `parts`: as many as were simulated carry the load.
+void set_rates(const Deployment& d, const Load& load, int64_t parts, Serving& s) {
   const Simulation& r = s.simulation;
-  s.output_tokens_per_s = r.output_tokens_per_s * number_of(d.parallel.data * s.replicas);
+  s.output_tokens_per_s = r.output_tokens_per_s * number_of(parts);
+  s.carried_per_s = r.requests_per_s * number_of(parts);
   s.tokens_per_s_per_gpu = s.output_tokens_per_s / number_of(s.gpus);
   s.tokens_per_s_per_user = r.tpot_ms.mean > 0 ? 1e3 / r.tpot_ms.mean : 0;
   if (load.prices.usd_per_gpu_hour && s.output_tokens_per_s > 0)
@@ -95,75 +98,6 @@ Workload part_of(const Workload& whole, int64_t parts) {
     for (size_t i = 0; i < whole.trace.size(); i += static_cast<size_t>(parts)) w.trace.push_back(whole.trace[i]);
   }
   return w;
-}
-
-std::vector<Parallel> ways_to_split(const Space& space, const Model& model, int64_t gpus) {
-  std::vector<Parallel> ways;
-  bool has_experts = false, latent = false;
-  int64_t heads = 1;
-  for (const Layers& group : model.layers) {
-    has_experts |= group.feed_forward.experts > 0;
-    latent |= group.attention.kind == AttentionKind::kLatent;
-    heads = std::max(heads, group.attention.heads);
-  }
-  for (int64_t pipeline : {1, 2, 4}) {
-    if (gpus % pipeline != 0 || space.pipeline.value_or(1) != pipeline) continue;
-    const int64_t stage = gpus / pipeline;
-    for (int64_t data = 1; data <= stage; data *= 2) {
-      const int64_t tensor = stage / data;
-      // Attention is replicated where a latent cache would otherwise be copied to every GPU, or where it is asked for.
-      if (stage % data != 0 || heads % tensor != 0 || (data > 1 && !space.data && !(latent && has_experts))) continue;
-      if (space.data.value_or(data) != data || space.tensor.value_or(tensor) != tensor) continue;
-      for (int64_t expert : {int64_t{1}, stage}) {
-        if (expert > 1 && !has_experts) continue;
-        if (space.expert.value_or(expert) != expert || (data > 1 && has_experts && expert == 1 && stage > 1)) continue;
-        ways.push_back({tensor, data, pipeline, has_experts ? stage / expert : 1, has_experts ? expert : 1});
-        if (stage == 1) break;
-      }
-    }
-  }
-  return ways;
-}
-
-// The least number of replicas that carry the load's rate within its goals, or the most that were tried; none: the model does not fit.
-std::optional<Serving> fewest_replicas(const Deployment& d, const Load& load) {
-  const auto at = [&](int64_t replicas) -> std::optional<Serving> {
-    Result<Serving> s = serve(d, replicas, load);
-    if (!s || !s->why_not.empty()) return {};
-    // A queue that grows without end is not carried, whatever the requests of a simulation saw of it.
-    const double carried = s->simulation.requests_per_s * number_of(d.parallel.data * d.parallel.pipeline * replicas);
-    s->meets = s->meets && carried > 0.9 * load.workload.requests_per_s;
-    return *std::move(s);
-  };
-  int64_t above = 1;
-  std::optional<Serving> best = at(above);
-  while (best && !best->meets && above < kMostReplicas) best = at(above *= 2);
-  if (!best || !best->meets) return best;
-  for (int64_t below = above / 2; above - below > 1;) {
-    const int64_t middle = (above + below) / 2;
-    std::optional<Serving> s = at(middle);
-    if (s && s->meets) {
-      best = std::move(s);
-      above = middle;
-    } else {
-      below = middle;
-    }
-  }
-  return best;
-}
-
-// TensorRT-LLM's attention is divided among all GPUs or replicated on each (tensorrt_llm/mapping.py: dp_size).
-bool runs(EngineKind engine, const Parallel& p) {
-  return engine != EngineKind::kTensorRtLlm || p.tensor == 1 || p.data == 1;
-}
-
-bool better(const Serving& a, const Serving& b) {
-  if (a.meets != b.meets) return a.meets;
-  if (a.requests_per_s > 0 && a.usd_per_million && b.usd_per_million && *a.usd_per_million != *b.usd_per_million)
-    return *a.usd_per_million < *b.usd_per_million;
-  if (a.requests_per_s > 0 && a.gpus != b.gpus) return a.gpus < b.gpus;
-  if (a.usd_per_million && b.usd_per_million) return *a.usd_per_million < *b.usd_per_million;
-  return a.tokens_per_s_per_gpu > b.tokens_per_s_per_gpu;
 }
 
 // Requests of a closed load take as long as both times let them.
@@ -225,10 +159,14 @@ ServingMemory memory_of(const Deployment& d, double tokens) {
        bytes(p.experts, d.formats.experts) / stage) /
       number_of(d.parallel.pipeline);
   double cache = 0;
-  for (const Layers& group : d.model.layers) {
-    const Attention& a = group.attention;
+  const auto add_cache = [&](const Attention& a, int64_t layers) {
     const double share = a.kind == AttentionKind::kLatent ? 1 : share_of(a.kv_heads, d.parallel.tensor);
-    cache += number_of(group.count) * cache_bytes(a, tokens, d.cache_bits) * share;
+    cache += number_of(layers) * cache_bytes(a, tokens, d.cache_bits) * share;
+  };
+  for (const Layers& group : d.model.layers) add_cache(group.attention, group.count);
+  if (drafts(d)) {
+    m.weights += bytes(p.draft, p.experts > 0 ? d.formats.experts : d.formats.feed_forward) / stage;
+    add_cache(d.model.layers.back().attention, d.model.draft_layers);
   }
   m.cache_per_token = cache / tokens / number_of(d.parallel.pipeline);
   const EngineMemory rule = memory_rule(d.engine);
@@ -237,104 +175,126 @@ ServingMemory memory_of(const Deployment& d, double tokens) {
   return m;
 }
 
-Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& load) {
-  Deployment d = given;
-  d.costs = costs_of(d.engine);
-  d.gpu.start_share = d.costs.start_share;
+namespace {
+
+// What is known before a run. The memory is that of `d`, which decodes.
+Serving begin_serving(const Deployment& d, const Load& load) {
   const Workload& w = load.workload;
   Serving s;
   s.gpu = d.gpu.name;
   s.engine = d.engine;
   s.parallel = d.parallel;
-  s.replicas = replicas;
-  s.gpus = replicas * d.parallel.gpus();
   s.concurrency = w.concurrency;
   s.requests_per_s = w.requests_per_s;
   s.weights = most_weights(d);
-  const double length = mean_prompt(w) + mean_output(w);
-  s.memory = memory_of(d, length);
-  const bool own = has_own_laws(d.gpu);
-  s.ttft_error = ttft_range(d.engine, own);
-  s.tpot_error = tpot_range(d.engine, own);
-  Scheduler scheduler{d.engine, chunk_of(load, d.engine)};
-  scheduler.receive_interval = load.receive_interval;
-  if (d.gpu.memory_bytes > 0) scheduler.cache_tokens = s.memory.cache_tokens;
-  const double longest = number_of(w.prompt_max + w.output_max);
-  if (d.gpu.memory_bytes > 0 && s.memory.cache_tokens < longest) {
-    s.meets = false;
-    s.why_not =
-        fmt::format("{:.0f} GB of weights per GPU leave room for {:.0f} tokens of cache; one request has {:.0f}",
-                    s.memory.weights / kGiga, s.memory.cache_tokens, longest);
-    return s;
-  }
-  // Stages of a pipeline work on as many batches, each of a part of the sequences.
-  const Workload part = part_of(w, replicas * d.parallel.data * d.parallel.pipeline);
-  scheduler.cache_tokens /= number_of(d.parallel.pipeline);
-  const StepTable steps(d, scheduler.chunk_tokens + std::max<int64_t>(part.concurrency, 256) * (1 + d.draft_tokens));
-  RIDGE_ASSIGN(s.simulation, simulate(steps, d.costs, scheduler, part));
-  s.simulation.output_tokens_per_s *= number_of(d.parallel.pipeline);
-  s.rate_error = rate_range(s, w);
-  set_rates(d, load, s);
-  s.meets = meets(s, load.goals);
-  const double batch = std::max(1.0, s.simulation.mean_decoding);
-  s.decode_step = kernels_of(d, {batch, batch * s.simulation.mean_cached, {}, 0});
-  s.prompt_step = kernels_of(d, {0, 0, {{mean_prompt(w), 0}}, 1});
-  s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / w.tokens_per_step;
+  s.memory = memory_of(d, mean_prompt(w) + mean_output(w));
+  s.ttft_error = ttft_range(d.engine, has_own_laws(d.gpu));
+  s.tpot_error = tpot_range(d.engine, has_own_laws(d.gpu));
   return s;
 }
 
-std::vector<Serving> search(const Deployment& base, const Space& space, const Load& load) {
-  std::vector<Serving> found;
-  for (const Offer& offer : space.offers)
-    for (const EngineKind engine : space.engines)
-      for (const Formats& formats : space.formats)
-        for (int64_t gpus = 1; gpus <= space.most_gpus; gpus *= 2)
-          for (const Parallel& parallel : ways_to_split(space, base.model, gpus)) {
-            if (!runs(engine, parallel)) continue;
-            Deployment d = base;
-            d.gpu = offer.gpu;
-            d.engine = engine;
-            d.formats = formats;
-            d.parallel = parallel;
-            Load own = load;
-            own.prices = offer.prices;
-            if (load.workload.requests_per_s > 0) {
-              if (std::optional<Serving> s = fewest_replicas(d, own)) found.push_back(*std::move(s));
-              continue;
-            }
-            const bool given = load.workload.concurrency > 0 || !load.workload.trace.empty();
-            for (int64_t concurrency = 1; concurrency <= kMostConcurrency; concurrency *= 2) {
-              if (!given) {
-                own.workload.concurrency = concurrency * parallel.data;
-                own.workload.requests = std::min<int64_t>(4 * concurrency, 400) + concurrency;
-              }
-              Result<Serving> s = serve(d, 1, own);
-              if (!s || !s->why_not.empty()) break;
-              const bool past = !s->meets && concurrency > 1;
-              found.push_back(*std::move(s));
-              if (given || past) break;
-            }
-          }
-  std::stable_sort(found.begin(), found.end(), better);
-  return found;
+// Empty if the weights and one request of `tokens` fit.
+std::string misfit(const Gpu& gpu, const ServingMemory& memory, double tokens) {
+  if (gpu.memory_bytes <= 0 || memory.cache_tokens >= tokens) return {};
+  return fmt::format("{:.0f} GB of weights per GPU leave room for {:.0f} tokens of cache; one request has {:.0f}",
+                     memory.weights / kGiga, memory.cache_tokens, tokens);
 }
 
-std::vector<Serving> front_of(const std::vector<Serving>& all) {
-  std::vector<Serving> front;
-  for (const Serving& s : all) {
-    const bool beaten = std::any_of(all.begin(), all.end(), [&](const Serving& o) {
-      return o.tokens_per_s_per_gpu >= s.tokens_per_s_per_gpu && o.tokens_per_s_per_user >= s.tokens_per_s_per_user &&
-             (o.tokens_per_s_per_gpu > s.tokens_per_s_per_gpu || o.tokens_per_s_per_user > s.tokens_per_s_per_user);
-    });
-    if (!beaten) front.push_back(s);
+// Of the run that was simulated: `d` decodes, `prompts` computes prompts.
+void finish_serving(const Deployment& prompts, const Deployment& d, const Load& load, int64_t parts, Serving& s) {
+  s.rate_error = rate_range(s, load.workload);
+  set_rates(d, load, parts, s);
+  s.meets = meets(s, load.goals);
+  const double batch = std::max(1.0, s.simulation.mean_decoding);
+  s.decode_step = kernels_of(d, {batch, batch * s.simulation.mean_cached, {}, 0});
+  s.prompt_step = kernels_of(prompts, {0, 0, {{mean_prompt(load.workload), 0}}, 1});
+  s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / load.workload.tokens_per_step;
+}
+
+Deployment with_costs(Deployment d) {
+  d.costs = costs_of(d.engine);
+  d.gpu.start_share = d.costs.start_share;
+  return d;
+}
+
+}  // namespace
+
+Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& load) {
+  const Deployment d = with_costs(given);
+  const Workload& w = load.workload;
+  Serving s = begin_serving(d, load);
+  s.replicas = replicas;
+  s.gpus = replicas * d.parallel.gpus();
+  Scheduler scheduler{d.engine, chunk_of(load, d.engine)};
+  scheduler.receive_interval = load.receive_interval;
+  if (load.most_sequences > 0) scheduler.most_sequences = load.most_sequences;
+  scheduler.batch_wait_steps = load.batch_wait_steps;
+  scheduler.batch_wait_share = load.batch_wait_share;
+  if (d.gpu.memory_bytes > 0) scheduler.cache_tokens = s.memory.cache_tokens;
+  s.why_not = misfit(d.gpu, s.memory, number_of(w.prompt_max + w.output_max));
+  if (!s.why_not.empty()) {
+    s.meets = false;
+    return s;
   }
-  std::sort(front.begin(), front.end(),
-            [](const Serving& a, const Serving& b) { return a.tokens_per_s_per_user > b.tokens_per_s_per_user; });
-  return front;
+  // Stages of a pipeline work on as many batches, each of a part of the sequences.
+  const int64_t parts = replicas * d.parallel.pipeline;
+  const Workload part = part_of(w, parts);
+  scheduler.replicas = d.parallel.data;
+  scheduler.cache_tokens /= number_of(d.parallel.pipeline);
+  const int64_t most_decoding = std::max<int64_t>(part.concurrency / d.parallel.data + 1, 256);
+  const StepTable steps(d, scheduler.chunk_tokens + most_decoding * (1 + d.draft_tokens));
+  RIDGE_ASSIGN(s.simulation, simulate(steps, d.costs, scheduler, part));
+  finish_serving(d, d, load, parts, s);
+  return s;
+}
+
+Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregation& pools, int64_t replicas,
+                                    const Load& load) {
+  Deployment prompts = with_costs(given);
+  prompts.draft_tokens = 0;
+  prompts.parallel = pools.prefill;
+  Deployment d = with_costs(given);
+  d.parallel = pools.decode;
+  const Workload& w = load.workload;
+  Serving s = begin_serving(d, load);
+  const Ranges& ranges = kRanges[static_cast<size_t>(d.engine)];
+  s.ttft_error = ranges.ttft_disaggregated;
+  s.tpot_error = ranges.tpot_disaggregated;
+  s.replicas = replicas * pools.decode_workers;
+  s.gpus = replicas * pools.gpus();
+  s.prefill = PrefillPool{pools.prefill, replicas * pools.prefill_workers, memory_of(prompts, mean_prompt(w)), 0, 0};
+  s.why_not = misfit(d.gpu, s.memory, number_of(w.prompt_max + w.output_max));
+  if (s.why_not.empty()) s.why_not = misfit(d.gpu, s.prefill->memory, number_of(w.prompt_max));
+  if (!s.why_not.empty()) {
+    s.meets = false;
+    return s;
+  }
+  const double link = load.transfer_bytes_per_s > 0                ? load.transfer_bytes_per_s
+                      : number_of(pools.gpus()) <= d.gpu.link_gpus ? d.gpu.link_bytes_per_s
+                                                                   : kNetworkBytesPerSecond;
+  const double transfer_s = s.prefill->memory.cache_per_token / link;
+  const Workload part = part_of(w, replicas);
+  const Pool prefill{pools.prefill_workers, pools.prefill.data, chunk_of(load, d.engine)};
+  Pool decode{pools.decode_workers, pools.decode.data};
+  if (load.most_sequences > 0) decode.most_sequences = load.most_sequences;
+  if (d.gpu.memory_bytes > 0) decode.cache_tokens = s.memory.cache_tokens;
+  const StepTable prefill_steps(prompts, 2 * prefill.chunk_tokens);
+  const StepTable decode_steps(d, std::max<int64_t>(part.concurrency, 256) * (1 + d.draft_tokens));
+  RIDGE_ASSIGN(const DisaggregatedSimulation run, simulate_disaggregated(prefill_steps, prefill, decode_steps, decode,
+                                                                         transfer_s, d.engine, d.costs, part));
+  s.simulation = run.all;
+  s.prefill->busy = run.prefill_busy;
+  s.prefill->transfer_ms = 1e3 * transfer_s * mean_prompt(w);
+  finish_serving(prompts, d, load, replicas, s);
+  return s;
 }
 
 std::string advice(const Deployment& d, const Serving& s) {
   if (s.decode_step.empty()) return {};
+  constexpr double kBusy = 0.9;
+  if (s.prefill && s.prefill->busy > kBusy)
+    return fmt::format("prefill workers compute prompts {:.0f} % of the time: more of them, or fewer decode workers",
+                       100 * s.prefill->busy);
   const auto longest =
       std::max_element(s.decode_step.begin(), s.decode_step.end(),
                        [](const KernelRow& a, const KernelRow& b) { return a.time.seconds < b.time.seconds; });
@@ -362,6 +322,8 @@ std::string advice(const Deployment& d, const Serving& s) {
   double then = 0;
   for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached, {}, 0}))
     then += row.time.seconds;
+  constexpr double kWorthIt = 1.1;
+  if (all / then < kWorthIt) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
   return fmt::format("{}, limited by memory bandwidth: weights as {} make it {:.1f} x as fast", what,
                      facts_of(narrower).name, all / then);
 }

@@ -1,5 +1,5 @@
 // What one way of serving a model on GPUs gives: memory, time to the first token, time per output token, rate, cost and energy, with the error to
-// expect; and the search over ways. Pure.
+// expect. Pure; search.h looks for the best way.
 #pragma once
 
 #include <optional>
@@ -55,18 +55,37 @@ struct Prices {
   std::optional<double> usd_per_gpu_hour;
 };
 
+// Where prompts are computed, when that is not where tokens are decoded.
+struct PrefillPool {
+  Parallel parallel;
+  int64_t workers = 1;  // beside `replicas` decode workers
+  ServingMemory memory;
+  double busy = 0;         // share of the time that a worker computes
+  double transfer_ms = 0;  // of a mean prompt's cache to a decode worker
+};
+void visit_fields(auto& visit, Is<PrefillPool> auto& pool) {
+  visit("parallel", pool.parallel);
+  visit("workers", pool.workers);
+  visit("memory", pool.memory);
+  visit("busy", pool.busy);
+  visit("transfer_ms", pool.transfer_ms);
+}
+
+// With a prefill pool the parallelism, the replicas, the memory and the decode step are those of the decode workers.
 struct Serving {
   std::string gpu;
   EngineKind engine = EngineKind::kVllm;
   Parallel parallel;
   int64_t replicas = 1;
-  int64_t gpus = 1;  // of all replicas
+  int64_t gpus = 1;  // of all replicas, and of the prefill workers
+  std::optional<PrefillPool> prefill;
   int64_t concurrency = 0;
   double requests_per_s = 0;  // that arrive at all replicas, in an open load
   std::string weights;        // format of most of them
   ServingMemory memory;
-  std::string why_not;    // not empty: does not fit, and the rest is empty
-  Simulation simulation;  // of one attention replica
+  std::string why_not;       // not empty: does not fit, and the rest is empty
+  Simulation simulation;     // of one attention replica; with a prefill pool of all workers of one replica of the pools
+  double carried_per_s = 0;  // requests, of all replicas
   double output_tokens_per_s = 0, tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
   ErrorRange ttft_error, tpot_error;
   ErrorRange rate_error;                   // of the output: 1 in an open load, which sends as it does
@@ -100,6 +119,7 @@ void visit_fields(auto& visit, Is<Serving> auto& s) {
   visit("parallel", s.parallel);
   visit("replicas", s.replicas);
   visit("gpus", s.gpus);
+  visit("prefill", s.prefill);
   visit("concurrency", s.concurrency);
   visit("requests_per_s", s.requests_per_s);
   visit("weights", s.weights);
@@ -125,7 +145,13 @@ struct Load {
   Goals goals;
   Prices prices;
   int64_t chunk_tokens = 0;      // 0: the engine's default
+  int64_t most_sequences = 0;    // at once, of one attention replica; 0: the engine's default, 1024
   int64_t receive_interval = 1;  // of SGLang [decode steps]
+  // Of TensorRT-LLM: simulate.h.
+  int64_t batch_wait_steps = 0;
+  double batch_wait_share = 0;
+  double transfer_bytes_per_s =
+      0;  // from prefill to decode workers, per GPU; 0: the GPU's link where it joins them, else a network
 };
 
 // Tokens per step of that engine: the load's or the engine's own.
@@ -134,23 +160,15 @@ int64_t chunk_of(const Load& load, EngineKind engine);
 // One way: the deployment, `replicas` times. Errors: none of the workload; what does not fit is a value.
 Result<Serving> serve(const Deployment& deployment, int64_t replicas, const Load& load);
 
-// A GPU at hand for the search, and its rent.
-struct Offer {
-  Gpu gpu;
-  Prices prices;
+// Prompts and tokens on workers of their own, one kind of GPU and one engine: `prefill.workers` for each `decode_workers`.
+struct Disaggregation {
+  Parallel prefill, decode;
+  int64_t prefill_workers = 1, decode_workers = 1;
+  int64_t gpus() const { return prefill_workers * prefill.gpus() + decode_workers * decode.gpus(); }
 };
-struct Space {
-  std::vector<Offer> offers;
-  std::vector<EngineKind> engines = {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang};
-  std::vector<Formats> formats;
-  int64_t most_gpus = 8;
-  std::optional<int64_t> tensor, data, pipeline, expert;  // given ones
-};
-// Every way in the space that fits, each at several concurrencies, or at the load's own if it has one; where it has a rate, as many replicas as carry
-// it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
-std::vector<Serving> search(const Deployment& base, const Space& space, const Load& load);
-// Those that no other beats in both tokens/s per GPU and tokens/s per user.
-std::vector<Serving> front_of(const std::vector<Serving>& all);
+// The pools, `replicas` times. `deployment`: its parallelism does not count.
+Result<Serving> serve_disaggregated(const Deployment& deployment, const Disaggregation& pools, int64_t replicas,
+                                    const Load& load);
 
 // What would help most: the kernel that takes most of a decode step, and what halves it.
 std::string advice(const Deployment& deployment, const Serving& serving);

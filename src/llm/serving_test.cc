@@ -1,4 +1,4 @@
-#include "llm/serving.h"
+#include "llm/search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,10 +69,92 @@ TEST(Serving, TheShownStepReadsTheCacheOfTheWholeBatch) {
 TEST(Serving, TheRowsOfAStepAddUpToTheStepTable) {
   Deployment d = llama_8b();
   d.costs = costs_of(d.engine);
-  const Step step{16, 16 * 1000, {{496, 0}}, 1};
-  double rows = 0;
-  for (const KernelRow& row : kernels_of(d, step)) rows += row.time.seconds;
-  EXPECT_NEAR(StepTable(d, 8192).seconds(step), rows, 0.001 * rows);
+  Step step{16, 16 * 1000, {{496, 0}}, 1};
+  const auto sum = [&] {
+    double rows = 0;
+    for (const KernelRow& row : kernels_of(d, step)) rows += row.time.seconds;
+    return rows;
+  };
+  EXPECT_NEAR(StepTable(d, 8192).seconds(step), sum(), 0.001 * sum());
+  // Experts of 8 GPUs, whose attention replicas hold half as many tokens as this one on average.
+  d.model = config_from_flags(
+                "layers=4,heads=32,kv-heads=8,hidden=4096,intermediate=1024,vocabulary=1000,experts=64,"
+                "experts-per-token=4")
+                ->model;
+  d.parallel = {1, 8, 1, 1, 8};
+  const double even = sum();
+  step.balance = 0.5;
+  EXPECT_NEAR(StepTable(d, 8192).seconds(step), sum(), 0.001 * sum());
+  EXPECT_LT(sum(), even);
+}
+
+TEST(Serving, DraftsAreComputedByTheLayerOfMultiTokenPrediction) {
+  Deployment d = llama_8b();
+  d.costs = costs_of(d.engine);
+  d.model.draft_layers = 1;
+  d.draft_tokens = 2;
+  const Step step{16, 16 * 1000, {}, 0};
+  // Twice a model of one layer, which samples a token of each sequence, and the join of [16, 8192] with [8192, 4096].
+  Deployment layer = llama_8b();
+  layer.model.layers.front().count = 1;
+  double once = gemm(d.gpu, Format::kBf16, 16, 4096, 8192).seconds, rows = 0, draft = 0;
+  for (const KernelRow& row : kernels_of(layer, step))
+    if (row.name != "engine") once += row.time.seconds;
+  for (const KernelRow& row : kernels_of(d, step)) {
+    rows += row.time.seconds;
+    if (row.name == "draft") draft += row.time.seconds;
+  }
+  EXPECT_NEAR(draft, 2 * once, 1e-9);
+  EXPECT_NEAR(StepTable(d, 8192).seconds(step), rows, 1e-3 * rows);
+  // 1 + 0.7 + 0.49 tokens a step: less than 2.19 times as fast, for the drafts and the verification of three tokens take time.
+  Load load = closed(16);
+  const double plain = serve(llama_8b(), 1, load)->simulation.tpot_ms.mean;
+  load.workload.tokens_per_step = 2.19;
+  const double faster = plain / serve(d, 1, load)->simulation.tpot_ms.mean;
+  EXPECT_GT(faster, 1.5);
+  EXPECT_LT(faster, 2.19);
+  // A layer more of weights and of cache.
+  EXPECT_NEAR(memory_of(d, 1000).cache_per_token, 131072.0 * 33 / 32, 1e-6);
+  EXPECT_NEAR(memory_of(d, 1000).weights - memory_of(llama_8b(), 1000).weights, 2 * parameters_of(d.model).draft, 1);
+}
+
+TEST(Serving, DisaggregatedHasPoolsOfItsOwn) {
+  const Deployment d = llama_8b();
+  const Disaggregation pools{{1}, {2, 1, 1, 2, 1}, 2, 1};
+  const Serving s = *serve_disaggregated(d, pools, 1, closed(16));
+  ASSERT_TRUE(s.prefill);
+  EXPECT_EQ(s.gpus, 2 * 1 + 1 * 2);
+  EXPECT_EQ(s.prefill->workers, 2);
+  EXPECT_EQ(s.parallel.tensor, 2);
+  // 1024 tokens of 128 KiB over NVLink, 450 GB/s one way.
+  EXPECT_NEAR(s.prefill->transfer_ms, 1e3 * 1024 * 131072 / 450e9, 1e-3);
+  // Prompts do not stop decoding: no step of a decode worker is longer than its kernels.
+  double step_ms = 0;
+  for (const KernelRow& row : s.decode_step) step_ms += 1e3 * row.time.seconds;
+  EXPECT_NEAR(s.simulation.tpot_ms.mean, step_ms, 0.05 * step_ms);
+  // Twice the pools carry twice the load.
+  Load twice = closed(32);
+  EXPECT_NEAR(serve_disaggregated(d, pools, 2, twice)->simulation.tpot_ms.mean, s.simulation.tpot_ms.mean, 1e-9);
+  EXPECT_EQ(serve_disaggregated(d, pools, 2, twice)->gpus, 8);
+  Load slow = closed(16);
+  slow.transfer_bytes_per_s = 12.5e9;
+  EXPECT_GT(serve_disaggregated(d, pools, 1, slow)->simulation.ttft_ms.mean, s.simulation.ttft_ms.mean + 9);
+}
+
+TEST(Serving, KernelsOfAStepWithPromptsRunBelowTheirShortMeasurements) {
+  Deployment slow = llama_8b(), fast = llama_8b();
+  slow.costs = costs_of(slow.engine);
+  fast.costs = slow.costs;
+  fast.costs.prompt_factor = 1;
+  const auto sum = [](const Deployment& d, const Step& step) {
+    double kernels = 0;
+    for (const KernelRow& row : kernels_of(d, step))
+      if (row.name != "engine") kernels += row.time.seconds;
+    return kernels;
+  };
+  const Step prompt{16, 16 * 1000, {{4096, 0}}, 1}, decode{16, 16 * 1000, {}, 0};
+  EXPECT_NEAR(sum(slow, prompt), slow.costs.prompt_factor * sum(fast, prompt), 1e-9);
+  EXPECT_DOUBLE_EQ(sum(slow, decode), sum(fast, decode));
 }
 
 TEST(Serving, SaysWhyAModelDoesNotFit) {
@@ -125,6 +207,42 @@ TEST(Search, AFrontHasNoWayThatAnotherBeatsInBothRates) {
     EXPECT_LT(front[i].tokens_per_s_per_user, front[i - 1].tokens_per_s_per_user);
     EXPECT_GT(front[i].tokens_per_s_per_gpu, front[i - 1].tokens_per_s_per_gpu);
   }
+}
+
+TEST(Search, TriesWorkersOfPromptsBesideWorkersOfTokens) {
+  Space space;
+  space.offers = {{gpu_named("H100 SXM5 80GB"), {2.0}}};
+  space.engines = {EngineKind::kVllm};
+  space.formats = {Formats{}};
+  space.most_gpus = 4;
+  int64_t aggregated = 0, disaggregated = 0;
+  for (const Serving& s : search(llama_8b(), space, closed(16))) {
+    ++(s.prefill ? disaggregated : aggregated);
+    if (s.prefill) {
+      EXPECT_EQ(s.gpus, 4);
+      EXPECT_EQ(s.prefill->workers * s.prefill->parallel.gpus() + s.replicas * s.parallel.gpus(), 4);
+    }
+  }
+  EXPECT_EQ(aggregated, 3);  // TP 1, 2, 4
+  EXPECT_EQ(disaggregated,
+            6);  // 1+3, 2+2 and 3+1 of one GPU; 1 of two beside two of one; two of one beside 1 of two; 1+1 of two
+  space.aggregated = false;
+  space.prefill_workers = 1;
+  space.prefill_tensor = 2;
+  space.tensor = 1;
+  const std::vector<Serving> given = search(llama_8b(), space, closed(16));
+  ASSERT_EQ(given.size(), 1U);
+  EXPECT_EQ(given.front().prefill->parallel.tensor, 2);
+  EXPECT_EQ(given.front().replicas, 2);
+}
+
+TEST(Advice, NamesBusyPrefillWorkers) {
+  Serving s = *serve(llama_8b(), 1, closed(4));
+  s.prefill = PrefillPool{};
+  s.prefill->busy = 0.95;
+  EXPECT_THAT(advice(llama_8b(), s), HasSubstr("95 %"));
+  s.prefill->busy = 0.5;
+  EXPECT_THAT(advice(llama_8b(), s), ::testing::Not(HasSubstr("prefill")));
 }
 
 TEST(Search, TensorRtLlmDividesAttentionOrReplicatesIt) {

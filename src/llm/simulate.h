@@ -4,7 +4,8 @@
 // Schedulers, as the engines' own code has them in 2026:
 //   vLLM          decoding sequences first, then chunks of prompts in order up to the token budget; blocks are taken as they are needed, and
 //                 where none are left the last sequence is preempted and computed again
-//   TensorRT-LLM  the same, but whole prompts (a prompt longer than the budget in chunks), admitted only if the longest output fits
+//   TensorRT-LLM  the same, but whole prompts (a prompt longer than the budget in chunks), admitted only if the longest output fits; if told so,
+//                 prompts wait until a step is well filled
 //   SGLang        prompts alone and first, up to the budget; new requests are looked for every `receive_interval` decode steps
 #pragma once
 
@@ -16,6 +17,11 @@
 #include "llm/step.h"
 
 namespace ridge::llm {
+
+// From sending to the scheduler (assumed): a request misses the step that begins as it is sent.
+inline constexpr double kFrontSeconds = 1e-3;
+// Steps in which nothing changes but the length of the sequences, taken together.
+inline constexpr int64_t kMostStepsAtOnce = 128;
 
 struct Request {
   double sent_s = 0;  // open load only
@@ -32,15 +38,23 @@ struct Workload {
   int64_t requests = 0;        // 0: ten per sequence of the concurrency, 2000 where there is a rate
   double prefix_hit = 0;       // share of a prompt that is in the cache
   double tokens_per_step = 1;  // that a sequence gains in a decode step: above 1 in speculative decoding
+  bool routed = false;         // by a front end before the engine's own, such as Dynamo's
   uint64_t seed = 1;
 };
 
+// Limits are of one attention replica.
 struct Scheduler {
   EngineKind engine = EngineKind::kVllm;
+  int64_t replicas =
+      1;  // of attention, which step together: the fullest one is waited for, the experts compute the tokens of all
   int64_t chunk_tokens = 8192;    // per step
   int64_t most_sequences = 1024;  // at once
   int64_t receive_interval = 1;   // [decode steps], SGLang
-  double cache_tokens = 0;        // that fit; 0: no limit
+  // TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio: prompts wait beside decoding, at most so many steps, until they and the
+  // decoding tokens fill the share of a step's tokens. With several attention replicas its attention_dp_config: until each has a prompt.
+  int64_t batch_wait_steps = 0;
+  double batch_wait_share = 0;
+  double cache_tokens = 0;  // that fit; 0: no limit
 };
 
 struct Spread {
@@ -58,11 +72,25 @@ struct Simulation {
   Spread tpot_ms;  // (last token − first token) / (tokens − 1)
   double output_tokens_per_s = 0, requests_per_s = 0;
   int64_t requests = 0, preemptions = 0;
-  double mean_decoding = 0;  // sequences, over time
+  double mean_decoding = 0;  // sequences of one attention replica, over time
   double mean_cached = 0;    // tokens per decoding sequence
 };
 
-// Of one attention replica. Errors: a request that can never fit into the cache.
+// The requests that a workload sends, in order; `sent_s` is 0 in a closed load.
+std::vector<Request> requests_of(const Workload& workload, EngineKind engine);
+// Mean and percentiles; zeros for none.
+Spread spread_of(std::vector<double> values);
+
+// The server's front end: an engine's own tokenises one prompt after another, a router many at a time.
+struct FrontEnd {
+  double token_s = 0;  // per token
+  bool parallel = false;
+  double free_s = 0;
+  // When a request that is sent at `sent_s` reaches the scheduler; calls in the order of sending.
+  double arrival(double sent_s, int64_t prompt);
+};
+
+// Of all attention replicas of a stage. Errors: a request that can never fit into the cache.
 Result<Simulation> simulate(const StepTable& steps, const EngineCosts& costs, const Scheduler& scheduler,
                             const Workload& workload);
 

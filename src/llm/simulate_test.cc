@@ -84,7 +84,8 @@ TEST(Simulation, AQueueOfSingleRequestsIsMD1) {
 }
 
 TEST(Simulation, TheFirstWaveQueuesForTheTokensOfAStep) {
-  // 8 prompts of 1000 tokens at once, 2000 tokens a step: pairs after 10, 20, 30, 40 ms.
+  // 8 prompts of 1000 tokens, 2000 tokens a step. They are sent at once and reach the scheduler 1 ms apart: the first one has a step for itself, the
+  // others go in pairs and the last one is alone, after 11, 21, 21, 31, 31, 41, 41 and 51 ms.
   Workload w;
   w.prompt_min = w.prompt_max = 1000;
   w.output_min = w.output_max = 100;
@@ -92,7 +93,73 @@ TEST(Simulation, TheFirstWaveQueuesForTheTokensOfAStep) {
   w.requests = 8;
   Scheduler chunks;
   chunks.chunk_tokens = 2000;
-  EXPECT_NEAR(run(constant_steps(EngineKind::kSglang, 10), w, chunks).ttft_ms.mean, kFrontMs + 25, 1e-3);
+  EXPECT_NEAR(run(constant_steps(EngineKind::kSglang, 10), w, chunks).ttft_ms.mean, 31, 1e-3);
+}
+
+TEST(Simulation, ATokeniserTakesOnePromptAfterAnotherAndARouterMany) {
+  // Two prompts of 1000 tokens at 20 us each: 21 and 42 ms before the scheduler; steps of 1 ms.
+  Workload w;
+  w.trace = {{0, 1000, 1}, {0, 1000, 1}};
+  Deployment d = constant_steps(EngineKind::kVllm, 1);
+  d.costs.token_us = 20;
+  EXPECT_NEAR(run(d, w, {}).ttft_ms.mean, (22 + 43) / 2.0, 1e-3);
+  w.routed = true;
+  d.costs.router_ms = 5;
+  EXPECT_NEAR(run(d, w, {}).ttft_ms.mean, 22 + 5, 1e-3);
+}
+
+TEST(Simulation, TensorRtLlmHoldsPromptsUntilAStepIsFilledOrSoManyStepsHavePassed) {
+  // The first request decodes from 11 ms on; the second one reaches the scheduler at 26 ms, in the step that ends at 31 ms.
+  Workload w;
+  w.trace = {{0, 100, 100}, {0.025, 100, 2}};
+  Scheduler waits;
+  waits.chunk_tokens = 1000;
+  waits.batch_wait_steps = 4;
+  waits.batch_wait_share = 0.5;
+  const Deployment d = constant_steps(EngineKind::kTensorRtLlm, 10);
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.p99, 31 + 4 * 10 + 10 - 25, 1e-3);
+  // 101 tokens fill a tenth of the step.
+  waits.batch_wait_share = 0.1;
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.p99, 31 + 10 - 25, 1e-3);
+  // Nothing is decoded: no wait.
+  w.trace = {{0, 100, 2}};
+  waits.batch_wait_share = 0.5;
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.mean, 11, 1e-3);
+}
+
+TEST(Simulation, AttentionReplicasStepTogether) {
+  // Four prompts that fill a step of a replica each, one by one at the scheduler; two replicas take two at a time.
+  Workload w;
+  w.trace = {{0, 1000, 1}, {0, 1000, 1}, {0, 1000, 1}, {0, 1000, 1}};
+  Scheduler two;
+  two.chunk_tokens = 1000;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), w, two).ttft_ms.mean, (11 + 21 + 31 + 41) / 4.0, 1e-3);
+  two.replicas = 2;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), w, two).ttft_ms.mean, (11 + 21 + 21 + 31) / 4.0, 1e-3);
+  // The cache is as large for each.
+  two.cache_tokens = 1500;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kTensorRtLlm, 10), w, two).ttft_ms.p99, 31, 1e-3);
+  // Of 8 sequences a replica decodes 4.
+  Workload closed;
+  closed.prompt_min = closed.prompt_max = 10;
+  closed.output_min = closed.output_max = 500;
+  closed.concurrency = closed.requests = 8;
+  Scheduler half;
+  half.replicas = 2;
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), closed, half).mean_decoding, 4, 0.1);
+}
+
+TEST(Simulation, TensorRtLlmHoldsPromptsUntilEachAttentionReplicaHasOne) {
+  // Two sequences decode from 21 ms on; the third prompt comes in the step that ends at 51 ms.
+  Workload w;
+  w.trace = {{0, 100, 100}, {0, 100, 100}, {0.045, 100, 2}};
+  Scheduler waits;
+  waits.replicas = 2;
+  waits.batch_wait_steps = 4;
+  const Deployment d = constant_steps(EngineKind::kTensorRtLlm, 10);
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.p99, 51 + 4 * 10 + 10 - 45, 1e-3);
+  w.trace.push_back({0.045, 100, 2});
+  EXPECT_NEAR(run(d, w, waits).ttft_ms.mean, (11 + 21 + 16 + 16) / 4.0, 1e-3);
 }
 
 TEST(Simulation, VllmPreemptsWhereTheCacheIsFullAndOthersAdmitLess) {

@@ -10,8 +10,9 @@ namespace {
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {
-    {{3.1, 42, 25, 0.8, 3, 5}, {3.1, 42, 25, 0.2, 7, 45}, {3.1, 42, 25, 0.8, 10, 85}}};
+constexpr std::array<EngineCosts, 3> kCosts = {{{3, 50, 20, 1.15, 5, 40, 60, 0.8, 2, 5},
+                                                {3, 50, 20, 1.15, 5, 40, 60, 0.2, 2, 5},
+                                                {3, 50, 20, 1.15, 5, 40, 60, 0.8, 5, 130}}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -101,8 +102,13 @@ void communication(const Deployment& d, const FeedForward& f, double n, double c
     row("all-reduce", all_reduce(d.gpu, tensor, bytes), count);
 }
 
+// Whether a kernel computes the tokens of all attention replicas.
+bool is_shared(const Deployment& d, std::string_view name) {
+  return d.parallel.data > 1 && (name == "experts" || name == "gather, scatter");
+}
+
 // All kernels that depend on the number of tokens only.
-void token_kernels(const Deployment& d, double n, auto& row) {
+void token_kernels(const Deployment& d, double n, auto&& row) {
   if (n <= 0) return;
   const double hidden = number(d.model.hidden), layers = number(d.model.layer_count());
   for (const Layers& group : d.model.layers) {
@@ -127,7 +133,7 @@ KernelTime head(const Deployment& d, double rows) {
 
 double decoded_tokens(const Deployment& d, const Step& step) { return step.sequences * number(1 + d.draft_tokens); }
 
-void attention_kernels(const Deployment& d, const Step& step, auto& row) {
+void attention_kernels(const Deployment& d, const Step& step, auto&& row) {
   for (const Layers& group : d.model.layers) {
     const Attention& a = group.attention;
     const double heads = share(a.heads, d.parallel.tensor), kv_heads = share(a.kv_heads, d.parallel.tensor);
@@ -149,6 +155,23 @@ void attention_kernels(const Deployment& d, const Step& step, auto& row) {
   }
 }
 
+// The layer of multi-token prediction as a model of its own.
+Deployment draft_of(const Deployment& d) {
+  Deployment draft = d;
+  draft.model.layers = {d.model.layers.back()};
+  draft.model.layers.front().count = 1;
+  draft.draft_tokens = 0;
+  return draft;
+}
+
+// One draft token for each of `n` sequences, without attention.
+void draft_kernels(const Deployment& draft, double n, auto&& row) {
+  token_kernels(draft, n, row);
+  const double hidden = number(draft.model.hidden);
+  row("join", gemm(draft.gpu, draft.formats.attention, n, hidden, 2 * hidden / number(draft.parallel.tensor)), 1);
+  row("head", head(draft, n), 1);
+}
+
 double tokens_of(const Deployment& d, const Step& step) {
   double tokens = decoded_tokens(d, step);
   for (const Step::Chunk& chunk : step.chunks) tokens += chunk.tokens;
@@ -160,7 +183,13 @@ double launches_of(const Deployment& d) {
   double launches = 0;
   auto count = [&](std::string_view, const KernelTime& t, double calls) { launches += t.seconds > 0 ? calls : 0; };
   token_kernels(d, 1, count);
-  const double layers = number(d.model.layer_count());
+  double layers = number(d.model.layer_count());
+  if (drafts(d)) {
+    draft_kernels(draft_of(d), 1, [&](std::string_view name, const KernelTime& t, double calls) {
+      count(name, t, calls * number(d.draft_tokens));
+    });
+    layers += number(d.draft_tokens);
+  }
   // Attention, and the small kernels of a layer: two norms, rotary embedding with the write to the cache, activation.
   return launches + 4 * layers;
 }
@@ -182,10 +211,27 @@ const EngineCosts& costs_of(EngineKind engine) { return kCosts[static_cast<size_
 std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   std::vector<KernelRow> rows;
   Rows row{rows};
-  token_kernels(d, tokens_of(d, step), row);
+  const double tokens = tokens_of(d, step);
+  token_kernels(d, tokens, [&](std::string_view name, const KernelTime& t, double count) {
+    if (step.balance == 1 || !is_shared(d, name)) row(name, t, count);
+  });
+  if (step.balance != 1)
+    token_kernels(d, tokens * step.balance, [&](std::string_view name, const KernelTime& t, double count) {
+      if (is_shared(d, name)) row(name, t, count);
+    });
   attention_kernels(d, step, row);
   const double sampled = decoded_tokens(d, step) + step.prompts_done;
   if (sampled > 0) row("head", head(d, sampled), 1);
+  if (drafts(d) && step.sequences > 0) {
+    const Deployment draft = draft_of(d);
+    const auto as_draft = [&](std::string_view, const KernelTime& t, double count) {
+      row("draft", t, count * number(d.draft_tokens));
+    };
+    draft_kernels(draft, step.sequences, as_draft);
+    attention_kernels(draft, {step.sequences, step.cached, {}, 0}, as_draft);
+  }
+  if (!step.chunks.empty())
+    for (KernelRow& each : rows) each.time.seconds *= d.costs.prompt_factor;
   KernelTime own;
   const double launches = launches_of(d);
   double all = 0;
@@ -204,11 +250,18 @@ StepTable::StepTable(const Deployment& deployment, int64_t most_tokens)
     tokens_.push_back(tokens_.back() + std::max(1.0, octave / 8));
   }
   for (const double n : tokens_) {
-    double seconds = 0;
-    auto sum = [&](std::string_view, const KernelTime& t, double count) { seconds += count * t.seconds; };
-    token_kernels(deployment_, n, sum);
-    layers_.push_back(seconds);
+    double own = 0, shared = 0;
+    token_kernels(deployment_, n, [&](std::string_view name, const KernelTime& t, double count) {
+      (is_shared(deployment_, name) ? shared : own) += count * t.seconds;
+    });
+    layers_.push_back(own);
+    shared_.push_back(shared);
     head_.push_back(head(deployment_, n).seconds);
+    if (!drafts(deployment_)) continue;
+    double draft = 0;
+    draft_kernels(draft_of(deployment_), n,
+                  [&](std::string_view, const KernelTime& t, double count) { draft += count * t.seconds; });
+    draft_.push_back(draft);
   }
 }
 
@@ -226,9 +279,23 @@ double StepTable::seconds(const Step& step) const {
   double attention = 0;
   auto sum = [&](std::string_view, const KernelTime& t, double count) { attention += count * t.seconds; };
   attention_kernels(deployment_, step, sum);
-  const double kernels = at(layers_, tokens_of(deployment_, step)) + attention +
+  if (!draft_.empty() && step.sequences > 0) {
+    const Layers& last = deployment_.model.layers.back();
+    const DecodeWork work{last.attention,
+                          share(last.attention.heads, deployment_.parallel.tensor),
+                          share(last.attention.kv_heads, deployment_.parallel.tensor),
+                          step.sequences,
+                          step.cached,
+                          deployment_.cache_bits};
+    attention += number(deployment_.draft_tokens) *
+                 (at(draft_, step.sequences) + decode_attention(deployment_.gpu, work).seconds);
+  }
+  const double tokens = tokens_of(deployment_, step);
+  const double kernels = at(layers_, tokens) + at(shared_, tokens * step.balance) + attention +
                          at(head_, decoded_tokens(deployment_, step) + step.prompts_done);
-  return std::max(kernels + own_costs(deployment_, step, launches_), least_seconds(deployment_, step, launches_));
+  const double factor = step.chunks.empty() ? 1 : deployment_.costs.prompt_factor;
+  return std::max(factor * kernels + own_costs(deployment_, step, launches_),
+                  least_seconds(deployment_, step, launches_));
 }
 
 }  // namespace ridge::llm

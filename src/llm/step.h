@@ -31,15 +31,20 @@ void visit_fields(auto& visit, Is<Parallel> auto& p) {
   visit("expert", p.expert);
 }
 
-// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first three are equal for all engines.
+// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first seven are equal for all engines.
 struct EngineCosts {
   double kernel_us = 0;  // per kernel: the gap to the next one, and small kernels between that are not counted
   double eager_kernel_us =
       0;                   // per kernel, least time of a step with prompts, which the host launches kernel by kernel
   double sequence_us = 0;  // per decoding sequence and step: its output
+  double prompt_factor =
+      1;  // on kernels of a step with prompts: seconds at full power run below the clock of the kernels' short measurements
+  double token_us = 0;     // of the tokeniser, per token of a prompt, one prompt after another
+  double router_ms = 0;    // per request, of a front end before the engine's
+  double handover_ms = 0;  // per request, from a prefill to a decode worker beside the transfer
   double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
   double lag_steps = 0;    // steps between a first token and its delivery
-  double fixed_ms = 0;     // per request: tokeniser, HTTP
+  double fixed_ms = 0;     // per request: HTTP
 };
 const EngineCosts& costs_of(EngineKind engine);
 
@@ -51,8 +56,14 @@ struct Deployment {
   Parallel parallel;
   EngineKind engine = EngineKind::kVllm;
   EngineCosts costs;
-  int64_t draft_tokens = 0;  // of speculative decoding, per sequence and step; 0: none
+  // Of speculative decoding, per sequence and step; 0: none. A model with layers of multi-token prediction computes them by these, one after another:
+  // a layer like its last one, the matrix that joins a token's embedding to the hidden state, and the head (DeepSeek-V3, arXiv:2412.19437, section 2.2).
+  // Without such layers drafts cost nothing here.
+  int64_t draft_tokens = 0;
 };
+
+// Whether the model's own layers compute draft tokens.
+inline bool drafts(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }
 
 // What a step computes on one attention replica.
 struct Step {
@@ -63,6 +74,8 @@ struct Step {
   };
   std::vector<Chunk> chunks;  // of prompts
   double prompts_done = 0;    // chunks that end their prompt, so that a token is sampled
+  // Tokens per attention replica, over those of this one, which the others wait for: the experts compute those of all replicas.
+  double balance = 1;
 };
 
 // A kernel of the step, over all its layers on one GPU.
@@ -88,7 +101,10 @@ class StepTable {
   const double launches_;
   std::vector<double> tokens_;
   std::vector<double> layers_;  // [s] at tokens_: all that depends on the number of tokens only
+  std::vector<double> shared_;  // the same of what all attention replicas do together
   std::vector<double> head_;    // [s] at tokens_ as rows that are sampled
+  std::vector<double>
+      draft_;  // [s] at tokens_ as sequences: one draft token of each, without attention; empty: no drafts
 };
 
 }  // namespace ridge::llm

@@ -52,6 +52,25 @@ def test_every_kernel_stands_beside_its_limit_and_every_figure_beside_its_range(
             assert row.locator(".below").count() == row.locator(".below").filter(has_text="–").count() >= 4
 
 
+def test_prefill_workers_stand_beside_decode_workers(written):
+    path, _ = written
+    done = subprocess.run([RIDGE, "plan", "config.json", "--gpu", "H100 SXM", "--gpus", "4", "--prefill-workers", "2", "--prefill-tp", "1", "--tp", "2",
+                           "--engine", "vllm", "--concurrency", "16", "--html", "pools.html", "--json"], cwd=path.parent, capture_output=True, text=True,
+                          timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    assert done.returncode == 0, done.stderr
+    serving = json.loads(done.stdout)["serving"]
+    with browser.page(1280) as (page, complaints):
+        browser.show(page, path.parent / "pools.html")
+        assert "2 × TP\u00a01 prefill, 1 × TP\u00a02 decode" in page.locator("body").inner_text()
+        for member in ("busy", "transfer_ms", "memory.weights"):
+            value = serving["prefill"]
+            for name in member.split("."):
+                value = value[name]
+            assert [value] == page.evaluate(f"""() => [...document.querySelectorAll('[data-member="serving.prefill.{member}"]')].map(e => +e.dataset.value)"""), member
+        assert page.locator("#launch-line").text_content() == serving["launch"] and serving["launch"].count("vllm serve") == 2
+        assert complaints == []
+
+
 def test_names_from_outside_stay_text_and_the_manifest_opens_by_the_keyboard(written):
     path, document = written
     with browser.page(1280) as (page, complaints):

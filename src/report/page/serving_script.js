@@ -2,7 +2,7 @@
 // their value in data-value.
 (() => {
 const plan = ridge.data;
-const {say, bytes, milliseconds, count, percentOf, joules, dollars, plainNumber, range, make, section, longSection, quiet, bullets, warning, name,
+const {say, listed, bytes, milliseconds, count, percentOf, joules, dollars, plainNumber, range, make, section, longSection, quiet, bullets, warning, name,
        known, number, cell, noCell, figure, figures, table, expander, halves, properties, limitRows, fileName, header, faded, canvas, draw, axis, plain, fifths, barChart,
        whiskers} = ridge;
 
@@ -11,8 +11,11 @@ const tokensPerSecond = value => `${count(value)} ${say('tokens/s')}`;
 const whole = value => String(Math.round(value));
 
 // "TP 2 DP 4 EP 8", as the engines' users say it.
-const split = way => [['TP', way.parallel.tensor], ['DP', way.parallel.data], ['PP', way.parallel.pipeline], ['EP', way.parallel.expert]]
+const sizes = parallel => [['TP', parallel.tensor], ['DP', parallel.data], ['PP', parallel.pipeline], ['EP', parallel.expert]]
   .filter(([label, size]) => label === 'TP' || size > 1).map(([label, size]) => `${label}\u00a0${size}`).join(' ');
+// With prefill workers: "4 × TP 1 prefill, 1 × TP 4 decode".
+const split = way => known(way.prefill) ? listed([[way.prefill.workers, way.prefill, 'prefill'], [way.replicas, way, 'decode']]
+  .map(([workers, pool, kind]) => `${workers} × ${sizes(pool.parallel)} ${say(kind)}`)) : sizes(way.parallel);
 const gpus = way => `${way.gpus} × ${way.gpu}`;
 const load = way => way.concurrency > 0 ? say(`${way.concurrency} at once`) : way.requests_per_s > 0 ? say(`${plainNumber(way.requests_per_s)} requests/s`)
   : say(`${plan.workload.trace_requests} requests of a trace`);
@@ -125,7 +128,9 @@ function facts() {
     ['parameters', count, 'params', 'derived'], ['used per token', count, 'active_params', 'derived'],
     ['weights as published', bytes, 'weight_bytes', 'derived'], ['cache per token', bytes, 'kv_bytes_per_token', 'derived'],
     ['weights per GPU', bytes, 'serving.memory.weights', 'derived', best ? best.weights : ''], ['cache per GPU', bytes, 'serving.memory.cache', 'derived'],
-    ['tokens in the cache', count, 'serving.memory.cache_tokens', 'derived', 'per replica of attention']]);
+    ['tokens in the cache', count, 'serving.memory.cache_tokens', 'derived', 'per replica of attention'],
+    ...(best && known(best.prefill) ? [['weights per GPU, prefill', bytes, 'serving.prefill.memory.weights', 'derived'],
+                                       ['cache per GPU, prefill', bytes, 'serving.prefill.memory.cache', 'derived']] : [])]);
 }
 
 // Of GPUs of this machine: where each limit comes from.
@@ -137,6 +142,8 @@ function figuresOfBest() {
     row('first token, mean', milliseconds, 'ttft_ms.mean', 'ttft_ms'), row('first token, median', milliseconds, 'ttft_ms.p50'), row('first token, p99', milliseconds, 'ttft_ms.p99'),
     row('each token, mean', milliseconds, 'tpot_ms.mean', 'tpot_ms'), row('each token, median', milliseconds, 'tpot_ms.p50'), row('each token, p99', milliseconds, 'tpot_ms.p99'),
     row('output', tokensPerSecond, 'output_tokens_per_s', 'output_tokens_per_s')];
+  if (known(best.prefill))
+    rows.push(row('prefill workers are busy', share => percentOf(100 * share), 'prefill.busy'), row("a prompt's cache to a decode worker", milliseconds, 'prefill.transfer_ms'));
   if (known(best.usd_per_million)) rows.push(row('per million tokens', dollars, 'usd_per_million', 'usd_per_million'));
   if (known(best.joules_per_token)) rows.push(row('energy per token', joules, 'joules_per_token', 'joules_per_token'));
   return section('figures', 'Figures of the best way', table(['figure', '#value', '#range'], rows));

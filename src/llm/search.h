@@ -1,0 +1,32 @@
+// The search over ways of serving a language model: GPUs, engine, formats, split, aggregated or with prompts on workers of their own, and load. Pure.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "llm/serving.h"
+
+namespace ridge::llm {
+
+// A GPU at hand for the search, and its rent.
+struct Offer {
+  Gpu gpu;
+  Prices prices;
+};
+struct Space {
+  std::vector<Offer> offers;
+  std::vector<EngineKind> engines = {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang};
+  std::vector<Formats> formats;
+  int64_t most_gpus = 8;
+  std::optional<int64_t> tensor, data, pipeline, expert;  // given ones
+  bool aggregated = true, disaggregated = true;
+  std::optional<int64_t> prefill_workers, decode_workers;  // given ones
+  std::optional<int64_t> prefill_tensor;                   // `tensor` is of the decode workers then
+};
+// Every way in the space that fits, each at several concurrencies, or at the load's own if it has one; where it has a rate, as many replicas as carry
+// it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
+std::vector<Serving> search(const Deployment& base, const Space& space, const Load& load);
+// Those that no other beats in both tokens/s per GPU and tokens/s per user.
+std::vector<Serving> front_of(const std::vector<Serving>& all);
+
+}  // namespace ridge::llm
