@@ -20,7 +20,7 @@ using namespace ridge::front::http;
 
 class Echo final : public Handler {
  public:
-  uint64_t body_limit(const Request&) override { return uint64_t{1} << 30; }
+  ridge::front::SizeLimit body_limit(const Request&) override { return {uint64_t{1} << 30}; }
   void handle(const Request& request, Responder responder) override {
     Response response;
     response.content_type = "application/octet-stream";

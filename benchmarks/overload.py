@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
-"""Answers in time under three times the load that `ridge serve` can answer, with deadlines and as a plain queue.
+"""Answers in time under three times the load that `ridge serve` can answer, with deadlines, and what fixed queues and Triton make of it.
 
 The model is bert-base at 32 tokens (one instance, one thread, batches up to 8), so that a request is small and a run is not. Per arm, on a
 server of its own: the capacity, closed loop; then an open loop of Poisson arrivals at 3 times that, latencies counted from the intended
-times; then the same at a quarter of it, to see when everything is answered in time again. Each request should be answered within the deadline;
-the server knows that in the arm "deadline" (the parameter `timeout`), and does not in the arm "plain", which shows what a queue does alone.
+times; then the same at a quarter of it, to see when everything is answered in time again. Each request should be answered within the deadline.
+
+  deadline         the requests say so (the parameter `timeout`)
+  fixed queue      they do not; the queue holds 16 requests (max_queue_size), as TensorFlow Serving's max_enqueued_batches bounds its own
+  plain            neither: what a queue does alone
+  Triton deadline  with --peers: Triton, requests with `timeout`. Its model keeps a CPU busy for as long as ridge's batches took in the arm
+                   "deadline" (rows / capacity), in the python backend
+  Triton fixed     the same with max_queue_size 16 and no timeouts
 
   goodput    answers within the deadline / capacity       goal ≥ 0.90
   refusals   99th percentile of the time to a 503         goal ≤ 5 ms
@@ -14,7 +20,7 @@ The load comes from this process, on the same CPUs as the server, so what it cos
 deadline; expired: admitted, and left the queue unserved at the deadline. Not for a machine whose speed changes meanwhile: predictions of the
 next second cannot know that, and the capacity is measured before.
 
-  benchmarks/overload.py [--seconds 60] [--deadline-ms 600] [--out FILE]
+  benchmarks/overload.py [--seconds 60] [--compared-seconds 60] [--deadline-ms 600] [--peers DIR] [--out FILE]
 
 On a machine that does other work too, `chrt -r 1 benchmarks/overload.py ...` (as root) lets server and load run before all else.
 """
@@ -35,23 +41,46 @@ import aiohttp
 from serve_overhead import RELEASE, commit, machine_line, process, report
 
 PORT = 18600
+RIDGE = str(RELEASE / "ridge")
 URL = f"http://127.0.0.1:{PORT}"
 TOKENS = 32
-CONFIG = """backend: "onnxruntime"
+WITH_DEADLINE = "allow_timeout_override: true"
+FIXED_QUEUE = "max_queue_size: 16"
+CONFIG = """name: "bert"
 max_batch_size: 8
-dynamic_batching { default_queue_policy { allow_timeout_override: true } }
+dynamic_batching { default_queue_policy { %s } }
 input [ { name: "input_ids" data_type: TYPE_INT64 dims: [ 32 ] }, { name: "attention_mask" data_type: TYPE_INT64 dims: [ 32 ] },
         { name: "token_type_ids" data_type: TYPE_INT64 dims: [ 32 ] } ]
 output [ { name: "pooler_output" data_type: TYPE_FP32 dims: [ 768 ] } ]
 instance_group [ { count: 1 kind: KIND_CPU } ]
+"""
+OURS = """backend: "onnxruntime"
 parameters { key: "intra_op_thread_count" value { string_value: "1" } }
+"""
+TRITONS = """import time
+import numpy as np
+import triton_python_backend_utils as pb
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        rows = [pb.get_input_tensor_by_name(request, "input_ids").as_numpy().shape[0] for request in requests]
+        end = time.monotonic() + sum(rows) * %r
+        while time.monotonic() < end:
+            pass
+        return [pb.InferenceResponse([pb.Tensor("pooler_output", np.zeros((count, 768), np.float32))]) for count in rows]
 """
 
 
-def make_repository(folder, ridge):
-    (folder / "bert" / "1").mkdir(parents=True)
-    subprocess.run([ridge, "make", "bert-base", "-o", str(folder / "bert" / "1" / "model.onnx")], check=True, capture_output=True)
-    (folder / "bert" / "config.pbtxt").write_text(CONFIG)
+def write_model(repository, policy, kind, file, content=None):
+    """`content` None: ridge makes the file."""
+    folder = repository / "bert" / "1"
+    folder.mkdir(parents=True, exist_ok=True)
+    (repository / "bert" / "config.pbtxt").write_text(CONFIG % policy + kind)
+    if content is not None:
+        (folder / file).write_text(content)
+    elif not (folder / file).exists():
+        subprocess.run([RIDGE, "make", "bert-base", "-o", str(folder / file)], check=True, capture_output=True)
 
 
 def body(timeout_us=None):
@@ -117,7 +146,7 @@ async def measure(arm, seconds, deadline_s):
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as session:
         await capacity(session, 3)
         possible = await capacity(session, 10)
-        request = body(int(deadline_s * 1e6) if arm == "deadline" else None)
+        request = body(int(deadline_s * 1e6) if arm.endswith("deadline") else None)
         before = resident_mib(server_pid())
         results, left = await open_loop(session, request, 3 * possible, seconds)
         grown = resident_mib(server_pid()) - before
@@ -158,22 +187,33 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60, help="of the overload")
     parser.add_argument("--deadline-ms", type=float, default=600)
+    parser.add_argument("--compared-seconds", type=float, default=60, help="of the overload in the other arms")
+    parser.add_argument("--peers", type=pathlib.Path, help="folder that holds Triton's launcher `triton`")
     parser.add_argument("--out", type=pathlib.Path, help="also write the table here")
     options = parser.parse_args()
     random.seed(1)
-    ridge = str(RELEASE / "ridge")
     rows, loads = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        repository = pathlib.Path(folder)
-        make_repository(repository, ridge)
-        command = [ridge, "serve", folder, f"--http-port={PORT}", "--allow-grpc=false", "--allow-metrics=false"]
-        for arm in ("deadline", "plain"):
-            loads.append(os.getloadavg()[0])
-            with process(command, URL + "/v2/health/ready"):
-                found = asyncio.run(measure(arm, options.seconds, options.deadline_ms / 1e3))
-            rows.append(row(arm, found))
+
+    def run(arm, command):
+        loads.append(os.getloadavg()[0])
+        with process(command, URL + "/v2/health/ready"):
+            found = asyncio.run(measure(arm, options.compared_seconds if rows else options.seconds, options.deadline_ms / 1e3))
+        rows.append(row(arm, found))
+        return found["capacity"]
+
+    with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as tritons:
+        command = [RIDGE, "serve", ours, f"--http-port={PORT}", "--allow-grpc=false", "--allow-metrics=false"]
+        capacities = {}
+        for arm, policy in (("deadline", WITH_DEADLINE), ("fixed queue", FIXED_QUEUE), ("plain", WITH_DEADLINE)):
+            write_model(pathlib.Path(ours), policy, OURS, "model.onnx")
+            capacities[arm] = run(arm, command)
+        command = [str(options.peers / "triton"), tritons, str(PORT), str(PORT + 1), str(PORT + 2)] if options.peers else []
+        for arm, policy in (("Triton deadline", WITH_DEADLINE), ("Triton fixed", FIXED_QUEUE)) if options.peers else ():
+            write_model(pathlib.Path(tritons), policy, 'backend: "python"\n', "model.py", TRITONS % (1 / capacities["deadline"]))
+            run(arm, command)
     header = ["arm", "capacity [1/s]", "asked [1/s]", "goodput / capacity", "late", "expired", "refused", "refusal p50 / p99 [ms]", "recovery [s]", "memory [MiB]", ""]
-    report([f"command: benchmarks/overload.py --seconds {options.seconds:g} --deadline-ms {options.deadline_ms:g}",
+    report([f"command: benchmarks/overload.py --seconds {options.seconds:g} --compared-seconds {options.compared_seconds:g} "
+            f"--deadline-ms {options.deadline_ms:g}" + (" --peers DIR" if options.peers else ""),
             machine_line(), f"commit: {commit()}",
             "load of the machine before each arm (1 min average): " + ", ".join(f"{load:.2f}" for load in loads), ""], header, rows, options.out)
     return 0 if rows[0][-1] == "ok" else 1
