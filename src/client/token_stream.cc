@@ -12,7 +12,7 @@ namespace ridge::client {
 namespace {
 
 constexpr size_t kMostBody = 64 << 20;  // [bytes] of an answer that is not streamed
-constexpr size_t kShown = 120;          // [bytes] of what was received, in errors
+constexpr size_t kShownOfAnswer = 120;  // [bytes] of what was received, in errors
 
 // Where a choice has its text: completions, chat; behind "delta" of a stream, "message" of a whole answer.
 constexpr std::array<const char*, 4> kTexts = {"text", "content", "reasoning_content", "reasoning"};
@@ -61,7 +61,7 @@ void TokenStream::take_event(std::string_view data) {
   if (failure_ != 0 || done_) return;
   if (data == "[DONE]") return void(done_ = true);
   const Result<Json> json = parse_json(data, "an event of the stream");
-  if (!json) return fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, data.substr(0, kShown)));
+  if (!json) return fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, data.substr(0, kShownOfAnswer)));
   read(*json);
 }
 
@@ -101,7 +101,7 @@ int TokenStream::end(TimePoint sent, std::string& why) {
     if (json)
       read(*json);
     else
-      fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, body_.substr(0, kShown)));
+      fail(kBadAnswer, fmt::format("{}: '{}'", json.error().message, body_.substr(0, kShownOfAnswer)));
   } else if (failure_ == 0 && !parser_.end([this](std::string_view data) { take_event(data); })) {
     fail(kBadAnswer, parser_.problem());
   }
