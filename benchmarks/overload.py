@@ -6,11 +6,11 @@ server of its own: the capacity, closed loop; then an open loop of Poisson arriv
 times; then the same at a quarter of it, to see when everything is answered in time again. Each request should be answered within the deadline.
 
   deadline         the requests say so (the parameter `timeout`)
-  fixed queue      they do not; the queue holds 16 requests (max_queue_size), as TensorFlow Serving's max_enqueued_batches bounds its own
+  fixed queue      they do not; the queue holds 32 requests (max_queue_size), as TensorFlow Serving's max_enqueued_batches bounds its own
   plain            neither: what a queue does alone
   Triton deadline  with --peers: Triton, requests with `timeout`. Its model keeps a CPU busy for as long as ridge's batches took in the arm
                    "deadline" (rows / capacity), in the python backend
-  Triton fixed     the same with max_queue_size 16 and no timeouts
+  Triton fixed     the same with max_queue_size 32 and no timeouts
 
   goodput    answers within the deadline / capacity       goal ≥ 0.90
   refusals   99th percentile of the time to a 503         goal ≤ 5 ms
@@ -45,7 +45,7 @@ RIDGE = str(RELEASE / "ridge")
 URL = f"http://127.0.0.1:{PORT}"
 TOKENS = 32
 WITH_DEADLINE = "allow_timeout_override: true"
-FIXED_QUEUE = "max_queue_size: 16"
+FIXED_QUEUE = "max_queue_size: 32"
 CONFIG = """name: "bert"
 max_batch_size: 8
 dynamic_batching { default_queue_policy { %s } }
@@ -199,6 +199,7 @@ def main():
         with process(command, URL + "/v2/health/ready"):
             found = asyncio.run(measure(arm, options.compared_seconds if rows else options.seconds, options.deadline_ms / 1e3))
         rows.append(row(arm, found))
+        print("  ".join(rows[-1]), file=sys.stderr)  # should a later arm fail
         return found["capacity"]
 
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as tritons:
