@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/utc.h"
+#include "serve/cached_answers.h"
 #include "serve/ensemble_run.h"
 #include "serve/request_check.h"
 
@@ -104,24 +105,6 @@ uint64_t Ensemble::cache_owner(const EnsembleParts& parts) {
   return cache_owner_;
 }
 
-// False: the job has the key of its answer.
-bool Ensemble::answer_from_cache(JobPtr& job, const EnsembleParts& parts) {
-  const TimePoint begin = clock_.now();
-  CacheKey key = cache_key_of(*job, cache_owner(parts));
-  std::optional<std::vector<ResponseOutput>> outputs = cache_->find(key);
-  const TimePoint end = clock_.now();
-  if (!outputs) {
-    statistics_.record_cache_miss(1, end - begin);
-    job->cache_key = std::move(key);
-    return false;
-  }
-  statistics_.record_cache_hit(end - job->request.arrived, end - begin);
-  InferResponse answer{loaded_.settings.name, loaded_.settings.version, std::move(job->request.id),
-                       std::move(*outputs)};
-  finish(std::move(job), std::move(answer));
-  return true;
-}
-
 void Ensemble::infer(InferRequest request, InferDone done) {
   if (request.arrived == TimePoint{}) request.arrived = clock_.now();
   PartsPtr parts = std::exchange(request.parts, nullptr);
@@ -133,7 +116,9 @@ void Ensemble::infer(InferRequest request, InferDone done) {
   Result<JobPtr> job = check_request(loaded_.settings, std::move(request));
   if (!job) return done(std::move(job).error());
   (*job)->done = std::move(done);
-  if (cache_ != nullptr && is_cacheable(**job) && answer_from_cache(*job, *parts)) return;
+  if (cache_ != nullptr && is_cacheable(**job) &&
+      answer_from_cache(*cache_, cache_owner(*parts), loaded_.settings, statistics_, clock_, *job))
+    return;
   bool closed = false;
   {
     MutexLock lock(mutex_);
@@ -151,11 +136,7 @@ void Ensemble::infer(InferRequest request, InferDone done) {
 }
 
 void Ensemble::end(JobPtr job, Result<InferResponse> answer) {
-  if (answer && job->cache_key) {
-    const TimePoint begin = clock_.now();
-    cache_->insert(*job->cache_key, answer->outputs);
-    statistics_.record_cache_miss(0, clock_.now() - begin);
-  }
+  if (answer && job->cache_key) keep_answer(*cache_, statistics_, clock_, *job, *answer);
   const Nanoseconds latency = clock_.now() - job->request.arrived;
   if (answer)
     statistics_.record_ensemble(static_cast<uint64_t>(job->rows), latency, answer->times,

@@ -58,7 +58,6 @@ class Ensemble final : public Servable, public std::enable_shared_from_this<Ense
 
   Status check_cacheable(const EnsembleParts& parts) const;
   uint64_t cache_owner(const EnsembleParts& parts);
-  bool answer_from_cache(JobPtr& job, const EnsembleParts& parts);
   void end(JobPtr job, Result<InferResponse> answer);
 
   const LoadedEnsemble loaded_;

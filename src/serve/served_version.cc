@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/utc.h"
 #include "serve/batch_runner.h"
+#include "serve/cached_answers.h"
 #include "serve/request_check.h"
 #include "serve/round.h"
 
@@ -133,7 +134,9 @@ void ServedVersion::infer(InferRequest request, InferDone done) {
   if (!job) return done(std::move(job).error());
   if (recorder_ != nullptr) recorder_->offer(model_.settings.name, (*job)->request);
   (*job)->done = std::move(done);
-  if (cache_ != nullptr && is_cacheable(**job) && answer_from_cache(*job)) return;
+  if (cache_ != nullptr && is_cacheable(**job) &&
+      answer_from_cache(*cache_, cache_owner_, model_.settings, statistics_, clock_, *job))
+    return;
   if (!sequences_) {
     Round* const round = std::exchange((*job)->request.round, nullptr);
     if (round != nullptr) round->add(shared_from_this());
@@ -194,29 +197,6 @@ void ServedVersion::close() {
   sequences_->close(due);
   hurry();
   go_on(std::move(due));
-}
-
-// False: the job has the key of its answer.
-bool ServedVersion::answer_from_cache(JobPtr& job) {
-  const TimePoint begin = clock_.now();
-  CacheKey key = cache_key_of(*job, cache_owner_);
-  std::optional<std::vector<ResponseOutput>> outputs = cache_->find(key);
-  const TimePoint end = clock_.now();
-  if (!outputs) {
-    statistics_.record_cache_miss(1, end - begin);
-    job->cache_key = std::move(key);
-    return false;
-  }
-  statistics_.record_cache_hit(end - job->request.arrived, end - begin);
-  InferResponse answer{model_.settings.name, model_.settings.version, std::move(job->request.id), std::move(*outputs)};
-  finish(std::move(job), std::move(answer));
-  return true;
-}
-
-void ServedVersion::keep(const Job& job, const InferResponse& answer) {
-  const TimePoint begin = clock_.now();
-  cache_->insert(*job.cache_key, answer.outputs);
-  statistics_.record_cache_miss(0, clock_.now() - begin);
 }
 
 void ServedVersion::write_stages(std::span<const JobPtr> jobs, const BatchTimes& times) const {
@@ -320,7 +300,7 @@ bool ServedVersion::run_batch(size_t instance, Batch& batch) {
 void ServedVersion::answer(Jobs jobs, Result<std::vector<InferResponse>> answers) {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const std::optional<Error> failure = answers ? jobs[i]->failure : std::optional(answers.error());
-    if (!failure && jobs[i]->cache_key) keep(*jobs[i], (*answers)[i]);
+    if (!failure && jobs[i]->cache_key) keep_answer(*cache_, statistics_, clock_, *jobs[i], (*answers)[i]);
     finish(std::move(jobs[i]), failure ? Result<InferResponse>(*failure) : std::move((*answers)[i]));
   }
 }

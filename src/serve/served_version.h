@@ -85,8 +85,6 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
   Error too_long() const;
   Result<std::vector<InferResponse>> run(BatchRunner& runner, std::span<const JobPtr> jobs);
   void write_stages(std::span<const JobPtr> jobs, const BatchTimes& times) const;
-  bool answer_from_cache(JobPtr& job);
-  void keep(const Job& job, const InferResponse& answer);
   void answer(Jobs jobs, Result<std::vector<InferResponse>> answers);
   std::shared_ptr<ServedVersion> previous() const;
   bool keeps(const SequenceId& id) const;
