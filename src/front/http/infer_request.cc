@@ -28,7 +28,6 @@ Result<Shape> read_shape(const dom::element& value) {
   if (!value.is_array()) return wrong_type("'shape'", "a list of integers", value);
   Shape shape;
   dom::array dims = value.get_array().value_unsafe();  // by value: a range-for would not keep simdjson's temporary
-  shape.reserve(std::min<size_t>(dims.size(), 8));
   for (dom::element dim : dims) {
     RIDGE_ASSIGN(int64_t number, read_unsigned(dim, "each dimension of 'shape'"));
     shape.push_back(number);
@@ -223,10 +222,6 @@ Result<DecodedRequest> InferDecoder::decode(std::shared_ptr<const Body> body, st
   if (!decoded) return decoded;
   if (!reading.blobs.empty())
     return invalid(std::to_string(reading.blobs.size()) + " bytes remain in the body after the last input's data");
-  if (reading.owners.empty()) {
-    if (reading.points_into_body) decoded->request.body = std::move(body);
-    return decoded;
-  }
   if (reading.points_into_body) reading.owners.push_back(std::move(body));
   if (reading.owners.size() == 1)
     decoded->request.body = std::move(reading.owners[0]);

@@ -47,9 +47,9 @@ void CompletionQueue::put(Item item) {
     });
 }
 
-void CompletionQueue::take_remote(std::vector<Item>& into) {
+std::vector<CompletionQueue::Item> CompletionQueue::take_remote() {
   MutexLock lock(mutex_);
-  std::swap(remote_, into);
+  return std::exchange(remote_, {});
 }
 
 Responder::Responder(std::shared_ptr<CompletionQueue> mailbox, uint64_t connection)
@@ -199,8 +199,7 @@ void IoThread::end_round_soon() {
 }
 
 void IoThread::run_completions() {
-  std::vector<CompletionQueue::Item> items = std::exchange(spare_, {});
-  completions_->take_remote(items);
+  std::vector<CompletionQueue::Item> items = completions_->take_remote();
   while (true) {
     for (CompletionQueue::Item& item : items) {
       Connection* connection = find(item.connection);
@@ -209,10 +208,9 @@ void IoThread::run_completions() {
       if (item.response) connection->complete(std::move(*item.response));
     }
     items.clear();
-    if (completions_->local.empty()) break;
+    if (completions_->local.empty()) return;
     std::swap(items, completions_->local);
   }
-  spare_ = std::move(items);
 }
 
 template <typename Visit>

@@ -43,7 +43,7 @@ class CompletionQueue {
   // Of the context's thread only:
   IoThread* thread = nullptr;  // null = stopped
   std::vector<Item> local;
-  void take_remote(std::vector<Item>& into);  // which is empty
+  std::vector<Item> take_remote();
 
  private:
   Mutex mutex_;
@@ -131,7 +131,6 @@ class IoThread {
   boost::asio::steady_timer ticker_;
   TimePoint tidy_at_{};
   bool closed_ = false;
-  std::vector<CompletionQueue::Item> spare_;  // empty, with the memory of the last ones
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   TimePoint drain_began_ = TimePoint::max();
