@@ -76,14 +76,11 @@ void fit_machine(ServeRequest& request) {
                machine.error().message);
 }
 
-// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models. Two, as one may be running a model.
-int http_threads(const ServeRequest& request) {
-  return request.http_threads > 0 ? request.http_threads : std::clamp(request.server.cores / 4, 2, 8);
-}
-
-// Workers send its answers.
-int grpc_threads(int requested, const ServeRequest& request) {
-  return requested > 0 ? requested : std::clamp(request.server.cores / 4, 1, 8);
+// One thread moves about 100,000 small requests a second; the rest of the machine belongs to the models. Of HTTP two at least, as one may be
+// running a model; gRPC's workers send its answers.
+constexpr int kLeastHttpThreads = 2, kLeastGrpcThreads = 1;
+int io_threads(int requested, int least, const ServeRequest& request) {
+  return requested > 0 ? requested : std::clamp(request.server.cores / 4, least, 8);
 }
 
 Result<std::shared_ptr<serve::Recorder>> start_recorder(const std::optional<serve::RecordOptions>& record) {
@@ -225,7 +222,7 @@ Status ServeRun::open_ports() {
   const uint64_t most = request_.max_body_memory > 0 ? request_.max_body_memory : uint64_t{1} << 62;
   const auto memory = std::make_shared<front::MemoryBudget>(most);
   if (request_.allow_http) {
-    const int threads = http_threads(request_);
+    const int threads = io_threads(request_.http_threads, kLeastHttpThreads, request_);
     http::ApiOptions api{.server_version = RIDGE_VERSION,
                          .max_input_bytes = request_.max_input_bytes,
                          .io_threads = static_cast<size_t>(threads),
@@ -306,7 +303,7 @@ Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t
   front::grpc::ServerOptions options = request_.grpc;
   options.listen.unix_mode = request_.unix_mode;
   options.passed = passed("grpc");
-  options.threads = grpc_threads(options.threads, request_);
+  options.threads = io_threads(options.threads, kLeastGrpcThreads, request_);
   options.server_version = RIDGE_VERSION;
   options.largest_unpacked = request_.max_input_bytes;
   options.memory = std::move(memory);
