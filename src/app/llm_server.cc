@@ -16,8 +16,6 @@
 namespace ridge::app {
 namespace {
 
-constexpr client::TokenRange kUsualPrompt = {1024, 1024}, kUsualOutput = {256, 256};  // as of `ridge plan --gpu`
-
 // One token each, with the blank before it, in the vocabularies of GPT-2, Llama and Qwen, so that a prompt of n words has about n tokens.
 constexpr std::array<std::string_view, 64> kWords = {
     "the",    "and",    "time",  "people", "water", "house", "school", "world",  "small", "large",  "first",
@@ -144,14 +142,14 @@ Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadReque
   server.load.streaming = request.streaming;
   server.load.goals = request.goals;
   server.load.trace = request.trace;
-  server.load.prompt = request.prompt.value_or(kUsualPrompt);
-  server.load.output = request.output.value_or(kUsualOutput);
+  const llm::Workload usual;
+  server.load.prompt = request.prompt.value_or(client::TokenRange{usual.prompt_min, usual.prompt_max});
+  server.load.output = request.output.value_or(client::TokenRange{usual.output_min, usual.output_max});
   if (!request.trace.empty()) {
     RIDGE_ASSIGN(server.trace, llm::read_trace(request.trace));
-    const auto [short_prompt, long_prompt] = std::ranges::minmax(server.trace, {}, &llm::Request::prompt);
-    const auto [short_output, long_output] = std::ranges::minmax(server.trace, {}, &llm::Request::output);
-    server.load.prompt = {short_prompt.prompt, long_prompt.prompt};
-    server.load.output = {short_output.output, long_output.output};
+    const llm::Lengths lengths = llm::lengths_of(server.trace);
+    server.load.prompt = {lengths.prompt_min, lengths.prompt_max};
+    server.load.output = {lengths.output_min, lengths.output_max};
   }
   RIDGE_TRY(choose_model(exchange, server));
   RIDGE_TRY(choose_form(exchange, server));

@@ -22,7 +22,6 @@
 namespace ridge::app {
 namespace {
 
-constexpr int64_t kUsualPrompt = 1024, kUsualOutput = 256;
 constexpr size_t kMostWays = 20;
 
 Result<llm::Load> load_of(const PlanRequest& request) {
@@ -30,8 +29,8 @@ Result<llm::Load> load_of(const PlanRequest& request) {
   llm::Load load;
   llm::Workload& w = load.workload;
   const double shortest = 1 - r.spread_percent / 100;
-  w.prompt_max = r.prompt.value_or(kUsualPrompt);
-  w.output_max = r.output.value_or(kUsualOutput);
+  w.prompt_max = r.prompt.value_or(w.prompt_max);
+  w.output_max = r.output.value_or(w.output_max);
   w.prompt_min = std::max<int64_t>(1, std::llround(shortest * static_cast<double>(w.prompt_max)));
   w.output_min = std::max<int64_t>(1, std::llround(shortest * static_cast<double>(w.output_max)));
   w.prefix_hit = r.prefix_hit_percent / 100;
@@ -41,12 +40,11 @@ Result<llm::Load> load_of(const PlanRequest& request) {
     return invalid("--concurrency, --rps and --trace are three loads; give one of them");
   if (!r.trace.empty()) {
     RIDGE_ASSIGN(w.trace, llm::read_trace(r.trace));
-    const auto [shortest_prompt, longest_prompt] = std::ranges::minmax(w.trace, {}, &llm::Request::prompt);
-    const auto [shortest_output, longest_output] = std::ranges::minmax(w.trace, {}, &llm::Request::output);
-    w.prompt_min = shortest_prompt.prompt;
-    w.prompt_max = longest_prompt.prompt;
-    w.output_min = shortest_output.output;
-    w.output_max = longest_output.output;
+    const llm::Lengths lengths = llm::lengths_of(w.trace);
+    w.prompt_min = lengths.prompt_min;
+    w.prompt_max = lengths.prompt_max;
+    w.output_min = lengths.output_min;
+    w.output_max = lengths.output_max;
   }
   // Each draft token is accepted if those before it were: 1 + a + a² + … tokens a step.
   for (int64_t i = 1; i <= r.draft_tokens; ++i)

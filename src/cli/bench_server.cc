@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/fields.h"
+#include "base/read_number.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
@@ -118,13 +118,9 @@ double default_seconds(const app::ServerBenchRequest& request) {
 Result<client::TokenRange> token_range(const char* option, const std::string& text) {
   const size_t dots = text.find("..");
   client::TokenRange range;
-  const auto read = [](std::string_view word, int64_t& value) {
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    return error == std::errc() && end == word.data() + word.size();
-  };
   const std::string_view whole = text;
-  const bool good =
-      read(whole.substr(0, dots), range.low) && read(dots == text.npos ? whole : whole.substr(dots + 2), range.high);
+  const bool good = read_number(whole.substr(0, dots), range.low) &&
+                    read_number(dots == text.npos ? whole : whole.substr(dots + 2), range.high);
   if (!good || range.low < 1 || range.high < range.low || range.high > kMostTokens)
     return invalid(fmt::format("{} {}: give a number of tokens, or a range of them: 128..1024; at most {}", option,
                                text, kMostTokens));

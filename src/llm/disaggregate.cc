@@ -90,22 +90,10 @@ class Service {
   }
 
   DisaggregatedSimulation result() const {
-    std::vector<double> ttft, tpot;
-    double tokens = 0, end = 0;
-    for (const RequestState& s : sequences_) {
-      const double each = s.output > 1 ? (s.last_s - s.first_s) / to_double(s.output - 1) : 0;
-      if (s.output > 1) tpot.push_back(1e3 * each);
-      const double fixed_ms = costs_.fixed_ms + costs_.router_ms + costs_.handover_ms;
-      ttft.push_back(1e3 * (s.first_s - s.sent_s + costs_.lag_steps * each) + fixed_ms);
-      tokens += to_double(s.output);
-      end = std::max(end, s.last_s);
-    }
+    double end = 0;
+    for (const RequestState& s : sequences_) end = std::max(end, s.last_s);
     DisaggregatedSimulation r;
-    r.all.ttft_ms = spread_of(std::move(ttft));
-    r.all.tpot_ms = spread_of(std::move(tpot));
-    r.all.requests = static_cast<int64_t>(sequences_.size());
-    r.all.output_tokens_per_s = tokens / end;
-    r.all.requests_per_s = to_double(r.all.requests) / end;
+    r.all = times_of(sequences_, costs_.lag_steps, costs_.fixed_ms + costs_.router_ms + costs_.handover_ms, end);
     double decoding = 0, cached = 0;
     for (const PrefillWorker& worker : prefill_workers_)
       r.prefill_busy += worker.busy_s / end / to_double(prefill_.workers);
@@ -138,9 +126,9 @@ class Service {
       }
       case EventKind::kPrefillEnd: end_prefill(event.index, event.at); break;
       case EventKind::kHandover: {
-        DecodeWorker& worker = decode_workers_[decode_turn_ % decode_workers_.size()];
-        worker.waiting.push_back(event.index);
-        advance(decode_turn_++ % decode_workers_.size(), event.at);
+        const size_t worker = decode_turn_++ % decode_workers_.size();
+        decode_workers_[worker].waiting.push_back(event.index);
+        advance(worker, event.at);
         break;
       }
       case EventKind::kDecode:

@@ -76,7 +76,7 @@ Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& mod
   // Its own default is 256 below 70 GiB.
   a.add("--max-num-seqs", load.most_sequences > 0 ? load.most_sequences : Scheduler{}.most_sequences);
   a.add("--max-model-len", longest(load));
-  a.add("--gpu-memory-utilization", 0.92);
+  a.add("--gpu-memory-utilization", memory_rule(s.engine).share);
   return {{"vllm", "serve", model}, std::move(a.all), {}, {}};
 }
 
@@ -100,7 +100,7 @@ Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& m
   a.add_above(0, "--max-running-requests", load.most_sequences * s.parallel.data);
   a.add_above(1, "--scheduler-recv-interval", load.receive_interval);
   a.add("--context-length", longest(load));
-  a.add("--mem-fraction-static", 0.88);
+  a.add("--mem-fraction-static", memory_rule(s.engine).share);
   return {{"sglang", "serve", "--model-path", model}, std::move(a.all), {}, {}};
 }
 
@@ -115,7 +115,7 @@ std::string trtllm_waits(const Serving& s, const Load& load) {
 }
 
 Launch trtllm_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
-  constexpr double kShare = 0.88;
+  const double share = memory_rule(s.engine).share_of_rest;
   Arguments a;
   a.add("--tp_size", s.parallel.tensor * s.parallel.data);
   a.add_above(1, "--pp_size", s.parallel.pipeline);
@@ -123,7 +123,7 @@ Launch trtllm_launch(const Deployment& d, const Serving& s, const std::string& m
   a.add_above(0, "--max_batch_size", load.most_sequences);
   a.add("--max_num_tokens", chunk_of(load, s.engine));
   a.add("--max_seq_len", longest(load));
-  a.add("--kv_cache_free_gpu_memory_fraction", kShare);
+  a.add("--kv_cache_free_gpu_memory_fraction", share);
   std::string options;
   if (s.parallel.data > 1) options += "enable_attention_dp: true\n";
   if (role == Role::kAll) options += trtllm_waits(s, load);
@@ -131,7 +131,7 @@ Launch trtllm_launch(const Deployment& d, const Serving& s, const std::string& m
   if (role == Role::kPrefill) options += "disable_overlap_scheduler: true\n";
   // The file's kv_cache_config takes the place of that of the flags.
   if (d.cache_bits <= 8)
-    options += fmt::format("kv_cache_config:\n  dtype: fp8\n  free_gpu_memory_fraction: {}\n", kShare);
+    options += fmt::format("kv_cache_config:\n  dtype: fp8\n  free_gpu_memory_fraction: {}\n", share);
   if (drafts(d))
     options +=
         fmt::format("speculative_config:\n  decoding_type: MTP\n  num_nextn_predict_layers: {}\n", d.draft_tokens);

@@ -94,10 +94,8 @@ void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load&
 
 // Seconds of GPUs for one prompt.
 double prompt_cost(const Deployment& base, const Parallel& parallel, const Load& load) {
-  Deployment d = base;
+  Deployment d = with_costs(base);
   d.parallel = parallel;
-  d.costs = costs_of(d.engine);
-  d.gpu.start_share = d.costs.start_share;
   const double tokens = 0.5 * static_cast<double>(load.workload.prompt_min + load.workload.prompt_max);
   const StepTable steps(d, static_cast<int64_t>(tokens) + 1);
   return steps.seconds({0, 0, {{tokens, 0}}, 1}) * static_cast<double>(parallel.gpus()) /

@@ -24,21 +24,6 @@ constexpr std::array<Ranges, 3> kRanges = {{
     {{0.71, 2.26}, {0.71, 3.46}, {0.86, 1.23}, {0.86, 1.53}, {0.69, 2.68}, {0.70, 1.23}},
 }};
 
-// Of an engine: share of the memory that it takes, what stays free of it beside weights and cache, tokens per step unless told otherwise.
-struct EngineMemory {
-  double share, share_of_rest, other_bytes;
-  int64_t chunk_tokens;
-};
-EngineMemory memory_rule(EngineKind engine) {
-  switch (engine) {
-    case EngineKind::kVllm: return {0.92, 1, 3 * kGiga, 8192};  // --gpu-memory-utilization, activations and graphs
-    case EngineKind::kTensorRtLlm:
-      return {1, 0.88, 2 * kGiga, 8192};                          // free_gpu_memory_fraction of what the weights leave
-    case EngineKind::kSglang: return {0.88, 1, 1 * kGiga, 8192};  // --mem-fraction-static
-  }
-  return {};
-}
-
 double number_of(int64_t value) { return static_cast<double>(value); }
 
 double share_of(int64_t heads, int64_t gpus) {
@@ -113,6 +98,16 @@ ErrorRange rate_range(const Serving& s, const Workload& w) {
 }
 
 }  // namespace
+
+EngineMemory memory_rule(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::kVllm: return {0.92, 1, 3 * kGiga, 8192};  // --gpu-memory-utilization, activations and graphs
+    case EngineKind::kTensorRtLlm:
+      return {1, 0.88, 2 * kGiga, 8192};                          // free_gpu_memory_fraction of what the weights leave
+    case EngineKind::kSglang: return {0.88, 1, 1 * kGiga, 8192};  // --mem-fraction-static
+  }
+  return {};
+}
 
 int64_t chunk_of(const Load& load, EngineKind engine) {
   const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
@@ -211,12 +206,6 @@ void finish_serving(const Deployment& prompts, const Deployment& d, const Load& 
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / load.workload.tokens_per_step;
 }
 
-Deployment with_costs(Deployment d) {
-  d.costs = costs_of(d.engine);
-  d.gpu.start_share = d.costs.start_share;
-  return d;
-}
-
 }  // namespace
 
 Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& load) {
@@ -309,15 +298,13 @@ std::string advice(const Deployment& d, const Serving& s) {
     return what + (d.cache_bits > 8 ? ": a cache in FP8 halves what it reads" : ": shorter contexts, or more GPUs");
   if (longest->time.compute_bound) return what + ", limited by arithmetic: a format with fewer bits multiplies faster";
   // Another format of the weights, by the same machinery.
-  Deployment other = d;
+  Deployment other = with_costs(d);
   const Format now = longest->name == "experts"        ? d.formats.experts
                      : longest->name == "feed-forward" ? d.formats.feed_forward
                                                        : d.formats.attention;
   const Format narrower = facts_of(now).bits > 9 ? Format::kFp8 : Format::kNvfp4;
   if (facts_of(now).bits < 5) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
   other.formats = {narrower, narrower, narrower};
-  other.costs = costs_of(d.engine);
-  other.gpu.start_share = other.costs.start_share;
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   double then = 0;
   for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached, {}, 0}))

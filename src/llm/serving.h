@@ -43,6 +43,12 @@ void visit_fields(auto& visit, Is<ServingMemory> auto& memory) {
   visit("cache", memory.cache);
   visit("cache_tokens", memory.cache_tokens);
 }
+// Of an engine: share of the memory that it takes, what stays free of it beside weights and cache [bytes], tokens per step unless told otherwise.
+struct EngineMemory {
+  double share = 1, share_of_rest = 1, other_bytes = 0;
+  int64_t chunk_tokens = 0;
+};
+EngineMemory memory_rule(EngineKind engine);
 // `tokens`: of a sequence.
 ServingMemory memory_of(const Deployment& deployment, double tokens);
 

@@ -95,21 +95,8 @@ class Server {
   }
 
   Simulation result() const {
-    std::vector<double> ttft, tpot;
-    double tokens = 0;
-    for (const Sequence& s : sequences_) {
-      const double each = s.output > 1 ? (s.last_s - s.first_s) / static_cast<double>(s.output - 1) : 0;
-      if (s.output > 1) tpot.push_back(1e3 * each);
-      const double router_ms = workload_.routed ? costs_.router_ms : 0;
-      ttft.push_back(1e3 * (s.first_s - s.sent_s + costs_.lag_steps * each) + costs_.fixed_ms + router_ms);
-      tokens += static_cast<double>(s.output);
-    }
-    Simulation r;
-    r.ttft_ms = spread_of(std::move(ttft));
-    r.tpot_ms = spread_of(std::move(tpot));
-    r.output_tokens_per_s = tokens / now_;
-    r.requests = static_cast<int64_t>(sequences_.size());
-    r.requests_per_s = static_cast<double>(r.requests) / now_;
+    const double router_ms = workload_.routed ? costs_.router_ms : 0;
+    Simulation r = times_of(sequences_, costs_.lag_steps, costs_.fixed_ms + router_ms, now_);
     r.preemptions = preemptions_;
     r.mean_decoding = decoding_time_ / now_ / replicas();
     r.mean_cached = decoding_time_ > 0 ? cached_time_ / decoding_time_ : 0;

@@ -81,6 +81,27 @@ std::vector<Request> requests_of(const Workload& workload, EngineKind engine);
 // Mean and percentiles; zeros for none.
 Spread spread_of(std::vector<double> values);
 
+// Of requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and its tokens, output. A first token
+// comes `lag_steps` steps and `fixed_ms` later than that.
+template <typename Ended>
+Simulation times_of(const std::vector<Ended>& requests, double lag_steps, double fixed_ms, double end_s) {
+  std::vector<double> ttft, tpot;
+  double tokens = 0;
+  for (const Ended& r : requests) {
+    const double each = r.output > 1 ? (r.last_s - r.first_s) / static_cast<double>(r.output - 1) : 0;
+    if (r.output > 1) tpot.push_back(1e3 * each);
+    ttft.push_back(1e3 * (r.first_s - r.sent_s + lag_steps * each) + fixed_ms);
+    tokens += static_cast<double>(r.output);
+  }
+  Simulation s;
+  s.ttft_ms = spread_of(std::move(ttft));
+  s.tpot_ms = spread_of(std::move(tpot));
+  s.requests = static_cast<int64_t>(requests.size());
+  s.output_tokens_per_s = tokens / end_s;
+  s.requests_per_s = static_cast<double>(s.requests) / end_s;
+  return s;
+}
+
 // The server's front end: an engine's own tokenises one prompt after another, a router many at a time.
 struct FrontEnd {
   double token_s = 0;  // per token

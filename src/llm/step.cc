@@ -208,6 +208,12 @@ double least_seconds(const Deployment& d, const Step& step, double launches) {
 NameTable<EngineKind> names_of(EngineKind) { return kEngineNames; }
 const EngineCosts& costs_of(EngineKind engine) { return kCosts[static_cast<size_t>(engine)]; }
 
+Deployment with_costs(Deployment d) {
+  d.costs = costs_of(d.engine);
+  d.gpu.start_share = d.costs.start_share;
+  return d;
+}
+
 std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
   std::vector<KernelRow> rows;
   Rows row{rows};

@@ -62,6 +62,9 @@ struct Deployment {
   int64_t draft_tokens = 0;
 };
 
+// With its engine's own costs.
+Deployment with_costs(Deployment deployment);
+
 // Whether the model's own layers compute draft tokens.
 inline bool drafts(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }
 

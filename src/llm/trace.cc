@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/csv.h"
@@ -26,6 +27,12 @@ Result<std::vector<Request>> read_trace(const std::string& path) {
   }
   if (requests.empty()) return invalid(path + ": no requests");
   return requests;
+}
+
+Lengths lengths_of(const std::vector<Request>& trace) {
+  const auto [short_prompt, long_prompt] = std::ranges::minmax(trace, {}, &Request::prompt);
+  const auto [short_output, long_output] = std::ranges::minmax(trace, {}, &Request::output);
+  return {short_prompt.prompt, long_prompt.prompt, short_output.output, long_output.output};
 }
 
 }  // namespace ridge::llm
