@@ -10,6 +10,8 @@
 namespace ridge::serve {
 namespace {
 
+using namespace std::chrono_literals;
+
 TEST_F(EnsembleTest, CountsItselfAndItsStepsAsTritonDoes) {
   Gate first, second;
   for (auto [name, gate] : {std::pair("plus", &first), std::pair("times", &second)})

@@ -9,6 +9,8 @@
 namespace ridge::serve {
 namespace {
 
+using namespace std::chrono_literals;
+
 TEST_F(ServerTest, IsNotReadyBeforeEverythingIsLoaded) {
   add_model("m");
   auto server = Server::create(options());

@@ -8,35 +8,12 @@
 #include <thread>
 
 #include "base/fake_clock.h"
-#include "serve/deadline_timer.h"
-#include "serve/ordered_delivery.h"
+#include "serve/test_scheduler.h"
 
 namespace ridge::serve {
 namespace {
 
 using namespace std::chrono_literals;
-
-JobPtr plain_job(int64_t rows = 1) {
-  auto job = std::make_unique<Job>();
-  job->request.model = "m";
-  job->rows = rows;
-  return job;
-}
-
-// For queues without timeouts.
-void no_deadlines(TimePoint) { ADD_FAILURE() << "no job has a deadline"; }
-
-// Waits until `count` is `wanted`; every change notifies.
-void await(const std::atomic<int>& count, int wanted) {
-  for (int seen = count; seen < wanted; seen = count) count.wait(seen);
-}
-
-QueueSettings merging(int64_t max_rows, Nanoseconds delay) {
-  QueueSettings settings;
-  settings.batch = {true, max_rows, {}, delay};
-  settings.levels = {{}};
-  return settings;
-}
 
 TEST(Scheduler, HandsOutWhatWaitsAsOneBatch) {
   FakeClock clock;
@@ -281,124 +258,6 @@ TEST(Scheduler, AFewJobsAreSpreadOneByOne) {
   scheduler.close();
 }
 
-// One worker that sleeps, after a first batch of one job that took `run`.
-class LendingScheduler {
- public:
-  explicit LendingScheduler(Nanoseconds run = 10us) {
-    EXPECT_FALSE(scheduler.submit(plain_job(), true));
-    worker_ = std::jthread([this] {
-      Batch batch;
-      while (scheduler.take(batch)) {
-        taken += static_cast<int>(batch.jobs.size());
-        taken.notify_one();
-        if (taken == 1) measured_.acquire();
-      }
-    });
-    await(taken, 1);
-    clock.advance(run);
-    measured_.release();
-    clock.await(TimePoint::max(), 1);  // asleep
-  }
-  ~LendingScheduler() { scheduler.close(); }
-
-  FakeClock clock;
-  Scheduler scheduler{merging(8, 0ns), true, clock, no_deadlines};
-  std::atomic<int> taken{0};  // by the worker
-
- private:
-  std::binary_semaphore measured_{0};
-  std::jthread worker_;
-};
-
-TEST(Scheduler, LendsAShortBatchToTheThreadThatBroughtIt) {
-  LendingScheduler lending;
-  Scheduler& scheduler = lending.scheduler;
-  for (int i = 0; i < 2; ++i) ASSERT_FALSE(scheduler.submit(plain_job(), true));
-  Batch batch;
-  ASSERT_TRUE(scheduler.borrow(batch));
-  EXPECT_EQ(batch.jobs.size(), 2u);
-  ASSERT_FALSE(scheduler.submit(plain_job()));
-  Batch other;
-  EXPECT_FALSE(scheduler.borrow(other)) << "there is one instance";
-  EXPECT_EQ(lending.taken, 1) << "the worker leaves its instance to the borrower";
-  ASSERT_TRUE(scheduler.borrow(batch)) << "the next, in place of the last";
-  EXPECT_EQ(batch.jobs.size(), 1u);
-  EXPECT_FALSE(scheduler.borrow(batch));
-  ASSERT_FALSE(scheduler.submit(plain_job()));
-  scheduler.give_back(batch);
-  await(lending.taken, 2);
-}
-
-TEST(Scheduler, LendsNoBatchThatIsExpectedToBeLong) {
-  LendingScheduler lending(1ms);
-  ASSERT_FALSE(lending.scheduler.submit(plain_job(), true));
-  Batch batch;
-  EXPECT_FALSE(lending.scheduler.borrow(batch));
-  lending.scheduler.wake();
-  await(lending.taken, 2);
-}
-
-TEST(Scheduler, LendsNothingBeforeARunWasMeasured) {
-  FakeClock clock;
-  Scheduler scheduler(merging(8, 0ns), true, clock, no_deadlines);
-  std::jthread worker([&] {
-    Batch batch;
-    while (scheduler.take(batch)) {
-    }
-  });
-  clock.await(TimePoint::max(), 1);
-  ASSERT_FALSE(scheduler.submit(plain_job(), true));
-  Batch batch;
-  EXPECT_FALSE(scheduler.borrow(batch));
-  scheduler.close();
-}
-
-TEST(Scheduler, TheWorkerEndsAfterTheBorrower) {
-  LendingScheduler lending;
-  ASSERT_FALSE(lending.scheduler.submit(plain_job(), true));
-  Batch batch;
-  ASSERT_TRUE(lending.scheduler.borrow(batch));
-  ASSERT_FALSE(lending.scheduler.submit(plain_job(), true));
-  lending.scheduler.close();
-  lending.scheduler.give_back(batch);
-  await(lending.taken, 2);  // what waited is still done
-}
-
-TEST(Scheduler, EveryJobIsTakenExactlyOnceByTheWorkerOrItsBorrowers) {
-  Scheduler scheduler(merging(8, 0ns), true, system_clock(), no_deadlines);
-  constexpr int kJobs = 8000;
-  std::atomic<int> taken{0}, borrowed{0};
-  auto take = [&](const Batch& batch) {
-    taken += static_cast<int>(batch.jobs.size());
-    taken.notify_one();
-  };
-  {
-    std::jthread worker([&] {
-      Batch batch;
-      while (scheduler.take(batch)) take(batch);
-    });
-    std::vector<std::jthread> clients;
-    for (int i = 0; i < 2; ++i)
-      clients.emplace_back([&] {
-        for (int n = 0; n < kJobs / 2; ++n) {
-          ASSERT_FALSE(scheduler.submit(plain_job(), true));
-          if (n % 4 != 3) continue;
-          Batch batch;
-          const bool lent = scheduler.borrow(batch);
-          if (lent) take(batch);
-          borrowed += static_cast<int>(batch.jobs.size());
-          lent ? scheduler.give_back(batch) : scheduler.wake();
-          if (n % 64 == 3) std::this_thread::sleep_for(100us);  // so that the worker sleeps
-        }
-      });
-    clients.clear();
-    await(taken, kJobs);
-    scheduler.close();
-  }
-  EXPECT_EQ(taken, kJobs);
-  EXPECT_GT(borrowed, 0);
-}
-
 TEST(Scheduler, AsksForACallAtTheEarliestDeadlineOnly) {
   QueueSettings settings = merging(8, 1h);
   settings.levels[0].allow_timeout_override = true;
@@ -419,37 +278,6 @@ TEST(Scheduler, AsksForACallAtTheEarliestDeadlineOnly) {
   EXPECT_EQ(scheduler.expire(alarms[2] + 3h).size(), 2u);
   EXPECT_EQ(alarms.size(), 3u) << "no job is left";
   EXPECT_TRUE(scheduler.expire(alarms[2] + 4h).empty());
-}
-
-class RecordsExpiry : public Expirable {
- public:
-  void expire(TimePoint now) override {
-    called_at[static_cast<size_t>(calls)] = now;
-    if (again != nullptr && calls == 0) again->schedule(now + 2ms, self);
-    ++calls;
-    calls.notify_one();
-  }
-  DeadlineTimer* again = nullptr;  // a second call is requested
-  std::weak_ptr<Expirable> self;
-  std::array<TimePoint, 2> called_at;
-  std::atomic<int> calls{0};
-};
-
-TEST(DeadlineTimer, CallsWhenTheTimeHasComeAndAgainWhenAsked) {
-  FakeClock clock;
-  DeadlineTimer timer(clock);
-  auto recorder = std::make_shared<RecordsExpiry>();
-  recorder->again = &timer;
-  recorder->self = recorder;
-  const TimePoint when = clock.now() + 2ms;
-  timer.schedule(when + 1h, recorder);
-  timer.schedule(when, recorder);
-  for (TimePoint due : {when, when + 2ms}) {
-    clock.await(due);
-    clock.advance(2ms);
-  }
-  await(recorder->calls, 2);
-  EXPECT_EQ(recorder->called_at, (std::array{when, when + 2ms}));
 }
 
 TEST(Scheduler, AFullQueueSaysWhenTheNextBatchLeavesIt) {
@@ -515,49 +343,6 @@ TEST(Scheduler, PredictsTheWaitForResourcesOfTheRateLimiter) {
   ASSERT_TRUE(late);
   EXPECT_EQ(late->reason, FailureReason::kPredictedLate);
   EXPECT_EQ(late->error.retry_after, 170ms);
-}
-
-TEST(DeadlineTimer, SkipsTargetsThatAreGone) {
-  FakeClock clock;
-  DeadlineTimer timer(clock);
-  auto gone = std::make_shared<RecordsExpiry>();
-  auto here = std::make_shared<RecordsExpiry>();
-  const TimePoint begin = clock.now();
-  timer.schedule(begin + 1ms, gone);
-  timer.schedule(begin + 2ms, here);
-  gone.reset();
-  for (TimePoint due : {begin + 1ms, begin + 2ms}) {
-    clock.await(due);
-    clock.advance(1ms);
-  }
-  await(here->calls, 1);
-}
-
-TEST(OrderedDelivery, RunsActionsInTheOrderOfTheirTickets) {
-  OrderedDelivery delivery;
-  std::string text;
-  delivery.bring(2, [&] { text += "c"; });
-  delivery.bring(1, [&] { text += "b"; });
-  EXPECT_EQ(text, "");
-  delivery.bring(0, [&] { text += "a"; });
-  EXPECT_EQ(text, "abc");
-  delivery.bring(3, [&] { text += "d"; });
-  EXPECT_EQ(text, "abcd");
-}
-
-TEST(OrderedDelivery, KeepsTheOrderAcrossThreads) {
-  OrderedDelivery delivery;
-  std::vector<uint64_t> seen;  // unguarded: the actions never overlap
-  {
-    std::vector<std::jthread> threads;
-    for (uint64_t first = 0; first < 4; ++first)
-      threads.emplace_back([&, first] {
-        for (uint64_t ticket = first; ticket < 2000; ticket += 4)
-          delivery.bring(ticket, [&seen, ticket] { seen.push_back(ticket); });
-      });
-  }
-  ASSERT_EQ(seen.size(), 2000u);
-  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
 }
 
 }  // namespace
