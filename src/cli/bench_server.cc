@@ -16,6 +16,7 @@
 #include "base/fields.h"
 #include "base/read_number.h"
 #include "base/units.h"
+#include "cli/bench_server_text.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -25,12 +26,10 @@
 #include "cli/steps.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "client/judgement.h"
 
 namespace ridge::cli {
 namespace {
 
-using client::Point;
 using client::ServerMeasurement;
 
 // For the lines at the end: the load that was measured, and how long.
@@ -43,9 +42,7 @@ constexpr double kTimeoutMs = 30'000, kLlmTimeoutMs = 300'000;
 constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payload", "--model"};
 constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests",
                                   "--no-stream",  "--ttft-ms", "--tpot-ms"};
-constexpr double kBelowHighest = 0.7;  // of a closed loop's rate
-// Percentiles of fewer samples are not those of the server.
-constexpr int64_t kSamplesForP99 = 100;
+constexpr double kBelowHighest = 0.7;        // of a closed loop's rate
 constexpr int64_t kMostTokens = 10'000'000;  // of a prompt, of an answer
 
 constexpr const char* kCsv =
@@ -186,274 +183,6 @@ Result<app::ServerBenchRequest> request_of(const ServerOptions& options) {
   return request;
 }
 
-std::string failures_text(const Point& point) {
-  std::string text;
-  for (const auto& [kind, count] : point.failures)
-    text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, kind);
-  return text;
-}
-
-std::string client_text(const client::ClientSide& side) {
-  std::string text = fmt::format("{:.2f} CPUs", side.cpus);
-  if (side.waiting) text += fmt::format(", {:.2f} waiting for one", *side.waiting);
-  return text;
-}
-
-// ------------------------------------------------------------------------------------------------------ one point
-
-std::string request_text(const ServerMeasurement& m) {
-  std::string inputs;
-  for (const client::RequestInput& input : m.inputs)
-    inputs += fmt::format("{}{} {} {} ({})", inputs.empty() ? "" : ", ", input.name, input.type,
-                          shape_text(input.shape), input.source);
-  return inputs;
-}
-
-std::string tokens_text(const client::TokenRange& range) {
-  return range.low == range.high ? std::to_string(range.low) : fmt::format("{} to {}", range.low, range.high);
-}
-
-std::string llm_heading(const ServerMeasurement& m, const client::TokenLoad& load) {
-  return fmt::format("{} · {}{}{} · {}\nasked: prompts of {} tokens, answers of {}, {}", m.url, m.model,
-                     m.server.empty() ? "" : " of " + m.server, m.on_this_machine ? " on this machine" : "",
-                     load.streaming ? "streamed" : "not streamed", tokens_text(load.prompt), tokens_text(load.output),
-                     load.trace.empty() ? "words drawn by seed" : "lengths of " + load.trace);
-}
-
-std::string heading(const ServerMeasurement& m) {
-  if (m.token_load) return llm_heading(m, *m.token_load);
-  std::string text = fmt::format(
-      "{} · {} {}{} · version {} · batch {} · {} tensors, {} sent, {} received", m.url, m.server, m.server_version,
-      m.on_this_machine ? " on this machine" : "", m.model_version, m.batch, name_of(names_of(m.payload), m.payload),
-      format_bytes(static_cast<double>(m.request_bytes)), format_bytes(static_cast<double>(m.answer_bytes)));
-  text += "\ninputs: " + request_text(m);
-  if (m.requests > 1) text += fmt::format("; {} different requests in turn", m.requests);
-  return text;
-}
-
-std::string batches_text(const client::ServerSide& server) {
-  std::string text;
-  for (const auto& [rows, runs] : server.batches)
-    text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", runs, rows);
-  return text;
-}
-
-void add_server_rows(const client::ServerSide& server, std::vector<std::vector<std::string>>& rows) {
-  rows.push_back({"server: queue", format_ms(server.queue_ms), "reported by the server, mean per request"});
-  rows.push_back({"  input", format_ms(server.input_ms), "likewise"});
-  rows.push_back({"  compute", format_ms(server.compute_ms), "likewise"});
-  rows.push_back({"  output", format_ms(server.output_ms), "likewise"});
-  rows.push_back({"  batch", fmt::format("{:.3g}", mean_batch(server)),
-                  server.batches.empty() ? "mean rows of an execution"
-                                         : "mean rows of an execution; executions × rows: " + batches_text(server)});
-}
-
-// "7.90 ms to 8.13 ms at 95 %"; "": not known.
-std::string server_interval(const measure::Interval& interval, std::string (*format)(double)) {
-  if (interval.low && interval.high)
-    return fmt::format("{} to {} at 95 %", format(*interval.low), format(*interval.high));
-  return interval.low ? "at least " + format(*interval.low) + " at 95 %" : "";
-}
-
-std::string measured_text(const measure::Interval& interval, std::string (*format)(double), const std::string& what) {
-  const std::string text = server_interval(interval, format);
-  return "measured" + (text.empty() ? "" : ", " + text) + (what.empty() ? "" : "; " + what);
-}
-
-// First token, gaps, what the load itself was late by: "12.3 ms  p90 …".
-void add_token_rows(const client::TokenFigures& t, std::vector<std::vector<std::string>>& rows) {
-  rows.push_back({"output tokens", format_count(t.output_per_s) + "/s",
-                  fmt::format("{} by the server's usage in {}", format_count(static_cast<double>(t.output_tokens)),
-                              counted(t.requests, "answer"))});
-  rows.push_back({"prompt tokens", format_count(t.prompt_per_s) + "/s",
-                  format_count(static_cast<double>(t.prompt_tokens)) + " by the server's usage"});
-  const auto add = [&](const char* name, const std::optional<measure::Latency>& l, const char* what) {
-    if (!l) return;
-    rows.push_back(
-        {name, format_ms(l->p50),
-         fmt::format("p90 {}, p99 {}, mean {}: {}", format_ms(l->p90), format_ms(l->p99), format_ms(l->mean), what)});
-  };
-  add("first token p50", t.ttft_ms, "from sending; at a rate from the intended time");
-  add("inter-token p50", t.itl_ms, "between events with text, of all streams");
-  add("per output token p50", t.tpot_ms, "first to last / (tokens - 1), of a request");
-  if (t.goodput_per_s) rows.push_back({"goodput", format_count(*t.goodput_per_s) + "/s", "requests within the goals"});
-  add("sent late p50", t.late_ms, "this client's own, from the intended time to the sending");
-}
-
-std::string summary(const ServerMeasurement& m, const Point& point) {
-  const measure::Latency& l = point.latency_ms;
-  const std::string interval =
-      std::isfinite(point.ci95_percent) ? fmt::format("± {} at 95 %, ", format_percent(point.ci95_percent)) : "";
-  std::vector<std::vector<std::string>> rows = {
-      {"latency", format_ms(l.mean),
-       fmt::format("measured, {}{}{}", interval, counted(point.samples, "request"),
-                   point.interrupted ? ", interrupted" : "")},
-      {"  p50", format_ms(l.p50), measured_text(point.latency_ci95_ms.p50, format_ms, "")},
-      {"  p90", format_ms(l.p90), measured_text(point.latency_ci95_ms.p90, format_ms, "")},
-      {"  p95", format_ms(l.p95), measured_text(point.latency_ci95_ms.p95, format_ms, "")},
-      {"  p99", format_ms(l.p99), measured_text(point.latency_ci95_ms.p99, format_ms, "")},
-      {"  min max", format_ms(l.min), format_ms(l.max)},
-      {"throughput", m.token_load ? format_count(point.requests_per_s) + "/s" : format_row_rate(point.rows_per_s),
-       measured_text(point.rows_ci95_per_s, m.token_load ? format_count : format_row_rate,
-                     m.token_load  ? "requests answered"
-                     : m.batch > 1 ? format_count(point.requests_per_s) + " requests answered/s"
-                                   : "one row per request")}};
-  if (point.tokens) add_token_rows(*point.tokens, rows);
-  if (point.load) {
-    rows.push_back({"load", format_count(*point.rate_per_s) + "/s",
-                    fmt::format("asked, {}; latency counts from the intended time",
-                                measure::kept_up(*point.load) ? "kept up" : "not kept up")});
-    rows.push_back({"  queueing", format_ms(point.load->queueing_ms),
-                    fmt::format("measured, mean: from the intended time to the sending, by one of {} connections",
-                                point.concurrency)});
-  }
-  rows.push_back({"failed", std::to_string(failed(point)), failures_text(point)});
-  rows.push_back(
-      {"client", client_text(point.client), fmt::format("measured; {}", counted(point.client.threads, "thread"))});
-  rows.push_back(
-      {"  send wait receive", format_ms(point.client.send_ms),
-       fmt::format("{}  {}  measured, mean", format_ms(point.client.wait_ms), format_ms(point.client.receive_ms))});
-  if (point.server) add_server_rows(*point.server, rows);
-  if (m.limit && point.percent_of_limit) {
-    rows.push_back({"bound", format_ms(m.limit->bound_ms),
-                    fmt::format("derived: an execution of {} on all CPUs, limited by {}",
-                                counted(m.limit->batch, "row"), cost::limiter_name(m.limit->limiter))});
-    rows.push_back(
-        {"share of the limit", format_percent(*point.percent_of_limit), "measured rate / rate at the bound"});
-  }
-  return table({}, rows, "lrl");
-}
-
-// ----------------------------------------------------------------------------------------------------- many points
-
-std::string range_text(const measure::Interval& interval, std::string (*format)(double)) {
-  if (interval.low && interval.high) return fmt::format("{} to {}", format(*interval.low), format(*interval.high));
-  return interval.low ? "≥ " + format(*interval.low) : "";
-}
-
-std::string token_ms(const Point& point, std::optional<measure::Latency> client::TokenFigures::*times,
-                     double measure::Latency::*percentile) {
-  return point.tokens && (*point.tokens).*times ? format_ms((*((*point.tokens).*times)).*percentile) : "";
-}
-
-// A column of the table of points; left out where no point has it.
-struct Column {
-  const char* head;
-  std::string (*cell)(const Point&);  // empty: this point has none
-};
-
-const std::vector<Column>& columns() {
-  static const std::vector<Column> kColumns = {
-      {"callers", [](const Point& p) { return p.rate_per_s ? "" : std::to_string(p.concurrency); }},
-      {"asked/s", [](const Point& p) { return p.rate_per_s ? format_count(*p.rate_per_s) : ""; }},
-      {"answered/s", [](const Point& p) { return format_count(p.requests_per_s); }},
-      {"rows/s",
-       [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
-      {"rows/s at 95 %", [](const Point& p) { return p.tokens ? "" : range_text(p.rows_ci95_per_s, format_count); }},
-      {"tokens/s", [](const Point& p) { return p.tokens ? format_count(p.tokens->output_per_s) : ""; }},
-      {"goodput/s",
-       [](const Point& p) {
-         return p.tokens && p.tokens->goodput_per_s ? format_count(*p.tokens->goodput_per_s) : "";
-       }},
-      {"TTFT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p50); }},
-      {"TTFT p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p99); }},
-      {"ITL p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p50); }},
-      {"ITL p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p99); }},
-      {"TPOT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::tpot_ms, &measure::Latency::p50); }},
-      {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
-      {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
-      {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
-      {"p99 at 95 %", [](const Point& p) { return range_text(p.latency_ci95_ms.p99, format_ms); }},
-      {"max", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.max) : "-"; }},
-      {"failed", [](const Point& p) { return failed(p) > 0 ? std::to_string(failed(p)) : ""; }},
-      {"queue", [](const Point& p) { return p.server ? format_ms(p.server->queue_ms) : ""; }},
-      {"compute", [](const Point& p) { return p.server ? format_ms(p.server->compute_ms) : ""; }},
-      {"batch", [](const Point& p) { return p.server ? fmt::format("{:.3g}", mean_batch(*p.server)) : ""; }},
-      {"client CPUs", [](const Point& p) { return fmt::format("{:.2f}", p.client.cpus); }},
-      {"share of the limit",
-       [](const Point& p) { return p.percent_of_limit ? format_percent(*p.percent_of_limit) : ""; }},
-  };
-  return kColumns;
-}
-
-std::string point_table(const std::vector<Point>& points) {
-  std::vector<std::string> head;
-  std::vector<std::vector<std::string>> rows(points.size());
-  for (const Column& column : columns()) {
-    std::vector<std::string> cells;
-    for (const Point& point : points) cells.push_back(column.cell(point));
-    if (std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); })) continue;
-    head.emplace_back(column.head);
-    for (size_t i = 0; i < points.size(); ++i) rows[i].push_back(cells[i].empty() ? "-" : cells[i]);
-  }
-  return table(head, rows, std::string(head.size(), 'r'));
-}
-
-// ------------------------------------------------------------------------------------------------------- sentences
-
-std::string search_text(const client::RateAnswer& answer) {
-  const std::string goal = format_ms(answer.p99_ms);
-  if (!answer.highest_per_s)
-    return fmt::format("No rate was found at which 99 % of the requests are answered within {}. {}", goal,
-                       answer.sentence);
-  return fmt::format("Highest rate at which 99 % of the requests are answered within {}: {}/s ({}). {}", goal,
-                     format_count(*answer.highest_per_s),
-                     answer.confirmed ? "measured twice" : "not confirmed: the visits ended", answer.sentence);
-}
-
-void print_point_notes(const ServerMeasurement& m) {
-  for (const Point& point : m.points) {
-    const std::string at = point.rate_per_s ? fmt::format("at {}/s", format_count(*point.rate_per_s))
-                                            : "at " + counted(point.concurrency, "caller");
-    for (const auto& [kind, text] : point.problems)
-      if (point.failures.contains(kind))
-        print(fmt::format("failed {}: {} × {}, the first with: {}", at, point.failures.at(kind), kind, text));
-    if (point.tokens && counts_differ(*point.tokens))
-      print(fmt::format(
-          "note: {} the server's usage counts {} tokens, and {} events had text: {:.3g} tokens per event; inter-token "
-          "times are those of events",
-          at, point.tokens->output_tokens, point.tokens->events,
-          static_cast<double>(point.tokens->output_tokens) / static_cast<double>(point.tokens->events)));
-    if (point.tokens && point.tokens->requests < point.samples)
-      print(fmt::format("note: {} the token figures are those of the first {} requests", at, point.tokens->requests));
-    if (point.samples > 0 && is_bottleneck(point.client))
-      print(
-          fmt::format("note: {} the load generator was the bottleneck ({}): the server may be faster; give "
-                      "--client-threads {}, or measure from another machine",
-                      at, client_text(point.client), 2 * point.client.threads));
-    if (point.reconnects > point.samples / 2 && point.reconnects > 0)
-      print(fmt::format(
-          "note: {} the server closed its connections, and {} were opened again; that takes time of each request", at,
-          point.reconnects));
-    if (point.samples > 0 && point.samples < kSamplesForP99)
-      print(fmt::format("note: {} p99 is that of {}; give --seconds more", at, counted(point.samples, "request")));
-  }
-}
-
-void render(const ServerMeasurement& m) {
-  print(heading(m) + "\n");
-  print(m.points.size() == 1 ? summary(m, m.points.front()) : point_table(m.points));
-  if (m.points.size() > 1)
-    print(
-        "times: measured from sending to the whole answer, at a rate from the intended time; queue and compute: "
-        "reported by the server, mean");
-  if (m.limit && m.points.size() > 1)
-    print(fmt::format("limit: {} by all CPUs, derived from {} at {} per execution",
-                      format_row_rate(m.limit->rows_per_s), m.limit->model, counted(m.limit->batch, "row")));
-  for (const std::string& note : m.notes) print("note: " + note);
-  print_point_notes(m);
-  if (machine::disturbed(m.disturbance))
-    print(fmt::format("note: {}{}.", warning_text(machine::sentence(*m.disturbance)),
-                      m.on_this_machine ? " (before the load)" : ""));
-  if (const Point* knee = client::knee(m.points); knee != nullptr)
-    print(fmt::format(
-        "\nFewest callers within 5 % of the highest throughput, as far as the 95 % intervals tell: {} ({}/s, p99 {}).",
-        knee->concurrency, format_count(knee->requests_per_s), format_ms(knee->latency_ms.p99)));
-  if (m.search) print("\n" + search_text(*m.search));
-  if (!m.ended_early.empty()) print("\nended early: " + m.ended_early);
-  if (m.interrupted) print("\ninterrupted: what is above was measured until then");
-}
-
 std::string decimal_ms(double ms) { return fmt::format("{:.{}f}", std::max(ms, 0.01), ms < 1 ? 2 : ms < 10 ? 1 : 0); }
 
 // After a search the rate that was found, by itself; where none was, what one caller sees. Else more callers, and a goal.
@@ -475,7 +204,7 @@ std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasu
 
 int exit_of(const ServerMeasurement& m) {
   const bool none =
-      std::all_of(m.points.begin(), m.points.end(), [](const Point& point) { return point.samples == 0; });
+      std::all_of(m.points.begin(), m.points.end(), [](const client::Point& point) { return point.samples == 0; });
   if (none || !m.ended_early.empty()) return kFailed;
   return m.search && !m.search->highest_per_s && !m.interrupted ? kNo : kDone;
 }
@@ -489,7 +218,7 @@ int wrong_request(const Error& error) {
 
 Status show_bench_server(const Json& document) {
   RIDGE_ASSIGN(const ServerMeasurement measured, from_json<ServerMeasurement>(document));
-  render(measured);
+  print_server_measurement(measured);
   return {};
 }
 
@@ -526,7 +255,7 @@ int bench_server(std::span<const std::string> arguments) {
   } else if (options.csv) {
     print_verbatim(csv_table(std::string(kCsv) + (measured->token_load ? kLlmCsv : ""), json["points"]));
   } else {
-    render(*measured);
+    print_server_measurement(*measured);
     print_next(next_of(options, *measured));
   }
   remember(document(options.command, json));
