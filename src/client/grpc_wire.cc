@@ -66,6 +66,7 @@ class GrpcWire final : public Wire {
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid);
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
     nghttp2_session_client_new(&session_, callbacks, this);
@@ -88,7 +89,7 @@ class GrpcWire final : public Wire {
     grpc_status_.reset();
     message_.clear();
     in_flight_ = true;
-    answering_ = done_ = compressed_ = false;
+    answering_ = done_ = compressed_ = invalid_ = false;
     const std::array<nghttp2_nv, 7> head = {{field(":method", "POST"), field(":scheme", "http"),
                                              field(":path", request.path), field(":authority", authority_),
                                              field("te", "trailers"), field("content-type", "application/grpc"),
@@ -165,6 +166,12 @@ class GrpcWire final : public Wire {
     return 0;
   }
 
+  // The stream ends by this, although the server may end it, or the connection, before the reset is sent.
+  static int on_invalid(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+    if (frame->hd.stream_id == self(user).stream_) self(user).invalid_ = true;
+    return 0;
+  }
+
   static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     if (frame->hd.type == NGHTTP2_GOAWAY) self(user).broken_ = true;
     return 0;
@@ -174,7 +181,7 @@ class GrpcWire final : public Wire {
     GrpcWire& wire = self(user);
     if (stream != wire.stream_) return 0;
     wire.done_ = true;
-    wire.error_ = error;
+    wire.error_ = wire.invalid_ ? NGHTTP2_PROTOCOL_ERROR : error;
     wire.left_ = {};
     return 0;
   }
@@ -232,6 +239,7 @@ class GrpcWire final : public Wire {
   int32_t stream_ = 0;       // negative: nghttp2 refused one
   uint32_t error_ = 0;       // that ended it
   bool in_flight_ = false, answering_ = false, done_ = false;
+  bool invalid_ = false;    // a frame of the stream was not HTTP/2
   bool goes_away_ = false;  // the server ends the connection after the calls in flight
   bool broken_ = false;     // nghttp2 ends it, at what is not HTTP/2
   size_t prefix_size_ = 0;  // [bytes] of the prefix that have come

@@ -118,7 +118,7 @@ def test_a_model_is_tried_with_typed_and_with_random_values(server):
         page.fill("#input-0-shape", "16")
         assert "whole numbers" in send(page)
         page.select_option("#model", "text")
-        page.wait_for_function("() => document.querySelector('#try legend').textContent.includes('BYTES')")
+        page.wait_for_selector("#try legend:has-text('BYTES')")
         page.fill("#input-0-values", '["<img src=x onerror=alert(1)>"]')
         assert "<img src=x" in send(page) and page.locator("img").count() == 0
         assert complaints == []
