@@ -75,7 +75,8 @@ double StepLine::seconds(double tokens, double cached, double pairs) const {
 }
 
 double StepLine::tokens_within(double seconds, double cached) const {
-  return std::max(1.0, tokens_within(seconds, StepLoad{0, cached, 0}, 0));
+  const double left = std::max(seconds, floor) - fixed - per_cached * cached;
+  return per_token > 0 ? std::max(1.0, left / per_token) : std::numeric_limits<double>::infinity();
 }
 
 // per_pair / 2 · n² + (per_token + per_pair · (past − 1/2)) · n = what is left

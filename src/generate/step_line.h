@@ -38,7 +38,7 @@ struct StepLine {
   double per_pair = 0;    // [s]
   double seconds(double tokens, double cached, double pairs = 0) const;
   double seconds(const StepLoad& load) const { return seconds(load.tokens, load.cached, load.pairs); }
-  // Most new tokens of a step that ends within `seconds`, or that takes no longer than the floor; at least 1.
+  // Most new tokens, each of another sequence, of a step that ends within `seconds`, or that takes no longer than the floor; at least 1.
   double tokens_within(double seconds, double cached) const;
   // The same for tokens of one sequence that join a step that computes `load` already; at least 0.
   double tokens_within(double seconds, const StepLoad& load, double past) const;
