@@ -27,6 +27,7 @@ struct Ranked {
 std::vector<Ranked> largest_of(std::span<const float> row, size_t count) {
   const auto more = [](const Ranked& a, const Ranked& b) { return b < a; };
   std::vector<Ranked> kept;
+  if (count == 0) return kept;
   kept.reserve(count);
   for (size_t i = 0; i < row.size(); ++i) {
     if (kept.size() < count) {
