@@ -42,7 +42,7 @@ Request request_of(Id id, int64_t prompt, int64_t answer) {
 }
 
 // Rows for each sequence of the step; each wants another token, so that drafts do not match.
-void run_step(Scheduler& scheduler, std::vector<float>& logits, Nanoseconds& now, const Step& step) {
+void run_step(std::vector<float>& logits, Nanoseconds& now, const Step& step) {
   int64_t rows = 0;
   for (const auto& sequence : step.sequences) rows += sequence.samples;
   logits.assign(static_cast<size_t>(rows) * kSmallVocabulary, 0);
@@ -60,7 +60,7 @@ void round_of(benchmark::State& state) {
   std::vector<float> logits;
   while (scheduler.figures().running < state.range(0) || scheduler.figures().generated_tokens < 20000) {
     const Step step = scheduler.next(now);
-    run_step(scheduler, logits, now, step);
+    run_step(logits, now, step);
     for (const Event& event : scheduler.done({logits, static_cast<int64_t>(logits.size()) / kSmallVocabulary}, now)) {
       if (event.finish != Finish::kNone) (void)scheduler.add(request_of(next++, 512, 256), now);
     }
@@ -70,7 +70,7 @@ void round_of(benchmark::State& state) {
   for (auto _ : state) {
     const Step step = scheduler.next(now);
     state.PauseTiming();
-    run_step(scheduler, logits, now, step);
+    run_step(logits, now, step);
     tokens += step.tokens;
     predicted += to_seconds(step.predicted);
     state.ResumeTiming();

@@ -1,10 +1,13 @@
-// Passes over a row of logits, written so that the compiler vectorises them. Pure.
+// Passes over a row of logits, four values at a time. Pure.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 namespace ridge::generate {
+
+// Added up in 32 bits; for some hundred values.
+double sum_of(std::span<const float> values);
 
 // The smallest index of the largest value; values that are not numbers do not count. `row` is not empty.
 int32_t index_of_largest(std::span<const float> row);

@@ -122,8 +122,15 @@ int32_t Sampler::draw_of_all(std::span<const float> logits, float largest, doubl
   weights_.resize(logits.size());
   const double sum = exponentials(logits, largest, static_cast<float>(1 / temperature), weights_);
   double left = chance * sum;
-  int32_t last = 0;  // with a weight, where rounding leaves something over
-  for (size_t i = 0; i < weights_.size(); ++i) {
+  constexpr size_t kRun = 256;
+  size_t begin = 0;
+  for (; begin + kRun < weights_.size(); begin += kRun) {
+    const double run = sum_of(std::span(weights_).subspan(begin, kRun));
+    if (left < run) break;
+    left -= run;
+  }
+  int32_t last = index_of_largest(logits);  // with a weight, where rounding leaves something over
+  for (size_t i = begin; i < weights_.size(); ++i) {
     if (!(weights_[i] > 0)) continue;
     last = static_cast<int32_t>(i);
     left -= weights_[i];
