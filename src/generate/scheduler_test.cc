@@ -246,6 +246,26 @@ TEST(Scheduler, AKeyThatWasAwayHasNoCredit) {
   EXPECT_NEAR(of_away / (tokens_of(1, id) - before), 0.5, 0.1);
 }
 
+TEST(Scheduler, PreemptsWhereTheFewestTokensAreLost) {
+  Settings settings = test_settings(24);
+  settings.overbooking = 0.5;
+  settings.prefix_reuse = settings.speculate = false;
+  Simulation simulation(settings);
+  for (Id id = 100; id < 140; ++id) {  // answers were short
+    Request request = test_request(id, test_prompt(id, 3), 60);
+    for (int32_t token = 0; token < 32; ++token) request.stop_tokens.push_back(token);
+    ASSERT_TRUE(simulation.add(request).ok());
+  }
+  simulation.run();
+  ASSERT_TRUE(simulation.add(test_request(1, test_prompt(1, 40), 50)).ok());
+  ASSERT_TRUE(simulation.add(test_request(2, test_prompt(2, 8), 50)).ok());
+  simulation.run();
+  // With 24 tokens more each the 96 positions are full: 64 of the first, 32 of the second.
+  EXPECT_EQ(simulation.scheduler.figures().preemptions, 1U);
+  EXPECT_NEAR(static_cast<double>(simulation.scheduler.figures().preempted_tokens), 32, 4);
+  EXPECT_GT(simulation.answers[2].times.back(), simulation.answers[1].times.back());
+}
+
 struct Mixed {
   Nanoseconds first_99{}, between_99{};
 };
