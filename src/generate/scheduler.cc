@@ -7,15 +7,15 @@
 
 namespace ridge::generate {
 
-Scheduler::State::State(Settings given)
-    : settings(std::move(given)), line(settings.line), pool(settings.blocks, settings.cache.block_tokens) {
+Scheduler::State::State(const Settings& given)
+    : settings(given), line(settings.line), pool(settings.blocks, settings.cache.block_tokens) {
   assert(settings.cache.block_tokens > 0 && settings.most_sequences > 0);
   // Every decode has a token in every step.
   if (settings.most_tokens) settings.most_sequences = std::min(settings.most_sequences, *settings.most_tokens);
   if (settings.overbooking > 0) deviations = normal_quantile_above(std::min(settings.overbooking, 0.5));
 }
 
-Scheduler::Scheduler(Settings settings) : state_(std::make_unique<State>(std::move(settings))) {}
+Scheduler::Scheduler(Settings settings) : state_(std::make_unique<State>(settings)) {}
 Scheduler::~Scheduler() = default;
 
 Status Scheduler::add(Request request, Nanoseconds now) { return state_->add(std::move(request), now); }

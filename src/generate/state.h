@@ -26,7 +26,7 @@ struct Part {
 };
 
 struct Scheduler::State {
-  explicit State(Settings given);
+  explicit State(const Settings& given);
 
   // admission.cc
   Status check(const Request& request) const;

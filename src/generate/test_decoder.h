@@ -102,7 +102,7 @@ class Simulation {
  public:
   explicit Simulation(Settings settings, int64_t window = 0, int32_t vocabulary = 32, StepLine truth = {})
       : scheduler(settings),
-        settings_(settings),
+
         truth_(truth.known() ? truth : settings.line),
         decoder_(settings.blocks, settings.cache.block_tokens, vocabulary, window) {}
 
@@ -155,7 +155,6 @@ class Simulation {
   std::function<void()> during;  // while a step runs
 
  private:
-  Settings settings_;
   StepLine truth_;
   HashDecoder decoder_;
 };
