@@ -102,7 +102,6 @@ class Simulation {
  public:
   explicit Simulation(Settings settings, int64_t window = 0, int32_t vocabulary = 32, StepLine truth = {})
       : scheduler(settings),
-
         truth_(truth.known() ? truth : settings.line),
         decoder_(settings.blocks, settings.cache.block_tokens, vocabulary, window) {}
 
