@@ -326,13 +326,13 @@ Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const 
   const TimePoint begin = SteadyClock::now();
   RIDGE_TRY(check(plan));
   RIDGE_ASSIGN(const checkpoint::DecoderConfig config, checkpoint::read_decoder_config(plan.folder));
-  RIDGE_ASSIGN(checkpoint::Weights weights, checkpoint::Weights::open(plan.folder));
+  RIDGE_ASSIGN(checkpoint::Weights opened, checkpoint::Weights::open(plan.folder));
+  const auto weights = std::make_shared<const checkpoint::Weights>(std::move(opened));
   const int threads = plan.threads > 0 ? plan.threads : static_cast<int>(std::thread::hardware_concurrency());
-  RIDGE_ASSIGN(
-      DecoderGraph graph,
-      build_decoder(config, std::make_shared<const checkpoint::Weights>(std::move(weights)), plan.weights, threads));
+  RIDGE_ASSIGN(DecoderGraph graph, build_decoder(config, weights, plan.weights, threads));
   ov::CompiledModel compiled = core().compile_model(graph.model, "CPU", decoder_properties(plan, threads));
   graph.model.reset();
+  weights->release_pages();
   const std::vector<ExecutedLayer> layers = executed_layers(compiled);
   if (plan.weights == WeightForm::kFp32) RIDGE_TRY(verify(Precision::kFp32, layers));
   RIDGE_ASSIGN(StepInputs inputs, inputs_of(compiled));
