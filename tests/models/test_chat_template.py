@@ -3,6 +3,7 @@ expressions.
 """
 
 import datetime
+import functools
 import json
 
 import jinja2
@@ -39,6 +40,7 @@ def environment():
 
 
 JINJA = environment()
+compiled = functools.lru_cache(None)(JINJA.from_string)
 
 TOOLS = [
     {"type": "function", "function": {"name": "get_weather", "description": "The weather of a \"city\" <now> & later", "parameters": {
@@ -328,7 +330,7 @@ EXPRESSIONS = [
 # What both refuse.
 REFUSED = ["{{ x.y }}", "{{ 1 + 'a' }}", "{% for %}", "{% if 1 %}", "{{ 'a' }", "{{ [1 }}", "{% endif %}", "{{ 1 / 0 }}", "{{ none.a.b }}", "{% for i in none %}{% endfor %}", "{{ x() }}", "{{ 1 | nofilter }}",
            "{{ 1 is notest }}", "{% unknown %}", "{{ raise_exception('why') }}", "{{ [].append(1) }}", "{{ 'a' < 1 }}", "{% set a.b = 1 %}", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "{% for a, b in [[1]] %}{% endfor %}",
-           "{{ namespace(a=1) | tojson }}", "{{ range(1000000) }}", "{% break %}", "{{ 'a' 1 }}", "{{ {1 2} }}", "{# x", "{% raw %}"]
+           "{{ namespace(a=1) | tojson }}", "{{ range(1000000) }}", "{% break %}", "{{ 'a' 1 }}", "{{ {1 2} }}", "{# x", "{% raw %} x"]
 BLOCKS = ["a\n  {% if true %}\n  b\n  {% endif %}\n  c\n", "{% if true -%}  \n x {%- endif %} y", "  {{- 1 -}}  \n", "  {#- c -#}  z", "  {# c #}\nz", "x {#+ c #}", "{%- set a = 1 -%}\n\n{{ a }}\n\n",
           "{% for i in [1,2] %}{{ i }}{% set j = i %}{% endfor %}{{ j is defined }}", "{% set a %}\nx{{ 1 }}\n{% endset %}[{{ a }}]", "{% set a | upper | trim %} x {% endset %}[{{ a }}]", "{% set a, b = 1, 2 %}{{ a }}{{ b }}",
           "{% for i in range(3) %}{% for j in range(2) %}{{ loop.index }}{{ loop.depth }}{% endfor %}{{ loop.cycle('a', 'b') }}{% endfor %}", "{% for i in [1,1,2] %}{{ loop.changed(i) }}{% endfor %}",
@@ -341,7 +343,7 @@ BLOCKS = ["a\n  {% if true %}\n  b\n  {% endif %}\n  c\n", "{% if true -%}  \n x
 def rendered(template, variables):
     """What Jinja2 makes of it; None: it refuses."""
     try:
-        return JINJA.from_string(template).render(**variables)
+        return compiled(template).render(**variables)
     except (jinja2.exceptions.TemplateError, TypeError, ZeroDivisionError, OverflowError, ValueError, SyntaxError):
         return None
 
