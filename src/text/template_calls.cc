@@ -353,7 +353,8 @@ Value mapped(const Value& input, const Arguments& arguments, Budget& budget) {
     const Given given("map", {"attribute", "default"}, arguments);
     for (const Value& item : iterate(input, budget)) {
       Value value = attribute_of(item, given.needed(0), budget);
-      values.push_back(value.undefined() && given.get(1) ? *given.get(1) : std::move(value));
+      if (value.undefined() && given.get(1)) value = *given.get(1);
+      values.push_back(std::move(value));
     }
     return list_value(std::move(values));
   }
@@ -368,7 +369,7 @@ Value mapped(const Value& input, const Arguments& arguments, Budget& budget) {
 // ---- numbers
 
 Value to_integer(const Value& value, const Given& given) {
-  const Value otherwise{given.integer(0, 0)};
+  Value otherwise{given.integer(0, 0)};
   if (value.is<double>()) {
     const double number = std::get<double>(value.data);
     return std::abs(number) < 9e18 ? Value{static_cast<int64_t>(number)} : otherwise;
@@ -390,7 +391,7 @@ Value to_integer(const Value& value, const Given& given) {
 }
 
 Value to_float(const Value& value, const Given& given) {
-  const Value otherwise = given.get(0) ? *given.get(0) : Value{0.0};
+  Value otherwise = given.get(0) ? *given.get(0) : Value{0.0};
   if (is_number(value)) return {number(value)};
   if (!value.text()) return otherwise;
   std::string text = stripped(*value.text(), nullptr, kBoth);

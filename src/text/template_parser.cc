@@ -264,7 +264,9 @@ class Parser {
       } else {
         names.push_back(std::move(name));
       }
-    } while (take_operator(",") && (several = true));
+      if (!take_operator(",")) break;
+      several = true;
+    } while (true);
     if (brackets) expect_operator(")");
     if (!several) return std::move(names[0]);
     for (Child& name : names) add(*tuple, std::move(name));

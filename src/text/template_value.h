@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,9 +15,11 @@
 
 namespace ridge::text {
 
-struct TemplateError {
+struct TemplateError : std::exception {
+  explicit TemplateError(std::string text, int at_line = 0, int at_column = 0)
+      : message(std::move(text)), line(at_line), column(at_column) {}
   std::string message;
-  int line = 0, column = 0;  // from 1; 0: not known yet
+  int line, column;  // from 1; 0: not known yet
 };
 
 // What a run may cost. Not more than a million steps; a step makes up to 256 bytes.
