@@ -181,7 +181,7 @@ class GrpcWire final : public Wire {
     GrpcWire& wire = self(user);
     if (stream != wire.stream_) return 0;
     wire.done_ = true;
-    wire.error_ = wire.invalid_ ? NGHTTP2_PROTOCOL_ERROR : error;
+    wire.error_ = wire.invalid_ ? uint32_t{NGHTTP2_PROTOCOL_ERROR} : error;
     wire.left_ = {};
     return 0;
   }
