@@ -47,6 +47,10 @@ class SchemaCompiler {
     uint32_t rule = 0;
     bool required = false;
   };
+  static std::vector<Property>::iterator property_named(const std::string& name, std::vector<Property>& properties) {
+    return std::find_if(properties.begin(), properties.end(),
+                        [&](const Property& other) { return other.name == name; });
+  }
   // What the members of an object are told by: one schema, or several under allOf.
   struct ObjectParts {
     std::vector<Property> properties;
@@ -394,8 +398,7 @@ Status SchemaCompiler::gather(const Json& schema, const std::string& place, Obje
     if (properties->size() > kMostProperties) return too_many_properties(at);
     parts.has_properties = true;
     for (const auto& [name, property] : properties->items()) {
-      const auto same = std::find_if(parts.properties.begin(), parts.properties.end(),
-                                     [&](const Property& other) { return other.name == name; });
+      const auto same = property_named(name, parts.properties);
       if (same == parts.properties.end()) {
         parts.properties.push_back({name, rule_of(property, place_of(at, name))});
         parts.schemas.push_back(&property);
@@ -463,8 +466,7 @@ Result<uint32_t> SchemaCompiler::object_node(ObjectParts parts, const std::strin
     additional = rule_of(anything_, place);
   }
   for (const auto& [name, at] : parts.required) {
-    auto property = std::find_if(parts.properties.begin(), parts.properties.end(),
-                                 [&, &name = name](const Property& other) { return other.name == name; });
+    const auto property = property_named(name, parts.properties);
     if (property != parts.properties.end()) {
       property->required = true;
     } else if (additional) {
