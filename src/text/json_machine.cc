@@ -5,7 +5,7 @@
 namespace ridge::text {
 namespace {
 
-constexpr size_t kCompared = 64;  // of the newest branches, for one that is there already
+constexpr size_t kCompared = 16;  // of the newest branches, for one that is there already
 constexpr size_t kComparedFrames = 16;
 
 void add_branch(const JsonBranch& branch, std::vector<JsonBranch>& out) {

@@ -80,7 +80,7 @@ Decimal nines(int whole_digits) {
   return {.whole = std::string(whole_digits, '9'), .fraction = std::string(JsonLexer::kFractionDigits, '9')};
 }
 
-void add_magnitudes(ByteAutomaton& bytes, NumberBound low, NumberBound high, bool negative, bool fraction,
+void add_magnitudes(ByteAutomaton& bytes, const NumberBound& low, NumberBound high, bool negative, bool fraction,
                     std::vector<NumberForm>& forms) {
   if (high.value.whole.size() > JsonLexer::kWholeDigits) high = {nines(JsonLexer::kWholeDigits)};
   if (is_below(high.value, low.value)) return;

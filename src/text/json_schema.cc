@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "text/json_builder.h"
 #include "text/json_keywords.h"
 #include "text/json_range.h"
 
@@ -42,14 +43,13 @@ class SchemaCompiler {
     std::string place;
     uint32_t entry;
   };
-  struct Property {
-    std::string name;
-    uint32_t rule = 0;
-    bool required = false;
-  };
+  static std::vector<JsonMember>::iterator member_named(const std::string& name, std::vector<JsonMember>& properties) {
+    return std::find_if(properties.begin(), properties.end(),
+                        [&](const JsonMember& other) { return other.name == name; });
+  }
   // What the members of an object are told by: one schema, or several under allOf.
   struct ObjectParts {
-    std::vector<Property> properties;
+    std::vector<JsonMember> properties;
     std::vector<const Json*> schemas;                           // of the properties
     std::vector<std::pair<std::string, std::string>> required;  // name, place
     const Json* additional = nullptr;
@@ -71,74 +71,44 @@ class SchemaCompiler {
   Result<std::optional<NumberBound>> bound(const Json& schema, const char* inclusive, const char* exclusive, bool low,
                                            const std::string& place);
   Result<uint32_t> array_node(const Json& schema, const std::string& place);
-  uint32_t items_node(uint32_t least, uint32_t most, const std::vector<uint32_t>& prefix,
-                      std::optional<uint32_t> items);
   Status gather(const Json& schema, const std::string& place, ObjectParts& parts);
   Status gather_all(const Json& schema, const std::string& place, ObjectParts& parts);
   Result<uint32_t> object_node(ObjectParts parts, const std::string& place);
-  uint32_t members_node(const std::vector<Property>& properties, std::optional<uint32_t> additional);
-
-  uint32_t add(JsonNode node);
-  uint32_t literal(std::string_view text, uint32_t next);
-  uint32_t space(uint32_t next) { return add({.kind = JsonNode::kSpace, .next = next}); }
-  uint32_t choice(uint32_t first, uint32_t second) {
-    return add({.kind = JsonNode::kChoice, .next = second, .a = first});
-  }
-  void set_targets(uint32_t node, const Targets& targets);
 
   const Json& root_;
   const Json anything_ = true;
   std::deque<Json> made_;  // schemas that stand nowhere in the one that was given
-  JsonProgram program_;
+  JsonBuilder builder_;
   std::deque<Waiting> waiting_;
   std::unordered_map<const Json*, uint32_t> rules_;
   std::unordered_map<std::string, const Json*> references_;
-  uint32_t return_ = 0;
 };
 
 Result<JsonProgram> SchemaCompiler::compile() {
-  program_.end = add({.kind = JsonNode::kEnd});
-  return_ = add({.kind = JsonNode::kReturn});
+  JsonProgram& program = builder_.program();
   const Json any_object = {{"type", "object"}};
-  program_.begin = rule_of(root_.is_object() && root_.empty() ? any_object : root_, "#");
+  program.begin = rule_of(root_.is_object() && root_.empty() ? any_object : root_, "#");
   for (; !waiting_.empty(); waiting_.pop_front()) {
     RIDGE_TRY(compile_rule(waiting_.front()));
-    if (program_.nodes.size() > kMostNodes || program_.bytes.size() > kMostByteStates)
+    if (program.nodes.size() > kMostNodes || program.bytes.size() > kMostByteStates)
       return schema_error(Code::kExhausted, waiting_.front().place,
                           fmt::format("the schema is too large: more than {} parts", kMostNodes));
   }
-  if (!finish(program_, kMostAlternatives))
+  if (!finish(program, kMostAlternatives))
     return schema_error(
         Code::kExhausted, "#",
         fmt::format("a choice has more than {} alternatives, or references lead to references too often",
                     kMostAlternatives));
-  if (program_.nodes[program_.begin].height > kMostJsonDepth)
+  if (program.nodes[program.begin].height > kMostJsonDepth)
     return schema_error(Code::kInvalid, "#",
                         fmt::format("no document of at most {} levels is valid for this schema", kMostJsonDepth));
-  return std::move(program_);
-}
-
-uint32_t SchemaCompiler::add(JsonNode node) {
-  program_.nodes.push_back(node);
-  return static_cast<uint32_t>(program_.nodes.size() - 1);
-}
-
-uint32_t SchemaCompiler::literal(std::string_view text, uint32_t next) {
-  const auto at = static_cast<uint32_t>(program_.text.size());
-  program_.text += text;
-  return add({.kind = JsonNode::kLiteral, .next = next, .a = at, .b = static_cast<uint32_t>(text.size())});
-}
-
-void SchemaCompiler::set_targets(uint32_t node, const Targets& targets) {
-  program_.nodes[node].a = static_cast<uint32_t>(program_.targets.size());
-  program_.targets.insert(program_.targets.end(), targets.begin(), targets.end());
-  program_.nodes[node].b = static_cast<uint32_t>(program_.targets.size());
+  return std::move(program);
 }
 
 uint32_t SchemaCompiler::rule_of(const Json& schema, const std::string& place) {
   const auto known = rules_.find(&schema);
   if (known != rules_.end()) return known->second;
-  const uint32_t entry = add({.kind = JsonNode::kAny});
+  const uint32_t entry = builder_.rule();
   rules_.emplace(&schema, entry);
   waiting_.push_back({&schema, place, entry});
   return entry;
@@ -166,9 +136,9 @@ Status SchemaCompiler::compile_rule(const Waiting& rule) {
   if (const auto nullable = schema.find("nullable"); nullable != schema.end()) {
     if (!nullable->is_boolean())
       return schema_error(Code::kInvalid, place_of(rule.place, "nullable"), "should be true or false");
-    if (nullable->get<bool>()) targets.push_back(literal("null", return_));
+    if (nullable->get<bool>()) targets.push_back(builder_.word("null"));
   }
-  set_targets(rule.entry, targets);
+  builder_.set_targets(rule.entry, targets);
   return {};
 }
 
@@ -261,16 +231,16 @@ Result<SchemaCompiler::Targets> SchemaCompiler::targets_of_values(const Json& sc
   if (words.empty())
     return schema_error(Code::kInvalid, place_of(place, name),
                         "none of its values is allowed by what stands beside it");
-  return Targets{add({.kind = JsonNode::kBytes, .next = return_, .a = program_.bytes.add_words(words)})};
+  return Targets{builder_.bytes(builder_.program().bytes.add_words(words))};
 }
 
 Status SchemaCompiler::add_type(const Json& schema, const std::string& type, const std::string& place,
                                 Targets& targets) {
   if (type == "null") {
-    targets.push_back(literal("null", return_));
+    targets.push_back(builder_.word("null"));
   } else if (type == "boolean") {
-    targets.push_back(literal("true", return_));
-    targets.push_back(literal("false", return_));
+    targets.push_back(builder_.word("true"));
+    targets.push_back(builder_.word("false"));
   } else if (type == "string") {
     RIDGE_ASSIGN(const uint32_t node, string_node(schema, place));
     targets.push_back(node);
@@ -293,7 +263,7 @@ Result<uint32_t> SchemaCompiler::string_node(const Json& schema, const std::stri
   RIDGE_ASSIGN(const uint32_t most, count_or(schema, "maxLength", kUnbounded, place));
   if (least > most)
     return schema_error(Code::kInvalid, place_of(place, "minLength"), "should not be above `maxLength`");
-  return add({.kind = JsonNode::kText, .next = return_, .a = least, .b = most});
+  return builder_.string(least, most);
 }
 
 Result<std::optional<NumberBound>> SchemaCompiler::bound(const Json& schema, const char* inclusive,
@@ -319,17 +289,12 @@ Status SchemaCompiler::add_numbers(const Json& schema, bool whole, const std::st
   RIDGE_ASSIGN(const std::optional<NumberBound> low, bound(schema, "minimum", "exclusiveMinimum", true, place));
   RIDGE_ASSIGN(const std::optional<NumberBound> high, bound(schema, "maximum", "exclusiveMaximum", false, place));
   if (!low && !high) {
-    targets.push_back(add({.kind = JsonNode::kBytes,
-                           .next = return_,
-                           .a = whole ? json_lexer().integer_start : json_lexer().number_start}));
+    targets.push_back(builder_.bytes(whole ? json_lexer().integer_start : json_lexer().number_start));
     return {};
   }
-  const std::vector<NumberForm> forms = add_number_range(program_.bytes, low, high, !whole);
+  const std::vector<NumberForm> forms = add_number_range(builder_.program().bytes, low, high, !whole);
   if (forms.empty()) return schema_error(Code::kInvalid, place, "no number lies between its minimum and its maximum");
-  for (const NumberForm& form : forms) {
-    const uint32_t digits = add({.kind = JsonNode::kBytes, .next = return_, .a = form.state});
-    targets.push_back(form.negative ? literal("-", digits) : digits);
-  }
+  for (const NumberForm& form : forms) targets.push_back(builder_.bytes(form.state, form.negative));
   return {};
 }
 
@@ -358,33 +323,7 @@ Result<uint32_t> SchemaCompiler::array_node(const Json& schema, const std::strin
   if (!items && least > prefix.size())
     return schema_error(Code::kInvalid, place_of(place, "minItems"),
                         "more items than `prefixItems` has; say by `items` what the others are");
-  return items_node(least, most, prefix, items);
-}
-
-uint32_t SchemaCompiler::items_node(uint32_t least, uint32_t most, const std::vector<uint32_t>& prefix,
-                                    std::optional<uint32_t> items) {
-  const uint32_t close = literal("]", return_), spaced_close = space(close);
-  // After so many values no count is needed any more; until then frames that differ by it only are one.
-  const uint32_t counted = most != kUnbounded ? most : least;
-  const uint32_t first_count = std::max<uint32_t>(1, static_cast<uint32_t>(prefix.size()));
-  uint32_t after = spaced_close, before = 0;  // after and before the value that is looked at
-  if (items) {
-    const uint32_t more =
-        add({.kind = JsonNode::kMore, .a = least > first_count ? least : 0, .b = most, .c = spaced_close});
-    const uint32_t call = add({.kind = JsonNode::kCall, .next = more, .a = *items, .b = counted});
-    program_.nodes[more].next = literal(",", space(call));
-    after = more;
-    before = call;
-  }
-  for (size_t i = prefix.size(); i > 0; --i) {
-    const bool last = i == prefix.size();
-    if (!last) after = i < most ? literal(",", space(before)) : spaced_close;
-    if (!last && i < most && i >= least) after = choice(after, spaced_close);
-    before = add({.kind = JsonNode::kCall, .next = after, .a = prefix[i - 1], .b = counted});
-  }
-  uint32_t begin = close;
-  if (most > 0) begin = least > 0 ? before : choice(before, close);
-  return literal("[", space(begin));
+  return builder_.array(least, most, prefix, items);
 }
 
 Status SchemaCompiler::gather(const Json& schema, const std::string& place, ObjectParts& parts) {
@@ -394,8 +333,7 @@ Status SchemaCompiler::gather(const Json& schema, const std::string& place, Obje
     if (properties->size() > kMostProperties) return too_many_properties(at);
     parts.has_properties = true;
     for (const auto& [name, property] : properties->items()) {
-      const auto same = std::find_if(parts.properties.begin(), parts.properties.end(),
-                                     [&](const Property& other) { return other.name == name; });
+      const auto same = member_named(name, parts.properties);
       if (same == parts.properties.end()) {
         parts.properties.push_back({name, rule_of(property, place_of(at, name))});
         parts.schemas.push_back(&property);
@@ -463,8 +401,7 @@ Result<uint32_t> SchemaCompiler::object_node(ObjectParts parts, const std::strin
     additional = rule_of(anything_, place);
   }
   for (const auto& [name, at] : parts.required) {
-    auto property = std::find_if(parts.properties.begin(), parts.properties.end(),
-                                 [&, &name = name](const Property& other) { return other.name == name; });
+    const auto property = member_named(name, parts.properties);
     if (property != parts.properties.end()) {
       property->required = true;
     } else if (additional) {
@@ -474,37 +411,7 @@ Result<uint32_t> SchemaCompiler::object_node(ObjectParts parts, const std::strin
     }
   }
   if (parts.properties.size() > kMostProperties) return too_many_properties(place);
-  return members_node(parts.properties, additional);
-}
-
-// Listed members in their order, then others. An object is made from its end.
-uint32_t SchemaCompiler::members_node(const std::vector<Property>& properties, std::optional<uint32_t> additional) {
-  const uint32_t close = literal("}", return_), spaced_close = space(close);
-  const uint32_t none = add({.kind = JsonNode::kAny});
-  uint32_t member = none;         // one of the members from here on
-  uint32_t after = spaced_close;  // a value: a comma and one of those, or the end
-  bool may_close = true;
-  if (additional) {
-    std::vector<std::string> keys;
-    for (const Property& property : properties) {
-      keys.push_back(dump_json(Json(property.name)));
-      keys.back().pop_back();
-    }
-    const uint32_t key = keys.empty() ? json_lexer().key_start : program_.bytes.add_other_keys(keys);
-    member = add({.kind = JsonNode::kBytes, .a = key});
-    after = choice(literal(",", space(member)), spaced_close);
-    program_.nodes[member].next = literal(":", space(add({.kind = JsonNode::kCall, .next = after, .a = *additional})));
-  }
-  for (size_t i = properties.size(); i > 0; --i) {
-    const Property& property = properties[i - 1];
-    const uint32_t call = add({.kind = JsonNode::kCall, .next = after, .a = property.rule});
-    const uint32_t key = literal(dump_json(Json(property.name)) + ":", space(call));
-    member = property.required ? key : choice(key, member);
-    may_close = may_close && !property.required;
-    const uint32_t comma = literal(",", space(member));
-    after = may_close ? choice(comma, spaced_close) : comma;
-  }
-  return literal("{", space(may_close ? choice(member, close) : member));
+  return builder_.object(parts.properties, additional);
 }
 
 }  // namespace

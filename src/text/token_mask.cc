@@ -24,7 +24,7 @@ class TokenWalk {
         rest.push_back(branch);
       }
     }
-    if (!rest.empty()) walk(TokenTrie::kRoot, rest);
+    if (!rest.empty()) walk(TokenTrie::kRoot, rest, bytes_of(rest));
   }
 
  private:
@@ -44,13 +44,14 @@ class TokenWalk {
     const size_t mark = machine_.mark();
     std::vector<JsonBranch> after;
     machine_.leave(branch, after);
+    const ByteSet bytes = bytes_of(after);
     std::vector<uint32_t> taken;
     if (!is_text) find_taken_keys(branch.state, TokenTrie::kRoot, taken);
     for (const TokenTrie::WithinQuotes::End& end : within.ends) {
       const uint64_t count = uint64_t{branch.count} + end.characters;
       if (count < least || count > most || std::find(taken.begin(), taken.end(), end.node) != taken.end()) continue;
       trie_.add_tokens(trie_.node(end.node), set_);
-      if (trie_.node(end.node).children > 0) walk(end.node, after);
+      if (trie_.node(end.node).children > 0) walk(end.node, after, bytes);
     }
     machine_.release(mark);
   }
@@ -90,18 +91,23 @@ class TokenWalk {
     }
   }
 
-  void walk(uint32_t from, const std::vector<JsonBranch>& branches) {
-    if (levels_.empty()) levels_.emplace_back();
-    levels_[0] = branches;
-    visit(from, 0);
+  ByteSet bytes_of(const std::vector<JsonBranch>& branches) const {
+    ByteSet bytes;
+    for (const JsonBranch& branch : branches) bytes |= machine_.bytes(branch);
+    return bytes;
   }
 
-  void visit(uint32_t from, size_t level) {
+  void walk(uint32_t from, const std::vector<JsonBranch>& branches, const ByteSet& bytes) {
+    if (levels_.empty()) levels_.emplace_back();
+    levels_[0] = branches;
+    visit(from, 0, bytes);
+  }
+
+  // `bytes`: of the branches of this level.
+  void visit(uint32_t from, size_t level, const ByteSet& bytes) {
     if (levels_.size() == level + 1) levels_.emplace_back();
     const std::vector<JsonBranch>& here = levels_[level];
     std::vector<JsonBranch>& next = levels_[level + 1];
-    ByteSet bytes;
-    for (const JsonBranch& branch : here) bytes |= machine_.bytes(branch);
     const size_t mark = machine_.mark();
     for (const TokenTrie::Node& node : trie_.children(from)) {
       if (!bytes[node.byte]) continue;
@@ -109,7 +115,7 @@ class TokenWalk {
       for (const JsonBranch& branch : here) machine_.step(branch, node.byte, next);
       if (!next.empty()) {
         trie_.add_tokens(node, set_);
-        if (node.children > 0) visit(trie_.number_of(node), level + 1);
+        if (node.children > 0) visit(trie_.number_of(node), level + 1, bytes_of(next));
       }
       machine_.release(mark);
     }
