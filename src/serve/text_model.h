@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "generate/scheduler.h"
+#include "serve/text_figures.h"
 #include "text/tokenizer.h"
 
 namespace ridge::serve {
@@ -86,7 +87,6 @@ class TextModel {
   virtual Result<std::string> prompt_of(const Json& variables) const = 0;
   // Errors come at once and the sink is not called: kInvalid, kUnavailable (with what was predicted).
   virtual Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) = 0;
+  virtual TextFigures figures() const = 0;
 };
-using TextModelPtr = std::shared_ptr<TextModel>;
-
 }  // namespace ridge::serve
