@@ -25,12 +25,12 @@ enum class CacheForm { kFp32, kBf16, kU8 };
 NameTable<CacheForm> names_of(CacheForm);  // fp32 bf16 u8
 
 struct DecoderPlan {
-  std::string engine;           // a row of engines.h; "fake" for tests
-  std::string library;          // path of the engine's library; empty: search order of engine/
-  std::string folder;           // a checkpoint (checkpoint/); of the fake engine, its script
+  std::string engine = {};   // a row of engines.h; "fake" for tests
+  std::string library = {};  // path of the engine's library; empty: search order of engine/
+  std::string folder = {};   // a checkpoint (checkpoint/); of the fake engine, its script
   WeightForm weights = WeightForm::kBf16;
   CacheForm cache = CacheForm::kU8;
-  int threads = 0;              // 0: all CPUs of the quota
+  int threads = 0;  // 0: all CPUs of the quota
 };
 
 struct CacheShape {
@@ -40,18 +40,18 @@ struct CacheShape {
 
 struct DecoderInfo {
   Info engine;
-  int64_t vocabulary = 0;    // logits per row
-  int64_t context = 0;       // most tokens of a sequence
+  int64_t vocabulary = 0;  // logits per row
+  int64_t context = 0;     // most tokens of a sequence
   CacheShape cache;
   int64_t weight_bytes = 0;  // read by a step of one token
 };
 
 // What one sequence does in a step. The views live until the step returns.
 struct StepSequence {
-  int64_t past = 0;                     // its tokens whose keys and values are in the cache
-  std::span<const int32_t> tokens;      // at positions past, past + 1, …; at least one
-  std::span<const int32_t> blocks;      // in order of positions: at least ⌈(past + tokens) / block_tokens⌉
-  int64_t samples = 1;                  // the last so many positions of `tokens` give a row of logits each; 0: none
+  int64_t past = 0;                      // its tokens whose keys and values are in the cache
+  std::span<const int32_t> tokens = {};  // at positions past, past + 1, …; at least one
+  std::span<const int32_t> blocks = {};  // in order of positions: at least ⌈(past + tokens) / block_tokens⌉
+  int64_t samples = 1;                   // the last so many positions of `tokens` give a row of logits each; 0: none
 };
 
 // Rows in the order of the sequences, of each in the order of positions. Valid until the next step.

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "base/nearest.h"
+#include "engine/fake/fake_decoder.h"
 #include "engine/fake/fake_session.h"
 #include "engine/fake/script.h"
 #include "engine/onnxruntime/accelerators.h"
@@ -92,6 +93,7 @@ constexpr Engine kEngines[] = {
         .devices = kEveryDevice,
         .open = fake::open_session,
         .find = [](const plan::Plan&) -> Result<Info> { return fake::engine_info(); },
+        .open_decoder = fake::open_decoder,
         .for_tests = true,
         .takes_precision = true,
         .pools_threads = true,
