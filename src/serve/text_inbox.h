@@ -47,8 +47,11 @@ class TextInbox {
   // Waits until there are news, or `due`.
   News take(TimePoint due);
   size_t waiting() const;
+  bool aborted() const;
 
  private:
+  bool has_news() const RIDGE_REQUIRES(mutex_);
+
   const size_t limit_;
   Clock& clock_;
   mutable Mutex mutex_;
