@@ -13,9 +13,11 @@
 
 namespace ridge::text {
 
+class DecoderChain;
+
 class Tokenizer {
  public:
-  // `json`: the text of tokenizer.json. Errors: not JSON, a part that is missing or of another type; models, normalizers, pre-tokenizers, decoders and
+  // `json`: the text of tokenizer.json. Its truncation and padding are not applied. Errors: not JSON, a part that is missing or of another type; models, normalizers, pre-tokenizers, decoders and
   // post-processors that are not known here, by name.
   static Result<Tokenizer> parse(std::string_view json);
   ~Tokenizer();
@@ -44,19 +46,21 @@ class Tokenizer {
 };
 
 // Tokens as they are generated → text as it becomes certain: bytes that may still become a character are held back. All pieces together are what
-// decode() gives of all tokens. One thread.
+// decode() gives of all tokens. A row of byte tokens ("<0xE4>" of models with byte fallback) is certain when it ends, for one wrong byte makes all of it
+// wrong. One thread.
 class Detokenizer {
  public:
   // `tokenizer` outlives it.
   explicit Detokenizer(const Tokenizer& tokenizer, bool with_special = false);
+  ~Detokenizer();
+  Detokenizer(Detokenizer&&) noexcept;
   std::string add(int32_t token);
   std::string end();
 
  private:
-  const Tokenizer& tokenizer_;
+  const Tokenizer::Parts& parts_;
   bool with_special_;
-  std::string held_;
-  bool first_ = true;
+  std::unique_ptr<DecoderChain> chain_;
 };
 
 }  // namespace ridge::text
