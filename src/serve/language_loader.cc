@@ -11,6 +11,7 @@
 #include "serve/language_config.h"
 #include "serve/mapped_files.h"
 #include "serve/repository.h"
+#include "serve/shared_mapping.h"
 #include "serve/step_measurement.h"
 
 namespace ridge::serve {
