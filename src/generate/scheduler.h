@@ -25,12 +25,12 @@ using Id = uint64_t;
 struct Sampling {
   double temperature = 1;  // 0: the most likely token
   double top_p = 1;
-  int top_k = 0;           // 0: all
+  int top_k = 0;  // 0: all
   double min_p = 0;
   double presence_penalty = 0;
   double frequency_penalty = 0;
   double repetition_penalty = 1;
-  uint64_t seed = 0;       // the same request with the same seed draws the same tokens where the logits are the same
+  uint64_t seed = 0;  // the same request with the same seed draws the same tokens where the logits are the same
   std::vector<std::pair<int32_t, float>> logit_bias = {};
 };
 
@@ -44,11 +44,11 @@ class TokenFilter {
 };
 
 struct Request {
-  Id id = 0;                            // the caller's, unique
-  std::vector<int32_t> prompt;          // at least one token
-  int64_t most_tokens = 16;             // generated
-  int64_t least_tokens = 0;             // before it, no stop token is drawn
-  std::vector<int32_t> stop_tokens;     // of the model (unless ignore_eos) and of the request
+  Id id = 0;                         // the caller's, unique
+  std::vector<int32_t> prompt;       // at least one token
+  int64_t most_tokens = 16;          // generated; 0: the prompt is computed only
+  int64_t least_tokens = 0;          // before it, no stop token is drawn
+  std::vector<int32_t> stop_tokens;  // of the model (unless ignore_eos) and of the request
   Sampling sampling;
   int logprobs = -1;                    // alternatives per token; −1: none, not even of the token drawn
   bool prompt_logprobs = false;         // of the prompt's tokens too (echo)
@@ -66,23 +66,27 @@ enum class Finish { kNone, kStop, kLength, kCancelled, kDeadline };
 
 struct Event {
   Id id = 0;
-  std::optional<int32_t> token;             // drawn by this step
-  std::optional<TokenChance> chance;        // of it, where logprobs are wanted
-  std::vector<TokenChance> alternatives;    // most likely first
-  std::vector<TokenChance> prompt_chances;  // once, of the prompt's tokens but the first
-  Finish finish = Finish::kNone;            // the request is forgotten with this event
+  std::optional<int32_t> token = {};             // drawn by this step
+  std::optional<TokenChance> chance = {};        // of it, where logprobs are wanted
+  std::vector<TokenChance> alternatives = {};    // most likely first
+  std::vector<TokenChance> prompt_chances = {};  // with the first event of a step, of the prompt's tokens but the first
+  int64_t reused_tokens = 0;                     // of the prompt, that were in the cache
+  Finish finish = Finish::kNone;                 // the request is forgotten with this event
 };
 
 struct Settings {
   engine::CacheShape cache;
   int64_t blocks = 0;
-  int64_t context = 0;                           // most tokens of a sequence
-  int64_t most_sequences = 256;                  // that run at the same time
-  std::optional<int64_t> most_tokens = {};       // of a step; empty: from the goal and the step line, else 512
-  std::optional<Nanoseconds> token_goal = {};    // between two tokens of a sequence
-  StepLine line;                                 // of the decoder, as measured; refined by done()
+  int64_t context = 0;                         // most tokens of a sequence
+  int64_t most_sequences = 256;                // that run at the same time
+  std::optional<int64_t> most_tokens = {};     // of a step; empty: from the goal and the step line, else 512
+  std::optional<Nanoseconds> token_goal = {};  // between two tokens of a sequence
+  StepLine line;                               // of the decoder, as measured; refined by done()
+  // Probability, at an admission, that the running answers outgrow the blocks, which costs preemptions; from the lengths of answers so far. 0: every
+  // sequence gets in only with all blocks to its end, and none is ever preempted.
+  double overbooking = 0.01;
   bool prefix_reuse = true;
-  bool speculate = true;                         // n-gram drafts, where the step line says that they pay
+  bool speculate = true;  // n-gram drafts, where the step line says that they pay
 };
 
 // Counted since the scheduler began; for /metrics.
@@ -97,7 +101,8 @@ struct Figures {
 struct Step {
   std::vector<engine::StepSequence> sequences;  // views into the scheduler, until done()
   Nanoseconds predicted{};                      // by the step line
-  int64_t tokens = 0, cached = 0;               // sums over the sequences: new tokens, and past ones that attention reads
+  int64_t tokens = 0, cached = 0;  // sums over the sequences: new tokens, and past ones that attention reads
+  double pairs = 0;                // as in StepLoad
 };
 
 class Scheduler {
@@ -105,7 +110,8 @@ class Scheduler {
   explicit Scheduler(Settings settings);
   ~Scheduler();
 
-  // kInvalid: longer than the context, or than the whole cache. kUnavailable: the deadline cannot be met; the message has the prediction.
+  // kInvalid: longer than the context, or than the whole cache; an id in use; sampling parameters out of range. kUnavailable: the deadline cannot be met;
+  // the message has the prediction.
   Status add(Request request, Nanoseconds now);
   // It takes no part in a step from the next one on; its event comes with the next take_ended(). Unknown ids are ignored: it may have ended.
   void cancel(Id id);
@@ -118,7 +124,7 @@ class Scheduler {
   // Ends without a step: cancelled, or too late.
   std::vector<Event> take_ended();
 
-  // From now to the first token of a request of so many tokens that came now.
+  // From now to the first token of a request of so many tokens that came now, behind all that wait; 0 as long as the line is not known.
   Nanoseconds predicted_first_token(int64_t prompt_tokens, Nanoseconds now) const;
   Figures figures() const;
   const StepLine& line() const;
