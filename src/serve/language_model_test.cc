@@ -444,6 +444,28 @@ TEST_F(LanguageModelTest, AFolderThatLacksSomethingIsRefusedByName) {
   EXPECT_EQ(reason(), "loaded");
 }
 
+TEST_F(LanguageModelTest, WritesAConversationByTheTemplateOfItsFolder) {
+  add_model("m");
+  const Json conversation = {{"messages", Json::array({{{"role", "user"}, {"content", "Hi"}}})}};
+  const auto server = started(options(ControlMode::kExplicit));
+  ASSERT_TRUE(server->load("m", {}).ok());
+  const Result<std::string> none = text_model(*server)->prompt_of(conversation);
+  EXPECT_EQ(none.error().code, Code::kUnsupported);
+  EXPECT_NE(none.error().message.find("chat_template"), std::string::npos) << none.error().message;
+  folder_.write("m/1/tokenizer_config.json",
+                R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": [
+                   {"name": "tools", "template": "no"},
+                   {"name": "default", "template": "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"}]})");
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_EQ(*text_model(*server)->prompt_of(conversation), "<s>Hi</s>");
+  folder_.write("m/1/chat_template.jinja", "[{{ messages[0].role }}]");
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_EQ(*text_model(*server)->prompt_of(conversation), "[user]") << "the file goes before";
+  folder_.write("m/1/chat_template.jinja", "{% for %}");
+  ASSERT_TRUE(server->load("m", {}).ok()) << "completions need none";
+  EXPECT_EQ(text_model(*server)->prompt_of(conversation).error().code, Code::kUnsupported);
+}
+
 TEST_F(LanguageModelTest, SaysWhatFitsWhereMemoryIsShort) {
   add_model("m", {{"context", 4096}, {"block_tokens", 16}, {"bytes_per_block", 1 << 20}, {"weight_bytes", 5 << 20}});
   ServerOptions small = options(ControlMode::kExplicit);
