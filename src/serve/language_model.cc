@@ -233,9 +233,9 @@ bool LanguageModel::run(const generate::Step& step) {
   if (const auto due = watch_.begin(0, {}, 0, begin)) timer_.schedule(*due, weak_from_this());
   figures_.begin_step(begin);
   const Result<engine::Logits> logits = loaded_.decoder->step(step.sequences);
-  const TimePoint end = clock_.now();
   const RunWatch::End ended = watch_.end(0);
-  if (ended == RunWatch::End::kGivenUp) return false;
+  if (ended == RunWatch::End::kGivenUp) return false;  // the server, its clock and timer may be gone
+  const TimePoint end = clock_.now();
   figures_.end_step(end, step.tokens, step.predicted);
   if (logits) {
     const std::vector<generate::Event> events = scheduler_.done(*logits, end.time_since_epoch());

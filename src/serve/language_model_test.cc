@@ -302,14 +302,15 @@ TEST_F(LanguageModelTest, ADecoderThatDoesNotReturnIsGivenUp) {
   add_model("m", {{"context", 512}});
   FakeClock clock;
   Gate gate;
-  std::atomic<bool> hangs = false;
+  std::atomic<bool> hangs = false, freed = false;
   ServerOptions with_hooks = options();
   with_hooks.run_limit = std::chrono::seconds(10);
   with_hooks.clock = &clock;
   with_hooks.open_decoder = hooked({.before_step = [&]() -> Status {
-    if (hangs) gate.pass();
-    return {};
-  }});
+                                      if (hangs) gate.pass();
+                                      return {};
+                                    },
+                                    .on_end = [&] { freed = true; }});
   const auto server = started(with_hooks);
   hangs = true;
   const Running running = begin(*server, text_request("hangs", 10));
@@ -324,7 +325,9 @@ TEST_F(LanguageModelTest, ADecoderThatDoesNotReturnIsGivenUp) {
   EXPECT_FALSE(server->model_ready("m", 0));
   EXPECT_EQ(server->given_up().front(), (std::pair<std::string, uint64_t>{"m", 1}));
   server->drain();
+  EXPECT_FALSE(freed) << "its memory stays for the step";
   gate.open();
+  while (!freed) std::this_thread::yield();
 }
 
 TEST_F(LanguageModelTest, RefusesAtOnceWhatCannotComeInTime) {
