@@ -43,8 +43,11 @@ Result<llm::Model> read_decoder_model(const std::string& folder) {
   const std::string file = (std::filesystem::path(folder) / "config.json").string();
   RIDGE_ASSIGN(const std::string text, read_file(file));
   RIDGE_ASSIGN(const Json json, parse_json(text, file));
-  RIDGE_ASSIGN(llm::Config config, llm::config_from_json(json, file));
-  return std::move(config.model);
+  Result<llm::Config> config = llm::config_from_json(json, file);
+  if (config) return std::move(config->model);
+  return Error{config.error().code, fmt::format("{}; a model that is no decoder is exported first: optimum-cli export "
+                                                "onnx --model {} {}/onnx",
+                                                config.error().message, folder, folder)};
 }
 
 Status check_lengths(const DecoderBenchRequest& request, int64_t context) {

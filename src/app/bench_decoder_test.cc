@@ -2,6 +2,8 @@
 #include "app/bench_decoder.h"
 
 #include <gmock/gmock.h>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "app/test_tuning.h"
 #include "llm/config.h"

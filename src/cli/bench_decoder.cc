@@ -10,13 +10,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
-#include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/steps.h"
 #include "cli/terminal.h"

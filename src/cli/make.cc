@@ -91,7 +91,7 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
   const std::string file =
       app::shell_word(options.file.empty() ? options.name + (made.folder ? "" : ".onnx") : options.file);
   print_next({options.describe ? "ridge make " + options.name + " -o " + file
-              : made.folder    ? "ridge plan " + file
+              : made.folder    ? "ridge bench " + file
                                : "ridge " + file});
 }
 
