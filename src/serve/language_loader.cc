@@ -94,7 +94,7 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
                              std::make_shared<const Json>(config_to_json(*config.completed)),
                              std::move(texts),
                              std::move(decoder),
-                             std::move(generation),
+                             generation,
                              options.queue_limit,
                              options.clock->now() - start,
                              file_bytes,
