@@ -23,6 +23,10 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   return MappedFile({static_cast<const std::byte*>(memory), size});
 }
 
+void MappedFile::release_pages() const {
+  if (!bytes_.empty()) madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }

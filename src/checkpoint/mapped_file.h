@@ -23,6 +23,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
   std::span<const std::byte> bytes() const { return bytes_; }
+  // The process lets go of the pages that it has touched; they come back where they are touched again.
+  void release_pages() const;
 
  private:
   explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -30,6 +30,10 @@ class Weights {
   const Tensors& tensors() const { return tensors_; }
   // kNotFound: there is no tensor of that name. kInvalid: it has another shape. kUnsupported: its type is not F32, F16 or BF16.
   Result<TensorView> find(std::string_view name, const Shape& shape) const;
+  // Once what is needed of them has been converted (MappedFile).
+  void release_pages() const {
+    for (const MappedFile& file : files_) file.release_pages();
+  }
 
  private:
   std::string folder_;

@@ -20,7 +20,8 @@ namespace ridge::engine {
 enum class WeightForm { kFp32, kBf16, kInt8, kInt4 };
 NameTable<WeightForm> names_of(WeightForm);  // fp32 bf16 int8 int4
 
-// U8: 8 bits per value, scales beside them. FP32 only with weights in FP32.
+// U8: 8 bits per value, scales beside them. An engine may have FP32 and BF16 only where it computes in them (OpenVINO: FP32 not with weights in BF16,
+// BF16 with these only).
 enum class CacheForm { kFp32, kBf16, kU8 };
 NameTable<CacheForm> names_of(CacheForm);  // fp32 bf16 u8
 
@@ -30,7 +31,7 @@ struct DecoderPlan {
   std::string folder = {};   // a checkpoint (checkpoint/); of the fake engine, its script
   WeightForm weights = WeightForm::kBf16;
   CacheForm cache = CacheForm::kU8;
-  int threads = 0;  // 0: all CPUs of the quota
+  int threads = 0;  // 0: all CPUs that the process may run on
 };
 
 struct CacheShape {

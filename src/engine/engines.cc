@@ -79,6 +79,7 @@ constexpr Engine kEngines[] = {
         .abilities = kOpenVinoAbilities,
         .open = [](const plan::Plan& plan, Clock&) { return openvino::open_session(plan); },
         .find = openvino::find_library,
+        .open_decoder = [](const DecoderPlan& plan, Clock&) { return openvino::open_decoder(plan); },
         .takes_precision = true,
         .backend = "openvino",
         .default_file = "model.xml",

@@ -123,6 +123,7 @@ bool Scheduler::State::admit(Sequence& sequence) {
   } else {
     sequence.admitted = true;
     sequence.reused = sequence.computed;
+    sequence.started = began;
     counted.reused_tokens += sequence.computed;
     counted.queried_tokens += settings.prefix_reuse ? sequence.prompt_tokens : 0;
   }

@@ -66,6 +66,7 @@ void Scheduler::State::take_answers(const Part& part, std::span<const float> row
     Event event{request.id};
     event.prompt_chances = std::move(sequence.prompt_chances);
     event.reused_tokens = sequence.reused;
+    event.started = sequence.started;
     event.finish = Finish::kLength;
     fill(sequence);
     end(sequence, Finish::kNone);
@@ -111,6 +112,7 @@ Event Scheduler::State::event_of(Sequence& sequence, std::span<const float> logi
   }
   event.prompt_chances = std::exchange(sequence.prompt_chances, {});
   event.reused_tokens = sequence.reused;
+  event.started = sequence.started;
   sequence.tokens.push_back(token);
   if (penalties) sequence.counts.add(token);
   ++counted.generated_tokens;

@@ -71,6 +71,7 @@ struct Event {
   std::vector<TokenChance> alternatives = {};    // most likely first
   std::vector<TokenChance> prompt_chances = {};  // with the first event of a step, of the prompt's tokens but the first
   int64_t reused_tokens = 0;                     // of the prompt, that were in the cache
+  Nanoseconds started{};                         // when the next() was that gave the request its first step
   Finish finish = Finish::kNone;                 // the request is forgotten with this event
 };
 

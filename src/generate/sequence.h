@@ -32,6 +32,7 @@ struct Sequence {
 
   int64_t reused = 0;             // of the prompt, at the first admission
   bool admitted = false;          // once
+  Nanoseconds started{};          // then
   int64_t lost = 0;               // tokens that a preemption threw away
   std::vector<int32_t> fed = {};  // the last token and its drafts, in a step
   NGramDrafts drafts;

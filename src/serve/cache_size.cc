@@ -9,9 +9,9 @@
 namespace ridge::serve {
 namespace {
 
-constexpr int64_t kUsualSequences = 32;                // of the whole context, if there is room
-constexpr int64_t kUsualBytes = int64_t{4} << 30;      // most, unless more is asked for or one sequence needs it
-constexpr double kMostOfFree = 0.9;                    // the rest is the engine's, for the values between its layers
+constexpr int64_t kUsualSequences = 32;            // of the whole context, if there is room
+constexpr int64_t kUsualBytes = int64_t{4} << 30;  // most, unless more is asked for or one sequence needs it
+constexpr double kMostOfFree = 0.9;                // the rest is the engine's, for the values between its layers
 
 int64_t blocks_for(const engine::CacheShape& shape, int64_t tokens) {
   return (tokens + shape.block_tokens - 1) / shape.block_tokens;
@@ -25,10 +25,11 @@ Error too_large(const CacheDemand& demand, int64_t needed, int64_t fitting) {
   const std::string what = demand.tokens > 0 ? fmt::format("a cache of {} tokens", demand.tokens)
                                              : fmt::format("a cache for one sequence of {} tokens", demand.context);
   const std::string instead = tokens == 0 ? "unload other models, or give the process more memory"
-                                          : fmt::format("{} tokens fit: set the parameter {} to at most that, choose a "
-                                                        "smaller ridge_cache or ridge_weights, or give the process more "
-                                                        "memory",
-                                                        tokens, demand.tokens > 0 ? "ridge_cache_tokens" : "ridge_context");
+                                          : fmt::format(
+                                                "{} tokens fit: set the parameter {} to at most that, choose a "
+                                                "smaller ridge_cache or ridge_weights, or give the process more "
+                                                "memory",
+                                                tokens, demand.tokens > 0 ? "ridge_cache_tokens" : "ridge_context");
   return {Code::kExhausted,
           fmt::format("{} takes {} ({} blocks of {} tokens, {} each); beside the weights ({} in files and {} as the "
                       "engine keeps them) {} are free for this process; {}",

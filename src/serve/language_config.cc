@@ -43,19 +43,19 @@ const std::array kLanguageParameters = {
                                                                                 "form of the cache"));
                         return {};
                       }},
-    LanguageParameter{"ridge_threads", [](const std::string& v,
-                                          LanguageConfig& c) { return engine::read_threads(v, c.plan.threads); }},
-    LanguageParameter{"ridge_cache_tokens", [](const std::string& v,
-                                               LanguageConfig& c) { return read_count(v, kMostTokens, c.cache_tokens); }},
+    LanguageParameter{"ridge_threads",
+                      [](const std::string& v, LanguageConfig& c) { return engine::read_threads(v, c.plan.threads); }},
+    LanguageParameter{
+        "ridge_cache_tokens",
+        [](const std::string& v, LanguageConfig& c) { return read_count(v, kMostTokens, c.cache_tokens); }},
     LanguageParameter{"ridge_context",
                       [](const std::string& v, LanguageConfig& c) { return read_count(v, kMostTokens, c.context); }},
-    LanguageParameter{"ridge_sequences", [](const std::string& v, LanguageConfig& c) {
-                        return read_count(v, kMostSequences, c.most_sequences);
-                      }},
-    LanguageParameter{"ridge_step_tokens",
-                      [](const std::string& v, LanguageConfig& c) {
-                        return read_count(v, kMostTokens, c.step_tokens.emplace());
-                      }},
+    LanguageParameter{
+        "ridge_sequences",
+        [](const std::string& v, LanguageConfig& c) { return read_count(v, kMostSequences, c.most_sequences); }},
+    LanguageParameter{
+        "ridge_step_tokens",
+        [](const std::string& v, LanguageConfig& c) { return read_count(v, kMostTokens, c.step_tokens.emplace()); }},
     LanguageParameter{"ridge_token_goal_ms",
                       [](const std::string& v, LanguageConfig& c) -> Status {
                         double ms = 0;
@@ -88,9 +88,10 @@ Status check_fields(const inference::ModelConfig& config) {
   if (config.response_cache().enable()) found = "response_cache";
   if (config.instance_group_size() > 0) found = "instance_group";
   if (found == nullptr) return {};
-  return invalid(fmt::format("its folder holds a language model (config.json), which has no '{}': its requests are "
-                             "texts, and share every step; remove it from config.pbtxt",
-                             found));
+  return invalid(
+      fmt::format("its folder holds a language model (config.json), which has no '{}': its requests are "
+                  "texts, and share every step; remove it from config.pbtxt",
+                  found));
 }
 
 Status read_parameters(LanguageConfig& read, const inference::ModelConfig& config) {

@@ -32,11 +32,11 @@ Result<text::Tokenizer> read_tokenizer(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     const bool has_pieces = fs::exists(folder + "/tokenizer.model", error);
-    return Error{Code::kNotFound,
-                 path + " is missing" +
-                     (has_pieces ? "; found tokenizer.model, which is another format" : std::string()) +
-                     ": write it with AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers, or "
-                     "copy it from where the model is published"};
+    return Error{
+        Code::kNotFound,
+        path + " is missing" + (has_pieces ? "; found tokenizer.model, which is another format" : std::string()) +
+            ": write it with AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers, or "
+            "copy it from where the model is published"};
   }
   RIDGE_ASSIGN(const std::string text, read_file(path));
   Result<text::Tokenizer> tokenizer = text::Tokenizer::parse(text);
@@ -74,9 +74,10 @@ Result<text::ChatTemplate> read_template(const std::string& folder, const Json& 
     RIDGE_ASSIGN(text, read_file(path));
   }
   if (!text)
-    return Error{Code::kUnsupported,
-                 "the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); send "
-                 "a whole prompt to /v1/completions"};
+    return Error{
+        Code::kUnsupported,
+        "the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); send "
+        "a whole prompt to /v1/completions"};
   Result<text::ChatTemplate> parsed = text::ChatTemplate::parse(*text);
   if (parsed) return parsed;
   return Error{Code::kUnsupported, "the model's chat template is not understood: " + parsed.error().message};
@@ -102,8 +103,11 @@ Result<LanguageFiles> read_language_files(const std::string& folder) {
   RIDGE_ASSIGN(const Json config, read_json_of(folder, "config.json"));
   RIDGE_ASSIGN(const Json texts, read_json_of(folder, "tokenizer_config.json"));
   RIDGE_ASSIGN(const Json generation, read_json_of(folder, "generation_config.json"));
-  LanguageFiles files{std::move(tokenizer), read_template(folder, texts), special_text(texts, "bos_token"),
-                      special_text(texts, "eos_token"), {}};
+  LanguageFiles files{std::move(tokenizer),
+                      read_template(folder, texts),
+                      special_text(texts, "bos_token"),
+                      special_text(texts, "eos_token"),
+                      {}};
   add_numbers(generation.contains("eos_token_id") ? generation : config, files.stop_tokens);
   if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
     files.stop_tokens.push_back(*end);

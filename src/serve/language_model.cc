@@ -51,8 +51,7 @@ uint64_t TextEnds::*counter_of(Finish finish) {
 // A request in work.
 struct LanguageModel::Stream {
   struct Choice {
-    Choice(const text::Tokenizer& tokenizer, const TextRequest& request, int index)
-        : text(tokenizer, request, index) {}
+    Choice(const text::Tokenizer& tokenizer, const TextRequest& request, int index) : text(tokenizer, request, index) {}
     TextChoice text;
     generate::Id id = 0;  // 0: the scheduler does not have it
     ChoiceTimes times;
@@ -117,9 +116,10 @@ void LanguageModel::join() {
 }
 
 void LanguageModel::infer(InferRequest /*request*/, InferDone done) {
-  done(invalid(fmt::format("model '{}' is a language model: it takes no tensors; send a prompt to POST /v1/completions "
-                           "or /v1/chat/completions",
-                           name())));
+  done(
+      invalid(fmt::format("model '{}' is a language model: it takes no tensors; send a prompt to POST /v1/completions "
+                          "or /v1/chat/completions",
+                          name())));
 }
 
 Result<std::string> LanguageModel::prompt_of(const Json& variables) const {
@@ -187,8 +187,8 @@ void LanguageModel::begin(TextArrival arrival) {
   for (size_t i = 0; i < stream.open; ++i)
     stream.choices.emplace_back(loaded_.texts.tokenizer, stream.request, static_cast<int>(i));
   streams_[stream.number] = std::move(made);
-  const bool shares = loaded_.generation.prefix_reuse &&
-                      stream.usage.prompt_tokens > loaded_.generation.cache.block_tokens;
+  const bool shares =
+      loaded_.generation.prefix_reuse && stream.usage.prompt_tokens > loaded_.generation.cache.block_tokens;
   for (size_t i = 0; i < (shares ? 1 : stream.open); ++i)
     if (Status added = add_choice(stream, i); !added) {
       figures_.refuse();
@@ -238,10 +238,12 @@ bool LanguageModel::run(const generate::Step& step) {
   if (ended == RunWatch::End::kGivenUp) return false;
   figures_.end_step(end, step.tokens, step.predicted);
   if (logits) {
-    for (const generate::Event& event : scheduler_.done(*logits, end.time_since_epoch())) deliver(event, end);
+    const std::vector<generate::Event> events = scheduler_.done(*logits, end.time_since_epoch());
+    figures_.note(scheduler_.figures(), scheduler_.line());  // before the answers: who has one may look
+    for (const generate::Event& event : events) deliver(event, end);
     return true;
   }
-  const Error why = inbox_->aborted()                      ? shutting_down()
+  const Error why = inbox_->aborted()                    ? shutting_down()
                     : ended == RunWatch::End::kBrokenOff ? too_long()
                                                          : logits.error();
   for (const generate::Id id : scheduler_.failed())
@@ -256,12 +258,13 @@ void LanguageModel::deliver(const generate::Event& event, TimePoint now) {
   Stream& stream = *found->second.stream;
   const size_t index = found->second.choice;
   if (event.finish == Finish::kDeadline)
-    return end_stream(stream,
-                      Error{Code::kUnavailable,
-                            fmt::format("model '{}' did not come to the request in time: its first token was wanted within "
-                                        "{:.3g} s",
-                                        name(), to_seconds(stream.request.first_token_within.value_or(Nanoseconds{})))},
-                      &TextEnds::late);
+    return end_stream(
+        stream,
+        Error{Code::kUnavailable,
+              fmt::format("model '{}' did not come to the request in time: its first token was wanted within "
+                          "{:.3g} s",
+                          name(), to_seconds(stream.request.first_token_within.value_or(Nanoseconds{})))},
+        &TextEnds::late);
   Stream::Choice& choice = stream.choices[index];
   if (event.token) {
     if (choice.text.tokens() == 0) {
@@ -329,8 +332,8 @@ void LanguageModel::end_all(const Error& why) {
 }
 
 Error LanguageModel::too_long() const {
-  return {Code::kUnavailable, fmt::format("model '{}' failed: a step took longer than {:g} s (--run-timeout-secs)", name(),
-                                          to_seconds(limit_.most))};
+  return {Code::kUnavailable, fmt::format("model '{}' failed: a step took longer than {:g} s (--run-timeout-secs)",
+                                          name(), to_seconds(limit_.most))};
 }
 
 void LanguageModel::expire(TimePoint now) {
@@ -356,7 +359,8 @@ void LanguageModel::give_up() {
     if (state_ == ThreadState::kWorks) self_ = shared_from_this();  // else it has ended just now
   }
   const std::string reason = fmt::format(
-      "a step took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model again",
+      "a step took longer than {:g} s (--run-timeout-secs) and did not end when it was broken off; load the model "
+      "again",
       to_seconds(limit_.most));
   log::error("model '{}' version {} is given up: {}", name(), settings().version, reason);
   if (limit_.given_up) limit_.given_up(*this, reason);  // before its requests are answered

@@ -15,7 +15,14 @@ namespace {
 using generate::Finish;
 using std::chrono::milliseconds;
 
-class LanguageModelTest : public LanguageServerTest {};
+class LanguageModelTest : public LanguageServerTest {
+ protected:
+  static TextRequest endless_request(const std::string& prompt) {
+    TextRequest request = text_request(prompt, 50'000);
+    request.ignore_eos = true;
+    return request;
+  }
+};
 
 TEST_F(LanguageModelTest, AnswersWithTheModelsTokensAsText) {
   add_model("m");
@@ -38,7 +45,8 @@ TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {
   constexpr int kRequests = 60;
   std::vector<std::string> prompts;
   std::vector<Running> running;
-  for (int i = 0; i < kRequests; ++i) prompts.push_back(std::string(static_cast<size_t>(1 + i % 13), 'p') + "x" + std::to_string(i));
+  for (int i = 0; i < kRequests; ++i)
+    prompts.push_back(std::string(static_cast<size_t>(1 + i % 13), 'p') + "x" + std::to_string(i));
   std::atomic<int> wrong = 0;
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 4; ++thread)
@@ -56,6 +64,7 @@ TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {
     EXPECT_EQ(running[i].sink->text(), expected_text(prompts[i], 50));
   }
   const TextFigures figures = text_model(*server)->figures();
+  EXPECT_EQ(figures.scheduler.generated_tokens, static_cast<uint64_t>(figures.generation_tokens.sum_s));
   EXPECT_EQ(figures.ends.stopped + figures.ends.full, 2 * kRequests);
   EXPECT_EQ(figures.first_token.counts.back(), 2 * kRequests);
   EXPECT_EQ(figures.generation_tokens.counts.back(), 2 * kRequests);
@@ -66,7 +75,7 @@ TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {
 TEST_F(LanguageModelTest, ADestroyedTicketEndsItsAnswerAndFreesItsBlocks) {
   add_model("m", {{"step_ms", 2}, {"context", 100'000}}, parameter("ridge_cache_tokens", "200000"));
   const auto server = started(options());
-  Running left = begin(*server, text_request(endless_prompt("left", 2000), 50'000));
+  Running left = begin(*server, endless_request("left"));
   Running stays = begin(*server, text_request(endless_prompt("stays", 60), 60));
   left.sink->await_pieces(3);
   left.ticket.reset();
@@ -170,7 +179,7 @@ TEST_F(LanguageModelTest, ReloadsUnderLoadTearNoAnswer) {
   for (int thread = 0; thread < 3; ++thread)
     threads.emplace_back([&, thread] {
       for (int i = 0; !stop; ++i) {
-        const std::string prompt = "t" + std::to_string(thread) + "-" + std::to_string(i % 20);
+        const std::string prompt = "T" + std::to_string(thread) + "-" + std::to_string(i % 20);
         const std::string text = answer(*server, text_request(prompt, 30))->text();
         if (text == expected_text(prompt, 30))
           ++first;
@@ -219,11 +228,11 @@ TEST_F(LanguageModelTest, AbortEndsAnswersAlsoOfVersionsThatWereReplaced) {
   add_model("m", {{"step_ms", 2}, {"context", 100'000}}, parameter("ridge_cache_tokens", "200000"));
   const auto server = started(options(ControlMode::kExplicit));
   ASSERT_TRUE(server->load("m", {}).ok());
-  Running old = begin(*server, text_request(endless_prompt("old", 2000), 50'000));
+  Running old = begin(*server, endless_request("old"));
   old.sink->await_pieces(1);
   add_model("m", {{"step_ms", 2}, {"context", 90'000}}, parameter("ridge_cache_tokens", "200000"));
   ASSERT_TRUE(server->load("m", {}).ok());
-  Running next = begin(*server, text_request(endless_prompt("new", 2000), 50'000));
+  Running next = begin(*server, endless_request("new"));
   next.sink->await_pieces(1);
   server->begin_drain();
   server->abort();
@@ -256,8 +265,8 @@ TEST_F(LanguageModelTest, AFailedStepEndsItsSequencesAndTheNextOnesAreAnswered) 
   add_model("m");
   std::atomic<bool> fails = false;
   ServerOptions with_hooks = options();
-  with_hooks.open_decoder = hooked(
-      {.before_step = [&]() -> Status { return fails ? Error{Code::kFailed, "out of order"} : ok_status(); }});
+  with_hooks.open_decoder =
+      hooked({.before_step = [&]() -> Status { return fails ? Error{Code::kFailed, "out of order"} : ok_status(); }});
   const auto server = started(with_hooks);
   fails = true;
   const Running running = begin(*server, text_request("fails", 10));
@@ -273,12 +282,11 @@ TEST_F(LanguageModelTest, AStepBeyondTheLimitIsBrokenOff) {
   std::atomic<bool> hangs = false, told = false;
   ServerOptions with_hooks = options();
   with_hooks.run_limit = milliseconds(30);
-  with_hooks.open_decoder = hooked({.before_step =
-                                        [&]() -> Status {
-                                          if (!hangs) return {};
-                                          while (!told) std::this_thread::yield();
-                                          return Error{Code::kCancelled, "broken off"};
-                                        },
+  with_hooks.open_decoder = hooked({.before_step = [&]() -> Status {
+                                      if (!hangs) return {};
+                                      while (!told) std::this_thread::yield();
+                                      return Error{Code::kCancelled, "broken off"};
+                                    },
                                     .on_terminate = [&] { told = true; }});
   const auto server = started(with_hooks);
   hangs = true;
@@ -434,6 +442,28 @@ TEST_F(LanguageModelTest, AFolderThatLacksSomethingIsRefusedByName) {
   EXPECT_NE(reason().find("has no decoder"), std::string::npos) << reason();
   folder_.write("m/config.pbtxt", "backend: \"fake\"");
   EXPECT_EQ(reason(), "loaded");
+}
+
+TEST_F(LanguageModelTest, WritesAConversationByTheTemplateOfItsFolder) {
+  add_model("m");
+  const Json conversation = {{"messages", Json::array({{{"role", "user"}, {"content", "Hi"}}})}};
+  const auto server = started(options(ControlMode::kExplicit));
+  ASSERT_TRUE(server->load("m", {}).ok());
+  const Result<std::string> none = text_model(*server)->prompt_of(conversation);
+  EXPECT_EQ(none.error().code, Code::kUnsupported);
+  EXPECT_NE(none.error().message.find("chat_template"), std::string::npos) << none.error().message;
+  folder_.write("m/1/tokenizer_config.json",
+                R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": [
+                   {"name": "tools", "template": "no"},
+                   {"name": "default", "template": "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"}]})");
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_EQ(*text_model(*server)->prompt_of(conversation), "<s>Hi</s>");
+  folder_.write("m/1/chat_template.jinja", "[{{ messages[0].role }}]");
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_EQ(*text_model(*server)->prompt_of(conversation), "[user]") << "the file goes before";
+  folder_.write("m/1/chat_template.jinja", "{% for %}");
+  ASSERT_TRUE(server->load("m", {}).ok()) << "completions need none";
+  EXPECT_EQ(text_model(*server)->prompt_of(conversation).error().code, Code::kUnsupported);
 }
 
 TEST_F(LanguageModelTest, SaysWhatFitsWhereMemoryIsShort) {

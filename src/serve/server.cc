@@ -175,9 +175,7 @@ void ModelServer::begin_drain() {
   for (const VersionPtr& version : models_.table().ready_versions("")) version->hurry();
 }
 
-void ModelServer::abort() {
-  models_.abort();
-}
+void ModelServer::abort() { models_.abort(); }
 
 void ModelServer::drain() {
   begin_drain();
@@ -299,7 +297,8 @@ Result<TextModelPtr> ModelServer::text_model(const std::string& model) const {
   if (draining_) return shutting_down();
   RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, 0));
   if (TextModel* text = served->text_model()) return TextModelPtr(std::move(served), text);
-  return invalid(fmt::format("model '{}' is no language model; send its tensors to POST /v2/models/{}/infer", model, model));
+  return invalid(
+      fmt::format("model '{}' is no language model; send its tensors to POST /v2/models/{}/infer", model, model));
 }
 
 std::vector<TextModelPtr> ModelServer::text_models() const {

@@ -16,10 +16,10 @@ struct StepShape {
 };
 
 // In the order of what they take; the first four tell the four coefficients apart. What a shape finds in its blocks was written by those before it.
-constexpr std::array kStepShapes = {StepShape{1, 1, 0},  StepShape{1, 4, 0},   StepShape{1, 16, 0},  StepShape{1, 1, 16},
-                                    StepShape{4, 1, 16}, StepShape{1, 64, 0},  StepShape{1, 1, 64},  StepShape{16, 1, 64},
-                                    StepShape{1, 256, 0}, StepShape{16, 1, 256}, StepShape{1, 64, 256}, StepShape{1, 512, 0},
-                                    StepShape{32, 1, 512}};
+constexpr std::array kStepShapes = {
+    StepShape{1, 1, 0},    StepShape{1, 4, 0},   StepShape{1, 16, 0},  StepShape{1, 1, 16},  StepShape{4, 1, 16},
+    StepShape{1, 64, 0},   StepShape{1, 1, 64},  StepShape{16, 1, 64}, StepShape{1, 256, 0}, StepShape{16, 1, 256},
+    StepShape{1, 64, 256}, StepShape{1, 512, 0}, StepShape{32, 1, 512}};
 
 // Sequences share the blocks of their past, and each has those of its new tokens for itself.
 class ShapedStep {
@@ -52,10 +52,11 @@ Result<std::vector<generate::StepPoint>> measure_steps(engine::Decoder& decoder,
                                                        Clock& clock, const std::stop_token& stop) {
   const TimePoint end = clock.now() + budget;
   std::vector<generate::StepPoint> points;
+  Nanoseconds taken{};
   for (const StepShape& shape : kStepShapes) {
     const ShapedStep step(shape, decoder.info().cache.block_tokens);
     if (step.needed() > blocks || shape.past + shape.tokens > decoder.info().context) continue;
-    Nanoseconds taken{};
+    if (points.size() >= kLeastPoints && clock.now() + taken > end) break;
     for (int run = 0; run < 2; ++run) {  // the first may prepare what later ones use
       if (stop.stop_requested()) return load_cancelled();
       const TimePoint begin = clock.now();
@@ -64,9 +65,10 @@ Result<std::vector<generate::StepPoint>> measure_steps(engine::Decoder& decoder,
         return wrap(done.error(), "measure its first steps");
       taken = clock.now() - begin;
     }
-    points.push_back({static_cast<double>(shape.sequences * shape.tokens),
-                      static_cast<double>(shape.sequences * shape.past), to_seconds(taken)});
-    if (points.size() >= kLeastPoints && clock.now() >= end) break;
+    generate::StepLoad load;
+    for (const engine::StepSequence& sequence : step.sequences())
+      load.add(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past));
+    points.push_back({load.tokens, load.cached, to_seconds(taken), load.pairs});
   }
   return points;
 }

@@ -18,7 +18,7 @@
 
 namespace ridge::serve {
 
-constexpr int32_t kTestEnd = 95;          // the token that ends an answer; those below it are the printable characters of ASCII
+constexpr int32_t kTestEnd = 95;  // the token that ends an answer; those below it are the printable characters of ASCII
 constexpr int64_t kTestVocabulary = 96;
 
 inline std::string test_tokenizer() {

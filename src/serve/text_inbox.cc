@@ -48,17 +48,14 @@ void TextInbox::abort() {
   changed_.notify_one();
 }
 
-bool TextInbox::has_news() const {
-  return !news_.arrivals.empty() || !news_.cancelled.empty() || news_.closed != seen_closed_ ||
-         news_.aborted != seen_aborted_;
-}
+bool TextInbox::has_news() const { return !news_.arrivals.empty() || !news_.cancelled.empty() || news_.closed; }
 
 TextInbox::News TextInbox::take(TimePoint due) {
   MutexLock lock(mutex_);
   while (!has_news() && clock_.now() < due) clock_.wait_until(changed_, lock, due);
   News news = std::exchange(news_, {});
-  seen_closed_ = news_.closed = news.closed;
-  seen_aborted_ = news_.aborted = news.aborted;
+  news_.closed = news.closed;
+  news_.aborted = news.aborted;
   return news;
 }
 

@@ -44,7 +44,7 @@ class TextInbox {
     std::vector<uint64_t> cancelled;
     bool closed = false, aborted = false;
   };
-  // Waits until there are news, or `due`.
+  // Waits until there are news, or `due`; not once it is closed.
   News take(TimePoint due);
   size_t waiting() const;
   bool aborted() const;
@@ -59,8 +59,6 @@ class TextInbox {
   News news_ RIDGE_GUARDED_BY(mutex_);
   uint64_t last_number_ RIDGE_GUARDED_BY(mutex_) = 0;
   size_t waiting_ RIDGE_GUARDED_BY(mutex_) = 0;
-  bool seen_closed_ RIDGE_GUARDED_BY(mutex_) = false;  // the step thread knows
-  bool seen_aborted_ RIDGE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ridge::serve

@@ -19,38 +19,38 @@ namespace ridge::serve {
 
 struct TextRequest {
   std::vector<int32_t> prompt;
-  int choices = 1;                               // answers to it, drawn from seed, seed + 1, …
-  std::optional<int64_t> most_tokens;            // empty: up to the context
+  int choices = 1;                     // answers to it, drawn from seed, seed + 1, …
+  std::optional<int64_t> most_tokens;  // empty: up to the context
   int64_t least_tokens = 0;
-  std::vector<std::string> stop;                 // texts that end an answer; they are not part of it
-  bool include_stop = false;                     // but with this
+  std::vector<std::string> stop;  // texts that end an answer; they are not part of it
+  bool include_stop = false;      // but with this
   std::vector<int32_t> stop_tokens;
   bool ignore_eos = false;
-  bool with_special = false;                     // special tokens are written into the text
+  bool with_special = false;  // special tokens are written into the text
   generate::Sampling sampling;
-  bool has_seed = false;                         // else the server draws one
+  bool has_seed = false;  // else the server draws one
   int logprobs = -1;
   bool prompt_logprobs = false;
-  Json response_schema;                          // null: free text; {}: any JSON object; else a JSON schema
-  std::string key;                               // of fair share
+  Json response_schema;  // null: free text; {}: any JSON object; else a JSON schema
+  std::string key;       // of fair share
   std::optional<Nanoseconds> first_token_within;
 };
 
 // One token with its chance, for logprobs.
 struct TextToken {
   int32_t token = 0;
-  std::string text;   // as bytes; may be part of a character
+  std::string text;  // as bytes; may be part of a character
   float logprob = 0;
   std::vector<TextToken> alternatives;
 };
 
 struct TextPiece {
   int choice = 0;
-  std::string text;                 // UTF-8, whole characters; may be empty
-  std::vector<int32_t> token_ids;   // that this piece adds
-  std::vector<TextToken> tokens;    // only with logprobs
+  std::string text;                // UTF-8, whole characters; may be empty
+  std::vector<int32_t> token_ids;  // that this piece adds
+  std::vector<TextToken> tokens;   // only with logprobs
   generate::Finish finish = generate::Finish::kNone;
-  std::string stop_reason;          // the text that ended it, or empty
+  std::string stop_reason;  // the text that ended it, or empty
 };
 
 struct TextUsage {
@@ -81,8 +81,8 @@ class TextModel {
  public:
   virtual ~TextModel() = default;
   virtual const std::string& name() const = 0;
-  virtual int64_t context() const = 0;          // most tokens of prompt and answer
-  virtual int64_t created() const = 0;          // [s since 1970]
+  virtual int64_t context() const = 0;  // most tokens of prompt and answer
+  virtual int64_t created() const = 0;  // [s since 1970]
   virtual const text::Tokenizer& tokenizer() const = 0;
   // The conversation by the model's chat template. kInvalid: it has none, or what the template says.
   virtual Result<std::string> prompt_of(const Json& variables) const = 0;

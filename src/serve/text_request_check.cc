@@ -18,9 +18,10 @@ Status check_lengths(const TextLimits& limits, const TextRequest& request) {
     return invalid(fmt::format("{} tokens are to be generated, which is less than none", *request.most_tokens));
   const int64_t answer = request.most_tokens.value_or(1);
   if (answer > limits.context || prompt > limits.context - answer)
-    return invalid(fmt::format("the prompt has {} tokens and {} are to be generated, but model '{}' takes {} together; "
-                               "shorten the prompt or ask for fewer tokens",
-                               prompt, answer, limits.model, limits.context));
+    return invalid(
+        fmt::format("the prompt has {} tokens and {} are to be generated, but model '{}' takes {} together; "
+                    "shorten the prompt or ask for fewer tokens",
+                    prompt, answer, limits.model, limits.context));
   if (request.least_tokens < 0 || request.least_tokens > request.most_tokens.value_or(limits.context - prompt))
     return invalid(fmt::format("the least number of tokens is {}, which is not between 0 and the most of them",
                                request.least_tokens));
@@ -50,8 +51,9 @@ Status check_text_request(const TextLimits& limits, const TextRequest& request) 
                                request.logprobs, limits.model, limits.vocabulary));
   if (std::ranges::any_of(request.stop, &std::string::empty)) return invalid("a stop text is empty; leave it out");
   if (!request.response_schema.is_null())
-    return invalid("answers in a given form (response_format json_object and json_schema) are not supported; leave "
-                   "response_format out and say in the prompt what form the answer shall have");
+    return invalid(
+        "answers in a given form (response_format json_object and json_schema) are not supported; leave "
+        "response_format out and say in the prompt what form the answer shall have");
   return {};
 }
 

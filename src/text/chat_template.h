@@ -1,5 +1,6 @@
 // A conversation → the text that the model was trained on: the chat template of tokenizer_config.json or chat_template.jinja, in the part of Jinja2 that
-// published templates use. Pure; thread-safe.
+// published templates use, as the transformers library sets Jinja2 up (trim_blocks, lstrip_blocks, values that do not change). Pure but for
+// strftime_now, which reads the clock; thread-safe.
 #pragma once
 
 #include <memory>
