@@ -5,40 +5,23 @@ OpenAI's API by its own client, unmodified, against a language model of the fake
 
 import asyncio
 import importlib.util
-import json
 import signal
 
 import pytest
 
+import language_models
 from server import Server, wait_until
 
 if importlib.util.find_spec("openai") is None:
     pytest.skip("openai is not installed: ./dev setup brings it", allow_module_level=True)
 import openai
 
-END = 95  # the token that ends an answer; those below it are the printable characters of ASCII
-TEMPLATE = "{% for message in messages %}{{ message.role }}:{{ message.content }};{% endfor %}{% for tool in tools or [] %}{{ tool.function.name }} {% endfor %}>"
-
-
-def tokenizer():
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    vocabulary = {"\u0120" if token == 0 else chr(32 + token): token for token in range(END)} | {"</s>": END}
-    end = {"id": END, "content": "</s>", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    return {"version": "1.0", "added_tokens": [end], "normalizer": None, "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level,
-            "model": {"type": "BPE", "vocab": vocabulary, "merges": []}}
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("texts")
-    for name, script in {"fast": {}, "slow": {"step_ms": 20}}.items():
-        folder = root / name / "1"
-        folder.mkdir(parents=True)
-        (root / name / "config.pbtxt").write_text('backend: "fake"\n')
-        (folder / "config.json").write_text(json.dumps({"architectures": ["Fake"], "eos_token_id": END}))
-        (folder / "tokenizer.json").write_text(json.dumps(tokenizer()))
-        (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": TEMPLATE}))
-        (folder / "decoder.fake.json").write_text(json.dumps({"vocabulary": END + 1} | script))
+    language_models.write(root / "fast")
+    language_models.write(root / "slow", step_ms=20)
     return root
 
 

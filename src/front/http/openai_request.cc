@@ -53,7 +53,7 @@ Result<int32_t> read_token(const dom::element& value, std::string_view name) {
 Result<std::vector<int32_t>> read_tokens(const dom::element& value, std::string_view name) {
   if (!value.is_array()) return wrong_member(name, "a list of tokens", value);
   std::vector<int32_t> tokens;
-  for (const dom::element each : value.get_array().value_unsafe()) {
+  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
     RIDGE_ASSIGN(const int32_t token, read_token(each, name));
     tokens.push_back(token);
   }
@@ -85,7 +85,7 @@ Result<Json> json_of(const dom::element& value, std::string_view name) {
     default: return invalid(in_quotes(name) + " has a number with more digits than 64 bits hold");
   }
   Json list = Json::array();
-  for (const dom::element each : value.get_array().value_unsafe()) {
+  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
     RIDGE_ASSIGN(Json item, json_of(each, name));
     list.push_back(std::move(item));
   }
@@ -201,7 +201,7 @@ Result<Json> read_message(const dom::element& value, std::string_view name, size
 Status read_messages(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   if (!value.is_array()) return wrong_member(name, "a list of messages", value);
   reading.messages = Json::array();
-  for (const dom::element each : value.get_array().value_unsafe()) {
+  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
     RIDGE_ASSIGN(Json message, read_message(each, name, reading.messages.size()));
     reading.messages.push_back(std::move(message));
   }
@@ -271,13 +271,13 @@ Status read_stop(OpenAiReading& reading, const dom::element& value, std::string_
     return {};
   };
   if (!value.is_array()) return add(value);
-  for (const dom::element each : value.get_array().value_unsafe()) RIDGE_TRY(add(each));
+  for (const dom::element each : dom::array(value.get_array().value_unsafe())) RIDGE_TRY(add(each));
   return {};
 }
 
 Status read_logit_bias(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   if (!value.is_object()) return wrong_member(name, "an object of tokens and numbers", value);
-  for (const dom::key_value_pair row : value.get_object().value_unsafe()) {
+  for (const dom::key_value_pair row : dom::object(value.get_object().value_unsafe())) {
     int32_t token = 0;
     const auto [end, failure] = std::from_chars(row.key.data(), row.key.data() + row.key.size(), token);
     if (failure != std::errc() || end != row.key.data() + row.key.size() || token < 0)
