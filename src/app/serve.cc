@@ -20,6 +20,7 @@
 #include "front/http/api.h"
 #include "front/http/server.h"
 #include "front/model_metrics.h"
+#include "front/text_metrics.h"
 #include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "model/reader.h"
@@ -214,7 +215,8 @@ Status ServeRun::open_ports() {
                                 .failed_loads = server_->failed_loads(),
                                 .given_up = server_->given_up(),
                                 .spans = tracer_ ? std::optional(tracer_->counts()) : std::nullopt,
-                                .shadows = server_->shadows()});
+                                .shadows = server_->shadows(),
+                                .texts = front::text_figures(*server_)});
   };
   auto metrics_text = [texts = std::make_shared<LatestText>(), render](TimePoint asked) {
     return texts->as_of(asked, render);
