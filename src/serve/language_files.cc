@@ -96,6 +96,15 @@ void add_numbers(const Json& config, std::vector<int32_t>& tokens) {
     add(ids);
 }
 
+std::shared_ptr<const text::TokenTrie> trie_of(const text::Tokenizer& tokenizer) {
+  std::vector<std::string> bytes(static_cast<size_t>(tokenizer.vocabulary()));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto token = static_cast<int32_t>(i);
+    if (!tokenizer.is_special(token)) bytes[i] = tokenizer.bytes_of(token);
+  }
+  return std::make_shared<const text::TokenTrie>(bytes);
+}
+
 }  // namespace
 
 Result<LanguageFiles> read_language_files(const std::string& folder) {
@@ -103,11 +112,13 @@ Result<LanguageFiles> read_language_files(const std::string& folder) {
   RIDGE_ASSIGN(const Json config, read_json_of(folder, "config.json"));
   RIDGE_ASSIGN(const Json texts, read_json_of(folder, "tokenizer_config.json"));
   RIDGE_ASSIGN(const Json generation, read_json_of(folder, "generation_config.json"));
+  std::shared_ptr<const text::TokenTrie> tokens = trie_of(tokenizer);
   LanguageFiles files{std::move(tokenizer),
                       read_template(folder, texts),
                       special_text(texts, "bos_token"),
                       special_text(texts, "eos_token"),
-                      {}};
+                      {},
+                      std::move(tokens)};
   add_numbers(generation.contains("eos_token_id") ? generation : config, files.stop_tokens);
   if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
     files.stop_tokens.push_back(*end);

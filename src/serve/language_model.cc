@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/utc.h"
+#include "serve/form_filter.h"
 #include "serve/server.h"
 #include "serve/text_request_check.h"
 
@@ -131,7 +132,7 @@ Result<std::string> LanguageModel::prompt_of(const Json& variables) const {
 }
 
 Result<std::unique_ptr<TextTicket>> LanguageModel::generate(TextRequest request, std::shared_ptr<TextSink> sink) {
-  const TextLimits limits{name(), context(), loaded_.decoder->info().vocabulary};
+  const TextLimits limits{name(), context(), loaded_.decoder->info().vocabulary, !loaded_.texts.stop_tokens.empty()};
   RIDGE_TRY(check_text_request(limits, request));
   if (!request.has_seed) request.sampling.seed = random_seed();
   const TextInbox::Added added = inbox_->add(std::move(request), std::move(sink));
@@ -204,13 +205,15 @@ Status LanguageModel::add_choice(Stream& stream, size_t choice) {
   wanted.most_tokens = request.most_tokens.value_or(context() - stream.usage.prompt_tokens);
   wanted.least_tokens = request.least_tokens;
   wanted.stop_tokens = request.stop_tokens;
-  if (!request.ignore_eos)
+  if (!request.ignore_eos || request.form)
     wanted.stop_tokens.insert(wanted.stop_tokens.end(), loaded_.texts.stop_tokens.begin(),
                               loaded_.texts.stop_tokens.end());
   wanted.sampling = request.sampling;
   wanted.sampling.seed += choice;
   wanted.logprobs = request.logprobs;
   wanted.prompt_logprobs = request.prompt_logprobs && choice == 0;
+  if (request.form)
+    wanted.filter = std::make_shared<FormFilter>(*request.form, loaded_.texts.tokens, wanted.stop_tokens);
   wanted.key = request.key;
   wanted.arrived = stream.arrived.time_since_epoch();
   if (request.first_token_within && choice == 0) wanted.deadline = wanted.arrived + *request.first_token_within;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/result.h"
 #include "generate/scheduler.h"
 #include "serve/text_figures.h"
+#include "text/json_grammar.h"
 #include "text/tokenizer.h"
 
 namespace ridge::serve {
@@ -31,8 +31,8 @@ struct TextRequest {
   bool has_seed = false;  // else the server draws one
   int logprobs = -1;
   bool prompt_logprobs = false;
-  Json response_schema;  // null: free text; {}: any JSON object; else a JSON schema
-  std::string key;       // of fair share
+  std::optional<text::JsonGrammar> form;  // of the answer (response_format); empty: free text
+  std::string key;                        // of fair share
   std::optional<Nanoseconds> first_token_within;
 };
 

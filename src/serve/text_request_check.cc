@@ -50,10 +50,13 @@ Status check_text_request(const TextLimits& limits, const TextRequest& request) 
     return invalid(fmt::format("{} alternatives were asked for each token, and model '{}' has {} tokens",
                                request.logprobs, limits.model, limits.vocabulary));
   if (std::ranges::any_of(request.stop, &std::string::empty)) return invalid("a stop text is empty; leave it out");
-  if (!request.response_schema.is_null())
+  if (request.form && !limits.has_end)
     return invalid(
-        "answers in a given form (response_format json_object and json_schema) are not supported; leave "
-        "response_format out and say in the prompt what form the answer shall have");
+        fmt::format("response_format needs a token that ends an answer, and the files of model '{}' name none "
+                    "(eos_token_id of generation_config.json)",
+                    limits.model));
+  if (request.form && request.least_tokens > 0)
+    return invalid("min_tokens and response_format cannot be had together: the form says where the answer may end");
   return {};
 }
 

@@ -13,6 +13,7 @@ struct TextLimits {
   std::string model;
   int64_t context = 0;     // most tokens of prompt and answer
   int64_t vocabulary = 0;  // numbers of tokens are below it
+  bool has_end = true;     // there is a token that ends an answer
 };
 
 // kInvalid: what is out of range, and which range.

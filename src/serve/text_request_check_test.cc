@@ -50,8 +50,22 @@ TEST(TextRequestCheck, RefusesWhatHasNoMeaning) {
   EXPECT_NE(text_refusal([](TextRequest& r) { r.choices = 129; }), "");
   EXPECT_NE(text_refusal([](TextRequest& r) { r.stop = {"a", ""}; }), "");
   EXPECT_NE(text_refusal([](TextRequest& r) { r.logprobs = 51; }), "");
-  EXPECT_NE(text_refusal([](TextRequest& r) { r.response_schema = Json::object(); }).find("response_format"),
+}
+
+TEST(TextRequestCheck, AFormNeedsAnEndThatTheFormDecides) {
+  const auto formed = [](TextRequest& r) { r.form = text::JsonGrammar::of(Json::object()).value(); };
+  EXPECT_EQ(text_refusal(formed), "");
+  EXPECT_NE(text_refusal([&](TextRequest& r) {
+              formed(r);
+              r.least_tokens = 1;
+            }).find("min_tokens"),
             std::string::npos);
+  TextRequest request;
+  request.prompt = {1};
+  formed(request);
+  const Status checked = check_text_request({"m", 100, 50, false}, request);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("eos_token_id"), std::string::npos);
 }
 
 }  // namespace

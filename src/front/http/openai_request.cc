@@ -8,6 +8,7 @@
 #include <span>
 
 #include "front/http/request_json.h"
+#include "text/json_grammar.h"
 
 namespace ridge::front::http {
 namespace {
@@ -239,14 +240,21 @@ Status read_tool_choice(OpenAiReading& reading, const dom::element& value, std::
   return {};
 }
 
+// What a schema has that is not known here is the client's to change.
+Result<text::JsonGrammar> form_of(const Json& schema) {
+  Result<text::JsonGrammar> form = text::JsonGrammar::of(schema);
+  if (!form) return invalid(form.error().message);
+  return form;
+}
+
 Status read_response_format(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   std::string_view type;
   if (value["type"].get_string().get(type) != simdjson::SUCCESS)
     return invalid(in_quotes(name) + " should be an object with a 'type': text, json_object or json_schema");
-  Json& schema = reading.request.wanted.response_schema;
+  std::optional<text::JsonGrammar>& form = reading.request.wanted.form;
   if (type == "text") return {};
   if (type == "json_object") {
-    schema = Json::object();
+    RIDGE_ASSIGN(form, form_of(Json::object()));
     return {};
   }
   if (type != "json_schema")
@@ -255,7 +263,8 @@ Status read_response_format(OpenAiReading& reading, const dom::element& value, s
   dom::element given;
   if (value["json_schema"]["schema"].get(given) != simdjson::SUCCESS || !given.is_object())
     return invalid(R"('response_format' of type json_schema should have {"json_schema":{"name":…,"schema":{…}}})");
-  RIDGE_ASSIGN(schema, json_of(given, name));
+  RIDGE_ASSIGN(const Json schema, json_of(given, name));
+  RIDGE_ASSIGN(form, form_of(schema));
   return {};
 }
 

@@ -63,7 +63,7 @@ TEST(OpenAiRequest, WhatIsNotSaidIsAsOpenAiHasIt) {
   EXPECT_EQ(wanted.logprobs, -1);
   EXPECT_FALSE(wanted.has_seed);
   EXPECT_FALSE(wanted.with_special);
-  EXPECT_TRUE(wanted.response_schema.is_null());
+  EXPECT_FALSE(wanted.form);
   EXPECT_TRUE(completion("").add_special);
   EXPECT_FALSE(chat("").add_special);
   EXPECT_EQ(completion(R"(,"logprobs":null,"seed":null,"stop":null,"max_tokens":null)").wanted.most_tokens, 16);
@@ -204,11 +204,18 @@ TEST(OpenAiRequest, RefusesMessagesThatItCannotShowTheModel) {
 }
 
 TEST(OpenAiRequest, AnswersInJson) {
-  EXPECT_EQ(chat(R"(,"response_format":{"type":"json_object"})").wanted.response_schema, Json::object());
-  EXPECT_TRUE(chat(R"(,"response_format":{"type":"text"})").wanted.response_schema.is_null());
-  EXPECT_EQ(chat(R"(,"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object"}}})")
-                .wanted.response_schema,
-            Json::parse(R"({"type":"object"})"));
+  EXPECT_TRUE(chat(R"(,"response_format":{"type":"json_object"})").wanted.form);
+  EXPECT_FALSE(chat(R"(,"response_format":{"type":"text"})").wanted.form);
+  const auto form =
+      chat(R"(,"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"null"}}})")
+          .wanted.form;
+  ASSERT_TRUE(form);
+  EXPECT_TRUE(text::JsonState(*form).accept("null"));
+  EXPECT_FALSE(text::JsonState(*form).accept("1"));
+  const ReadRequest refused = read_as(
+      OpenAiCall::kChat,
+      R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"a"}}}})");
+  EXPECT_EQ(refused.about, "response_format");
 }
 
 TEST(OpenAiRequest, LogprobsOfAChatAreASwitchAndANumber) {
