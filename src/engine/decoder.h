@@ -13,12 +13,9 @@
 #include "base/name_table.h"
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/weight_form.h"
 
 namespace ridge::engine {
-
-// INT8: one scale per row of a matrix. INT4: per group of 32 values of a row. Embeddings and norms stay in 16 or 32 bits.
-enum class WeightForm { kFp32, kBf16, kInt8, kInt4 };
-NameTable<WeightForm> names_of(WeightForm);  // fp32 bf16 int8 int4
 
 // U8: 8 bits per value, scales beside them. An engine may have FP32 and BF16 only where it computes in them (OpenVINO: FP32 not with weights in BF16,
 // BF16 with these only).

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/tensor.h"
-#include "engine/decoder.h"
+#include "engine/weight_form.h"
 
 namespace ridge::engine::openvino {
 
