@@ -35,6 +35,20 @@ add_library(ridge_pugixml INTERFACE)
 target_include_directories(ridge_pugixml SYSTEM INTERFACE "${PUGIXML_INCLUDE_DIR}")
 target_link_libraries(ridge_pugixml INTERFACE "${PUGIXML_LIBRARY}")
 
+# Tokenizers: regular expressions and Unicode's normal forms. Linked statically, for the same reason.
+find_path(PCRE2_INCLUDE_DIR pcre2.h REQUIRED)
+find_library(PCRE2_LIBRARY libpcre2-8.a REQUIRED)
+add_library(ridge_pcre2 INTERFACE)
+target_include_directories(ridge_pcre2 SYSTEM INTERFACE "${PCRE2_INCLUDE_DIR}")
+target_compile_definitions(ridge_pcre2 INTERFACE PCRE2_STATIC PCRE2_CODE_UNIT_WIDTH=8)
+target_link_libraries(ridge_pcre2 INTERFACE "${PCRE2_LIBRARY}")
+find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
+find_library(UTF8PROC_LIBRARY libutf8proc.a REQUIRED)
+add_library(ridge_utf8proc INTERFACE)
+target_include_directories(ridge_utf8proc SYSTEM INTERFACE "${UTF8PROC_INCLUDE_DIR}")
+target_compile_definitions(ridge_utf8proc INTERFACE UTF8PROC_STATIC)
+target_link_libraries(ridge_utf8proc INTERFACE "${UTF8PROC_LIBRARY}")
+
 # ONNX Runtime: headers only, <onnxruntime_c_api.h>. The library is opened at run time.
 add_library(ridge_onnxruntime_headers INTERFACE)
 target_include_directories(ridge_onnxruntime_headers SYSTEM INTERFACE "${RIDGE_DEPS}/onnxruntime-headers/usr/include/onnxruntime")

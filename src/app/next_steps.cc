@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/percent.h"
 #include "model/inputs.h"
 
@@ -103,6 +105,12 @@ std::string request_line(const std::string& host, const std::string& model, std:
   if (!python) return fmt::format("curl -s {}/infer -d {}", url, shell_word(body));
   return fmt::format("python3 -c {} | curl -s {}/infer -d @-",
                      shell_word("import json; print(json.dumps(" + body + "))"), url);
+}
+
+std::string completion_line(const std::string& host, const std::string& model, const std::string& client_options) {
+  const Json body = {{"model", model}, {"prompt", "Hello"}, {"max_tokens", 32}};
+  return fmt::format("curl -s {}{}/v1/completions -H 'Content-Type: application/json' -d {}", client_options, host,
+                     shell_word(dump_json(body)));
 }
 
 }  // namespace ridge::app

@@ -45,6 +45,12 @@ TEST(NextSteps, AModelWithSequencesGetsAWholeOne) {
             R"("data": [1]}], "parameters": {"sequence_id": 1, "sequence_start": true, "sequence_end": true}}')");
 }
 
+TEST(NextSteps, ALanguageModelContinuesAText) {
+  EXPECT_EQ(completion_line("localhost:80", "my m", "--cacert c.pem "),
+            "curl -s --cacert c.pem localhost:80/v1/completions -H 'Content-Type: application/json' -d "
+            R"('{"model":"my m","prompt":"Hello","max_tokens":32}')");
+}
+
 TEST(NextSteps, WhatHasNoJsonFormIsOnlyDescribed) {
   EXPECT_EQ(request_line("localhost:80", "m", std::vector<TensorSpec>{{"x", DataType::kFp16, {1}}}),
             "curl -s localhost:80/v2/models/m");

@@ -20,6 +20,7 @@
 #include "front/http/api.h"
 #include "front/http/server.h"
 #include "front/model_metrics.h"
+#include "front/text_metrics.h"
 #include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "model/reader.h"
@@ -214,7 +215,8 @@ Status ServeRun::open_ports() {
                                 .failed_loads = server_->failed_loads(),
                                 .given_up = server_->given_up(),
                                 .spans = tracer_ ? std::optional(tracer_->counts()) : std::nullopt,
-                                .shadows = server_->shadows()});
+                                .shadows = server_->shadows(),
+                                .texts = front::text_figures(*server_)});
   };
   auto metrics_text = [texts = std::make_shared<LatestText>(), render](TimePoint asked) {
     return texts->as_of(asked, render);
@@ -367,10 +369,12 @@ void ServeRun::log_loaded() const {
     log::info("shares of the physical limit are not shown: this machine was not measured (ridge bench device)");
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
-  if (metadata && http_)
-    log::info("try: {}",
-              request_line(http_->port() == 0 ? "localhost" : fmt::format("localhost:{}", http_->port()), first,
-                           metadata->inputs, client_options(request_, http_->name()), metadata->sequences));
+  if (!metadata || !http_) return;
+  const std::string host = http_->port() == 0 ? "localhost" : fmt::format("localhost:{}", http_->port());
+  const std::string options = client_options(request_, http_->name());
+  log::info("try: {}", server_->text_model(first).ok()
+                           ? completion_line(host, first, options)
+                           : request_line(host, first, metadata->inputs, options, metadata->sequences));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.

@@ -23,10 +23,4 @@ uint16_t to_fp16(double value) {
   return static_cast<uint16_t>(sign | std::min(rounded, kInfinity16));
 }
 
-uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40U);  // stays one
-  return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
-
 }  // namespace ridge

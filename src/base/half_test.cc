@@ -42,5 +42,19 @@ TEST(HalfType, Bf16RoundsToNearestEven) {
   EXPECT_NE(to_bf16(std::nanf("")) & 0x7F, 0);
 }
 
+TEST(HalfType, EveryFp16ValueComesBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const float value = from_fp16(half);
+    if ((half & 0x7FFFU) > 0x7C00U)
+      EXPECT_TRUE(std::isnan(value)) << half;
+    else
+      EXPECT_EQ(to_fp16(value), half);
+  }
+  EXPECT_EQ(from_fp16(0x0001), 0x1p-24F);
+  EXPECT_EQ(from_fp16(0xFC00), -kInfinity);
+  EXPECT_EQ(from_bf16(0x3F80), 1);
+}
+
 }  // namespace
 }  // namespace ridge

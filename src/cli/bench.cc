@@ -1,5 +1,5 @@
 // ridge bench: measures a model beside the machine's limit; 'ridge bench device' measures the machine (bench_device.cc), 'ridge bench
-// URL' a server (bench_server.cc).
+// URL' a server (bench_server.cc), 'ridge bench FOLDER' a language model (bench_decoder.cc).
 #include "app/bench.h"
 #include "app/next_steps.h"
 
@@ -14,6 +14,7 @@
 
 #include "base/csv.h"
 #include "base/units.h"
+#include "cli/bench_decoder.h"
 #include "cli/bench_device.h"
 #include "cli/bench_server.h"
 #include "cli/interruption.h"
@@ -324,6 +325,7 @@ int usage(const Error& error) {
 int bench(std::span<const std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "device") return bench_device(arguments.subspan(1));
   if (names_server(arguments)) return bench_server(arguments);
+  if (names_checkpoint(arguments)) return bench_decoder(arguments);
   BenchOptions options;
   options.command = typed("bench", arguments);
   CLI::App app;

@@ -9,6 +9,7 @@ namespace ridge::cli {
 // Prints a document as its verb did, without what to do next. Error: a member is missing or wrong.
 Status show_bench(const Json& document);
 Status show_bench_server(const Json& document);
+Status show_bench_decoder(const Json& document);
 Status show_bench_device(const Json& document);
 Status show_doctor(const Json& document);
 Status show_plan(const Json& document);

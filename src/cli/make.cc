@@ -1,4 +1,4 @@
-// ridge make NAME -o FILE: writes a reference model with seeded random weights.
+// ridge make NAME -o FILE: writes a reference model with seeded random weights; a language model as a folder.
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -73,6 +73,7 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
                  {"weight_bytes", made.weight_bytes},
                  {"nodes", made.nodes},
                  {"external_data", made.external_data},
+                 {"folder", made.folder},
                  {"inputs", json_of(made.inputs)},
                  {"outputs", json_of(made.outputs)}};
     return print_json(options.command, json);
@@ -87,8 +88,11 @@ void show_made(const MakeOptions& options, const zoo::ZooDescription& made) {
                {"outputs", ports_text(made.outputs)},
                {"written to", where.empty() ? "nothing (--describe)" : where}},
               "ll"));
-  const std::string file = app::shell_word(options.file.empty() ? options.name + ".onnx" : options.file);
-  print_next({options.describe ? "ridge make " + options.name + " -o " + file : "ridge " + file});
+  const std::string file =
+      app::shell_word(options.file.empty() ? options.name + (made.folder ? "" : ".onnx") : options.file);
+  print_next({options.describe ? "ridge make " + options.name + " -o " + file
+              : made.folder    ? "ridge bench " + file
+                               : "ridge " + file});
 }
 
 }  // namespace

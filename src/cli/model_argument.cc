@@ -14,14 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // One folder per release, as another one may write another file.
-Result<fs::path> reference_file(const std::string& name) {
+Result<fs::path> reference_path(const std::string& name, const zoo::ZooDescription& model) {
   const std::string folder = cache_folder("models");
   if (folder.empty())
     return Error{Code::kUnavailable, name +
                                          " is a reference model, and there is no folder to keep it in: neither "
                                          "XDG_CACHE_HOME nor HOME is set. ridge make " +
                                          name + " -o FILE writes it anywhere"};
-  return fs::path(folder) / RIDGE_VERSION / (name + ".onnx");
+  return fs::path(folder) / RIDGE_VERSION / (model.folder ? name : name + ".onnx");
 }
 
 // ORG/NAME, as model hubs name models: no path that begins here, and no file's extension.
@@ -43,7 +43,7 @@ Status find_reference(std::string_view verb, std::string& model) {
   if (model.find_first_of("/.") != std::string::npos || model.empty() || fs::exists(model, error)) return {};
   Result<zoo::ZooDescription> known = zoo::describe(model, {});
   if (!known) return wrap(known.error(), "there is no file '" + model + "'");
-  RIDGE_ASSIGN(const fs::path path, reference_file(model));
+  RIDGE_ASSIGN(const fs::path path, reference_path(model, *known));
   if (!fs::exists(path, error)) {
     Progress progress("make " + model);
     progress.update("write " + path.string(), kUnknownShare);

@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/kept.h"
 #include "app/next_steps.h"
+#include "base/file.h"
 #include "base/units.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -20,6 +22,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "engine/own_format.h"
+#include "llm/config.h"
 
 namespace ridge::cli {
 namespace {
@@ -72,6 +75,13 @@ Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
   Json json = to_json(plan);
   if (plan.efficiency) json["ledger"] = app::ledger_json(plan);
   return write_page(options.command, options.page, json);
+}
+
+// The config.json of a language model's folder stands for the folder; everything else is as given.
+std::string config_of_folder(const std::string& model) {
+  const std::string file = (std::filesystem::path(model) / "config.json").string();
+  const Result<Json> json = parse_json(text_or_empty(file), file);
+  return json && llm::config_from_json(*json, file) ? file : model;
 }
 
 double most_memory_gib() {
@@ -241,6 +251,7 @@ int plan(std::span<const std::string> arguments) {
   options.for_tune = given_options(app, kTuneAfterPlan) + tune_precision(options.precision);
   options.again = given_options_but(app, kNotAgain);
   if (Status fetched = fetch_model("plan", options.request.model); !fetched) return fail("plan", fetched.error());
+  if (!options.request.model.empty()) options.request.model = config_of_folder(options.request.model);
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());

@@ -23,6 +23,7 @@ struct ShownVerb {
   Status (*show)(const Json& document);
 };
 constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
+                                     {"bench decoder", show_bench_decoder},
                                      {"bench device", show_bench_device},
                                      {"bench server", show_bench_server},
                                      {"doctor", show_doctor},

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "base/nearest.h"
+#include "engine/fake/fake_decoder.h"
 #include "engine/fake/fake_session.h"
 #include "engine/fake/script.h"
 #include "engine/onnxruntime/accelerators.h"
@@ -78,6 +79,7 @@ constexpr Engine kEngines[] = {
         .abilities = kOpenVinoAbilities,
         .open = [](const plan::Plan& plan, Clock&) { return openvino::open_session(plan); },
         .find = openvino::find_library,
+        .open_decoder = [](const DecoderPlan& plan, Clock&) { return openvino::open_decoder(plan); },
         .takes_precision = true,
         .backend = "openvino",
         .default_file = "model.xml",
@@ -92,6 +94,7 @@ constexpr Engine kEngines[] = {
         .devices = kEveryDevice,
         .open = fake::open_session,
         .find = [](const plan::Plan&) -> Result<Info> { return fake::engine_info(); },
+        .open_decoder = fake::open_decoder,
         .for_tests = true,
         .takes_precision = true,
         .pools_threads = true,

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/decoder.h"
 #include "engine/engine.h"
 #include "plan/device.h"
 #include "plan/plan.h"
@@ -58,6 +59,7 @@ struct Engine {
 
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan&, Clock&) = nullptr;
   Result<Info> (*find)(const plan::Plan&) = nullptr;
+  Result<std::unique_ptr<Decoder>> (*open_decoder)(const DecoderPlan&, Clock&) = nullptr;  // null: the engine has none
 
   bool for_tests = false;         // chosen only by name
   bool has_providers = false;     // engine/providers.h works with it

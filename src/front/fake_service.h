@@ -11,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "serve/service.h"
+#include "serve/text_model.h"
 
 namespace ridge::front {
 
@@ -117,6 +118,13 @@ class FakeService : public serve::Service {
     return {};
   }
 
+  Result<serve::TextModelPtr> text_model(const std::string& model) const override {
+    for (const serve::TextModelPtr& each : texts)
+      if (each->name() == model) return each;
+    return Error{Code::kNotFound, "Request for unknown model: '" + model + "' is not found"};
+  }
+  std::vector<serve::TextModelPtr> text_models() const override { return texts; }
+
   Status register_region(serve::RegionRequest region) override {
     if (region.key == "/absent") return invalid("Unable to open shared memory region: '/absent'");
     const std::string name = region.name;
@@ -138,6 +146,7 @@ class FakeService : public serve::Service {
   bool is_ready = true;
   std::map<std::string, serve::ModelMetadata> models{
       {"echo", {"echo", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}}}};
+  std::vector<serve::TextModelPtr> texts;
   std::vector<serve::ModelStatistics> model_statistics;
   serve::LoadRequest loaded;
   Status control;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "front/text_metrics.h"
 #include "front/utf8.h"
 
 namespace ridge::front {
@@ -215,6 +216,7 @@ std::string metrics_text(std::span<const serve::ModelStatistics> models, const t
                                   server.given_up));
   if (server.spans) families.push_back(span_family(*server.spans));
   if (!server.shadows.empty()) append(families, shadow_families(server.shadows));
+  if (!server.texts.empty()) append(families, text_families(server.texts));
   append(families, telemetry::host_families(host));
   if (!server.gpus.empty()) append(families, telemetry::gpu_families(server.gpus));
   return telemetry::exposition_text(families);

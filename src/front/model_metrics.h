@@ -12,6 +12,7 @@
 
 #include "front/tracer.h"
 #include "serve/service.h"
+#include "serve/text_figures.h"
 #include "telemetry/exposition.h"
 #include "telemetry/gpus.h"
 #include "telemetry/host.h"
@@ -47,9 +48,11 @@ struct ServerFigures {
   ModelCounts failed_loads = {}, given_up = {};
   std::optional<SpanCounts> spans = {};
   std::vector<serve::ShadowStatistics> shadows = {};
+  std::vector<serve::TextFigures> texts = {};  // of language models
 };
 
-// Everything that /metrics answers. Without GPUs there are no families of GPUs, without traces none of spans.
+// Everything that /metrics answers. Without GPUs there are no families of GPUs, without traces none of spans,
+// without language models none of those.
 std::string metrics_text(std::span<const serve::ModelStatistics> models, const telemetry::HostSample& host,
                          const ServerFigures& server = {});
 

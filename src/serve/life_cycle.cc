@@ -157,7 +157,9 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
   for (int64_t version : source.versions) {
     VersionPtr served = find_unchanged(serving, source_fingerprint(source, version), version);
     if (!served) {
-      Result<VersionPtr> loaded = source.ensemble ? load_ensemble(source, version) : load_model(source, version);
+      Result<VersionPtr> loaded = source.ensemble                      ? load_ensemble(source, version)
+                                  : is_language_model(source, version) ? load_language_model(source, version)
+                                                                       : load_model(source, version);
       if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
       served = std::move(*loaded);
     }
@@ -199,11 +201,26 @@ Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t vers
             to_seconds(loaded.load_time), engine.name, engine.version, engine.device,
             counted(loaded.sessions.size(), "instance"));
   warn_without_cache(loaded.settings);
-  RunLimit limit{options_.run_limit, [this](const ServedVersion& given_up, const std::string& reason) {
-                   table_.give_up(given_up, reason);
-                 }};
   auto served = std::make_shared<ServedVersion>(std::move(loaded), timer_, *options_.clock, options_.recorder.get(),
-                                                std::move(limit), cache_);
+                                                run_limit(), cache_);
+  served->start();
+  return reaper_.keep(std::move(served));
+}
+
+RunLimit LifeCycle::run_limit() {
+  return {options_.run_limit,
+          [this](const Servable& given_up, const std::string& reason) { table_.give_up(given_up, reason); }};
+}
+
+Result<VersionPtr> LifeCycle::load_language_model(const ModelSource& source, int64_t version) {
+  RIDGE_ASSIGN(LoadedLanguageModel loaded,
+               serve::load_language_model(options_, source, version, warm_ups_, loading_.get_token()));
+  const engine::DecoderInfo& info = loaded.decoder->info();
+  log::info("language model '{}' version {} is ready after {:.2f} s: {} {} on {}, weights {}, context {}, cache for {}",
+            source.name, version, to_seconds(loaded.load_time), info.engine.name, info.engine.version,
+            info.engine.device, format_bytes(static_cast<double>(info.weight_bytes)), loaded.generation.context,
+            counted(loaded.generation.blocks * info.cache.block_tokens, "token"));
+  auto served = std::make_shared<LanguageModel>(std::move(loaded), timer_, *options_.clock, run_limit());
   served->start();
   return reaper_.keep(std::move(served));
 }

@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "serve/deadline_timer.h"
 #include "serve/heap_keeper.h"
+#include "serve/language_loader.h"
 #include "serve/model_loader.h"
 #include "serve/model_table.h"
 #include "serve/reaper.h"
@@ -46,6 +47,9 @@ class LifeCycle {
   // Unloads everything, refuses loads, and waits until all accepted requests are answered.
   void close();
 
+  // Refuses the requests that wait, and has the engines break off their runs: of all versions that have not ended.
+  void abort() { reaper_.abort(); }
+
   const ModelTable& table() const { return table_; }
   const WarmUps& warm_ups() const { return warm_ups_; }
 
@@ -63,7 +67,9 @@ class LifeCycle {
   Result<Versions> load_versions(const ModelSource& source);
   void warn_without_cache(const ModelSettings& settings) const;
   Result<VersionPtr> load_model(const ModelSource& source, int64_t version);
+  Result<VersionPtr> load_language_model(const ModelSource& source, int64_t version);
   Result<VersionPtr> load_ensemble(const ModelSource& source, int64_t version);
+  RunLimit run_limit();
   Status set_rate_limits(LoadedModel& loaded) const;
   Status check_nesting(const Servable& ensemble) const;
   std::string for_clients(const std::string& message) const;

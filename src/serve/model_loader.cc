@@ -85,8 +85,6 @@ Error without_version(Error error, const std::string& directory) {
   return error;
 }
 
-Error broken_off() { return {Code::kCancelled, "the load was cancelled"}; }
-
 // The batch sizes that each instance has warmed up. All run the same; one failure cancels the promise for all.
 std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instances) {
   std::vector<int64_t> rows = *instances.front();
@@ -106,7 +104,7 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
   std::stop_source end;  // `stop`, or the limit has passed
   const std::stop_callback stopped(stop, [&] { end.request_stop(); });
   auto open_one = [&](size_t i) -> Result<std::vector<int64_t>> {
-    if (end.stop_requested()) return broken_off();
+    if (end.stop_requested()) return load_cancelled();
     try {
       if (!sessions[i]) {
         RIDGE_ASSIGN(sessions[i], open(plans[i]));
@@ -133,23 +131,13 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
     for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { open_on_host(i); });
     open_on_host(0);
   }
-  if (stop.stop_requested()) return broken_off();
+  if (stop.stop_requested()) return load_cancelled();
   if (end.stop_requested())
     return Error{Code::kTimeout,
                  fmt::format("its warm-up did not end within {} s (--warmup-timeout-secs)", limit.count())};
   for (const Result<std::vector<int64_t>>& result : results)
     if (!result) return result.error();
   return warm_in_all(results);
-}
-
-// Without a name in the configuration: model.onnx, or where there is none, the file of an engine's own format.
-Result<std::string> model_file(const ModelSource& source, int64_t version) {
-  Result<std::string> usual = find_model_file(source.directory, version, model_filename_of(*source.config));
-  if (usual || !source.config->default_model_filename().empty()) return usual;
-  for (const engine::Engine& engine : engine::known())
-    if (Result<std::string> own = find_model_file(source.directory, version, std::string(engine.default_file)))
-      return own;
-  return usual;
 }
 
 // A file of an engine's own format needs no backend in the configuration.
@@ -224,23 +212,9 @@ Status check_batch_memory(const ModelSettings& settings, uint64_t limit) {
 
 // Of the model's file and of what lies beside it in its version's folder; of a repository that is one file: of that.
 uint64_t bytes_of_files(const ModelSource& source, int64_t version, const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(source.directory) / std::to_string(version);
   std::error_code error;
-  uint64_t bytes = 0;
-  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (std::error_code size_error; entry->is_regular_file(size_error)) bytes += entry->file_size(size_error);
+  const uint64_t bytes = bytes_of_folder(source.directory + "/" + std::to_string(version));
   return bytes > 0 ? bytes : std::filesystem::file_size(file, error);
-}
-
-Status check_free_memory(const ServerOptions& options, uint64_t file_bytes) {
-  const uint64_t free = options.free_memory ? options.free_memory() : 0;
-  if (free == 0 || file_bytes <= free) return {};
-  return Error{Code::kExhausted,
-               fmt::format("its files have {}, which its weights take at least, and {} of memory are free for this "
-                           "process; unload other "
-                           "models, or give it more memory",
-                           format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
 }
 
 // While the graph is read the file is in memory once more, beside what the engine takes of it, once or twice.
@@ -304,6 +278,34 @@ Result<std::unique_ptr<engine::Session>> open_file(const OpenFunction& open, con
 
 }  // namespace
 
+Result<std::string> find_file(const ModelSource& source, int64_t version) {
+  Result<std::string> usual = find_model_file(source.directory, version, model_filename_of(*source.config));
+  if (usual || !source.config->default_model_filename().empty()) return usual;
+  for (const engine::Engine& engine : engine::known())
+    if (Result<std::string> own = find_model_file(source.directory, version, std::string(engine.default_file)))
+      return own;
+  return usual;
+}
+
+uint64_t bytes_of_folder(const std::string& folder) {
+  std::error_code error;
+  uint64_t bytes = 0;
+  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (std::error_code size_error; entry->is_regular_file(size_error)) bytes += entry->file_size(size_error);
+  return bytes;
+}
+
+Status check_free_memory(const ServerOptions& options, uint64_t file_bytes) {
+  const uint64_t free = options.free_memory ? options.free_memory() : 0;
+  if (free == 0 || file_bytes <= free) return {};
+  return Error{Code::kExhausted,
+               fmt::format("its files have {}, which its weights take at least, and {} of memory are free for this "
+                           "process; unload other "
+                           "models, or give it more memory",
+                           format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
+}
+
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request) {
   RIDGE_TRY(check_model_name(name));
   ModelSource source;
@@ -342,7 +344,7 @@ std::string source_fingerprint(const ModelSource& source, int64_t version) {
 
 Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource& source, int64_t version,
                                  WarmUps& warm_ups, const std::stop_token& stop) {
-  if (stop.stop_requested()) return broken_off();
+  if (stop.stop_requested()) return load_cancelled();
   const TimePoint start = options.clock->now();
   const LoadGuard guard;
   LoadedModel loaded;
@@ -350,7 +352,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   loaded.files = source.files;
   OpenFunction open =
       options.open ? options.open : OpenFunction([](const plan::Plan& plan) { return engine::open(plan); });
-  RIDGE_ASSIGN(const std::string file, model_file(source, version));
+  RIDGE_ASSIGN(const std::string file, find_file(source, version));
   loaded.file_bytes = bytes_of_files(source, version, file);
   RIDGE_TRY(check_free_memory(options, loaded.file_bytes));
   const ConfigPtr placed = placed_config(options, config_for(*source.config, file));

@@ -30,6 +30,16 @@ struct ModelSource {
 // Errors: kInvalid name, files or configuration; kNotFound no such model, or no version to serve.
 Result<ModelSource> read_source(const ServerOptions& options, const std::string& name, const LoadRequest& request);
 
+// The file of a version. Without a name in the configuration: model.onnx, or where there is none, the file of an engine's own format.
+Result<std::string> find_file(const ModelSource& source, int64_t version);
+
+// Of all files below it.
+uint64_t bytes_of_folder(const std::string& folder);
+// kExhausted: so many bytes of weights do not fit into the memory that is free.
+Status check_free_memory(const ServerOptions& options, uint64_t file_bytes);
+
+inline Error load_cancelled() { return {Code::kCancelled, "the load was cancelled"}; }
+
 // The models of its steps, if its configuration can be read and says that it is an ensemble.
 std::vector<std::string> models_of_ensemble(const ServerOptions& options, const std::string& name,
                                             const LoadRequest& request);

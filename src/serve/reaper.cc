@@ -15,7 +15,7 @@ Reaper::~Reaper() {
 VersionPtr Reaper::keep(std::shared_ptr<Servable> version) {
   {
     MutexLock lock(mutex_);
-    ++kept_;
+    kept_.push_back(version);
   }
   Servable* const shared = version.get();
   return {shared, [this, version = std::move(version)](Servable*) mutable {
@@ -25,9 +25,19 @@ VersionPtr Reaper::keep(std::shared_ptr<Servable> version) {
           }};
 }
 
+void Reaper::abort() {
+  std::vector<std::shared_ptr<Servable>> versions;
+  {
+    MutexLock lock(mutex_);
+    for (const std::weak_ptr<Servable>& kept : kept_)
+      if (std::shared_ptr<Servable> version = kept.lock()) versions.push_back(std::move(version));
+  }
+  for (const std::shared_ptr<Servable>& version : versions) version->abort();
+}
+
 void Reaper::wait() {
   MutexLock lock(mutex_);
-  while (kept_ > 0) changed_.wait(lock);
+  while (!kept_.empty()) changed_.wait(lock);
 }
 
 void Reaper::run() {
@@ -41,9 +51,12 @@ void Reaper::run() {
     version->close();
     version->join();
     ended_(*version);
-    version.reset();  // frees it
+    const std::weak_ptr<Servable> ended = version;
+    version.reset();  // frees it, but where a run that was given up goes on
     lock.lock();
-    --kept_;
+    std::erase_if(kept_, [&](const std::weak_ptr<Servable>& kept) {
+      return !kept.owner_before(ended) && !ended.owner_before(kept);
+    });
     changed_.notify_all();
   }
 }

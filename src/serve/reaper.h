@@ -21,6 +21,8 @@ class Reaper {
   ~Reaper();  // after every version has ended
   // Owns the version; the result is shared, and ends the version when the last copy is gone.
   VersionPtr keep(std::shared_ptr<Servable> version);
+  // Of every version that has not ended, whoever holds it.
+  void abort();
   // Waits until every version has ended. All who hold one let go of it soon.
   void wait();
 
@@ -31,7 +33,7 @@ class Reaper {
   Mutex mutex_;
   ConditionVariable changed_;
   std::vector<std::shared_ptr<Servable>> unshared_ RIDGE_GUARDED_BY(mutex_);  // to be ended
-  size_t kept_ RIDGE_GUARDED_BY(mutex_) = 0;                                  // not ended yet
+  std::vector<std::weak_ptr<Servable>> kept_ RIDGE_GUARDED_BY(mutex_);        // not ended yet
   bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: starts after all other members
 };

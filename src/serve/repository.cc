@@ -35,6 +35,14 @@ std::optional<ModelDirectory> plain_model(const fs::path& path) {
   return ModelDirectory{name, path.string()};
 }
 
+bool has_weights(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
+       entries.increment(error))
+    if (entries->path().extension() == ".safetensors") return true;
+  return false;
+}
+
 // Has a configuration, a version, or a model file that lacks the folder of its version.
 bool holds_model(const std::string& folder) {
   std::error_code error;
@@ -63,6 +71,9 @@ Result<std::vector<ModelDirectory>> scan_repository(const std::string& repositor
   }
   const bool folders = std::any_of(models.begin(), models.end(), [](const auto& m) { return holds_model(m.path); });
   std::vector<ModelDirectory> plain = folders ? std::vector<ModelDirectory>() : plain_models(repository);
+  const fs::path whole = fs::weakly_canonical(repository, error);  // "." has a name, too
+  if (!folders && is_checkpoint(repository) && has_weights(repository) && check_model_name(whole.filename().string()))
+    return std::vector{ModelDirectory{whole.filename().string(), whole.string()}};
   return plain.empty() ? models : plain;
 }
 
@@ -84,6 +95,11 @@ Status check_relative_path(const std::string& path) {
     if (part == ".." || part == "." || part.native().size() > kMaxComponent) wrong = true;
   if (!wrong) return {};
   return Error{Code::kInvalid, "'" + path.substr(0, 300) + "' is not a path inside the model's folder"};
+}
+
+bool is_checkpoint(const std::string& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder + "/config.json", error) && plain_models(folder).empty();
 }
 
 std::vector<ModelDirectory> plain_models(const std::string& folder) {
@@ -138,6 +154,7 @@ std::vector<int64_t> list_versions(const std::string& model_directory) {
     if (version && entries->is_directory(ignored)) versions.push_back(*version);
   }
   std::sort(versions.begin(), versions.end());
+  if (versions.empty() && is_checkpoint(model_directory)) return {1};
   return versions;
 }
 
@@ -164,7 +181,8 @@ Result<std::optional<std::string>> read_config_file(const std::string& model_dir
 std::string version_path(const std::string& model_directory, int64_t version) {
   std::error_code error;
   if (fs::is_regular_file(model_directory, error)) return model_directory;
-  return (fs::path(model_directory) / std::to_string(version)).string();
+  const std::string folder = (fs::path(model_directory) / std::to_string(version)).string();
+  return fs::is_directory(folder, error) || !is_checkpoint(model_directory) ? folder : model_directory;
 }
 
 Result<std::string> find_model_file(const std::string& model_directory, int64_t version, const std::string& filename) {

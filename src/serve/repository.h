@@ -1,5 +1,6 @@
 // The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}; or one .onnx file, or a folder
-// of them, each a model with version 1 and no configuration. Writes nothing into it.
+// of them, each a model with version 1 and no configuration. A folder that is a language model's checkpoint is a model's version, or a model
+// with version 1. Writes nothing into it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace ridge::serve {
 
 struct ModelDirectory {
   std::string name;
-  std::string path;  // of the folder, or of a model that is one file
+  std::string path;  // of the folder, or of a model that is one file or one checkpoint
 };
 
 // One path component that is no `.`, `..`, blank or over 255 bytes.
@@ -30,14 +31,16 @@ Status check_relative_path(const std::string& path);
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
 // The .onnx files in a folder, sorted by name.
 std::vector<ModelDirectory> plain_models(const std::string& folder);
+// Has config.json and no .onnx file: a language model as Hugging Face's hub has it.
+bool is_checkpoint(const std::string& folder);
 // The model of that name; nullopt if there is none.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 
 // That its entries can be listed: list_versions() has none where they cannot.
 Status check_readable(const std::string& model_directory);
-// The version directories: names that are numbers from 1, without leading zero; ascending. 1 of a model that is one file.
+// The version directories: names that are numbers from 1, without leading zero; ascending. 1 of a model that is one file or one checkpoint.
 std::vector<int64_t> list_versions(const std::string& model_directory);
-// The folder of a version, or the file that is the model.
+// The folder of a version, or the file or the checkpoint that is the model.
 std::string version_path(const std::string& model_directory, int64_t version);
 // Text of config.pbtxt; nullopt if there is none.
 Result<std::optional<std::string>> read_config_file(const std::string& model_directory);

@@ -19,11 +19,11 @@ namespace ridge::serve {
 
 constexpr std::chrono::seconds kBreakOffTime{5};  // that an engine has to end a run, once it is broken off
 
-class ServedVersion;
+class Servable;
 struct RunLimit {
   Nanoseconds most{};  // 0: none
   // Called once, when the first instance of a version is given up, with the reason.
-  std::function<void(const ServedVersion&, const std::string& reason)> given_up = {};
+  std::function<void(const Servable&, const std::string& reason)> given_up = {};
 };
 
 class RunWatch {

@@ -29,6 +29,8 @@ class Servable {
   // Of everything it was loaded from: equal = need not be loaded again.
   virtual const std::string& fingerprint() const = 0;
   virtual ModelStatistics statistics() const = 0;
+  // Null: it is no language model.
+  virtual TextModel* text_model() { return nullptr; }
   // The models that an ensemble runs, by name; each once.
   virtual std::vector<std::string> models() const { return {}; }
   // Those models as they serve now, held; null of what is no ensemble. kUnavailable: one of them does not serve, or does not fit.

@@ -19,6 +19,7 @@
 #include "serve/life_cycle.h"
 #include "serve/region_table.h"
 #include "serve/repository.h"
+#include "serve/text_model.h"
 
 namespace ridge::serve {
 namespace {
@@ -57,6 +58,8 @@ class ModelServer final : public Server {
   Status load(const std::string& model, const LoadRequest& request) override;
   Status unload(const std::string& model, bool dependents) override;
   void freed_much() override { heap_.note(); }
+  Result<TextModelPtr> text_model(const std::string& model) const override;
+  std::vector<TextModelPtr> text_models() const override;
   std::vector<std::string> long_warm_ups() const override { return models_.warm_ups().longer_than(kLongWarmUp); }
   Status register_region(RegionRequest region) override { return regions_.add(std::move(region)); }
   void unregister_regions(RegionKind kind, const std::string& name) override { regions_.remove(kind, name); }
@@ -172,9 +175,7 @@ void ModelServer::begin_drain() {
   for (const VersionPtr& version : models_.table().ready_versions("")) version->hurry();
 }
 
-void ModelServer::abort() {
-  for (const VersionPtr& version : models_.table().ready_versions("")) version->abort();
-}
+void ModelServer::abort() { models_.abort(); }
 
 void ModelServer::drain() {
   begin_drain();
@@ -290,6 +291,28 @@ Result<std::vector<ModelStatistics>> ModelServer::statistics(const std::string& 
   if (version == 0)
     for (const VersionPtr& ready : ready_versions(model)) statistics.push_back(ready->statistics());
   return statistics;
+}
+
+Result<TextModelPtr> ModelServer::text_model(const std::string& model) const {
+  if (draining_) return shutting_down();
+  RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, 0));
+  if (TextModel* text = served->text_model()) return TextModelPtr(std::move(served), text);
+  return invalid(
+      fmt::format("model '{}' is no language model; send its tensors to POST /v2/models/{}/infer", model, model));
+}
+
+std::vector<TextModelPtr> ModelServer::text_models() const {
+  std::vector<TextModelPtr> models;
+  std::string last;
+  Versions versions = models_.table().ready_versions("");  // by name and version
+  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
+    TextModel* const text = (*version)->text_model();
+    if (text == nullptr || text->name() == last) continue;
+    last = text->name();
+    models.emplace_back(std::move(*version), text);
+  }
+  std::ranges::reverse(models);
+  return models;
 }
 
 std::vector<IndexEntry> ModelServer::index(bool only_ready) const {

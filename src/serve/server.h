@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/decoder.h"
 #include "engine/engine.h"
 #include "plan/plan.h"
 #include "serve/batch_bounds.h"
@@ -36,6 +37,7 @@ inline Error shutting_down() { return {Code::kUnavailable, "the server is shutti
 
 class Recorder;
 using OpenFunction = std::function<Result<std::unique_ptr<engine::Session>>(const plan::Plan&)>;
+using OpenDecoderFunction = std::function<Result<std::unique_ptr<engine::Decoder>>(const engine::DecoderPlan&)>;
 
 struct ServerOptions {
   std::vector<std::string> repositories;  // folders of models; at least one; a name found twice is an error
@@ -60,6 +62,7 @@ struct ServerOptions {
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
   Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
   OpenFunction open;                   // empty = engine::open; tests inject sessions
+  OpenDecoderFunction open_decoder;    // the same of engine::open_decoder
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.
   std::function<std::vector<int>(const plan::Plan&)> find_gpus;
 };

@@ -15,4 +15,8 @@ std::string_view model_state_name(ModelState state) {
   return "UNAVAILABLE";
 }
 
+Result<TextModelPtr> Service::text_model(const std::string& model) const {
+  return Error{Code::kNotFound, "there is no language model '" + model + "'"};
+}
+
 }  // namespace ridge::serve

@@ -23,6 +23,8 @@ namespace ridge::serve {
 
 class Region;
 struct EnsembleParts;
+class TextModel;  // text_model.h
+using TextModelPtr = std::shared_ptr<TextModel>;
 
 // A part of a registered region of shared memory, as a request names it.
 struct SharedMemoryView {
@@ -233,6 +235,10 @@ class Service {
   virtual Status check_control() const = 0;
   virtual Status load(const std::string& model, const LoadRequest& request) = 0;
   virtual Status unload(const std::string& model, bool dependents) = 0;
+  // The highest version of a language model that serves. Errors as metadata(); kInvalid: it is no language model. Held only while it is asked something.
+  virtual Result<TextModelPtr> text_model(const std::string& model) const;
+  // The highest version of each language model that serves, by name.
+  virtual std::vector<TextModelPtr> text_models() const { return {}; }
   // Much memory has been freed, or is about to be: it goes back to the system soon.
   virtual void freed_much() {}
   // Models whose load has been warming them up for more than ten seconds.

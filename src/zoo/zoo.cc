@@ -1,7 +1,9 @@
 #include "zoo/zoo.h"
 
 #include <array>
+#include <utility>
 
+#include "zoo/language_model.h"
 #include "zoo/models.h"
 #include "zoo/writer.h"
 
@@ -27,17 +29,32 @@ constexpr std::array<ModelRow, 6> kModels = {{
     {"identity", identity, 0, false, true, false},
 }};
 
+// llama-90m: large enough that its weights do not stay in a cache, small enough for a test. llama-1b: the shape of TinyLlama 1.1B
+// (TinyLlama/TinyLlama-1.1B-Chat-v1.0, config.json).
+constexpr std::array<LanguageModel, 2> kLanguageModels = {{
+    // name, layers, hidden, heads, kv_heads, intermediate, vocabulary, context, tied
+    {"llama-90m", 12, 768, 12, 4, 2048, 16'384, 16'384, true},
+    {"llama-1b", 22, 2048, 32, 4, 5632, 32'000, 2048, false},
+}};
+
 constexpr int64_t kOldestZooOpset = 17;  // the first with LayerNormalization
 constexpr int64_t kNewestOpset = 23;
 constexpr int64_t kLargestImage = 4096;
 constexpr int64_t kLongestSequence = 512;  // BERT's position embeddings
 constexpr int64_t kChannelMultiple = 32;   // groups of the normalisation
 
+const LanguageModel* language_model(std::string_view name) {
+  for (const LanguageModel& model : kLanguageModels)
+    if (model.name == name) return &model;
+  return nullptr;
+}
+
 Result<const ModelRow*> find_row(std::string_view name) {
   for (const ModelRow& row : kModels)
     if (row.name == name) return &row;
   std::string known;
   for (const ModelRow& row : kModels) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  for (const LanguageModel& model : kLanguageModels) known += ", " + std::string(model.name);
   return Error{Code::kNotFound, "there is no reference model '" + std::string(name) + "'; there are " + known};
 }
 
@@ -68,6 +85,14 @@ Status check(const ModelRow& row, const ZooOptions& options) {
   if (options.opset < kOldestZooOpset || options.opset > kNewestOpset)
     return invalid("opset " + std::to_string(options.opset) + ": reference models use opset " +
                    std::to_string(kOldestZooOpset) + " to " + std::to_string(kNewestOpset));
+  return {};
+}
+
+Status check_language(std::string_view name, const ZooOptions& options) {
+  const ZooOptions usual;
+  if (options.batch || options.sequence || options.image_size != usual.image_size ||
+      options.channels != usual.channels || options.type != usual.type || options.opset != usual.opset)
+    return invalid(std::string(name) + " is a language model in BF16, no ONNX file: of the options it has only a seed");
   return {};
 }
 
@@ -107,17 +132,36 @@ ZooDescription description_of(const Blueprint& blueprint) {
           static_cast<int64_t>(blueprint.operations.size()),
           needs_external_data(blueprint),
           ports(blueprint.inputs),
-          ports(blueprint.outputs)};
+          ports(blueprint.outputs),
+          false};
+}
+
+// A language model's weights are in BF16.
+ZooDescription description_of(const LanguageModel& model) {
+  ZooDescription description = description_of(blueprint_of(model));
+  description.weight_bytes = description.parameters * 2;
+  description.external_data = false;
+  description.folder = true;
+  return description;
 }
 
 }  // namespace
 
 Result<ZooDescription> describe(std::string_view name, const ZooOptions& options) {
+  if (const LanguageModel* model = language_model(name)) {
+    RIDGE_TRY(check_language(name, options));
+    return description_of(*model);
+  }
   RIDGE_ASSIGN(Blueprint blueprint, build(name, options));
   return description_of(blueprint);
 }
 
 Result<ZooDescription> make(std::string_view name, const ZooOptions& options, const std::string& path) {
+  if (const LanguageModel* model = language_model(name)) {
+    RIDGE_TRY(check_language(name, options));
+    RIDGE_TRY(write_checkpoint(*model, options.seed, path));
+    return description_of(*model);
+  }
   RIDGE_ASSIGN(Blueprint blueprint, build(name, options));
   RIDGE_TRY(write(blueprint, options.seed, path));
   return description_of(blueprint);

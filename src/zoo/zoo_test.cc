@@ -31,9 +31,10 @@ class Zoo : public testing::Test {
 };
 
 TEST_F(Zoo, HasThePublishedParameterCounts) {
-  const std::map<std::string, int64_t> published = {{"resnet50", 25'557'032}, {"bert-base", 109'482'240},
-                                                    {"yolov8x", 68'200'608},  {"sd-unet", 859'520'964},
-                                                    {"mlp", 25'076'712},      {"identity", 0}};
+  const std::map<std::string, int64_t> published = {{"resnet50", 25'557'032},  {"bert-base", 109'482'240},
+                                                    {"yolov8x", 68'200'608},   {"sd-unet", 859'520'964},
+                                                    {"mlp", 25'076'712},       {"identity", 0},
+                                                    {"llama-90m", 88'099'584}, {"llama-1b", 1'100'048'384}};
   const std::string listed = describe("", {}).error().message;
   EXPECT_EQ(static_cast<size_t>(std::count(listed.begin(), listed.end(), ',')), published.size() - 1) << listed;
   for (const auto& [name, parameters] : published) {

@@ -13,6 +13,7 @@ import zlib
 import pytest
 
 import browser
+import language_models
 import models
 from server import Server, fp32
 
@@ -220,3 +221,25 @@ def test_the_page_is_open_and_its_calls_are_not(folder, tmp_path):
             page.wait_for_selector("#input-0-values")
             assert "y FP32 [1,16]" in send(page)
             assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+
+
+def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
+    language_models.write(tmp_path / "talker", step_ms=5)
+    models.identity(tmp_path / "identity" / "1" / "model.onnx")
+    with Server(tmp_path) as server, opened_page(server) as (page, complaints):
+        show(page, server)
+        assert page.locator("#chat-model option").all_text_contents() == ["talker"]
+        assert "talker" not in page.locator("#model option").all_text_contents()
+        page.fill("#chat-text", "Hello")
+        page.click("#chat button[type=submit]")
+        page.wait_for_function("() => /tokens\\/s/.test(document.getElementById('chat-figures').textContent)")
+        assert page.locator("#said .said").first.text_content() == "Hello"
+        page.click("#chat-stop", force=True)
+        page.wait_for_function("() => !document.querySelector('#chat button[type=submit]').disabled")
+        assert page.locator("#said .said").nth(1).text_content()
+        keep(page, "front-chat")
+        page.click("#language")
+        assert page.locator("#chat h2").text_content() == "对话" and page.locator("#said .said").count() == 2
+        page.click("#chat-new")
+        assert page.locator("#said .said").count() == 0
+        assert complaints == []

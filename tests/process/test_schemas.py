@@ -31,6 +31,7 @@ DOCUMENTS = [
                   "gpus --recommend mlp.onnx --json"]),
     ("bench", {}, ["bench mlp.onnx --iterations 30 --layers --json", "bench mlp.onnx --rate 50 --iterations 20 --json",
                    "bench slow.fake.json --engine fake --iterations 1 --json"]),
+    ("bench-decoder", {}, ["bench decoder --engine fake --weights fp32 --prompt 8 --generate 2 -b 1,2 --seconds 1 --json"]),
     ("bench-device", {}, ["bench device --json"]),
     ("doctor", FAKE_GPUS, ["doctor --no-measure --json", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree --json"]),
     ("tune", {"RIDGE_FAKE_CLOCK": "1"}, [" ".join(["tune identity.onnx", *TUNE, "--json"]),
@@ -55,6 +56,11 @@ def documents(tmp_path_factory):
     usual = dict(os.environ, HOME=str(folder), XDG_CACHE_HOME=str(folder / "cache"), LC_ALL="C.UTF-8")
     script = {"inputs": [{"name": "x", "type": "FP32", "shape": [4, 16]}], "latency_ms": 5}
     (folder / "slow.fake.json").write_text(json.dumps(script))
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+              "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 512}
+    (folder / "decoder").mkdir()
+    (folder / "decoder" / "config.json").write_text(json.dumps(config))
+    (folder / "decoder" / "decoder.fake.json").write_text(json.dumps({"step_ms": 1, "step_ms_per_token": 0.1, "weight_bytes": 1000000}))
 
     def output(command, environment):
         done = subprocess.run(["bash", "-c", f'"{RIDGE}" {command}'], cwd=folder, env=usual | environment, capture_output=True,

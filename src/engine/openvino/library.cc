@@ -95,4 +95,9 @@ Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   return library->plugin->open(plan, library->path);
 }
 
+Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan) {
+  RIDGE_ASSIGN(const Library* library, load(plan.library));
+  return library->plugin->open_decoder(plan, library->path);
+}
+
 }  // namespace ridge::engine::openvino

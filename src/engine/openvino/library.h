@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "engine/decoder.h"
 #include "engine/engine.h"
 #include "engine/openvino/plugin_interface.h"
 
@@ -24,6 +25,7 @@ Result<const Library*> load(const std::string& wanted);
 
 Result<Info> find_library(const plan::Plan& plan);
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan);
+Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan);
 
 // "2641" → "2026.4.1": OpenVINO numbers its library by the year's last two digits, release and patch.
 std::string release_of(const std::string& suffix);

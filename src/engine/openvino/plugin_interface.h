@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/decoder.h"
 #include "engine/engine.h"
 #include "plan/plan.h"
 
@@ -18,6 +19,7 @@ namespace ridge::engine::openvino {
 struct Plugin {
   const char* built;  // build_id() of the plugin; always stays first
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan& plan, const std::string& library);
+  Result<std::unique_ptr<Decoder>> (*open_decoder)(const DecoderPlan& plan, const std::string& library);
   std::string (*version)();  // of OpenVINO: "2026.4.1"
 };
 
@@ -26,8 +28,9 @@ constexpr const char* kPluginEntry = "ridge_openvino_plugin";  // extern "C" Plu
 
 // Must be equal on both sides: release, compiler, and the layout of the exchanged types.
 inline std::string build_id() {
-  return fmt::format("ridge {}, interface 3, compiler {}, layout {}.{}.{}.{}.{}", RIDGE_VERSION, __VERSION__,
-                     sizeof(plan::Plan), sizeof(Info), sizeof(Signature), sizeof(NodeTime), sizeof(Output));
+  return fmt::format("ridge {}, interface 4, compiler {}, layout {}.{}.{}.{}.{}.{}.{}.{}.{}", RIDGE_VERSION,
+                     __VERSION__, sizeof(plan::Plan), sizeof(Info), sizeof(Signature), sizeof(NodeTime), sizeof(Output),
+                     sizeof(DecoderPlan), sizeof(DecoderInfo), sizeof(StepSequence), sizeof(Logits));
 }
 
 }  // namespace ridge::engine::openvino

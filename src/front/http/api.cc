@@ -6,6 +6,7 @@
 #include "front/http/coding_fields.h"
 #include "front/http/describe.h"
 #include "front/http/log_request.h"
+#include "front/http/openai_response.h"
 #include "front/http/openapi.h"
 #include "front/http/page_text.h"
 #include "front/http/region_request.h"
@@ -66,13 +67,16 @@ Response model_readiness(const serve::Service& service, const Route& route) {
   return error_response(503, "model '" + route.model + "' is not ready");
 }
 
-// As TensorFlow Serving's ModelService.GetModelStatus, in the JSON form of its protobuf.
+// Of a language model OpenAI's model object, which holds the same. As TensorFlow Serving's ModelService.GetModelStatus, in the JSON form of its protobuf.
 Response model_status(const serve::Service& service, const Route& route) {
   std::vector<serve::IndexEntry> versions = service.index(false);
   std::erase_if(versions, [&](const serve::IndexEntry& entry) {
     const bool asked = route.version == 0 || entry.version == route.version;
     return entry.name != route.model || entry.version == 0 || !asked;
   });
+  Json card = route.version == 0 ? model_card(service, route.model) : Json();
+  if (!versions.empty() && !card.is_null()) card.update(model_version_status(versions));
+  if (!card.is_null()) return json_response(card);
   if (!versions.empty()) return json_response(model_version_status(versions));
   const Result<serve::ModelMetadata> known = service.metadata(route.model, route.version);
   return known ? error_response(404, "no version of model '" + route.model + "' is known")
@@ -180,7 +184,8 @@ void log_call(AccessLog& log, const Keys* keys, const Route& route, const Reques
               .key = key,
               .method = name_of(request.method),
               .path = path_of(request.target),
-              .model = route.model,
+              .model = outcome.response == nullptr || !route.model.empty() ? std::string_view(route.model)
+                                                                           : std::string_view(outcome.response->model),
               .status = status,
               .bytes_in = outcome.bytes_in,
               .bytes_out = outcome.bytes_out,
@@ -189,9 +194,19 @@ void log_call(AccessLog& log, const Keys* keys, const Route& route, const Reques
               .trace_id = trace_id});
 }
 
+std::optional<OpenAiCall> openai_call(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kCompletions: return OpenAiCall::kCompletion;
+    case Endpoint::kChatCompletions: return OpenAiCall::kChat;
+    case Endpoint::kTokenize: return OpenAiCall::kTokenize;
+    case Endpoint::kDetokenize: return OpenAiCall::kDetokenize;
+    default: return std::nullopt;
+  }
+}
+
 bool is_inference(Endpoint endpoint) {
   return endpoint == Endpoint::kInfer || endpoint == Endpoint::kGenerate || endpoint == Endpoint::kGenerateStream ||
-         endpoint == Endpoint::kPredict;
+         endpoint == Endpoint::kPredict || openai_call(endpoint);
 }
 
 bool is_of_regions(Endpoint endpoint) {
@@ -213,6 +228,11 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, M
                        .conversions_waiting = options_.conversions_waiting,
                        .shared_memory = options_.shared_memory,
                        .tracer = options_.tracer}),
+      text_(service, {.max_input_bytes = options_.max_input_bytes,
+                      .threads = options_.conversion_threads,
+                      .most_waiting = options_.conversions_waiting,
+                      .keys = options_.keys,
+                      .tracer = options_.tracer}),
       asked_(options_.io_threads) {}
 
 // Until the next call of the same thread.
@@ -251,6 +271,10 @@ Status Api::check_client(const Request& request, Endpoint endpoint) const {
   return {};
 }
 
+void Api::shape_error(const Request& request, Response& response) {
+  if (is_of_openai(request.target)) response.text = openai_error(response);
+}
+
 void Api::ended(const Request& request, const Outcome& outcome) {
   if (outcome.response != nullptr && outcome.response->trace) outcome.response->trace->end();
   if (options_.access_log) log_call(*options_.access_log, options_.keys.get(), route_of(request), request, outcome);
@@ -266,6 +290,8 @@ void Api::handle(const Request& request, Responder responder) {
     const bool is_load = route.endpoint == Endpoint::kLoad;
     return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
   }
+  if (const std::optional<OpenAiCall> call = openai_call(route.endpoint))
+    return text_.handle(request, *call, std::move(responder));
   if (is_inference(route.endpoint)) return infer_.handle(request, route, std::move(responder));
   switch (route.endpoint) {
     case Endpoint::kIndex:
@@ -287,6 +313,8 @@ Response Api::describe(const Route& route, bool from_this_machine, TimePoint ask
       return service_.ready() ? text_response("{\"ready\":true}") : error_response(503, "the server is not ready");
     case Endpoint::kModelReady: return model_readiness(service_, route);
     case Endpoint::kModelStatus: return model_status(service_, route);
+    case Endpoint::kTextModels: return models_response(service_);
+    case Endpoint::kVersion: return json_response({{"version", options_.server_version}});
     case Endpoint::kModelMetadata: return show(service_.metadata(route.model, route.version), model_metadata);
     case Endpoint::kModelConfig:
       return show(service_.config(route.model, route.version), [](const Json& config) { return config; });

@@ -15,6 +15,7 @@
 #include "front/control.h"
 #include "front/http/infer_endpoint.h"
 #include "front/http/message.h"
+#include "front/http/openai_endpoint.h"
 #include "front/http/route.h"
 #include "front/tracer.h"
 #include "serve/service.h"
@@ -46,6 +47,7 @@ class Api final : public Handler {
   SizeLimit body_limit(const Request& head) override;
   std::optional<Response> refusal(const Request& head) override;
   void handle(const Request& request, Responder responder) override;
+  void shape_error(const Request& request, Response& response) override;
   void ended(const Request& request, const Outcome& outcome) override;
   void end_round(size_t io_thread) override { infer_.end_round(io_thread); }
   void clients_left() override { service_.drop_cancelled(); }
@@ -63,6 +65,7 @@ class Api final : public Handler {
   MetricsText metrics_;
   const std::string docs_;
   InferEndpoint infer_;
+  OpenAiEndpoint text_;
   // What each I/O thread was asked last: clients ask the same again, and each request is looked up more than once.
   struct Asked {
     Method method = Method::kOther;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
 #include <charconv>
@@ -53,6 +54,13 @@ std::optional<std::string_view> view(const std::optional<std::string>& text) {
 
 std::string_view text_of(const std::optional<std::string>& field) { return field ? *field : std::string_view(); }
 
+// A chunk of a body that is sent in chunks (RFC 9112, 7.1).
+void append_chunk(std::string& into, std::string_view data) {
+  std::array<char, 16> digits;
+  into.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), data.size(), 16).ptr);
+  into.append("\r\n").append(data).append("\r\n");
+}
+
 bool is_loopback(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
@@ -86,7 +94,8 @@ void Connection::enter(Phase phase) {
 void Connection::close() {
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kHandling) thread_.client_left();
-  if (phase_ == Phase::kHandling || phase_ == Phase::kWriting) report(kClientLeft);
+  if (phase_ == Phase::kHandling || answers()) report(kClientLeft);
+  if (response_.stream) response_.stream->close();
   client_.request_stop();
   phase_ = Phase::kClosed;
   stream_.close();
@@ -352,8 +361,12 @@ void Connection::refuse(Response response) {
 void Connection::complete(Response response) {
   if (phase_ != Phase::kHandling) return;
   response_ = std::move(response);
-  if (response_.close || !thread_.keeps_connections()) keep_alive_ = false;
+  if (response_.status >= 400) thread_.handler().shape_error(request_, response_);
+  if (response_.stream && parser_.head().method == Method::kHead) std::exchange(response_.stream, nullptr)->close();
+  const bool ends_by_closing = response_.stream && parser_.head().http_1_0;
+  if (response_.close || ends_by_closing || !thread_.keeps_connections()) keep_alive_ = false;
   enter(Phase::kWriting);
+  sent_ = 0;
   write_head();
   pieces_.clear();
   next_piece_ = 0;
@@ -363,10 +376,55 @@ void Connection::complete(Response response) {
     for (std::span<const std::byte> blob : response_.blobs)
       if (!blob.empty()) pieces_.emplace_back(blob.data(), blob.size());
   }
+  if (response_.stream)
+    response_.stream->open([mailbox = thread_.mailbox(), id = id_] { mailbox->put({id, std::nullopt, nullptr}); });
   write();
 }
 
+void Connection::continue_stream() {
+  if (phase_ == Phase::kStreaming && take_stream()) write();
+}
+
+// What is there of a stream becomes the next pieces. False: nothing is there, or the connection has been closed.
+bool Connection::take_stream() {
+  const AnswerStream::Taken taken = response_.stream->take();
+  if (taken.given_up) {
+    close();
+    return false;
+  }
+  if (taken.text.empty() && !taken.ended) {
+    enter(Phase::kStreaming);
+    return false;
+  }
+  if (taken.ended) response_.stream = nullptr;
+  put_chunk(taken.text, taken.ended);
+  return true;
+}
+
+// HTTP/1.0 has no chunks: there the end of the connection is that of the answer.
+void Connection::put_chunk(std::string_view text, bool last) {
+  enter(Phase::kWriting);
+  if (parser_.head().http_1_0) {
+    chunk_ = text;
+  } else {
+    chunk_.clear();
+    if (!text.empty()) append_chunk(chunk_, text);
+    if (last) chunk_ += "0\r\n\r\n";
+  }
+  pieces_.clear();
+  next_piece_ = 0;
+  if (!chunk_.empty()) pieces_.emplace_back(chunk_.data(), chunk_.size());
+}
+
 void Connection::write() {
+  do {
+    if (!write_pieces()) return;
+  } while (response_.stream && take_stream());
+  if (phase_ == Phase::kWriting && !response_.stream) written();
+}
+
+// False: the rest is written later, or the connection has been closed.
+bool Connection::write_pieces() {
   while (next_piece_ < pieces_.size() || stream_.has_unsent()) {
     ErrorCode ec;
     size_t count = stream_.write_some(Rest{pieces_.data() + next_piece_, pieces_.data() + pieces_.size()}, ec);
@@ -377,10 +435,14 @@ void Connection::write() {
         self->write();
         self->thread_.run_completions();
       });
-      return;
+      return false;
     }
-    if (ec) return close();
+    if (ec) {
+      close();
+      return false;
+    }
     progress_.moved += count;
+    sent_ += count;
     progress_.last_moved = thread_.now();
     while (count > 0) {
       size_t taken = std::min(count, pieces_[next_piece_].size());
@@ -389,18 +451,17 @@ void Connection::write() {
       if (pieces_[next_piece_].size() == 0) ++next_piece_;
     }
   }
-  written();
+  return true;
 }
 
 void Connection::report(int status) {
   const Head& head = parser_.head();
-  const bool sent = phase_ == Phase::kWriting && progress_.moved > head_.size();
   thread_.handler().ended(request_,
                           {.status = status,
                            .bytes_in = head.chunked ? parser_.body_received() : head.content_length.value_or(0),
-                           .bytes_out = sent ? progress_.moved - head_.size() : 0,
+                           .bytes_out = answers() && sent_ > head_.size() ? sent_ - head_.size() : 0,
                            .duration = thread_.now() - arrived_,
-                           .response = phase_ == Phase::kWriting ? &response_ : nullptr});
+                           .response = answers() ? &response_ : nullptr});
 }
 
 // Whether the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection
@@ -449,6 +510,7 @@ void Connection::linger() {
 
 void Connection::enforce_deadline(TimePoint now) {
   if (phase_ == Phase::kHandling && now - arrived_ > kClientPatience && client_is_gone()) return close();
+  if (phase_ == Phase::kStreaming) return probe_stream(now);
   if (phase_ == Phase::kHandshake && !stream_.handshaking()) enter(Phase::kIdle);
   const bool silent = phase_ == Phase::kIdle || phase_ == Phase::kHandshake;
   if (silent && thread_.draining() && now - thread_.drain_began() >= kFirstRequest) return close();
@@ -471,6 +533,17 @@ bool Connection::client_is_gone() {
   if ((socket.revents & (POLLERR | POLLHUP)) != 0) return true;
   if (!std::exchange(probed_, true) && !parser_.head().http_1_0) send_continue();
   return false;
+}
+
+// Likewise while an answer is under way and silent: a client whose end of sending was seen gets what means nothing in it.
+void Connection::probe_stream(TimePoint now) {
+  if (now - progress_.began <= kClientPatience) return;
+  pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
+  if (::poll(&socket, 1, 0) <= 0) return;
+  if ((socket.revents & (POLLERR | POLLHUP)) != 0) return close();
+  if (response_.stream->filler.empty()) return;
+  put_chunk(response_.stream->filler, false);
+  write();
 }
 
 // Answers once, if the client listens, and closes: a read is still pending, so there is no lingering.

@@ -1,6 +1,7 @@
 // Connection: one client's socket and the state of the request it is in. Included by the server's own sources only.
 //
 //   handshake → idle → head → body | chunks | discard → handling → writing → idle …      (lingering, closed)
+//                                                                          writing ⇄ streaming, of an answer that is sent as it comes
 //
 // One thread (its IoThread's).
 #pragma once
@@ -29,6 +30,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start();
   void complete(Response response);  // the answer to the request being handled
+  void continue_stream();            // more of it may be there
   void enforce_deadline(TimePoint now);
   void begin_drain();
   void close();
@@ -62,6 +64,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Writing.
   void write_head();
   void write();
+  bool write_pieces();
+  bool take_stream();
+  void put_chunk(std::string_view text, bool last);
+  void probe_stream(TimePoint now);
   void written();
   void linger();
   void timed_out();
@@ -70,6 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void report(int status);
 
   std::string_view pending_input() const { return {input_.data() + begin_, end_ - begin_}; }
+  bool answers() const { return phase_ == Phase::kWriting || phase_ == Phase::kStreaming; }
   void enter(Phase phase);
 
   IoThread& thread_;
@@ -95,7 +102,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   SizeLimit limit_;         // of the body
 
   Response response_;
-  std::string head_;  // of the response
+  std::string head_;   // of the response
+  std::string chunk_;  // of a stream, in its frame
+  uint64_t sent_ = 0;  // [bytes] of the response with its head
   std::vector<boost::asio::const_buffer> pieces_;
   size_t next_piece_ = 0;
 };

@@ -34,6 +34,7 @@ TimePoint deadline_of(Phase phase, const Progress& progress, const ServerOptions
     case Phase::kWriting: return std::min(drained, stall_deadline(progress, options));
     case Phase::kLingering: return progress.began + kLingerTime;
     case Phase::kHandling:
+    case Phase::kStreaming:
     case Phase::kClosed: break;
   }
   return TimePoint::max();

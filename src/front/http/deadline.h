@@ -17,6 +17,7 @@ enum class Phase : uint8_t {
   kDiscard,
   kHandling,
   kWriting,
+  kStreaming,  // an answer that is sent as it comes: all that is there has been sent
   kLingering,
   kClosed
 };

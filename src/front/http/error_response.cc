@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <chrono>
+
 #include "front/error_text.h"
 #include "front/http/json_text.h"
 #include "front/http/message.h"
@@ -38,6 +41,14 @@ Response error_response(int status, std::string_view message) {
 Response error_response(const Error& error) {
   Response response = error_response(http_status(error.code), error.message);
   if (error.code == Code::kUnauthenticated) response.authenticate = "Bearer realm=\"ridge\"";
+  return response;
+}
+
+// Whole seconds, as the field has; one where nothing is predicted.
+Response inference_error_response(const Error& error) {
+  Response response = error_response(error);
+  if (error.code == Code::kUnavailable)
+    response.retry_after_s = std::max<int64_t>(1, std::chrono::ceil<std::chrono::seconds>(error.retry_after).count());
   return response;
 }
 

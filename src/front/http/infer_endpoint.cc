@@ -33,14 +33,6 @@ size_t work_of(const serve::InferResponse& answer, const AnswerFormat& format, C
   return bytes;
 }
 
-// Whole seconds, as the field has; one where nothing is predicted.
-Response infer_error_response(const Error& error) {
-  Response response = error_response(error);
-  if (error.code == Code::kUnavailable)
-    response.retry_after_s = std::max<int64_t>(1, std::chrono::ceil<std::chrono::seconds>(error.retry_after).count());
-  return response;
-}
-
 Response out_of_memory() { return error_response(503, "not enough memory for this request"); }
 
 }  // namespace
@@ -84,7 +76,7 @@ struct InferEndpoint::Call {
     }
   }
   Response encoded() {
-    if (!answer) return infer_error_response(answer.error());
+    if (!answer) return inference_error_response(answer.error());
     try {
       Result<Response> response = encoded_outputs();
       if (!response) return error_response(response.error());

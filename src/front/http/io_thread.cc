@@ -204,6 +204,10 @@ void IoThread::run_completions() {
     for (CompletionQueue::Item& item : items) {
       Connection* connection = find(item.connection);
       if (connection == nullptr) continue;  // the client has gone
+      if (!item.response && !item.finish) {
+        connection->continue_stream();
+        continue;
+      }
       if (!item.response) item.response = item.finish({completions_, item.connection});
       if (item.response) connection->complete(std::move(*item.response));
     }

@@ -34,7 +34,7 @@ class CompletionQueue {
   struct Item {
     uint64_t connection = 0;
     std::optional<Response> response;  // or, when absent, the result of `finish`
-    Finish finish;
+    Finish finish;                     // absent too: more of an answer that is sent as it comes
   };
 
   void put(Item item);

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "front/access.h"
 #include "front/body.h"
+#include "front/http/answer_stream.h"
 #include "front/size_limit.h"
 #include "front/trace.h"
 
@@ -54,8 +55,11 @@ struct Response {
   std::string text;                                 // first part of the body
   std::vector<std::span<const std::byte>> blobs;    // the rest of it, sent without copying
   std::vector<std::shared_ptr<const void>> owners;  // keep the blobs' memory
+  std::shared_ptr<AnswerStream> stream;             // more of the body, which is sent as it comes; null: that is all
   std::string request_id;                           // of the protocol, for the access log; not sent
+  std::string model;                                // likewise, where the path does not name it
   std::string error;                                // the text of an error, for the trace; not sent
+  std::string error_about;                          // the request's member that it is about; empty: none
   std::shared_ptr<Trace> trace;                     // ends when the answer has been sent; null: not traced
   bool close = false;                               // close the connection after this answer
 };
@@ -108,6 +112,8 @@ class Handler {
   // The answer to a request with this head whose client may not make it; absent: it may.
   virtual std::optional<Response> refusal(const Request&) { return std::nullopt; }
   virtual void handle(const Request& request, Responder responder) = 0;
+  // Before an answer with an error's status is sent: in the form of the request's protocol.
+  virtual void shape_error(const Request&, Response&) {}
   // The request has been answered, or its connection has ended. Its body is not there any more.
   virtual void ended(const Request&, const Outcome&) {}
   // After calls of handle() on that I/O thread, before it waits.
@@ -120,6 +126,8 @@ class Handler {
 Response error_response(int status, std::string_view message);
 // With the protocol's status for the error.
 Response error_response(const Error& error);
+// Of a request to run a model: kUnavailable with Retry-After.
+Response inference_error_response(const Error& error);
 // For an undecodable body: HTTP has status codes of its own for it.
 Response body_error_response(const Error& error);
 

@@ -59,6 +59,13 @@ void Connection::write_head() {
     append_field(head_, "Connection", "close");
   else if (parser_.head().http_1_0)
     append_field(head_, "Connection", "keep-alive");
+  if (response_.stream) {
+    append_field(head_, "Cache-Control", "no-cache");
+    append_field(head_, "X-Accel-Buffering", "no");  // nginx would hold it back
+    if (!parser_.head().http_1_0) append_field(head_, "Transfer-Encoding", "chunked");
+    head_.append("\r\n");
+    return;
+  }
   head_.append("Content-Length: ");
   append_number(head_, length);
   head_.append("\r\n\r\n");

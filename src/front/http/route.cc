@@ -27,6 +27,12 @@ constexpr RouteRow kRoutes[] = {
     {"/", kFrontPage, kGet, kPageCalls},
     {"/health", kReady, kGet, kHealthCalls},
     {"/metrics", kMetrics, kGet, kMetricsCalls},
+    {"/version", kVersion, kGet, kDescribingCalls},
+    {"/tokenize", kTokenize, kPost, kInferenceCalls},
+    {"/detokenize", kDetokenize, kPost, kInferenceCalls},
+    {"/v1/completions", kCompletions, kPost, kInferenceCalls},
+    {"/v1/chat/completions", kChatCompletions, kPost, kInferenceCalls},
+    {"/v1/models", kTextModels, kGet, kDescribingCalls},
     {"/v1/models/{model}", kModelStatus, kGet, kDescribingCalls, true},
     {"/v1/models/{model}:predict", kPredict, kPost, kInferenceCalls, true},
     {"/v2", kServerMetadata, kGet, kDescribingCalls},
@@ -72,7 +78,12 @@ constexpr const char* kNoRepositoryNames = "repository names in the path are not
 constexpr const char* kNoRegionName =
     "'region name' is necessary to register a shared memory region: …/region/NAME/register";
 constexpr const char* kOnlyPredict = "of TensorFlow Serving's calls only :predict is supported";
+constexpr const char* kOnlyCompletions =
+    "of OpenAI's API only /v1/models, /v1/completions and /v1/chat/completions are supported";
 constexpr RefusedPath kRefused[] = {
+    {"/v1/responses", 501, kOnlyCompletions},
+    {"/v1/embeddings", 501, kOnlyCompletions},
+    {"/v1/audio/transcriptions", 501, kOnlyCompletions},
     {"/v1/models/{model}:classify", 501, kOnlyPredict},
     {"/v1/models/{model}:regress", 501, kOnlyPredict},
     {"/v2/repository/{repository}/index", 501, kNoRepositoryNames},
@@ -206,6 +217,11 @@ std::string_view path_of(std::string_view target) {
       target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
     }
   return target.substr(0, target.find_first_of("?#"));
+}
+
+bool is_of_openai(std::string_view target) {
+  const std::string_view path = path_of(target);
+  return (path.starts_with("/v1/") && !path.starts_with("/v1/models/")) || path == "/tokenize" || path == "/detokenize";
 }
 
 std::span<const RouteRow> route_table() { return kRoutes; }

@@ -25,6 +25,12 @@ enum class Endpoint : uint8_t {
   kGenerateStream,
   kModelStatus,  // TensorFlow Serving's
   kPredict,      // likewise
+  kTextModels,   // OpenAI's, and so the next two
+  kCompletions,
+  kChatCompletions,
+  kTokenize,  // vLLM's
+  kDetokenize,
+  kVersion,
   kIndex,
   kLoad,
   kUnload,
@@ -71,5 +77,8 @@ struct Route {
 std::string_view path_of(std::string_view target);
 
 Route route(Method method, std::string_view target);
+
+// Whether the path is one of OpenAI's API, and its errors have that form. /v1/models/NAME and its verbs are TensorFlow Serving's.
+bool is_of_openai(std::string_view target);
 
 }  // namespace ridge::front::http

@@ -39,6 +39,12 @@ TEST(Route, FindsEveryEndpoint) {
            {Method::kPost, "/v2/models/m/versions/1/infer", Endpoint::kInfer, "m", 1},
            {Method::kPost, "/v2/models/m/generate", Endpoint::kGenerate, "m", 0},
            {Method::kPost, "/v2/models/m/versions/4/generate_stream", Endpoint::kGenerateStream, "m", 4},
+           {Method::kGet, "/v1/models", Endpoint::kTextModels, "", 0},
+           {Method::kPost, "/v1/completions", Endpoint::kCompletions, "", 0},
+           {Method::kPost, "/v1/chat/completions", Endpoint::kChatCompletions, "", 0},
+           {Method::kPost, "/tokenize", Endpoint::kTokenize, "", 0},
+           {Method::kPost, "/detokenize", Endpoint::kDetokenize, "", 0},
+           {Method::kGet, "/version", Endpoint::kVersion, "", 0},
            {Method::kGet, "/v1/models/m", Endpoint::kModelStatus, "m", 0},
            {Method::kGet, "/v1/models/m/versions/3", Endpoint::kModelStatus, "m", 3},
            {Method::kPost, "/v1/models/a%2Fb:predict", Endpoint::kPredict, "a/b", 0},
@@ -104,8 +110,7 @@ TEST(Route, RefusesWrongMethodsAndNamesTheRightOnes) {
 TEST(Route, RefusesOtherCallsOfTensorFlowServing) {
   for (const char* target : {"/v1/models/m:classify", "/v1/models/m/versions/1:regress"})
     EXPECT_EQ(route(Method::kPost, target).status, 501) << target;
-  for (const char* target :
-       {"/v1/models", "/v1/models/:predict", "/v1/models/m/predict", "/v1/models/m:x", "/v1/models/m/labels/x"})
+  for (const char* target : {"/v1/models/:predict", "/v1/models/m/predict", "/v1/models/m:x", "/v1/models/m/labels/x"})
     EXPECT_EQ(route(Method::kPost, target).status, 404) << target;
   EXPECT_EQ(route(Method::kPost, "/v1/models/m/versions/0:predict").status, 400);
   EXPECT_EQ(route(Method::kGet, "/v1/models/m:predict").allow, "POST");

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ridge::front::http {
 
@@ -77,6 +78,35 @@ class TestClient {
     response.body = unread_.substr(0, length);
     unread_.erase(0, length);
     return response;
+  }
+
+  // The next chunk of a body in chunks, behind read(true); empty: it was the last. nullopt: the connection ended before.
+  std::optional<std::string> read_chunk() {
+    size_t end = 0;
+    while ((end = unread_.find("\r\n")) == std::string::npos)
+      if (!receive()) return std::nullopt;
+    const size_t length = std::stoul(unread_.substr(0, end), nullptr, 16);
+    while (unread_.size() < end + 2 + length + 2)
+      if (!receive()) return std::nullopt;
+    std::string chunk = unread_.substr(end + 2, length);
+    unread_.erase(0, end + 2 + length + 2);
+    return chunk;
+  }
+  // All chunks that are left. nullopt: the connection ended before the last.
+  std::optional<std::string> read_chunks() {
+    std::string body;
+    while (true) {
+      std::optional<std::string> chunk = read_chunk();
+      if (!chunk) return std::nullopt;
+      if (chunk->empty()) return body;
+      body += *chunk;
+    }
+  }
+  // What comes until the connection ends.
+  std::string read_to_end() {
+    while (receive()) {
+    }
+    return std::exchange(unread_, {});
   }
 
   std::optional<ClientResponse> ask(std::string_view bytes) {

@@ -19,6 +19,7 @@
 
 #include "base/mutex.h"
 #include "engine/openvino/executed.h"
+#include "engine/openvino/plugin/decoder.h"
 #include "engine/openvino/plugin/executable.h"
 #include "engine/openvino/plugin/guarded.h"
 #include "engine/openvino/plugin/model_file.h"
@@ -300,6 +301,6 @@ extern "C" __attribute__((visibility("default"))) const ridge::engine::openvino:
   using namespace ridge::engine::openvino;
   using namespace ridge::engine::openvino::plugin;
   static const std::string built = build_id();
-  static const Plugin plugin{built.c_str(), open, openvino_version};
+  static const Plugin plugin{built.c_str(), open, open_decoder, openvino_version};
   return &plugin;
 }

@@ -1,0 +1,221 @@
+#include "checkpoint/decoder_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "base/fields.h"
+#include "base/file.h"
+
+namespace ridge::checkpoint {
+namespace {
+
+constexpr int64_t kLargest = int64_t{1} << 31;  // of one dimension: products of two stay in 64 bits
+constexpr int64_t kMostLayers = 10000;
+
+// Source: the modelling files of the transformers library.
+struct Kind {
+  std::string_view type;
+  bool always_qkv_bias = false;
+  bool output_bias = false;  // attention_bias is of the output projection too
+  bool qk_norm = false;
+  bool window_unless_off =
+      true;  // sliding_window is in use unless use_sliding_window is false; else only where it is true
+};
+constexpr std::array kKinds = {
+    Kind{.type = "llama", .output_bias = true},
+    Kind{.type = "mistral"},
+    Kind{.type = "qwen2", .always_qkv_bias = true, .window_unless_off = false},
+    Kind{.type = "qwen3", .output_bias = true, .qk_norm = true, .window_unless_off = false},
+};
+
+Error unsupported(std::string message) { return {Code::kUnsupported, std::move(message)}; }
+
+Result<Kind> kind_of(const Json& json) {
+  RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(json, "model_type", ""));
+  std::string known;
+  for (const Kind& kind : kKinds) {
+    if (kind.type == type) return kind;
+    known += (known.empty() ? "" : ", ") + std::string(kind.type);
+  }
+  return unsupported(fmt::format("model_type '{}' has no decoder here; known: {}", type, known));
+}
+
+// What would silently compute something else.
+Status refuse_foreign(const Json& json) {
+  const auto architectures = json.find("architectures");
+  if (architectures != json.end() && architectures->is_array() && !architectures->empty()) {
+    const std::string name =
+        architectures->front().is_string() ? architectures->front().get<std::string>() : architectures->front().dump();
+    if (!name.ends_with("ForCausalLM"))
+      return unsupported("architecture " + name + " generates no text; one that ends in ForCausalLM does");
+  }
+  if (const auto found = json.find("quantization_config"); found != json.end() && !found->is_null()) {
+    const std::string method =
+        found->is_object() ? found->value("quant_method", Json("an unnamed method")).dump() : found->dump();
+    return unsupported("the checkpoint is quantised by " + method +
+                       "; take the one in F32, F16 or BF16 and choose a form of the weights when it is opened");
+  }
+  RIDGE_ASSIGN(const std::string activation, json_member_or<std::string>(json, "hidden_act", "silu"));
+  if (activation != "silu") return unsupported("hidden_act is '" + activation + "'; known: silu");
+  RIDGE_ASSIGN(const bool mlp_bias, json_member_or<bool>(json, "mlp_bias", false));
+  if (mlp_bias) return unsupported("mlp_bias: a feed-forward network with biases is not known");
+  RIDGE_ASSIGN(const double rotated, json_member_or<double>(json, "partial_rotary_factor", 1.0));
+  if (rotated != 1) return unsupported("partial_rotary_factor: only heads that are rotated as a whole are known");
+  return {};
+}
+
+Status refuse_window(const Json& json, const Kind& kind, int64_t context) {
+  RIDGE_ASSIGN(const int64_t window, json_member_or<int64_t>(json, "sliding_window", 0));
+  RIDGE_ASSIGN(const bool used, json_member_or<bool>(json, "use_sliding_window", kind.window_unless_off));
+  if (!used || window <= 0 || window >= context) return {};
+  return unsupported(
+      fmt::format("sliding_window of {} tokens in a context of {}: only full attention is known", window, context));
+}
+
+// "rope_parameters" holds all of it in newer files, "rope_scaling" only the scaling in older ones.
+Result<Rope> rope_of(const Json& json, int64_t context) {
+  Rope rope;
+  RIDGE_ASSIGN(rope.theta, json_member_or<double>(json, "rope_theta", rope.theta));
+  const bool newer = json.contains("rope_parameters") && json["rope_parameters"].is_object();
+  const char* member = newer ? "rope_parameters" : "rope_scaling";
+  if (json.contains(member) && !json[member].is_null()) {
+    const Json& scaling = json[member];
+    RIDGE_ASSIGN(rope.theta, json_member_or<double>(scaling, "rope_theta", rope.theta));
+    RIDGE_ASSIGN(std::string older, json_member_or<std::string>(scaling, "type", "default"));
+    RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(scaling, "rope_type", std::move(older)));
+    if (type == "linear")
+      rope.scaling = RopeScaling::kLinear;
+    else if (type == "llama3")
+      rope.scaling = RopeScaling::kLlama3;
+    else if (type != "default")
+      return unsupported(fmt::format("{} is of type '{}'; known: default, linear, llama3", member, type));
+    if (rope.scaling != RopeScaling::kNone) {
+      RIDGE_ASSIGN(rope.factor, json_member<double>(scaling, "factor"));
+    }
+    if (rope.scaling == RopeScaling::kLlama3) {
+      RIDGE_ASSIGN(rope.low_freq_factor, json_member<double>(scaling, "low_freq_factor"));
+      RIDGE_ASSIGN(rope.high_freq_factor, json_member<double>(scaling, "high_freq_factor"));
+      RIDGE_ASSIGN(rope.original_context,
+                   json_member_or<double>(scaling, "original_max_position_embeddings", static_cast<double>(context)));
+    }
+  }
+  const bool sane = rope.theta > 0 && rope.factor > 0 &&
+                    (rope.scaling != RopeScaling::kLlama3 || (rope.low_freq_factor > 0 && rope.original_context > 0 &&
+                                                              rope.high_freq_factor > rope.low_freq_factor));
+  if (!sane || !std::isfinite(rope.theta * rope.factor))
+    return invalid(std::string(member) +
+                   ": its numbers scale nothing: factors are above 0, and high_freq_factor is above low_freq_factor");
+  return rope;
+}
+
+// A number, or a list of them.
+Result<std::vector<int64_t>> ids_of(const Json& json, const char* member, int64_t vocabulary) {
+  std::vector<int64_t> ids;
+  if (!json.contains(member) || json[member].is_null()) return ids;
+  const Json list = json[member].is_array() ? json[member] : Json::array({json[member]});
+  for (const Json& id : list) {
+    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= vocabulary)
+      return invalid(
+          fmt::format("member '{}' should be tokens of the vocabulary of {}, found {}", member, vocabulary, id.dump()));
+    ids.push_back(id.get<int64_t>());
+  }
+  return ids;
+}
+
+Status read_dimensions(const Json& json, DecoderConfig& config) {
+  config.kv_heads = config.head_dim = 0;
+  RIDGE_TRY(read_fields(json, [&](auto& visit) {
+    visit("hidden_size", config.hidden, at_least(1));
+    visit("num_hidden_layers", config.layers, at_least(1));
+    visit("num_attention_heads", config.heads, at_least(1));
+    visit.optional("num_key_value_heads", config.kv_heads, at_least(1));
+    visit.optional("head_dim", config.head_dim, at_least(1));
+    visit("intermediate_size", config.intermediate, at_least(1));
+    visit("vocab_size", config.vocabulary, at_least(1));
+    visit("max_position_embeddings", config.context, at_least(1));
+    visit.optional("rms_norm_eps", config.rms_norm_eps, above(0));
+    visit.optional("tie_word_embeddings", config.tied_embeddings);
+  }));
+  if (config.kv_heads == 0) config.kv_heads = config.heads;
+  for (const int64_t size : {config.hidden, config.heads, config.kv_heads, config.head_dim, config.intermediate,
+                             config.vocabulary, config.context})
+    if (size > kLargest) return invalid(fmt::format("{} is no dimension of a model", size));
+  if (config.layers > kMostLayers)
+    return invalid(fmt::format("num_hidden_layers is {}: not a number of layers", config.layers));
+  if (config.heads % config.kv_heads != 0)
+    return invalid(fmt::format("{} heads cannot share {} heads of keys and values", config.heads, config.kv_heads));
+  if (config.head_dim == 0 && config.hidden % config.heads != 0)
+    return invalid(fmt::format("hidden_size {} is not a multiple of the {} heads, and head_dim is not given",
+                               config.hidden, config.heads));
+  if (config.head_dim == 0) config.head_dim = config.hidden / config.heads;
+  if (config.head_dim % 2 != 0)
+    return invalid(fmt::format("head_dim is {}: rotary positions need an even one", config.head_dim));
+  return {};
+}
+
+Result<DecoderConfig> read_config(const Json& json, const Json* generation) {
+  if (!json.is_object()) return invalid("a config is a JSON object");
+  DecoderConfig config;
+  RIDGE_ASSIGN(const Kind kind, kind_of(json));
+  config.kind = kind.type;
+  RIDGE_TRY(refuse_foreign(json));
+  RIDGE_TRY(read_dimensions(json, config));
+  RIDGE_TRY(refuse_window(json, kind, config.context));
+  RIDGE_ASSIGN(config.rope, rope_of(json, config.context));
+  RIDGE_ASSIGN(const bool bias, json_member_or<bool>(json, "attention_bias", false));
+  config.qkv_bias = bias || kind.always_qkv_bias;
+  config.output_bias = bias && kind.output_bias;
+  config.qk_norm = kind.qk_norm;
+  for (const Json* from : {&json, generation}) {
+    if (from == nullptr || !from->is_object()) continue;
+    RIDGE_ASSIGN(const std::vector<int64_t> bos, ids_of(*from, "bos_token_id", config.vocabulary));
+    RIDGE_ASSIGN(std::vector<int64_t> eos, ids_of(*from, "eos_token_id", config.vocabulary));
+    if (!bos.empty()) config.bos = bos.front();
+    if (!eos.empty()) config.eos = std::move(eos);
+  }
+  return config;
+}
+
+}  // namespace
+
+Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generation) {
+  return read_config(config, generation);
+}
+
+Result<DecoderConfig> read_decoder_config(const std::string& folder) {
+  const std::string path = folder + "/config.json", generation_path = folder + "/generation_config.json";
+  RIDGE_ASSIGN(const std::string text, read_file(path));
+  RIDGE_ASSIGN(const Json json, parse_json(text, path));
+  std::optional<Json> generation;
+  if (std::error_code error; std::filesystem::exists(generation_path, error)) {
+    RIDGE_ASSIGN(const std::string more, read_file(generation_path));
+    RIDGE_ASSIGN(generation, parse_json(more, generation_path));
+  }
+  Result<DecoderConfig> config = read_config(json, generation ? &*generation : nullptr);
+  if (!config) return wrap(std::move(config).error(), path);
+  return config;
+}
+
+std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim) {
+  std::vector<double> frequencies(static_cast<size_t>(head_dim / 2));
+  for (size_t i = 0; i < frequencies.size(); ++i) {
+    double& frequency = frequencies[i];
+    frequency = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+    if (rope.scaling == RopeScaling::kLinear) frequency /= rope.factor;
+    if (rope.scaling != RopeScaling::kLlama3) continue;
+    const double wave = 2 * std::numbers::pi / frequency;  // [tokens]
+    const double smooth =
+        (rope.original_context / wave - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
+    const double kept = std::clamp(smooth, 0.0, 1.0);
+    frequency = (1 - kept) * frequency / rope.factor + kept * frequency;
+  }
+  return frequencies;
+}
+
+}  // namespace ridge::checkpoint

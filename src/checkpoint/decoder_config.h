@@ -1,0 +1,53 @@
+// What a decoder computes, from a checkpoint's config.json: only what every number of the forward pass depends on, so anything that is not known is
+// refused by name. What a model costs is llm/config.h, which sizes many more kinds. Pure, but for read_decoder_config().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace ridge::checkpoint {
+
+enum class RopeScaling {
+  kNone,
+  kLinear,  // positions are divided by the factor
+  kLlama3,  // long waves are stretched by the factor, short ones stay
+};
+
+// Rotary positions (arXiv:2104.09864). Names as in config.json.
+struct Rope {
+  double theta = 10000;
+  RopeScaling scaling = RopeScaling::kNone;
+  double factor = 1;
+  double low_freq_factor = 1, high_freq_factor = 4;
+  double original_context = 0;  // [tokens]
+};
+
+struct DecoderConfig {
+  std::string kind;  // model_type
+  int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
+  int64_t vocabulary = 0;
+  int64_t context = 0;  // most tokens of a sequence
+  double rms_norm_eps = 1e-6;
+  Rope rope;
+  bool tied_embeddings = false;                // the output matrix is the embedding
+  bool qkv_bias = false, output_bias = false;  // of attention's projections
+  bool qk_norm = false;                        // RMS norm of each head's query and key
+  std::optional<int64_t> bos;
+  std::vector<int64_t> eos;  // tokens that end an answer
+};
+
+// Kinds: llama, mistral, qwen2, qwen3. `generation`: generation_config.json, or null; its token ids count before the config's.
+// kUnsupported: a kind, an activation, a scaling of positions, a sliding window, a quantisation that the forward pass does not have.
+Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generation);
+// Of the two files of a folder.
+Result<DecoderConfig> read_decoder_config(const std::string& folder);
+
+// [rad per position] of each pair of a head: head_dim / 2. Source: transformers, modeling_rope_utils.py (_compute_default_rope_parameters, _linear, _llama3).
+std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim);
+
+}  // namespace ridge::checkpoint

@@ -1,0 +1,14 @@
+// ridge bench FOLDER: a language model's checkpoint, step by step. bench.cc measures model files, bench_server.cc servers.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace ridge::cli {
+
+// Whether `arguments` after "bench" name a folder with a config.json, or a reference model that is one.
+bool names_checkpoint(std::span<const std::string> arguments);
+// Returns an Exit.
+int bench_decoder(std::span<const std::string> arguments);
+
+}  // namespace ridge::cli

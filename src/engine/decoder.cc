@@ -1,0 +1,33 @@
+#include "engine/decoder.h"
+
+#include <array>
+
+#include "engine/engines.h"
+
+namespace ridge::engine {
+namespace {
+
+constexpr std::array<std::pair<WeightForm, std::string_view>, 4> kWeightForms = {{{WeightForm::kFp32, "fp32"},
+                                                                                  {WeightForm::kBf16, "bf16"},
+                                                                                  {WeightForm::kInt8, "int8"},
+                                                                                  {WeightForm::kInt4, "int4"}}};
+constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kCacheForms = {
+    {{CacheForm::kFp32, "fp32"}, {CacheForm::kBf16, "bf16"}, {CacheForm::kU8, "u8"}}};
+
+}  // namespace
+
+NameTable<WeightForm> names_of(WeightForm) { return kWeightForms; }
+NameTable<CacheForm> names_of(CacheForm) { return kCacheForms; }
+
+Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& clock) {
+  RIDGE_TRY(check_name(plan.engine));
+  const Engine& engine = named(plan.engine);
+  if (engine.open_decoder != nullptr) return engine.open_decoder(plan, clock);
+  std::string known;
+  for (const Engine& row : engine::known())
+    if (row.open_decoder != nullptr && !row.for_tests) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  return Error{Code::kUnsupported, std::string(engine.label) +
+                                       " has no decoder for language models here; these engines have one: " + known};
+}
+
+}  // namespace ridge::engine

@@ -1,0 +1,299 @@
+#include "engine/openvino/plugin/decoder_graph.h"
+
+#include <cmath>
+#include <openvino/op/ops.hpp>
+#include <openvino/op/util/variable.hpp>
+#include <openvino/pass/manager.hpp>
+#include <openvino/pass/sdpa_to_paged_attention.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/openvino/matrix_form.h"
+
+namespace ridge::engine::openvino::plugin {
+namespace {
+
+using Value = ov::Output<ov::Node>;
+
+template <typename Op, typename... Inputs>
+Value made(Inputs&&... inputs) {
+  return std::make_shared<Op>(std::forward<Inputs>(inputs)...)->output(0);
+}
+
+Value numbers(const std::vector<int64_t>& values) {
+  return made<ov::op::v0::Constant>(ov::element::i64, ov::Shape{values.size()}, values);
+}
+Value number(int64_t value) { return made<ov::op::v0::Constant>(ov::element::i64, ov::Shape{}, value); }
+Value real(double value) {
+  return made<ov::op::v0::Constant>(ov::element::f32, ov::Shape{}, static_cast<float>(value));
+}
+
+// Axes 1 and 2 change places.
+Value swapped(const Value& x) { return made<ov::op::v1::Transpose>(x, numbers({0, 2, 1, 3})); }
+// A 0 keeps its dimension.
+Value reshaped(const Value& x, const std::vector<int64_t>& shape) {
+  return made<ov::op::v1::Reshape>(x, numbers(shape), true);
+}
+
+class Builder {
+ public:
+  Builder(const checkpoint::DecoderConfig& config, std::shared_ptr<const checkpoint::Weights> weights, WeightForm form,
+          int threads)
+      : config_(config), weights_(std::move(weights)), form_(form), threads_(threads) {}
+
+  Result<DecoderGraph> build();
+
+ private:
+  std::shared_ptr<ov::op::v0::Parameter> parameter(const char* name, ov::element::Type type,
+                                                   const ov::PartialShape& shape);
+  Value constant(const TensorView& tensor, WeightForm form);
+  Value form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
+                      bool scales);
+  Result<Value> matrix(const std::string& name, int64_t rows, int64_t columns);
+  Value formed(const TensorView& tensor);
+  Result<Value> vector(const std::string& name, int64_t size);
+  Result<Value> linear(const Value& x, const std::string& name, int64_t rows, int64_t columns, bool bias = false);
+  Result<Value> norm(const Value& x, const std::string& name, int64_t size);
+  Result<Value> heads(const Value& x, const std::string& name, int64_t count, bool rotated);
+  Value rotate(const Value& x);
+  Value cached(const Value& now, const std::string& name);
+  Value repeated(const Value& x);
+  Result<Value> attention(const Value& x, const std::string& layer);
+  Result<Value> feed_forward(const Value& x, const std::string& layer);
+  Result<Value> layer(const Value& x, int64_t index);
+  Result<Value> output(const Value& x, const TensorView& embedding);
+  Value sampled(const Value& x) { return made<ov::op::v8::Gather>(x, sampled_rows_, number(0)); }
+
+  const checkpoint::DecoderConfig& config_;
+  const std::shared_ptr<const checkpoint::Weights> weights_;
+  const WeightForm form_;
+  const int threads_;
+  int64_t weight_bytes_ = 0;
+  Value cos_, sin_, mask_, beam_, sampled_rows_;
+  ov::ParameterVector parameters_;
+  ov::SinkVector sinks_;
+};
+
+std::shared_ptr<ov::op::v0::Parameter> Builder::parameter(const char* name, ov::element::Type type,
+                                                          const ov::PartialShape& shape) {
+  auto parameter = std::make_shared<ov::op::v0::Parameter>(type, shape);
+  parameter->set_friendly_name(name);
+  parameter->output(0).set_names({name});
+  parameters_.push_back(parameter);
+  return parameter;
+}
+
+// Over `formed`'s memory, which it keeps.
+Value Builder::form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
+                             bool scales) {
+  const void* data = scales ? formed->scales.data() : formed->values.data();
+  return made<ov::op::v0::Constant>(type, shape, data, std::const_pointer_cast<FormedMatrix>(std::move(formed)));
+}
+
+// FP32 or BF16, in the file's own memory where it has that type already.
+Value Builder::constant(const TensorView& tensor, WeightForm form) {
+  const bool wide = form == WeightForm::kFp32;
+  const ov::element::Type type = wide ? ov::element::f32 : ov::element::bf16;
+  const ov::Shape shape(tensor.shape.begin(), tensor.shape.end());
+  const bool as_stored = tensor.type == (wide ? DataType::kFp32 : DataType::kBf16);
+  if (as_stored && reinterpret_cast<uintptr_t>(tensor.data.data()) % data_type_size(tensor.type) == 0)
+    return made<ov::op::v0::Constant>(type, shape, static_cast<const void*>(tensor.data.data()),
+                                      std::const_pointer_cast<checkpoint::Weights>(weights_));
+  return form_constant(type, shape, std::make_shared<const FormedMatrix>(form_matrix(tensor, form, threads_)), false);
+}
+
+// As FP32, computed from constants of the form: OpenVINO's kernels read the form itself.
+Value Builder::formed(const TensorView& tensor) {
+  const auto rows = static_cast<size_t>(tensor.shape[0]), columns = static_cast<size_t>(tensor.shape[1]);
+  if (form_ == WeightForm::kFp32 || form_ == WeightForm::kBf16) {
+    const Value stored = constant(tensor, form_);
+    weight_bytes_ += static_cast<int64_t>(rows * columns * stored.get_element_type().size());
+    return form_ == WeightForm::kFp32 ? stored : made<ov::op::v0::Convert>(stored, ov::element::f32);
+  }
+  auto formed = std::make_shared<const FormedMatrix>(form_matrix(tensor, form_, threads_));
+  weight_bytes_ += static_cast<int64_t>(formed->values.size() + formed->scales.size());
+  if (form_ == WeightForm::kInt8) {
+    const Value values =
+        made<ov::op::v0::Convert>(form_constant(ov::element::i8, {rows, columns}, formed, false), ov::element::f32);
+    return made<ov::op::v1::Multiply>(values, form_constant(ov::element::f32, {rows, 1}, formed, true));
+  }
+  const size_t groups = columns / kInt4Group;
+  const Value values = made<ov::op::v0::Convert>(
+      form_constant(ov::element::u4, {rows, groups, kInt4Group}, formed, false), ov::element::f32);
+  const Value zero = made<ov::op::v0::Convert>(
+      made<ov::op::v0::Constant>(ov::element::u4, ov::Shape{1, 1, 1}, std::vector<uint8_t>{kInt4Zero}),
+      ov::element::f32);
+  const Value scaled = made<ov::op::v1::Multiply>(made<ov::op::v1::Subtract>(values, zero),
+                                                  form_constant(ov::element::f32, {rows, groups, 1}, formed, true));
+  return reshaped(scaled, {static_cast<int64_t>(rows), static_cast<int64_t>(columns)});
+}
+
+Result<Value> Builder::matrix(const std::string& name, int64_t rows, int64_t columns) {
+  RIDGE_ASSIGN(const TensorView tensor, weights_->find(name, {rows, columns}));
+  if (form_ == WeightForm::kInt4 && columns % kInt4Group != 0)
+    return Error{Code::kUnsupported, "tensor '" + name + "' has rows of " + std::to_string(columns) +
+                                         " values, and int4 has groups of " + std::to_string(kInt4Group) +
+                                         "; use int8"};
+  return formed(tensor);
+}
+
+Result<Value> Builder::vector(const std::string& name, int64_t size) {
+  RIDGE_ASSIGN(const TensorView tensor, weights_->find(name, {size}));
+  weight_bytes_ += size * static_cast<int64_t>(sizeof(float));
+  return constant(tensor, WeightForm::kFp32);
+}
+
+Result<Value> Builder::linear(const Value& x, const std::string& name, int64_t rows, int64_t columns, bool bias) {
+  RIDGE_ASSIGN(const Value weight, matrix(name + ".weight", rows, columns));
+  const Value product = made<ov::op::v0::MatMul>(x, weight, false, true);
+  if (!bias) return product;
+  RIDGE_ASSIGN(const Value added, vector(name + ".bias", rows));
+  return made<ov::op::v1::Add>(product, added);
+}
+
+// x / √(mean(x²) + ε) · weight (arXiv:1910.07467).
+Result<Value> Builder::norm(const Value& x, const std::string& name, int64_t size) {
+  const Value mean = made<ov::op::v1::ReduceMean>(made<ov::op::v1::Power>(x, real(2)), numbers({-1}), true);
+  const Value root = made<ov::op::v0::Sqrt>(made<ov::op::v1::Add>(mean, real(config_.rms_norm_eps)));
+  const Value normed = made<ov::op::v1::Multiply>(x, made<ov::op::v1::Divide>(real(1), root));
+  RIDGE_ASSIGN(const Value weight, vector(name + ".weight", size));
+  return made<ov::op::v1::Multiply>(normed, weight);
+}
+
+// x · cos + (−x₂, x₁) · sin, with x₁ and x₂ the halves of each head.
+Value Builder::rotate(const Value& x) {
+  const auto half = config_.head_dim / 2;
+  const Value first = made<ov::op::v8::Slice>(x, numbers({0}), numbers({half}), numbers({1}), numbers({3}));
+  const Value second = made<ov::op::v8::Slice>(x, numbers({half}), numbers({2 * half}), numbers({1}), numbers({3}));
+  const Value negative =
+      made<ov::op::v1::Multiply>(second, made<ov::op::v0::Constant>(ov::element::f32, ov::Shape{1, 1, 1, 1}, -1.0F));
+  const Value turned = made<ov::op::v0::Concat>(ov::OutputVector{negative, first}, -1);
+  return made<ov::op::v1::Add>(made<ov::op::v1::Multiply>(x, cos_), made<ov::op::v1::Multiply>(turned, sin_));
+}
+
+// [batch, head, token, head_dim]. `name` is "…q" for "…q_proj" and "…q_norm".
+Result<Value> Builder::heads(const Value& x, const std::string& name, int64_t count, bool rotated) {
+  RIDGE_ASSIGN(const Value flat, linear(x, name + "_proj", count * config_.head_dim, config_.hidden, config_.qkv_bias));
+  Value split = reshaped(flat, {0, 0, count, config_.head_dim});
+  if (!rotated) return swapped(split);
+  if (config_.qk_norm) {
+    RIDGE_ASSIGN(split, norm(split, name + "_norm", config_.head_dim));
+  }
+  return rotate(swapped(split));
+}
+
+// With those of earlier tokens before it. What a variable holds becomes the cache's blocks.
+Value Builder::cached(const Value& now, const std::string& name) {
+  const ov::PartialShape shape{-1, config_.kv_heads, -1, config_.head_dim};
+  auto variable = std::make_shared<ov::op::util::Variable>(ov::op::util::VariableInfo{shape, ov::element::f32, name});
+  const Value none = made<ov::op::v0::Constant>(
+      ov::element::f32, ov::Shape{1, static_cast<size_t>(config_.kv_heads), 0, static_cast<size_t>(config_.head_dim)},
+      std::vector<float>());
+  const Value past = made<ov::op::v8::Gather>(made<ov::op::v6::ReadValue>(none, variable), beam_, number(0));
+  const Value all = made<ov::op::v0::Concat>(ov::OutputVector{past, now}, 2);
+  sinks_.push_back(std::make_shared<ov::op::v6::Assign>(all, variable));
+  return all;
+}
+
+// Each head of keys or values for the heads that share it.
+Value Builder::repeated(const Value& x) {
+  const int64_t times = config_.heads / config_.kv_heads;
+  if (times == 1) return x;
+  const Value wide = made<ov::op::v3::Broadcast>(made<ov::op::v0::Unsqueeze>(x, number(2)),
+                                                 numbers({1, 1, times, 1, 1}), ov::op::BroadcastType::BIDIRECTIONAL);
+  return reshaped(wide, {0, config_.heads, -1, config_.head_dim});
+}
+
+// [batch, token, heads · head_dim], before the output projection.
+Result<Value> Builder::attention(const Value& x, const std::string& layer) {
+  const std::string name = layer + "self_attn.";
+  RIDGE_ASSIGN(const Value query, heads(x, name + "q", config_.heads, true));
+  RIDGE_ASSIGN(const Value key, heads(x, name + "k", config_.kv_heads, true));
+  RIDGE_ASSIGN(const Value value, heads(x, name + "v", config_.kv_heads, false));
+  const Value result = made<ov::op::v13::ScaledDotProductAttention>(
+      query, repeated(cached(key, name + "key")), repeated(cached(value, name + "value")), mask_, false);
+  return reshaped(swapped(result), {0, 0, config_.heads * config_.head_dim});
+}
+
+Result<Value> Builder::feed_forward(const Value& x, const std::string& layer) {
+  const std::string name = layer + "mlp.";
+  RIDGE_ASSIGN(const Value gate, linear(x, name + "gate_proj", config_.intermediate, config_.hidden));
+  RIDGE_ASSIGN(const Value up, linear(x, name + "up_proj", config_.intermediate, config_.hidden));
+  const Value gated = made<ov::op::v1::Multiply>(made<ov::op::v4::Swish>(gate), up);
+  return linear(gated, name + "down_proj", config_.hidden, config_.intermediate);
+}
+
+Result<Value> Builder::layer(const Value& input, int64_t index) {
+  const std::string name = "model.layers." + std::to_string(index) + ".";
+  RIDGE_ASSIGN(const Value normed, norm(input, name + "input_layernorm", config_.hidden));
+  RIDGE_ASSIGN(Value attended, attention(normed, name));
+  Value x = input;
+  if (index == config_.layers - 1) {  // nothing reads the other tokens any more
+    attended = sampled(attended);
+    x = sampled(x);
+  }
+  RIDGE_ASSIGN(const Value projected, linear(attended, name + "self_attn.o_proj", config_.hidden,
+                                             config_.heads * config_.head_dim, config_.output_bias));
+  x = made<ov::op::v1::Add>(x, projected);
+  RIDGE_ASSIGN(const Value between, norm(x, name + "post_attention_layernorm", config_.hidden));
+  RIDGE_ASSIGN(const Value fed, feed_forward(between, name));
+  return made<ov::op::v1::Add>(x, fed);
+}
+
+// A tied embedding in FP32 or BF16 is one constant. In INT8 and INT4 the output matrix is in that form, because every step reads all of it.
+Result<Value> Builder::output(const Value& x, const TensorView& embedding) {
+  if (!config_.tied_embeddings) return linear(x, "lm_head", config_.vocabulary, config_.hidden);
+  RIDGE_ASSIGN(const Value weight, matrix("model.embed_tokens.weight", embedding.shape[0], embedding.shape[1]));
+  return made<ov::op::v0::MatMul>(x, weight, false, true);
+}
+
+Result<DecoderGraph> Builder::build() {
+  const Value tokens = parameter("input_ids", ov::element::i64, {-1, -1})->output(0);
+  const Value attended = parameter("attention_mask", ov::element::i64, {-1, -1})->output(0);
+  beam_ = parameter("beam_idx", ov::element::i32, {-1})->output(0);
+  // The pass wants a mask and drops it: its attention is causal.
+  mask_ = made<ov::op::v0::Convert>(made<ov::op::v0::Unsqueeze>(attended, numbers({1, 2})), ov::element::f32);
+  cos_ = parameter(kRotaryCos, ov::element::f32, {-1, 1, -1, config_.head_dim})->output(0);
+  sin_ = parameter(kRotarySin, ov::element::f32, {-1, 1, -1, config_.head_dim})->output(0);
+  sampled_rows_ = parameter(kSampledRows, ov::element::i32, {-1})->output(0);
+
+  RIDGE_ASSIGN(const TensorView embedding,
+               weights_->find("model.embed_tokens.weight", {config_.vocabulary, config_.hidden}));
+  const Value table = constant(embedding, form_ == WeightForm::kFp32 ? WeightForm::kFp32 : WeightForm::kBf16);
+  Value x = made<ov::op::v8::Gather>(table, tokens, number(0));
+  if (x.get_element_type() != ov::element::f32) x = made<ov::op::v0::Convert>(x, ov::element::f32);
+  for (int64_t i = 0; i < config_.layers; ++i) {
+    RIDGE_ASSIGN(x, layer(x, i));
+  }
+  RIDGE_ASSIGN(x, norm(x, "model.norm", config_.hidden));
+  RIDGE_ASSIGN(x, output(x, embedding));
+  auto result = std::make_shared<ov::op::v0::Result>(x);
+  result->output(0).set_names({kLogits});
+  auto model = std::make_shared<ov::Model>(ov::ResultVector{result}, sinks_, parameters_, config_.kind);
+  return DecoderGraph{std::move(model), weight_bytes_};
+}
+
+Status page_attention(const std::shared_ptr<ov::Model>& model, int64_t layers) {
+  ov::pass::Manager manager;
+  manager.register_pass<ov::pass::SDPAToPagedAttention>();
+  manager.run_passes(model);
+  int64_t paged = 0;
+  for (const auto& node : model->get_ops())
+    if (std::string(node->get_type_name()) == "PagedAttentionExtension") ++paged;
+  if (paged == layers) return {};
+  return Error{Code::kUnsupported, "OpenVINO's pass for paged attention turned " + std::to_string(paged) + " of " +
+                                       std::to_string(layers) +
+                                       " layers; this OpenVINO expects another form of the graph than ridge's"};
+}
+
+}  // namespace
+
+Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
+                                   std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, int threads) {
+  RIDGE_ASSIGN(DecoderGraph graph, Builder(config, std::move(weights), form, threads).build());
+  RIDGE_TRY(page_attention(graph.model, config.layers));
+  return graph;
+}
+
+}  // namespace ridge::engine::openvino::plugin

@@ -1,0 +1,33 @@
+// A decoder as a graph of OpenVINO's, from a checkpoint: written in the form that ov::pass::SDPAToPagedAttention recognises, then turned by it, so that
+// keys and values live in blocks.
+//
+// The pass matches nothing silently where the form is another, so its PagedAttention nodes are counted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <openvino/core/model.hpp>
+
+#include "base/result.h"
+#include "checkpoint/decoder_config.h"
+#include "checkpoint/safetensors.h"
+#include "engine/decoder.h"
+
+namespace ridge::engine::openvino::plugin {
+
+// Inputs of the graph that are not of the pass.
+constexpr const char* kRotaryCos = "rotary_cos";      // FP32 [tokens, 1, 1, head_dim]
+constexpr const char* kRotarySin = "rotary_sin";      // the same
+constexpr const char* kSampledRows = "sampled_rows";  // INT32 [rows]: tokens of the step whose logits are wanted
+constexpr const char* kLogits = "logits";             // FP32 [rows, 1, vocabulary]
+
+struct DecoderGraph {
+  std::shared_ptr<ov::Model> model;
+  int64_t weight_bytes = 0;  // of all matrices but the embedding, and of what belongs to them
+};
+
+// `threads` convert the weights. Throws OpenVINO's exceptions.
+Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
+                                   std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, int threads);
+
+}  // namespace ridge::engine::openvino::plugin

@@ -1,0 +1,202 @@
+#include "front/http/openai_answer.h"
+
+#include <utility>
+
+#include "front/error_text.h"
+#include "front/span_id.h"
+
+namespace ridge::front::http {
+namespace {
+
+constexpr size_t kLongestTracedError = 1024;  // [bytes]
+constexpr size_t kCallIdDigits = 24;
+
+}  // namespace
+
+class OpenAiAnswer::Sink final : public serve::TextSink {
+ public:
+  Sink(std::shared_ptr<OpenAiAnswer> answer, size_t prompt) : answer_(std::move(answer)), prompt_(prompt) {}
+  void begin(const serve::TextUsage&, const std::vector<serve::TextToken>& prompt) override {
+    answer_->begin(prompt_, prompt);
+  }
+  void piece(serve::TextPiece piece, const serve::TextUsage& usage) override {
+    answer_->piece(prompt_, std::move(piece), usage);
+  }
+  void end(Status status, const serve::TextUsage& usage) override { answer_->end(prompt_, std::move(status), usage); }
+
+ private:
+  const std::shared_ptr<OpenAiAnswer> answer_;
+  const size_t prompt_;
+};
+
+OpenAiAnswer::OpenAiAnswer(OpenAiAnswerOptions options, Responder responder)
+    : options_(std::move(options)),
+      responder_(std::move(responder)),
+      choices_(options_.prompts.size() * options_.choices),
+      usages_(options_.prompts.size()),
+      open_(options_.prompts.size()) {
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    AnswerPart& part = choices_[i].part;
+    part.choice = static_cast<int>(i);
+    part.begins = true;
+    part.prompt_ids = options_.prompts[i / options_.choices];
+    if (!options_.echoes.empty()) part.text = options_.echoes[i / options_.choices];
+  }
+}
+
+std::shared_ptr<serve::TextSink> OpenAiAnswer::sink_of(size_t prompt) {
+  return std::make_shared<Sink>(shared_from_this(), prompt);
+}
+
+void OpenAiAnswer::hold(std::unique_ptr<serve::TextTicket> ticket) {
+  MutexLock lock(mutex_);
+  if (!over_) tickets_.push_back(std::move(ticket));
+}
+
+void OpenAiAnswer::refuse(const Error& error) {
+  Tickets gone;
+  MutexLock lock(mutex_);
+  if (!over_) fail(error);
+  gone.swap(tickets_);
+}
+
+void OpenAiAnswer::complete(const std::stop_token& client) {
+  when_left_.emplace(client, [this] { leave(); });
+}
+
+void OpenAiAnswer::leave() {
+  Tickets gone;
+  MutexLock lock(mutex_);
+  over_ = true;
+  gone.swap(tickets_);
+}
+
+void OpenAiAnswer::begin(size_t prompt, const std::vector<serve::TextToken>& tokens) {
+  MutexLock lock(mutex_);
+  if (options_.echoes.empty() || options_.form.logprobs < 0) return;
+  for (size_t i = 0; i < options_.choices; ++i) {
+    AnswerPart& part = choices_[prompt * options_.choices + i].part;
+    part.tokens = tokens;
+    part.begins_prompt = true;
+  }
+}
+
+void OpenAiAnswer::take_text(Choice& choice, serve::TextPiece& piece) {
+  AnswerPart& part = choice.part;
+  const bool last = piece.finish != generate::Finish::kNone;
+  if (!options_.has_tools) {
+    part.text += piece.text;
+  } else {
+    ToolCallReader::Found found = choice.calls.add(piece.text);
+    if (last) {
+      ToolCallReader::Found rest = choice.calls.end();
+      found.text += rest.text;
+      for (ToolCall& call : rest.calls) found.calls.push_back(std::move(call));
+    }
+    part.text += found.text;
+    for (ToolCall& call : found.calls)
+      part.calls.push_back({choice.calls_found++, "call_" + new_trace_id().substr(0, kCallIdDigits), std::move(call)});
+  }
+  if (!last) return;
+  const bool calls_tools = choice.calls_found > 0 && piece.finish == generate::Finish::kStop;
+  part.finish = calls_tools ? "tool_calls" : finish_name(piece.finish);
+  part.stop_reason = std::move(piece.stop_reason);
+}
+
+void OpenAiAnswer::piece(size_t prompt, serve::TextPiece piece, const serve::TextUsage& usage) {
+  Tickets gone;
+  MutexLock lock(mutex_);
+  if (over_) return;
+  usages_[prompt] = usage;
+  Choice& choice = choices_[prompt * options_.choices + static_cast<size_t>(piece.choice)];
+  AnswerPart& part = choice.part;
+  take_text(choice, piece);
+  for (serve::TextToken& token : piece.tokens) part.tokens.push_back(std::move(token));
+  if (options_.form.token_ids)
+    part.token_ids.insert(part.token_ids.end(), piece.token_ids.begin(), piece.token_ids.end());
+  const bool shows = !part.text.empty() || !part.calls.empty() || !part.finish.empty();
+  if (options_.stream && shows) send_part(choice);
+  if (over_) gone.swap(tickets_);
+}
+
+// The stream neither waits nor calls back, so it is written to under the lock, which keeps the order.
+void OpenAiAnswer::send_part(Choice& choice) {
+  if (!stream_) {
+    stream_ = std::make_shared<AnswerStream>(kNoEvent);
+    Response head;
+    head.content_type = "text/event-stream; charset=utf-8";
+    head.stream = stream_;
+    responder_.send(described(std::move(head)));
+  }
+  AnswerPart& part = choice.part;
+  const serve::TextUsage now = options_.usage_always ? usage() : serve::TextUsage();
+  over_ = !stream_->write(event_of(options_.form, part, options_.usage_always ? &now : nullptr));
+  size_t offset = part.offset;
+  for (const serve::TextToken& token : part.tokens) offset += characters_of(token.text);
+  AnswerPart next;
+  next.choice = part.choice;
+  next.offset = offset;
+  part = std::move(next);
+}
+
+serve::TextUsage OpenAiAnswer::usage() const {
+  serve::TextUsage sum;
+  for (const serve::TextUsage& each : usages_) {
+    sum.prompt_tokens += each.prompt_tokens;
+    sum.cached_tokens += each.cached_tokens;
+    sum.completion_tokens += each.completion_tokens;
+  }
+  return sum;
+}
+
+// With what the access log and the trace say.
+Response OpenAiAnswer::described(Response response) const {
+  response.request_id = options_.form.id;
+  response.model = options_.form.model;
+  if (!options_.trace) return response;
+  options_.trace->record.request_id = options_.form.id;
+  if (response.status >= 500) options_.trace->record.error = error_text(response.error, kLongestTracedError);
+  response.trace = options_.trace;
+  return response;
+}
+
+void OpenAiAnswer::fail(const Error& error) {
+  over_ = true;
+  Response response = inference_error_response(error);
+  if (!stream_) return responder_.send(described(std::move(response)));
+  stream_->write(error_event(response));
+  stream_->write(kDoneEvent);
+  stream_->end();
+}
+
+void OpenAiAnswer::finish() {
+  over_ = true;
+  if (stream_) {
+    if (options_.form.with_usage) stream_->write(usage_event(options_.form, usage()));
+    stream_->write(kDoneEvent);
+    return stream_->end();
+  }
+  // Written where it is sent from, not on a step thread.
+  std::vector<AnswerPart> parts;
+  for (Choice& choice : choices_) parts.push_back(std::move(choice.part));
+  responder_.send_later([self = shared_from_this(), parts = std::move(parts), used = usage()](const ReplyTo&) {
+    Response response;
+    response.text = whole_answer(self->options_.form, parts, used);
+    return std::optional(self->described(std::move(response)));
+  });
+}
+
+void OpenAiAnswer::end(size_t prompt, Status status, const serve::TextUsage& usage) {
+  Tickets gone;
+  MutexLock lock(mutex_);
+  usages_[prompt] = usage;
+  --open_;
+  if (over_) return;
+  if (!status)
+    fail(status.error());
+  else if (open_ == 0)
+    finish();
+  if (over_) gone.swap(tickets_);
+}
+
+}  // namespace ridge::front::http

@@ -1,0 +1,76 @@
+// OpenAiAnswer: the answer of a language model on its way to a client of OpenAI's API: the pieces of all its prompts and choices become one body, or
+// events of a stream. The client's leaving cancels what is generated for it.
+//
+// Thread-safe: it is filled by step threads, which it never lets wait.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "front/http/message.h"
+#include "front/http/openai_response.h"
+#include "front/http/tool_calls.h"
+#include "serve/text_model.h"
+
+namespace ridge::front::http {
+
+struct OpenAiAnswerOptions {
+  OpenAiForm form;
+  size_t choices = 1;  // of each prompt
+  bool stream = false, usage_always = false;
+  bool has_tools = false;                     // calls are looked for
+  std::vector<std::vector<int32_t>> prompts;  // in their order
+  std::vector<std::string> echoes;            // their texts, which stand before the answers; empty: they do not
+  std::shared_ptr<Trace> trace = {};          // null: not traced
+};
+
+class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
+ public:
+  OpenAiAnswer(OpenAiAnswerOptions options, Responder responder);
+
+  std::shared_ptr<serve::TextSink> sink_of(size_t prompt);
+  void hold(std::unique_ptr<serve::TextTicket> ticket);
+  // A prompt was refused: the answer is that error, and what is generated ends.
+  void refuse(const Error& error);
+  // All prompts are generated.
+  void complete(const std::stop_token& client);
+
+ private:
+  class Sink;
+  struct Choice {
+    AnswerPart part;  // what has not been sent
+    ToolCallReader calls;
+    int calls_found = 0;
+  };
+  using Tickets = std::vector<std::unique_ptr<serve::TextTicket>>;
+
+  void begin(size_t prompt, const std::vector<serve::TextToken>& tokens);
+  void piece(size_t prompt, serve::TextPiece piece, const serve::TextUsage& usage);
+  void end(size_t prompt, Status status, const serve::TextUsage& usage);
+  void leave();
+
+  void take_text(Choice& choice, serve::TextPiece& piece);
+  void send_part(Choice& choice) RIDGE_REQUIRES(mutex_);
+  void fail(const Error& error) RIDGE_REQUIRES(mutex_);
+  void finish() RIDGE_REQUIRES(mutex_);
+  Response described(Response response) const;
+  serve::TextUsage usage() const RIDGE_REQUIRES(mutex_);
+
+  OpenAiAnswerOptions options_;
+  Mutex mutex_;
+  Responder responder_ RIDGE_GUARDED_BY(mutex_);
+  std::shared_ptr<AnswerStream> stream_ RIDGE_GUARDED_BY(mutex_);  // once its head is on its way
+  std::vector<Choice> choices_ RIDGE_GUARDED_BY(mutex_);
+  std::vector<serve::TextUsage> usages_ RIDGE_GUARDED_BY(mutex_);  // by prompt
+  size_t open_ RIDGE_GUARDED_BY(mutex_) = 0;                       // prompts that have not ended
+  bool over_ RIDGE_GUARDED_BY(mutex_) = false;                     // nothing more is sent
+  Tickets tickets_ RIDGE_GUARDED_BY(mutex_);  // let go of, without the mutex, when nothing more is sent
+  std::optional<std::stop_callback<std::function<void()>>> when_left_;  // last: ends first
+};
+
+}  // namespace ridge::front::http

@@ -1,0 +1,211 @@
+#include "front/http/openai_endpoint.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "front/http/coding_fields.h"
+#include "front/http/openai_answer.h"
+#include "front/http/openai_request.h"
+#include "front/span_id.h"
+#include "serve/text_model.h"
+
+namespace ridge::front::http {
+namespace {
+
+Response refusal(const Error& error, std::string about) {
+  Response response = inference_error_response(error);
+  response.error_about = std::move(about);
+  return response;
+}
+
+Json card_of(const serve::TextModel& model) {
+  return {{"id", model.name()},   {"object", "model"}, {"created", model.created()},      {"owned_by", "ridge"},
+          {"root", model.name()}, {"parent", nullptr}, {"max_model_len", model.context()}};
+}
+
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t last = text.find_last_not_of(kBlanks);
+  text = text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  return text.substr(std::min(text.size(), text.find_first_not_of(kBlanks)));
+}
+
+// Templates end a message with marks of their own, and may trim it: the text is cut behind the last place of the last message's.
+Result<std::string> cut_behind_last_message(std::string text, const Json& variables) {
+  const std::string& last = variables["messages"].back()["content"].get_ref<const std::string&>();
+  const size_t whole = text.rfind(last), cut = whole == std::string::npos ? text.rfind(without_blanks(last)) : whole;
+  if (last.empty() || cut == std::string::npos)
+    return invalid(
+        "'continue_final_message' finds no text of the last message in what the model's template makes of it");
+  text.resize(cut + (whole == std::string::npos ? without_blanks(last).size() : last.size()));
+  return text;
+}
+
+Result<std::vector<int32_t>> tokens_of(const Prompt& prompt, const text::Tokenizer& tokenizer, bool with_special) {
+  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&prompt)) return *tokens;
+  return tokenizer.encode(std::get<std::string>(prompt), with_special);
+}
+
+std::string text_of(const Prompt& prompt, const text::Tokenizer& tokenizer) {
+  if (const auto* text = std::get_if<std::string>(&prompt)) return *text;
+  return tokenizer.decode(std::get<std::vector<int32_t>>(prompt), true);
+}
+
+// A conversation becomes a text.
+Status apply_template(OpenAiRequest& request, const serve::TextModel& model) {
+  if (request.variables.is_null()) return {};
+  RIDGE_ASSIGN(std::string text, model.prompt_of(request.variables));
+  if (request.continue_final) {
+    RIDGE_ASSIGN(text, cut_behind_last_message(std::move(text), request.variables));
+  }
+  request.prompts.emplace_back(std::move(text));
+  return {};
+}
+
+Response tokens_response(const OpenAiRequest& request, const serve::TextModel& model, std::span<const int32_t> tokens) {
+  Json texts;
+  if (request.token_texts) {
+    texts = Json::array();
+    for (const int32_t token : tokens) texts.push_back(model.tokenizer().piece_of(token));
+  }
+  Response response;
+  response.text = dump_json({{"count", tokens.size()},
+                             {"max_model_len", model.context()},
+                             {"tokens", std::vector<int32_t>(tokens.begin(), tokens.end())},
+                             {"token_strs", std::move(texts)}});
+  return response;
+}
+
+int64_t seconds_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
+}
+
+}  // namespace
+
+// A request in progress: what is needed of its head, and its body.
+struct OpenAiEndpoint::Call {
+  OpenAiCall call;
+  std::shared_ptr<const Body> body;
+  std::string content_encoding;
+  std::string trace_parent, trace_state;
+  std::string key;  // its name
+  TimePoint arrived;
+  std::stop_token client;
+  Responder responder;
+
+  void send(Response response) { responder.send(std::move(response)); }
+};
+
+OpenAiEndpoint::OpenAiEndpoint(serve::Service& service, OpenAiOptions options)
+    : service_(service), options_(std::move(options)), threads_("text", options_.threads, options_.most_waiting) {}
+
+void OpenAiEndpoint::handle(const Request& request, OpenAiCall call, Responder responder) {
+  auto held = std::make_shared<Call>(
+      Call{.call = call,
+           .body = request.body,
+           .content_encoding = std::string(request.content_encoding.value_or("")),
+           .trace_parent = std::string(request.trace_parent),
+           .trace_state = std::string(request.trace_state),
+           .key = options_.keys ? options_.keys->current()->name_of(request.credentials) : std::string(),
+           .arrived = request.arrived,
+           .client = request.client,
+           .responder = std::move(responder)});
+  const bool accepted = threads_.run([this, held] {
+    try {
+      run(*held);
+    } catch (const std::bad_alloc&) {
+      held->send(error_response(503, "not enough memory for this request"));
+    }
+  });
+  if (!accepted)
+    held->send(inference_error_response(
+        Error{Code::kUnavailable, "too many requests are waiting to be read; try again later"}));
+}
+
+// A request that names none gets the only one there is.
+Result<serve::TextModelPtr> OpenAiEndpoint::model_of(const std::string& name) const {
+  if (!name.empty()) return service_.text_model(name);
+  std::vector<serve::TextModelPtr> all = service_.text_models();
+  if (all.size() == 1) return std::move(all.front());
+  return invalid(all.empty() ? "this server serves no language model"
+                             : "the request has no 'model', and this server serves several; GET /v1/models lists them");
+}
+
+void OpenAiEndpoint::run(Call& call) {
+  if (call.client.stop_requested()) return;
+  Result<std::shared_ptr<const Body>> body =
+      unpacked(std::move(call.body), call.content_encoding, {options_.max_input_bytes, kInputSizeOption}, 0);
+  if (!body) return call.send(body_error_response(body.error()));
+  std::string about;
+  Result<OpenAiRequest> request = read_openai_request(**body, call.call, about);
+  body = std::shared_ptr<const Body>();
+  if (!request) return call.send(refusal(request.error(), std::move(about)));
+  Result<serve::TextModelPtr> model = model_of(request->model);
+  if (!model) return call.send(refusal(model.error(), "model"));
+  if (call.call == OpenAiCall::kDetokenize) {
+    Response response;
+    response.text = dump_json({{"prompt", text_of(request->prompts.front(), (*model)->tokenizer())}});
+    return call.send(std::move(response));
+  }
+  if (Status applied = apply_template(*request, **model); !applied)
+    return call.send(refusal(applied.error(), "messages"));
+  generate(call, std::move(*request), **model);
+}
+
+void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextModel& model) {
+  OpenAiAnswerOptions options;
+  for (const Prompt& prompt : request.prompts) {
+    Result<std::vector<int32_t>> tokens = tokens_of(prompt, model.tokenizer(), request.add_special);
+    if (!tokens) return call.send(refusal(tokens.error(), "prompt"));
+    if (call.call == OpenAiCall::kTokenize) return call.send(tokens_response(request, model, *tokens));
+    if (request.echo) options.echoes.push_back(text_of(prompt, model.tokenizer()));
+    options.prompts.push_back(std::move(*tokens));
+  }
+  serve::TextRequest& wanted = request.wanted;
+  wanted.key = call.key.empty() ? std::move(request.user) : std::move(call.key);
+  options.form = {.call = call.call,
+                  .id = (call.call == OpenAiCall::kChat ? "chatcmpl-" : "cmpl-") + new_trace_id(),
+                  .model = model.name(),
+                  .created = seconds_now(),
+                  .logprobs = wanted.logprobs,
+                  .token_ids = request.token_ids,
+                  .with_usage = request.usage};
+  options.choices = static_cast<size_t>(wanted.choices);
+  options.stream = request.stream;
+  options.usage_always = request.usage_always;
+  options.has_tools = request.has_tools;
+  if (options_.tracer)
+    options.trace = options_.tracer->begin({.protocol = "http",
+                                            .model = options.form.model,
+                                            .parent = call.trace_parent,
+                                            .state = call.trace_state,
+                                            .arrived = call.arrived});
+  const std::vector<std::vector<int32_t>> prompts = options.prompts;
+  const auto answer = std::make_shared<OpenAiAnswer>(std::move(options), std::move(call.responder));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    wanted.prompt = prompts[i];
+    Result<std::unique_ptr<serve::TextTicket>> ticket = model.generate(wanted, answer->sink_of(i));
+    if (!ticket) return answer->refuse(ticket.error());
+    answer->hold(std::move(*ticket));
+  }
+  answer->complete(call.client);
+}
+
+Response models_response(const serve::Service& service) {
+  Json cards = Json::array();
+  for (const serve::TextModelPtr& model : service.text_models()) cards.push_back(card_of(*model));
+  Response response;
+  response.text = dump_json({{"object", "list"}, {"data", std::move(cards)}});
+  return response;
+}
+
+Json model_card(const serve::Service& service, const std::string& model) {
+  const Result<serve::TextModelPtr> found = service.text_model(model);
+  return found ? card_of(**found) : Json();
+}
+
+}  // namespace ridge::front::http

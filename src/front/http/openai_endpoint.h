@@ -1,0 +1,54 @@
+// OpenAiEndpoint: OpenAI's API over the language models of a Service: /v1/models, /v1/completions, /v1/chat/completions, and vLLM's /tokenize and
+// /detokenize.
+//
+// Requests are read, put through the template and made tokens by a few threads of their own; the answers come from the models' threads
+// (OpenAiAnswer). Thread-safe as Handler requires. The service must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "front/access.h"
+#include "front/http/message.h"
+#include "front/job_threads.h"
+#include "front/tracer.h"
+#include "serve/service.h"
+
+namespace ridge::front::http {
+
+enum class OpenAiCall : uint8_t;  // openai_request.h
+struct OpenAiRequest;
+
+struct OpenAiOptions {
+  uint64_t max_input_bytes = 0;           // of a body, decoded
+  size_t threads = 1;                     // that read requests
+  size_t most_waiting = 1;                // requests
+  std::shared_ptr<const Keys> keys = {};  // null: none are needed
+  std::shared_ptr<Tracer> tracer = {};    // null: no traces
+};
+
+class OpenAiEndpoint {
+ public:
+  OpenAiEndpoint(serve::Service& service, OpenAiOptions options);
+
+  void handle(const Request& request, OpenAiCall call, Responder responder);
+
+ private:
+  struct Call;
+  void run(Call& call);
+  Result<serve::TextModelPtr> model_of(const std::string& name) const;
+  void generate(Call& call, OpenAiRequest request, serve::TextModel& model);
+
+  serve::Service& service_;
+  const OpenAiOptions options_;
+  JobThreads threads_;  // last: ends first
+};
+
+// GET /v1/models.
+Response models_response(const serve::Service& service);
+// Of one of them; null: there is no language model of that name.
+Json model_card(const serve::Service& service, const std::string& model);
+
+}  // namespace ridge::front::http

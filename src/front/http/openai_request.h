@@ -1,0 +1,43 @@
+// Requests of OpenAI's API, /v1/completions and /v1/chat/completions, and of vLLM's /tokenize and /detokenize. One table of members
+// (openai_request.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does. Pure.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "front/body.h"
+#include "serve/text_model.h"
+
+namespace ridge::front::http {
+
+enum class OpenAiCall : uint8_t { kCompletion, kChat, kTokenize, kDetokenize };
+
+// A text, or tokens.
+using Prompt = std::variant<std::string, std::vector<int32_t>>;
+
+struct OpenAiRequest {
+  std::string model;            // empty: not named
+  std::vector<Prompt> prompts;  // of a completion and of /tokenize; of /detokenize one list
+  Json variables;               // for the chat template; null: there are prompts
+  bool add_special = true;      // the tokenizer's tokens around a text
+  bool continue_final = false;  // the answer goes on with the last message
+  serve::TextRequest wanted;    // but its prompt and `key`
+  std::string user;
+  bool echo = false;
+  bool stream = false, usage = false, usage_always = false;
+  bool token_ids = false;    // in the answer
+  bool token_texts = false;  // in that of /tokenize
+  bool has_tools = false;    // and calls of them are looked for in the answer
+};
+
+constexpr int kMostAnswers = 1024;  // of all prompts of a request together
+
+// kInvalid; `about` is then the member that is wrong, or empty.
+Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, std::string& about);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,93 @@
+// Any bytes are either a request of OpenAI's API or an error. The first byte chooses the call. What was read is within its limits, and answers
+// made of it are JSON. As a model's text, the bytes give the same calls of tools however they are cut.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "front/http/openai_request.h"
+#include "front/http/openai_response.h"
+#include "front/http/tool_calls.h"
+
+using namespace ridge;
+using namespace ridge::front;
+using namespace ridge::front::http;
+
+namespace {
+
+void check(bool right) {
+  if (!right) std::abort();
+}
+
+void check_events(std::string_view events) {
+  while (!events.empty()) {
+    const size_t end = events.find("\n\n");
+    check(end != std::string_view::npos && events.starts_with("data: "));
+    check(nlohmann::json::accept(events.substr(6, end - 6)));
+    events.remove_prefix(end + 2);
+  }
+}
+
+void check_answers(const OpenAiRequest& request, OpenAiCall call, std::string_view bytes) {
+  const OpenAiForm form{.call = call == OpenAiCall::kChat ? call : OpenAiCall::kCompletion,
+                        .id = request.user,
+                        .model = request.model,
+                        .logprobs = request.wanted.logprobs,
+                        .token_ids = request.token_ids,
+                        .with_usage = request.usage};
+  AnswerPart part;
+  part.begins = true;
+  part.text = bytes;
+  part.tokens = {{1, part.text, -1, {{2, part.text.substr(part.text.size() / 2), -2, {}}}}};
+  part.calls = {{.index = 0, .id = "1", .call = {part.text, part.text}}};
+  part.finish = "stop";
+  part.stop_reason = request.wanted.stop.empty() ? "" : request.wanted.stop.front();
+  check_events(event_of(form, part, nullptr));
+  check(nlohmann::json::accept(whole_answer(form, {&part, 1}, {})));
+}
+
+struct ReadCalls {
+  std::string text;
+  std::vector<ToolCall> calls;
+  void take(ToolCallReader::Found found) {
+    text += found.text;
+    for (ToolCall& call : found.calls) calls.push_back(std::move(call));
+  }
+};
+
+ReadCalls read_calls(std::string_view text, size_t size) {
+  ToolCallReader reader;
+  ReadCalls read;
+  for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) read.take(reader.add(text.substr(0, size)));
+  read.take(reader.end());
+  return read;
+}
+
+void check_tool_calls(std::string_view text) {
+  const ReadCalls whole = read_calls(text, text.size() + 1), bytes = read_calls(text, 1);
+  check(whole.text == bytes.text && whole.calls.size() == bytes.calls.size());
+  for (size_t i = 0; i < whole.calls.size(); ++i)
+    check(whole.calls[i].name == bytes.calls[i].name && whole.calls[i].arguments == bytes.calls[i].arguments);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const auto call = static_cast<OpenAiCall>(data[0] % 4);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  Body body;
+  body.start(bytes.size());
+  body.append(std::as_bytes(std::span(bytes)));
+  std::string about;
+  const Result<OpenAiRequest> request = read_openai_request(body, call, about);
+  if (request) {
+    check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <= kMostAnswers);
+    check(request->prompts.empty() != request->variables.is_null());
+    check_answers(*request, call, bytes.substr(0, 1000));
+  } else {
+    check(!request.error().message.empty());
+  }
+  check_tool_calls(bytes.substr(0, 4096));
+  return 0;
+}

@@ -1,0 +1,66 @@
+// The answers of OpenAI's API as text: whole ones, and the events of streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "front/http/message.h"
+#include "front/http/openai_request.h"
+#include "front/http/tool_calls.h"
+#include "serve/text_model.h"
+
+namespace ridge::front::http {
+
+// What is the same in all events of an answer.
+struct OpenAiForm {
+  OpenAiCall call = OpenAiCall::kCompletion;
+  std::string id;
+  std::string model;
+  int64_t created = 0;  // [s since 1970]
+  int logprobs = -1;    // alternatives per token; −1: none at all
+  bool token_ids = false;
+  bool with_usage = false;  // the stream ends with the usage, and its other events say that they have none
+};
+
+struct NamedCall {
+  int index = 0;
+  std::string id;
+  ToolCall call;
+};
+
+// Of one choice: what an event adds, or all.
+struct AnswerPart {
+  int choice = 0;
+  bool begins = false;  // nothing of this choice has been sent
+  std::string text = {};
+  std::vector<NamedCall> calls = {};
+  std::vector<serve::TextToken> tokens = {};  // with logprobs
+  bool begins_prompt = false;                 // the first of them is the first of the prompt, and has no chance
+  size_t offset = 0;                          // [characters] of the choice before its tokens
+  std::vector<int32_t> token_ids = {};
+  std::span<const int32_t> prompt_ids = {};  // of a part that begins
+  std::string_view finish = {};              // "stop", …; empty: more comes
+  std::string stop_reason = {};              // the text that ended it
+};
+
+std::string_view finish_name(generate::Finish finish);
+
+// Characters of a token's bytes, counted by where they begin.
+size_t characters_of(std::string_view bytes);
+
+std::string whole_answer(const OpenAiForm& form, std::span<const AnswerPart> choices, const serve::TextUsage& usage);
+
+// A chat's first event of a choice has the role; its content comes in an event of its own. `usage` may be null.
+std::string event_of(const OpenAiForm& form, const AnswerPart& part, const serve::TextUsage* usage);
+std::string usage_event(const OpenAiForm& form, const serve::TextUsage& usage);
+constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
+constexpr std::string_view kNoEvent = ":\n\n";  // a comment
+
+// {"error":{"message","type","param","code"}} of a response that is an error.
+std::string openai_error(const Response& response);
+std::string error_event(const Response& response);
+
+}  // namespace ridge::front::http

@@ -1,0 +1,89 @@
+// The time of a decoder's step as a line: fixed + per token · new tokens + per cached token · tokens that attention reads + per pair · further pairs of
+// attention, but never below the time of reading the weights once. Measured: it is straight beyond a few tokens. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/fields.h"
+
+namespace ridge::generate {
+
+// What a step computes.
+struct StepLoad {
+  double tokens = 0;  // new, of all sequences
+  double cached = 0;  // past tokens that attention reads, summed over the sequences
+  double pairs =
+      0;  // (new token, earlier token) that attention computes from what it has read: nothing for one new token
+  void add(double new_tokens, double past) {
+    tokens += new_tokens;
+    cached += past;
+    pairs += (new_tokens - 1) * (past + new_tokens / 2);
+  }
+};
+
+struct StepPoint {
+  double tokens = 0, cached = 0;
+  double seconds = 0;
+  double pairs = 0;
+};
+
+struct StepLine {
+  double floor = 0;       // [s] of a step of few tokens
+  double fixed = 0;       // [s]
+  double per_token = 0;   // [s]
+  double per_cached = 0;  // [s]
+  double per_pair = 0;    // [s]
+  double seconds(double tokens, double cached, double pairs = 0) const;
+  double seconds(const StepLoad& load) const { return seconds(load.tokens, load.cached, load.pairs); }
+  // Most new tokens, each of another sequence, of a step that ends within `seconds`, or that takes no longer than the floor; at least 1.
+  double tokens_within(double seconds, double cached) const;
+  // The same for tokens of one sequence that join a step that computes `load` already; at least 0.
+  double tokens_within(double seconds, const StepLoad& load, double past) const;
+  bool known() const { return per_token > 0; }
+};
+void visit_fields(auto& visit, Is<StepLine> auto& line) {
+  visit("floor_s", line.floor);
+  visit("fixed_s", line.fixed);
+  visit("per_token_s", line.per_token);
+  visit("per_cached_token_s", line.per_cached);
+  visit("per_pair_s", line.per_pair);
+}
+
+// Least squares of relative errors; coefficients are not negative. At least four points.
+StepLine fit(std::span<const StepPoint> points);
+
+using LineTerms = std::array<double, 4>;  // fixed, per token, per cached token, per pair
+
+// Sums of a least-squares problem: matrix · coefficients = right.
+struct NormalEquations {
+  std::array<LineTerms, 4> matrix{};
+  LineTerms right{};
+  void add(const LineTerms& terms, double value, double weight);
+  void forget(double share);
+  // The coefficients of the least error among those that are not negative: tries each set of terms, of which there are 15.
+  LineTerms solve() const;
+};
+
+// A line that follows what is measured: exponentially forgotten least squares of relative errors (Haykin, Adaptive Filter Theory, chapter on RLS). The
+// line that it began with stays in the sums as a weak prior, so that what the steps do not show (only decodes for an hour) does not wander off. A
+// disturbed step counts as little as its error is beyond the usual one (Huber 1964). Without a line to begin with, it fits the first steps.
+class RefinedLine {
+ public:
+  explicit RefinedLine(StepLine first) : first_(first), line_(first) {}
+  void add(const StepPoint& point);
+  const StepLine& line() const { return line_; }
+
+ private:
+  void begin(const StepPoint& point);
+  void solve();
+
+  StepLine first_, line_;
+  std::vector<StepPoint> points_;  // until the first line is known
+  NormalEquations sums_;
+  double usual_error_ = 0.05;  // mean of |measured / predicted − 1|
+};
+
+}  // namespace ridge::generate

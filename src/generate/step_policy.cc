@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <queue>
+#include <tuple>
+
+#include "generate/state.h"
+
+namespace ridge::generate {
+
+Step Scheduler::State::next(Nanoseconds now) {
+  assert(!under_way);
+  parts.clear();
+  load = {};
+  end_expired(now);
+  find_blocks_for_decodes();
+  add_decodes();
+  add_drafts();
+  add_prefills();
+  while (parts.empty() && running.size() > 1) {  // they wait for each other's blocks
+    preempt(*least_recomputation());
+    add_prefills();
+  }
+  Step step;
+  if (parts.empty()) return step;
+  charge();
+  for (const Part& part : parts) {
+    Sequence& sequence = *part.sequence;
+    sequence.in_step = true;
+    std::span<const int32_t> tokens = std::span(sequence.tokens).subspan(sequence.computed);
+    if (part.drafts > 0) tokens = sequence.fed;
+    step.sequences.push_back({sequence.computed, tokens.first(part.tokens), sequence.blocks, part.samples});
+  }
+  began = now;
+  predicted = step.predicted = line.line().known() ? from_seconds(line.line().seconds(load)) : Nanoseconds{};
+  step.tokens = static_cast<int64_t>(load.tokens);
+  step.cached = static_cast<int64_t>(load.cached);
+  step.pairs = load.pairs;
+  under_way = true;
+  return step;
+}
+
+void Scheduler::State::end_expired(Nanoseconds now) {
+  while (Sequence* sequence = queue.expired(now)) end(*sequence, Finish::kDeadline);
+}
+
+// Every decode runs in every step; where blocks are missing, others are preempted.
+void Scheduler::State::find_blocks_for_decodes() {
+  const auto missing = [&] {
+    return std::ranges::count_if(running, [&](const Sequence* sequence) {
+      return sequence->stage == Stage::kDecode &&
+             static_cast<int64_t>(sequence->blocks.size()) * settings.cache.block_tokens < sequence->length();
+    });
+  };
+  while (missing() > pool.free()) {
+    assert(running.size() > 1);  // add() refuses what does not fit alone
+    preempt(*least_recomputation());
+  }
+}
+
+void Scheduler::State::add_decodes() {
+  for (Sequence* sequence : running) {
+    if (sequence->stage != Stage::kDecode) continue;
+    [[maybe_unused]] const bool grown = grow(*sequence, sequence->length());
+    assert(grown);
+    load.add(1, static_cast<double>(sequence->computed));
+    parts.push_back({sequence, 1, 1, 0, true});
+  }
+}
+
+namespace {
+
+constexpr int64_t kMostDrafts = 8;
+
+// Chance that a draft is accepted where those before it were; one draft accepted and one not are assumed at the beginning.
+double acceptance(const Sequence& sequence) { return (1 + sequence.accepted) / (2 + sequence.tried); }
+
+}  // namespace
+
+// Tokens of drafts join one by one, the most likely first, as long as the expected tokens per second of the decodes rise:
+//   (expected + chance) / seconds(with it) > expected / seconds(without).
+// For one sequence alone this is: seconds(k + 1 tokens) / seconds(1) < expected accepted + 1.
+void Scheduler::State::add_drafts() {
+  const StepLine& pace = line.line();
+  if (!settings.speculate || !pace.known() || parts.empty()) return;
+  std::priority_queue<std::tuple<double, int64_t>>
+      open;  // chance of the next draft, index of the part from the back: equal ones in order
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Sequence& sequence = *parts[i].sequence;
+    sequence.tried *= 0.98;  // so that one whose drafts fail tries again later
+    sequence.accepted *= 0.98;
+    const int64_t left = sequence.request.most_tokens - sequence.answered();
+    if (sequence.request.filter == nullptr && left > 1) open.emplace(acceptance(sequence), -static_cast<int64_t>(i));
+  }
+  auto expected = static_cast<double>(parts.size());
+  double seconds = pace.seconds(load);
+  const double most_seconds = settings.token_goal ? std::max(seconds, to_seconds(*settings.token_goal)) : 1e300;
+  const auto most_tokens = static_cast<double>(settings.most_tokens.value_or(INT32_MAX));
+  while (!open.empty() && load.tokens < most_tokens) {
+    const auto [chance, index] = open.top();
+    open.pop();
+    Part& part = parts[-index];
+    Sequence& sequence = *part.sequence;
+    StepLoad more = load;
+    more.tokens += 1;
+    more.pairs += static_cast<double>(sequence.computed + part.drafts + 1);
+    const double longer = pace.seconds(more);
+    if ((expected + chance) * seconds <= expected * longer || longer > most_seconds) return;
+    if (part.drafts == 0) {
+      const int64_t most = std::min(kMostDrafts, sequence.request.most_tokens - sequence.answered() - 1);
+      std::vector<int32_t> draft = sequence.drafts.draft(sequence.tokens, most);
+      if (draft.empty()) continue;
+      sequence.fed = std::move(draft);
+      sequence.fed.insert(sequence.fed.begin(), sequence.tokens.back());
+    }
+    if (part.tokens >= static_cast<int64_t>(sequence.fed.size())) continue;
+    if (!grow(sequence, sequence.length() + part.drafts + 1)) continue;
+    ++part.tokens;
+    ++part.samples;
+    ++part.drafts;
+    load = more;
+    expected += chance;
+    seconds = longer;
+    open.emplace(chance * acceptance(sequence), index);
+  }
+}
+
+// New tokens of a sequence with so many computed ones that may join a step of `load`. The first chunk of a step has a block at least: prompts go on,
+// however low the goal.
+int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool first) const {
+  constexpr int64_t kTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)
+  const bool by_goal = !settings.most_tokens && settings.token_goal && line.line().known();
+  if (!by_goal) {
+    const auto used = static_cast<int64_t>(step.tokens);
+    const int64_t most = settings.most_tokens.value_or(std::max(kTokens, used + settings.cache.block_tokens));
+    return std::max<int64_t>(most - used, 0);
+  }
+  const double within = line.line().tokens_within(to_seconds(*settings.token_goal), step, past);
+  const auto tokens = static_cast<int64_t>(std::min(within, 1e9));
+  return first ? std::max(tokens, settings.cache.block_tokens) : tokens;
+}
+
+// The prompts under way and those that wait compete by the order of the queue, so that a long prompt does not keep a short one out.
+void Scheduler::State::add_prefills() {
+  std::vector<Sequence*> prefills;
+  for (Sequence* sequence : running) {
+    if (sequence->stage == Stage::kPrefill) prefills.push_back(sequence);
+  }
+  const auto first = [&](const Sequence* a, const Sequence* b) { return queue.before(*a, *b); };
+  bool closed = false, any = false;
+  while (true) {
+    closed |= static_cast<int64_t>(running.size()) >= settings.most_sequences;
+    const auto best = std::ranges::min_element(prefills, first);
+    Sequence* sequence = best == prefills.end() ? nullptr : *best;
+    Sequence* waiting = closed ? nullptr : queue.first();
+    if (waiting != nullptr && (sequence == nullptr || queue.before(*waiting, *sequence))) {
+      if (chunk_within(load, 0, !any) == 0) return;
+      if (!admit(*waiting)) {
+        closed = true;
+        continue;
+      }
+      sequence = waiting;
+    } else if (sequence != nullptr) {
+      prefills.erase(best);
+    }
+    if (sequence == nullptr) return;
+    if (chunk_within(load, static_cast<double>(sequence->computed), !any) == 0) return;
+    any |= add_chunk(*sequence, !any) > 0;
+  }
+}
+
+// Tokens of it that the step computes; 0: there are no blocks.
+int64_t Scheduler::State::add_chunk(Sequence& sequence, bool first) {
+  constexpr int64_t kMostRows = 64;  // of logits for one prompt: of 150 k values each 38 MB
+  int64_t tokens = std::min(sequence.pending(), chunk_within(load, static_cast<double>(sequence.computed), first));
+  const auto chances = static_cast<int64_t>(sequence.prompt_chances.size());
+  const bool rows_of_prompt = sequence.wants_prompt_rows();
+  if (rows_of_prompt) tokens = std::min(tokens, kMostRows);
+  if (!grow(sequence, sequence.computed + tokens))
+    tokens = static_cast<int64_t>(sequence.blocks.size()) * settings.cache.block_tokens - sequence.computed;
+  if (tokens <= 0) return 0;
+  const bool answers = tokens == sequence.pending();
+  int64_t samples = answers ? 1 : 0;
+  if (rows_of_prompt) samples = sequence.computed + tokens - std::max(sequence.computed, chances);
+  load.add(static_cast<double>(tokens), static_cast<double>(sequence.computed));
+  parts.push_back({&sequence, tokens, std::max<int64_t>(samples, 0), 0, answers});
+  return tokens;
+}
+
+// What the step costs goes to the keys: each sequence's own work, and an equal part of what no sequence causes alone.
+void Scheduler::State::charge() {
+  constexpr double kTokenSeconds = 1e-3;  // as long as the line is not known: any, as only ratios count
+  const StepLine& pace = line.line();
+  const double common = pace.known() ? std::max(pace.fixed, pace.floor) / static_cast<double>(parts.size()) : 0;
+  for (const Part& part : parts) {
+    StepLoad own;
+    own.add(static_cast<double>(part.tokens), static_cast<double>(part.sequence->computed));
+    const double seconds = pace.known()
+                               ? pace.per_token * own.tokens + pace.per_cached * own.cached + pace.per_pair * own.pairs
+                               : kTokenSeconds * own.tokens;
+    const bool chosen = part.sequence->stage == Stage::kPrefill && !part.sequence->latest_start;
+    queue.charge(*part.sequence->share, common + seconds, chosen);
+  }
+}
+
+}  // namespace ridge::generate

@@ -1,0 +1,131 @@
+#include "serve/language_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/file.h"
+#include "base/json.h"
+
+namespace ridge::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTokenizerFile = "tokenizer.json";
+
+// {} of a file that is not there.
+Result<Json> read_json_of(const std::string& folder, const char* name) {
+  const std::string path = folder + "/" + name;
+  std::error_code error;
+  if (!fs::exists(path, error)) return Json::object();
+  RIDGE_ASSIGN(const std::string text, read_file(path));
+  RIDGE_ASSIGN(Json json, parse_json(text, path));
+  if (!json.is_object()) return invalid(path + " is no JSON object");
+  return json;
+}
+
+Result<text::Tokenizer> read_tokenizer(const std::string& folder) {
+  const std::string path = folder + "/" + kTokenizerFile;
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    const bool has_pieces = fs::exists(folder + "/tokenizer.model", error);
+    return Error{
+        Code::kNotFound,
+        path + " is missing" + (has_pieces ? "; found tokenizer.model, which is another format" : std::string()) +
+            ": write it with AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers, or "
+            "copy it from where the model is published"};
+  }
+  RIDGE_ASSIGN(const std::string text, read_file(path));
+  Result<text::Tokenizer> tokenizer = text::Tokenizer::parse(text);
+  return tokenizer ? std::move(tokenizer) : wrap(std::move(tokenizer).error(), path);
+}
+
+// A text, or an added token as an object.
+std::string special_text(const Json& config, const char* key) {
+  if (!config.contains(key)) return {};
+  const Json& token = config[key];
+  if (token.is_string()) return token.get<std::string>();
+  return token.is_object() && token.contains("content") && token["content"].is_string()
+             ? token["content"].get<std::string>()
+             : std::string();
+}
+
+// A text, or several with names, of which the usual one is "default".
+std::optional<std::string> template_text(const Json& config) {
+  if (!config.contains("chat_template")) return std::nullopt;
+  const Json& all = config["chat_template"];
+  if (all.is_string()) return all.get<std::string>();
+  if (!all.is_array()) return std::nullopt;
+  for (const Json& one : all)
+    if (one.is_object() && one.value("name", Json()) == "default" && one.contains("template") &&
+        one["template"].is_string())
+      return one["template"].get<std::string>();
+  return std::nullopt;
+}
+
+Result<text::ChatTemplate> read_template(const std::string& folder, const Json& config) {
+  const std::string path = folder + "/chat_template.jinja";
+  std::error_code error;
+  std::optional<std::string> text = template_text(config);
+  if (fs::exists(path, error)) {
+    RIDGE_ASSIGN(text, read_file(path));
+  }
+  if (!text)
+    return Error{
+        Code::kUnsupported,
+        "the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); send "
+        "a whole prompt to /v1/completions"};
+  Result<text::ChatTemplate> parsed = text::ChatTemplate::parse(*text);
+  if (parsed) return parsed;
+  return Error{Code::kUnsupported, "the model's chat template is not understood: " + parsed.error().message};
+}
+
+void add_numbers(const Json& config, std::vector<int32_t>& tokens) {
+  if (!config.contains("eos_token_id")) return;
+  const Json& ids = config["eos_token_id"];
+  const auto add = [&](const Json& id) {
+    if (id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() <= INT32_MAX)
+      tokens.push_back(id.get<int32_t>());
+  };
+  if (ids.is_array())
+    for (const Json& id : ids) add(id);
+  else
+    add(ids);
+}
+
+std::shared_ptr<const text::TokenTrie> trie_of(const text::Tokenizer& tokenizer) {
+  std::vector<std::string> bytes(static_cast<size_t>(tokenizer.vocabulary()));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto token = static_cast<int32_t>(i);
+    if (!tokenizer.is_special(token)) bytes[i] = tokenizer.bytes_of(token);
+  }
+  return std::make_shared<const text::TokenTrie>(bytes);
+}
+
+}  // namespace
+
+Result<LanguageFiles> read_language_files(const std::string& folder) {
+  RIDGE_ASSIGN(text::Tokenizer tokenizer, read_tokenizer(folder));
+  RIDGE_ASSIGN(const Json config, read_json_of(folder, "config.json"));
+  RIDGE_ASSIGN(const Json texts, read_json_of(folder, "tokenizer_config.json"));
+  RIDGE_ASSIGN(const Json generation, read_json_of(folder, "generation_config.json"));
+  std::shared_ptr<const text::TokenTrie> tokens = trie_of(tokenizer);
+  LanguageFiles files{std::move(tokenizer),
+                      read_template(folder, texts),
+                      special_text(texts, "bos_token"),
+                      special_text(texts, "eos_token"),
+                      {},
+                      std::move(tokens)};
+  add_numbers(generation.contains("eos_token_id") ? generation : config, files.stop_tokens);
+  if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
+    files.stop_tokens.push_back(*end);
+  std::ranges::sort(files.stop_tokens);
+  const auto twice = std::ranges::unique(files.stop_tokens);
+  files.stop_tokens.erase(twice.begin(), twice.end());
+  return files;
+}
+
+}  // namespace ridge::serve

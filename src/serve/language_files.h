@@ -1,0 +1,27 @@
+// What a checkpoint's folder says of its texts: tokenizer.json, the chat template, and the tokens that end an answer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "text/chat_template.h"
+#include "text/token_trie.h"
+#include "text/tokenizer.h"
+
+namespace ridge::serve {
+
+struct LanguageFiles {
+  text::Tokenizer tokenizer;
+  Result<text::ChatTemplate> chat;                // kUnsupported: it has none, or one that is not understood
+  std::string begin_text, end_text;               // special tokens, as templates write them; may be empty
+  std::vector<int32_t> stop_tokens;               // of the model
+  std::shared_ptr<const text::TokenTrie> tokens;  // but the special ones
+};
+
+// Errors: no tokenizer.json, or a file that cannot be read, with its name.
+Result<LanguageFiles> read_language_files(const std::string& folder);
+
+}  // namespace ridge::serve

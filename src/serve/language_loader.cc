@@ -1,0 +1,105 @@
+#include "serve/language_loader.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "model_config.pb.h"
+#include "serve/cache_size.h"
+#include "serve/config_json.h"
+#include "serve/language_config.h"
+#include "serve/mapped_files.h"
+#include "serve/repository.h"
+#include "serve/shared_mapping.h"
+#include "serve/step_measurement.h"
+
+namespace ridge::serve {
+namespace {
+
+constexpr std::chrono::milliseconds kMeasureTime{700};
+
+Result<generate::Settings> generation_of(const ServerOptions& options, const LanguageConfig& config,
+                                         const engine::DecoderInfo& info, uint64_t file_bytes) {
+  generate::Settings settings;
+  settings.cache = info.cache;
+  settings.context = config.context > 0 ? std::min(config.context, info.context) : info.context;
+  RIDGE_ASSIGN(settings.blocks, cache_blocks({.shape = info.cache,
+                                              .context = settings.context,
+                                              .most_sequences = config.most_sequences,
+                                              .tokens = config.cache_tokens,
+                                              .free_bytes = options.free_memory ? options.free_memory() : 0,
+                                              .file_bytes = file_bytes,
+                                              .weight_bytes = info.weight_bytes}));
+  settings.context = std::min(settings.context, settings.blocks * info.cache.block_tokens);
+  settings.most_sequences = config.most_sequences;
+  settings.most_tokens = config.step_tokens;
+  settings.token_goal = config.token_goal;
+  settings.prefix_reuse = config.prefix_reuse;
+  settings.speculate = config.speculate;
+  return settings;
+}
+
+// Steps too short for the clock tell nothing.
+generate::StepLine line_of(std::vector<generate::StepPoint> points) {
+  constexpr size_t kLeast = 4;
+  std::erase_if(points, [](const generate::StepPoint& point) { return point.seconds <= 0; });
+  return points.size() < kLeast ? generate::StepLine() : generate::fit(points);
+}
+
+Status warm_up(const ServerOptions& options, engine::Decoder& decoder, generate::Settings& settings,
+               const std::stop_token& stop) {
+  const std::stop_callback break_off(stop, [&] { decoder.terminate(); });
+  Result<std::vector<generate::StepPoint>> points =
+      measure_steps(decoder, settings.blocks, kMeasureTime, *options.clock, stop);
+  if (stop.stop_requested()) return load_cancelled();
+  if (!points) return std::move(points).error();
+  settings.line = line_of(std::move(*points));
+  return {};
+}
+
+}  // namespace
+
+bool is_language_model(const ModelSource& source, int64_t version) {
+  return source.config->default_model_filename().empty() && !find_file(source, version) &&
+         is_checkpoint(version_path(source.directory, version));
+}
+
+Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, const ModelSource& source,
+                                                int64_t version, WarmUps& warm_ups, const std::stop_token& stop) {
+  if (stop.stop_requested()) return load_cancelled();
+  const TimePoint start = options.clock->now();
+  const LoadGuard guard;
+  const std::string folder = version_path(source.directory, version);
+  RIDGE_ASSIGN(LanguageConfig config,
+               language_config_of(*source.config, source.name, version, options.cores, options.engine_library));
+  std::string fingerprint = source_fingerprint(source, version);
+  const uint64_t file_bytes = bytes_of_folder(folder);
+  RIDGE_TRY(check_free_memory(options, file_bytes));
+  RIDGE_ASSIGN(LanguageFiles texts, read_language_files(folder));
+  config.plan.folder = folder;
+  RIDGE_ASSIGN(auto decoder, options.open_decoder ? options.open_decoder(config.plan)
+                                                  : engine::open_decoder(config.plan, *options.clock));
+  RIDGE_ASSIGN(generate::Settings generation, generation_of(options, config, decoder->info(), file_bytes));
+  RIDGE_TRY(decoder->reserve(generation.blocks));
+  std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
+  RIDGE_TRY(warm_up(options, *decoder, generation, stop));
+  warming.reset();
+  std::erase_if(texts.stop_tokens, [&](int32_t token) { return token >= decoder->info().vocabulary; });
+  RIDGE_TRY(keep_mapped_files(folder));
+  if (guard.lost_memory() || source_fingerprint(source, version) != fingerprint)
+    return Error{Code::kUnavailable,
+                 "its files were changed while they were read; load it again when they are complete"};
+  return LoadedLanguageModel{std::move(config.settings),
+                             std::make_shared<const Json>(config_to_json(*config.completed)),
+                             std::move(texts),
+                             std::move(decoder),
+                             generation,
+                             options.queue_limit,
+                             options.clock->now() - start,
+                             file_bytes,
+                             std::move(fingerprint),
+                             source.files};
+}
+
+}  // namespace ridge::serve

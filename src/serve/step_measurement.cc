@@ -1,0 +1,76 @@
+#include "serve/step_measurement.h"
+
+#include <algorithm>
+#include <array>
+
+#include "serve/model_loader.h"
+
+namespace ridge::serve {
+namespace {
+
+constexpr size_t kLeastPoints = 4;  // that a fit needs
+
+// So many sequences of so many new tokens each, behind `past`.
+struct StepShape {
+  int64_t sequences = 1, tokens = 1, past = 0;
+};
+
+// In the order of what they take; the first four tell the four coefficients apart. What a shape finds in its blocks was written by those before it.
+constexpr std::array kStepShapes = {
+    StepShape{1, 1, 0},    StepShape{1, 4, 0},   StepShape{1, 16, 0},  StepShape{1, 1, 16},  StepShape{4, 1, 16},
+    StepShape{1, 64, 0},   StepShape{1, 1, 64},  StepShape{16, 1, 64}, StepShape{1, 256, 0}, StepShape{16, 1, 256},
+    StepShape{1, 64, 256}, StepShape{1, 512, 0}, StepShape{32, 1, 512}};
+
+// Sequences share the blocks of their past, and each has those of its new tokens for itself.
+class ShapedStep {
+ public:
+  ShapedStep(const StepShape& shape, int64_t block_tokens) : tokens_(static_cast<size_t>(shape.tokens), 0) {
+    const int64_t shared = shape.past / block_tokens;
+    const int64_t own = (shape.past + shape.tokens + block_tokens - 1) / block_tokens - shared;
+    blocks_.resize(static_cast<size_t>(shape.sequences));
+    for (int64_t i = 0; i < shape.sequences; ++i) {
+      std::vector<int32_t>& blocks = blocks_[static_cast<size_t>(i)];
+      for (int64_t block = 0; block < shared; ++block) blocks.push_back(static_cast<int32_t>(block));
+      for (int64_t block = 0; block < own; ++block) blocks.push_back(static_cast<int32_t>(shared + i * own + block));
+      needed_ = shared + (i + 1) * own;
+    }
+    for (const std::vector<int32_t>& blocks : blocks_) sequences_.push_back({shape.past, tokens_, blocks, 1});
+  }
+  std::span<const engine::StepSequence> sequences() const { return sequences_; }
+  int64_t needed() const { return needed_; }
+
+ private:
+  std::vector<int32_t> tokens_;
+  std::vector<std::vector<int32_t>> blocks_;
+  std::vector<engine::StepSequence> sequences_;
+  int64_t needed_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<generate::StepPoint>> measure_steps(engine::Decoder& decoder, int64_t blocks, Nanoseconds budget,
+                                                       Clock& clock, const std::stop_token& stop) {
+  const TimePoint end = clock.now() + budget;
+  std::vector<generate::StepPoint> points;
+  Nanoseconds taken{};
+  for (const StepShape& shape : kStepShapes) {
+    const ShapedStep step(shape, decoder.info().cache.block_tokens);
+    if (step.needed() > blocks || shape.past + shape.tokens > decoder.info().context) continue;
+    if (points.size() >= kLeastPoints && clock.now() + taken > end) break;
+    for (int run = 0; run < 2; ++run) {  // the first may prepare what later ones use
+      if (stop.stop_requested()) return load_cancelled();
+      const TimePoint begin = clock.now();
+      if (run > 0 && begin + taken > end) break;
+      if (const Result<engine::Logits> done = decoder.step(step.sequences()); !done)
+        return wrap(done.error(), "measure its first steps");
+      taken = clock.now() - begin;
+    }
+    generate::StepLoad load;
+    for (const engine::StepSequence& sequence : step.sequences())
+      load.add(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past));
+    points.push_back({load.tokens, load.cached, to_seconds(taken), load.pairs});
+  }
+  return points;
+}
+
+}  // namespace ridge::serve

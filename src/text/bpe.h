@@ -1,0 +1,74 @@
+// Byte-pair encoding: a word → numbers of tokens, by merging neighbours, the pair of the lowest rank first (Sennrich et al., arXiv 1508.07909). The
+// "model" of tokenizer.json. Time is that of sorting the word's characters. Immutable but for a cache of words; thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "text/json_part.h"
+
+namespace ridge::text {
+
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
+class Bpe {
+ public:
+  Bpe() = default;
+  Bpe(const Bpe&) = delete;
+  Bpe& operator=(const Bpe&) = delete;
+  Status read(const JsonPart& model);  // once, into an empty one
+
+  void encode(std::string_view word, std::vector<int32_t>& tokens) const;
+
+  std::optional<int32_t> token_of(std::string_view piece) const;
+  std::optional<std::string_view> piece_of(int32_t token) const;
+  int32_t size() const { return static_cast<int32_t>(vocabulary_.size()); }
+  int32_t largest() const { return largest_; }
+
+ private:
+  struct Rule {
+    uint64_t pair = ~uint64_t{0};  // left token << 32 | right token; all ones: an empty slot
+    uint32_t rank = 0;
+    int32_t token = 0;
+  };
+  struct Symbol {
+    int32_t token;
+    uint32_t previous, next;
+    bool merged = false;  // into the one before it
+  };
+  struct Shelf {
+    mutable Mutex mutex;
+    mutable std::unordered_map<std::string, std::vector<int32_t>, StringHash, std::equal_to<>> words
+        RIDGE_GUARDED_BY(mutex);
+  };
+
+  Status read_vocabulary(const JsonPart& model);
+  Status read_rules(const JsonPart& model);
+  Status add_rule(std::string_view left, std::string_view right, uint32_t rank, size_t prefix);
+  const Rule* rule_of(int32_t left, int32_t right) const;
+  void put(Rule rule);
+  std::vector<Symbol> symbols_of(std::string_view word) const;
+  void merge(std::vector<Symbol>& symbols) const;
+
+  std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>> vocabulary_;
+  std::unordered_map<int32_t, std::string_view> pieces_;
+  std::vector<Rule> rules_;                 // a hash table of 2^n slots, at most half full
+  std::array<int32_t, 256> byte_tokens_{};  // of "<0x00>"…; -1: none
+  std::string subword_prefix_, word_suffix_;
+  std::optional<int32_t> unknown_;
+  bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false;
+  int32_t largest_ = -1;
+  std::array<Shelf, 16> shelves_;
+};
+
+}  // namespace ridge::text

@@ -1,0 +1,94 @@
+#include "text/json_builder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace ridge::text {
+
+JsonBuilder::JsonBuilder() {
+  program_.end = add({.kind = JsonNode::kEnd});
+  return_ = add({.kind = JsonNode::kReturn});
+}
+
+uint32_t JsonBuilder::add(JsonNode node) {
+  program_.nodes.push_back(node);
+  return static_cast<uint32_t>(program_.nodes.size() - 1);
+}
+
+uint32_t JsonBuilder::rule() { return add({.kind = JsonNode::kAny}); }
+
+void JsonBuilder::set_targets(uint32_t rule, const std::vector<uint32_t>& targets) {
+  program_.nodes[rule].a = static_cast<uint32_t>(program_.targets.size());
+  program_.targets.insert(program_.targets.end(), targets.begin(), targets.end());
+  program_.nodes[rule].b = static_cast<uint32_t>(program_.targets.size());
+}
+
+uint32_t JsonBuilder::literal(std::string_view text, uint32_t next) {
+  const auto at = static_cast<uint32_t>(program_.text.size());
+  program_.text += text;
+  return add({.kind = JsonNode::kLiteral, .next = next, .a = at, .b = static_cast<uint32_t>(text.size())});
+}
+
+uint32_t JsonBuilder::string(uint32_t least, uint32_t most) {
+  return add({.kind = JsonNode::kText, .next = return_, .a = least, .b = most});
+}
+
+uint32_t JsonBuilder::bytes(uint32_t state, bool negative) {
+  const uint32_t node = add({.kind = JsonNode::kBytes, .next = return_, .a = state});
+  return negative ? literal("-", node) : node;
+}
+
+uint32_t JsonBuilder::array(uint32_t least, uint32_t most, const std::vector<uint32_t>& prefix,
+                            std::optional<uint32_t> items) {
+  const uint32_t close = literal("]", return_), spaced_close = space(close);
+  // After so many values no count is needed any more; until then frames that differ by it only are one.
+  const uint32_t counted = most != kUnbounded ? most : least;
+  const uint32_t first_count = std::max<uint32_t>(1, static_cast<uint32_t>(prefix.size()));
+  uint32_t after = spaced_close, before = 0;  // after and before the value that is looked at
+  if (items) {
+    after = add({.kind = JsonNode::kMore, .a = least > first_count ? least : 0, .b = most, .c = spaced_close});
+    before = call(*items, after, counted);
+    program_.nodes[after].next = comma(before);
+  }
+  for (size_t i = prefix.size(); i > 0; --i) {
+    if (i < prefix.size()) {
+      after = i < most ? comma(before) : spaced_close;
+      if (i < most && i >= least) after = choice(after, spaced_close);
+    }
+    before = call(prefix[i - 1], after, counted);
+  }
+  uint32_t begin = close;
+  if (most > 0) begin = least > 0 ? before : choice(before, close);
+  return literal("[", space(begin));
+}
+
+// Made from its end.
+uint32_t JsonBuilder::object(const std::vector<JsonMember>& members, std::optional<uint32_t> additional) {
+  const uint32_t close = literal("}", return_), spaced_close = space(close);
+  uint32_t member = rule();       // one of the members from here on: so far none, a choice without targets
+  uint32_t after = spaced_close;  // a value: a comma and one of those, or the end
+  bool may_close = true;
+  if (additional) {
+    std::vector<std::string> keys;
+    for (const JsonMember& listed : members) {
+      keys.push_back(dump_json(Json(listed.name)));
+      keys.back().pop_back();
+    }
+    const uint32_t key = keys.empty() ? json_lexer().key_start : program_.bytes.add_other_keys(keys);
+    member = add({.kind = JsonNode::kBytes, .a = key});
+    after = choice(comma(member), spaced_close);
+    program_.nodes[member].next = literal(":", space(call(*additional, after)));
+  }
+  for (size_t i = members.size(); i > 0; --i) {
+    const JsonMember& listed = members[i - 1];
+    const uint32_t key = literal(dump_json(Json(listed.name)) + ":", space(call(listed.rule, after)));
+    member = listed.required ? key : choice(key, member);
+    may_close = may_close && !listed.required;
+    after = may_close ? choice(comma(member), spaced_close) : comma(member);
+  }
+  return literal("{", space(may_close ? choice(member, close) : member));
+}
+
+}  // namespace ridge::text

@@ -1,0 +1,370 @@
+#include "text/json_grammar.h"
+
+#include <gmock/gmock.h>
+
+#include "text/test_schemas.h"
+
+namespace ridge::text {
+namespace {
+
+using testing::HasSubstr;
+
+Json json_of(std::string_view text) { return parse_json(text, "test").value(); }
+
+JsonGrammar grammar_of(std::string_view schema) {
+  auto grammar = JsonGrammar::of(json_of(schema));
+  EXPECT_TRUE(grammar.ok()) << schema << ": " << grammar.error().message;
+  return *grammar;
+}
+
+// Bytes until the first that is refused; all of a document that may end there: -1.
+int refused_at(const JsonGrammar& grammar, std::string_view text) {
+  JsonState state(grammar);
+  for (size_t i = 0; i < text.size(); ++i)
+    if (!state.accept(text.substr(i, 1))) return static_cast<int>(i);
+  return state.may_end() ? -1 : static_cast<int>(text.size());
+}
+bool takes(const JsonGrammar& grammar, std::string_view text) { return refused_at(grammar, text) == -1; }
+bool takes(std::string_view schema, std::string_view text) { return takes(grammar_of(schema), text); }
+int refused_at(std::string_view schema, std::string_view text) { return refused_at(grammar_of(schema), text); }
+
+Error error_of(std::string_view schema) {
+  auto grammar = JsonGrammar::of(json_of(schema));
+  EXPECT_FALSE(grammar.ok()) << schema;
+  return grammar.ok() ? Error{} : grammar.error();
+}
+
+TEST(JsonGrammar, AnEmptySchemaIsAnyObject) {
+  const JsonGrammar grammar = grammar_of("{}");
+  EXPECT_TRUE(takes(grammar, "{}"));
+  EXPECT_TRUE(takes(grammar, R"({"a": [1, -2.5e+3, {"b":null}, "x\n\u00e9\ud83d\ude00"], "a":true, "": {}})"));
+  EXPECT_EQ(refused_at(grammar, "[1]"), 0);
+  EXPECT_EQ(refused_at(grammar, " {}"), 0);
+  EXPECT_EQ(refused_at(grammar, "{} "), 2);
+  EXPECT_EQ(refused_at(grammar, R"({"a":1,})"), 7);
+  EXPECT_EQ(refused_at(grammar, R"({"a":01})"), 6);
+  EXPECT_EQ(refused_at(grammar, R"({"a":.5})"), 5);
+  EXPECT_EQ(refused_at(grammar, R"({"a":1.})"), 7);
+  EXPECT_EQ(refused_at(grammar, R"({a:1})"), 1);
+  EXPECT_EQ(refused_at(grammar, R"({"a":1)"), 6);
+}
+
+TEST(JsonGrammar, StringsAreWellFormedUtf8WithWellFormedEscapes) {
+  const JsonGrammar grammar = grammar_of(R"({"type":"string"})");
+  for (const char* text :
+       {"\"\"", "\"\xc3\xa9\"", "\"\xe2\x82\xac\"", "\"\xf0\x9f\x98\x80\"", "\"\xed\x9f\xbf\"", "\"\xf4\x8f\xbf\xbf\"",
+        R"("\"\\\/\b\f\n\r\t")", R"("\u0000\uD83D\uDE00\uFFFF\udbff\udfff")", "\"\x7f\""})
+    EXPECT_TRUE(takes(grammar, text)) << text;
+  const std::pair<const char*, int> wrong[] = {
+      {"\"\n", 1},        {"\"\x1f", 1},       {"\"\x80", 1},     {"\"\xc0", 1},          {"\"\xc1", 1},
+      {"\"\xc3\"", 2},    {"\"\xe0\x9f", 2},   {"\"\xed\xa0", 2}, {"\"\xf0\x8f", 2},      {"\"\xf4\x90", 2},
+      {"\"\xf5", 1},      {"\"\xff", 1},       {R"("\x)", 2},     {R"("\u00g)", 5},       {R"("\ud83d")", 7},
+      {R"("\ud83dx)", 7}, {R"("\ud83d\n)", 8}, {R"("\ude)", 4},   {R"("\ud83d\ud8)", 10},
+  };
+  for (const auto& [text, at] : wrong) EXPECT_EQ(refused_at(grammar, text), at) << text;
+}
+
+TEST(JsonGrammar, LengthsCountCharacters) {
+  const JsonGrammar grammar = grammar_of(R"({"type":"string","minLength":2,"maxLength":3})");
+  EXPECT_EQ(refused_at(grammar, R"("a")"), 2);
+  EXPECT_TRUE(takes(grammar, "\"\xf0\x9f\x98\x80\xc3\xa9\""));
+  EXPECT_TRUE(takes(grammar, R"("\ud83d\ude00\u0041\n")"));
+  EXPECT_EQ(refused_at(grammar, R"("abcd)"), 4);
+  EXPECT_EQ(refused_at(grammar, "\"abc\xc3"), 4);
+  EXPECT_TRUE(takes(R"({"type":"string","maxLength":0})", "\"\""));
+  EXPECT_EQ(refused_at(R"({"type":"string","maxLength":0})", "\"a"), 1);
+}
+
+TEST(JsonGrammar, MembersComeInTheSchemasOrderAndOptionalOnesMayBeLeftOut) {
+  const JsonGrammar grammar = grammar_of(
+      R"({"type":"object","properties":{"b":{"type":"integer"},"ba":{"type":"integer"},"a":{"type":"integer"}},"required":["ba"],"additionalProperties":false})");
+  EXPECT_TRUE(takes(grammar, R"({"b":1,"ba":2,"a":3})"));
+  EXPECT_TRUE(takes(grammar, R"({ "ba": 2 })"));
+  EXPECT_EQ(refused_at(grammar, R"({"a":3)"), 2);
+  EXPECT_EQ(refused_at(grammar, R"({"b":1})"), 6);
+  EXPECT_EQ(refused_at(grammar, R"({"ba":1,"b")"), 9);
+  EXPECT_EQ(refused_at(grammar, R"({"ba":1,"a":2,)"), 13);
+  EXPECT_EQ(refused_at(grammar, R"({"ba":1.)"), 7);
+  EXPECT_EQ(refused_at(grammar, R"({})"), 1);
+}
+
+TEST(JsonGrammar, OtherMembersFollowAndDoNotBearAListedName) {
+  const JsonGrammar grammar = grammar_of(
+      R"({"properties":{"ab":{"type":"integer"},"\n":{"type":"integer"}},"additionalProperties":{"type":"null"}})");
+  EXPECT_TRUE(takes(grammar, R"({"ab":1,"a":null,"abc":null,"":null})"));
+  EXPECT_EQ(refused_at(grammar, R"({"ab":n)"), 6);
+  EXPECT_EQ(refused_at(grammar, R"({"x":null,"ab")"), 13);
+  EXPECT_EQ(refused_at(grammar, R"({"\u0061)"), 6);  // a needless escape would hide the name
+  EXPECT_EQ(refused_at(grammar, R"({"\u000a)"), 7);
+  EXPECT_TRUE(takes(grammar, R"({"\u001f\u0000\"\\\t/":null})"));
+  EXPECT_EQ(refused_at(grammar, R"({"x":null,"\n")"), 13);
+  // As vLLM: members that are not listed are allowed where the schema says so, or lists none.
+  EXPECT_EQ(refused_at(R"({"properties":{"a":{}}})", R"({"b)"), 2);
+  EXPECT_TRUE(takes(R"({"type":"object"})", R"({"b":1})"));
+  EXPECT_TRUE(
+      takes(R"({"type":"object","required":["z"],"additionalProperties":{"type":"integer"}})", R"({"z":1,"y":2})"));
+  EXPECT_EQ(refused_at(R"({"type":"object","required":["z"],"additionalProperties":{"type":"integer"}})", R"({"y)"), 2);
+}
+
+TEST(JsonGrammar, ArraysHaveTheirItems) {
+  const JsonGrammar grammar = grammar_of(
+      R"({"type":"array","prefixItems":[{"type":"null"},{"type":"boolean"}],"items":{"type":"integer"},"minItems":1,"maxItems":4})");
+  EXPECT_EQ(refused_at(grammar, "[]"), 1);
+  for (const char* text : {"[null]", "[ null, true ]", "[null,false,1]", "[null,false,1,2]"})
+    EXPECT_TRUE(takes(grammar, text)) << text;
+  EXPECT_EQ(refused_at(grammar, "[null,false,1,2,"), 15);
+  EXPECT_EQ(refused_at(grammar, "[null,1"), 6);
+  EXPECT_EQ(refused_at(R"({"prefixItems":[{}]})", "[1,"), 2);
+  EXPECT_EQ(refused_at(R"({"items":{},"minItems":3})", "[1,2]"), 4);
+  EXPECT_TRUE(takes(R"({"items":{},"minItems":3})", "[1,2,[],4]"));
+  EXPECT_EQ(refused_at(R"({"type":"array","maxItems":0})", "[1"), 1);
+  EXPECT_TRUE(takes(R"({"type":"array","maxItems":0})", "[ ]"));
+}
+
+TEST(JsonGrammar, EnumAndConstAreTheirValuesAsWritten) {
+  const JsonGrammar grammar = grammar_of(R"({"enum":["a","ab",1,12,null,{"x":[1.5]},"é\n"]})");
+  for (const char* text : {R"("a")", R"("ab")", "1", "12", "null", R"({"x":[1.5]})", R"("é\n")"})
+    EXPECT_TRUE(takes(grammar, text)) << text;
+  EXPECT_EQ(refused_at(grammar, "13"), 1);
+  EXPECT_EQ(refused_at(grammar, R"("b)"), 1);
+  EXPECT_EQ(refused_at(R"({"type":"string","enum":["a",1]})", "1"), 0);
+  EXPECT_TRUE(takes(R"({"type":"integer","const":7,"nullable":true})", "null"));
+  EXPECT_EQ(refused_at(R"({"const":7})", "8"), 0);
+}
+
+TEST(JsonGrammar, AlternativesAreReadSideBySide) {
+  const JsonGrammar grammar = grammar_of(R"({"anyOf":[
+      {"type":"object","properties":{"kind":{"const":"one"},"x":{"type":"integer"}},"required":["kind","x"]},
+      {"type":"object","properties":{"kind":{"const":"other"},"y":{"type":"string"}},"required":["kind","y"]}]})");
+  EXPECT_TRUE(takes(grammar, R"({"kind":"one","x":1})"));
+  EXPECT_TRUE(takes(grammar, R"({"kind":"other","y":""})"));
+  EXPECT_EQ(refused_at(grammar, R"({"kind":"other","x)"), 17);
+  EXPECT_TRUE(takes(R"({"type":["integer","string"],"oneOf":[{"type":"integer"},{"maxLength":1}]})", R"("x")"));
+  EXPECT_EQ(refused_at(R"({"type":["integer","null"],"oneOf":[{"type":"integer"},{}]})", R"("x")"), 0);
+}
+
+TEST(JsonGrammar, AllOfObjectsIsOneObject) {
+  const JsonGrammar grammar =
+      grammar_of(R"({"$defs":{"base":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}},
+      "allOf":[{"$ref":"#/$defs/base"}],"properties":{"name":{"type":"string"}},"required":["name"]})");
+  EXPECT_TRUE(takes(grammar, R"({"name":"","id":1})"));
+  EXPECT_EQ(refused_at(grammar, R"({"name":""})"), 10);
+  EXPECT_TRUE(takes(R"({"allOf":[{"type":"integer"}],"description":"wrapped"})", "1"));
+}
+
+TEST(JsonGrammar, ReferencesMayBeRecursive) {
+  const JsonGrammar grammar =
+      grammar_of(R"({"properties":{"next":{"anyOf":[{"$ref":"#"},{"type":"null"}]}},"required":["next"]})");
+  EXPECT_TRUE(takes(grammar, R"({"next":{"next":{"next":null}}})"));
+  EXPECT_TRUE(takes(R"({"$ref":"#/$defs/a~1b%20c","$defs":{"a/b c":{"type":"integer"}}})", "1"));
+  EXPECT_TRUE(takes(R"({"anyOf":[{"$ref":"#"},{"type":"integer"}]})", "1"));
+}
+
+TEST(JsonGrammar, NumbersKeepToTheirBounds) {
+  const auto all = [](const char* schema, int from, int to) {
+    const JsonGrammar grammar = grammar_of(schema);
+    std::vector<int> taken;
+    for (int i = from; i <= to; ++i)
+      if (takes(grammar, std::to_string(i))) taken.push_back(i);
+    return taken;
+  };
+  EXPECT_THAT(all(R"({"type":"integer","minimum":-2,"maximum":1})", -2000, 2000), testing::ElementsAre(-2, -1, 0, 1));
+  EXPECT_THAT(all(R"({"type":"integer","exclusiveMinimum":98,"maximum":101.5})", -2000, 2000),
+              testing::ElementsAre(99, 100, 101));
+  EXPECT_EQ(all(R"({"type":"integer","minimum":-117})", -1000, 1000).size(), 1118U);
+  EXPECT_EQ(all(R"({"type":"integer","exclusiveMaximum":1e300})", -1000, 1000).size(), 2001U);
+  const JsonGrammar grammar = grammar_of(R"({"type":"number","minimum":0.25,"exclusiveMaximum":1})");
+  for (const char* text : {"0.25", "0.9999", "0.250"}) EXPECT_TRUE(takes(grammar, text)) << text;
+  EXPECT_EQ(refused_at(grammar, "0.24"), 3);
+  EXPECT_EQ(refused_at(grammar, "0.2"), 3);
+  EXPECT_EQ(refused_at(grammar, "1"), 0);
+  EXPECT_EQ(refused_at(grammar, "-"), 0);
+  EXPECT_TRUE(takes(R"({"type":"number","minimum":-14.1875})", "9.5"));  // of some hundred states
+  const JsonGrammar below = grammar_of(R"({"type":"number","exclusiveMinimum":-1.5,"exclusiveMaximum":0})");
+  EXPECT_TRUE(takes(below, "-1.4"));
+  EXPECT_TRUE(takes(below, "-0.001"));
+  EXPECT_EQ(refused_at(below, "0"), 0);
+  EXPECT_EQ(refused_at(below, "-1.6"), 3);
+  EXPECT_EQ(refused_at(below, "-0.00000000000000"), 16);  // 14 digits: one more would still be 0
+}
+
+TEST(JsonGrammar, WhatGoesOnForEverIsBounded) {
+  EXPECT_TRUE(takes("{}", "{" + std::string(kMostSpace, ' ') + "}"));
+  EXPECT_EQ(refused_at("{}", "{" + std::string(kMostSpace + 1, ' ') + "}"), kMostSpace + 1);
+  const std::string digits(JsonLexer::kWholeDigits, '9');
+  EXPECT_EQ(refused_at(R"({"type":"integer"})", digits + "9"), JsonLexer::kWholeDigits);
+  EXPECT_EQ(refused_at(R"({"type":"number"})", "1e100"), 4);
+  // The deepest value is one that fits into what is left.
+  const JsonGrammar list = grammar_of(R"({"type":"array"})");
+  EXPECT_TRUE(takes(list, std::string(kMostJsonDepth + 1, '[') + std::string(kMostJsonDepth + 1, ']')));
+  EXPECT_EQ(refused_at(list, std::string(kMostJsonDepth + 2, '[')), kMostJsonDepth + 1);
+}
+
+TEST(JsonGrammar, NamesWhatItDoesNotSupport) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"properties":{"a":{"type":"string","pattern":"^a"}}})", "#/properties/a/pattern"},
+      {R"({"properties":{"a/b~":{"uniqueItems":true}}})", "#/properties/a~1b~0/uniqueItems"},
+      {R"({"not":{}})", "#/not"},
+      {R"({"$ref":"https://example.org/x"})", "#/$ref"},
+      {R"({"items":[{}]})", "#/items"},
+      {R"({"type":"string","enum":["a"],"minLength":1})", "#/minLength"},
+      {R"({"anyOf":[{}],"properties":{}})", "#/properties"},
+      {R"({"$ref":"#/$defs/a","minimum":1,"$defs":{"a":{}}})", "#/minimum"},
+      {R"({"allOf":[{"properties":{"a":{}}},{"properties":{"a":{"type":"null"}}}]})", "#/allOf/1/properties/a"},
+      {R"({"allOf":[{"type":"string"},{"type":"object"}]})", "#/allOf/0/type"},
+      {R"({"allOf":[{"additionalProperties":false},{}]})", "#/allOf/0/additionalProperties"},
+      {R"({"type":"integer","anyOf":[{"type":"string"}]})", "#/anyOf/0"},
+  };
+  for (const auto& [schema, place] : cases) {
+    const Error error = error_of(schema);
+    EXPECT_EQ(error.code, Code::kUnsupported) << error.message;
+    EXPECT_THAT(error.message, HasSubstr(std::string("JSON schema, ") + place + ":"));
+  }
+}
+
+TEST(JsonGrammar, NamesWhatIsNoSchema) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"type":"text"})", "#/type"},
+      {R"({"properties":{"a":3}})", "#/properties/a"},
+      {R"({"properties":[]})", "#/properties"},
+      {R"({"required":"a"})", "#/required"},
+      {R"({"properties":{},"required":["a"]})", "#/required"},
+      {R"({"$ref":"#/$defs/none"})", "#/$ref"},
+      {R"({"anyOf":[]})", "#/anyOf"},
+      {R"({"enum":[]})", "#/enum"},
+      {R"({"type":"string","enum":[1]})", "#/enum"},
+      {R"({"minLength":-1})", "#/minLength"},
+      {R"({"minLength":2,"maxLength":1})", "#/minLength"},
+      {R"({"minItems":2,"maxItems":1})", "#/minItems"},
+      {R"({"minItems":2,"prefixItems":[{}]})", "#/minItems"},
+      {R"({"type":"integer","minimum":1.2,"maximum":1.8})", "#"},
+      {R"({"type":"number","minimum":"1"})", "#/minimum"},
+      {R"({"nullable":1})", "#/nullable"},
+      {R"({"$ref":"#"})", "#"},
+      {R"({"properties":{"a":{"$ref":"#"}},"required":["a"]})", "#"},
+      {R"({"items":{"$ref":"#"},"minItems":1})", "#"},
+      {R"(false)", "#"},
+      {R"("x")", "#"},
+  };
+  for (const auto& [schema, place] : cases) {
+    const Error error = error_of(schema);
+    EXPECT_EQ(error.code, Code::kInvalid) << error.message;
+    EXPECT_THAT(error.message, HasSubstr(std::string("JSON schema, ") + place + ":"));
+  }
+}
+
+TEST(JsonGrammar, RefusesWhatIsTooLarge) {
+  Json many = {{"type", "object"}};
+  for (int i = 0; i < 1001; ++i) many["properties"]["p" + std::to_string(i)] = true;
+  EXPECT_EQ(JsonGrammar::of(many).error().code, Code::kExhausted);
+  many["properties"].erase("p0");
+  EXPECT_TRUE(JsonGrammar::of(many).ok());
+  Json choice;
+  for (int i = 0; i < 1001; ++i) choice["anyOf"].push_back({{"const", i}});
+  EXPECT_EQ(JsonGrammar::of(choice).error().code, Code::kExhausted);
+  const auto chain_of = [](int count) {
+    std::string text = R"({"$ref":"#/$defs/d0","$defs":{)";
+    for (int i = 0; i < count; ++i)
+      text += "\"d" + std::to_string(i) + R"(":{"$ref":"#/$defs/d)" + std::to_string(i + 1) + "\"},";
+    return text + "\"d" + std::to_string(count) + R"(":{"type":"null"}}})";
+  };
+  EXPECT_TRUE(takes(chain_of(1000), "null"));
+  EXPECT_EQ(error_of(chain_of(4000)).code, Code::kExhausted);
+  EXPECT_EQ(error_of(chain_of(6000)).code, Code::kExhausted);
+}
+
+TEST(JsonGrammar, RefusesValuesThatAreTooDeep) {
+  const auto nested = [](int levels) {
+    return "{\"const\":" + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  EXPECT_TRUE(
+      takes(nested(kMostJsonDepth + 1), std::string(kMostJsonDepth + 1, '[') + std::string(kMostJsonDepth + 1, ']')));
+  EXPECT_EQ(error_of(nested(kMostJsonDepth + 2)).code, Code::kInvalid);
+}
+
+TEST(JsonGrammar, ManyWaysOfReadingAreBoundedAndStillEnd) {
+  // Each level may be read in three ways.
+  const JsonGrammar grammar =
+      grammar_of(R"({"$defs":{"v":{"anyOf":[{"items":{"$ref":"#/$defs/v"}},{"items":{"$ref":"#/$defs/v"},"maxItems":2},
+      {"items":{"$ref":"#/$defs/v"},"maxItems":3},{"type":"null"}]}},"$ref":"#/$defs/v"})");
+  JsonState state(grammar);
+  ASSERT_TRUE(state.accept(std::string(20, '[')));
+  EXPECT_LE(state.branches().size(), kMostJsonBranches);
+  EXPECT_EQ(end_document(state), std::string(20, ']'));
+}
+
+// A document, unchanged or with a byte changed, is taken if it is valid, and never taken if it is not.
+TEST(JsonGrammar, TakesRandomDocumentsAndNoInvalidOnes) {
+  int documents = 0, changed = 0, taken = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Dice dice(seed);
+    const Json schema = random_schema(dice);
+    auto grammar = JsonGrammar::of(schema);
+    ASSERT_TRUE(grammar.ok()) << schema << grammar.error().message;
+    for (int i = 0; i < 5; ++i) {
+      const Json document = random_document(schema, schema, dice);
+      ASSERT_TRUE(is_valid(schema, schema, document)) << schema << document;
+      std::string text = dump_json(document);
+      ASSERT_EQ(refused_at(*grammar, text), -1) << "seed " << seed << ' ' << schema << '\n' << text;
+      ++documents;
+      const bool has_values =
+          schema.dump().find("\"enum\"") != std::string::npos || schema.dump().find("\"const\"") != std::string::npos;
+      if (!has_values) {
+        text = write_randomly(document, dice);
+        ASSERT_EQ(refused_at(*grammar, text), -1) << "seed " << seed << ' ' << schema << '\n' << text;
+      }
+      for (int change = 0; change < 10; ++change) {
+        std::string other = text;
+        const char bytes[] = "{}[]\",:019.-e \ntfn\\u\xc3\xa9";
+        const auto at = static_cast<size_t>(dice.roll(static_cast<int>(other.size())));
+        switch (dice.roll(3)) {
+          case 0: other[at] = bytes[dice.roll(sizeof bytes - 1)]; break;
+          case 1: other.insert(at, 1, bytes[dice.roll(sizeof bytes - 1)]); break;
+          default: other.erase(at, 1);
+        }
+        ++changed;
+        if (!takes(*grammar, other)) continue;
+        ++taken;
+        auto read = parse_json(other, "test");
+        ASSERT_TRUE(read.ok()) << other;
+        ASSERT_TRUE(is_valid(schema, schema, *read)) << "seed " << seed << ' ' << schema << '\n' << other;
+      }
+    }
+  }
+  EXPECT_EQ(documents, 2000);
+  EXPECT_GT(taken, changed / 50);
+  EXPECT_LT(taken, changed / 2);
+}
+
+// Wherever a document is cut, it can be ended, and is valid then.
+TEST(JsonGrammar, EveryStateLeadsToADocument) {
+  for (uint64_t seed = 1000; seed < 1200; ++seed) {
+    Dice dice(seed);
+    const Json schema = random_schema(dice);
+    const JsonGrammar grammar = JsonGrammar::of(schema).value();
+    const std::string text = dump_json(random_document(schema, schema, dice));
+    for (int cut = 0; cut < 5; ++cut) {
+      const std::string begun = text.substr(0, static_cast<size_t>(dice.roll(static_cast<int>(text.size()))));
+      JsonState state(grammar);
+      ASSERT_TRUE(state.accept(begun));
+      if (state.may_end()) continue;
+      const std::string whole = begun + end_document(state);
+      auto read = parse_json(whole, "test");
+      ASSERT_TRUE(read.ok()) << "seed " << seed << ' ' << schema << '\n' << begun << '\n' << whole;
+      ASSERT_TRUE(is_valid(schema, schema, *read)) << "seed " << seed << ' ' << schema << '\n' << whole;
+    }
+  }
+}
+
+TEST(JsonState, KeepsItsStateWhereBytesAreRefused) {
+  JsonState state(grammar_of(R"({"properties":{"a":{"type":"integer"}},"required":["a"]})"));
+  EXPECT_FALSE(state.accept(R"({"a":x)"));
+  EXPECT_TRUE(state.accept(R"({"a":)"));
+  const JsonState copy = state;
+  EXPECT_TRUE(state.accept("1}"));
+  EXPECT_TRUE(state.may_end());
+  EXPECT_FALSE(copy.may_end());
+}
+
+}  // namespace
+}  // namespace ridge::text

@@ -1,0 +1,208 @@
+#include "text/json_keywords.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace ridge::text {
+namespace {
+
+struct KnownKeyword {
+  std::string_view name;
+  Keyword about;
+};
+// JSON Schema 2020-12, its older forms, and OpenAPI's additions. `format` is a note, as 2020-12 has it ("format-annotation").
+constexpr KnownKeyword kKnownKeywords[] = {
+    {"$schema", Keyword::kNote},
+    {"$id", Keyword::kNote},
+    {"id", Keyword::kNote},
+    {"$anchor", Keyword::kNote},
+    {"$comment", Keyword::kNote},
+    {"$defs", Keyword::kNote},
+    {"definitions", Keyword::kNote},
+    {"title", Keyword::kNote},
+    {"description", Keyword::kNote},
+    {"default", Keyword::kNote},
+    {"examples", Keyword::kNote},
+    {"example", Keyword::kNote},
+    {"deprecated", Keyword::kNote},
+    {"readOnly", Keyword::kNote},
+    {"writeOnly", Keyword::kNote},
+    {"format", Keyword::kNote},
+    {"contentEncoding", Keyword::kNote},
+    {"contentMediaType", Keyword::kNote},
+    {"discriminator", Keyword::kNote},
+    {"externalDocs", Keyword::kNote},
+    {"$ref", Keyword::kInstead},
+    {"anyOf", Keyword::kInstead},
+    {"oneOf", Keyword::kInstead},
+    {"allOf", Keyword::kInstead},
+    {"enum", Keyword::kValues},
+    {"const", Keyword::kValues},
+    {"type", Keyword::kType},
+    {"nullable", Keyword::kNullable},
+    {"properties", Keyword::kObject},
+    {"required", Keyword::kObject},
+    {"additionalProperties", Keyword::kObject},
+    {"items", Keyword::kArray},
+    {"prefixItems", Keyword::kArray},
+    {"minItems", Keyword::kArray},
+    {"maxItems", Keyword::kArray},
+    {"minLength", Keyword::kString},
+    {"maxLength", Keyword::kString},
+    {"minimum", Keyword::kNumber},
+    {"maximum", Keyword::kNumber},
+    {"exclusiveMinimum", Keyword::kNumber},
+    {"exclusiveMaximum", Keyword::kNumber},
+};
+constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
+constexpr uint32_t kMostCounted = 1'000'000;
+
+std::string unescaped(std::string_view token) {
+  std::string text;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const std::string hexadecimal(token.substr(std::min(i + 1, token.size()), 2));
+    if (token[i] == '%' && hexadecimal.size() == 2 &&
+        hexadecimal.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) {
+      text += static_cast<char>(std::stoi(hexadecimal, nullptr, 16));
+      i += 2;
+    } else {
+      text += token[i];
+    }
+  }
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '~' && i + 1 < text.size() && (text[i + 1] == '0' || text[i + 1] == '1');
+    plain += escape ? (text[++i] == '0' ? '~' : '/') : text[i];
+  }
+  return plain;
+}
+
+const Json* member_at(const Json& json, const std::string& token) {
+  if (json.is_object()) {
+    const auto found = json.find(token);
+    return found == json.end() ? nullptr : &*found;
+  }
+  if (!json.is_array() || token.empty() || token.size() > 9 ||
+      token.find_first_not_of("0123456789") != std::string::npos)
+    return nullptr;
+  const size_t index = std::stoul(token);
+  return index < json.size() ? &json[index] : nullptr;
+}
+
+}  // namespace
+
+Error schema_error(Code code, const std::string& place, const std::string& message) {
+  return {code, fmt::format("JSON schema, {}: {}", place, message)};
+}
+
+std::string place_of(const std::string& place, std::string_view member) {
+  std::string text = place + "/";
+  for (const char c : member) text += c == '~' ? std::string("~0") : c == '/' ? std::string("~1") : std::string(1, c);
+  return text;
+}
+
+Result<Keyword> keyword_of(std::string_view name, const std::string& place) {
+  if (name.starts_with("x-")) return Keyword::kNote;
+  const auto* found = std::find_if(std::begin(kKnownKeywords), std::end(kKnownKeywords),
+                                   [&](const KnownKeyword& known) { return known.name == name; });
+  if (found != std::end(kKnownKeywords)) return found->about;
+  return schema_error(Code::kUnsupported, place_of(place, name),
+                      "this keyword is not supported; leave it out and say in `description` what it asks for");
+}
+
+Status check_keywords(const Json& schema, const std::string& place) {
+  if (!schema.is_object())
+    return schema_error(
+        Code::kInvalid, place,
+        fmt::format("a schema should be an object, true or false, found {}", dump_json(schema).substr(0, 80)));
+  for (const auto& [name, value] : schema.items()) {
+    auto known = keyword_of(name, place);
+    if (!known) return std::move(known).error();
+  }
+  return {};
+}
+
+Status check_beside(const Json& schema, const std::string& name, std::vector<Keyword> allowed,
+                    const std::string& place) {
+  for (const auto& [other, value] : schema.items()) {
+    if (other == name) continue;
+    RIDGE_ASSIGN(const Keyword about, keyword_of(other, place));
+    if (about == Keyword::kNote || std::find(allowed.begin(), allowed.end(), about) != allowed.end()) continue;
+    return schema_error(Code::kUnsupported, place_of(place, other),
+                        fmt::format("not supported beside `{}`; write it into what `{}` has", name, name));
+  }
+  return {};
+}
+
+Result<const Json*> resolve(const Json& root, const Json& reference, const std::string& place) {
+  const std::string* text = reference.is_string() ? reference.get_ptr<const std::string*>() : nullptr;
+  if (!text || (*text != "#" && !text->starts_with("#/")))
+    return schema_error(Code::kUnsupported, place,
+                        "only references within the schema (\"#\", \"#/$defs/name\") are supported, found " +
+                            dump_json(reference).substr(0, 80));
+  const Json* at = &root;
+  for (size_t begin = 2; begin <= text->size();) {
+    const size_t end = std::min(text->find('/', begin), text->size());
+    at = member_at(*at, unescaped(std::string_view(*text).substr(begin, end - begin)));
+    if (!at)
+      return schema_error(Code::kInvalid, place, fmt::format("the schema has nothing at {}", dump_json(reference)));
+    begin = end + 1;
+  }
+  return at;
+}
+
+bool is_of_type(const Json& value, std::string_view type) {
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "null") return value.is_null();
+  if (type == "number") return value.is_number();
+  if (value.is_number_float()) return std::nearbyint(value.get<double>()) == value.get<double>();
+  return value.is_number();
+}
+
+Result<std::vector<std::string>> types_of(const Json& schema, const std::string& place) {
+  std::vector<std::string> types;
+  if (const auto given = schema.find("type"); given != schema.end()) {
+    const Json list = given->is_array() ? *given : Json::array({*given});
+    for (const Json& type : list) {
+      if (!type.is_string() ||
+          std::find(std::begin(kTypes), std::end(kTypes), type.get<std::string>()) == std::end(kTypes))
+        return schema_error(
+            Code::kInvalid, place_of(place, "type"),
+            fmt::format("should be object, array, string, number, integer, boolean, null or a list of them, found {}",
+                        dump_json(*given).substr(0, 80)));
+      types.push_back(type.get<std::string>());
+    }
+  } else {
+    constexpr std::pair<Keyword, const char*> kAbout[] = {{Keyword::kObject, "object"},
+                                                          {Keyword::kArray, "array"},
+                                                          {Keyword::kString, "string"},
+                                                          {Keyword::kNumber, "number"}};
+    for (const auto& [about, type] : kAbout)
+      for (const auto& [name, value] : schema.items())
+        if (keyword_of(name, place).value() == about && (types.empty() || types.back() != type)) types.push_back(type);
+    if (types.empty()) types = {"object", "array", "string", "number", "boolean", "null"};
+  }
+  if (std::find(types.begin(), types.end(), "number") != types.end()) std::erase(types, "integer");
+  return types;
+}
+
+Result<uint32_t> count_or(const Json& schema, const char* name, uint32_t otherwise, const std::string& place) {
+  const auto found = schema.find(name);
+  if (found == schema.end()) return otherwise;
+  if (found->is_number() && is_of_type(*found, "integer")) {
+    const double count = found->get<double>();
+    if (count >= 0 && count <= kMostCounted) return static_cast<uint32_t>(count);
+  }
+  return schema_error(
+      Code::kInvalid, place_of(place, name),
+      fmt::format("should be an integer from 0 to {}, found {}", kMostCounted, dump_json(*found).substr(0, 80)));
+}
+
+}  // namespace ridge::text

@@ -1,0 +1,153 @@
+#include "text/json_machine.h"
+
+#include <algorithm>
+
+namespace ridge::text {
+namespace {
+
+constexpr size_t kCompared = 16;  // of the newest branches, for one that is there already
+constexpr size_t kComparedFrames = 16;
+
+void add_branch(const JsonBranch& branch, std::vector<JsonBranch>& out) {
+  const size_t compared = std::min(kCompared, out.size());
+  if (out.size() < kMostJsonBranches && std::find(out.end() - compared, out.end(), branch) == out.end())
+    out.push_back(branch);
+}
+
+bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+}  // namespace
+
+JsonMachine::JsonMachine(const JsonProgram& program) : program_(&program), frames_{{.node = program.end}} {}
+
+void JsonMachine::begin(std::vector<JsonBranch>& out) { expand(program_->begin, 0, 0, out); }
+
+uint32_t JsonMachine::push(const Frame& frame) {
+  const size_t compared = std::min(kComparedFrames, frames_.size());
+  for (size_t i = frames_.size(); i > frames_.size() - compared; --i) {
+    const Frame& other = frames_[i - 1];
+    if (other.node == frame.node && other.count == frame.count && other.parent == frame.parent)
+      return static_cast<uint32_t>(i - 1);
+  }
+  frames_.push_back(frame);
+  return static_cast<uint32_t>(frames_.size() - 1);
+}
+
+// From a node to those that read bytes. Ways that cannot end within the depth that is left are not taken: every branch leads to a whole document.
+void JsonMachine::expand(uint32_t node, uint32_t count, uint32_t parent, std::vector<JsonBranch>& out) {
+  for (;;) {
+    const JsonNode& here = program_->nodes[node];
+    if (frames_[parent].depth + here.height > kMostJsonDepth) return;
+    switch (here.kind) {
+      case JsonNode::kAny:
+        for (uint32_t i = here.a; i < here.b; ++i) expand(program_->targets[i], count, parent, out);
+        return;
+      case JsonNode::kChoice:
+        expand(here.a, count, parent, out);
+        node = here.next;
+        break;
+      case JsonNode::kCall:
+        parent = push({here.next, std::min(count + 1, here.b), parent, frames_[parent].depth + 1});
+        node = here.a;
+        count = 0;
+        break;
+      case JsonNode::kMore:
+        if (count >= here.a) expand(here.c, count, parent, out);
+        if (count >= here.b) return;
+        node = here.next;
+        break;
+      case JsonNode::kReturn: {
+        const Frame& frame = frames_[parent];
+        node = frame.node;
+        count = frame.count;
+        parent = frame.parent;
+        break;
+      }
+      case JsonNode::kSpace:
+        add_branch({node, count, 0, parent}, out);
+        node = here.next;
+        break;
+      case JsonNode::kBytes: return add_branch({node, count, here.a, parent}, out);
+      case JsonNode::kText: return add_branch({node, count, json_lexer().text_start, parent}, out);
+      case JsonNode::kLiteral:
+      case JsonNode::kEnd: return add_branch({node, count, 0, parent}, out);
+    }
+  }
+}
+
+void JsonMachine::step(const JsonBranch& branch, uint8_t byte, std::vector<JsonBranch>& out) {
+  const JsonNode& node = node_of(branch);
+  switch (node.kind) {
+    case JsonNode::kLiteral:
+      if (static_cast<uint8_t>(program_->text[node.a + branch.state]) != byte) return;
+      if (branch.state + 1 == node.b) return expand(node.next, branch.count, branch.parent, out);
+      return add_branch({branch.node, branch.count, branch.state + 1, branch.parent}, out);
+    case JsonNode::kSpace:
+      if (!is_space(byte)) return;
+      if (branch.state + 1 < kMostSpace) add_branch({branch.node, branch.count, branch.state + 1, branch.parent}, out);
+      return expand(node.next, branch.count, branch.parent, out);
+    case JsonNode::kBytes: {
+      const uint32_t state = program_->bytes.next(branch.state, byte);
+      if (state == ByteAutomaton::kNoState) return;
+      if (program_->bytes.leads_on(state)) add_branch({branch.node, branch.count, state, branch.parent}, out);
+      if (program_->bytes.accepts(state)) expand(node.next, branch.count, branch.parent, out);
+      return;
+    }
+    case JsonNode::kText: return step_text(branch, byte, out);
+    default: return;
+  }
+}
+
+// A character counts from its first byte on, so that one which is begun may end.
+void JsonMachine::step_text(const JsonBranch& branch, uint8_t byte, std::vector<JsonBranch>& out) {
+  const JsonNode& node = node_of(branch);
+  const JsonLexer& lexer = json_lexer();
+  const uint32_t state = lexer.next(branch.state, byte);
+  if (state == JsonLexer::kNoState) return;
+  uint32_t count = branch.count;
+  if (lexer.accepts(state)) {
+    if (count >= node.a) leave(branch, out);
+    return;
+  }
+  if (branch.state == lexer.text) {
+    if (count >= node.b) return;
+    count = std::min(count + 1, node.b == kUnbounded ? node.a : node.b);
+  }
+  add_branch({branch.node, count, state, branch.parent}, out);
+}
+
+void JsonMachine::leave(const JsonBranch& branch, std::vector<JsonBranch>& out) {
+  expand(node_of(branch).next, branch.count, branch.parent, out);
+}
+
+ByteSet JsonMachine::bytes(const JsonBranch& branch) const {
+  const JsonNode& node = node_of(branch);
+  ByteSet bytes;
+  switch (node.kind) {
+    case JsonNode::kLiteral: return bytes.set(static_cast<uint8_t>(program_->text[node.a + branch.state]));
+    case JsonNode::kSpace: return bytes.set(' ').set('\n').set('\r').set('\t');
+    case JsonNode::kBytes: return program_->bytes.bytes(branch.state);
+    case JsonNode::kText: return json_lexer().bytes(branch.state);
+    default: return bytes;
+  }
+}
+
+void JsonMachine::compact(std::vector<JsonBranch>& branches) {
+  std::vector<uint32_t> moved(frames_.size(), 0);
+  moved[0] = 1;
+  for (const JsonBranch& branch : branches) moved[branch.parent] = 1;
+  for (size_t i = frames_.size() - 1; i > 0; --i)
+    if (moved[i]) moved[frames_[i].parent] = 1;
+  uint32_t kept = 0;
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    if (!moved[i]) continue;
+    frames_[kept] = frames_[i];
+    frames_[kept].parent = moved[frames_[i].parent];
+    moved[i] = kept++;
+  }
+  frames_.resize(kept);
+  frames_[0].parent = 0;
+  for (JsonBranch& branch : branches) branch.parent = moved[branch.parent];
+}
+
+}  // namespace ridge::text

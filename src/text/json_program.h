@@ -1,0 +1,97 @@
+// A compiled schema as a pushdown automaton over bytes: nodes of rules that call one another (a recursive transition network, Woods 1970), and states of a
+// byte automaton for what has no nesting. json_schema.h makes it, json_machine.h runs it. Immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/json_lexer.h"
+
+namespace ridge::text {
+
+constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
+constexpr int kMostJsonDepth = 64;  // of values within values
+constexpr int kMostSpace = 32;      // white space in a row [bytes]
+constexpr uint8_t kNeverEnds = 255;
+
+struct JsonNode {
+  enum Kind : uint8_t {
+    kLiteral,  // text[a, a + b)
+    kSpace,    // up to kMostSpace of white space
+    kBytes,    // from state a of the byte automaton to one that accepts
+    kText,     // a string of a … b characters
+    kAny,      // one of targets[a, b)
+    kChoice,   // a or next
+    kCall,     // the rule at a, then next; one more value of this rule is counted, up to b
+    kMore,     // next while fewer than b values are counted; c from a on
+    kReturn,   // the rule ends
+    kEnd,      // the document ends
+  };
+  Kind kind = kAny;
+  uint8_t height = kNeverEnds;  // calls within calls that the way from here to the rule's end needs at least
+  uint32_t next = 0, a = 0, b = 0, c = 0;
+};
+
+// States below the lexer's size are the lexer's.
+class ByteAutomaton {
+ public:
+  static constexpr uint32_t kNoState = JsonLexer::kNoState;
+
+  // From the state that is returned: one of `words`, whole.
+  uint32_t add_words(const std::vector<std::string>& words);
+  // From there: a key but none of `keys`, which begin with their quote and lack the one that ends them.
+  uint32_t add_other_keys(const std::vector<std::string>& keys);
+  uint32_t add_state(bool accepts);
+  // Edges of the newest state.
+  void add_edge(uint8_t byte, uint32_t target);
+
+  uint32_t next(uint32_t state, uint8_t byte) const;
+  bool accepts(uint32_t state) const;
+  bool leads_on(uint32_t state) const { return bytes(state).any(); }
+  ByteSet bytes(uint32_t state) const;
+  // The lexer's state that tells of bytes for which this one has no edge; kNoState: there is none.
+  uint32_t lexer_state(uint32_t state) const { return state < lexer_.size() ? state : own(state).otherwise; }
+  struct Edge {
+    uint8_t byte = 0;
+    uint32_t target = kNoState;
+  };
+  // Of a state that is not the lexer's.
+  const Edge* begin_edges(uint32_t state) const { return edges_.data() + own(state).first; }
+  const Edge* end_edges(uint32_t state) const { return begin_edges(state) + own(state).count; }
+  bool is_lexers(uint32_t state) const { return state < lexer_.size(); }
+  size_t size() const { return states_.size(); }
+
+ private:
+  struct State {
+    uint32_t first = 0, count = 0, otherwise = kNoState;
+    bool accepts = false;
+  };
+  struct Letter {
+    std::map<uint8_t, uint32_t> next;
+    bool ends = false;
+  };
+  const State& own(uint32_t state) const { return states_[state - lexer_.size()]; }
+  static std::vector<Letter> letters_of(const std::vector<std::string>& words);
+
+  const JsonLexer& lexer_ = json_lexer();
+  std::vector<State> states_;
+  std::vector<Edge> edges_;
+};
+
+struct JsonProgram {
+  std::vector<JsonNode> nodes;
+  std::vector<uint32_t> targets;
+  std::string text;
+  ByteAutomaton bytes;
+  uint32_t begin = 0, end = 0;  // nodes: the document's rule, kEnd
+};
+
+// Once all nodes are there: targets of kAny that are kAny give way to theirs, and every node gets its height. False: more than `most_targets` of one node, or
+// chains of them without end.
+bool finish(JsonProgram& program, size_t most_targets);
+
+}  // namespace ridge::text

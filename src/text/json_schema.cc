@@ -1,0 +1,421 @@
+#include "text/json_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "text/json_builder.h"
+#include "text/json_keywords.h"
+#include "text/json_range.h"
+
+namespace ridge::text {
+namespace {
+
+// Of one object's properties and of one choice: their branches fit into kMostJsonBranches.
+constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostReferences = 5000;
+constexpr size_t kMostNodes = 200'000, kMostByteStates = 1'000'000;
+
+Error too_many_properties(const std::string& place) {
+  return schema_error(Code::kExhausted, place, fmt::format("more than {} properties", kMostProperties));
+}
+
+int depth_of(const Json& value) {
+  int deepest = 0;
+  if (value.is_structured())
+    for (const Json& member : value) deepest = std::max(deepest, 1 + depth_of(member));
+  return deepest;
+}
+
+// One schema is one rule, compiled once; references to it call that rule. Schemas that are found on the way wait in a queue: nothing recurses.
+class SchemaCompiler {
+ public:
+  explicit SchemaCompiler(const Json& schema) : root_(schema) {}
+  Result<JsonProgram> compile();
+
+ private:
+  struct Waiting {
+    const Json* schema;
+    std::string place;
+    uint32_t entry;
+  };
+  static std::vector<JsonMember>::iterator member_named(const std::string& name, std::vector<JsonMember>& properties) {
+    return std::find_if(properties.begin(), properties.end(),
+                        [&](const JsonMember& other) { return other.name == name; });
+  }
+  // What the members of an object are told by: one schema, or several under allOf.
+  struct ObjectParts {
+    std::vector<JsonMember> properties;
+    std::vector<const Json*> schemas;                           // of the properties
+    std::vector<std::pair<std::string, std::string>> required;  // name, place
+    const Json* additional = nullptr;
+    std::string additional_place;
+    bool has_properties = false;
+  };
+  using Targets = std::vector<uint32_t>;
+
+  uint32_t rule_of(const Json& schema, const std::string& place);
+  Result<const Json*> referred(const Json& schema, const std::string& place);
+  Status compile_rule(const Waiting& rule);
+  Result<Targets> targets_of(const Json& schema, const std::string& place);
+  Result<Targets> targets_instead(const Json& schema, const std::string& name, const std::string& place);
+  Result<Targets> targets_of_values(const Json& schema, const std::string& place);
+  Result<const Json*> narrowed(const Json& schema, const Json& within, const std::string& place);
+  Status add_type(const Json& schema, const std::string& type, const std::string& place, Targets& targets);
+  Result<uint32_t> string_node(const Json& schema, const std::string& place);
+  Status add_numbers(const Json& schema, bool whole, const std::string& place, Targets& targets);
+  Result<std::optional<NumberBound>> bound(const Json& schema, const char* inclusive, const char* exclusive, bool low,
+                                           const std::string& place);
+  Result<uint32_t> array_node(const Json& schema, const std::string& place);
+  Status gather(const Json& schema, const std::string& place, ObjectParts& parts);
+  Status gather_all(const Json& schema, const std::string& place, ObjectParts& parts);
+  Result<uint32_t> object_node(ObjectParts parts, const std::string& place);
+
+  const Json& root_;
+  const Json anything_ = true;
+  std::deque<Json> made_;  // schemas that stand nowhere in the one that was given
+  JsonBuilder builder_;
+  std::deque<Waiting> waiting_;
+  std::unordered_map<const Json*, uint32_t> rules_;
+  std::unordered_map<std::string, const Json*> references_;
+};
+
+Result<JsonProgram> SchemaCompiler::compile() {
+  JsonProgram& program = builder_.program();
+  const Json any_object = {{"type", "object"}};
+  program.begin = rule_of(root_.is_object() && root_.empty() ? any_object : root_, "#");
+  for (; !waiting_.empty(); waiting_.pop_front()) {
+    RIDGE_TRY(compile_rule(waiting_.front()));
+    if (program.nodes.size() > kMostNodes || program.bytes.size() > kMostByteStates)
+      return schema_error(Code::kExhausted, waiting_.front().place,
+                          fmt::format("the schema is too large: more than {} parts", kMostNodes));
+  }
+  if (!finish(program, kMostAlternatives))
+    return schema_error(
+        Code::kExhausted, "#",
+        fmt::format("a choice has more than {} alternatives, or references lead to references too often",
+                    kMostAlternatives));
+  if (program.nodes[program.begin].height > kMostJsonDepth)
+    return schema_error(Code::kInvalid, "#",
+                        fmt::format("no document of at most {} levels is valid for this schema", kMostJsonDepth));
+  return std::move(program);
+}
+
+uint32_t SchemaCompiler::rule_of(const Json& schema, const std::string& place) {
+  const auto known = rules_.find(&schema);
+  if (known != rules_.end()) return known->second;
+  const uint32_t entry = builder_.rule();
+  rules_.emplace(&schema, entry);
+  waiting_.push_back({&schema, place, entry});
+  return entry;
+}
+
+// What its $ref points to. Members are looked up one by one: a schema of a megabyte has no more of them than can be looked for at once.
+Result<const Json*> SchemaCompiler::referred(const Json& schema, const std::string& place) {
+  const Json& reference = schema["$ref"];
+  const std::string at = place_of(place, "$ref");
+  const std::string text = dump_json(reference);
+  if (const auto known = references_.find(text); known != references_.end()) return known->second;
+  if (references_.size() == kMostReferences)
+    return schema_error(Code::kExhausted, at, fmt::format("more than {} different references", kMostReferences));
+  RIDGE_ASSIGN(const Json* target, resolve(root_, reference, at));
+  references_.emplace(text, target);
+  return target;
+}
+
+Status SchemaCompiler::compile_rule(const Waiting& rule) {
+  if (rule.schema->is_boolean() && !rule.schema->get<bool>()) return {};  // no value at all
+  static const Json kUnrestricted = Json::object();
+  const Json& schema = rule.schema->is_boolean() ? kUnrestricted : *rule.schema;
+  RIDGE_TRY(check_keywords(schema, rule.place));
+  RIDGE_ASSIGN(Targets targets, targets_of(schema, rule.place));
+  if (const auto nullable = schema.find("nullable"); nullable != schema.end()) {
+    if (!nullable->is_boolean())
+      return schema_error(Code::kInvalid, place_of(rule.place, "nullable"), "should be true or false");
+    if (nullable->get<bool>()) targets.push_back(builder_.word("null"));
+  }
+  builder_.set_targets(rule.entry, targets);
+  return {};
+}
+
+Result<SchemaCompiler::Targets> SchemaCompiler::targets_of(const Json& schema, const std::string& place) {
+  for (const char* name : {"$ref", "anyOf", "oneOf", "allOf"})
+    if (schema.contains(name)) return targets_instead(schema, name, place);
+  if (schema.contains("enum") || schema.contains("const")) return targets_of_values(schema, place);
+  Targets targets;
+  RIDGE_ASSIGN(const std::vector<std::string> types, types_of(schema, place));
+  for (const std::string& type : types) RIDGE_TRY(add_type(schema, type, place, targets));
+  return targets;
+}
+
+Result<SchemaCompiler::Targets> SchemaCompiler::targets_instead(const Json& schema, const std::string& name,
+                                                                const std::string& place) {
+  const Json& value = schema[name];
+  const std::string at = place_of(place, name);
+  if (name == "$ref") {
+    RIDGE_TRY(check_beside(schema, name, {Keyword::kNullable}, place));
+    RIDGE_ASSIGN(const Json* target, referred(schema, place));
+    return Targets{rule_of(*target, value.get<std::string>())};
+  }
+  if (!value.is_array() || value.empty())
+    return schema_error(Code::kInvalid, at, "should be a list of schemas that is not empty");
+  Targets targets;
+  if (name != "allOf") {
+    RIDGE_TRY(check_beside(schema, name, {Keyword::kNullable, Keyword::kType}, place));
+    for (size_t i = 0; i < value.size(); ++i) {
+      const std::string each = place_of(at, std::to_string(i));
+      RIDGE_ASSIGN(const Json* alternative, narrowed(value[i], schema, each));
+      targets.push_back(rule_of(*alternative, each));
+    }
+    return targets;
+  }
+  if (value.size() == 1 && check_beside(schema, name, {Keyword::kNullable}, place).ok())
+    return Targets{rule_of(value[0], place_of(at, "0"))};
+  RIDGE_TRY(check_beside(schema, name, {Keyword::kNullable, Keyword::kType, Keyword::kObject}, place));
+  ObjectParts parts;
+  RIDGE_TRY(gather_all(schema, place, parts));
+  RIDGE_ASSIGN(const uint32_t object, object_node(std::move(parts), place));
+  return Targets{object};
+}
+
+// An alternative of a schema that has `type` beside it: it must allow these types and no others.
+Result<const Json*> SchemaCompiler::narrowed(const Json& schema, const Json& within, const std::string& place) {
+  if (!within.contains("type")) return &schema;
+  const Json* target = &schema;
+  for (int steps = 0; target->is_object() && target->contains("$ref") && steps < 100; ++steps) {
+    RIDGE_ASSIGN(target, referred(*target, place));
+  }
+  if (target->is_boolean())
+    return schema_error(Code::kUnsupported, place,
+                        "true and false are not supported where `type` stands beside the list; write the type");
+  RIDGE_TRY(check_keywords(*target, place));
+  const bool plain = !target->contains("anyOf") && !target->contains("oneOf") && !target->contains("allOf") &&
+                     !target->contains("$ref");
+  if (plain && !target->contains("type")) {
+    Json& with_type = made_.emplace_back(*target);
+    with_type["type"] = within["type"];
+    return &with_type;
+  }
+  if (plain) {
+    RIDGE_ASSIGN(const std::vector<std::string> outer, types_of(within, place));
+    RIDGE_ASSIGN(const std::vector<std::string> inner, types_of(*target, place));
+    const bool fits = std::all_of(inner.begin(), inner.end(), [&](const std::string& type) {
+      return std::find(outer.begin(), outer.end(), type) != outer.end() ||
+             (type == "integer" && std::find(outer.begin(), outer.end(), "number") != outer.end());
+    });
+    if (fits) return &schema;
+  }
+  return schema_error(Code::kUnsupported, place, "its type is not that beside the list; leave `type` out there");
+}
+
+Result<SchemaCompiler::Targets> SchemaCompiler::targets_of_values(const Json& schema, const std::string& place) {
+  const std::string name = schema.contains("enum") ? "enum" : "const";
+  RIDGE_TRY(check_beside(schema, name, {Keyword::kValues, Keyword::kType, Keyword::kNullable}, place));
+  const Json values = name == "enum" ? schema["enum"] : Json::array({schema["const"]});
+  if (!values.is_array() || values.empty())
+    return schema_error(Code::kInvalid, place_of(place, name), "should be a list of values that is not empty");
+  RIDGE_ASSIGN(const std::vector<std::string> types, types_of(schema, place));
+  std::vector<std::string> words;
+  for (const Json& value : values) {
+    if (depth_of(value) > kMostJsonDepth)
+      return schema_error(Code::kInvalid, place_of(place, name),
+                          fmt::format("a value has more than {} levels", kMostJsonDepth));
+    const bool fits =
+        std::any_of(types.begin(), types.end(), [&](const std::string& type) { return is_of_type(value, type); });
+    if (fits && (!schema.contains("const") || value == schema["const"])) words.push_back(dump_json(value));
+  }
+  if (words.empty())
+    return schema_error(Code::kInvalid, place_of(place, name),
+                        "none of its values is allowed by what stands beside it");
+  return Targets{builder_.bytes(builder_.program().bytes.add_words(words))};
+}
+
+Status SchemaCompiler::add_type(const Json& schema, const std::string& type, const std::string& place,
+                                Targets& targets) {
+  if (type == "null") {
+    targets.push_back(builder_.word("null"));
+  } else if (type == "boolean") {
+    targets.push_back(builder_.word("true"));
+    targets.push_back(builder_.word("false"));
+  } else if (type == "string") {
+    RIDGE_ASSIGN(const uint32_t node, string_node(schema, place));
+    targets.push_back(node);
+  } else if (type == "array") {
+    RIDGE_ASSIGN(const uint32_t node, array_node(schema, place));
+    targets.push_back(node);
+  } else if (type == "object") {
+    ObjectParts parts;
+    RIDGE_TRY(gather(schema, place, parts));
+    RIDGE_ASSIGN(const uint32_t node, object_node(std::move(parts), place));
+    targets.push_back(node);
+  } else {
+    return add_numbers(schema, type == "integer", place, targets);
+  }
+  return {};
+}
+
+Result<uint32_t> SchemaCompiler::string_node(const Json& schema, const std::string& place) {
+  RIDGE_ASSIGN(const uint32_t least, count_or(schema, "minLength", 0, place));
+  RIDGE_ASSIGN(const uint32_t most, count_or(schema, "maxLength", kUnbounded, place));
+  if (least > most)
+    return schema_error(Code::kInvalid, place_of(place, "minLength"), "should not be above `maxLength`");
+  return builder_.string(least, most);
+}
+
+Result<std::optional<NumberBound>> SchemaCompiler::bound(const Json& schema, const char* inclusive,
+                                                         const char* exclusive, bool low, const std::string& place) {
+  std::optional<NumberBound> found;
+  for (const char* name : {inclusive, exclusive}) {
+    const auto given = schema.find(name);
+    if (given == schema.end()) continue;
+    const std::optional<Decimal> value = decimal_of(*given);
+    if (!value)
+      return schema_error(Code::kInvalid, place_of(place, name),
+                          fmt::format("should be a number of at most {} digits after its point, found {}",
+                                      JsonLexer::kFractionDigits, dump_json(*given).substr(0, 80)));
+    // Of both the exclusive one counts, unless the other is tighter.
+    const bool tighter = !found || (low ? given->get<double>() >= schema[inclusive].get<double>()
+                                        : given->get<double>() <= schema[inclusive].get<double>());
+    if (tighter) found = {*value, name == inclusive};
+  }
+  return found;
+}
+
+Status SchemaCompiler::add_numbers(const Json& schema, bool whole, const std::string& place, Targets& targets) {
+  RIDGE_ASSIGN(const std::optional<NumberBound> low, bound(schema, "minimum", "exclusiveMinimum", true, place));
+  RIDGE_ASSIGN(const std::optional<NumberBound> high, bound(schema, "maximum", "exclusiveMaximum", false, place));
+  if (!low && !high) {
+    targets.push_back(builder_.bytes(whole ? json_lexer().integer_start : json_lexer().number_start));
+    return {};
+  }
+  const std::vector<NumberForm> forms = add_number_range(builder_.program().bytes, low, high, !whole);
+  if (forms.empty()) return schema_error(Code::kInvalid, place, "no number lies between its minimum and its maximum");
+  for (const NumberForm& form : forms) targets.push_back(builder_.bytes(form.state, form.negative));
+  return {};
+}
+
+Result<uint32_t> SchemaCompiler::array_node(const Json& schema, const std::string& place) {
+  RIDGE_ASSIGN(const uint32_t least, count_or(schema, "minItems", 0, place));
+  RIDGE_ASSIGN(const uint32_t most, count_or(schema, "maxItems", kUnbounded, place));
+  if (least > most) return schema_error(Code::kInvalid, place_of(place, "minItems"), "should not be above `maxItems`");
+  std::vector<uint32_t> prefix;
+  const auto listed = schema.find("prefixItems");
+  if (listed != schema.end()) {
+    const std::string at = place_of(place, "prefixItems");
+    if (!listed->is_array() || listed->empty())
+      return schema_error(Code::kInvalid, at, "should be a list of schemas that is not empty");
+    for (size_t i = 0; i < listed->size(); ++i)
+      prefix.push_back(rule_of((*listed)[i], place_of(at, std::to_string(i))));
+  }
+  std::optional<uint32_t> items;
+  if (const auto given = schema.find("items"); given != schema.end()) {
+    if (given->is_array())
+      return schema_error(Code::kUnsupported, place_of(place, "items"),
+                          "a list is not supported here; name it `prefixItems`");
+    items = rule_of(*given, place_of(place, "items"));
+  } else if (prefix.empty()) {
+    items = rule_of(anything_, place);
+  }
+  if (!items && least > prefix.size())
+    return schema_error(Code::kInvalid, place_of(place, "minItems"),
+                        "more items than `prefixItems` has; say by `items` what the others are");
+  return builder_.array(least, most, prefix, items);
+}
+
+Status SchemaCompiler::gather(const Json& schema, const std::string& place, ObjectParts& parts) {
+  if (const auto properties = schema.find("properties"); properties != schema.end()) {
+    const std::string at = place_of(place, "properties");
+    if (!properties->is_object()) return schema_error(Code::kInvalid, at, "should be an object of schemas");
+    if (properties->size() > kMostProperties) return too_many_properties(at);
+    parts.has_properties = true;
+    for (const auto& [name, property] : properties->items()) {
+      const auto same = member_named(name, parts.properties);
+      if (same == parts.properties.end()) {
+        parts.properties.push_back({name, rule_of(property, place_of(at, name))});
+        parts.schemas.push_back(&property);
+      } else if (*parts.schemas[same - parts.properties.begin()] != property) {
+        return schema_error(Code::kUnsupported, place_of(at, name),
+                            "not supported: another schema under `allOf` has this property in another form");
+      }
+    }
+  }
+  if (const auto required = schema.find("required"); required != schema.end()) {
+    const std::string at = place_of(place, "required");
+    if (!required->is_array()) return schema_error(Code::kInvalid, at, "should be a list of names");
+    if (required->size() > kMostProperties) return too_many_properties(at);
+    for (const Json& name : *required) {
+      if (!name.is_string()) return schema_error(Code::kInvalid, at, "should be a list of names");
+      parts.required.emplace_back(name.get<std::string>(), at);
+    }
+  }
+  if (const auto additional = schema.find("additionalProperties"); additional != schema.end()) {
+    parts.additional = &*additional;
+    parts.additional_place = place_of(place, "additionalProperties");
+  }
+  return {};
+}
+
+// allOf of objects whose properties do not meet: one object that has them all.
+Status SchemaCompiler::gather_all(const Json& schema, const std::string& place, ObjectParts& parts) {
+  std::deque<std::pair<const Json*, std::string>> open{{&schema, place}};
+  for (int schemas = 0; !open.empty(); ++schemas) {
+    const auto [part, at] = open.front();
+    open.pop_front();
+    if (schemas == kMostProperties)
+      return schema_error(Code::kExhausted, at, fmt::format("more than {} schemas under `allOf`", kMostProperties));
+    RIDGE_TRY(check_keywords(*part, at));
+    if (part->contains("$ref")) {
+      RIDGE_TRY(check_beside(*part, "$ref", {}, at));
+      RIDGE_ASSIGN(const Json* target, referred(*part, at));
+      open.emplace_front(target, (*part)["$ref"].get<std::string>());
+      continue;
+    }
+    std::vector<Keyword> allowed{Keyword::kType, Keyword::kObject};
+    if (part == &schema) allowed.push_back(Keyword::kNullable);
+    RIDGE_TRY(check_beside(*part, "allOf", allowed, at));
+    if (part->contains("type") && (*part)["type"] != "object")
+      return schema_error(Code::kUnsupported, place_of(at, "type"), "only objects are supported under `allOf`");
+    if (part->contains("additionalProperties") && (*part)["additionalProperties"] != true)
+      return schema_error(Code::kUnsupported, place_of(at, "additionalProperties"),
+                          "not supported under `allOf`: it would forbid what the others have");
+    RIDGE_TRY(gather(*part, at, parts));
+    if (!part->contains("allOf")) continue;
+    const Json& list = (*part)["allOf"];
+    if (!list.is_array()) return schema_error(Code::kInvalid, place_of(at, "allOf"), "should be a list of schemas");
+    for (size_t i = list.size(); i > 0; --i)
+      open.emplace_front(&list[i - 1], place_of(place_of(at, "allOf"), std::to_string(i - 1)));
+  }
+  return {};
+}
+
+Result<uint32_t> SchemaCompiler::object_node(ObjectParts parts, const std::string& place) {
+  // Without additionalProperties no other members, as vLLM's guides have it, unless no property is listed.
+  std::optional<uint32_t> additional;
+  if (parts.additional) {
+    if (*parts.additional != false) additional = rule_of(*parts.additional, parts.additional_place);
+  } else if (!parts.has_properties) {
+    additional = rule_of(anything_, place);
+  }
+  for (const auto& [name, at] : parts.required) {
+    const auto property = member_named(name, parts.properties);
+    if (property != parts.properties.end()) {
+      property->required = true;
+    } else if (additional) {
+      parts.properties.push_back({name, *additional, true});
+    } else {
+      return schema_error(Code::kInvalid, at, fmt::format("`properties` has no {}", dump_json(Json(name))));
+    }
+  }
+  if (parts.properties.size() > kMostProperties) return too_many_properties(place);
+  return builder_.object(parts.properties, additional);
+}
+
+}  // namespace
+
+Result<JsonProgram> compile_schema(const Json& schema) { return SchemaCompiler(schema).compile(); }
+
+}  // namespace ridge::text

@@ -1,0 +1,141 @@
+#include "text/normalizer.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "text/unicode.h"
+
+namespace ridge::text {
+namespace {
+
+// Marks in a row that utf8proc sorts itself, in quadratic time.
+constexpr size_t kMarksInARow = 256;
+
+int combining_class(char32_t c) { return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class; }
+
+// What `c` is made of where it is a mark, or several (U+0344, U+0F73, U+0F75, U+0F81: all that there are); empty: it is none.
+std::u32string as_marks(char32_t c) {
+  switch (c) {
+    case 0x344: return {0x308, 0x301};
+    case 0xF73: return {0xF71, 0xF72};
+    case 0xF75: return {0xF71, 0xF74};
+    case 0xF81: return {0xF71, 0xF80};
+    default: return combining_class(c) ? std::u32string(1, c) : std::u32string();
+  }
+}
+
+// The same text with its longest rows of marks in canonical order, so that utf8proc finds nothing to sort in them.
+std::string with_ordered_marks(std::string_view text) {
+  std::string ordered;
+  std::u32string marks;
+  const auto flush = [&] {
+    if (marks.size() > kMarksInARow)
+      std::stable_sort(marks.begin(), marks.end(),
+                       [](char32_t a, char32_t b) { return combining_class(a) < combining_class(b); });
+    for (const char32_t mark : marks) append_utf8(ordered, mark);
+    marks.clear();
+  };
+  for (size_t at = 0; at < text.size();) {
+    const char32_t c = next_code_point(text, at);
+    const std::u32string parts = as_marks(c);
+    if (parts.empty()) {
+      flush();
+      append_utf8(ordered, c);
+    }
+    marks += parts;
+  }
+  flush();
+  return ordered;
+}
+
+bool has_marks_in_a_row(std::string_view text) {
+  size_t row = 0;
+  for (size_t at = 0; at < text.size();) {
+    row = as_marks(next_code_point(text, at)).empty() ? 0 : row + 1;
+    if (row > kMarksInARow / 2) return true;
+  }
+  return false;
+}
+
+Result<std::string> unicode_form(const std::string& text, int options) {
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
+  const std::string source = has_marks_in_a_row(text) ? with_ordered_marks(text) : text;
+  utf8proc_uint8_t* result = nullptr;
+  const auto length =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(source.data()),
+                   static_cast<utf8proc_ssize_t>(source.size()), &result, static_cast<utf8proc_option_t>(options));
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(result, &std::free);
+  if (length < 0) return invalid(std::string("cannot normalize the text: ") + utf8proc_errmsg(length));
+  return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(length));
+}
+
+}  // namespace
+
+Result<Pattern> read_pattern(const JsonPart& part) {
+  RIDGE_ASSIGN(const JsonPart pattern, part.object("pattern"));
+  const bool literal = pattern.has("String");
+  RIDGE_ASSIGN(const std::string_view text, pattern.text(literal ? "String" : "Regex"));
+  auto compiled = literal ? Pattern::literal(text) : Pattern::regex(text);
+  if (!compiled) return wrap(std::move(compiled).error(), pattern.where());
+  return compiled;
+}
+
+Result<std::string> replace_all(std::string_view text, const Pattern& pattern, std::string_view instead) {
+  RIDGE_ASSIGN(const std::vector<Match> matches, pattern.find_all(text));
+  std::string result;
+  size_t from = 0;
+  for (const Match& match : matches) {
+    result += text.substr(from, match.begin - from);
+    result += instead;
+    from = match.end;
+  }
+  result += text.substr(from);
+  return result;
+}
+
+Result<Normalizer> Normalizer::read(const JsonPart& part) {
+  Normalizer normalizer;
+  RIDGE_TRY(normalizer.add(part));
+  return normalizer;
+}
+
+Status Normalizer::add(const JsonPart& part) {
+  RIDGE_ASSIGN(const std::string_view type, part.text("type"));
+  if (type == "Sequence") {
+    RIDGE_ASSIGN(const std::vector<JsonPart> members, part.objects("normalizers"));
+    for (const JsonPart& member : members) RIDGE_TRY(add(member));
+  } else if (type == "Prepend") {
+    RIDGE_ASSIGN(const std::string_view text, part.text("prepend"));
+    steps_.emplace_back(Prepend{std::string(text)});
+  } else if (type == "Replace") {
+    RIDGE_ASSIGN(Pattern pattern, read_pattern(part));
+    RIDGE_ASSIGN(const std::string_view instead, part.text("content"));
+    steps_.emplace_back(Replace{std::move(pattern), std::string(instead)});
+  } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
+    steps_.emplace_back(UnicodeForm{UTF8PROC_STABLE | (type.back() == 'C' ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+                                    (type.size() == 4 ? UTF8PROC_COMPAT : 0)});
+  } else {
+    return part.unknown(type, "NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence");
+  }
+  return ok_status();
+}
+
+Result<std::string> Normalizer::normalize(std::string text) const {
+  for (const Step& step : steps_) {
+    if (const auto* form = std::get_if<UnicodeForm>(&step)) {
+      RIDGE_ASSIGN(text, unicode_form(text, form->options));
+    } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
+      if (!text.empty()) text.insert(0, prepend->text);
+    } else {
+      const auto& replace = std::get<Replace>(step);
+      RIDGE_ASSIGN(text, replace_all(text, replace.pattern, replace.instead));
+    }
+  }
+  return text;
+}
+
+}  // namespace ridge::text

@@ -1,0 +1,41 @@
+// What a tokenizer changes in a text before it cuts it: the "normalizer" of tokenizer.json. Immutable, thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "text/json_part.h"
+#include "text/pattern.h"
+
+namespace ridge::text {
+
+// {"String": "…"} or {"Regex": "…"} in the member "pattern".
+Result<Pattern> read_pattern(const JsonPart& part);
+Result<std::string> replace_all(std::string_view text, const Pattern& pattern, std::string_view instead);
+
+class Normalizer {
+ public:
+  static Result<Normalizer> read(const JsonPart& part);
+  Result<std::string> normalize(std::string text) const;
+
+ private:
+  struct UnicodeForm {
+    int options;  // of utf8proc
+  };
+  struct Prepend {
+    std::string text;
+  };
+  struct Replace {
+    Pattern pattern;
+    std::string instead;
+  };
+  using Step = std::variant<UnicodeForm, Prepend, Replace>;
+  Status add(const JsonPart& part);
+
+  std::vector<Step> steps_;  // nested sequences are one
+};
+
+}  // namespace ridge::text

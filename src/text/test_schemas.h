@@ -1,0 +1,38 @@
+// For tests: random JSON schemas, random documents that are valid for them, a judge of documents that shares no code with the grammar, and the end of any
+// document that was begun.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/random.h"
+#include "text/json_grammar.h"
+
+namespace ridge::text {
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : seed_(split_mix(seed + 1)) {}
+  // 0 … below − 1.
+  int roll(int below) {
+    return static_cast<int>(split_mix(seed_ + ++rolls_ * kGoldenGamma) % static_cast<uint64_t>(below));
+  }
+  bool one_in(int count) { return roll(count) == 0; }
+
+ private:
+  uint64_t seed_, rolls_ = 0;
+};
+
+// A schema with a document; recursive ones among them.
+Json random_schema(Dice& dice);
+// A document that is valid for the schema, members in its order.
+Json random_document(const Json& root, const Json& schema, Dice& dice, int depth = 0);
+// As some writer might put it: white space where JsonGrammar allows it, needless escapes in strings.
+std::string write_randomly(const Json& document, Dice& dice);
+// By the words of JSON Schema 2020-12; oneOf as anyOf.
+bool is_valid(const Json& root, const Json& schema, const Json& document);
+// Ends the document that was begun, by few bytes; what it appended. Empty: it could not, or the document had ended.
+std::string end_document(JsonState state);
+
+}  // namespace ridge::text

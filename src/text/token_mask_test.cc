@@ -1,0 +1,253 @@
+#include "text/token_mask.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "text/test_schemas.h"
+
+namespace ridge::text {
+namespace {
+
+constexpr int32_t kEndOfText = 0, kOtherEnd = 1, kSpecial = 2;  // without bytes
+
+// Three special tokens, every byte, and pieces as tokenizers have them: some twice, some that cross ends, some that split characters.
+std::vector<std::string> test_vocabulary() {
+  std::vector<std::string> tokens(3);
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  for (const char* piece : {"{\"",
+                            "\":",
+                            "\": ",
+                            "\",",
+                            "\", \"",
+                            "\"}",
+                            "\"}]",
+                            "}]",
+                            "},",
+                            "},{\"",
+                            "[]",
+                            "{}",
+                            "[[",
+                            "[{\"",
+                            "]]}",
+                            "\"]",
+                            "\"],\"",
+                            ",\"",
+                            "\"a",
+                            "\"a\"",
+                            "\"a\":",
+                            "\"ab\":",
+                            "a\":",
+                            "name\":",
+                            "\"name\":1",
+                            "null",
+                            "nul",
+                            "true",
+                            "true}",
+                            "false,",
+                            "12",
+                            "123",
+                            "0.",
+                            "-1",
+                            "1e",
+                            ".5",
+                            "1,2",
+                            "1}",
+                            "1,\"",
+                            "  ",
+                            "\n  ",
+                            "\n\n\n\n",
+                            "\t\t",
+                            " a",
+                            " the",
+                            "the",
+                            "abc",
+                            "abcd",
+                            "hello world",
+                            "\\n",
+                            "\\\"",
+                            "\\u",
+                            "\\u00",
+                            "\\ud83d",
+                            "\\ud83d\\ude00",
+                            "d83d",
+                            "\xc3",
+                            "\xa9\"",
+                            "\xf0\x9f",
+                            "\x98\x80",
+                            "\xf0\x9f\x98\x80",
+                            "\xe2\x82",
+                            "\xac",
+                            "\xff\xfe",
+                            "\xed\xa0\x80",
+                            "a\nb",
+                            "the",
+                            "\"",
+                            "\\",
+                            "}\n",
+                            "\":\"\",\"",
+                            "\"one\":",
+                            "\"two\":\"",
+                            "left\":{\"",
+                            "children\":[",
+                            "value\":"})
+    tokens.emplace_back(piece);
+  return tokens;
+}
+
+class TokenMaskTest : public testing::Test {
+ protected:
+  TokenMask mask_of(const Json& schema) {
+    auto grammar = JsonGrammar::of(schema);
+    EXPECT_TRUE(grammar.ok()) << grammar.error().message;
+    return {*grammar, trie_, {kEndOfText, kOtherEnd, 100'000}};
+  }
+  TokenMask mask_of(const char* schema) { return mask_of(parse_json(schema, "test").value()); }
+  int32_t token(std::string_view text) const {
+    return static_cast<int32_t>(std::find(tokens_.begin() + 3, tokens_.end(), text) - tokens_.begin());
+  }
+  static bool has(const TokenSet& set, int32_t token) { return (set[token / 64] >> (token % 64) & 1) != 0; }
+  bool allows(const TokenMask& mask, std::string_view text) const { return has(mask.allowed(), token(text)); }
+  void type(TokenMask& mask, std::string_view text) const {
+    for (const char c : text) ASSERT_TRUE(mask.accept(token(std::string(1, c)))) << text;
+  }
+  std::vector<int32_t> members(const TokenSet& set) const {
+    std::vector<int32_t> all;
+    for (int32_t i = 0; i < static_cast<int32_t>(tokens_.size()); ++i)
+      if (has(set, i)) all.push_back(i);
+    return all;
+  }
+
+  std::vector<std::string> tokens_ = test_vocabulary();
+  std::shared_ptr<const TokenTrie> trie_ = std::make_shared<const TokenTrie>(tokens_);
+};
+
+TEST_F(TokenMaskTest, TokensMayCrossTheEndsOfValues) {
+  TokenMask mask = mask_of(R"({"properties":{"a":{"type":"string"},"name":{"type":"integer"}},"required":["a"]})");
+  EXPECT_TRUE(allows(mask, "{\""));
+  EXPECT_FALSE(allows(mask, "[{\""));
+  type(mask, R"({"a":"x)");
+  EXPECT_TRUE(allows(mask, "\"}"));
+  EXPECT_TRUE(allows(mask, "\", \""));
+  EXPECT_TRUE(allows(mask, "]]}"));  // within the string
+  EXPECT_FALSE(allows(mask, "\"}]"));
+  EXPECT_FALSE(allows(mask, "\"]"));
+  EXPECT_TRUE(mask.accept(token("\", \"")));
+  EXPECT_TRUE(allows(mask, "name\":"));
+  EXPECT_FALSE(allows(mask, "a\":"));
+  EXPECT_TRUE(mask.accept(token("name\":")));
+  EXPECT_TRUE(allows(mask, "1}"));
+  EXPECT_FALSE(allows(mask, "1,\""));
+}
+
+TEST_F(TokenMaskTest, TokensOfTheSameBytesAreAllowedTogether) {
+  TokenMask mask = mask_of(R"({"type":"string"})");
+  EXPECT_TRUE(mask.accept(token("\"")));
+  const TokenSet set = mask.allowed();
+  EXPECT_EQ(std::count_if(tokens_.begin(), tokens_.end(),
+                          [&](const std::string& text) {
+                            return text == "the" && has(set, static_cast<int32_t>(&text - tokens_.data()));
+                          }),
+            2);
+}
+
+TEST_F(TokenMaskTest, TextEndsWhereTheDocumentMayEndAndNowhereElse) {
+  TokenMask mask = mask_of(R"({"type":"integer"})");
+  EXPECT_FALSE(has(mask.allowed(), kEndOfText));
+  EXPECT_FALSE(mask.accept(kEndOfText));
+  EXPECT_TRUE(mask.accept(token("12")));
+  EXPECT_TRUE(has(mask.allowed(), kEndOfText));
+  EXPECT_TRUE(has(mask.allowed(), kOtherEnd));
+  EXPECT_FALSE(has(mask.allowed(), kSpecial));
+  EXPECT_TRUE(allows(mask, "123"));
+  EXPECT_TRUE(mask.accept(kOtherEnd));
+  EXPECT_TRUE(mask.ended());
+  EXPECT_THAT(members(mask.allowed()), testing::ElementsAre(kEndOfText, kOtherEnd));
+  EXPECT_FALSE(mask.accept(token("1")));
+}
+
+TEST_F(TokenMaskTest, LengthsBoundWhatATokenMayAdd) {
+  TokenMask mask = mask_of(R"({"type":"string","minLength":3,"maxLength":4})");
+  type(mask, "\"");
+  EXPECT_TRUE(allows(mask, "abcd"));
+  EXPECT_FALSE(allows(mask, "hello world"));
+  EXPECT_FALSE(allows(mask, "\""));
+  EXPECT_TRUE(allows(mask, "\\ud83d\\ude00"));
+  type(mask, "xy");
+  EXPECT_FALSE(allows(mask, "abc"));
+  EXPECT_TRUE(allows(mask, " a"));
+  EXPECT_FALSE(allows(mask, "\xa9\""));
+  EXPECT_TRUE(mask.accept(token("\xc3")));
+  EXPECT_TRUE(allows(mask, "\xa9\""));  // the third character, and the end
+}
+
+TEST_F(TokenMaskTest, LogitsOfOtherTokensBecomeMinusInfinity) {
+  TokenMask mask = mask_of(R"({"enum":["abc","abd"]})");
+  type(mask, "\"ab");
+  std::vector<float> logits(tokens_.size() + 100, 1.5F);  // a model's vocabulary is often padded
+  EXPECT_TRUE(mask.mask(logits));
+  for (int32_t i = 0; i < static_cast<int32_t>(logits.size()); ++i)
+    EXPECT_EQ(logits[i], i == token("c") || i == token("d") ? 1.5F : -INFINITY) << i;
+}
+
+TEST_F(TokenMaskTest, TellsWhenTheVocabularyCannotGoOn) {
+  const std::vector<std::string> few{"[", "]", "1"};
+  const TokenMask mask(JsonGrammar::of(parse_json(R"({"type":"object"})", "test").value()).value(),
+                       std::make_shared<const TokenTrie>(few), {});
+  std::vector<float> logits(3);
+  EXPECT_FALSE(mask.mask(logits));
+}
+
+// Against the rule itself: a token is allowed if its bytes are. Then to the end, by allowed tokens only: the document is valid.
+TEST_F(TokenMaskTest, RandomWalksGiveValidDocuments) {
+  int whole = 0, steps = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Dice dice(seed + 5000);
+    const Json schema = seed == 0 ? Json::object() : random_schema(dice);
+    TokenMask mask = mask_of(schema);
+    JsonState state(JsonGrammar::of(schema).value());
+    std::string text;
+    for (int step = 0; step < 40 && !mask.ended(); ++step) {
+      const TokenSet set = mask.allowed();
+      const std::vector<int32_t> allowed = members(set);
+      ASSERT_FALSE(allowed.empty()) << schema << text;
+      ASSERT_EQ(has(set, kEndOfText), state.may_end());
+      if (step % 4 == 0) {
+        for (size_t i = 3; i < tokens_.size(); ++i) {
+          JsonState after = state;
+          ASSERT_EQ(has(set, static_cast<int32_t>(i)), after.accept(tokens_[i]))
+              << "seed " << seed << ' ' << schema << '\n'
+              << text << '\n'
+              << tokens_[i];
+        }
+      }
+      const int32_t chosen = allowed[static_cast<size_t>(dice.roll(static_cast<int>(allowed.size())))];
+      ASSERT_TRUE(mask.accept(chosen));
+      ASSERT_TRUE(state.accept(tokens_[chosen]));
+      text += tokens_[chosen];
+      ++steps;
+    }
+    if (!state.may_end()) text += end_document(state);
+    auto read = parse_json(text, "test");
+    ASSERT_TRUE(read.ok()) << "seed " << seed << ' ' << schema << '\n' << text;
+    ASSERT_TRUE(seed == 0 ? read->is_object() : is_valid(schema, schema, *read))
+        << "seed " << seed << ' ' << schema << '\n'
+        << text;
+    ++whole;
+  }
+  EXPECT_EQ(whole, 300);
+  EXPECT_GT(steps, 3000);
+}
+
+TEST_F(TokenMaskTest, ACopyGoesItsOwnWay) {
+  TokenMask mask = mask_of(R"({"type":"array","items":{"type":"integer"}})");
+  type(mask, "[1");
+  TokenMask copy = mask;
+  type(copy, "]");
+  EXPECT_TRUE(copy.may_end());
+  EXPECT_FALSE(mask.may_end());
+  EXPECT_TRUE(allows(mask, "1,2"));
+}
+
+}  // namespace
+}  // namespace ridge::text

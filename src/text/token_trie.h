@@ -1,0 +1,74 @@
+// The tokens of a vocabulary by their bytes, as a tree, with what token masks need of it: made once per tokenizer and shared. Not for encoding. Immutable;
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/json_lexer.h"
+
+namespace ridge::text {
+
+// A set of tokens: bit t % 64 of word t / 64.
+using TokenSet = std::vector<uint64_t>;
+inline void add_token(TokenSet& set, int32_t token) { set[token / 64] |= uint64_t{1} << (token % 64); }
+inline void remove_token(TokenSet& set, int32_t token) { set[token / 64] &= ~(uint64_t{1} << (token % 64)); }
+
+class TokenTrie {
+ public:
+  static constexpr size_t kLongestToken = 1024;  // [bytes]
+  static constexpr int32_t kNoToken = -1;
+
+  // `tokens`: the bytes that each stands for within a text, by its number. Empty, as special tokens have to be, or longer than kLongestToken: never in a mask.
+  explicit TokenTrie(std::span<const std::string> tokens);
+
+  struct Node {
+    uint32_t first_child = 0;  // children stand together, by their byte
+    uint16_t children = 0;
+    uint8_t byte = 0;
+    int32_t token = kNoToken;
+  };
+  static constexpr uint32_t kRoot = 0;
+  std::span<const Node> children(uint32_t node) const {
+    return std::span(nodes_).subspan(nodes_[node].first_child, nodes_[node].children);
+  }
+  uint32_t number_of(const Node& node) const { return static_cast<uint32_t>(&node - nodes_.data()); }
+  const Node& node(uint32_t number) const { return nodes_[number]; }
+  // The node's tokens: the vocabulary may have several of the same bytes.
+  void add_tokens(const Node& node, TokenSet& set) const {
+    for (int32_t token = node.token; token != kNoToken; token = same_[token]) add_token(set, token);
+  }
+
+  int64_t vocabulary() const { return static_cast<int64_t>(bytes_.size()); }
+  size_t words() const { return (bytes_.size() + 63) / 64; }
+  const std::string& bytes_of(int32_t token) const { return bytes_[token]; }
+
+  // What may come between the quotes of a string, whatever stands around it.
+  struct WithinQuotes {
+    TokenSet tokens;                                      // that the string does not end in
+    std::vector<std::pair<uint32_t, int32_t>> by_length;  // the same: characters that begin in it, token; most first
+    struct End {
+      uint32_t node = 0, characters = 0;  // where the quote is, and the characters before it
+    };
+    std::vector<End> ends;
+    std::span<const std::pair<uint32_t, int32_t>> longer_than(uint32_t characters) const;
+  };
+  // Of a lexer's state; null: it is not between quotes.
+  const WithinQuotes* within_quotes(uint32_t lexer_state) const {
+    return lexer_state < within_.size() && within_[lexer_state] ? &*within_[lexer_state] : nullptr;
+  }
+
+ private:
+  void add_nodes(std::span<const int32_t> sorted);
+  WithinQuotes look_within_quotes(uint32_t lexer_state) const;
+
+  std::vector<std::string> bytes_;
+  std::vector<int32_t> same_;  // the next token of the same bytes
+  std::vector<Node> nodes_;    // by depth
+  std::vector<std::optional<WithinQuotes>> within_;
+};
+
+}  // namespace ridge::text

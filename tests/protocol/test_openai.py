@@ -1,0 +1,173 @@
+"""ctest: timeout 120
+
+OpenAI's API by its own client, unmodified, against a language model of the fake engine: whole answers, streams, errors, clients that leave.
+"""
+
+import asyncio
+import importlib.util
+import json
+import signal
+
+import pytest
+
+import language_models
+from server import Server, wait_until
+
+if importlib.util.find_spec("openai") is None:
+    pytest.skip("openai is not installed: ./dev setup brings it", allow_module_level=True)
+import openai
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("texts")
+    language_models.write(root / "fast")
+    language_models.write(root / "slow", step_ms=20)
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    with Server(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    with openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0) as found:
+        yield found
+
+
+def asynchronous(server):
+    return openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0)
+
+
+HELLO = [{"role": "user", "content": "Hello"}]
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}
+EXACT = {"temperature": 0, "extra_body": {"ignore_eos": True}}
+
+
+def running(server):
+    lines = [line for line in server.metrics().splitlines() if line.startswith(("vllm:num_requests_running{", "vllm:num_requests_waiting{"))]
+    assert len(lines) == 4, lines
+    return sum(float(line.split()[-1]) for line in lines)
+
+
+def test_models_are_listed(client):
+    assert sorted(model.id for model in client.models.list()) == ["fast", "slow"]
+    model = client.models.retrieve("fast")
+    assert (model.object, model.owned_by) == ("model", "ridge") and model.max_model_len > 0
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("none")
+
+
+def test_a_stream_is_the_whole_answer_in_pieces(client):
+    whole = client.completions.create(model="fast", prompt="Once upon", max_tokens=20, **EXACT)
+    assert whole.usage.completion_tokens == 20 and whole.usage.prompt_tokens == len("Once upon")
+    assert whole.choices[0].finish_reason == "length" and len(whole.choices[0].text) == 20
+    text, usage = "", None
+    for chunk in client.completions.create(model="fast", prompt="Once upon", max_tokens=20, stream=True, stream_options={"include_usage": True}, **EXACT):
+        text += "".join(choice.text for choice in chunk.choices)
+        usage = chunk.usage or usage
+    assert text == whole.choices[0].text
+    assert usage.model_dump(exclude_none=True) == whole.usage.model_dump(exclude_none=True)
+
+
+def test_a_chat_goes_by_the_template(client, server):
+    whole = client.chat.completions.create(model="fast", messages=HELLO, max_completion_tokens=10, **EXACT)
+    assert whole.choices[0].message.role == "assistant"
+    prompt = "user:Hello;>"
+    assert whole.usage.prompt_tokens == len(prompt)
+    assert client.completions.create(model="fast", prompt=prompt, max_tokens=10, **EXACT).choices[0].text == whole.choices[0].message.content
+    chunks = list(client.chat.completions.create(model="fast", messages=HELLO, max_completion_tokens=10, stream=True, **EXACT))
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == whole.choices[0].message.content
+    assert [chunk.choices[0].finish_reason for chunk in chunks] == [None] * (len(chunks) - 1) + ["length"]
+    tokens = server.post("/tokenize", {"model": "fast", "messages": HELLO}).json()
+    assert tokens["count"] == len(prompt)
+    assert server.post("/detokenize", {"model": "fast", "tokens": tokens["tokens"]}).json() == {"prompt": prompt}
+
+
+def test_several_choices_stops_and_logprobs(client):
+    answer = client.completions.create(model="fast", prompt=["a", "b"], n=2, max_tokens=8, seed=7, logprobs=3)
+    assert [choice.index for choice in answer.choices] == [0, 1, 2, 3]
+    for choice in answer.choices:
+        assert len(choice.logprobs.tokens) == len(choice.logprobs.token_logprobs) == len(choice.logprobs.top_logprobs)
+        assert all(3 <= len(top) <= 4 for top in choice.logprobs.top_logprobs)
+    again = client.completions.create(model="fast", prompt=["a", "b"], n=2, max_tokens=8, seed=7)
+    assert [choice.text for choice in again.choices] == [choice.text for choice in answer.choices]
+    whole = client.completions.create(model="fast", prompt="stop", max_tokens=20, **EXACT).choices[0].text
+    stop = whole[5:7]
+    cut = client.completions.create(model="fast", prompt="stop", max_tokens=20, stop=[stop], **EXACT).choices[0]
+    assert (cut.text, cut.finish_reason) == (whole[: whole.index(stop)], "stop")
+    chat = client.chat.completions.create(model="fast", messages=HELLO, max_tokens=4, logprobs=True, top_logprobs=2, **EXACT).choices[0]
+    assert "".join(token.token for token in chat.logprobs.content) == chat.message.content
+    assert all(len(token.top_logprobs) == 2 and token.top_logprobs[0].logprob >= token.logprob - 1e-6 for token in chat.logprobs.content)
+
+
+def test_tools_are_shown_to_the_model(client):
+    without = client.chat.completions.create(model="fast", messages=HELLO, max_tokens=1, **EXACT).usage.prompt_tokens
+    for choice, shown in {"auto": True, "required": True, "none": False}.items():
+        answer = client.chat.completions.create(model="fast", messages=HELLO, tools=[TOOL], tool_choice=choice, max_tokens=1, **EXACT)
+        assert answer.usage.prompt_tokens == without + (len("weather ") if shown else 0), choice
+
+
+def test_errors_are_what_the_client_expects(client):
+    with pytest.raises(openai.NotFoundError) as unknown:
+        client.chat.completions.create(model="none", messages=HELLO)
+    assert (unknown.value.code, unknown.value.param) == ("model_not_found", "model")
+    with pytest.raises(openai.BadRequestError) as wrong:
+        client.completions.create(model="fast", prompt="a", temperature=-1)
+    assert wrong.value.param == "temperature" and "temperature" in wrong.value.body["message"]
+    with pytest.raises(openai.BadRequestError):
+        client.completions.create(model="fast", prompt="a", suffix="b")
+    with pytest.raises(openai.BadRequestError):
+        client.completions.create(model="fast", prompt="x" * 10_000_000)
+
+
+def test_a_stream_that_is_closed_ends_its_generation(client, server):
+    stream = client.completions.create(model="slow", prompt="a", max_tokens=400, stream=True, **EXACT)
+    next(iter(stream))
+    assert running(server) == 1
+    stream.close()
+    wait_until(lambda: running(server) == 0, 5)  # all of it takes 8 s
+
+
+def test_an_answer_keeps_to_its_schema(client):
+    schema = {"type": "object", "required": ["count", "kind"], "additionalProperties": False,
+              "properties": {"count": {"type": "integer", "minimum": 3, "maximum": 4000}, "kind": {"enum": ["wide", "long"]}}}
+    ask = lambda **more: client.chat.completions.create(model="fast", messages=[{"role": "user", "content": "x"}], max_tokens=200, **more,
+                                                        response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": schema}})
+    for seed in range(5):
+        choice = ask(seed=seed).choices[0]
+        value = json.loads(choice.message.content)
+        assert choice.finish_reason == "stop" and list(value) == ["count", "kind"]
+        assert 3 <= value["count"] <= 4000 and value["kind"] in ("wide", "long")
+    schema["properties"]["kind"] = {"type": "string", "pattern": "a+"}
+    with pytest.raises(openai.BadRequestError, match="pattern"):
+        ask()
+
+
+def test_many_streams_at_the_same_time(server):
+    async def one(client, i):
+        stream = await client.chat.completions.create(model="fast", messages=[{"role": "user", "content": f"Number {i}"}], max_tokens=30, stream=True, **EXACT)
+        return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+
+    async def all_of_them():
+        async with asynchronous(server) as client:
+            together = await asyncio.gather(*(one(client, i) for i in range(20)))
+            return together, [await one(client, i) for i in range(20)]
+
+    together, alone = asyncio.run(all_of_them())
+    assert together == alone
+    assert len(set(together)) == 20 and max(map(len, together)) == 30  # END, which ignore_eos lets pass, has no text
+
+
+def test_a_server_that_ends_lets_streams_finish(folder):
+    with Server(folder) as ending, openai.OpenAI(base_url=f"http://127.0.0.1:{ending.port}/v1", api_key="none", max_retries=0) as client:
+        chunks = iter(client.completions.create(model="slow", prompt="a", max_tokens=50, stream=True, **EXACT))
+        text = next(chunks).choices[0].text
+        ending.process.send_signal(signal.SIGTERM)
+        rest = list(chunks)
+        assert rest[-1].choices[0].finish_reason == "length" and len(text) + sum(len(chunk.choices[0].text) for chunk in rest) >= 45
+        assert ending.process.wait(20) == 0
