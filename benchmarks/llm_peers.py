@@ -1,30 +1,31 @@
 #!/usr/bin/env python3
 """`ridge`'s language models beside llama.cpp and OpenVINO GenAI: the same weights, the same tokens, the same CPUs, in one interleaved run.
 
-The model is one that `ridge make` makes; this script writes it as GGUF too (F32, BF16, Q8_0, Q4_0). Every party runs in a process of its own,
-once per round, in shuffled order; figures are medians over the rounds with their range. Tokens are given and taken as numbers.
+The model is one that `ridge make` makes; this script writes it as GGUF too. Every party runs in a process of its own, once per round, in shuffled
+order; figures are medians over the rounds with their range. Prompts are given and answers taken as numbers of tokens.
 
-  greedy      the most likely tokens in FP32: of so many prompts, how many answers equal llama.cpp's, token for token           goal: all
-  prefill     tokens/s of a prompt of 256                                                                             goal: llama.cpp's
-  B=1, 8, 32  tokens/s of so many sequences of 256 tokens, over the next 32               goal at 8 and 32: 2 x llama.cpp's with 8 bits,
-                                                                                                             1.1 x with 4; at 1: as fast
-  mix         CPU seconds of the whole process for 64 requests at once, 19,002 prompt and 4,577 generated tokens, at most 32 at a time,
-              the load of the model taken off                                                             goal ≤ 1.05 x OpenVINO GenAI's
+  greedy      FP32 weights and cache: of 8 prompts of 5 to 300 tokens, how many answers of 32 equal llama.cpp's token for token; and how many
+              are the same among the 7 others as alone                                                                       goal: all
+  prefill     tokens/s of a prompt of 256, for forms of 16, 8 and 4 bits
+  B=1, 8, 32  tokens/s of so many sequences of 256 tokens, over the next 32    goal at 8 and 32: 2 x llama.cpp's with 8 bits, 1.1 x with 4; at 1: as fast
+  mix         CPU seconds of the whole process for 64 requests at once, 19,002 prompt and 4,577 generated tokens, at most 32 at a time, 256 tokens
+              a step, 8 bits, but those of loading the model. ridge: over HTTP, with its server            goal: at most 1.05 x OpenVINO GenAI's
+
+ridge's caches of these runs have 8 bits, llama.cpp's 16 (f16, its default; "greedy": 32 both).
 
   python3 -m venv DIR/venv
-  DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 safetensors==0.8.0 tokenizers==0.23.3 typing_extensions
-  cd DIR && npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz            (llama.cpp 0.5.0 as built by npm's maintainer)
-  the source archive llama-cpp-python==0.3.36 of PyPI unpacked as DIR/llama_cpp_python                          (its functions for Python only)
+  DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 typing_extensions
+  cd DIR && npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz    llama.cpp 0.5.0 as package/
+  the source archive llama-cpp-python==0.3.36 of PyPI unpacked as DIR/llama_cpp_python                  its functions for Python, no more
 
-  benchmarks/llm_peers.py --peers DIR [--model llama-90m] [--threads 1] [--rounds 3] [--out FILE]
+  DIR/venv/bin/python benchmarks/llm_peers.py --peers DIR [--model llama-90m] [--threads 1] [--rounds 3] [--out FILE]
 """
 
 import argparse
+import concurrent.futures
 import ctypes
 import json
-import os
 import pathlib
-import random
 import resource
 import statistics
 import subprocess
@@ -32,10 +33,15 @@ import sys
 import tempfile
 import time
 import types
+import urllib.request
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from serve_overhead import RELEASE, commit, machine_line, measure, process, report, spread
+
+RIDGE = str(RELEASE / "ridge")
+PORT = 18800
+FORMS = {"16 bits": ("bf16", "BF16"), "8 bits": ("int8", "Q8_0"), "4 bits": ("int4", "Q4_0")}  # ridge's, GGUF's
 PROMPT, GENERATE, BATCHES = 256, 32, (1, 8, 32)
 
 
@@ -183,20 +189,29 @@ class LlamaCpp:
     def prefill(self, prompt, sequence=0):
         return self.step([(token, i, sequence, i + 1 == len(prompt)) for i, token in enumerate(prompt)])[0]
 
+    def lead(self):
+        """Of the last row: the largest logit less the second."""
+        logits = np.ctypeslib.as_array(self.api.llama_get_logits_ith(self.context, -1), (self.vocabulary,))
+        second, first = np.partition(logits, -2)[-2:]
+        return float(first - second)
+
     def forget(self):
         self.api.llama_memory_clear(self.api.llama_get_memory(self.context), False)
 
 
 def greedy_of_llama_cpp(peers, file, prompts, count):
-    answers = []
+    """(answers, and of each token how far its logit is above the second)"""
+    answers, leads = [], []
     party = LlamaCpp(peers, file, 1, 1, max(map(len, prompts)) + count + 8, cache=0)
     for prompt in prompts:
         party.forget()
-        answer = [party.prefill(prompt)]
+        answer, lead = [party.prefill(prompt)], [party.lead()]
         while len(answer) < count:
             answer.append(party.step([(answer[-1], len(prompt) + len(answer) - 1, 0, True)])[0])
+            lead.append(party.lead())
         answers.append(answer)
-    return answers
+        leads.append(lead)
+    return answers, leads
 
 
 def rates_of_llama_cpp(peers, file, threads):
@@ -283,3 +298,133 @@ def mix_of_genai(file, threads):
     if made != sum(answer for _, answer in mix()):
         raise SystemExit(f"OpenVINO GenAI made {made} tokens")
     return {"mix": cpu_seconds() - begin}
+
+
+# ---------------------------------------------------------------- ridge
+def rates_of_ridge(folder, form, threads):
+    command = [RIDGE, "bench", folder, "--weights", form, "--threads", str(threads), "--prompt", str(PROMPT), "--generate", str(GENERATE),
+               "--batch", ",".join(map(str, BATCHES)), "--seconds", "20", "--json"]
+    points = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["points"]
+    rates = {f"B={point['sequences']}": point["tokens_per_s"] for point in points if point["kind"] == "decode"}
+    return rates | {"prefill": next(point["tokens_per_s"] for point in points if point["kind"] == "prefill")}
+
+
+def serving(folder, threads, weights, cache, work):
+    """`ridge serve` with the model as "m"."""
+    (work / "m").mkdir(parents=True, exist_ok=True)
+    (work / "m" / "1").unlink(missing_ok=True)
+    (work / "m" / "1").symlink_to(folder)
+    parameters = {"ridge_weights": weights, "ridge_cache": cache, "ridge_threads": threads, "ridge_cache_tokens": 65536, "ridge_sequences": 32,
+                  "ridge_step_tokens": 256}
+    text = "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key, value in parameters.items())
+    (work / "m" / "config.pbtxt").write_text('backend: "openvino"\n' + text)
+    return process([RIDGE, "serve", str(work), "--http-port", str(PORT), "--grpc-port", str(PORT + 1), "--metrics-port", str(PORT + 2)],
+                   f"http://127.0.0.1:{PORT}/v2/health/ready")
+
+
+def ask(prompt, tokens):
+    body = {"model": "m", "prompt": prompt, "max_tokens": tokens, "temperature": 0, "ignore_eos": True, "return_token_ids": True}
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}/v1/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request, timeout=600))["choices"][0]["token_ids"]
+
+
+def at_once(requests):
+    with concurrent.futures.ThreadPoolExecutor(len(requests)) as pool:
+        return list(pool.map(lambda request: ask(*request), requests))
+
+
+def cpu_seconds_of(child):
+    fields = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def mix_of_ridge(folder, threads, work):
+    with serving(folder, threads, "int8", "u8", work) as child:
+        begin = cpu_seconds_of(child)
+        answers = at_once([(prompt_of(100 + i, prompt, 16384), answer) for i, (prompt, answer) in enumerate(mix())])
+        if sum(map(len, answers)) != sum(answer for _, answer in mix()):
+            raise SystemExit(f"ridge made {sum(map(len, answers))} tokens")
+        return {"mix": cpu_seconds_of(child) - begin}
+
+
+def greedy_of_ridge(folder, prompts, work):
+    """(answers among all others, alone)"""
+    with serving(folder, 1, "fp32", "fp32", work):
+        requests = [(prompt, 32) for prompt in prompts]
+        return at_once(requests), [ask(*request) for request in requests]
+
+
+# ---------------------------------------------------------------- the table
+def in_a_process(options, *what):
+    """What a party measures, in a process of its own, so that nothing of another stays."""
+    command = [sys.executable, __file__, "--peers", options.peers, "--threads", str(options.threads), "--party", json.dumps(what)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{what}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+PARTIES = {"rates": rates_of_llama_cpp, "mix": mix_of_llama_cpp}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", required=True)
+    parser.add_argument("--model", default="llama-90m")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--party", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    peers = pathlib.Path(options.peers).resolve()
+    if options.party:
+        name, what, file = json.loads(options.party)
+        found = mix_of_genai(file, options.threads) if name == "genai" else PARTIES[what](peers, file, options.threads)
+        print(json.dumps(found))
+        return
+
+    with tempfile.TemporaryDirectory() as scratch:
+        work = pathlib.Path(scratch)
+        folder = work / options.model
+        subprocess.run([RIDGE, "make", options.model, "-o", str(folder)], check=True, capture_output=True)
+        files = {form: str(work / f"{form}.gguf") for form in ("F32", *(theirs for _, theirs in FORMS.values()))}
+        for form, file in files.items():
+            write_gguf(folder, file, form)
+
+        prompts = [prompt_of(50 + i, length, 16380) for i, length in enumerate((5, 20, 33, 64, 100, 150, 257, 300))]
+        together, alone = greedy_of_ridge(str(folder), prompts, work / "repository")
+        theirs, leads = greedy_of_llama_cpp(peers, files["F32"], prompts, 32)
+        others = [next(lead[i] for i in range(32) if a[i] != b[i]) for a, b, lead in zip(together, theirs, leads, strict=True) if a != b]
+        equal, steady = (sum(a == b for a, b in zip(together, other, strict=True)) for other in (theirs, alone))
+
+        trials = {}
+        for bits, (ours, gguf) in FORMS.items():
+            trials["ridge", bits] = lambda ours=ours: rates_of_ridge(str(folder), ours, options.threads)
+            trials["llama.cpp", bits] = lambda gguf=gguf: in_a_process(options, "llama.cpp", "rates", files[gguf])
+        trials["ridge", "mix"] = lambda: mix_of_ridge(str(folder), options.threads, work / "repository")
+        trials["llama.cpp", "mix"] = lambda: in_a_process(options, "llama.cpp", "mix", files["Q8_0"])
+        trials["OpenVINO GenAI", "mix"] = lambda: in_a_process(options, "genai", "mix", files["Q8_0"])
+        seen = measure(trials, options.rounds)
+
+    rows = []
+    of = lambda party, what, figure: [each[figure] for each in seen[party, what]]
+    for bits, goal in (("16 bits", None), ("8 bits", 2.0), ("4 bits", 1.1)):
+        for figure in ("prefill", *(f"B={batch}" for batch in BATCHES)):
+            ours, others = of("ridge", bits, figure), of("llama.cpp", bits, figure)
+            ratio = statistics.median(ours) / statistics.median(others)
+            least = None if goal is None or figure == "prefill" else 1.0 if figure == "B=1" else goal
+            rows.append([f"{figure}, {bits} [tokens/s]", spread(ours), spread(others), f"{ratio:.2f}", f">= {least}" if least else "",
+                         "" if least is None else "ok" if ratio >= least else "MISSED"])
+    ours, genai = of("ridge", "mix", "mix"), of("OpenVINO GenAI", "mix", "mix")
+    ratio = statistics.median(ours) / statistics.median(genai)
+    rows.append(["mix, 8 bits [CPU s]", spread(ours), spread(genai) + " (GenAI)", f"{ratio:.2f}", "<= 1.05", "ok" if ratio <= 1.05 else "MISSED"])
+    rows.append(["mix, 8 bits [CPU s]", spread(ours), spread(of("llama.cpp", "mix", "mix")), "", "", ""])
+    report([f"command: benchmarks/llm_peers.py --peers DIR --model {options.model} --threads {options.threads} --rounds {options.rounds}",
+            machine_line(), f"commit: {commit()}",
+            f"greedy: {equal} of {len(prompts)} answers equal llama.cpp's in FP32; {steady} of {len(prompts)} are the same alone and among others"
+            + "".join(f"; where one differs first, llama.cpp's largest logit is {lead:.2g} above its second" for lead in others), ""],
+           ["", "ridge", "llama.cpp", "ratio", "goal", ""], rows, options.out)
+
+
+if __name__ == "__main__":
+    main()
