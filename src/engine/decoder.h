@@ -34,6 +34,8 @@ struct DecoderPlan {
 struct CacheShape {
   int64_t block_tokens = 0;     // tokens per block
   int64_t bytes_per_block = 0;  // of all layers, keys and values, as the engine lays them out
+  // That hold so many tokens of one sequence.
+  int64_t blocks_for(int64_t tokens) const { return (tokens + block_tokens - 1) / block_tokens; }
 };
 
 struct DecoderInfo {

@@ -13,7 +13,7 @@ Status check_sequence(const DecoderInfo& info, int64_t reserved, const StepSeque
                                sequence.past, tokens));
   if (sequence.samples < 0 || sequence.samples > tokens)
     return invalid(fmt::format("wants logits of {} of its {} tokens", sequence.samples, tokens));
-  const int64_t needed = (sequence.past + tokens + info.cache.block_tokens - 1) / info.cache.block_tokens;
+  const int64_t needed = info.cache.blocks_for(sequence.past + tokens);
   if (static_cast<int64_t>(sequence.blocks.size()) < needed)
     return invalid(fmt::format("has {} blocks, and needs {} of {} tokens each for {} tokens", sequence.blocks.size(),
                                needed, info.cache.block_tokens, sequence.past + tokens));

@@ -7,11 +7,6 @@
 #include "generate/state.h"
 
 namespace ridge::generate {
-namespace {
-
-int64_t blocks_for(int64_t positions, int64_t block_tokens) { return (positions + block_tokens - 1) / block_tokens; }
-
-}  // namespace
 
 Status Scheduler::State::check(const Request& request) const {
   if (sequences.contains(request.id)) return invalid(fmt::format("request {} is there already", request.id));
@@ -25,13 +20,12 @@ Status Scheduler::State::check(const Request& request) const {
     return invalid(
         fmt::format("{} prompt tokens and {} of the answer are {}, more than the model's context of {}; ask for less",
                     prompt, request.most_tokens, prompt + request.most_tokens, settings.context));
-  const int64_t block_tokens = settings.cache.block_tokens;
-  const int64_t blocks = blocks_for(prompt + std::max<int64_t>(request.most_tokens - 1, 0), block_tokens);
+  const int64_t blocks = settings.cache.blocks_for(prompt + std::max<int64_t>(request.most_tokens - 1, 0));
   if (blocks > settings.blocks)
     return invalid(fmt::format(
         "{} prompt tokens and {} of the answer need {} blocks of {} tokens; the cache has {}: ask for less, or give "
         "the cache more memory",
-        prompt, request.most_tokens, blocks, block_tokens, settings.blocks));
+        prompt, request.most_tokens, blocks, settings.cache.block_tokens, settings.blocks));
   return generate::check(request.sampling);
 }
 
@@ -92,7 +86,7 @@ std::vector<int32_t> Scheduler::State::cached_prefix(const Sequence& sequence) c
 AnswerLengths::Expected Scheduler::State::blocks_to_come(const Sequence& sequence) const {
   const auto block_tokens = static_cast<double>(settings.cache.block_tokens);
   const auto held = static_cast<double>(sequence.blocks.size());
-  const auto all = static_cast<double>(blocks_for(sequence.most_positions(), settings.cache.block_tokens));
+  const auto all = static_cast<double>(settings.cache.blocks_for(sequence.most_positions()));
   // A sequence that was preempted once is sure to end when it gets in again.
   if (settings.overbooking <= 0 || sequence.lost > 0) return {std::max(0.0, all - held), 0};
   const AnswerLengths::Expected answer = lengths.expected(sequence.answered(), sequence.request.most_tokens);
@@ -229,7 +223,7 @@ Nanoseconds Scheduler::State::first_token_after(FairQueue::Work work, const Sequ
   StepLoad full = decodes, last = decodes;
   full.tokens += room;
   last.tokens += rest;
-  const double blocks = static_cast<double>(blocks_for(tokens, settings.cache.block_tokens));
+  const double blocks = static_cast<double>(settings.cache.blocks_for(tokens));
   const double wait = seconds_until_free(blocks, pace.seconds(decodes));
   const Nanoseconds step_left = under_way ? std::max(began + predicted - now, Nanoseconds{}) : Nanoseconds{};
   return step_left + from_seconds(wait + full_steps * pace.seconds(full) + (rest > 0 ? pace.seconds(last) : 0));

@@ -27,7 +27,7 @@ int64_t most_sequences(std::span<const StepCase> cases) {
 }
 
 int64_t blocks_per_sequence(std::span<const StepCase> cases, const engine::CacheShape& cache) {
-  return (longest(cases) + cache.block_tokens - 1) / cache.block_tokens;
+  return cache.blocks_for(longest(cases));
 }
 
 // Sequences of random tokens with blocks of their own. A position always gets the same token, so a case that runs again writes what was there.

@@ -13,10 +13,6 @@ constexpr int64_t kUsualSequences = 32;            // of the whole context, if t
 constexpr int64_t kUsualBytes = int64_t{4} << 30;  // most, unless more is asked for or one sequence needs it
 constexpr double kMostOfFree = 0.9;                // the rest is the engine's, for the values between its layers
 
-int64_t blocks_for(const engine::CacheShape& shape, int64_t tokens) {
-  return (tokens + shape.block_tokens - 1) / shape.block_tokens;
-}
-
 std::string bytes_text(int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 Error too_large(const CacheDemand& demand, int64_t needed, int64_t fitting) {
@@ -42,8 +38,8 @@ Error too_large(const CacheDemand& demand, int64_t needed, int64_t fitting) {
 
 Result<int64_t> cache_blocks(const CacheDemand& demand) {
   const int64_t each = demand.shape.bytes_per_block;
-  const int64_t sequence = blocks_for(demand.shape, demand.context);
-  const int64_t needed = demand.tokens > 0 ? blocks_for(demand.shape, demand.tokens) : sequence;
+  const int64_t sequence = demand.shape.blocks_for(demand.context);
+  const int64_t needed = demand.tokens > 0 ? demand.shape.blocks_for(demand.tokens) : sequence;
   const bool known = demand.free_bytes > 0;
   const auto fitting = static_cast<int64_t>(kMostOfFree * static_cast<double>(demand.free_bytes)) / each;
   if (known && needed > fitting) return too_large(demand, needed, fitting);

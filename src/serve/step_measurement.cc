@@ -24,9 +24,9 @@ constexpr std::array kStepShapes = {
 // Sequences share the blocks of their past, and each has those of its new tokens for itself.
 class ShapedStep {
  public:
-  ShapedStep(const StepShape& shape, int64_t block_tokens) : tokens_(static_cast<size_t>(shape.tokens), 0) {
-    const int64_t shared = shape.past / block_tokens;
-    const int64_t own = (shape.past + shape.tokens + block_tokens - 1) / block_tokens - shared;
+  ShapedStep(const StepShape& shape, const engine::CacheShape& cache) : tokens_(static_cast<size_t>(shape.tokens), 0) {
+    const int64_t shared = shape.past / cache.block_tokens;
+    const int64_t own = cache.blocks_for(shape.past + shape.tokens) - shared;
     blocks_.resize(static_cast<size_t>(shape.sequences));
     for (int64_t i = 0; i < shape.sequences; ++i) {
       std::vector<int32_t>& blocks = blocks_[static_cast<size_t>(i)];
@@ -54,7 +54,7 @@ Result<std::vector<generate::StepPoint>> measure_steps(engine::Decoder& decoder,
   std::vector<generate::StepPoint> points;
   Nanoseconds taken{};
   for (const StepShape& shape : kStepShapes) {
-    const ShapedStep step(shape, decoder.info().cache.block_tokens);
+    const ShapedStep step(shape, decoder.info().cache);
     if (step.needed() > blocks || shape.past + shape.tokens > decoder.info().context) continue;
     if (points.size() >= kLeastPoints && clock.now() + taken > end) break;
     for (int run = 0; run < 2; ++run) {  // the first may prepare what later ones use

@@ -1,5 +1,6 @@
 #include "text/unicode.h"
 
+#include <simdjson.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -78,14 +79,7 @@ size_t certain_length(std::string_view bytes) {
   return bytes.size();
 }
 
-bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const Sequence sequence = sequence_at(bytes);
-    if (!sequence.whole) return false;
-    bytes.remove_prefix(sequence.length);
-  }
-  return true;
-}
+bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
 
 std::string to_utf8(std::string_view bytes) {
   std::string text;
