@@ -7,8 +7,9 @@
 #include <charconv>
 #include <initializer_list>
 
-#include "text/template_calls.h"
+#include "text/template_filters.h"
 #include "text/template_lexer.h"
+#include "text/template_tests.h"
 
 namespace ridge::text {
 namespace {

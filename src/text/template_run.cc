@@ -10,7 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "text/template_calls.h"
+#include "text/template_filters.h"
+#include "text/template_items.h"
+#include "text/template_methods.h"
+#include "text/template_tests.h"
 
 namespace ridge::text {
 
