@@ -2,8 +2,8 @@
 """Stock clients of language-model servers, unmodified, against `ridge serve`: `vllm bench serve`, aiperf and guidellm, each beside `ridge bench URL`.
 
 One `ridge serve` of a model that `ridge make` makes, 8 bits, with one thread. Every round visits all clients once at each number of callers, in shuffled
-order. All send --requests prompts of about --prompt tokens and ask for --output tokens by `ignore_eos`: vLLM's client to /v1/completions, the
-others as chats, `ridge bench` to both. Figures are medians over the rounds, ratios medians of those within a round.
+order. All send --requests prompts of about --prompt tokens and ask for --output tokens by `ignore_eos`, at temperature 0 as `ridge bench` does:
+vLLM's client to /v1/completions, the others as chats, `ridge bench` to both. Figures are medians over the rounds, ratios medians of those within a round.
 
   failed          answers that the client did not get or understood as an error                                    goal: 0
   prompt, output  tokens per answer by the client, and by the server's counters on /metrics over the same time     goal: equal
@@ -67,8 +67,8 @@ def ridge_bench(path, load, work):
 def vllm_bench(_, load, work):
     run([load["peers"] / "vllm/bin/vllm", "bench", "serve", "--backend", "openai", "--base-url", URL, "--endpoint", COMPLETIONS, "--model", MODEL,
          "--tokenizer", load["tokenizer"], "--dataset-name", "random", "--random-input-len", load["prompt"], "--random-output-len", load["output"],
-         "--num-prompts", load["requests"], "--max-concurrency", load["callers"], "--ignore-eos", "--seed", load["seed"], "--disable-tqdm",
-         "--save-result", "--result-dir", work, "--result-filename", "vllm.json"], HF_HUB_OFFLINE="1", VLLM_NO_USAGE_STATS="1")
+         "--num-prompts", load["requests"], "--max-concurrency", load["callers"], "--ignore-eos", "--temperature", 0, "--seed", load["seed"],
+         "--disable-tqdm", "--save-result", "--result-dir", work, "--result-filename", "vllm.json"], HF_HUB_OFFLINE="1", VLLM_NO_USAGE_STATS="1")
     found = json.loads((work / "vllm.json").read_text())
     return {"answers": found["completed"], "failed": found["failed"], "prompt": found["total_input_tokens"], "output": found["total_output_tokens"],
             "ttft": found["median_ttft_ms"], "tpot": found["median_tpot_ms"]}
@@ -80,7 +80,8 @@ def aiperf(_, load, work):
     run([load["peers"] / "aiperf/bin/aiperf", "profile", "--model", MODEL, "--url", URL, "--endpoint-type", "chat", "--streaming",
          "--tokenizer", "ridge/made", "--use-server-token-count", "--concurrency", load["callers"], "--request-count", load["requests"],
          "--synthetic-input-tokens-mean", load["prompt"], "--synthetic-input-tokens-stddev", 0, "--output-tokens-mean", load["output"],
-         "--output-tokens-stddev", 0, "--extra-inputs", "ignore_eos:true", "--random-seed", load["seed"], "--ui", "none", "--artifact-dir", folder],
+         "--output-tokens-stddev", 0, "--extra-inputs", '{"ignore_eos": true, "temperature": 0}', "--random-seed", load["seed"], "--ui", "none",
+         "--artifact-dir", folder],
         HF_HUB_CACHE=str(work / "hub"), HF_HUB_OFFLINE="1")
     found = json.loads((folder / "profile_export_aiperf.json").read_text())
     return {"answers": int(found["request_count"]["avg"]), "failed": sum(error["count"] for error in found["error_summary"]),
@@ -89,7 +90,8 @@ def aiperf(_, load, work):
 
 
 def guidellm(_, load, work):
-    run([load["peers"] / "vllm/bin/guidellm", "run", "--backend", f"kind=openai_http,target={URL},model={MODEL}",
+    backend = {"kind": "openai_http", "target": URL, "model": MODEL, "extras": {"body": {"temperature": 0}}}
+    run([load["peers"] / "vllm/bin/guidellm", "run", "--backend", json.dumps(backend),
          "--profile", f"kind=concurrent,streams={load['callers']}", "--constraint", f"kind=max_requests,count={load['requests']}",
          "--tokenizer", f"kind=hf_auto,model={load['tokenizer']}",
          "--data", f"kind=synthetic_text,prompt_tokens={load['prompt']},output_tokens={load['output']}", "--seed", f"kind=static,value={load['seed']}",
@@ -187,11 +189,13 @@ def main():
         of = lambda figure: [each[figure] for each in found]
         over = lambda figure: statistics.median(each[figure] / other[figure] for each, other in zip(found, beside, strict=True))
         tokens = {figure: [statistics.mean(each[figure][side] for each in found) for side in (0, 1)] for figure in ("prompt", "output")}
-        good = sum(of("failed")) == 0 and all(abs(client / server - 1) < 0.005 for client, server in (*tokens.values(), (tokens["output"][1], options.output)))
+        equal = (*tokens.values(), (tokens["output"][1], options.output))
+        good = sum(of("failed")) == 0 and all(abs(client / server - 1) < 0.005 for client, server in equal)
         near = callers > 1 or all(abs(over(figure) - 1) <= 0.1 for figure in ("ttft", "tpot"))
         missed += not (good and near)
         rows.append([f"{name}, {callers} callers" if callers > 1 else f"{name}, 1 caller", str(sum(of("answers"))), str(sum(of("failed"))),
-                     *(f"{client:.1f}" + ("" if CLIENTS[name][0] is ridge_bench else f" / {server:.1f}") for client, server in tokens.values()), spread(of("ttft")), f"{over('ttft'):.2f}",
+                     *(f"{client:.1f}" + ("" if CLIENTS[name][0] is ridge_bench else f" / {server:.1f}") for client, server in tokens.values()),
+                     spread(of("ttft")), f"{over('ttft'):.2f}",
                      spread(of("tpot")), f"{over('tpot'):.2f}", "ok" if good and near else "MISSED"])
     report([f"command: benchmarks/llm_clients.py {' '.join(sys.argv[1:]).replace(str(options.peers), 'DIR')}", machine_line(), f"commit: {commit()}",
             f"clients: {versions(peers)}", ""],

@@ -13,9 +13,9 @@ order; figures are medians over the rounds with their range. Prompts are given a
               8 bits: at most 1.05 x the CPU time of OpenVINO GenAI. 16 bits: at least 1.15 x the tokens/s of vLLM
 
 Caches: ridge's have 8 bits, llama.cpp's 16 (f16, its default; "greedy": 32 both); in the mix with 16 bits both have BF16. vLLM runs in its caller's
-process, without text (detokenize=False), after a first request; compiled by torch.compile with --compile, which takes a minute the first time.
+process, without text (detokenize=False) and torch.compile (enforce_eager=True), after a first request.
 
-Peers, all in a folder DIR (8 GB with vLLM, whose wheel wants a torch that PyPI has not, and runs with the one that it has):
+Peers, all in a folder DIR (7 GB with vLLM, whose wheel wants a torch that PyPI has not, and runs with the one that it has):
   python3 -m venv DIR/venv && DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 typing_extensions
   cd DIR && npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz    llama.cpp 0.5.0 as package/
   the source archive llama-cpp-python==0.3.36 of PyPI unpacked as DIR/llama_cpp_python                  its functions for Python, no more
@@ -330,14 +330,14 @@ def mix_of_genai(_, file, threads):
 
 
 # ---------------------------------------------------------------- vLLM
-def mix_of_vllm(_, folder, threads, compiled):
+def mix_of_vllm(_, folder, threads):
     os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads),
                    "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
     import torch
     from vllm import LLM, SamplingParams
 
     torch.set_num_threads(threads)
-    model = LLM(model=str(folder), dtype="bfloat16", max_num_seqs=32, max_num_batched_tokens=256, max_model_len=4096, enforce_eager=not compiled)
+    model = LLM(model=str(folder), dtype="bfloat16", max_num_seqs=32, max_num_batched_tokens=256, max_model_len=4096, enforce_eager=True)
     answer_of = lambda tokens: SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True, detokenize=False)
     prompts = [{"prompt_token_ids": prompt_of(100 + i, prompt, VOCABULARY)} for i, (prompt, _) in enumerate(mix())]
     model.generate({"prompt_token_ids": prompt_of(1, PROMPT, VOCABULARY)}, answer_of(8), use_tqdm=False)
@@ -453,7 +453,6 @@ def main():
     parser.add_argument("--model", default="llama-90m")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--lock")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--party", help=argparse.SUPPRESS)
@@ -484,7 +483,7 @@ def main():
         possible["ridge", "mix, 16 bits"] = lambda: mix_of_ridge(folder, threads, repository, "bf16", "bf16")
         possible["llama.cpp", "mix, 8 bits"] = lambda: in_a_process(options, "llama.cpp mix", files["Q8_0"], threads)
         possible["genai", "mix, 8 bits"] = lambda: in_a_process(options, "genai mix", files["Q8_0"], threads)
-        possible["vllm", "mix, 16 bits"] = lambda: in_a_process(options, "vllm mix", folder, threads, options.compile)
+        possible["vllm", "mix, 16 bits"] = lambda: in_a_process(options, "vllm mix", folder, threads)
 
         wanted = {key for ours, peer, theirs, *_ in rows_of(chosen) for key in (("ridge", ours), (peer, theirs))}
         answers = in_turn(options.lock, lambda: greedy(options, folder, files["F32"], repository))() if "llama.cpp" in chosen else ""
@@ -497,7 +496,8 @@ def main():
         name = f"{ours} [{figure}]" if "mix" in ours else f"{figure}, {ours} [tokens/s]"
         verdict = "" if goal is None else "ok" if (ratio >= goal) == more else "MISSED"
         rows.append([name, spread(above), spread(below), PEERS[peer], f"{ratio:.2f}", f"{'>=' if more else '<='} {goal}" if goal else "", verdict])
-    report([f"command: benchmarks/llm_peers.py {' '.join(sys.argv[1:]).replace(options.peers, 'DIR')}", machine_line(), f"commit: {commit()}", answers, ""],
+    command = " ".join(sys.argv[1:]).replace(options.peers, "DIR")
+    report([f"command: benchmarks/llm_peers.py {command}", machine_line(), f"commit: {commit()}", *filter(None, [answers]), ""],
            ["", "ridge", "peer", "", "ratio", "goal", ""], rows, options.out)
 
 
