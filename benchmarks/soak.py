@@ -35,7 +35,7 @@ from serve_overhead import RELEASE, commit, machine_line, process, report
 PORT = 18700
 BUSY = 256
 CONFIG = 'backend: "onnxruntime"\nmax_batch_size: 1024\ndynamic_batching { max_queue_delay_microseconds: 200000 }\n'
-PROBE = b"GET /v2/models/identity/ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
+PROBE = b"GET /v2/health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def answered(connection):
@@ -47,11 +47,11 @@ def answered(connection):
         return False
 
 
-def open_idle(count):
+def open_idle(count, port=PORT):
     connections = []
     for number in range(count):
         # Loopback addresses of their own: a pair of addresses has some 28,000 ports only.
-        connections.append(socket.create_connection(("127.0.0.1", PORT), timeout=20, source_address=(f"127.0.0.{2 + number // 5000}", 0)))
+        connections.append(socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(f"127.0.0.{2 + number // 5000}", 0)))
         if not answered(connections[-1]):
             raise SystemExit(f"connection {number} got no answer at the begin")
     return connections

@@ -66,6 +66,14 @@ TEST(Scheduler, StopTokensEndAnAnswerButNotBeforeItsLeastTokens) {
   EXPECT_EQ(std::count(tokens.begin(), tokens.begin() + 10, free[3]), 0);
 }
 
+TEST(Scheduler, TellsWhenARequestsFirstStepBegan) {
+  Simulation simulation(test_settings());
+  simulation.now = seconds(5);
+  ASSERT_TRUE(simulation.add(test_request(1, test_prompt(1, 9), 3)).ok());
+  simulation.run();
+  EXPECT_EQ(simulation.answers[1].started, seconds(5));
+}
+
 TEST(Scheduler, LogprobsAreOfEachTokenAndOfThePromptOnce) {
   for (const int64_t budget : {3, 100}) {
     Settings settings = test_settings();

@@ -10,6 +10,7 @@ namespace ridge::generate {
 
 Step Scheduler::State::next(Nanoseconds now) {
   assert(!under_way);
+  began = now;
   parts.clear();
   load = {};
   end_expired(now);
@@ -31,7 +32,6 @@ Step Scheduler::State::next(Nanoseconds now) {
     if (part.drafts > 0) tokens = sequence.fed;
     step.sequences.push_back({sequence.computed, tokens.first(part.tokens), sequence.blocks, part.samples});
   }
-  began = now;
   predicted = step.predicted = line.line().known() ? from_seconds(line.line().seconds(load)) : Nanoseconds{};
   step.tokens = static_cast<int64_t>(load.tokens);
   step.cached = static_cast<int64_t>(load.cached);

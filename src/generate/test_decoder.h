@@ -93,6 +93,7 @@ struct Answer {
   std::vector<TokenChance> prompt_chances;
   std::vector<Nanoseconds> times;  // of the tokens
   int64_t reused = 0;
+  Nanoseconds started{};
   Finish finish = Finish::kNone;
   int ends = 0;
 };
@@ -140,6 +141,7 @@ class Simulation {
         answer.prompt_chances = event.prompt_chances;
       }
       answer.reused = event.reused_tokens;
+      answer.started = event.started;
       if (event.finish == Finish::kNone) continue;
       answer.finish = event.finish;
       ++answer.ends;
