@@ -31,6 +31,7 @@ using tune::language::Priced;
 
 constexpr double kRounds = 4;                                     // of a group, that its time should do for
 constexpr int64_t kFewestPerSequence = 2, kMostPerSequence = 10;  // requests of a measurement, per sequence at once
+constexpr int64_t kLeastRounds = 2, kConfirmRounds = 5;           // even if the time is over
 constexpr size_t kFormsByThreads = 2;                             // the best forms are tried with fewer threads too
 
 const tune::SkipReason kFewerThreads = {"threads-of-best-only",
@@ -109,7 +110,7 @@ class LanguageTuner {
   Result<const OpenedForm*> decoder_of(const Form& form, int threads, OpenedForm& own);
   Status measure_group(const Group& group, double seconds);
   Result<std::vector<MeasuredCandidate>> run(const OpenedForm& opened, std::span<const Candidate> candidates,
-                                             double seconds);
+                                             int64_t least_rounds, double seconds);
   Result<measure::Slice> run_once(const OpenedForm& opened, ArmRecord& record);
   Result<MeasuredCandidate> measured_of(const ArmRecord& record, const ArmRecord& baseline) const;
   void add_bound(const OpenedForm& opened, const generate::Step& step, Nanoseconds time, ArmRecord& record) const;
@@ -208,8 +209,10 @@ Status LanguageTuner::know_threads() {
       continue;
     }
     Result<OpenedForm> opened = forms_.open(best[i]->form, threads_ / 2);
-    if (!opened) return wrap(opened.error(), "open " + describe(best[i]->form));
-    know(best[i]->form, threads_ / 2, *opened);
+    if (opened)
+      know(best[i]->form, threads_ / 2, *opened);
+    else
+      count_skip(tuning_.skipped, kNotOpened);
   }
   return {};
 }
@@ -295,7 +298,7 @@ Status LanguageTuner::measure_group(const Group& group, double seconds) {
     else if (priced.candidate != defaults_)
       candidates.push_back(priced.candidate);
   if (opened == nullptr) return {};
-  RIDGE_ASSIGN(std::vector<MeasuredCandidate> measured, run(*opened, candidates, seconds));
+  RIDGE_ASSIGN(std::vector<MeasuredCandidate> measured, run(*opened, candidates, kLeastRounds, seconds));
   if (measured.empty()) return {};  // interrupted
   tuning_.baseline = std::move(measured.front());
   tuning_.candidates.insert(tuning_.candidates.end(), std::make_move_iterator(measured.begin() + 1),
@@ -305,7 +308,8 @@ Status LanguageTuner::measure_group(const Group& group, double seconds) {
 
 // The defaults and the candidates, whose decoder is `opened`, interleaved. Empty: interrupted before the first round was whole.
 Result<std::vector<MeasuredCandidate>> LanguageTuner::run(const OpenedForm& opened,
-                                                          std::span<const Candidate> candidates, double seconds) {
+                                                          std::span<const Candidate> candidates, int64_t least_rounds,
+                                                          double seconds) {
   std::vector<ArmRecord> records = {{defaults_}};
   for (const Candidate& candidate : candidates) records.push_back({candidate});
   std::vector<measure::Arm> arms;
@@ -315,9 +319,10 @@ Result<std::vector<MeasuredCandidate>> LanguageTuner::run(const OpenedForm& open
                       RIDGE_ASSIGN(const measure::Slice slice, run_once(baseline ? baseline_ : opened, record));
                       return std::vector{slice};
                     }});
-  measure::InterleaveOptions how{.stop = {.min_samples = 3, .sure_samples = 2, .min_time = Nanoseconds(0)},
-                                 .seed = request_.load.seed,
-                                 .interrupted = control_.interrupted};
+  measure::InterleaveOptions how{
+      .stop = {.min_samples = kConfirmRounds, .sure_samples = least_rounds, .min_time = Nanoseconds(0)},
+      .seed = request_.load.seed,
+      .interrupted = control_.interrupted};
   how.stop.max_time = from_seconds(seconds);
   const measure::InterleavedResult result = measure::interleave(arms, how, *control_.clock);
   if (result.failed_arm) return wrap(result.failure, arms[*result.failed_arm].name);
@@ -398,7 +403,7 @@ Status LanguageTuner::confirm() {
     RIDGE_ASSIGN(const OpenedForm* opened, decoder_of(best->candidate.form, best->candidate.threads, own));
     if (opened != nullptr) {
       RIDGE_ASSIGN(std::vector<MeasuredCandidate> measured,
-                   run(*opened, {&best->candidate, 1}, budget_.left(tune::Part::kConfirm)));
+                   run(*opened, {&best->candidate, 1}, kConfirmRounds, budget_.left(tune::Part::kConfirm)));
       tuning_.confirmed = !measured.empty();
       if (tuning_.confirmed) {
         tuning_.baseline = std::move(measured[0]);

@@ -166,8 +166,9 @@ std::string form_rows(const LanguageTuning& t) {
 std::string gain_text(const MeasuredCandidate& m) {
   if (!m.gain) return "-";
   const measure::Interval& ci = m.gain->ci95;
-  return fmt::format("{:.3g}×", m.gain->ratio) +
-         (ci.low && ci.high ? fmt::format(" ({:.3g}–{:.3g})", *ci.low, *ci.high) : "");
+  const bool known = ci.low && ci.high && *ci.low > 0;  // of few rounds the interval may say nothing
+  return fmt::format("{:.3g}× ({})", m.gain->ratio,
+                     known ? fmt::format("{:.3g}–{:.3g}", *ci.low, *ci.high) : "uncertain");
 }
 
 std::vector<std::string> candidate_row(const char* title, const MeasuredCandidate& m, bool goals) {
@@ -197,9 +198,10 @@ std::vector<std::string> candidate_row(const char* title, const MeasuredCandidat
 std::string candidate_rows(const LanguageTuning& t) {
   const bool goals = t.goals.any();
   std::vector<std::vector<std::string>> rows = {candidate_row("defaults", t.baseline, goals)};
-  for (const MeasuredCandidate& m : t.candidates)
-    rows.push_back(candidate_row(
-        m.candidate == t.best.candidate && t.choice == tune::Choice::kCandidate ? "chosen" : "", m, goals));
+  for (const MeasuredCandidate& m : t.candidates) {
+    const bool chosen = m.candidate == t.best.candidate && t.choice == tune::Choice::kCandidate;
+    rows.push_back(chosen ? candidate_row("chosen", t.best, goals) : candidate_row("", m, goals));
+  }
   std::vector<std::string> head = {"",
                                    "engine",
                                    "weights",

@@ -89,6 +89,11 @@ Result<Reference> reference_of(engine::Decoder& decoder, const Windows& windows,
 
 Result<Deviation> deviation_of(engine::Decoder& decoder, const Windows& windows, const Reference& reference,
                                const std::function<bool()>& interrupted) {
+  size_t scored = 0;
+  for (const std::vector<int32_t>& window : windows) scored += window.size() - 1;
+  if (scored * static_cast<size_t>(decoder.info().vocabulary) != reference.log_probabilities.size())
+    return Error{Code::kUnsupported, fmt::format("it has {} logits a token, which is not the reference's number",
+                                                 decoder.info().vocabulary)};
   Deviation deviation;
   std::span<const float> rest = reference.log_probabilities;
   double surprise = 0, differences = 0, same = 0;

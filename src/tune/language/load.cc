@@ -1,6 +1,7 @@
 #include "tune/language/load.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/fake_clock.h"
 
@@ -48,6 +49,7 @@ class Run {
   Status step(const std::function<void(const generate::Step&, Nanoseconds)>& ran) {
     const generate::Step step = scheduler_.next(now());
     if (step.sequences.empty()) {  // of an open load: nothing is due yet
+      assert(sent_ < load_.requests.size());
       clock_.sleep_until(begin_ + from_seconds(load_.requests[sent_].sent_s));
       return {};
     }

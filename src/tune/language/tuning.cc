@@ -21,8 +21,8 @@ std::string figures_text(const MeasuredCandidate& measured) {
 
 std::string settings_sentence(const LanguageTuning& tuning) {
   const Candidate& c = tuning.best.candidate;
-  std::string text =
-      fmt::format("Settings: {}, {} threads; scheduler: {}.", describe(c.form), c.threads, describe_settings(c));
+  std::string text = fmt::format("Settings: {}, {}; scheduler: {}.", describe(c.form), counted(c.threads, "thread"),
+                                 describe_settings(c));
   if (tuning.best.perplexity_ratio > 0)
     text += fmt::format(" Perplexity {:.4g} × the reference's.", tuning.best.perplexity_ratio);
   return text;
