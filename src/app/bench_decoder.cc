@@ -7,11 +7,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/decoder_model.h"
 #include "app/known_machine.h"
-#include "base/file.h"
 #include "base/units.h"
-#include "engine/engines.h"
-#include "llm/config.h"
 
 namespace ridge::app {
 namespace {
@@ -19,36 +17,7 @@ namespace {
 constexpr double kMostOfMemory = 0.8;  // of what is available, that the usual batches' cache may take
 constexpr int64_t kShortSteps = 4;     // decodes of a short context are for the line only
 
-// The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8.
-constexpr std::array<std::pair<engine::WeightForm, Precision>, 4> kArithmetic = {{
-    {engine::WeightForm::kFp32, Precision::kFp32},
-    {engine::WeightForm::kBf16, Precision::kBf16},
-    {engine::WeightForm::kInt8, Precision::kInt8},
-    {engine::WeightForm::kInt4, Precision::kInt8},
-}};
-constexpr std::array<std::pair<engine::CacheForm, double>, 3> kCacheBits = {{
-    {engine::CacheForm::kFp32, 32},
-    {engine::CacheForm::kBf16, 16},
-    {engine::CacheForm::kU8, 8},
-}};
-
-template <typename Key, typename Value, size_t N>
-Value value_of(const std::array<std::pair<Key, Value>, N>& table, Key key) {
-  return std::ranges::find(table, key, &std::pair<Key, Value>::first)->second;
-}
-
 double real(int64_t value) { return static_cast<double>(value); }
-
-Result<llm::Model> read_decoder_model(const std::string& folder) {
-  const std::string file = (std::filesystem::path(folder) / "config.json").string();
-  RIDGE_ASSIGN(const std::string text, read_file(file));
-  RIDGE_ASSIGN(const Json json, parse_json(text, file));
-  Result<llm::Config> config = llm::config_from_json(json, file);
-  if (config) return std::move(config->model);
-  return Error{config.error().code, fmt::format("{}; a model that is no decoder is exported first: optimum-cli export "
-                                                "onnx --model {} {}/onnx",
-                                                config.error().message, folder, folder)};
-}
 
 Status check_lengths(const DecoderBenchRequest& request, int64_t context) {
   if (request.prompt + request.generated <= context) return {};
@@ -56,20 +25,7 @@ Status check_lengths(const DecoderBenchRequest& request, int64_t context) {
                              request.generated, request.prompt + request.generated, request.plan.folder, context));
 }
 
-// The engine that was named, else the first that has a decoder.
-Result<std::string> decoder_engine(const std::string& named) {
-  if (!named.empty()) return named;
-  for (const engine::Engine& row : engine::known())
-    if (row.open_decoder != nullptr && !row.for_tests) return std::string(row.name);
-  return Error{Code::kUnsupported, "no engine of this program runs language models"};
-}
-
 double mean_cached(const measure::StepCase& size) { return real(size.past) + real(size.tokens * (size.steps - 1)) / 2; }
-
-// Of one token in the layers: every matrix and vector of theirs is multiplied and added.
-double layer_flops(const llm::Parameters& p) {
-  return 2 * (p.attention + p.feed_forward + p.router + p.experts_used + p.small);
-}
 
 generate::StepPoint step_point(const DecoderPoint& p) {
   generate::StepLoad load;
@@ -99,10 +55,6 @@ std::vector<int64_t> batches_within(const DecoderBenchRequest& request, const en
                                   format_bytes(bytes), format_bytes(memory_bytes)));
   }
   return batches;
-}
-
-double free_memory(const machine::Memory& memory) {
-  return real(std::min(memory.available_bytes, memory.limit_bytes.value_or(memory.available_bytes)));
 }
 
 void describe_decoder(const DecoderBenchRequest& request, const engine::DecoderInfo& info, DecoderMeasurement& m) {
@@ -156,9 +108,7 @@ std::vector<KindOfStep> steps_of(int64_t prompt, int64_t generated, std::span<co
 std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const measure::StepTimes& times,
                                     const llm::Model& model, const DecoderBenchRequest& request, int64_t weight_bytes,
                                     const cost::DeviceLimits& limits, double quota_factor) {
-  const llm::Parameters parameters = llm::parameters_of(model);
-  const Precision precision = value_of(kArithmetic, request.plan.weights);
-  const double cache_bits = value_of(kCacheBits, request.plan.cache);
+  const DecoderWork work(model, request.plan.weights, request.plan.cache);
   std::vector<DecoderPoint> points;
   for (size_t i = 0; i < steps.size(); ++i) {
     const measure::StepCase& size = steps[i].size;
@@ -171,11 +121,10 @@ std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const mea
     p.step_ms = 1e3 * times.cases[i].seconds;
     if (!times.cases[i].ci95.empty()) p.step_ci95_ms = measure::scaled(times.cases[i].ci95, 1e3);
     p.tokens_per_s = sequences * tokens / times.cases[i].seconds;
-    // The head computes the last position only.
-    p.flops = sequences *
-              (tokens * layer_flops(parameters) + 2 * parameters.head + llm::attention_flops(model, tokens, p.cached));
-    p.bytes = real(weight_bytes) + sequences * llm::cache_bytes(model, p.cached, cache_bits);
-    p.bound = cost::bound(p.flops, p.bytes, precision, limits);
+    const DecoderWork::Sequence each = work.of(tokens, p.cached, 1);  // the head computes the last position only
+    p.flops = sequences * each.flops;
+    p.bytes = real(weight_bytes) + sequences * each.bytes;
+    p.bound = cost::bound(p.flops, p.bytes, work.arithmetic(), limits);
     for (double* ms : {&p.bound.ms, &p.bound.compute_ms, &p.bound.memory_ms}) *ms /= quota_factor;
     p.percent_of_limit = 100 * p.bound.ms / p.step_ms;
     points.push_back(p);
@@ -210,7 +159,7 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
   DecoderMeasurement m;
   describe_decoder(request, info, m);
   m.parameters = llm::parameters_of(model).total;
-  const std::vector<int64_t> batches = batches_within(request, info.cache, free_memory(machine.memory), m.notes);
+  const std::vector<int64_t> batches = batches_within(request, info.cache, free_bytes(machine.memory), m.notes);
   const std::vector<KindOfStep> steps = steps_of(request.prompt, request.generated, batches);
   const std::vector<measure::StepCase> sizes = sizes_of(steps);
   m.cache_bytes = measure::blocks_of(sizes, info.cache) * info.cache.bytes_per_block;
@@ -225,7 +174,7 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
   m.points = points_of(steps, times, model, request, info.weight_bytes, limits,
                        machine::quota_factor(machine, request.plan.threads));
   m.line = fit_line(m.points);
-  add_limits(machine, limits, value_of(kArithmetic, request.plan.weights), m);
+  add_limits(machine, limits, DecoderWork(model, request.plan.weights, request.plan.cache).arithmetic(), m);
   return m;
 }
 

@@ -14,7 +14,6 @@
 #include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/fields.h"
-#include "base/read_number.h"
 #include "base/units.h"
 #include "cli/bench_server_text.h"
 #include "cli/interruption.h"
@@ -42,8 +41,7 @@ constexpr double kTimeoutMs = 30'000, kLlmTimeoutMs = 300'000;
 constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payload", "--model"};
 constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests",
                                   "--no-stream",  "--ttft-ms", "--tpot-ms"};
-constexpr double kBelowHighest = 0.7;        // of a closed loop's rate
-constexpr int64_t kMostTokens = 10'000'000;  // of a prompt, of an answer
+constexpr double kBelowHighest = 0.7;  // of a closed loop's rate
 
 constexpr const char* kCsv =
     "concurrency rate_per_s requests_per_s throughput_per_s "
@@ -111,27 +109,14 @@ double default_seconds(const app::ServerBenchRequest& request) {
   return points > 1 ? kSecondsOfEach * static_cast<double>(points) : kSecondsOfOne;
 }
 
-// "1024", or "128..1024".
-Result<client::TokenRange> token_range(const char* option, const std::string& text) {
-  const size_t dots = text.find("..");
-  client::TokenRange range;
-  const std::string_view whole = text;
-  const bool good = read_number(whole.substr(0, dots), range.low) &&
-                    read_number(dots == text.npos ? whole : whole.substr(dots + 2), range.high);
-  if (!good || range.low < 1 || range.high < range.low || range.high > kMostTokens)
-    return invalid(fmt::format("{} {}: give a number of tokens, or a range of them: 128..1024; at most {}", option,
-                               text, kMostTokens));
-  return range;
-}
-
 Status read_llm(const ServerOptions& options, app::ServerBenchRequest& request) {
   app::LlmLoadRequest& llm = request.llm;
   llm.streaming = !options.no_stream;
   if (!options.prompt.empty()) {
-    RIDGE_ASSIGN(llm.prompt, token_range("--prompt", options.prompt));
+    RIDGE_ASSIGN(llm.prompt, parse_token_range("--prompt", options.prompt));
   }
   if (!options.output_tokens.empty()) {
-    RIDGE_ASSIGN(llm.output, token_range("--output-tokens", options.output_tokens));
+    RIDGE_ASSIGN(llm.output, parse_token_range("--output-tokens", options.output_tokens));
   }
   if (llm.trace.empty()) return {};
   if (request.p99_ms) return invalid("--requests: its requests have times of their own; --p99-ms searches for a rate");

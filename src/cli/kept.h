@@ -16,6 +16,7 @@ Status show_plan(const Json& document);
 Status show_lab(const Json& document);
 Status show_power_sweep(const Json& document);
 Status show_tune(const Json& document);
+Status show_tune_language(const Json& document);
 
 // Adds a document of `bench` or `tune` to the history of its machine. A failure is a warning.
 void remember(const Json& document);

@@ -30,7 +30,8 @@ constexpr ShownVerb kShownVerbs[] = {{"bench", show_bench},
                                      {"lab", show_lab},
                                      {"plan", show_plan},
                                      {"power sweep", show_power_sweep},
-                                     {"tune", show_tune}};
+                                     {"tune", show_tune},
+                                     {"tune language", show_tune_language}};
 
 // "2026-11-23T12:00:00Z, ridge 0.1.0, AMD EPYC 9B45 (2 CPUs): ridge bench m.onnx".
 std::string origin_of(const app::About& about) {

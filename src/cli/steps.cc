@@ -8,10 +8,13 @@
 #include <limits>
 #include <optional>
 
+#include "base/read_number.h"
+
 namespace ridge::cli {
 namespace {
 
 constexpr size_t kMostSteps = 64;
+constexpr int64_t kMostTokens = 10'000'000;  // of a prompt, of an answer
 
 std::optional<double> positive_number(std::string_view text) {
   const std::string copy(text);
@@ -71,6 +74,17 @@ Result<std::vector<int>> parse_whole_steps(const char* option, std::string_view 
     whole.push_back(static_cast<int>(value));
   }
   return whole;
+}
+
+Result<client::TokenRange> parse_token_range(const char* option, std::string_view text) {
+  const size_t dots = text.find("..");
+  client::TokenRange range;
+  const bool good = read_number(text.substr(0, dots), range.low) &&
+                    read_number(dots == text.npos ? text : text.substr(dots + 2), range.high);
+  if (!good || range.low < 1 || range.high < range.low || range.high > kMostTokens)
+    return invalid(fmt::format("{} {}: give a number of tokens, or a range of them: 128..1024; at most {}", option,
+                               text, kMostTokens));
+  return range;
 }
 
 }  // namespace ridge::cli

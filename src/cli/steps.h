@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client/token_figures.h"
 
 namespace ridge::cli {
 
@@ -13,5 +14,7 @@ namespace ridge::cli {
 Result<std::vector<double>> parse_steps(const char* option, std::string_view text);
 // Likewise of whole numbers.
 Result<std::vector<int>> parse_whole_steps(const char* option, std::string_view text);
+// Tokens of a prompt or an answer: "1024", or a range "128..1024".
+Result<client::TokenRange> parse_token_range(const char* option, std::string_view text);
 
 }  // namespace ridge::cli

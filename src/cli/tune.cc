@@ -1,4 +1,5 @@
-// ridge tune: finds the fastest way to run a model on this machine and writes a repository ready to serve.
+// ridge tune: finds the fastest way to run a model on this machine and writes a repository ready to serve. 'ridge tune FOLDER' a language model
+// (tune_language.cc).
 #include "app/tune.h"
 
 #include <fmt/format.h>
@@ -15,10 +16,12 @@
 #include "app/tune_share.h"
 #include "base/csv.h"
 #include "base/fake_clock.h"
+#include "cli/bench_decoder.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/terminal.h"
+#include "cli/tune_language.h"
 #include "cli/tune_options.h"
 #include "cli/tune_text.h"
 #include "cli/verb.h"
@@ -212,6 +215,7 @@ Status show_tune(const Json& document) {
 }
 
 int tune(std::span<const std::string> arguments) {
+  if (names_checkpoint(arguments)) return tune_language(arguments);
   TuneOptions options;
   options.command = typed(kTuneVerb, arguments);
   CLI::App app;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -80,7 +81,18 @@ Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
   return failure ? Status{failed("keep the earlier versions in " + old_entry.string(), failure.message())} : Status{};
 }
 
+// What `ridge serve` reads of a checkpoint (docs/contracts.md, "Language models").
+Status copy_checkpoint(const fs::path& from, const fs::path& folder) {
+  constexpr std::array<std::string_view, 3> kServed = {".json", ".safetensors", ".jinja"};
+  std::error_code failure;
+  for (fs::directory_iterator at(from, failure), end; !failure && at != end; at.increment(failure))
+    if (at->is_regular_file() && std::ranges::count(kServed, at->path().extension().string()) > 0)
+      RIDGE_TRY(copy_whole(at->path(), folder / at->path().filename()));
+  return failure ? Status{failed("copy " + from.string(), failure.message())} : Status{};
+}
+
 Status write_version(const RepositoryEntry& entry, const fs::path& folder) {
+  if (!entry.checkpoint.empty()) return copy_checkpoint(entry.checkpoint, folder);
   fs::path model_folder = fs::path(entry.model_file).parent_path();
   // Copies, not links: an exporter that rewrites the file in place would change the tuned and served model.
   RIDGE_TRY(copy_whole(entry.model_file, folder / "model.onnx"));

@@ -18,12 +18,13 @@ Status check_repository(const std::string& repository);
 
 struct RepositoryEntry {
   std::string name;                         // a folder name
-  std::string model_file;                   // copied to model.onnx
+  std::string model_file;                   // copied to model.onnx; empty for a language model
   std::vector<std::string> external_files;  // its external data, relative to its folder; copied under the same names
   std::string config_pbtxt;
   std::string tuning_json;
   std::string ovms_json = {};                                          // for OpenVINO Model Server; empty = not written
   std::vector<std::pair<std::string, std::string>> warmup_files = {};  // name beneath warmup/, and content
+  std::string checkpoint = {};  // a language model's folder, whose files that are served are copied
 };
 
 // "model.onnx" → "model"; characters invalid in a folder name or URL become '_'.

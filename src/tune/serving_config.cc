@@ -78,6 +78,16 @@ std::optional<DynamicBatching> batching_of(const Candidate& best, const Batching
   return std::nullopt;
 }
 
+void add_parameters(const engine::Parameters& parameters, inference::ModelConfig& message) {
+  for (const auto& [key, value] : parameters) (*message.mutable_parameters())[key].set_string_value(value);
+}
+
+std::string printed(const inference::ModelConfig& message) {
+  std::string text;
+  google::protobuf::TextFormat::Printer().PrintToString(message, &text);
+  return text;
+}
+
 }  // namespace
 
 ServingConfig serving_config(const ServingFacts& facts) {
@@ -126,12 +136,17 @@ std::string config_text(const ServingConfig& config) {
       batching.add_preferred_batch_size(static_cast<int32_t>(size));
     batching.set_max_queue_delay_microseconds(static_cast<uint64_t>(config.batching->max_queue_delay_us));
   }
-  for (const auto& [key, value] : config.parameters) (*message.mutable_parameters())[key].set_string_value(value);
+  add_parameters(config.parameters, message);
   for (int64_t batch : config.warmup_batches) fill(*message.add_model_warmup(), batch, config.warmup);
-  google::protobuf::TextFormat::Printer printer;
-  std::string text;
-  printer.PrintToString(message, &text);
-  return text;
+  return printed(message);
+}
+
+std::string config_text(const std::string& name, const std::string& backend, const engine::Parameters& parameters) {
+  inference::ModelConfig message;
+  message.set_name(name);
+  message.set_backend(backend);
+  add_parameters(parameters, message);
+  return printed(message);
 }
 
 std::string ovms_text(const ServingFacts& facts) {

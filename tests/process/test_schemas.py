@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import known_limits
+import language_models
 import pytest
 from jsonschema import Draft202012Validator
 from schemas import SCHEMAS, SOURCE, errors_of
@@ -37,6 +38,8 @@ DOCUMENTS = [
     ("doctor", FAKE_GPUS, ["doctor --no-measure --json", f"doctor --root {SOURCE}/tests/machines/doctor-intel.tree --json"]),
     ("tune", {"RIDGE_FAKE_CLOCK": "1"}, [" ".join(["tune identity.onnx", *TUNE, "--json"]),
                                           " ".join(["tune identity.onnx second.onnx --share", *TUNE, "--json"])]),
+    ("tune-language", {"RIDGE_FAKE_CLOCK": "1"}, ["tune decoder --engine fake --weights int8,int4 --cache u8 --prompt 8 --output-tokens 4 -c 2 "
+                                                   "--text text.txt --text-tokens 32 --ttft-ms 1000 --seconds 4 --json"]),
     ("power", FAKE_GPUS, ["power --json"]),
     ("power", NO_GPUS, ["power --json"]),
     ("power-set", FAKE_GPUS, ["power set --limit 400 --json -- true"]),
@@ -61,7 +64,10 @@ def documents(tmp_path_factory):
               "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 512}
     (folder / "decoder").mkdir()
     (folder / "decoder" / "config.json").write_text(json.dumps(config))
-    (folder / "decoder" / "decoder.fake.json").write_text(json.dumps({"step_ms": 1, "step_ms_per_token": 0.1, "weight_bytes": 1000000}))
+    (folder / "decoder" / "decoder.fake.json").write_text(json.dumps({"step_ms": 1, "step_ms_per_token": 0.1, "weight_bytes": 1000000,
+                                                                        "weights": {"int8": {"time": 0.5}, "int4": {"deviation": 9}}}))
+    (folder / "decoder" / "tokenizer.json").write_text(json.dumps(language_models.tokenizer()))
+    (folder / "text.txt").write_text("What is read, word by word, is what forms of weights are compared on. " * 20)
 
     def output(command, environment):
         done = subprocess.run(["bash", "-c", f'"{RIDGE}" {command}'], cwd=folder, env=usual | environment, capture_output=True,

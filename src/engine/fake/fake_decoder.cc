@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,6 +16,18 @@
 namespace ridge::engine::fake {
 namespace {
 
+// What a form of weights or cache changes.
+struct ScriptedForm {
+  double time = 1;       // factor of a step's
+  double deviation = 0;  // most that a logit differs by
+  std::string fail;      // message of opening it; empty: it opens
+};
+void visit_fields(auto& visit, Is<ScriptedForm> auto& form) {
+  visit.optional("time", form.time, at_least(0));
+  visit.optional("deviation", form.deviation, at_least(0));
+  visit.optional("fail", form.fail);
+}
+
 struct DecoderScript {
   int64_t vocabulary = 256, context = 4096;
   int64_t block_tokens = 16, bytes_per_block = 1024, weight_bytes = 0;
@@ -22,7 +35,8 @@ struct DecoderScript {
   double load_ms = 0;
   std::string fail_load;  // message; empty: loading succeeds
   double step_ms = 0, step_ms_per_token = 0, step_ms_per_cached_token = 0;
-  std::vector<int64_t> fail_steps;  // numbers of the steps that fail, from 1
+  std::vector<int64_t> fail_steps;                      // numbers of the steps that fail, from 1
+  std::map<std::string, ScriptedForm> weights, caches;  // by names of forms
 };
 void visit_fields(auto& visit, Is<DecoderScript> auto& script) {
   visit.optional("vocabulary", script.vocabulary, at_least(1));
@@ -37,6 +51,8 @@ void visit_fields(auto& visit, Is<DecoderScript> auto& script) {
   visit.optional("step_ms_per_token", script.step_ms_per_token, at_least(0));
   visit.optional("step_ms_per_cached_token", script.step_ms_per_cached_token, at_least(0));
   visit.optional("fail_steps", script.fail_steps);
+  visit.optional("weights", script.weights);
+  visit.optional("caches", script.caches);
 }
 
 Result<DecoderScript> read_decoder_script(const std::string& path) {
@@ -64,6 +80,18 @@ int32_t next_after(uint64_t seen, int64_t vocabulary) {
   return static_cast<int32_t>(split_mix(seen) % static_cast<uint64_t>(vocabulary));
 }
 
+// Of the forms of a plan together.
+ScriptedForm form_of(const DecoderScript& script, const DecoderPlan& plan) {
+  const auto named = [](const std::map<std::string, ScriptedForm>& forms, std::string_view name) {
+    const auto found = forms.find(std::string(name));
+    return found == forms.end() ? ScriptedForm() : found->second;
+  };
+  const ScriptedForm weights = named(script.weights, name_of(names_of(plan.weights), plan.weights));
+  const ScriptedForm cache = named(script.caches, name_of(names_of(plan.cache), plan.cache));
+  return {weights.time * cache.time, weights.deviation + cache.deviation,
+          weights.fail.empty() ? cache.fail : weights.fail};
+}
+
 // A peak of 10 over values in [-1, 1).
 void write_logits(uint64_t seen, std::span<float> row) {
   for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(mixed(seen, i) >> 40) * 0x1p-23F - 1;
@@ -78,8 +106,8 @@ uint64_t seen_after(std::span<const int32_t> tokens) {
 
 class FakeDecoder final : public Decoder {
  public:
-  FakeDecoder(DecoderScript script, DecoderInfo info, Clock& clock)
-      : script_(std::move(script)), info_(std::move(info)), clock_(clock) {}
+  FakeDecoder(DecoderScript script, const ScriptedForm& form, DecoderInfo info, Clock& clock)
+      : script_(std::move(script)), form_(form), info_(std::move(info)), clock_(clock) {}
 
   const DecoderInfo& info() const override { return info_; }
 
@@ -127,6 +155,7 @@ class FakeDecoder final : public Decoder {
     for (const StepSequence& sequence : sequences)
       ms += script_.step_ms_per_token * static_cast<double>(sequence.tokens.size()) +
             script_.step_ms_per_cached_token * static_cast<double>(sequence.past);
+    ms *= form_.time;
     if (ms == 0) return true;
     return clock_.sleep_until(clock_.now() + from_seconds(ms / 1000), [this] { return terminated_.load(); });
   }
@@ -143,11 +172,14 @@ class FakeDecoder final : public Decoder {
       if (i < tokens - sequence.samples) continue;
       const auto vocabulary = static_cast<size_t>(info_.vocabulary);
       write_logits(seen, rest.first(vocabulary));
+      for (size_t at = 0; form_.deviation > 0 && at < vocabulary; ++at)
+        rest[at] += static_cast<float>(form_.deviation * ((mixed(seen, vocabulary + at) >> 40) * 0x1p-23 - 1));
       rest = rest.subspan(vocabulary);
     }
   }
 
   const DecoderScript script_;
+  const ScriptedForm form_;
   const DecoderInfo info_;
   Clock& clock_;
   int64_t blocks_ = 0, steps_ = 0;
@@ -162,7 +194,9 @@ Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& cl
   const TimePoint begin = clock.now();
   RIDGE_ASSIGN(DecoderScript script, read_decoder_script(plan.folder));
   if (script.load_ms > 0) clock.sleep_until(begin + from_seconds(script.load_ms / 1000));
-  if (!script.fail_load.empty()) return Error{Code::kFailed, script.fail_load};
+  const ScriptedForm form = form_of(script, plan);
+  for (const std::string& failure : {script.fail_load, form.fail})
+    if (!failure.empty()) return Error{Code::kFailed, failure};
   DecoderInfo info;
   info.engine = engine_info();
   info.engine.load_time = clock.now() - begin;
@@ -171,7 +205,7 @@ Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& cl
   info.context = script.context;
   info.cache = {script.block_tokens, script.bytes_per_block};
   info.weight_bytes = script.weight_bytes;
-  return std::unique_ptr<Decoder>(std::make_unique<FakeDecoder>(std::move(script), std::move(info), clock));
+  return std::unique_ptr<Decoder>(std::make_unique<FakeDecoder>(std::move(script), form, std::move(info), clock));
 }
 
 std::vector<float> expected_logits(std::span<const int32_t> tokens, int64_t vocabulary) {

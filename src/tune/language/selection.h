@@ -1,0 +1,35 @@
+// Which candidates are measured: all are predicted from the step lines of their forms, and those that cannot win are skipped and counted. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tune/language/candidate.h"
+#include "tune/language/load.h"
+#include "tune/space.h"
+
+namespace ridge::tune::language {
+
+// What the scheduler may be told for this load; the defaults first, then by rising distance from them. All with speculation.
+std::vector<Candidate> settings_for(const Form& form, int threads, const Load& load, const Goals& goals);
+
+struct Priced {
+  Candidate candidate;
+  Figures predicted;
+};
+
+// Candidates of one opened decoder, the best prediction first.
+struct Group {
+  Form form;
+  int threads = 1;
+  std::vector<Priced> candidates;
+};
+struct Selection {
+  std::vector<Group> groups;  // the best prediction first
+  std::vector<SkipCount> skipped;
+};
+// `priced`: of one decoder in the order of settings_for(). The best of each group is followed by itself without speculation.
+Selection select(std::span<const Priced> priced);
+
+}  // namespace ridge::tune::language
