@@ -11,8 +11,9 @@ vLLM's client to /v1/completions, the others as chats, `ridge bench` to both. Fi
   first token, per output token    the client's medians [ms], and over those of `ridge bench` at the same path     goal: within 10 % at 1 caller
 
 Clients and server share the CPUs, so that a client that needs much of them is slower; with several callers its pauses also decide which requests
-share a step. Hence the goal at 1 caller only. `ridge bench` draws prompts of common words; how many of them make --prompt tokens by this tokenizer is
-found out first. A prompt with its chat's tokens should fit into a step (256 tokens here), or its first token takes two.
+share a step. Hence the goal at 1 caller only. Drafts are switched off, since how many are right depends on the text. `ridge bench` draws prompts
+of common words; how many of them make --prompt tokens by this tokenizer is found out first. A prompt with its chat's tokens should fit into a step
+(256 tokens here), or its first token takes two.
 
 Clients, in a folder DIR (vLLM's own environment is the one of benchmarks/llm_peers.py; its command wants to be installed as "vllm"):
   DIR/vllm/bin/pip install -r DIR/vllm.txt guidellm==0.8.1
@@ -170,7 +171,7 @@ def main():
         load = {"peers": peers, "tokenizer": folder, "requests": options.requests, "prompt": options.prompt, "output": options.output}
         with contextlib.ExitStack() as stack:
             with turn(options.lock):
-                stack.enter_context(serving(str(folder), 1, "int8", "u8", work / "repository"))
+                stack.enter_context(serving(str(folder), 1, "int8", "u8", work / "repository", ridge_speculation=0))
                 probe = ridge_bench(COMPLETIONS, load | {"callers": 1, "requests": 4, "words": options.prompt, "output": 2, "seed": 99}, work)
             load["words"] = round(options.prompt**2 / (probe["prompt"] / probe["answers"]))
             for number in range(options.rounds):

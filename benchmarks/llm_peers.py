@@ -355,13 +355,13 @@ def rates_of_ridge(folder, form, threads):
     return rates | {"prefill": next(point["tokens_per_s"] for point in points if point["kind"] == "prefill")}
 
 
-def serving(folder, threads, weights, cache, work):
-    """`ridge serve` with the model as "m"."""
+def serving(folder, threads, weights, cache, work, **more):
+    """`ridge serve` with the model as "m"; `more`: parameters of its config.pbtxt."""
     (work / "m").mkdir(parents=True, exist_ok=True)
     (work / "m" / "1").unlink(missing_ok=True)
     (work / "m" / "1").symlink_to(folder)
     parameters = {"ridge_weights": weights, "ridge_cache": cache, "ridge_threads": threads, "ridge_cache_tokens": 65536, "ridge_sequences": 32,
-                  "ridge_step_tokens": 256}
+                  "ridge_step_tokens": 256} | more
     text = "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key, value in parameters.items())
     (work / "m" / "config.pbtxt").write_text('backend: "openvino"\n' + text)
     return process([RIDGE, "serve", str(work), "--http-port", str(PORT), "--grpc-port", str(PORT + 1), "--metrics-port", str(PORT + 2)],

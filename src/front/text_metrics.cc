@@ -53,6 +53,8 @@ constexpr TextMetric kTextMetrics[] = {
      [](TextModelFigures m) { return static_cast<double>(m.ends.failed); }, nullptr, "error"},
     {"vllm:request_success_total", "", kTextCounter,
      [](TextModelFigures m) { return static_cast<double>(m.ends.late); }, nullptr, "deadline"},
+    {"vllm:spec_decode_num_drafts_total", "Number of times that tokens were guessed ahead", kTextCounter,
+     [](TextModelFigures m) { return static_cast<double>(m.scheduler.drafts); }},
     {"vllm:spec_decode_num_draft_tokens_total", "Number of tokens that were guessed ahead", kTextCounter,
      [](TextModelFigures m) { return static_cast<double>(m.scheduler.drafted_tokens); }},
     {"vllm:spec_decode_num_accepted_tokens_total", "Number of them that the model drew, too", kTextCounter,

@@ -38,6 +38,7 @@ TEST(TextMetrics, CountersAndGaugesHaveTheLabelsOfTheirKind) {
   figures.scheduler.blocks_total = 4;
   figures.ends.full = 7;
   figures.running_step_s = 0.5;
+  figures.scheduler.drafts = 3;
   const std::string text = metrics_text({}, {}, {.texts = {figures}});
   EXPECT_TRUE(text_has_line(text, R"(vllm:num_requests_running{model_name="m",version="3",_team="a"} 2)")) << text;
   EXPECT_TRUE(text_has_line(text, R"(vllm:kv_cache_usage_perc{model_name="m",version="3",_team="a"} 0.25)"));
@@ -46,6 +47,7 @@ TEST(TextMetrics, CountersAndGaugesHaveTheLabelsOfTheirKind) {
   EXPECT_TRUE(text_has_line(
       text, R"(vllm:request_success_total{model_name="m",version="3",_team="a",finished_reason="stop"} 0)"));
   EXPECT_TRUE(text_has_line(text, R"(ridge_llm_running_step_seconds{model="m",version="3",_team="a"} 0.5)"));
+  EXPECT_TRUE(text_has_line(text, R"(vllm:spec_decode_num_drafts_total{model_name="m",version="3",_team="a"} 3)"));
 }
 
 TEST(TextMetrics, HistogramsKeepTheirBounds) {

@@ -85,6 +85,7 @@ void Scheduler::State::take_answers(const Part& part, std::span<const float> row
     if (finish == Finish::kNone) ++sequence.computed;
   }
   if (part.drafts > 0) {
+    ++counted.drafts;
     counted.drafted_tokens += part.drafts;
     counted.accepted_tokens += accepted;
     sequence.accepted += static_cast<double>(accepted);

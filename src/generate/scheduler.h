@@ -95,8 +95,8 @@ struct Figures {
   int64_t running = 0, waiting = 0;
   int64_t blocks_used = 0, blocks_total = 0;
   uint64_t prompt_tokens = 0, generated_tokens = 0, reused_tokens = 0, queried_tokens = 0;
-  uint64_t preemptions = 0, preempted_tokens = 0;  // tokens that had to be computed again
-  uint64_t drafted_tokens = 0, accepted_tokens = 0;
+  uint64_t preemptions = 0, preempted_tokens = 0;                // tokens that had to be computed again
+  uint64_t drafts = 0, drafted_tokens = 0, accepted_tokens = 0;  // a draft: several tokens guessed at once
 };
 
 struct Step {

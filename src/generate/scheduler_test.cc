@@ -342,7 +342,10 @@ TEST(Scheduler, SpeculatesOnlyWhereTheLineSaysThatItPays) {
   EXPECT_EQ(run({}, 1, 0, 1).first.drafted_tokens, 0U);  // not known
   // Of many sequences each draft costs all of them its time, and gives one of them a token.
   const StepLine straight{.fixed = 4e-3, .per_token = 0.5e-3};
-  EXPECT_GT(run(straight, 1, 0, 1).first.drafted_tokens, 30U);
+  const Figures alone = run(straight, 1, 0, 1).first;
+  EXPECT_GT(alone.drafted_tokens, 30U);
+  EXPECT_GT(alone.drafts, 0U);
+  EXPECT_LT(alone.drafts, alone.drafted_tokens);  // of several tokens each
   const Figures many = run(straight, 40, 0, 1).first;
   EXPECT_GT(static_cast<double>(many.accepted_tokens), 0.8 * static_cast<double>(many.drafted_tokens));
   // Where drafts fail, they end.
