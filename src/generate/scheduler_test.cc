@@ -74,6 +74,26 @@ TEST(Scheduler, TellsWhenARequestsFirstStepBegan) {
   EXPECT_EQ(simulation.answers[1].started, seconds(5));
 }
 
+TEST(Scheduler, StepsHave512TokensWithoutAGoalHoweverManyPromptsWait) {
+  Simulation simulation(test_settings(1024));
+  for (Id id = 1; id <= 40; ++id) ASSERT_TRUE(simulation.add(test_request(id, test_prompt(id, 40), 1)).ok());
+  int64_t most = 0;
+  simulation.seen = [&](const Step& step) { most = std::max(most, step.tokens); };
+  simulation.run();
+  EXPECT_EQ(most, 512);
+}
+
+TEST(Scheduler, ChunksBehindALongPastKeepToTheGoal) {
+  Settings settings = test_settings(256, 64);
+  settings.context = 16384;
+  settings.line.per_pair = 1e-7;
+  settings.token_goal = milliseconds(30);  // a block behind 8000 tokens takes 93
+  Simulation simulation(settings, 1);
+  ASSERT_TRUE(simulation.add(test_request(1, test_prompt(1, 8000), 1)).ok());
+  simulation.seen = [&](const Step& step) { ASSERT_LE(step.predicted, milliseconds(30)); };
+  simulation.run();
+}
+
 TEST(Scheduler, LogprobsAreOfEachTokenAndOfThePromptOnce) {
   for (const int64_t budget : {3, 100}) {
     Settings settings = test_settings();

@@ -63,7 +63,7 @@ struct NormalEquations {
   LineTerms right{};
   void add(const LineTerms& terms, double value, double weight);
   void forget(double share);
-  // The coefficients of the least error among those that are not negative: tries each set of terms, of which there are 15.
+  // The coefficients of the least error among those that are plausible and not negative: tries each set of terms, of which there are 15.
   LineTerms solve() const;
 };
 

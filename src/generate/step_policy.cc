@@ -125,19 +125,21 @@ void Scheduler::State::add_drafts() {
   }
 }
 
-// New tokens of a sequence with so many computed ones that may join a step of `load`. The first chunk of a step has a block at least: prompts go on,
-// however low the goal.
+// New tokens of a sequence with so many computed ones that may join a step of `load`. The first chunk of a step is never empty, so that prompts go on
+// however low the goal: beyond it with as many tokens as cost what the step and reading their past cost, but a block at most.
 int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool first) const {
   constexpr int64_t kTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)
-  const bool by_goal = !settings.most_tokens && settings.token_goal && line.line().known();
-  if (!by_goal) {
-    const auto used = static_cast<int64_t>(step.tokens);
-    const int64_t most = settings.most_tokens.value_or(std::max(kTokens, used + settings.cache.block_tokens));
-    return std::max<int64_t>(most - used, 0);
+  const StepLine& pace = line.line();
+  if (settings.most_tokens || !settings.token_goal || !pace.known()) {
+    const int64_t left = settings.most_tokens.value_or(kTokens) - static_cast<int64_t>(step.tokens);
+    return std::max<int64_t>(left, first && !settings.most_tokens ? settings.cache.block_tokens : 0);
   }
-  const double within = line.line().tokens_within(to_seconds(*settings.token_goal), step, past);
+  const double within = pace.tokens_within(to_seconds(*settings.token_goal), step, past);
   const auto tokens = static_cast<int64_t>(std::min(within, 1e9));
-  return first ? std::max(tokens, settings.cache.block_tokens) : tokens;
+  if (!first) return tokens;
+  const double least = (pace.fixed + pace.per_cached * past) / (pace.per_token + pace.per_pair * past);
+  const auto block = static_cast<double>(settings.cache.block_tokens);
+  return std::max(tokens, static_cast<int64_t>(std::ceil(std::clamp(least, 1.0, block))));
 }
 
 // The prompts under way and those that wait compete by the order of the queue, so that a long prompt does not keep a short one out.
