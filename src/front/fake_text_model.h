@@ -71,6 +71,7 @@ class FakeTextModel final : public serve::TextModel {
   int64_t context() const override { return 128; }
   int64_t created() const override { return 1700000000; }
   const text::Tokenizer& tokenizer() const override { return tokenizer_; }
+  const generate::Sampling& usual_sampling() const override { return usual_sampling_; }
   // "role: content|" of each message, the tools' names, and "assistant:" where an answer is to follow.
   Result<std::string> prompt_of(const Json& variables) const override {
     std::string text;
@@ -211,6 +212,7 @@ class FakeTextModel final : public serve::TextModel {
   }
 
   const std::string name_;
+  const generate::Sampling usual_sampling_;
   const text::Tokenizer tokenizer_ = *text::Tokenizer::parse(byte_tokenizer_json());
   mutable Mutex mutex_;
   std::vector<std::shared_ptr<Run>> runs_ RIDGE_GUARDED_BY(mutex_);

@@ -68,6 +68,9 @@ const std::array kLanguageParameters = {
                       [](const std::string& v, LanguageConfig& c) { return engine::read_flag(v, c.prefix_reuse); }},
     LanguageParameter{"ridge_speculation",
                       [](const std::string& v, LanguageConfig& c) { return engine::read_flag(v, c.speculate); }},
+    LanguageParameter{
+        "ridge_generation_config",
+        [](const std::string& v, LanguageConfig& c) { return engine::read_flag(v, c.generation_config); }},
 };
 
 // That of the configuration, or the first that has a decoder.

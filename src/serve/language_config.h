@@ -22,7 +22,8 @@ struct LanguageConfig {
   std::optional<Nanoseconds> token_goal;
   bool prefix_reuse = true;
   bool speculate = true;
-  ModelSettings settings;  // name, version, platform and tags
+  bool generation_config = true;  // its sampling is that of requests that say nothing of it
+  ModelSettings settings;         // name, version, platform and tags
   ConfigPtr completed;
 };
 

@@ -31,7 +31,8 @@ TEST(LanguageConfig, ParametersSetThePlanAndTheScheduler) {
       language_parameter("ridge_cache_tokens", "5000") + language_parameter("ridge_context", "700") +
       language_parameter("ridge_sequences", "9") + language_parameter("ridge_step_tokens", "128") +
       language_parameter("ridge_token_goal_ms", "12.5") + language_parameter("ridge_prefix_reuse", "0") +
-      language_parameter("ridge_speculation", "0") + language_parameter("other", "x"));
+      language_parameter("ridge_speculation", "0") + language_parameter("ridge_generation_config", "0") +
+      language_parameter("other", "x"));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->plan.engine, "fake");
   EXPECT_EQ(read->plan.weights, engine::WeightForm::kInt4);
@@ -44,6 +45,7 @@ TEST(LanguageConfig, ParametersSetThePlanAndTheScheduler) {
   EXPECT_EQ(read->token_goal, std::chrono::microseconds(12'500));
   EXPECT_FALSE(read->prefix_reuse);
   EXPECT_FALSE(read->speculate);
+  EXPECT_FALSE(read->generation_config);
   EXPECT_EQ(read->settings.metric_tags.size(), 1U);
 }
 
@@ -52,7 +54,8 @@ TEST(LanguageConfig, AWrongValueIsNamedWithItsParameter) {
        {std::pair{"ridge_weights", "fp8"}, std::pair{"ridge_cache", "int8"}, std::pair{"ridge_threads", "-1"},
         std::pair{"ridge_cache_tokens", "0"}, std::pair{"ridge_context", "many"}, std::pair{"ridge_sequences", "70000"},
         std::pair{"ridge_step_tokens", "0"}, std::pair{"ridge_token_goal_ms", "0"},
-        std::pair{"ridge_prefix_reuse", "maybe"}, std::pair{"ridge_speculation", "2"}}) {
+        std::pair{"ridge_prefix_reuse", "maybe"}, std::pair{"ridge_speculation", "2"},
+        std::pair{"ridge_generation_config", "vllm"}}) {
     const auto read = read_language_config(language_parameter(key, value));
     ASSERT_FALSE(read.ok()) << key;
     EXPECT_EQ(read.error().code, Code::kInvalid);

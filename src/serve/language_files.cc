@@ -1,5 +1,7 @@
 #include "serve/language_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -105,9 +107,42 @@ std::shared_ptr<const text::TokenTrie> trie_of(const text::Tokenizer& tokenizer)
   return std::make_shared<const text::TokenTrie>(bytes);
 }
 
+struct RecommendedNumber {
+  const char* name;
+  double least, most;
+  void (*set)(RecommendedSampling& recommended, double value);
+};
+// Those that vLLM applies. Bounds are those of requests.
+constexpr RecommendedNumber kRecommendedNumbers[] = {
+    {"temperature", 0, 100, [](RecommendedSampling& r, double value) { r.sampling.temperature = value; }},
+    {"top_p", 1e-9, 1, [](RecommendedSampling& r, double value) { r.sampling.top_p = value; }},
+    {"top_k", -1, INT32_MAX,
+     [](RecommendedSampling& r, double value) { r.sampling.top_k = std::max(0, static_cast<int>(value)); }},
+    {"min_p", 0, 1, [](RecommendedSampling& r, double value) { r.sampling.min_p = value; }},
+    {"repetition_penalty", 1e-9, 100,
+     [](RecommendedSampling& r, double value) { r.sampling.repetition_penalty = value; }},
+    {"max_new_tokens", 1, INT32_MAX,
+     [](RecommendedSampling& r, double value) { r.most_tokens = static_cast<int64_t>(value); }},
+};
+
+Result<RecommendedSampling> recommended_of(const Json& generation, const std::string& folder) {
+  RecommendedSampling recommended;
+  for (const RecommendedNumber& number : kRecommendedNumbers) {
+    const auto value = generation.find(number.name);
+    if (value == generation.end() || value->is_null()) continue;
+    if (!value->is_number() || value->get<double>() < number.least || value->get<double>() > number.most)
+      return invalid(
+          fmt::format("{}/generation_config.json: '{}' should be a number from {:g} to {:g}, found {}; correct it, or "
+                      "set the parameter ridge_generation_config to 0",
+                      folder, number.name, number.least, number.most, dump_json(*value).substr(0, 60)));
+    number.set(recommended, value->get<double>());
+  }
+  return recommended;
+}
+
 }  // namespace
 
-Result<LanguageFiles> read_language_files(const std::string& folder) {
+Result<LanguageFiles> read_language_files(const std::string& folder, bool recommended) {
   RIDGE_ASSIGN(text::Tokenizer tokenizer, read_tokenizer(folder));
   RIDGE_ASSIGN(const Json config, read_json_of(folder, "config.json"));
   RIDGE_ASSIGN(const Json texts, read_json_of(folder, "tokenizer_config.json"));
@@ -118,7 +153,11 @@ Result<LanguageFiles> read_language_files(const std::string& folder) {
                       special_text(texts, "bos_token"),
                       special_text(texts, "eos_token"),
                       {},
-                      std::move(tokens)};
+                      std::move(tokens),
+                      {}};
+  if (recommended) {
+    RIDGE_ASSIGN(files.recommended, recommended_of(generation, folder));
+  }
   add_numbers(generation.contains("eos_token_id") ? generation : config, files.stop_tokens);
   if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
     files.stop_tokens.push_back(*end);

@@ -3,15 +3,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "generate/scheduler.h"
 #include "text/chat_template.h"
 #include "text/token_trie.h"
 #include "text/tokenizer.h"
 
 namespace ridge::serve {
+
+// Of generation_config.json, as vLLM applies it (--generation-config auto).
+struct RecommendedSampling {
+  generate::Sampling sampling;
+  std::optional<int64_t> most_tokens;  // of any answer (max_new_tokens)
+};
 
 struct LanguageFiles {
   text::Tokenizer tokenizer;
@@ -19,9 +27,11 @@ struct LanguageFiles {
   std::string begin_text, end_text;               // special tokens, as templates write them; may be empty
   std::vector<int32_t> stop_tokens;               // of the model
   std::shared_ptr<const text::TokenTrie> tokens;  // but the special ones
+  RecommendedSampling recommended;
 };
 
-// Errors: no tokenizer.json, or a file that cannot be read, with its name.
-Result<LanguageFiles> read_language_files(const std::string& folder);
+// Errors: no tokenizer.json, or a file that cannot be read or has a wrong value, with its name. `recommended`: else generation_config.json is read only for
+// the tokens that end an answer.
+Result<LanguageFiles> read_language_files(const std::string& folder, bool recommended);
 
 }  // namespace ridge::serve

@@ -76,7 +76,7 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
   std::string fingerprint = source_fingerprint(source, version);
   const uint64_t file_bytes = bytes_of_folder(folder);
   RIDGE_TRY(check_free_memory(options, file_bytes));
-  RIDGE_ASSIGN(LanguageFiles texts, read_language_files(folder));
+  RIDGE_ASSIGN(LanguageFiles texts, read_language_files(folder, config.generation_config));
   config.plan.folder = folder;
   RIDGE_ASSIGN(auto decoder, options.open_decoder ? options.open_decoder(config.plan)
                                                   : engine::open_decoder(config.plan, *options.clock));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -133,6 +134,8 @@ Result<std::string> LanguageModel::prompt_of(const Json& variables) const {
 
 Result<std::unique_ptr<TextTicket>> LanguageModel::generate(TextRequest request, std::shared_ptr<TextSink> sink) {
   const TextLimits limits{name(), context(), loaded_.decoder->info().vocabulary, !loaded_.texts.stop_tokens.empty()};
+  if (const std::optional<int64_t> most = loaded_.texts.recommended.most_tokens)
+    request.most_tokens = std::min(request.most_tokens.value_or(*most), *most);
   RIDGE_TRY(check_text_request(limits, request));
   if (!request.has_seed) request.sampling.seed = random_seed();
   const TextInbox::Added added = inbox_->add(std::move(request), std::move(sink));

@@ -70,6 +70,7 @@ class LanguageModel final : public Servable,
   int64_t context() const override { return loaded_.generation.context; }
   int64_t created() const override { return created_; }
   const text::Tokenizer& tokenizer() const override { return loaded_.texts.tokenizer; }
+  const generate::Sampling& usual_sampling() const override { return loaded_.texts.recommended.sampling; }
   Result<std::string> prompt_of(const Json& variables) const override;
   Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) override;
   TextFigures figures() const override;

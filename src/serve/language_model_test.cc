@@ -447,6 +447,29 @@ TEST_F(LanguageModelTest, AFolderThatLacksSomethingIsRefusedByName) {
   EXPECT_EQ(reason(), "loaded");
 }
 
+TEST_F(LanguageModelTest, TakesTheSamplingThatItsFilesRecommend) {
+  add_model("m");
+  const std::string file = "m/1/generation_config.json";
+  folder_.write(file, R"({"eos_token_id": [95, 3], "temperature": 0.6, "top_p": 0.95, "top_k": 20, "min_p": null,
+                          "repetition_penalty": 1.05, "max_new_tokens": 7, "do_sample": true})");
+  const auto server = started(options(ControlMode::kExplicit));
+  ASSERT_TRUE(server->load("m", {}).ok());
+  const generate::Sampling usual = text_model(*server)->usual_sampling();
+  EXPECT_EQ(std::tuple(usual.temperature, usual.top_p, usual.top_k, usual.min_p, usual.repetition_penalty),
+            std::tuple(0.6, 0.95, 20, 0.0, 1.05));
+  TextRequest long_one = text_request(endless_prompt("p", 9), 9);
+  long_one.ignore_eos = true;
+  EXPECT_EQ(answer(*server, long_one)->usage().completion_tokens, 7);
+  folder_.write(file, R"({"top_p": 0, "max_new_tokens": 7})");
+  const Status wrong = server->load("m", {});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("'top_p'"), std::string::npos) << wrong.error().message;
+  folder_.write("m/config.pbtxt", "backend: \"fake\"\n" + parameter("ridge_generation_config", "0"));
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_EQ(text_model(*server)->usual_sampling().top_p, 1);
+  EXPECT_EQ(answer(*server, long_one)->usage().completion_tokens, 9);
+}
+
 TEST_F(LanguageModelTest, WritesAConversationByTheTemplateOfItsFolder) {
   add_model("m");
   const Json conversation = {{"messages", Json::array({{{"role", "user"}, {"content", "Hi"}}})}};

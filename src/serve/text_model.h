@@ -31,7 +31,7 @@ struct TextRequest {
   bool has_seed = false;  // else the server draws one
   int logprobs = -1;
   bool prompt_logprobs = false;
-  std::optional<text::JsonGrammar> form;  // of the answer (response_format); empty: free text
+  std::optional<text::JsonGrammar> form;  // of the answer (response_format, tool_choice); empty: free text
   std::string key;                        // of fair share
   std::optional<Nanoseconds> first_token_within;
 };
@@ -84,6 +84,8 @@ class TextModel {
   virtual int64_t context() const = 0;  // most tokens of prompt and answer
   virtual int64_t created() const = 0;  // [s since 1970]
   virtual const text::Tokenizer& tokenizer() const = 0;
+  // Of a request that says nothing of it: what the model's files recommend.
+  virtual const generate::Sampling& usual_sampling() const = 0;
   // The conversation by the model's chat template. kInvalid: it has none, or what the template says.
   virtual Result<std::string> prompt_of(const Json& variables) const = 0;
   // Errors come at once and the sink is not called: kInvalid, kUnavailable (with what was predicted).

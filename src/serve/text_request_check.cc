@@ -52,11 +52,14 @@ Status check_text_request(const TextLimits& limits, const TextRequest& request) 
   if (std::ranges::any_of(request.stop, &std::string::empty)) return invalid("a stop text is empty; leave it out");
   if (request.form && !limits.has_end)
     return invalid(
-        fmt::format("response_format needs a token that ends an answer, and the files of model '{}' name none "
+        fmt::format("response_format and a call that must be made need a token that ends an answer, and the files of "
+                    "model '{}' name none "
                     "(eos_token_id of generation_config.json)",
                     limits.model));
   if (request.form && request.least_tokens > 0)
-    return invalid("min_tokens and response_format cannot be had together: the form says where the answer may end");
+    return invalid(
+        "min_tokens cannot be had together with response_format or a call that must be made: their form says where the "
+        "answer may end");
   return {};
 }
 

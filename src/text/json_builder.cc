@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "text/json_schema.h"
 
 namespace ridge::text {
 
@@ -62,6 +63,11 @@ uint32_t JsonBuilder::array(uint32_t least, uint32_t most, const std::vector<uin
   uint32_t begin = close;
   if (most > 0) begin = least > 0 ? before : choice(before, close);
   return literal("[", space(begin));
+}
+
+uint32_t JsonBuilder::in_text(const JsonInText& text, uint32_t rule, std::optional<uint32_t> again) {
+  const uint32_t end = literal(text.end, again ? choice(space(*again), return_) : return_);
+  return literal(text.begin, space(literal(text.before, call(rule, literal(text.after, space(end))))));
 }
 
 // Made from its end.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,8 @@
 #include "text/json_program.h"
 
 namespace ridge::text {
+
+struct JsonInText;  // json_schema.h
 
 struct JsonMember {
   std::string name;
@@ -35,7 +39,12 @@ class JsonBuilder {
   // Members in their order, then others of the rule `additional`.
   uint32_t object(const std::vector<JsonMember>& members, std::optional<uint32_t> additional);
 
+  // `begin`, white space, `before`, a value of the rule, `after`, white space, `end`; then the rule `again` after white space, or nothing.
+  uint32_t in_text(const JsonInText& text, uint32_t rule, std::optional<uint32_t> again);
+
   JsonProgram& program() { return program_; }
+  // Regular expressions that the byte automaton has, and where it begins to read them.
+  std::map<std::string, uint32_t, std::less<>>& patterns() { return patterns_; }
 
  private:
   uint32_t add(JsonNode node);
@@ -50,6 +59,7 @@ class JsonBuilder {
   }
 
   JsonProgram program_;
+  std::map<std::string, uint32_t, std::less<>> patterns_;
   uint32_t return_ = 0;
 };
 

@@ -11,6 +11,11 @@ Result<JsonGrammar> JsonGrammar::of(const Json& schema) {
   return JsonGrammar(std::make_shared<const JsonProgram>(std::move(program)));
 }
 
+Result<JsonGrammar> JsonGrammar::of(std::span<const JsonInText> texts, bool several) {
+  RIDGE_ASSIGN(JsonProgram program, compile_texts(texts, several));
+  return JsonGrammar(std::make_shared<const JsonProgram>(std::move(program)));
+}
+
 JsonState::JsonState(JsonGrammar grammar) : grammar_(std::move(grammar)), machine_(grammar_.program()) {
   machine_.begin(branches_);
 }

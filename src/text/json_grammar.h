@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "text/json_machine.h"
+#include "text/json_schema.h"
 
 namespace ridge::text {
 
@@ -19,6 +21,8 @@ class JsonGrammar {
   // supported here, or not beside another one. kInvalid: not a JSON schema, or no document of at most kMostJsonDepth levels is valid for it.
   // kExhausted: more nodes, alternatives or properties than are kept.
   static Result<JsonGrammar> of(const Json& schema);
+  // One of these texts, at least one; with `several` one after another, white space between them.
+  static Result<JsonGrammar> of(std::span<const JsonInText> texts, bool several);
   const JsonProgram& program() const { return *program_; }
 
  private:

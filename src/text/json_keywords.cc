@@ -14,7 +14,7 @@ struct KnownKeyword {
   std::string_view name;
   Keyword about;
 };
-// JSON Schema 2020-12, its older forms, and OpenAPI's additions. `format` is a note, as 2020-12 has it ("format-annotation").
+// JSON Schema 2020-12, its older forms, and OpenAPI's additions. `format` is a note, as 2020-12 has it ("format-annotation"), and of some strings more.
 constexpr KnownKeyword kKnownKeywords[] = {
     {"$schema", Keyword::kNote},
     {"$id", Keyword::kNote},
@@ -51,6 +51,7 @@ constexpr KnownKeyword kKnownKeywords[] = {
     {"prefixItems", Keyword::kArray},
     {"minItems", Keyword::kArray},
     {"maxItems", Keyword::kArray},
+    {"pattern", Keyword::kString},
     {"minLength", Keyword::kString},
     {"maxLength", Keyword::kString},
     {"minimum", Keyword::kNumber},

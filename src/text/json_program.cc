@@ -24,7 +24,7 @@ std::vector<ByteAutomaton::Letter> ByteAutomaton::letters_of(const std::vector<s
 
 uint32_t ByteAutomaton::add_state(bool accepts) {
   states_.push_back({.first = static_cast<uint32_t>(edges_.size()), .accepts = accepts});
-  return static_cast<uint32_t>(lexer_.size() + states_.size() - 1);
+  return next_state() - 1;
 }
 
 void ByteAutomaton::add_edge(uint8_t byte, uint32_t target) {
@@ -34,7 +34,7 @@ void ByteAutomaton::add_edge(uint8_t byte, uint32_t target) {
 
 uint32_t ByteAutomaton::add_words(const std::vector<std::string>& words) {
   const std::vector<Letter> letters = letters_of(words);
-  const auto root = static_cast<uint32_t>(lexer_.size() + states_.size());
+  const uint32_t root = next_state();
   for (const Letter& letter : letters) {
     add_state(letter.ends);
     for (const auto& [byte, target] : letter.next) add_edge(byte, root + target);
@@ -44,24 +44,28 @@ uint32_t ByteAutomaton::add_words(const std::vector<std::string>& words) {
 
 uint32_t ByteAutomaton::add_other_keys(const std::vector<std::string>& keys) {
   const std::vector<Letter> letters = letters_of(keys);
-  const auto root = static_cast<uint32_t>(lexer_.size() + states_.size());
+  const uint32_t root = next_state();
   std::vector<uint32_t> otherwise(letters.size(), lexer_.key_start);
   for (size_t i = 0; i < letters.size(); ++i) {  // a letter stands before those that follow it
     add_state(false);
     states_.back().otherwise = otherwise[i];
+    std::map<uint8_t, uint32_t> edges;
     for (const auto& [byte, target] : letters[i].next) {
       otherwise[target] = lexer_.next(otherwise[i], byte);
-      add_edge(byte, root + target);
+      edges[byte] = root + target;
     }
-    if (letters[i].ends) add_edge('"', kNoState);
+    if (letters[i].ends) edges['"'] = kNoState;
+    for (const auto& [byte, target] : edges) add_edge(byte, target);
   }
   return root;
 }
 
 uint32_t ByteAutomaton::next(uint32_t state, uint8_t byte) const {
   if (is_lexers(state)) return lexer_.next(state, byte);
-  for (const Edge *edge = begin_edges(state), *end = end_edges(state); edge != end; ++edge)
-    if (edge->byte == byte) return edge->target;
+  const Edge* end = end_edges(state);
+  const Edge* edge =
+      std::lower_bound(begin_edges(state), end, byte, [](const Edge& e, uint8_t b) { return e.byte < b; });
+  if (edge != end && edge->byte == byte) return edge->target;
   const uint32_t otherwise = own(state).otherwise;
   return otherwise == kNoState ? kNoState : lexer_.next(otherwise, byte);
 }

@@ -46,7 +46,10 @@ class ByteAutomaton {
   // From there: a key but none of `keys`, which begin with their quote and lack the one that ends them.
   uint32_t add_other_keys(const std::vector<std::string>& keys);
   uint32_t add_state(bool accepts);
-  // Edges of the newest state.
+  uint32_t next_state() const {
+    return static_cast<uint32_t>(lexer_.size() + states_.size());
+  }  // that add_state() will return
+  // Edges of the newest state, by growing bytes.
   void add_edge(uint8_t byte, uint32_t target);
 
   uint32_t next(uint32_t state, uint8_t byte) const;

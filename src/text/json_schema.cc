@@ -11,13 +11,14 @@
 
 #include "text/json_builder.h"
 #include "text/json_keywords.h"
+#include "text/json_pattern.h"
 #include "text/json_range.h"
 
 namespace ridge::text {
 namespace {
 
 // Of one object's properties and of one choice: their branches fit into kMostJsonBranches.
-constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostReferences = 5000;
+constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostReferences = 5000, kMostPatterns = 50;
 constexpr size_t kMostNodes = 200'000, kMostByteStates = 1'000'000;
 
 Error too_many_properties(const std::string& place) {
@@ -34,8 +35,9 @@ int depth_of(const Json& value) {
 // One schema is one rule, compiled once; references to it call that rule. Schemas that are found on the way wait in a queue: nothing recurses.
 class SchemaCompiler {
  public:
-  explicit SchemaCompiler(const Json& schema) : root_(schema) {}
-  Result<JsonProgram> compile();
+  SchemaCompiler(JsonBuilder& builder, const Json& schema) : root_(schema), builder_(builder) {}
+  // The document's rule.
+  Result<uint32_t> compile();
 
  private:
   struct Waiting {
@@ -67,6 +69,7 @@ class SchemaCompiler {
   Result<const Json*> narrowed(const Json& schema, const Json& within, const std::string& place);
   Status add_type(const Json& schema, const std::string& type, const std::string& place, Targets& targets);
   Result<uint32_t> string_node(const Json& schema, const std::string& place);
+  Result<uint32_t> pattern_node(std::string_view pattern, const std::string& place);
   Status add_numbers(const Json& schema, bool whole, const std::string& place, Targets& targets);
   Result<std::optional<NumberBound>> bound(const Json& schema, const char* inclusive, const char* exclusive, bool low,
                                            const std::string& place);
@@ -78,31 +81,36 @@ class SchemaCompiler {
   const Json& root_;
   const Json anything_ = true;
   std::deque<Json> made_;  // schemas that stand nowhere in the one that was given
-  JsonBuilder builder_;
+  JsonBuilder& builder_;
   std::deque<Waiting> waiting_;
   std::unordered_map<const Json*, uint32_t> rules_;
   std::unordered_map<std::string, const Json*> references_;
 };
 
-Result<JsonProgram> SchemaCompiler::compile() {
-  JsonProgram& program = builder_.program();
-  const Json any_object = {{"type", "object"}};
-  program.begin = rule_of(root_.is_object() && root_.empty() ? any_object : root_, "#");
+Result<uint32_t> SchemaCompiler::compile() {
+  const JsonProgram& program = builder_.program();
+  static const Json kAnyObject = {{"type", "object"}};
+  const uint32_t begin = rule_of(root_.is_object() && root_.empty() ? kAnyObject : root_, "#");
   for (; !waiting_.empty(); waiting_.pop_front()) {
     RIDGE_TRY(compile_rule(waiting_.front()));
     if (program.nodes.size() > kMostNodes || program.bytes.size() > kMostByteStates)
       return schema_error(Code::kExhausted, waiting_.front().place,
                           fmt::format("the schema is too large: more than {} parts", kMostNodes));
   }
-  if (!finish(program, kMostAlternatives))
-    return schema_error(
-        Code::kExhausted, "#",
-        fmt::format("a choice has more than {} alternatives, or references lead to references too often",
-                    kMostAlternatives));
-  if (program.nodes[program.begin].height > kMostJsonDepth)
-    return schema_error(Code::kInvalid, "#",
-                        fmt::format("no document of at most {} levels is valid for this schema", kMostJsonDepth));
-  return std::move(program);
+  return begin;
+}
+
+Status finish_program(JsonProgram& program) {
+  if (finish(program, kMostAlternatives)) return {};
+  return schema_error(Code::kExhausted, "#",
+                      fmt::format("a choice has more than {} alternatives, or references lead to references too often",
+                                  kMostAlternatives));
+}
+
+Status check_that_it_ends(const JsonProgram& program, uint32_t rule) {
+  if (program.nodes[rule].height <= kMostJsonDepth) return {};
+  return schema_error(Code::kInvalid, "#",
+                      fmt::format("no document of at most {} levels is valid for this schema", kMostJsonDepth));
 }
 
 uint32_t SchemaCompiler::rule_of(const Json& schema, const std::string& place) {
@@ -263,7 +271,31 @@ Result<uint32_t> SchemaCompiler::string_node(const Json& schema, const std::stri
   RIDGE_ASSIGN(const uint32_t most, count_or(schema, "maxLength", kUnbounded, place));
   if (least > most)
     return schema_error(Code::kInvalid, place_of(place, "minLength"), "should not be above `maxLength`");
+  const bool has_length = schema.contains("minLength") || schema.contains("maxLength");
+  if (const auto pattern = schema.find("pattern"); pattern != schema.end()) {
+    const std::string at = place_of(place, "pattern");
+    if (!pattern->is_string()) return schema_error(Code::kInvalid, at, "should be a text");
+    if (has_length)
+      return schema_error(Code::kUnsupported, at, "not supported beside minLength and maxLength; write them into it");
+    return pattern_node(pattern->get<std::string>(), at);
+  }
+  const auto format = schema.find("format");
+  if (!has_length && format != schema.end() && format->is_string())
+    if (const std::string_view pattern = pattern_of_format(format->get<std::string>()); !pattern.empty())
+      return pattern_node(pattern, place_of(place, "format"));
   return builder_.string(least, most);
+}
+
+Result<uint32_t> SchemaCompiler::pattern_node(std::string_view pattern, const std::string& place) {
+  auto& patterns = builder_.patterns();
+  auto known = patterns.find(pattern);
+  if (known == patterns.end()) {
+    if (patterns.size() == kMostPatterns)
+      return schema_error(Code::kExhausted, place, fmt::format("more than {} different patterns", kMostPatterns));
+    RIDGE_ASSIGN(const uint32_t state, add_pattern(builder_.program().bytes, pattern, place));
+    known = patterns.emplace(pattern, state).first;
+  }
+  return builder_.bytes(known->second);
 }
 
 Result<std::optional<NumberBound>> SchemaCompiler::bound(const Json& schema, const char* inclusive,
@@ -416,6 +448,33 @@ Result<uint32_t> SchemaCompiler::object_node(ObjectParts parts, const std::strin
 
 }  // namespace
 
-Result<JsonProgram> compile_schema(const Json& schema) { return SchemaCompiler(schema).compile(); }
+Result<JsonProgram> compile_schema(const Json& schema) {
+  JsonBuilder builder;
+  JsonProgram& program = builder.program();
+  RIDGE_ASSIGN(program.begin, SchemaCompiler(builder, schema).compile());
+  RIDGE_TRY(finish_program(program));
+  RIDGE_TRY(check_that_it_ends(program, program.begin));
+  return std::move(program);
+}
+
+Result<JsonProgram> compile_texts(std::span<const JsonInText> texts, bool several) {
+  JsonBuilder builder;
+  JsonProgram& program = builder.program();
+  program.begin = builder.rule();
+  const std::optional<uint32_t> again = several ? std::optional(program.begin) : std::nullopt;
+  std::vector<uint32_t> targets, rules;
+  for (const JsonInText& text : texts) {
+    Result<uint32_t> rule = SchemaCompiler(builder, *text.schema).compile();
+    if (!rule) return wrap(std::move(rule).error(), text.name);
+    rules.push_back(*rule);
+    targets.push_back(builder.in_text(text, *rule, again));
+  }
+  builder.set_targets(program.begin, targets);
+  RIDGE_TRY(finish_program(program));
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (Status ends = check_that_it_ends(program, rules[i]); !ends) return wrap(std::move(ends).error(), texts[i].name);
+  RIDGE_TRY(check_that_it_ends(program, program.begin));
+  return std::move(program);
+}
 
 }  // namespace ridge::text

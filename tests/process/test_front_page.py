@@ -230,14 +230,23 @@ def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
         show(page, server)
         assert page.locator("#chat-model option").all_text_contents() == ["talker"]
         assert "talker" not in page.locator("#model option").all_text_contents()
-        page.fill("#chat-text", "Hello")
-        page.click("#chat button[type=submit]")
+        page.fill("#chat-text", "x" * 5000)
+        page.press("#chat-text", "Enter")
+        page.wait_for_selector("#chat-figures [role=alert]")  # the prompt is too long
+        assert page.locator("#said .said").count() == 0 and page.input_value("#chat-text") == "x" * 5000
+        assert complaints == [complaint for complaint in complaints if "400" in complaint]
+        complaints.clear()
+        hello = "Hell" + "o" * 200
+        page.fill("#chat-text", hello)
+        page.press("#chat-text", "Enter")
         page.wait_for_function("() => /tokens\\/s/.test(document.getElementById('chat-figures').textContent)")
-        assert page.locator("#said .said").first.text_content() == "Hello"
+        assert page.locator("#said .said").first.text_content() == hello
         page.click("#chat-stop", force=True)
         page.wait_for_function("() => !document.querySelector('#chat button[type=submit]').disabled")
         assert page.locator("#said .said").nth(1).text_content()
         keep(page, "front-chat")
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390  # words without end are broken
         page.click("#language")
         assert page.locator("#chat h2").text_content() == "对话" and page.locator("#said .said").count() == 2
         page.click("#chat-new")

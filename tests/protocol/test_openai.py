@@ -6,6 +6,7 @@ OpenAI's API by its own client, unmodified, against a language model of the fake
 import asyncio
 import importlib.util
 import json
+import re
 import signal
 
 import pytest
@@ -112,6 +113,39 @@ def test_tools_are_shown_to_the_model(client):
         assert answer.usage.prompt_tokens == without + (len("weather ") if shown else 0), choice
 
 
+NUMBER_TOOL = {"type": "function", "function": {"name": "square", "parameters": {
+    "type": "object", "required": ["side"], "properties": {"side": {"type": "integer", "minimum": 1, "maximum": 99}}}}}
+CALENDAR_TOOL = {"type": "function", "function": {"name": "today"}}
+
+
+def called(calls):
+    """What is called with which arguments, which its parameters allow."""
+    for call in calls:
+        arguments = json.loads(call.function.arguments)
+        assert arguments == {} if call.function.name == "today" else list(arguments) == ["side"] and 1 <= arguments["side"] <= 99
+    assert len({call.id for call in calls}) == len(calls)
+    return [call.function.name for call in calls]
+
+
+@pytest.mark.parametrize("choice, parallel, names", [("required", True, {"square", "today"}), ("required", False, {"square", "today"}),
+                                                     ({"type": "function", "function": {"name": "square"}}, True, {"square"})])
+def test_a_call_can_be_demanded(client, choice, parallel, names):
+    ask = lambda **more: client.chat.completions.create(model="fast", messages=HELLO, tools=[NUMBER_TOOL, CALENDAR_TOOL], tool_choice=choice,
+                                                        parallel_tool_calls=parallel, max_tokens=2000, **more)
+    seen, most = set(), 0
+    for seed in range(12):
+        answer = ask(seed=seed).choices[0]
+        assert (answer.finish_reason, answer.message.content) == ("tool_calls", None)
+        seen.update(called(answer.message.tool_calls))
+        most = max(most, len(answer.message.tool_calls))
+    assert seen == names and (most > 1) == (choice == "required" and parallel)
+    deltas = [choice for chunk in ask(seed=3, stream=True) for choice in chunk.choices]
+    streamed = [call for choice in deltas for call in choice.delta.tool_calls or []]
+    whole = ask(seed=3).choices[0].message.tool_calls
+    assert [(call.index, call.function.arguments) for call in streamed] == [(i, call.function.arguments) for i, call in enumerate(whole)]
+    assert called(streamed) == called(whole) and deltas[-1].finish_reason == "tool_calls"
+
+
 def test_errors_are_what_the_client_expects(client):
     with pytest.raises(openai.NotFoundError) as unknown:
         client.chat.completions.create(model="none", messages=HELLO)
@@ -143,7 +177,9 @@ def test_an_answer_keeps_to_its_schema(client):
         value = json.loads(choice.message.content)
         assert choice.finish_reason == "stop" and list(value) == ["count", "kind"]
         assert 3 <= value["count"] <= 4000 and value["kind"] in ("wide", "long")
-    schema["properties"]["kind"] = {"type": "string", "pattern": "a+"}
+    schema["properties"]["kind"] = {"type": "string", "pattern": "^[A-F]{2}-(in|out)$"}
+    assert re.fullmatch("[A-F]{2}-(in|out)", json.loads(ask().choices[0].message.content)["kind"])
+    schema["properties"]["kind"]["pattern"] = "(?=a)"
     with pytest.raises(openai.BadRequestError, match="pattern"):
         ask()
 

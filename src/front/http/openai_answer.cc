@@ -94,8 +94,10 @@ void OpenAiAnswer::take_text(Choice& choice, serve::TextPiece& piece) {
       for (ToolCall& call : rest.calls) found.calls.push_back(std::move(call));
     }
     part.text += found.text;
-    for (ToolCall& call : found.calls)
+    for (ToolCall& call : found.calls) {
+      if (options_.one_call && choice.calls_found > 0) break;
       part.calls.push_back({choice.calls_found++, "call_" + new_trace_id().substr(0, kCallIdDigits), std::move(call)});
+    }
   }
   if (!last) return;
   const bool calls_tools = choice.calls_found > 0 && piece.finish == generate::Finish::kStop;

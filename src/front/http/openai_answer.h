@@ -24,6 +24,7 @@ struct OpenAiAnswerOptions {
   size_t choices = 1;  // of each prompt
   bool stream = false, usage_always = false;
   bool has_tools = false;                     // calls are looked for
+  bool one_call = false;                      // those after the first are left out
   std::vector<std::vector<int32_t>> prompts;  // in their order
   std::vector<std::string> echoes;            // their texts, which stand before the answers; empty: they do not
   std::shared_ptr<Trace> trace = {};          // null: not traced

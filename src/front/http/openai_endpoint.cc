@@ -141,7 +141,11 @@ void OpenAiEndpoint::run(Call& call) {
       unpacked(std::move(call.body), call.content_encoding, {options_.max_input_bytes, kInputSizeOption}, 0);
   if (!body) return call.send(body_error_response(body.error()));
   std::string about;
-  Result<OpenAiRequest> request = read_openai_request(**body, call.call, about);
+  const UsualSampling usual = [this](const std::string& name) {
+    const Result<serve::TextModelPtr> model = model_of(name);
+    return model ? (*model)->usual_sampling() : generate::Sampling();
+  };
+  Result<OpenAiRequest> request = read_openai_request(**body, call.call, usual, about);
   body = std::shared_ptr<const Body>();
   if (!request) return call.send(refusal(request.error(), std::move(about)));
   Result<serve::TextModelPtr> model = model_of(request->model);
@@ -178,6 +182,7 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
   options.stream = request.stream;
   options.usage_always = request.usage_always;
   options.has_tools = request.has_tools;
+  options.one_call = request.one_call;
   if (options_.tracer)
     options.trace = options_.tracer->begin({.protocol = "http",
                                             .model = options.form.model,

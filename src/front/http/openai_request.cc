@@ -5,8 +5,11 @@
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 
+#include "front/http/openai_conversation.h"
+#include "front/http/openai_values.h"
 #include "front/http/request_json.h"
 #include "text/json_grammar.h"
 
@@ -15,102 +18,81 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kMostMembers = 1024;  // of an object that is kept as JSON, which finds members one after another
 constexpr size_t kMostStops = 4;
 constexpr int64_t kMostChoices = 128;
 constexpr int64_t kMostCompletionLogprobs = 5, kMostChatLogprobs = 20;
 constexpr int64_t kUsualTokens = 16;  // of a completion that says nothing of it, as OpenAI's
 
-Error wrong_member(std::string_view name, const char* expected, const dom::element& found) {
-  return wrong_type(in_quotes(name), expected, found);
-}
-
-Error out_of_range(std::string_view name, const std::string& range, const dom::element& found) {
-  return invalid(in_quotes(name) + " should be " + range + ", found " +
-                 std::string(simdjson::minify(found)).substr(0, 60));
-}
-
-Result<double> read_number(const dom::element& value, std::string_view name, double least, double most,
-                           const char* range) {
-  double number = 0;
-  if (value.get_double().get(number) != simdjson::SUCCESS) return wrong_member(name, "a number", value);
-  if (!(number >= least && number <= most)) return out_of_range(name, range, value);
-  return number;
-}
-
-Result<int64_t> read_integer(const dom::element& value, std::string_view name, int64_t least, int64_t most) {
-  int64_t number = 0;
-  const bool whole = value.is_int64() && value.get_int64().get(number) == simdjson::SUCCESS;
-  if (whole && number >= least && number <= most) return number;
-  const std::string upper = most == std::numeric_limits<int64_t>::max() ? "" : " and at most " + std::to_string(most);
-  return out_of_range(name, "an integer of at least " + std::to_string(least) + upper, value);
-}
-
-Result<int32_t> read_token(const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(const int64_t token, read_integer(value, name, 0, std::numeric_limits<int32_t>::max()));
-  return static_cast<int32_t>(token);
-}
-
-Result<std::vector<int32_t>> read_tokens(const dom::element& value, std::string_view name) {
-  if (!value.is_array()) return wrong_member(name, "a list of tokens", value);
-  std::vector<int32_t> tokens;
-  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
-    RIDGE_ASSIGN(const int32_t token, read_token(each, name));
-    tokens.push_back(token);
-  }
-  return tokens;
-}
-
-Result<Json> json_of(const dom::element& value, std::string_view name);
-
-Result<Json> json_of_object(const dom::object& object, std::string_view name) {
-  Json json = Json::object();
-  for (const dom::key_value_pair member : object) {
-    if (json.size() == kMostMembers)
-      return invalid("an object in " + in_quotes(name) + " has more than " + std::to_string(kMostMembers) + " members");
-    RIDGE_ASSIGN(json[std::string(member.key)], json_of(member.value, name));
-  }
-  return json;
-}
-
-Result<Json> json_of(const dom::element& value, std::string_view name) {
-  switch (value.type()) {
-    case dom::element_type::NULL_VALUE: return Json();
-    case dom::element_type::BOOL: return Json(value.get_bool().value_unsafe());
-    case dom::element_type::INT64: return Json(value.get_int64().value_unsafe());
-    case dom::element_type::UINT64: return Json(value.get_uint64().value_unsafe());
-    case dom::element_type::DOUBLE: return Json(value.get_double().value_unsafe());
-    case dom::element_type::STRING: return Json(std::string(value.get_string().value_unsafe()));
-    case dom::element_type::OBJECT: return json_of_object(value.get_object().value_unsafe(), name);
-    case dom::element_type::ARRAY: break;
-    default: return invalid(in_quotes(name) + " has a number with more digits than 64 bits hold");
-  }
-  Json list = Json::array();
-  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
-    RIDGE_ASSIGN(Json item, json_of(each, name));
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
 // What is read of a request before its parts are held against each other.
 struct OpenAiReading {
-  OpenAiRequest& request;
   OpenAiCall call;
-  std::optional<int64_t> best_of = {};
+  OpenAiRequest request = {};
+  Conversation conversation = {};
+  std::optional<int64_t> best_of = {}, top_logprobs = {};
   bool wants_logprobs = false;
-  std::optional<int64_t> top_logprobs = {};
   bool has_stream_options = false;
-  Json messages = {}, tools = {}, template_kwargs = {};  // null: not given
-  std::string tool_choice = "auto";                      // none, auto, required, or function
-  std::string chosen_tool = {};
-  bool add_generation_prompt = true;
   std::optional<bool> add_special = {};
 };
 
 using Read = Status (*)(OpenAiReading& reading, const dom::element& value, std::string_view name);
 
-// ---- what prompts and conversations are made of
+// ---- members of one kind; a path names the place that they are read into
+
+template <auto First, auto... Rest>
+auto& place_in(auto& object) {
+  if constexpr (sizeof...(Rest) == 0)
+    return object.*First;
+  else
+    return place_in<Rest...>(object.*First);
+}
+
+constexpr auto kRequest = &OpenAiReading::request;
+constexpr auto kWanted = &OpenAiRequest::wanted;
+constexpr auto kSampling = &serve::TextRequest::sampling;
+constexpr auto kConversation = &OpenAiReading::conversation;
+
+template <auto... Path>
+Status read_switch(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN((place_in<Path...>(reading)), read_bool(value, in_quotes(name)));
+  return {};
+}
+template <auto... Path>
+Status read_text(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN((place_in<Path...>(reading)), read_string(value, in_quotes(name)));
+  return {};
+}
+template <int64_t Least, int64_t Most, auto... Path>
+Status read_count(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN(const int64_t number, read_integer(value, name, Least, Most));
+  auto& place = place_in<Path...>(reading);
+  if constexpr (std::is_same_v<decltype(place), int&>)
+    place = static_cast<int>(number);
+  else
+    place = number;
+  return {};
+}
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+template <NumberRange Range, auto... Path>
+Status read_fraction(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN((place_in<Path...>(reading)), read_number(value, name, Range));
+  return {};
+}
+// Of a member that may only say what is so anyway.
+template <bool Only>
+Status read_only(OpenAiReading&, const dom::element& value, std::string_view name) {
+  if (value.is_bool() && value.get_bool().value_unsafe() == Only) return {};
+  return invalid(in_quotes(name) + " is not supported; leave it out");
+}
+Status read_refused(OpenAiReading&, const dom::element&, std::string_view name) {
+  return invalid(in_quotes(name) + " is not supported; leave it out");
+}
+template <Status (*ReadPart)(Conversation&, const dom::element&, std::string_view)>
+Status read_conversation(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  return ReadPart(reading.conversation, value, name);
+}
+
+// ---- members of their own
 
 Status read_prompt(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   constexpr const char* kForms = "a text, a list of texts, a list of tokens or a list of those";
@@ -148,98 +130,6 @@ Status read_tokens_to_show(OpenAiReading& reading, const dom::element& value, st
   return {};
 }
 
-// Parts of type text, one behind the other, as vLLM gives them to templates that know only texts.
-Result<std::string> text_of_parts(const dom::array& parts, const std::string& where) {
-  std::string text;
-  bool first = true;
-  for (const dom::element part : parts) {
-    std::string_view type, content;
-    if (part["type"].get_string().get(type) != simdjson::SUCCESS)
-      return invalid(where + ".content has a part without a 'type'");
-    if (type != "text")
-      return invalid(where + ".content has a part of type '" + std::string(type) +
-                     "'; this server reads only those of type 'text'");
-    if (part["text"].get_string().get(content) != simdjson::SUCCESS)
-      return invalid(where + ".content has a part of type 'text' without a 'text'");
-    if (!std::exchange(first, false)) text += '\n';
-    text += content;
-  }
-  return text;
-}
-
-// Templates get the arguments of a call as an object; clients send them back as the text that they got.
-void parse_arguments(Json& message) {
-  const auto calls = message.find("tool_calls");
-  if (calls == message.end() || !calls->is_array()) return;
-  for (Json& call : *calls) {
-    if (!call.is_object() || !call.contains("function") || !call["function"].is_object()) continue;
-    Json& function = call["function"];
-    const auto arguments = function.find("arguments");
-    if (arguments == function.end() || !arguments->is_string()) continue;
-    if (Result<Json> parsed = parse_json(arguments->get_ref<const std::string&>(), "arguments"))
-      *arguments = std::move(*parsed);
-  }
-}
-
-Result<Json> read_message(const dom::element& value, std::string_view name, size_t index) {
-  const std::string where = std::string(name) + "[" + std::to_string(index) + "]";
-  if (!value.is_object()) return wrong_type(where, "an object with 'role' and 'content'", value);
-  RIDGE_ASSIGN(Json message, json_of(value, name));
-  if (!message.contains("role") || !message["role"].is_string()) return invalid(where + " has no 'role'");
-  dom::element content;
-  const bool given = value["content"].get(content) == simdjson::SUCCESS && !content.is_null();
-  if (!given) {
-    message["content"] = "";
-  } else if (content.is_array()) {
-    RIDGE_ASSIGN(message["content"], text_of_parts(content.get_array().value_unsafe(), where));
-  } else if (!content.is_string()) {
-    return wrong_type(where + ".content", "a text or a list of parts", content);
-  }
-  parse_arguments(message);
-  return message;
-}
-
-Status read_messages(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  if (!value.is_array()) return wrong_member(name, "a list of messages", value);
-  reading.messages = Json::array();
-  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
-    RIDGE_ASSIGN(Json message, read_message(each, name, reading.messages.size()));
-    reading.messages.push_back(std::move(message));
-  }
-  if (reading.messages.empty()) return invalid("'messages' is empty; a conversation has at least one message");
-  return {};
-}
-
-Status read_tools(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(Json tools, json_of(value, name));
-  if (!tools.is_array()) return wrong_member(name, "a list of tools", value);
-  for (const Json& tool : tools) {
-    const bool is_function = tool.is_object() && tool.value("type", Json()) == "function" &&
-                             tool.contains("function") && tool["function"].is_object() &&
-                             tool["function"].contains("name") && tool["function"]["name"].is_string();
-    if (!is_function)
-      return invalid(R"('tools' should be a list of {"type":"function","function":{"name":…}}, found )" +
-                     dump_json(tool).substr(0, 60));
-  }
-  if (!tools.empty()) reading.tools = std::move(tools);
-  return {};
-}
-
-Status read_tool_choice(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  std::string_view text;
-  if (value.get_string().get(text) == simdjson::SUCCESS) {
-    if (text != "none" && text != "auto" && text != "required")
-      return out_of_range(name, "none, auto, required or a function", value);
-    reading.tool_choice = text;
-    return {};
-  }
-  if (value["function"]["name"].get_string().get(text) != simdjson::SUCCESS)
-    return invalid(R"('tool_choice' should be none, auto, required or {"type":"function","function":{"name":…}})");
-  reading.tool_choice = "function";
-  reading.chosen_tool = text;
-  return {};
-}
-
 // What a schema has that is not known here is the client's to change.
 Result<text::JsonGrammar> form_of(const Json& schema) {
   Result<text::JsonGrammar> form = text::JsonGrammar::of(schema);
@@ -268,8 +158,6 @@ Status read_response_format(OpenAiReading& reading, const dom::element& value, s
   return {};
 }
 
-// ---- how the answer is generated
-
 Status read_stop(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   std::vector<std::string>& stop = reading.request.wanted.stop;
   const auto add = [&](const dom::element& each) -> Status {
@@ -291,7 +179,7 @@ Status read_logit_bias(OpenAiReading& reading, const dom::element& value, std::s
     const auto [end, failure] = std::from_chars(row.key.data(), row.key.data() + row.key.size(), token);
     if (failure != std::errc() || end != row.key.data() + row.key.size() || token < 0)
       return invalid("'logit_bias' has the key " + in_quotes(row.key.substr(0, 60)) + ", which is no token's number");
-    RIDGE_ASSIGN(const double bias, read_number(row.value, name, -100, 100, "numbers from -100 to 100"));
+    RIDGE_ASSIGN(const double bias, read_number(row.value, name, {-100, 100}));
     reading.request.wanted.sampling.logit_bias.emplace_back(token, static_cast<float>(bias));
   }
   return {};
@@ -312,55 +200,11 @@ Status read_stream_options(OpenAiReading& reading, const dom::element& value, st
   return read(always, "'stream_options.continuous_usage_stats'", reading.request.usage_always);
 }
 
-// Of a member that is one switch.
-template <bool OpenAiRequest::*Member>
-Status read_switch(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(reading.request.*Member, read_bool(value, in_quotes(name)));
-  return {};
-}
-template <bool serve::TextRequest::*Member>
-Status read_wanted_switch(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(reading.request.wanted.*Member, read_bool(value, in_quotes(name)));
-  return {};
-}
-template <bool OpenAiReading::*Member>
-Status read_own_switch(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(reading.*Member, read_bool(value, in_quotes(name)));
-  return {};
-}
-template <std::string OpenAiRequest::*Member>
-Status read_text(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(const std::string_view text, read_string(value, in_quotes(name)));
-  reading.request.*Member = text;
-  return {};
-}
-template <double generate::Sampling::*Member, int Least, int Most>
-Status read_sampling(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  static const std::string range = "a number from " + std::to_string(Least) + " to " + std::to_string(Most);
-  RIDGE_ASSIGN(reading.request.wanted.sampling.*Member, read_number(value, name, Least, Most, range.c_str()));
-  return {};
-}
-// Of a member that may only say what is so anyway.
-template <bool Only>
-Status read_only(OpenAiReading&, const dom::element& value, std::string_view name) {
-  if (value.is_bool() && value.get_bool().value_unsafe() == Only) return {};
-  return invalid(in_quotes(name) + " is not supported; leave it out");
-}
-
-Status read_most_tokens(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  RIDGE_ASSIGN(reading.request.wanted.most_tokens, read_integer(value, name, 1, std::numeric_limits<int64_t>::max()));
-  return {};
-}
-
-Status read_refused(OpenAiReading&, const dom::element&, std::string_view name) {
-  return invalid(in_quotes(name) + " is not supported; leave it out");
-}
-
 using Calls = uint8_t;
 constexpr Calls of(OpenAiCall call) { return static_cast<Calls>(1U << static_cast<unsigned>(call)); }
-constexpr Calls kText = of(OpenAiCall::kCompletion), kConversation = of(OpenAiCall::kChat),
+constexpr Calls kText = of(OpenAiCall::kCompletion), kChat = of(OpenAiCall::kChat),
                 kToTokens = of(OpenAiCall::kTokenize), kFromTokens = of(OpenAiCall::kDetokenize);
-constexpr Calls kBoth = kText | kConversation;
+constexpr Calls kBoth = kText | kChat, kAll = kBoth | kToTokens | kFromTokens;
 
 struct Member {
   std::string_view name;
@@ -370,58 +214,36 @@ struct Member {
 
 // https://platform.openai.com/docs/api-reference, and what vLLM 0.32 has besides.
 constexpr Member kMembers[] = {
-    {"model", kBoth | kToTokens | kFromTokens, read_text<&OpenAiRequest::model>},
+    {"model", kAll, read_text<kRequest, &OpenAiRequest::model>},
     {"prompt", kText | kToTokens, read_prompt},
     {"tokens", kFromTokens, read_tokens_to_show},
-    {"messages", kConversation | kToTokens, read_messages},
-    {"tools", kConversation | kToTokens, read_tools},
-    {"tool_choice", kConversation, read_tool_choice},
+    {"messages", kChat | kToTokens, read_conversation<read_messages>},
+    {"tools", kChat | kToTokens, read_conversation<read_tools>},
+    {"tool_choice", kChat, read_conversation<read_tool_choice>},
+    {"parallel_tool_calls", kChat, read_switch<kConversation, &Conversation::parallel_calls>},
     {"response_format", kBoth, read_response_format},
-    {"max_tokens", kBoth, read_most_tokens},
-    {"max_completion_tokens", kConversation, read_most_tokens},
-    {"n", kBoth,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(const int64_t n, read_integer(value, name, 1, kMostChoices));
-       reading.request.wanted.choices = static_cast<int>(n);
-       return {};
-     }},
-    {"best_of", kText,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.best_of, read_integer(value, name, 1, kMostChoices));
-       return {};
-     }},
-    {"echo", kText, read_switch<&OpenAiRequest::echo>},
+    {"max_tokens", kBoth, read_count<1, kNoLimit, kRequest, kWanted, &serve::TextRequest::most_tokens>},
+    {"max_completion_tokens", kChat, read_count<1, kNoLimit, kRequest, kWanted, &serve::TextRequest::most_tokens>},
+    {"n", kBoth, read_count<1, kMostChoices, kRequest, kWanted, &serve::TextRequest::choices>},
+    {"best_of", kText, read_count<1, kMostChoices, &OpenAiReading::best_of>},
+    {"echo", kText, read_switch<kRequest, &OpenAiRequest::echo>},
     {"suffix", kText,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        return value.is_string() && value.get_string().value_unsafe().empty() ? Status()
                                                                              : read_refused(reading, value, name);
      }},
-    {"logprobs", kText,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(const int64_t most, read_integer(value, name, 0, kMostCompletionLogprobs));
-       reading.request.wanted.logprobs = static_cast<int>(most);
-       return {};
-     }},
-    {"logprobs", kConversation, read_own_switch<&OpenAiReading::wants_logprobs>},
-    {"top_logprobs", kConversation,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.top_logprobs, read_integer(value, name, 0, kMostChatLogprobs));
-       return {};
-     }},
+    {"logprobs", kText, read_count<0, kMostCompletionLogprobs, kRequest, kWanted, &serve::TextRequest::logprobs>},
+    {"logprobs", kChat, read_switch<&OpenAiReading::wants_logprobs>},
+    {"top_logprobs", kChat, read_count<0, kMostChatLogprobs, &OpenAiReading::top_logprobs>},
     {"stop", kBoth, read_stop},
     {"stop_token_ids", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        RIDGE_ASSIGN(reading.request.wanted.stop_tokens, read_tokens(value, name));
        return {};
      }},
-    {"include_stop_str_in_output", kBoth, read_wanted_switch<&serve::TextRequest::include_stop>},
-    {"ignore_eos", kBoth, read_wanted_switch<&serve::TextRequest::ignore_eos>},
-    {"min_tokens", kBoth,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.request.wanted.least_tokens,
-                    read_integer(value, name, 0, std::numeric_limits<int64_t>::max()));
-       return {};
-     }},
+    {"include_stop_str_in_output", kBoth, read_switch<kRequest, kWanted, &serve::TextRequest::include_stop>},
+    {"ignore_eos", kBoth, read_switch<kRequest, kWanted, &serve::TextRequest::ignore_eos>},
+    {"min_tokens", kBoth, read_count<0, kNoLimit, kRequest, kWanted, &serve::TextRequest::least_tokens>},
     {"skip_special_tokens", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        RIDGE_ASSIGN(const bool skip, read_bool(value, in_quotes(name)));
@@ -430,65 +252,53 @@ constexpr Member kMembers[] = {
      }},
     {"seed", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(const int64_t seed, read_integer(value, name, std::numeric_limits<int64_t>::min(),
-                                                     std::numeric_limits<int64_t>::max()));
+       RIDGE_ASSIGN(const int64_t seed, read_integer(value, name, std::numeric_limits<int64_t>::min(), kNoLimit));
        reading.request.wanted.sampling.seed = static_cast<uint64_t>(seed);
        reading.request.wanted.has_seed = true;
        return {};
      }},
-    {"temperature", kBoth, read_sampling<&generate::Sampling::temperature, 0, 100>},
-    {"top_p", kBoth,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.request.wanted.sampling.top_p,
-                    read_number(value, name, std::numeric_limits<double>::min(), 1, "a number above 0 and at most 1"));
-       return {};
-     }},
+    {"temperature", kBoth, read_fraction<{0, 100}, kRequest, kWanted, kSampling, &generate::Sampling::temperature>},
+    {"top_p", kBoth, read_fraction<{0, 1, true}, kRequest, kWanted, kSampling, &generate::Sampling::top_p>},
     {"top_k", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        RIDGE_ASSIGN(const int64_t most, read_integer(value, name, -1, std::numeric_limits<int32_t>::max()));
        reading.request.wanted.sampling.top_k = static_cast<int>(std::max<int64_t>(most, 0));
        return {};
      }},
-    {"min_p", kBoth, read_sampling<&generate::Sampling::min_p, 0, 1>},
-    {"presence_penalty", kBoth, read_sampling<&generate::Sampling::presence_penalty, -2, 2>},
-    {"frequency_penalty", kBoth, read_sampling<&generate::Sampling::frequency_penalty, -2, 2>},
+    {"min_p", kBoth, read_fraction<{0, 1}, kRequest, kWanted, kSampling, &generate::Sampling::min_p>},
+    {"presence_penalty", kBoth,
+     read_fraction<{-2, 2}, kRequest, kWanted, kSampling, &generate::Sampling::presence_penalty>},
+    {"frequency_penalty", kBoth,
+     read_fraction<{-2, 2}, kRequest, kWanted, kSampling, &generate::Sampling::frequency_penalty>},
     {"repetition_penalty", kBoth,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.request.wanted.sampling.repetition_penalty,
-                    read_number(value, name, std::numeric_limits<float>::min(), 100, "a number above 0, at most 100"));
-       return {};
-     }},
+     read_fraction<{0, 100, true}, kRequest, kWanted, kSampling, &generate::Sampling::repetition_penalty>},
     {"logit_bias", kBoth, read_logit_bias},
-    {"stream", kBoth, read_switch<&OpenAiRequest::stream>},
+    {"stream", kBoth, read_switch<kRequest, &OpenAiRequest::stream>},
     {"stream_options", kBoth, read_stream_options},
-    {"user", kBoth, read_text<&OpenAiRequest::user>},
-    {"add_special_tokens", kBoth | kToTokens,
-     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.add_special, read_bool(value, in_quotes(name)));
-       return {};
-     }},
-    {"add_generation_prompt", kConversation | kToTokens, read_own_switch<&OpenAiReading::add_generation_prompt>},
-    {"continue_final_message", kConversation | kToTokens, read_switch<&OpenAiRequest::continue_final>},
-    {"chat_template_kwargs", kConversation | kToTokens,
+    {"user", kBoth, read_text<kRequest, &OpenAiRequest::user>},
+    {"add_special_tokens", kBoth | kToTokens, read_switch<&OpenAiReading::add_special>},
+    {"add_generation_prompt", kChat | kToTokens, read_switch<kConversation, &Conversation::add_generation_prompt>},
+    {"continue_final_message", kChat | kToTokens, read_switch<kRequest, &OpenAiRequest::continue_final>},
+    {"chat_template_kwargs", kChat | kToTokens,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        if (!value.is_object()) return wrong_member(name, "an object", value);
-       RIDGE_ASSIGN(reading.template_kwargs, json_of(value, name));
+       RIDGE_ASSIGN(reading.conversation.template_arguments, json_of(value, name));
        return {};
      }},
-    {"return_token_ids", kBoth, read_switch<&OpenAiRequest::token_ids>},
-    {"return_token_strs", kToTokens, read_switch<&OpenAiRequest::token_texts>},
+    {"return_token_ids", kBoth, read_switch<kRequest, &OpenAiRequest::token_ids>},
+    {"return_token_strs", kToTokens, read_switch<kRequest, &OpenAiRequest::token_texts>},
     {"first_token_within_ms", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(const double milliseconds, read_number(value, name, 0, 1e12, "a number of milliseconds"));
+       RIDGE_ASSIGN(const double milliseconds, read_number(value, name, {0, 1e12}));
        reading.request.wanted.first_token_within = from_seconds(milliseconds / 1e3);
        return {};
      }},
     // What would make another answer, and is not there.
     {"use_beam_search", kBoth, read_only<false>},
-    {"chat_template", kConversation | kToTokens, read_refused},
-    {"functions", kConversation, read_refused},
-    {"function_call", kConversation, read_refused},
-    {"audio", kConversation, read_refused},
+    {"chat_template", kChat | kToTokens, read_refused},
+    {"functions", kChat, read_refused},
+    {"function_call", kChat, read_refused},
+    {"audio", kChat, read_refused},
     {"prompt_logprobs", kBoth, read_refused},
     {"prompt_embeds", kBoth, read_refused},
     {"truncate_prompt_tokens", kBoth, read_refused},
@@ -523,48 +333,11 @@ Status read_members(OpenAiReading& reading, const dom::object& object, std::stri
   return {};
 }
 
-// Only the function that was chosen is offered; the model answers as its template tells it.
-Status choose_tools(OpenAiReading& reading, std::string& about) {
-  if (reading.tools.is_null()) {
-    if (reading.tool_choice == "none" || reading.tool_choice == "auto") return {};
-    about = "tool_choice";
-    return invalid("'tool_choice' names tools, and the request has none");
-  }
-  if (reading.tool_choice == "none") {
-    reading.tools = Json();
-    return {};
-  }
-  reading.request.has_tools = true;
-  if (reading.tool_choice != "function") return {};
-  Json chosen = Json::array();
-  for (Json& tool : reading.tools)
-    if (tool["function"]["name"] == reading.chosen_tool) chosen.push_back(std::move(tool));
-  reading.tools = std::move(chosen);
-  if (!reading.tools.empty()) return {};
-  about = "tool_choice";
-  return invalid("'tool_choice' names the function " + in_quotes(reading.chosen_tool) + ", which 'tools' has not");
-}
-
-Status finish_conversation(OpenAiReading& reading, std::string& about) {
-  OpenAiRequest& request = reading.request;
-  RIDGE_TRY(choose_tools(reading, about));
-  if (request.continue_final && reading.add_generation_prompt) {
-    about = "continue_final_message";
-    return invalid("'continue_final_message' goes with 'add_generation_prompt': false");
-  }
-  Json& variables = request.variables;
-  variables = reading.template_kwargs.is_null() ? Json(Json::object()) : std::move(reading.template_kwargs);
-  variables["messages"] = std::move(reading.messages);
-  if (!reading.tools.is_null()) variables["tools"] = std::move(reading.tools);
-  variables["add_generation_prompt"] = reading.add_generation_prompt;
-  return {};
-}
-
 Status finish_prompt(OpenAiReading& reading, std::string& about) {
   OpenAiRequest& request = reading.request;
   const bool may_converse = reading.call == OpenAiCall::kChat || reading.call == OpenAiCall::kTokenize;
-  if (may_converse && !reading.messages.is_null()) {
-    if (request.prompts.empty()) return finish_conversation(reading, about);
+  if (may_converse && !reading.conversation.messages.is_null()) {
+    if (request.prompts.empty()) return finish_conversation(std::move(reading.conversation), request, about);
     return invalid("the request has 'messages' and 'prompt'; give one of them");
   }
   if (!request.prompts.empty()) return {};
@@ -604,18 +377,22 @@ Status check_together(OpenAiReading& reading, std::string& about) {
 
 }  // namespace
 
-Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, std::string& about) {
+Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const UsualSampling& usual,
+                                          std::string& about) {
   about.clear();
   JsonParser parser;
   RIDGE_ASSIGN(const dom::object object, parser.parse(body.text()));
-  OpenAiRequest request;
+  OpenAiReading reading{.call = call};
+  OpenAiRequest& request = reading.request;
   if (call == OpenAiCall::kCompletion) request.wanted.most_tokens = kUsualTokens;
-  OpenAiReading reading{.request = request, .call = call};
+  std::string_view model;
+  if (object["model"].get_string().get(model) != simdjson::SUCCESS) model = {};
+  request.wanted.sampling = usual(std::string(model));
   RIDGE_TRY(read_members(reading, object, about));
   RIDGE_TRY(finish_prompt(reading, about));
   RIDGE_TRY(check_together(reading, about));
   request.add_special = reading.add_special.value_or(request.variables.is_null());  // templates write theirs
-  return request;
+  return std::move(request);
 }
 
 }  // namespace ridge::front::http

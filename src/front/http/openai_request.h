@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -33,11 +34,16 @@ struct OpenAiRequest {
   bool token_ids = false;    // in the answer
   bool token_texts = false;  // in that of /tokenize
   bool has_tools = false;    // and calls of them are looked for in the answer
+  bool one_call = false;     // at most (parallel_tool_calls false)
 };
 
 constexpr int kMostAnswers = 1024;  // of all prompts of a request together
 
+// Of a request that says nothing of it, by the name of its model, which may be empty or unknown.
+using UsualSampling = std::function<generate::Sampling(const std::string& model)>;
+
 // kInvalid; `about` is then the member that is wrong, or empty.
-Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, std::string& about);
+Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const UsualSampling& usual,
+                                          std::string& about);
 
 }  // namespace ridge::front::http

@@ -80,7 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   body.start(bytes.size());
   body.append(std::as_bytes(std::span(bytes)));
   std::string about;
-  const Result<OpenAiRequest> request = read_openai_request(body, call, about);
+  const Result<OpenAiRequest> request =
+      read_openai_request(body, call, [](const std::string&) { return generate::Sampling(); }, about);
   if (request) {
     check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <= kMostAnswers);
     check(request->prompts.empty() != request->variables.is_null());

@@ -13,12 +13,19 @@ struct ReadRequest {
   std::string about;
 };
 
+// That of the model m.
+generate::Sampling usual_sampling(const std::string& model) {
+  generate::Sampling sampling;
+  if (model == "m") sampling.top_k = 20;
+  return sampling;
+}
+
 ReadRequest read_as(OpenAiCall call, std::string_view json) {
   Body body;
   body.start(json.size());
   body.append(std::as_bytes(std::span(json.data(), json.size())));
   ReadRequest read;
-  read.request = read_openai_request(body, call, read.about);
+  read.request = read_openai_request(body, call, usual_sampling, read.about);
   return read;
 }
 
@@ -60,6 +67,10 @@ TEST(OpenAiRequest, WhatIsNotSaidIsAsOpenAiHasIt) {
   EXPECT_EQ(chat("").wanted.most_tokens, std::nullopt);
   EXPECT_EQ(wanted.choices, 1);
   EXPECT_EQ(wanted.sampling.temperature, 1);
+  EXPECT_EQ(wanted.sampling.top_k, 20);
+  EXPECT_EQ(read_as(OpenAiCall::kCompletion, R"({"prompt":"p"})").request->wanted.sampling.top_k, 0);
+  EXPECT_EQ(completion(R"(,"top_k":3)").wanted.sampling.top_k, 3);
+  EXPECT_EQ(completion(R"(,"top_k":null)").wanted.sampling.top_k, 20);
   EXPECT_EQ(wanted.logprobs, -1);
   EXPECT_FALSE(wanted.has_seed);
   EXPECT_FALSE(wanted.with_special);
@@ -189,6 +200,28 @@ TEST(OpenAiRequest, ToolsThatMayNotBeCalledAreNotShownToTheModel) {
   EXPECT_FALSE(request.variables.contains("tools"));
 }
 
+TEST(OpenAiRequest, AToolThatMustBeCalledIsTheFormOfTheAnswer) {
+  const std::string tools = R"(,"tools":[{"type":"function","function":{"name":"f"}}])";
+  EXPECT_FALSE(chat(tools).wanted.form);
+  EXPECT_FALSE(chat(tools + R"(,"tool_choice":"auto")").one_call);
+  EXPECT_TRUE(chat(tools + R"(,"parallel_tool_calls":false)").one_call);
+  const std::string call = R"(<tool_call>{"name": "f", "arguments": {}}</tool_call>)";
+  const auto takes = [&](const std::string& members, const std::string& text) {
+    const OpenAiRequest request = chat(tools + members);
+    text::JsonState state(request.wanted.form.value());
+    return state.accept(text) && state.may_end();
+  };
+  EXPECT_TRUE(takes(R"(,"tool_choice":"required")", call + call));
+  EXPECT_FALSE(takes(R"(,"tool_choice":"required","parallel_tool_calls":false)", call + call));
+  EXPECT_FALSE(takes(R"(,"tool_choice":{"type":"function","function":{"name":"f"}})", call + call));
+  EXPECT_TRUE(takes(R"(,"response_format":{"type":"json_object"},"tool_choice":"required")", call));
+  const ReadRequest refused =
+      read_as(OpenAiCall::kChat, R"({"messages":[{"role":"user","content":"x"}],"tool_choice":"required",
+      "tools":[{"type":"function","function":{"name":"f","parameters":{"not":{}}}}]})");
+  EXPECT_FALSE(refused.request);
+  EXPECT_EQ(refused.about, "tools");
+}
+
 TEST(OpenAiRequest, RefusesMessagesThatItCannotShowTheModel) {
   for (const char* messages :
        {"[]", "{}", "[7]", R"([{"content":"x"}])", R"([{"role":"user","content":7}])",
@@ -214,7 +247,7 @@ TEST(OpenAiRequest, AnswersInJson) {
   EXPECT_FALSE(text::JsonState(*form).accept("1"));
   const ReadRequest refused = read_as(
       OpenAiCall::kChat,
-      R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"a"}}}})");
+      R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"(?=a)b"}}}})");
   EXPECT_EQ(refused.about, "response_format");
 }
 

@@ -35,6 +35,26 @@ size_t begun_mark(std::string_view text) {
 
 }  // namespace
 
+Result<text::JsonGrammar> call_form(const Json& tools, bool several) {
+  static const Json kNoParameters = {{"type", "object"}, {"properties", Json::object()}};
+  std::vector<text::JsonInText> calls;
+  for (const Json& tool : tools) {
+    const Json& function = tool["function"];
+    const auto parameters = function.find("parameters");
+    const bool given = parameters != function.end() && !parameters->is_null();
+    const std::string name = dump_json(function["name"]);
+    calls.push_back({.begin = std::string(kCallBegins),
+                     .before = R"({"name": )" + name + R"(, "arguments": )",
+                     .schema = given ? &*parameters : &kNoParameters,
+                     .after = "}",
+                     .end = std::string(kCallEnds),
+                     .name = "the parameters of the function " + name});
+  }
+  Result<text::JsonGrammar> form = text::JsonGrammar::of(calls, several);
+  if (!form) return invalid(form.error().message);
+  return form;
+}
+
 ToolCallReader::Found ToolCallReader::add(std::string_view text) {
   held_ += text;
   Found found;

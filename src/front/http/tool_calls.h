@@ -8,12 +8,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
+#include "base/result.h"
+#include "text/json_grammar.h"
+
 namespace ridge::front::http {
 
 struct ToolCall {
   std::string name;
   std::string arguments;  // JSON
 };
+
+// What a model may write that must call one of these tools ({"function":{"name","parameters"}}), or several of them. kInvalid: a schema of parameters
+// that is not supported, with the tool's name.
+Result<text::JsonGrammar> call_form(const Json& tools, bool several);
 
 class ToolCallReader {
  public:

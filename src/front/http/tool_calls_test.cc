@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace ridge::front::http {
 namespace {
 
@@ -38,6 +40,38 @@ TEST(ToolCalls, AreReadAlikeHoweverTheTextIsCut) {
   };
   for (const auto& [text, expected] : cases)
     for (const size_t size : {1U, 2U, 3U, 7U, 1000U}) EXPECT_EQ(read_in_pieces(text, size), expected) << size;
+}
+
+bool takes_calls(const text::JsonGrammar& form, const std::string& text) {
+  text::JsonState state(form);
+  return state.accept(text) && state.may_end();
+}
+
+TEST(ToolCalls, FormOfAnAnswerThatMustBeACall) {
+  const Json tools = Json::parse(
+      R"([{"function":{"name":"f","parameters":{"properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}}},
+          {"function":{"name":"g \"x\""}}])");
+  const std::string f = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\":12}}\n</tool_call>";
+  const std::string g = R"(<tool_call>{"name": "g \"x\"", "arguments": {}}</tool_call>)";
+  const auto one = call_form(tools, false), several = call_form(tools, true);
+  ASSERT_TRUE(one && several);
+  for (const std::string& text : {f, g}) {
+    EXPECT_TRUE(takes_calls(*one, text)) << text;
+    EXPECT_TRUE(takes_calls(*several, text)) << text;
+    EXPECT_EQ(read_in_pieces(text, 3).find("[" + std::string(text == f ? "f {" : "g \"x\" {")), 0U);
+  }
+  EXPECT_FALSE(takes_calls(*one, f + "\n" + g));
+  EXPECT_TRUE(takes_calls(*several, f + "\n" + g + f));
+  for (const char* text : {"", "{}", "Well, <tool_call>", R"(<tool_call>{"name": "h", "arguments": {}}</tool_call>)",
+                           R"(<tool_call>{"name": "f", "arguments": {"n":"x"}}</tool_call>)",
+                           R"(<tool_call>{"name": "g \"x\"", "arguments": {"n":1}}</tool_call>)"})
+    EXPECT_FALSE(takes_calls(*several, text)) << text;
+  const auto endless = call_form(
+      Json::parse(R"([{"function":{"name":"f","parameters":{"properties":{"f":{"$ref":"#"}},"required":["f"]}}}])"),
+      true);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, Code::kInvalid);
+  EXPECT_NE(endless.error().message.find("\"f\""), std::string::npos) << endless.error().message;
 }
 
 TEST(ToolCalls, TextThatCanBeNoCallIsGivenAtOnce) {
