@@ -7,7 +7,7 @@
 
 namespace ridge::app {
 
-// Nine in ten of the measured steps keep within it (benchmarks/results/llm_prediction-intel-2c.txt).
+// Of times in requests of llama-90m in BF16 on one machine, 13 of 14 kept within it (benchmarks/results/llm_prediction-intel-2c.txt). Elsewhere: not known.
 double estimated_line_error_percent();
 
 // fixed:      time of the weights / share of the bandwidth

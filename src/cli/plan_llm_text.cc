@@ -90,7 +90,8 @@ std::string served_here_text(const app::ServingHere& here) {
                  {"output", tokens_rate(here.simulation.output_tokens_per_s),
                   fmt::format("of all, {:.1f} answers under way (predicted)", here.simulation.mean_decoding)}},
                 "lrl");
-  const std::string error = fmt::format("nine in ten steps within {:.0f} %", here.error_percent);
+  const std::string error =
+      fmt::format("nine in ten {} within {:.0f} %", here.measured_at.empty() ? "times" : "steps", here.error_percent);
   return text +
          (here.measured_at.empty()
               ? fmt::format("by steps estimated from this machine's limits, {}; ridge bench FOLDER measures them\n",
