@@ -3,19 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/decoder_model.h"
+#include "app/kept_steps.h"
 #include "app/known_machine.h"
+#include "base/digest.h"
+#include "base/file.h"
 #include "base/units.h"
+#include "base/utc.h"
 
 namespace ridge::app {
 namespace {
 
 constexpr double kMostOfMemory = 0.8;  // of what is available, that the usual batches' cache may take
-constexpr int64_t kShortSteps = 4;     // decodes of a short context are for the line only
 
 double real(int64_t value) { return static_cast<double>(value); }
 
@@ -30,7 +32,7 @@ double mean_cached(const measure::StepCase& size) { return real(size.past) + rea
 generate::StepPoint step_point(const DecoderPoint& p) {
   generate::StepLoad load;
   for (int64_t s = 0; s < p.sequences; ++s) load.add(real(p.tokens), p.cached);
-  return {load.tokens, load.cached, p.step_ms / 1e3, load.pairs};
+  return {load, p.step_ms / 1e3};
 }
 
 std::vector<measure::StepCase> sizes_of(std::span<const KindOfStep> steps) {
@@ -71,6 +73,20 @@ void describe_decoder(const DecoderBenchRequest& request, const engine::DecoderI
   m.cache_bytes_per_token = real(info.cache.bytes_per_block) / real(info.cache.block_tokens);
 }
 
+// For `ridge plan`. A line of a machine that was busy is not kept, unless it is asked for.
+void keep_line(const DecoderBenchRequest& request, const machine::Machine& machine, DecoderMeasurement& m) {
+  if (!m.line.known() || m.interrupted) return;
+  if (machine::disturbed(m.disturbance) && !request.keep_disturbed) {
+    m.notes.push_back("The step line is not kept for ridge plan, as the machine was busy (--keep-disturbed keeps it).");
+    return;
+  }
+  const std::string config = (std::filesystem::path(request.plan.folder) / "config.json").string();
+  const StepsOf of{digest_text(text_or_empty(config)), m.engine, m.weights, m.cache, request.plan.threads};
+  const KeptSteps kept{m.model, m.engine_version, now_in_utc(), m.weight_bytes, m.line, line_error_percent(m.points)};
+  if (const Status done = keep_steps(kept, steps_file(machine.id, of)); !done)
+    m.notes.push_back("The step line is not kept for ridge plan: " + done.error().message);
+}
+
 void add_limits(const machine::Machine& machine, const cost::DeviceLimits& limits, Precision precision,
                 DecoderMeasurement& m) {
   m.device = limits.device;
@@ -93,6 +109,15 @@ NameTable<StepKind> names_of(StepKind) {
 
 double line_error_percent(const DecoderPoint& point) { return 100 * (point.line_ms / point.step_ms - 1); }
 
+double line_error_percent(std::span<const DecoderPoint> points) {
+  std::vector<double> errors;
+  for (const DecoderPoint& point : points)
+    if (point.line_ms > 0) errors.push_back(std::abs(line_error_percent(point)));
+  if (errors.empty()) return 0;
+  std::ranges::sort(errors);
+  return errors[(9 * errors.size() + 9) / 10 - 1];
+}
+
 std::vector<KindOfStep> steps_of(int64_t prompt, int64_t generated, std::span<const int64_t> batches) {
   std::vector<KindOfStep> steps = {{StepKind::kPrefill, {1, 0, prompt, 1}}};
   for (const int64_t batch : batches) steps.push_back({StepKind::kDecode, {batch, prompt, 1, generated}});
@@ -100,19 +125,15 @@ std::vector<KindOfStep> steps_of(int64_t prompt, int64_t generated, std::span<co
   if (quarter == 0) return steps;
   steps.push_back({StepKind::kStep, {1, 0, quarter, 1}});
   steps.push_back({StepKind::kStep, {1, prompt - quarter, quarter, 1}});
-  for (const int64_t batch : batches)
-    steps.push_back({StepKind::kStep, {batch, quarter, 1, std::min(generated, kShortSteps)}});
+  for (const int64_t batch : batches) steps.push_back({StepKind::kStep, {batch, quarter, 1, generated}});
   return steps;
 }
 
 std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const measure::StepTimes& times,
-                                    const llm::Model& model, const DecoderBenchRequest& request, int64_t weight_bytes,
-                                    const cost::DeviceLimits& limits, double quota_factor) {
-  const DecoderWork work(model, request.plan.weights, request.plan.cache);
+                                    const DecoderLimit& limit) {
   std::vector<DecoderPoint> points;
   for (size_t i = 0; i < steps.size(); ++i) {
     const measure::StepCase& size = steps[i].size;
-    const double sequences = real(size.sequences), tokens = real(size.tokens);
     DecoderPoint p;
     p.kind = steps[i].kind;
     p.sequences = size.sequences;
@@ -120,12 +141,12 @@ std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const mea
     p.cached = mean_cached(size);
     p.step_ms = 1e3 * times.cases[i].seconds;
     if (!times.cases[i].ci95.empty()) p.step_ci95_ms = measure::scaled(times.cases[i].ci95, 1e3);
-    p.tokens_per_s = sequences * tokens / times.cases[i].seconds;
-    const DecoderWork::Sequence each = work.of(tokens, p.cached, 1);  // the head computes the last position only
-    p.flops = sequences * each.flops;
-    p.bytes = real(weight_bytes) + sequences * each.bytes;
-    p.bound = cost::bound(p.flops, p.bytes, work.arithmetic(), limits);
-    for (double* ms : {&p.bound.ms, &p.bound.compute_ms, &p.bound.memory_ms}) *ms /= quota_factor;
+    p.tokens_per_s = real(size.sequences * size.tokens) / times.cases[i].seconds;
+    StepWork work = limit.weights();
+    for (int64_t s = 0; s < size.sequences; ++s) limit.add(real(size.tokens), p.cached, 1, work);
+    p.flops = work.flops;
+    p.bytes = work.bytes;
+    p.bound = limit.bound(work);
     p.percent_of_limit = 100 * p.bound.ms / p.step_ms;
     points.push_back(p);
   }
@@ -138,8 +159,7 @@ generate::StepLine fit_line(std::vector<DecoderPoint>& points) {
   for (const DecoderPoint& point : points) measured.push_back(step_point(point));
   const generate::StepLine line = measured.size() < kFewest ? generate::StepLine() : generate::fit(measured);
   if (line.known())
-    for (size_t i = 0; i < points.size(); ++i)
-      points[i].line_ms = 1e3 * line.seconds(measured[i].tokens, measured[i].cached, measured[i].pairs);
+    for (size_t i = 0; i < points.size(); ++i) points[i].line_ms = 1e3 * line.seconds(measured[i].load);
   return line;
 }
 
@@ -171,10 +191,12 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
   m.rounds = times.rounds;
   m.converged = times.converged;
   m.interrupted = times.interrupted;
-  m.points = points_of(steps, times, model, request, info.weight_bytes, limits,
-                       machine::quota_factor(machine, request.plan.threads));
+  m.points = points_of(steps, times,
+                       DecoderLimit(model, request.plan.weights, request.plan.cache, info.weight_bytes, limits,
+                                    machine::quota_factor(machine, request.plan.threads)));
   m.line = fit_line(m.points);
-  add_limits(machine, limits, DecoderWork(model, request.plan.weights, request.plan.cache).arithmetic(), m);
+  add_limits(machine, limits, arithmetic_of(request.plan.weights), m);
+  keep_line(request, machine, m);
   return m;
 }
 

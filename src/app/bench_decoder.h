@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "app/decoder_limit.h"
 #include "app/run_control.h"
 #include "base/fields.h"
 #include "base/result.h"
 #include "cost/costs.h"
 #include "engine/decoder.h"
 #include "generate/step_line.h"
-#include "llm/model.h"
 #include "machine/disturbance.h"
 #include "machine/machine.h"
 #include "measure/decoder_steps.h"
@@ -49,6 +49,8 @@ struct DecoderPoint {
   double line_ms = 0;           // by the step line
 };
 double line_error_percent(const DecoderPoint& point);  // of line_ms, against what was measured
+// That nine in ten of the points keep within; 0: none has a line.
+double line_error_percent(std::span<const DecoderPoint> points);
 void visit_fields(auto& visit, Is<DecoderPoint> auto& p) {
   visit("kind", p.kind);
   visit("sequences", p.sequences);
@@ -119,10 +121,9 @@ struct KindOfStep {
   measure::StepCase size;
 };
 std::vector<KindOfStep> steps_of(int64_t prompt, int64_t generated, std::span<const int64_t> batches);
-// The points of measured steps, beside the limits: FLOPs and cache by llm/model.h, weights as the decoder reads them.
+// The points of measured steps, beside the limit.
 std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const measure::StepTimes& times,
-                                    const llm::Model& model, const DecoderBenchRequest& request, int64_t weight_bytes,
-                                    const cost::DeviceLimits& limits, double quota_factor);
+                                    const DecoderLimit& limit);
 // Fits the line and writes what it says beside each point.
 generate::StepLine fit_line(std::vector<DecoderPoint>& points);
 

@@ -105,7 +105,8 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, si
   const int64_t sequences = sizing::forecast(source.model, setup, limits).sequences;
   setup.batches =
       request.binding.insist_on_batch ? predict::batches_of(request.batch) : sizing::decode_batches(sequences);
-  LlmPlan plan{sizing::forecast(source.model, setup, limits), {}, {}};
+  LlmPlan plan{sizing::forecast(source.model, setup, limits), {}, {}, {}};
+  RIDGE_ASSIGN(plan.here, plan_here(request, source, setup.prompt, device, plan.forecast.notes));
   setup.batches = {1};
   for (const sizing::WeightFormat& format : sizing::weight_formats()) {
     setup.weights = format;
@@ -126,6 +127,7 @@ Json to_json(const LlmPlan& plan) {
     form("decode_bound_ms", f.decode.front().bound.ms);
   }
   if (plan.cost) json["cost"] = json_of(*plan.cost);
+  if (plan.here) json["serving_here"] = json_of(*plan.here);
   return json;
 }
 
@@ -150,7 +152,10 @@ void read_derived(FieldReader& visit, sizing::LlmForecast& f) {
 Result<LlmPlan> llm_plan_of(const Json& document) {
   LlmPlan plan;
   RIDGE_ASSIGN(plan.forecast, from_json<sizing::LlmForecast>(document));
-  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) { read_derived(visit, plan.forecast); }));
+  RIDGE_TRY(read_fields(document, [&](FieldReader& visit) {
+    read_derived(visit, plan.forecast);
+    visit.unless_empty("serving_here", plan.here);
+  }));
   for (const Json& form : document.value("by_weights", Json::array())) {
     sizing::LlmForecast& f = plan.by_weights.emplace_back();
     f.usable_bytes = plan.forecast.usable_bytes;

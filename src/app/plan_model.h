@@ -9,6 +9,7 @@
 
 #include "app/plan.h"
 #include "cost/costs.h"
+#include "llm/serving.h"
 #include "model/graph.h"
 #include "plan/plan.h"
 #include "predict/optimised_graph.h"
@@ -20,6 +21,12 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
 // `threads` applies to the CPU only, `accumulate` to GPUs.
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads,
                                      cost::Accumulate accumulate = cost::Accumulate::kAny);
+
+// The load of a language model that is served, by the request's options. Errors are of the request.
+Result<llm::Load> serving_load(const PlanRequest& request);
+// Serving on this machine, with prompts of at most `prompt` tokens; what keeps it from being predicted goes to `notes`.
+Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const LlmSource& source, int64_t prompt,
+                                             const PlanDevice& device, std::vector<std::string>& notes);
 
 // The model on its device. Immutable once plan() has built it.
 struct PlannedModel {

@@ -24,44 +24,6 @@ namespace {
 
 constexpr size_t kMostWays = 20;
 
-Result<llm::Load> load_of(const PlanRequest& request) {
-  const ServingRequest& r = request.llm.serving;
-  llm::Load load;
-  llm::Workload& w = load.workload;
-  const double shortest = 1 - r.spread_percent / 100;
-  w.prompt_max = r.prompt.value_or(w.prompt_max);
-  w.output_max = r.output.value_or(w.output_max);
-  w.prompt_min = std::max<int64_t>(1, std::llround(shortest * static_cast<double>(w.prompt_max)));
-  w.output_min = std::max<int64_t>(1, std::llround(shortest * static_cast<double>(w.output_max)));
-  w.prefix_hit = r.prefix_hit_percent / 100;
-  w.concurrency = r.concurrency;
-  if (request.load) w.requests_per_s = request.load->goal.rows_per_s;
-  if (w.concurrency > 0 && (request.load || !r.trace.empty()))
-    return invalid("--concurrency, --rps and --trace are three loads; give one of them");
-  if (!r.trace.empty()) {
-    RIDGE_ASSIGN(w.trace, llm::read_trace(r.trace));
-    const llm::Lengths lengths = llm::lengths_of(w.trace);
-    w.prompt_min = lengths.prompt_min;
-    w.prompt_max = lengths.prompt_max;
-    w.output_min = lengths.output_min;
-    w.output_max = lengths.output_max;
-  }
-  // Each draft token is accepted if those before it were: 1 + a + a² + … tokens a step.
-  for (int64_t i = 1; i <= r.draft_tokens; ++i)
-    w.tokens_per_step += std::pow(r.acceptance_percent / 100, static_cast<double>(i));
-  load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
-  load.chunk_tokens = r.chunk_tokens;
-  load.most_sequences = r.most_sequences;
-  load.receive_interval = r.receive_interval;
-  load.batch_wait_steps = r.batch_wait_steps;
-  load.batch_wait_share = r.batch_wait_percent / 100;
-  if (!r.cache_link.empty()) {
-    RIDGE_ASSIGN(const sizing::Link link, sizing::link_from_name(r.cache_link));
-    load.transfer_bytes_per_s = link.bytes_per_s * link.share;
-  }
-  return load;
-}
-
 // A GPU to plan with, and for one of this machine where its limits come from.
 struct PlannedGpu {
   llm::Gpu gpu;
@@ -261,6 +223,44 @@ const llm::Gpu& gpu_named(const llm::Space& space, const std::string& name) {
 
 }  // namespace
 
+Result<llm::Load> serving_load(const PlanRequest& request) {
+  const ServingRequest& r = request.llm.serving;
+  llm::Load load;
+  llm::Workload& w = load.workload;
+  const double shortest = 1 - r.spread_percent / 100;
+  w.prompt_max = r.prompt.value_or(w.prompt_max);
+  w.output_max = r.output.value_or(w.output_max);
+  w.prompt_min = std::max<int64_t>(1, std::llround(shortest * static_cast<double>(w.prompt_max)));
+  w.output_min = std::max<int64_t>(1, std::llround(shortest * static_cast<double>(w.output_max)));
+  w.prefix_hit = r.prefix_hit_percent / 100;
+  w.concurrency = r.concurrency;
+  if (request.load) w.requests_per_s = request.load->goal.rows_per_s;
+  if (w.concurrency > 0 && (request.load || !r.trace.empty()))
+    return invalid("--concurrency, --rps and --trace are three loads; give one of them");
+  if (!r.trace.empty()) {
+    RIDGE_ASSIGN(w.trace, llm::read_trace(r.trace));
+    const llm::Lengths lengths = llm::lengths_of(w.trace);
+    w.prompt_min = lengths.prompt_min;
+    w.prompt_max = lengths.prompt_max;
+    w.output_min = lengths.output_min;
+    w.output_max = lengths.output_max;
+  }
+  // Each draft token is accepted if those before it were: 1 + a + a² + … tokens a step.
+  for (int64_t i = 1; i <= r.draft_tokens; ++i)
+    w.tokens_per_step += std::pow(r.acceptance_percent / 100, static_cast<double>(i));
+  load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
+  load.chunk_tokens = r.chunk_tokens;
+  load.most_sequences = r.most_sequences;
+  load.receive_interval = r.receive_interval;
+  load.batch_wait_steps = r.batch_wait_steps;
+  load.batch_wait_share = r.batch_wait_percent / 100;
+  if (!r.cache_link.empty()) {
+    RIDGE_ASSIGN(const sizing::Link link, sizing::link_from_name(r.cache_link));
+    load.transfer_bytes_per_s = link.bytes_per_s * link.share;
+  }
+  return load;
+}
+
 Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   if (!source.config)
     return Error{
@@ -268,7 +268,7 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
         "--gpu predicts the serving of a model from its config.json or --llm; this file has no layers of them"};
   llm::Deployment base;
   base.model = source.config->model;
-  RIDGE_ASSIGN(const llm::Load load, load_of(request));
+  RIDGE_ASSIGN(const llm::Load load, serving_load(request));
   RIDGE_ASSIGN(const std::vector<PlannedGpu> gpus, gpus_of(request.llm.serving));
   RIDGE_ASSIGN(const llm::Space space, space_of(request, gpus, base.model));
   if (!request.llm.kv.empty()) {

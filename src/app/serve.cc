@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "app/decoder_limit.h"
+#include "app/decoder_model.h"
 #include "app/next_steps.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -47,14 +49,22 @@ uint64_t free_memory(std::optional<int64_t> limit) {
 }
 
 // Of runs by all CPUs of this machine, within its quota. Its limits are not measured for it: that would hold up the start.
-serve::BoundFunction bound_of(machine::Machine machine) {
-  if (!limits::recall(machine)) return {};
+void set_bounds(machine::Machine machine, serve::ServerOptions& server) {
+  if (!limits::recall(machine)) return;
   const int threads = machine::usable_threads(machine);
   const Result<cost::DeviceLimits> limits = cost::limits_of(machine, threads);
-  if (!limits) return {};
-  return [limits = *limits, quota = machine::quota_factor(machine, threads)](const model::Graph& graph,
-                                                                             Precision precision) {
+  if (!limits) return;
+  const double quota = machine::quota_factor(machine, threads);
+  server.bound = [limits = *limits, quota](const model::Graph& graph, Precision precision) {
     return cost::bound(cost::count(graph, precision), limits).ms / 1e3 / quota;
+  };
+  server.step_bound = [limits = *limits, quota](const engine::DecoderPlan& plan,
+                                                const engine::DecoderInfo& info) -> serve::StepBound {
+    Result<llm::Model> model = read_decoder_model(plan.folder);
+    if (!model) return {};
+    const auto limit = std::make_shared<const DecoderLimit>(std::move(*model), plan.weights, plan.cache,
+                                                            info.weight_bytes, limits, quota);
+    return [limit](std::span<const engine::StepSequence> sequences) { return limit->seconds(sequences); };
   };
 }
 
@@ -68,7 +78,7 @@ void fit_machine(ServeRequest& request) {
     request.server.batch_memory = static_cast<uint64_t>(std::max<int64_t>(0, bytes)) / 2;
     if (request.max_body_memory == 0) request.max_body_memory = request.server.batch_memory;
     request.server.cores = machine::usable_threads(*machine);
-    request.server.bound = bound_of(*machine);
+    set_bounds(*machine, request.server);
     if (!request.server.free_memory)
       request.server.free_memory = [limit = memory.limit_bytes] { return free_memory(limit); };
     return;

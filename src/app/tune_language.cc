@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/decoder_limit.h"
 #include "app/decoder_model.h"
 #include "app/known_machine.h"
 #include "app/language_forms.h"
@@ -113,7 +114,7 @@ class LanguageTuner {
                                              int64_t least_rounds, double seconds);
   Result<measure::Slice> run_once(const OpenedForm& opened, ArmRecord& record);
   Result<MeasuredCandidate> measured_of(const ArmRecord& record, const ArmRecord& baseline) const;
-  void add_bound(const OpenedForm& opened, const generate::Step& step, Nanoseconds time, ArmRecord& record) const;
+  Result<DecoderLimit> limit_of(const OpenedForm& opened, const Candidate& candidate) const;
   void conclude();
   bool accepted(const Form& form) const;
 
@@ -337,35 +338,27 @@ Result<std::vector<MeasuredCandidate>> LanguageTuner::run(const OpenedForm& open
   return measured;
 }
 
+Result<DecoderLimit> LanguageTuner::limit_of(const OpenedForm& opened, const Candidate& candidate) const {
+  RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine_, candidate.threads));
+  return DecoderLimit(model_, candidate.form.weights, candidate.form.cache, opened.decoder->info().weight_bytes, limits,
+                      machine::quota_factor(machine_, candidate.threads));
+}
+
 Result<measure::Slice> LanguageTuner::run_once(const OpenedForm& opened, ArmRecord& record) {
   const bool first = record.rounds.empty();
   const generate::Settings settings = settings_of(record.candidate, opened.decoder->info(), opened.blocks, opened.line);
   std::function<void(const generate::Step&, Nanoseconds)> ran;
-  if (first) ran = [&](const generate::Step& step, Nanoseconds time) { add_bound(opened, step, time, record); };
+  RIDGE_ASSIGN(const DecoderLimit limit, limit_of(opened, record.candidate));
+  if (first)
+    ran = [&](const generate::Step& step, Nanoseconds time) {
+      record.step_s += to_seconds(time);
+      record.bound_s += limit.seconds(step.sequences);
+    };
   RIDGE_ASSIGN(tune::language::Served served,
                tune::language::serve(*opened.decoder, settings, load_, *control_.clock, control_.interrupted, ran));
   const double rate = tune::language::figures_of({&served, 1}, {}).output_tokens_per_s;
   record.rounds.push_back(std::move(served));
   return measure::Slice{.rate = rate};
-}
-
-void LanguageTuner::add_bound(const OpenedForm& opened, const generate::Step& step, Nanoseconds time,
-                              ArmRecord& record) const {
-  const Form& form = record.candidate.form;
-  const DecoderWork work(model_, form.weights, form.cache);
-  const Result<cost::DeviceLimits> limits = cost::limits_of(machine_, record.candidate.threads);
-  if (!limits) return;
-  double flops = 0, bytes = static_cast<double>(opened.decoder->info().weight_bytes);
-  for (const engine::StepSequence& sequence : step.sequences) {
-    const DecoderWork::Sequence each =
-        work.of(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past),
-                static_cast<double>(sequence.samples));
-    flops += each.flops;
-    bytes += each.bytes;
-  }
-  record.step_s += to_seconds(time);
-  record.bound_s += cost::bound(flops, bytes, work.arithmetic(), *limits).ms / 1e3 /
-                    machine::quota_factor(machine_, record.candidate.threads);
 }
 
 Result<MeasuredCandidate> LanguageTuner::measured_of(const ArmRecord& record, const ArmRecord& baseline) const {

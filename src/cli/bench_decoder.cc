@@ -120,6 +120,7 @@ std::string line_text(const DecoderMeasurement& m) {
   if (m.line.per_cached > 0)
     text += fmt::format(" + {} per 1000 cached tokens that it reads", format_ms(1e6 * m.line.per_cached));
   if (m.line.per_pair > 0) text += fmt::format(" + {} per 1000 further pairs", format_ms(1e6 * m.line.per_pair));
+  if (m.line.per_row > 0) text += fmt::format(" + {} per row of logits", format_ms(1e3 * m.line.per_row));
   if (m.line.floor > 0) text += fmt::format(", at least {}", format_ms(1e3 * m.line.floor));
   double worst = 0;
   size_t within = 0;

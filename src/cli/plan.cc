@@ -221,7 +221,7 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   Result<sizing::LlmSetup> setup = app::llm_setup(request, *source);
   if (!setup) return ask_back(setup.error());
   Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, control_of(options));
-  if (!plan) return fail("plan", plan.error());
+  if (!plan) return plan.error().code == Code::kInvalid ? ask_back(plan.error()) : fail("plan", plan.error());
   if (options.csv) {
     print_verbatim(llm_csv(*plan));
   } else if (options.json) {

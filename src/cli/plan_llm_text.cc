@@ -64,6 +64,41 @@ std::string weights_table(const std::vector<sizing::LlmForecast>& forecasts) {
   return table({"weights as", "bytes", "sequences", "step of one", "at most"}, rows, "lrrrr");
 }
 
+std::string here_load_text(const llm::Workload& w) {
+  if (w.requests_per_s > 0) return fmt::format("{:g} requests/s", w.requests_per_s);
+  return w.concurrency > 0 ? fmt::format("{} at once", w.concurrency) : std::string("requests of a trace");
+}
+
+std::string here_spread_text(const llm::Spread& spread, double bound_ms, const char* of) {
+  std::string text = fmt::format("mean; median {}, p99 {}", format_ms(spread.p50), format_ms(spread.p99));
+  if (bound_ms > 0) text += fmt::format("; the limit of {} {} (derived)", of, format_ms(bound_ms));
+  return text;
+}
+
+// The prediction of `ridge serve` on this machine.
+std::string served_here_text(const app::ServingHere& here) {
+  const llm::Workload& w = here.workload;
+  std::string text = fmt::format(
+      "served here by {}, {} weights, {} cache, {}: prompts of {} to {} tokens, answers of {} to {}, {}\n", here.engine,
+      name_of(engine::names_of(here.weights), here.weights), name_of(engine::names_of(here.cache), here.cache),
+      counted(here.threads, "thread"), w.prompt_min, w.prompt_max, w.output_min, w.output_max, here_load_text(w));
+  text += table({},
+                {{"first token", format_ms(here.simulation.ttft_ms.mean),
+                  here_spread_text(here.simulation.ttft_ms, here.ttft_bound_ms, "a prompt alone")},
+                 {"each token", format_ms(here.simulation.tpot_ms.mean),
+                  here_spread_text(here.simulation.tpot_ms, here.tpot_bound_ms, "a decode step")},
+                 {"output", tokens_rate(here.simulation.output_tokens_per_s),
+                  fmt::format("of all, {:.1f} answers under way (predicted)", here.simulation.mean_decoding)}},
+                "lrl");
+  const std::string error =
+      fmt::format("nine in ten {} within {:.0f} %", here.measured_at.empty() ? "times" : "steps", here.error_percent);
+  return text +
+         (here.measured_at.empty()
+              ? fmt::format("by steps estimated from this machine's limits, {}; ridge bench FOLDER measures them\n",
+                            error)
+              : fmt::format("by steps that ridge bench FOLDER measured {}, {}\n", here.measured_at, error));
+}
+
 }  // namespace
 
 std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
@@ -73,7 +108,9 @@ std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
   text += llm_summary(f, reserve_given);
   for (const std::string& note : f.notes) text += note_text(note);
   text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.setup.context) + decode_table(f);
-  return text + "\n" + weights_table(plan.by_weights) + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
+  text += "\n" + weights_table(plan.by_weights);
+  if (plan.here) text += "\n" + served_here_text(*plan.here);
+  return text + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
 }
 
 std::string llm_csv(const app::LlmPlan& plan) {

@@ -35,11 +35,13 @@ Status check_model(const PlanOptions& options) {
 // Forms about layers do not apply to a language model's dimensions.
 Status check_form(const PlanOptions& options) {
   const app::ServingRequest& serving = options.request.llm.serving;
-  const bool detail = serving.tensor || serving.data || serving.pipeline || serving.expert || serving.concurrency > 0 ||
-                      serving.output || !serving.trace.empty() || serving.ttft_ms || serving.tpot_ms ||
-                      !serving.engines.empty() || !serving.deployments.empty() || serving.prefill_workers ||
-                      serving.decode_workers || serving.prefill_tensor || !serving.cache_link.empty() ||
-                      !serving.model_id.empty() || !options.manifest.empty();
+  // A load is also one of this machine.
+  const bool here = options.device.empty() && is_llm(options);
+  const bool load = serving.concurrency > 0 || serving.output || !serving.trace.empty();
+  const bool detail = (load && !here) || serving.tensor || serving.data || serving.pipeline || serving.expert ||
+                      serving.ttft_ms || serving.tpot_ms || !serving.engines.empty() || !serving.deployments.empty() ||
+                      serving.prefill_workers || serving.decode_workers || serving.prefill_tensor ||
+                      !serving.cache_link.empty() || !serving.model_id.empty() || !options.manifest.empty();
   if (detail && serving.gpus.empty())
     return Error{Code::kInvalid,
                  "these options describe how a language model is served; give --gpu with one or several GPUs too"};
@@ -49,12 +51,12 @@ Status check_form(const PlanOptions& options) {
         "--manifest needs --model-id: the id at the hub or the path in the pod from which the engine loads the "
         "model"};
   const bool served = !serving.gpus.empty();
-  const bool layers = (!served && (!options.page.file.empty() || options.rows_per_s)) || wants_memory(options) ||
-                      !options.optimiser.empty();
+  const bool layers = (!served && (!options.page.file.empty() || (options.rows_per_s && !here))) ||
+                      wants_memory(options) || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
   return Error{Code::kInvalid,
                "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
-               "dimensions use --json, --csv, --batch and --cost, or --gpu for its serving"};
+               "dimensions use --json, --csv, --batch and --cost, --rps on this machine, or --gpu for its serving"};
 }
 
 Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {

@@ -44,15 +44,15 @@ constexpr TextMetric kTextMetrics[] = {
      "Number of requests that were not taken: they would have come too late, or too many wait", kTextCounter,
      [](TextModelFigures m) { return static_cast<double>(m.refused); }},
     {"vllm:request_success_total", "Number of answers that ended, by what ended them", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.stopped); }, nullptr, "stop"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.stopped); }, nullptr, nullptr, "stop"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.full); }, nullptr, "length"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.full); }, nullptr, nullptr, "length"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.cancelled); }, nullptr, "abort"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.cancelled); }, nullptr, nullptr, "abort"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.failed); }, nullptr, "error"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.failed); }, nullptr, nullptr, "error"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.late); }, nullptr, "deadline"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.late); }, nullptr, nullptr, "deadline"},
     {"vllm:spec_decode_num_drafts_total", "Number of times that tokens were guessed ahead", kTextCounter,
      [](TextModelFigures m) { return static_cast<double>(m.scheduler.drafts); }},
     {"vllm:spec_decode_num_draft_tokens_total", "Number of tokens that were guessed ahead", kTextCounter,
@@ -82,6 +82,11 @@ constexpr TextMetric kTextMetrics[] = {
     {"vllm:iteration_tokens_total", "Tokens that were new in a step", kTextHistogram, nullptr,
      &TextFigures::step_tokens},
     {"ridge_llm_step_seconds", "Time of a step, seconds", kTextHistogram, nullptr, &TextFigures::step},
+    {"ridge_llm_step_limit_seconds", "The least time that this machine needs for a step, seconds", kTextHistogram,
+     nullptr, &TextFigures::step_bound, [](TextModelFigures m) { return m.bound_known; }},
+    {"ridge_llm_share_of_limit", "Of the last step its limit over its time, 1 is the limit", kTextGauge,
+     [](TextModelFigures m) { return m.last_step_bound_s / m.last_step_s; }, nullptr,
+     [](TextModelFigures m) { return m.last_step_bound_s > 0 && m.last_step_s > 0; }},
     {"ridge_llm_last_step_seconds", "Time of the last step, seconds", kTextGauge,
      [](TextModelFigures m) { return m.last_step_s; }},
     {"ridge_llm_last_step_predicted_seconds", "What the step line predicted for it, seconds", kTextGauge,
@@ -123,7 +128,9 @@ std::vector<telemetry::MetricFamily> text_families(std::span<const serve::TextFi
   for (const TextMetric& metric : kTextMetrics) {
     if (families.empty() || families.back().name != metric.name)
       families.push_back({std::string(metric.name), std::string(metric.help), metric.type});
-    for (TextModelFigures model : models) families.back().series.push_back(text_series_of(model, metric));
+    for (TextModelFigures model : models)
+      if (metric.known == nullptr || metric.known(model))
+        families.back().series.push_back(text_series_of(model, metric));
   }
   return families;
 }

@@ -50,6 +50,19 @@ TEST(TextMetrics, CountersAndGaugesHaveTheLabelsOfTheirKind) {
   EXPECT_TRUE(text_has_line(text, R"(vllm:spec_decode_num_drafts_total{model_name="m",version="3",_team="a"} 3)"));
 }
 
+TEST(TextMetrics, WithoutKnownLimitsThereAreNoSharesOfThem) {
+  serve::TextFigures known = figures_of("known");
+  known.bound_known = true;
+  known.step_bound = {.bounds_s = {0.5, std::numeric_limits<double>::infinity()}, .counts = {1, 1}, .sum_s = 0.25};
+  known.last_step_s = 0.5;
+  known.last_step_bound_s = 0.125;
+  const std::string text = metrics_text({}, {}, {.texts = {known, figures_of("unknown")}});
+  EXPECT_TRUE(text_has_line(text, R"(ridge_llm_share_of_limit{model="known",version="3"} 0.25)")) << text;
+  EXPECT_TRUE(text_has_line(text, R"(ridge_llm_step_limit_seconds_sum{model="known",version="3"} 0.25)"));
+  EXPECT_EQ(text.find(R"(ridge_llm_share_of_limit{model="unknown")"), std::string::npos);
+  EXPECT_EQ(text.find(R"(ridge_llm_step_limit_seconds_count{model="unknown")"), std::string::npos);
+}
+
 TEST(TextMetrics, HistogramsKeepTheirBounds) {
   serve::TextFigures figures = figures_of("m");
   figures.first_token = {.bounds_s = {0.5, std::numeric_limits<double>::infinity()}, .counts = {1, 3}, .sum_s = 2.5};

@@ -223,6 +223,7 @@ Nanoseconds Scheduler::State::first_token_after(FairQueue::Work work, const Sequ
   StepLoad full = decodes, last = decodes;
   full.tokens += room;
   last.tokens += rest;
+  last.rows += 1;
   const double blocks = static_cast<double>(settings.cache.blocks_for(tokens));
   const double wait = seconds_until_free(blocks, pace.seconds(decodes));
   const Nanoseconds step_left = under_way ? std::max(began + predicted - now, Nanoseconds{}) : Nanoseconds{};

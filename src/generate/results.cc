@@ -8,7 +8,7 @@ namespace ridge::generate {
 std::vector<Event> Scheduler::State::done(const engine::Logits& logits, Nanoseconds now) {
   assert(under_way);
   under_way = false;
-  line.add({load.tokens, load.cached, to_seconds(now - began), load.pairs});
+  line.add({load, to_seconds(now - began)});
   vocabulary = logits.rows == 0 ? 0 : logits.values.size() / static_cast<size_t>(logits.rows);
   std::vector<Event> events;
   int64_t row = 0;

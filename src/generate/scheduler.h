@@ -102,8 +102,8 @@ struct Figures {
 struct Step {
   std::vector<engine::StepSequence> sequences;  // views into the scheduler, until done()
   Nanoseconds predicted{};                      // by the step line
-  int64_t tokens = 0, cached = 0;  // sums over the sequences: new tokens, and past ones that attention reads
-  double pairs = 0;                // as in StepLoad
+  StepLoad load;
+  std::vector<Id> ids;  // of the sequences, in their order
 };
 
 class Scheduler {

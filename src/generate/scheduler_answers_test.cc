@@ -52,7 +52,7 @@ TEST(SchedulerAnswers, AreTheSameInChunksOfAnyBudget) {
     Simulation simulation(settings);
     const auto requests = several(4, 0.7);
     for (const Request& request : requests) ASSERT_TRUE(simulation.add(request).ok());
-    simulation.seen = [&](const Step& step) { EXPECT_LE(step.tokens, budget); };
+    simulation.seen = [&](const Step& step) { EXPECT_LE(step.load.tokens, budget); };
     simulation.run();
     expect_as_alone(simulation, requests);
   }

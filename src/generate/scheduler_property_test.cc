@@ -109,11 +109,12 @@ class AnyRun {
   void look_at(const Step& step) {
     EXPECT_LE(static_cast<int64_t>(step.sequences.size()), settings_.most_sequences);
     if (settings_.most_tokens) {
-      EXPECT_LE(step.tokens, *settings_.most_tokens);
+      EXPECT_LE(step.load.tokens, *settings_.most_tokens);
     } else if (settings_.token_goal && simulation_.scheduler.line().known()) {
-      // The decodes alone may take longer; one block of a prompt joins them however long they take.
+      // The decodes alone may take longer; one block of a prompt joins them however long they take, with its rows of logprobs.
       const StepLine& line = simulation_.scheduler.line();
-      const double decodes = line.seconds(static_cast<double>(step.sequences.size()), static_cast<double>(step.cached));
+      const double decodes =
+          line.seconds({static_cast<double>(step.sequences.size()), step.load.cached, 0, step.load.rows});
       const double block = (line.per_token + line.per_pair * 100) * static_cast<double>(settings_.cache.block_tokens);
       EXPECT_LE(to_seconds(step.predicted), std::max(to_seconds(*settings_.token_goal), decodes) + block);
     }

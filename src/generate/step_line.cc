@@ -10,17 +10,14 @@ namespace {
 
 constexpr size_t kTerms = std::tuple_size_v<LineTerms>;
 
-LineTerms terms_of(const StepPoint& point) { return {1, point.tokens, point.cached, point.pairs}; }
-
-double straight(const StepLine& line, const StepPoint& point) {
-  return line.fixed + line.per_token * point.tokens + line.per_cached * point.cached + line.per_pair * point.pairs;
-}
+LineTerms terms_of(const StepLoad& load) { return {1, load.tokens, load.cached, load.pairs, load.rows}; }
 
 void set_terms(StepLine& line, const LineTerms& terms) {
   line.fixed = terms[0];
   line.per_token = terms[1];
   line.per_cached = terms[2];
   line.per_pair = terms[3];
+  line.per_row = terms[4];
 }
 
 // A few disturbed points may be explained best by what no decoder does, and then tell nonsense of larger steps. A cached token is read where a new one is
@@ -67,7 +64,7 @@ std::optional<LineTerms> solve_of(const NormalEquations& sums, unsigned chosen) 
 double error_of(const StepLine& line, std::span<const StepPoint> points) {
   double sum = 0;
   for (const StepPoint& point : points) {
-    const double error = line.seconds(point.tokens, point.cached, point.pairs) / point.seconds - 1;
+    const double error = line.seconds(point.load) / point.seconds - 1;
     sum += error * error;
   }
   return sum;
@@ -75,19 +72,15 @@ double error_of(const StepLine& line, std::span<const StepPoint> points) {
 
 }  // namespace
 
-double StepLine::seconds(double tokens, double cached, double pairs) const {
-  return std::max(floor, fixed + per_token * tokens + per_cached * cached + per_pair * pairs);
-}
+double StepLine::seconds(const StepLoad& load) const { return std::max(floor, fixed + added(load)); }
 
-double StepLine::tokens_within(double seconds, double cached) const {
-  const double left = std::max(seconds, floor) - fixed - per_cached * cached;
-  return per_token > 0 ? std::max(1.0, left / per_token) : std::numeric_limits<double>::infinity();
+double StepLine::added(const StepLoad& load) const {
+  return per_token * load.tokens + per_cached * load.cached + per_pair * load.pairs + per_row * load.rows;
 }
 
 // per_pair / 2 · n² + (per_token + per_pair · (past − 1/2)) · n = what is left
 double StepLine::tokens_within(double seconds, const StepLoad& load, double past) const {
-  const double left = std::max(seconds, floor) - fixed - per_token * load.tokens - per_cached * (load.cached + past) -
-                      per_pair * (load.pairs - past);
+  const double left = std::max(seconds, floor) - fixed - added(load) - per_cached * past + per_pair * past - per_row;
   const double linear = per_token + per_pair * (past - 0.5);
   if (left <= 0 || linear <= 0) return left <= 0 ? 0 : std::numeric_limits<double>::infinity();
   // The stable form of the quadratic formula; left / linear where per_pair is 0.
@@ -126,7 +119,8 @@ LineTerms NormalEquations::solve() const {
 
 StepLine fit(std::span<const StepPoint> points) {
   std::vector<StepPoint> sorted(points.begin(), points.end());
-  std::ranges::stable_sort(sorted, {}, &StepPoint::tokens);
+  const auto tokens = [](const StepPoint& point) { return point.load.tokens; };
+  std::ranges::stable_sort(sorted, {}, tokens);
   StepLine best;
   double least = std::numeric_limits<double>::infinity();
   double inverse = 0, inverse_squared = 0;  // of the points at the floor
@@ -135,11 +129,11 @@ StepLine fit(std::span<const StepPoint> points) {
       const double seconds = sorted[at_floor - 1].seconds;
       inverse += 1 / seconds;
       inverse_squared += 1 / (seconds * seconds);
-      if (sorted[at_floor].tokens == sorted[at_floor - 1].tokens) continue;  // points of equal tokens stay together
+      if (tokens(sorted[at_floor]) == tokens(sorted[at_floor - 1])) continue;  // points of equal tokens stay together
     }
     NormalEquations sums;
     for (size_t i = at_floor; i < sorted.size(); ++i) {
-      LineTerms terms = terms_of(sorted[i]);
+      LineTerms terms = terms_of(sorted[i].load);
       for (double& term : terms) term /= sorted[i].seconds;
       sums.add(terms, 1, 1);
     }
@@ -158,8 +152,8 @@ StepLine fit(std::span<const StepPoint> points) {
 void RefinedLine::begin(const StepPoint& point) {
   constexpr size_t kEnough = 16, kMost = 256;
   if (points_.size() < kMost) points_.push_back(point);
-  const auto [low, high] = std::ranges::minmax(points_, {}, &StepPoint::tokens);
-  if (points_.size() < kEnough || high.tokens < 4 * low.tokens) return;
+  const auto [low, high] = std::ranges::minmax(points_, {}, [](const StepPoint& each) { return each.load.tokens; });
+  if (points_.size() < kEnough || high.load.tokens < 4 * low.load.tokens) return;
   line_ = first_ = fit(points_);
   if (line_.known()) points_ = {};
 }
@@ -168,16 +162,16 @@ void RefinedLine::add(const StepPoint& point) {
   if (!(point.seconds > 0)) return;
   if (!line_.known()) return begin(point);
   constexpr double kMemory = 128;  // steps
-  const double predicted = line_.seconds(point.tokens, point.cached, point.pairs);
+  const double predicted = line_.seconds(point.load);
   const double error = point.seconds / predicted - 1;
   const double usual = 3 * std::max(usual_error_, 0.01);
   const double weight = std::min(1.0, usual / std::max(std::abs(error), 1e-12));
   usual_error_ += (std::min(std::abs(error), 4 * std::max(usual_error_, 0.01)) - usual_error_) / 16;
-  if (line_.floor > straight(line_, point)) {
+  if (line_.floor > line_.fixed + line_.added(point.load)) {
     line_.floor *= 1 + std::clamp(error, -usual, usual) / 16;
     return;
   }
-  LineTerms terms = terms_of(point);
+  LineTerms terms = terms_of(point.load);
   for (double& term : terms) term /= predicted;
   sums_.forget(1 / kMemory);
   sums_.add(terms, point.seconds / predicted, weight);
@@ -187,8 +181,9 @@ void RefinedLine::add(const StepPoint& point) {
 void RefinedLine::solve() {
   constexpr double kPrior = 0.1;  // steps that each coefficient of the first line is worth
   // What counts as a large change of a coefficient that is 0.
-  const LineTerms least = {first_.per_token, first_.per_token, first_.per_token / 100, first_.per_token / 1e4};
-  const LineTerms values = {first_.fixed, first_.per_token, first_.per_cached, first_.per_pair};
+  const LineTerms least = {first_.per_token, first_.per_token, first_.per_token / 100, first_.per_token / 1e4,
+                           first_.per_token};
+  const LineTerms values = {first_.fixed, first_.per_token, first_.per_cached, first_.per_pair, first_.per_row};
   NormalEquations sums = sums_;
   for (size_t i = 0; i < kTerms; ++i) {
     const double scale = std::max(values[i], least[i]);

@@ -31,11 +31,10 @@ Step Scheduler::State::next(Nanoseconds now) {
     std::span<const int32_t> tokens = std::span(sequence.tokens).subspan(sequence.computed);
     if (part.drafts > 0) tokens = sequence.fed;
     step.sequences.push_back({sequence.computed, tokens.first(part.tokens), sequence.blocks, part.samples});
+    step.ids.push_back(sequence.request.id);
   }
   predicted = step.predicted = line.line().known() ? from_seconds(line.line().seconds(load)) : Nanoseconds{};
-  step.tokens = static_cast<int64_t>(load.tokens);
-  step.cached = static_cast<int64_t>(load.cached);
-  step.pairs = load.pairs;
+  step.load = load;
   under_way = true;
   return step;
 }
@@ -103,6 +102,7 @@ void Scheduler::State::add_drafts() {
     Sequence& sequence = *part.sequence;
     StepLoad more = load;
     more.tokens += 1;
+    more.rows += 1;
     more.pairs += static_cast<double>(sequence.computed + part.drafts + 1);
     const double longer = pace.seconds(more);
     if ((expected + chance) * seconds <= expected * longer || longer > most_seconds) return;
@@ -183,9 +183,9 @@ int64_t Scheduler::State::add_chunk(Sequence& sequence, bool first) {
   if (tokens <= 0) return 0;
   const bool answers = tokens == sequence.pending();
   int64_t samples = answers ? 1 : 0;
-  if (rows_of_prompt) samples = sequence.computed + tokens - std::max(sequence.computed, chances);
-  load.add(static_cast<double>(tokens), static_cast<double>(sequence.computed));
-  parts.push_back({&sequence, tokens, std::max<int64_t>(samples, 0), 0, answers});
+  if (rows_of_prompt) samples = std::max<int64_t>(sequence.computed + tokens - std::max(sequence.computed, chances), 0);
+  load.add(static_cast<double>(tokens), static_cast<double>(sequence.computed), static_cast<double>(samples));
+  parts.push_back({&sequence, tokens, samples, 0, answers});
   return tokens;
 }
 
@@ -196,10 +196,9 @@ void Scheduler::State::charge() {
   const double common = pace.known() ? std::max(pace.fixed, pace.floor) / static_cast<double>(parts.size()) : 0;
   for (const Part& part : parts) {
     StepLoad own;
-    own.add(static_cast<double>(part.tokens), static_cast<double>(part.sequence->computed));
-    const double seconds = pace.known()
-                               ? pace.per_token * own.tokens + pace.per_cached * own.cached + pace.per_pair * own.pairs
-                               : kTokenSeconds * own.tokens;
+    own.add(static_cast<double>(part.tokens), static_cast<double>(part.sequence->computed),
+            static_cast<double>(part.samples));
+    const double seconds = pace.known() ? pace.added(own) : kTokenSeconds * own.tokens;
     const bool chosen = part.sequence->stage == Stage::kPrefill && !part.sequence->latest_start;
     queue.charge(*part.sequence->share, common + seconds, chosen);
   }

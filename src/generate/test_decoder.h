@@ -118,7 +118,7 @@ class Simulation {
     ++steps;
     if (seen) seen(step);
     const engine::Logits logits = decoder_.step(step.sequences);
-    now += from_seconds(truth_.seconds(static_cast<double>(step.tokens), static_cast<double>(step.cached), step.pairs));
+    now += from_seconds(truth_.seconds(step.load));
     if (during) during();
     take(scheduler.done(logits, now));
     take(scheduler.take_ended());

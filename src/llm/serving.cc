@@ -232,7 +232,8 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   scheduler.cache_tokens /= number_of(d.parallel.pipeline);
   const int64_t most_decoding = std::max<int64_t>(part.concurrency / d.parallel.data + 1, 256);
   const StepTable steps(d, scheduler.chunk_tokens + most_decoding * (1 + d.draft_tokens));
-  RIDGE_ASSIGN(s.simulation, simulate(steps, d.costs, scheduler, part));
+  const auto seconds = [&](const Step& step) { return steps.seconds(step); };
+  RIDGE_ASSIGN(s.simulation, simulate(seconds, d.costs, scheduler, part));
   finish_serving(d, d, load, parts, s);
   return s;
 }

@@ -50,8 +50,8 @@ constexpr double kLosesStep = 0.02;  // of the output length, either way
 
 class Server {
  public:
-  Server(const StepTable& steps, const EngineCosts& costs, const Scheduler& scheduler, const Workload& workload)
-      : steps_(steps),
+  Server(const StepSeconds& seconds, const EngineCosts& costs, const Scheduler& scheduler, const Workload& workload)
+      : seconds_(seconds),
         costs_(costs),
         scheduler_(scheduler),
         workload_(workload),
@@ -82,7 +82,7 @@ class Server {
       if (holds_) waited_ += count;
       // In the middle of the steps taken together.
       step.cached += 0.5 * static_cast<double>(count - 1) * step.sequences * workload_.tokens_per_step;
-      const double seconds = steps_.seconds(step) * static_cast<double>(count);
+      const double seconds = seconds_(step) * static_cast<double>(count);
       now_ += seconds;
       decoding_time_ += seconds * (step.sequences > 0 ? decoding() : 0);
       cached_time_ += seconds * (step.sequences > 0 ? step.cached / step.sequences * decoding() : 0);
@@ -254,7 +254,7 @@ class Server {
       next.sequences = decoding();
       next.cached = cached_;
       if (scheduler_.replicas > 1) to_fullest_replica(next);
-      const double one = steps_.seconds(next);
+      const double one = seconds_(next);
       const double until = std::max(0.0, arrivals_.begin()->first - now_) / one;
       int64_t steps = until < 1e6 ? static_cast<int64_t>(until) + 1 : kMostStepsAtOnce;
       if (alone()) steps = std::max(steps, scheduler_.receive_interval - since_receive_);
@@ -308,7 +308,7 @@ class Server {
     if (decoding_.empty()) cached_ = 0;
   }
 
-  const StepTable& steps_;
+  const StepSeconds& seconds_;
   const EngineCosts& costs_;
   const Scheduler& scheduler_;
   const Workload& workload_;
@@ -370,9 +370,9 @@ Spread spread_of(std::vector<double> values) {
   return s;
 }
 
-Result<Simulation> simulate(const StepTable& steps, const EngineCosts& costs, const Scheduler& scheduler,
+Result<Simulation> simulate(const StepSeconds& seconds, const EngineCosts& costs, const Scheduler& scheduler,
                             const Workload& workload) {
-  Server server(steps, costs, scheduler, workload);
+  Server server(seconds, costs, scheduler, workload);
   RIDGE_TRY(server.run());
   return server.result();
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/fields.h"
@@ -111,8 +112,11 @@ struct FrontEnd {
   double arrival(double sent_s, int64_t prompt);
 };
 
+// [s]
+using StepSeconds = std::function<double(const Step&)>;
+
 // Of all attention replicas of a stage. Errors: a request that can never fit into the cache.
-Result<Simulation> simulate(const StepTable& steps, const EngineCosts& costs, const Scheduler& scheduler,
+Result<Simulation> simulate(const StepSeconds& seconds, const EngineCosts& costs, const Scheduler& scheduler,
                             const Workload& workload);
 
 }  // namespace ridge::llm

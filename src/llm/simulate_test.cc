@@ -31,7 +31,7 @@ Deployment constant_steps(EngineKind engine, double step_ms) {
 Simulation run(const Deployment& d, const Workload& w, Scheduler s) {
   const StepTable steps(d, s.chunk_tokens + 1024);
   s.engine = d.engine;
-  Result<Simulation> result = simulate(steps, d.costs, s, w);
+  Result<Simulation> result = simulate([&](const Step& step) { return steps.seconds(step); }, d.costs, s, w);
   if (result) return *result;
   ADD_FAILURE() << result.error().message;
   return {};
@@ -179,7 +179,7 @@ TEST(Simulation, VllmPreemptsWhereTheCacheIsFullAndOthersAdmitLess) {
   small.cache_tokens = 150;
   const Deployment d = constant_steps(EngineKind::kSglang, 10);
   small.engine = d.engine;
-  const auto never = simulate(StepTable(d, 9000), d.costs, small, w);
+  const auto never = simulate([](const Step&) { return 0.01; }, d.costs, small, w);
   ASSERT_FALSE(never);
   EXPECT_THAT(never.error().message, ::testing::HasSubstr("150"));
 }

@@ -85,6 +85,7 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
   std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
   RIDGE_TRY(warm_up(options, *decoder, generation, stop));
   warming.reset();
+  StepBound bound = options.step_bound ? options.step_bound(config.plan, decoder->info()) : StepBound();
   std::erase_if(texts.stop_tokens, [&](int32_t token) { return token >= decoder->info().vocabulary; });
   RIDGE_TRY(keep_mapped_files(folder));
   if (guard.lost_memory() || source_fingerprint(source, version) != fingerprint)
@@ -95,6 +96,7 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
                              std::move(texts),
                              std::move(decoder),
                              generation,
+                             std::move(bound),
                              options.queue_limit,
                              options.clock->now() - start,
                              file_bytes,

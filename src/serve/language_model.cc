@@ -242,7 +242,9 @@ bool LanguageModel::run(const generate::Step& step) {
   const RunWatch::End ended = watch_.end(0);
   if (ended == RunWatch::End::kGivenUp) return false;  // the server, its clock and timer may be gone
   const TimePoint end = clock_.now();
-  figures_.end_step(end, step.tokens, step.predicted);
+  const double bound_s = loaded_.bound ? loaded_.bound(step.sequences) : 0;
+  figures_.end_step(end, {static_cast<int64_t>(step.load.tokens), step.predicted, bound_s});
+  if (bound_s > 0) note_bound(step, to_seconds(end - begin), bound_s);
   if (logits) {
     const std::vector<generate::Event> events = scheduler_.done(*logits, end.time_since_epoch());
     figures_.note(scheduler_.figures(), scheduler_.line());  // before the answers: who has one may look
@@ -256,6 +258,17 @@ bool LanguageModel::run(const generate::Step& step) {
     if (const auto place = places_.find(id); place != places_.end())
       end_stream(*place->second.stream, why, &TextEnds::failed);
   return true;
+}
+
+// Of each answer that the step computed.
+void LanguageModel::note_bound(const generate::Step& step, double seconds, double bound_s) {
+  for (const generate::Id id : step.ids) {
+    const auto place = places_.find(id);
+    if (place == places_.end()) continue;
+    TextUsage& usage = place->second.stream->usage;
+    usage.step_seconds += seconds;
+    usage.bound_seconds += bound_s;
+  }
 }
 
 void LanguageModel::deliver(const generate::Event& event, TimePoint now) {
@@ -384,6 +397,7 @@ ModelStatistics LanguageModel::statistics() const {
   statistics.name = name();
   statistics.version = settings().version;
   statistics.pending = inbox_->waiting();
+  if (loaded_.bound) statistics.bound_ns = figures_.bound_ns();
   statistics.load_ns = static_cast<uint64_t>(loaded_.load_time.count());
   statistics.file_bytes = loaded_.file_bytes;
   statistics.metric_tags = settings().metric_tags;
@@ -395,6 +409,7 @@ TextFigures LanguageModel::figures() const {
   figures.model = name();
   figures.version = settings().version;
   figures.metric_tags = settings().metric_tags;
+  figures.bound_known = loaded_.bound != nullptr;
   return figures;
 }
 

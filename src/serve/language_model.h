@@ -22,6 +22,7 @@
 #include "serve/run_watch.h"
 #include "serve/servable.h"
 #include "serve/statistics.h"
+#include "serve/step_bound.h"
 #include "serve/text_choice.h"
 #include "serve/text_inbox.h"
 #include "serve/text_model.h"
@@ -36,6 +37,7 @@ struct LoadedLanguageModel {
   LanguageFiles texts;
   std::unique_ptr<engine::Decoder> decoder;  // warm; its blocks are reserved
   generate::Settings generation;
+  StepBound bound;               // empty: not known
   size_t queue_limit = 100'000;  // requests that wait for their first token
   Nanoseconds load_time{};
   uint64_t file_bytes = 0;
@@ -91,6 +93,7 @@ class LanguageModel final : public Servable,
   Status add_choice(Stream& stream, size_t choice);
   void cancel(uint64_t number);
   bool run(const generate::Step& step);
+  void note_bound(const generate::Step& step, double seconds, double bound_s);
   void deliver(const generate::Event& event, TimePoint now);
   void begin_answer(Stream& stream, const generate::Event& event, TimePoint now);
   void end_choice(Stream& stream, size_t choice, generate::Finish finish, TimePoint now);

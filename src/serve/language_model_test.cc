@@ -37,6 +37,36 @@ TEST_F(LanguageModelTest, AnswersWithTheModelsTokensAsText) {
   EXPECT_EQ(sink->usage().completion_tokens, 40);
   EXPECT_GT(sink->usage().first_token_seconds, 0);
   EXPECT_GE(sink->usage().total_seconds, sink->usage().first_token_seconds);
+  EXPECT_EQ(sink->usage().limit_share(), 0) << "the limits are not known";
+  EXPECT_FALSE(text_model(*server)->figures().bound_known);
+}
+
+// 64 · (new tokens) + past tokens [µs]; the prompt of 5 tokens, then 3 that follow it.
+TEST_F(LanguageModelTest, SetsItsStepsBesideTheLimitsOfTheMachine) {
+  add_model("m", {{"step_ms", 1}}, parameter("ridge_speculation", "false"));
+  ServerOptions known = options();
+  known.step_bound = [](const engine::DecoderPlan& plan, const engine::DecoderInfo&) -> StepBound {
+    EXPECT_EQ(plan.engine, "fake");
+    return [](std::span<const engine::StepSequence> sequences) {
+      double us = 0;
+      for (const engine::StepSequence& s : sequences)
+        us += 64.0 * static_cast<double>(s.tokens.size()) + static_cast<double>(s.past);
+      return 1e-6 * us;
+    };
+  };
+  const auto server = started(known);
+  TextRequest request = text_request("Hello", 4);
+  request.ignore_eos = true;
+  const auto sink = answer(*server, request);
+  const double expected = 1e-6 * (64 * (5 + 1 + 1 + 1) + 5 + 6 + 7);
+  EXPECT_NEAR(sink->usage().bound_seconds, expected, 1e-12);
+  EXPECT_GE(sink->usage().step_seconds, 4e-3);
+  EXPECT_NEAR(sink->usage().limit_share(), expected / sink->usage().step_seconds, 1e-12);
+  const TextFigures figures = text_model(*server)->figures();
+  EXPECT_TRUE(figures.bound_known);
+  EXPECT_NEAR(figures.step_bound.sum_s, expected, 1e-12);
+  EXPECT_EQ(figures.step_bound.counts.back(), 4U);
+  EXPECT_NEAR(figures.last_step_bound_s, 1e-6 * (64 + 7), 1e-12);
 }
 
 TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {

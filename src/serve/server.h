@@ -22,6 +22,7 @@
 #include "serve/rate_limiter.h"
 #include "serve/service.h"
 #include "serve/shadow.h"
+#include "serve/step_bound.h"
 
 namespace ridge::serve {
 
@@ -55,6 +56,7 @@ struct ServerOptions {
   std::vector<ResourceLimit> resource_limits;  // of rate_limit; empty = what the most demanding instance needs
   std::function<uint64_t()> free_memory;       // [bytes] that this process can still take; empty = not known
   BoundFunction bound;                         // of this machine; empty = its limits are not known
+  StepBoundFunction step_bound;                // the same of language models
   uint64_t batch_memory = 0;                   // [bytes] that the inputs and outputs of one batch may take; 0 = any
   size_t queue_limit = 100'000;        // waiting requests per model version where the configuration sets no limit
   std::string engine_library;          // path of the engine's library; empty = search order of engine/

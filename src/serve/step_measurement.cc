@@ -15,7 +15,7 @@ struct StepShape {
   int64_t sequences = 1, tokens = 1, past = 0;
 };
 
-// In the order of what they take; the first four tell the four coefficients apart. What a shape finds in its blocks was written by those before it.
+// In the order of what they take; the first five tell the five coefficients apart. What a shape finds in its blocks was written by those before it.
 constexpr std::array kStepShapes = {
     StepShape{1, 1, 0},    StepShape{1, 4, 0},   StepShape{1, 16, 0},  StepShape{1, 1, 16},  StepShape{4, 1, 16},
     StepShape{1, 64, 0},   StepShape{1, 1, 64},  StepShape{16, 1, 64}, StepShape{1, 256, 0}, StepShape{16, 1, 256},
@@ -68,7 +68,7 @@ Result<std::vector<generate::StepPoint>> measure_steps(engine::Decoder& decoder,
     generate::StepLoad load;
     for (const engine::StepSequence& sequence : step.sequences())
       load.add(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past));
-    points.push_back({load.tokens, load.cached, to_seconds(taken), load.pairs});
+    points.push_back({load, to_seconds(taken)});
   }
   return points;
 }

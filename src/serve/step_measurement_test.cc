@@ -27,7 +27,7 @@ TEST(StepMeasurement, GivesTheLineOfTheDecoder) {
   const auto points = measure_steps(*decoder, 1000, milliseconds(700), clock);
   ASSERT_TRUE(points.ok());
   const generate::StepLine line = generate::fit(*points);
-  EXPECT_NEAR(line.seconds(100, 500), 1e-3 + 100 * 1e-4 + 500 * 1e-5, 2e-4);
+  EXPECT_NEAR(line.seconds({100, 500}), 1e-3 + 100 * 1e-4 + 500 * 1e-5, 2e-4);
 }
 
 TEST(StepMeasurement, KeepsToItsTimeButForTheLeastPoints) {

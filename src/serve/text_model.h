@@ -56,7 +56,9 @@ struct TextPiece {
 struct TextUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
   double first_token_seconds = 0, total_seconds = 0;
-  double limit_share = 0;  // of the machine's limit during its steps; 0: not known
+  // Of the steps that computed its tokens, each once for each of its answers: what they took, and the least that the machine needs. 0: not known.
+  double step_seconds = 0, bound_seconds = 0;
+  double limit_share() const { return step_seconds > 0 ? bound_seconds / step_seconds : 0; }
 };
 
 // Gets an answer as it comes, on the step thread: it must not wait. begin(), piece()…, end(), or end() alone.

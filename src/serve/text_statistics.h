@@ -14,21 +14,28 @@ struct ChoiceTimes {
   TimePoint arrived{}, started{}, first_token{}, last_token{};
 };
 
+struct EndedStep {
+  int64_t tokens = 0;       // new
+  Nanoseconds predicted{};  // by the scheduler's line
+  double bound_s = 0;       // 0: not known
+};
+
 class TextStatistics {
  public:
   TextStatistics();
 
   void refuse();
   void begin_step(TimePoint now);
-  // It was taken by the scheduler's line to last `predicted`.
-  void end_step(TimePoint now, int64_t tokens, Nanoseconds predicted);
+  void end_step(TimePoint now, const EndedStep& step);
   void note(const generate::Figures& scheduler, const generate::StepLine& line);
   // A token after the first.
   void add_token(Nanoseconds since_the_last);
   // `cause`: the counter of TextEnds. Times are counted of choices that gave a token.
   void end(uint64_t TextEnds::*cause, const ChoiceTimes& times, int64_t prompt_tokens, int64_t tokens, TimePoint now);
 
-  // Everything but name, version and tags.
+  // Sum over the steps.
+  uint64_t bound_ns() const;
+  // Everything but name, version, tags and whether the bound is known.
   TextFigures snapshot(TimePoint now) const;
 
  private:

@@ -147,6 +147,8 @@ serve::TextUsage OpenAiAnswer::usage() const {
     sum.prompt_tokens += each.prompt_tokens;
     sum.cached_tokens += each.cached_tokens;
     sum.completion_tokens += each.completion_tokens;
+    sum.step_seconds += each.step_seconds;
+    sum.bound_seconds += each.bound_seconds;
   }
   return sum;
 }

@@ -213,7 +213,13 @@ void append_usage(std::string& text, const serve::TextUsage& usage) {
   append_json_integer(text, usage.prompt_tokens + usage.completion_tokens);
   text += R"(,"prompt_tokens_details":{"cached_tokens":)";
   append_json_integer(text, usage.cached_tokens);
-  text += "}}";
+  text += '}';
+  if (usage.bound_seconds > 0) {
+    text += R"(,"ridge":{"limit_share":)";
+    append_json_number(text, std::round(1e4 * usage.limit_share()) / 1e4);
+    text += '}';
+  }
+  text += '}';
 }
 
 void append_prompt_ids(std::string& text, const OpenAiForm& form, std::span<const int32_t> ids) {

@@ -50,6 +50,12 @@ TEST(OpenAiResponse, UsageComesInAnEventWithoutChoicesOrInEach) {
       usage_event(form, kUsage),
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[],)" + usage);
   EXPECT_TRUE(event_of(form, {.text = "x"}, &kUsage).ends_with("}]," + usage));
+  serve::TextUsage known = kUsage;
+  known.step_seconds = 0.3;
+  known.bound_seconds = 0.1;
+  EXPECT_TRUE(usage_event(form, known)
+                  .ends_with(R"("cached_tokens":2},"ridge":{"limit_share":0.3333}}})"
+                             "\n\n"));
 }
 
 TEST(OpenAiResponse, CallsOfToolsInAStreamAndInAWholeAnswer) {

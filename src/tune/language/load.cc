@@ -101,7 +101,8 @@ class LineDecoder final : public engine::Decoder {
     generate::StepLoad load;
     int64_t rows = 0;
     for (const engine::StepSequence& sequence : sequences) {
-      load.add(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past));
+      load.add(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past),
+               static_cast<double>(sequence.samples));
       rows += sequence.samples;
     }
     clock_.advance(from_seconds(line_.seconds(load)));

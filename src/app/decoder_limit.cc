@@ -1,0 +1,67 @@
+#include "app/decoder_limit.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ridge::app {
+namespace {
+
+constexpr std::array<std::pair<engine::WeightForm, Precision>, 4> kArithmetic = {{
+    {engine::WeightForm::kFp32, Precision::kFp32},
+    {engine::WeightForm::kBf16, Precision::kBf16},
+    {engine::WeightForm::kInt8, Precision::kInt8},
+    {engine::WeightForm::kInt4, Precision::kInt8},
+}};
+constexpr std::array<std::pair<engine::CacheForm, double>, 3> kCacheBits = {{
+    {engine::CacheForm::kFp32, 32},
+    {engine::CacheForm::kBf16, 16},
+    {engine::CacheForm::kU8, 8},
+}};
+
+template <typename Key, typename Value, size_t N>
+Value value_of(const std::array<std::pair<Key, Value>, N>& table, Key key) {
+  return std::ranges::find(table, key, &std::pair<Key, Value>::first)->second;
+}
+
+// Of one token: every matrix and vector of the layers is multiplied and added.
+double layer_flops(const llm::Parameters& p) {
+  return 2 * (p.attention + p.feed_forward + p.router + p.experts_used + p.small);
+}
+
+}  // namespace
+
+Precision arithmetic_of(engine::WeightForm weights) { return value_of(kArithmetic, weights); }
+double bits_of(engine::CacheForm cache) { return value_of(kCacheBits, cache); }
+
+DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,
+                           cost::DeviceLimits limits, double quota_factor)
+    : model_(std::move(model)),
+      token_flops_(layer_flops(llm::parameters_of(model_))),
+      row_flops_(2 * llm::parameters_of(model_).head),
+      weight_bytes_(static_cast<double>(weight_bytes)),
+      cache_bits_(bits_of(cache)),
+      precision_(arithmetic_of(weights)),
+      limits_(std::move(limits)),
+      quota_factor_(quota_factor) {}
+
+void DecoderLimit::add(double tokens, double cached, double rows, StepWork& work) const {
+  work.flops += tokens * token_flops_ + rows * row_flops_ + llm::attention_flops(model_, tokens, cached);
+  work.bytes += llm::cache_bytes(model_, cached, cache_bits_);
+}
+
+cost::Bound DecoderLimit::bound(const StepWork& work) const {
+  cost::Bound bound = cost::bound(work.flops, work.bytes, precision_, limits_);
+  for (double* ms : {&bound.ms, &bound.compute_ms, &bound.memory_ms}) *ms /= quota_factor_;
+  return bound;
+}
+
+double DecoderLimit::seconds(std::span<const engine::StepSequence> sequences) const {
+  StepWork work = weights();
+  for (const engine::StepSequence& sequence : sequences)
+    add(static_cast<double>(sequence.tokens.size()), static_cast<double>(sequence.past),
+        static_cast<double>(sequence.samples), work);
+  return bound(work).ms / 1e3;
+}
+
+}  // namespace ridge::app

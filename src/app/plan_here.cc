@@ -1,0 +1,126 @@
+// A language model served by `ridge serve` on this machine: predicted from the line of its steps, measured or estimated.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/decoder_model.h"
+#include "app/kept_steps.h"
+#include "app/plan_model.h"
+#include "app/step_estimate.h"
+#include "base/digest.h"
+#include "base/file.h"
+
+namespace ridge::app {
+namespace {
+
+constexpr int64_t kStepTokens = 512,
+                  kSequences = 256;  // of a step, at once: as `serve` without ridge_step_tokens, ridge_sequences
+constexpr int64_t kDefaultOutput = 256;
+
+// The forms that a decoder has, by the names that plans have for them. None: another one.
+std::optional<engine::WeightForm> weights_here(const LlmRequest& llm) {
+  if (llm.weights.empty()) return engine::WeightForm::kBf16;
+  const auto form = from_name<engine::WeightForm>(engine::names_of(engine::WeightForm{}), llm.weights, "form");
+  return form ? std::optional(*form) : std::nullopt;
+}
+
+std::optional<engine::CacheForm> cache_here(const LlmRequest& llm) {
+  if (llm.kv.empty() || llm.kv == "int8") return engine::CacheForm::kU8;
+  const auto form = from_name<engine::CacheForm>(engine::names_of(engine::CacheForm{}), llm.kv, "form");
+  return form ? std::optional(*form) : std::nullopt;
+}
+
+// Empty: the model can be served here.
+std::string why_not_here(const PlanRequest& request, const llm::Model& model) {
+  if (!weights_here(request.llm)) return fmt::format("weights as {} are not served on CPUs", request.llm.weights);
+  if (!cache_here(request.llm)) return fmt::format("a cache as {} is not served on CPUs", request.llm.kv);
+  for (const llm::Layers& layers : model.layers) {
+    if (layers.feed_forward.experts > 0) return "models with experts are not served on CPUs";
+    if (layers.attention.kind != llm::AttentionKind::kFull && layers.attention.kind != llm::AttentionKind::kWindow)
+      return "its kind of attention is not served on CPUs";
+  }
+  return {};
+}
+
+// Of the matrices that a step reads.
+int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
+  const llm::Parameters p = llm::parameters_of(model);
+  const Result<sizing::WeightFormat> format = sizing::weight_format(name_of(engine::names_of(weights), weights));
+  return static_cast<int64_t>(
+      ((p.attention + p.feed_forward) * format->matrix_bits + (p.head + p.small) * format->other_bits) / 8);
+}
+
+llm::StepSeconds seconds_by(const generate::StepLine& line) {
+  return [line](const llm::Step& step) {
+    generate::StepLoad load{step.sequences, step.cached, 0, step.sequences};
+    for (const llm::Step::Chunk& chunk : step.chunks) load.add(chunk.tokens, chunk.cached, 0);
+    load.rows += step.prompts_done;
+    return line.seconds(load);
+  };
+}
+
+// With the lengths that the request leaves open.
+Result<llm::Load> load_here(const PlanRequest& request, const llm::Model& model, int64_t prompt) {
+  PlanRequest asked = request;
+  ServingRequest& serving = asked.llm.serving;
+  serving.prompt = prompt;
+  if (!serving.output && model.context > 0)
+    serving.output = std::clamp<int64_t>(model.context - prompt, 1, kDefaultOutput);
+  if (serving.concurrency == 0 && !request.load && serving.trace.empty()) serving.concurrency = 1;
+  RIDGE_ASSIGN(llm::Load load, serving_load(asked));
+  const llm::Workload& w = load.workload;
+  if (model.context > 0 && w.prompt_max + w.output_max > model.context)
+    return invalid(fmt::format("a prompt of {} and an answer of {} tokens do not fit into the model's context of {}",
+                               w.prompt_max, w.output_max, model.context));
+  return load;
+}
+
+void add_bounds(const DecoderLimit& limit, ServingHere& here) {
+  StepWork prompt = limit.weights(), decode = limit.weights();
+  limit.add(0.5 * static_cast<double>(here.workload.prompt_min + here.workload.prompt_max), 0, 1, prompt);
+  const double batch = std::max(1.0, here.simulation.mean_decoding);
+  StepWork one{};
+  limit.add(1, here.simulation.mean_cached, 1, one);
+  decode.flops += batch * one.flops;
+  decode.bytes += batch * one.bytes;
+  here.ttft_bound_ms = limit.bound(prompt).ms;
+  here.tpot_bound_ms = limit.bound(decode).ms;
+}
+
+}  // namespace
+
+Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const LlmSource& source, int64_t prompt,
+                                             const PlanDevice& device, std::vector<std::string>& notes) {
+  std::optional<ServingHere> none;
+  if (!device.machine || !source.config) return none;
+  const llm::Model& model = source.config->model;
+  if (const std::string why = why_not_here(request, model); !why.empty()) {
+    notes.push_back("no prediction of serving here: " + why);
+    return none;
+  }
+  ServingHere here;
+  here.weights = *weights_here(request.llm);
+  here.cache = *cache_here(request.llm);
+  here.threads = request.threads.value_or(machine::usable_threads(*device.machine));
+  RIDGE_ASSIGN(here.engine, decoder_engine(""));
+  RIDGE_ASSIGN(const llm::Load load, load_here(request, model, prompt));
+  here.workload = load.workload;
+  RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(*device.machine, here.threads));
+  const double quota = machine::quota_factor(*device.machine, here.threads);
+  const std::optional<KeptSteps> kept =
+      recall_steps(steps_file(device.machine->id, {digest_text(text_or_empty(request.model)), here.engine, here.weights,
+                                                   here.cache, here.threads}));
+  const DecoderLimit limit(model, here.weights, here.cache,
+                           kept ? kept->weight_bytes : weight_bytes_of(model, here.weights), limits, quota);
+  here.line = kept ? kept->line : estimated_line(limit, here.weights);
+  here.error_percent = kept ? kept->error_percent : estimated_line_error_percent();
+  if (kept) here.measured_at = kept->measured_at;
+  llm::Scheduler scheduler{.chunk_tokens = load.chunk_tokens > 0 ? load.chunk_tokens : kStepTokens,
+                           .most_sequences = load.most_sequences > 0 ? load.most_sequences : kSequences};
+  RIDGE_ASSIGN(here.simulation, llm::simulate(seconds_by(here.line), llm::EngineCosts{}, scheduler, load.workload));
+  add_bounds(limit, here);
+  return std::optional(std::move(here));
+}
+
+}  // namespace ridge::app
