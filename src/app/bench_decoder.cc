@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/known_machine.h"
-#include "base/file.h"
 #include "base/units.h"
+#include "checkpoint/documents.h"
 #include "engine/engines.h"
 #include "llm/config.h"
 
@@ -40,10 +39,8 @@ Value value_of(const std::array<std::pair<Key, Value>, N>& table, Key key) {
 double real(int64_t value) { return static_cast<double>(value); }
 
 Result<llm::Model> read_decoder_model(const std::string& folder) {
-  const std::string file = (std::filesystem::path(folder) / "config.json").string();
-  RIDGE_ASSIGN(const std::string text, read_file(file));
-  RIDGE_ASSIGN(const Json json, parse_json(text, file));
-  Result<llm::Config> config = llm::config_from_json(json, file);
+  RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(folder));
+  Result<llm::Config> config = llm::config_from_json(*documents.config, documents.name);
   if (config) return std::move(config->model);
   return Error{config.error().code, fmt::format("{}; a model that is no decoder is exported first: optimum-cli export "
                                                 "onnx --model {} {}/onnx",

@@ -1,4 +1,4 @@
-// What a checkpoint's folder says of its texts: tokenizer.json, the chat template, and the tokens that end an answer.
+// What a checkpoint says of its texts: its tokenizer, the chat template, and the tokens that end an answer.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct LanguageFiles {
   std::shared_ptr<const text::TokenTrie> tokens;  // but the special ones
 };
 
-// Errors: no tokenizer.json, or a file that cannot be read, with its name.
-Result<LanguageFiles> read_language_files(const std::string& folder);
+// `path`: a folder or a GGUF file. Errors: no tokenizer, or a file that cannot be read, with its name.
+Result<LanguageFiles> read_language_files(const std::string& path);
 
 }  // namespace ridge::serve

@@ -289,6 +289,8 @@ Result<std::string> find_file(const ModelSource& source, int64_t version) {
 
 uint64_t bytes_of_folder(const std::string& folder) {
   std::error_code error;
+  if (const auto size = std::filesystem::file_size(folder, error); !error) return size;
+  error.clear();
   uint64_t bytes = 0;
   for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
