@@ -81,7 +81,8 @@ std::string side_file_fingerprints(const ModelSource& source) {
 Error without_version(Error error, const std::string& directory) {
   const std::vector<ModelDirectory> files = plain_models(directory);
   if (!files.empty() && list_versions(directory).empty())
-    error.message += fmt::format("; move {} into {}/1 and name it model.onnx", files.front().path, directory);
+    error.message += fmt::format("; move {} into {}/1 and name it model{}", files.front().path, directory,
+                                 std::filesystem::path(files.front().path).extension().string());
   return error;
 }
 
