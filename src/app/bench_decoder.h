@@ -1,4 +1,4 @@
-// `ridge bench FOLDER` without options and text: measures prefill and decode of a language model's checkpoint beside the limits of this machine.
+// `ridge bench FOLDER` or FILE.gguf without options and text: measures prefill and decode of a language model's checkpoint beside the limits of this machine.
 // Prints nothing.
 #pragma once
 
@@ -67,7 +67,7 @@ void visit_fields(auto& visit, Is<DecoderPoint> auto& p) {
 }
 
 struct DecoderMeasurement {
-  std::string model;  // the folder
+  std::string model;  // the folder or file
   std::string engine, engine_version;
   engine::WeightForm weights = engine::WeightForm::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "checkpoint/documents.h"
 #include "engine/engines.h"
 #include "llm/config.h"
 
 namespace ridge::app {
+
 Result<llm::Model> read_decoder_model(const std::string& folder) {
-  const std::string file = (std::filesystem::path(folder) / "config.json").string();
-  RIDGE_ASSIGN(const std::string text, read_file(file));
-  RIDGE_ASSIGN(const Json json, parse_json(text, file));
-  Result<llm::Config> config = llm::config_from_json(json, file);
+  RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(folder));
+  Result<llm::Config> config = llm::config_from_json(*documents.config, documents.name);
   if (config) return std::move(config->model);
   return Error{config.error().code, fmt::format("{}; a model that is no decoder is exported first: optimum-cli export "
                                                 "onnx --model {} {}/onnx",

@@ -9,7 +9,7 @@
 
 namespace ridge::app {
 
-// From FOLDER/config.json. The error of what is no decoder says how it is exported.
+// Of a folder or a GGUF file. The error of what is no decoder says how it is exported.
 Result<llm::Model> read_decoder_model(const std::string& folder);
 // The engine that was named, else the first that has a decoder.
 Result<std::string> decoder_engine(const std::string& named);

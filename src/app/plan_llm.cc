@@ -7,6 +7,8 @@
 
 #include "app/plan_model.h"
 #include "base/file.h"
+#include "checkpoint/documents.h"
+#include "checkpoint/weights.h"
 #include "llm/config.h"
 #include "sizing/llm_graph.h"
 
@@ -24,6 +26,14 @@ Result<LlmSource> source_of(const Result<llm::Config>& config) {
     source.stored = sizing::WeightFormat{sizing::kAsStored, bits, bits, ""};
   }
   source.config = *config;
+  return source;
+}
+
+// What its metadata says, in the form that its tensors have.
+Result<LlmSource> source_of_gguf(const std::string& path) {
+  RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(path));
+  RIDGE_ASSIGN(LlmSource source, source_of(llm::config_from_json(*documents.config, path)));
+  source.stored = sizing::WeightFormat{sizing::kAsStored, documents.weight_bits, documents.weight_bits, ""};
   return source;
 }
 
@@ -50,6 +60,7 @@ Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const 
 
 Result<LlmSource> read_llm(const PlanRequest& request) {
   if (!request.llm.flags.empty()) return source_of(llm::config_from_flags(request.llm.flags));
+  if (checkpoint::is_gguf(request.model)) return source_of_gguf(request.model);
   if (request.model.ends_with(".json")) {
     RIDGE_ASSIGN(const std::string text, read_file(request.model));
     RIDGE_ASSIGN(const Json json, parse_json(text, request.model));

@@ -7,6 +7,7 @@
 
 #include "app/plan_model.h"
 #include "app/test_tuning.h"
+#include "checkpoint/test_gguf.h"
 #include "predict/calibration_store.h"
 
 namespace ridge::app {
@@ -416,6 +417,26 @@ class PlanLlmTest : public PlanTest {
     return plan_llm(request_, *source, *setup, plan_control_);
   }
 };
+
+TEST_F(PlanLlmTest, SizesAGgufFileInTheFormThatItHas) {
+  request_.llm.flags.clear();
+  request_.model = path("m.gguf");
+  checkpoint::TestGguf file;
+  file.text("general.architecture", "qwen2")
+      .number("qwen2.context_length", 64)
+      .number("qwen2.embedding_length", 256)
+      .number("qwen2.block_count", 1)
+      .number("qwen2.feed_forward_length", 32)
+      .number("qwen2.attention.head_count", 4)
+      .real("qwen2.attention.layer_norm_rms_epsilon", 1e-5F)
+      .tensor("token_embd.weight", {16, 256}, 10, std::string(16 * 84, ' '));
+  ASSERT_TRUE(write_file_atomically(request_.model, file.bytes()));
+  const Result<LlmPlan> plan = size();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->forecast.setup.context, 64);
+  EXPECT_EQ(plan->forecast.setup.weights.name, sizing::kAsStored);
+  EXPECT_DOUBLE_EQ(plan->forecast.setup.weights.matrix_bits, 84.0 * 8 / 256) << "Q2_K, which nothing here runs";
+}
 
 TEST_F(PlanLlmTest, FitsInAsManySequencesAsTheMemoryHolds) {
   request_.cost.emplace();

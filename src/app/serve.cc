@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/units.h"
+#include "checkpoint/weights.h"
 #include "cost/costs.h"
 #include "engine/own_format.h"
 #include "front/http/api.h"
@@ -140,11 +141,12 @@ std::string model_names(const serve::Server& server) {
   return text.empty() ? "none" : text;
 }
 
-// A file that is no .onnx file, nor of an engine's own format: what it is instead.
+// A file that is no .onnx or .gguf file, nor of an engine's own format: what it is instead.
 Status check_files(const std::vector<std::string>& repositories) {
   for (const std::string& path : repositories) {
     std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error) || path.ends_with(".onnx") || engine::owner_of(path) != nullptr)
+    if (!std::filesystem::is_regular_file(path, error) || path.ends_with(".onnx") || checkpoint::is_gguf(path) ||
+        engine::owner_of(path) != nullptr)
       continue;
     RIDGE_TRY(model::UnboundModel::read(path));
     return Error{Code::kInvalid, path + " is a model, but its name does not end in .onnx; rename it"};

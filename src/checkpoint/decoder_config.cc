@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/fields.h"
-#include "base/file.h"
+#include "checkpoint/documents.h"
 
 namespace ridge::checkpoint {
 namespace {
@@ -93,9 +92,13 @@ Result<Rope> rope_of(const Json& json, int64_t context) {
       rope.scaling = RopeScaling::kLinear;
     else if (type == "llama3")
       rope.scaling = RopeScaling::kLlama3;
+    else if (type == "divisors")
+      rope.scaling = RopeScaling::kDivisors;
     else if (type != "default")
       return unsupported(fmt::format("{} is of type '{}'; known: default, linear, llama3", member, type));
-    if (rope.scaling != RopeScaling::kNone) {
+    if (rope.scaling == RopeScaling::kDivisors) {
+      RIDGE_TRY(read_fields(scaling, [&](auto& visit) { visit("divisors", rope.divisors, above(0)); }));
+    } else if (rope.scaling != RopeScaling::kNone) {
       RIDGE_ASSIGN(rope.factor, json_member<double>(scaling, "factor"));
     }
     if (rope.scaling == RopeScaling::kLlama3) {
@@ -168,6 +171,10 @@ Result<DecoderConfig> read_config(const Json& json, const Json* generation) {
   RIDGE_TRY(read_dimensions(json, config));
   RIDGE_TRY(refuse_window(json, kind, config.context));
   RIDGE_ASSIGN(config.rope, rope_of(json, config.context));
+  if (config.rope.scaling == RopeScaling::kDivisors &&
+      static_cast<int64_t>(config.rope.divisors.size()) != config.head_dim / 2)
+    return invalid(fmt::format("{} divisors of positions for the {} frequencies of a head", config.rope.divisors.size(),
+                               config.head_dim / 2));
   RIDGE_ASSIGN(const bool bias, json_member_or<bool>(json, "attention_bias", false));
   config.qkv_bias = bias || kind.always_qkv_bias;
   config.output_bias = bias && kind.output_bias;
@@ -188,17 +195,10 @@ Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generati
   return read_config(config, generation);
 }
 
-Result<DecoderConfig> read_decoder_config(const std::string& folder) {
-  const std::string path = folder + "/config.json", generation_path = folder + "/generation_config.json";
-  RIDGE_ASSIGN(const std::string text, read_file(path));
-  RIDGE_ASSIGN(const Json json, parse_json(text, path));
-  std::optional<Json> generation;
-  if (std::error_code error; std::filesystem::exists(generation_path, error)) {
-    RIDGE_ASSIGN(const std::string more, read_file(generation_path));
-    RIDGE_ASSIGN(generation, parse_json(more, generation_path));
-  }
-  Result<DecoderConfig> config = read_config(json, generation ? &*generation : nullptr);
-  if (!config) return wrap(std::move(config).error(), path);
+Result<DecoderConfig> read_decoder_config(const std::string& path) {
+  RIDGE_ASSIGN(const ModelDocuments documents, model_documents(path));
+  Result<DecoderConfig> config = read_config(*documents.config, documents.generation.get());
+  if (!config) return wrap(std::move(config).error(), documents.name);
   return config;
 }
 
@@ -208,6 +208,7 @@ std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim) {
     double& frequency = frequencies[i];
     frequency = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
     if (rope.scaling == RopeScaling::kLinear) frequency /= rope.factor;
+    if (rope.scaling == RopeScaling::kDivisors) frequency /= rope.divisors[i];
     if (rope.scaling != RopeScaling::kLlama3) continue;
     const double wave = 2 * std::numbers::pi / frequency;  // [tokens]
     const double smooth =

@@ -14,8 +14,9 @@ namespace ridge::checkpoint {
 
 enum class RopeScaling {
   kNone,
-  kLinear,  // positions are divided by the factor
-  kLlama3,  // long waves are stretched by the factor, short ones stay
+  kLinear,    // positions are divided by the factor
+  kLlama3,    // long waves are stretched by the factor, short ones stay
+  kDivisors,  // each frequency has its own factor
 };
 
 // Rotary positions (arXiv:2104.09864). Names as in config.json.
@@ -24,7 +25,8 @@ struct Rope {
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1;
   double low_freq_factor = 1, high_freq_factor = 4;
-  double original_context = 0;  // [tokens]
+  double original_context = 0;        // [tokens]
+  std::vector<double> divisors = {};  // of the frequencies: head_dim / 2
 };
 
 struct DecoderConfig {
@@ -41,11 +43,11 @@ struct DecoderConfig {
   std::vector<int64_t> eos;  // tokens that end an answer
 };
 
-// Kinds: llama, mistral, qwen2, qwen3. `generation`: generation_config.json, or null; its token ids count before the config's.
+// "rope_scaling" of type "divisors" is ridge's own, for GGUF. Kinds: llama, mistral, qwen2, qwen3. `generation`: generation_config.json, or null; its token ids count before the config's.
 // kUnsupported: a kind, an activation, a scaling of positions, a sliding window, a quantisation that the forward pass does not have.
 Result<DecoderConfig> decoder_config_of(const Json& config, const Json* generation);
-// Of the two files of a folder.
-Result<DecoderConfig> read_decoder_config(const std::string& folder);
+// Of the two files of a folder, or of a GGUF file.
+Result<DecoderConfig> read_decoder_config(const std::string& path);
 
 // [rad per position] of each pair of a head: head_dim / 2. Source: transformers, modeling_rope_utils.py (_compute_default_rope_parameters, _linear, _llama3).
 std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim);

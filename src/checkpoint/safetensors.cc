@@ -5,24 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "base/fields.h"
-#include "base/file.h"
 #include "base/json.h"
 
 namespace ridge::checkpoint {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kLargestHeader = 100'000'000;  // as the library's own reader [bytes]
-constexpr const char* kIndex = "model.safetensors.index.json";
-constexpr const char* kUsualFile = "model.safetensors";
 
 constexpr std::array<std::pair<std::string_view, DataType>, 13> kTypes = {{{"F64", DataType::kFp64},
                                                                            {"F32", DataType::kFp32},
@@ -87,42 +80,6 @@ Status check_places(const Tensors& tensors, std::span<const std::byte> data) {
   return {};
 }
 
-// A name of the index, which must stay in the folder.
-bool plain_file(const std::string& name) { return fs::path(name).filename() == name && name != ".." && name != "."; }
-
-// File by tensor.
-Result<std::map<std::string, std::string>> index_of(const std::string& path) {
-  RIDGE_ASSIGN(const std::string text, read_file(path));
-  RIDGE_ASSIGN(const Json json, parse_json(text, path));
-  std::map<std::string, std::string> files;
-  Status read = read_fields(json, [&](auto& visit) { visit("weight_map", files); });
-  if (!read) return wrap(std::move(read).error(), path);
-  for (const auto& [tensor, file] : files)
-    if (!plain_file(file)) return invalid(path + ": '" + file + "' is no name of a file in this folder");
-  return files;
-}
-
-Result<std::string> only_file(const std::string& folder) {
-  std::error_code error;
-  if (fs::exists(folder + "/" + kUsualFile, error)) return std::string(kUsualFile);
-  std::vector<std::string> found;
-  std::string others;
-  for (const auto& file : fs::directory_iterator(folder, error)) {
-    const std::string extension = file.path().extension().string();
-    if (extension == ".safetensors") found.push_back(file.path().filename().string());
-    if (extension == ".bin" || extension == ".gguf" || extension == ".pth")
-      others += " " + file.path().filename().string();
-  }
-  if (found.size() == 1) return found.front();
-  if (!found.empty())
-    return invalid(
-        fmt::format("{} has {} *.safetensors and no {} that says what is in which", folder, found.size(), kIndex));
-  return Error{
-      Code::kNotFound,
-      folder + " has no weights: neither " + kIndex + " nor " + kUsualFile + " nor another *.safetensors" +
-          (others.empty() ? "" : "; it has" + others + ", which ridge does not read: save the model as safetensors")};
-}
-
 }  // namespace
 
 Result<Tensors> read_safetensors(std::span<const std::byte> file) {
@@ -147,48 +104,6 @@ Result<Tensors> read_safetensors(std::span<const std::byte> file) {
   }
   RIDGE_TRY(check_places(tensors, data));
   return tensors;
-}
-
-Result<Weights> Weights::open(const std::string& folder) {
-  Weights weights;
-  weights.folder_ = folder;
-  std::set<std::string> files;
-  std::map<std::string, std::string> index;
-  std::error_code error;
-  if (fs::exists(folder + "/" + kIndex, error)) {
-    RIDGE_ASSIGN(index, index_of(folder + "/" + kIndex));
-    for (const auto& [tensor, file] : index) files.insert(file);
-  } else {
-    RIDGE_ASSIGN(std::string file, only_file(folder));
-    files.insert(std::move(file));
-  }
-  for (const std::string& file : files) {
-    const std::string path = (fs::path(folder) / file).string();
-    RIDGE_ASSIGN(MappedFile mapped, MappedFile::open(path));
-    Result<Tensors> tensors = read_safetensors(mapped.bytes());
-    if (!tensors) return wrap(std::move(tensors).error(), path);
-    for (auto& [name, tensor] : *tensors)
-      if (!weights.tensors_.emplace(name, std::move(tensor)).second)
-        return invalid(path + ": tensor '" + name + "' is in another file of the folder too");
-    weights.files_.push_back(std::move(mapped));
-  }
-  for (const auto& [tensor, file] : index)
-    if (!weights.tensors_.contains(tensor))
-      return invalid(fmt::format("{}/{}: no tensor '{}', which the index places there", folder, file, tensor));
-  return weights;
-}
-
-Result<TensorView> Weights::find(std::string_view name, const Shape& shape) const {
-  const auto found = tensors_.find(name);
-  if (found == tensors_.end()) return Error{Code::kNotFound, fmt::format("{} has no tensor '{}'", folder_, name)};
-  const TensorView& tensor = found->second;
-  if (tensor.shape != shape)
-    return invalid(fmt::format("{}: tensor '{}' is {}, by config.json it should be {}", folder_, name,
-                               shape_text(tensor.shape), shape_text(shape)));
-  if (tensor.type != DataType::kFp32 && tensor.type != DataType::kFp16 && tensor.type != DataType::kBf16)
-    return Error{Code::kUnsupported, fmt::format("{}: tensor '{}' is of type {}; weights are F32, F16 or BF16", folder_,
-                                                 name, data_type_name(tensor.type))};
-  return tensor;
 }
 
 }  // namespace ridge::checkpoint

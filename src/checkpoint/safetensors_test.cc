@@ -4,9 +4,6 @@
 
 #include <cstring>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
-
 namespace ridge::checkpoint {
 namespace {
 
@@ -62,50 +59,6 @@ TEST(Safetensors, RefusesPartsThatDoNotFitEachOther) {
   EXPECT_FALSE(read(huge).ok());
   EXPECT_EQ(read(file_of(R"({"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "1")).error().code,
             Code::kUnsupported);
-}
-
-class SafetensorsFolder : public testing::Test {
- protected:
-  void write(const std::string& name, const std::string& content) {
-    ASSERT_TRUE(write_file_atomically(folder_->path() + "/" + name, content).ok());
-  }
-  std::string refusal() {
-    const Result<Weights> weights = Weights::open(folder_->path());
-    EXPECT_FALSE(weights.ok());
-    return weights ? "" : weights.error().message;
-  }
-  Result<TemporaryFolder> folder_ = TemporaryFolder::make();
-};
-
-const std::string kA = file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234");
-const std::string kB = file_of(R"({"b":{"dtype":"I32","shape":[1],"data_offsets":[0,4]}})", "5678");
-
-TEST_F(SafetensorsFolder, FindsTensorsByNameInTheFilesOfTheIndex) {
-  write("one.safetensors", kA);
-  write("two.safetensors", kB);
-  EXPECT_NE(refusal().find("index"), std::string::npos) << "two files without one";
-  write("model.safetensors.index.json", R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
-  const Result<Weights> weights = Weights::open(folder_->path());
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
-  EXPECT_EQ(std::memcmp(weights->find("a", {1})->data.data(), "1234", 4), 0);
-  EXPECT_EQ(weights->find("c", {1}).error().code, Code::kNotFound);
-  EXPECT_EQ(weights->find("a", {2}).error().code, Code::kInvalid);
-  EXPECT_EQ(weights->find("b", {1}).error().code, Code::kUnsupported) << "no float";
-}
-
-TEST_F(SafetensorsFolder, RefusesAnIndexThatLeavesTheFolderOrNamesWhatIsNotThere) {
-  write("one.safetensors", kA);
-  write("model.safetensors.index.json", R"({"weight_map": {"a": "../one.safetensors"}})");
-  EXPECT_NE(refusal().find("../one"), std::string::npos);
-  write("model.safetensors.index.json", R"({"weight_map": {"z": "one.safetensors"}})");
-  EXPECT_NE(refusal().find("'z'"), std::string::npos);
-}
-
-TEST_F(SafetensorsFolder, SaysWhatAFolderWithoutWeightsHasInstead) {
-  write("pytorch_model.bin", "x");
-  EXPECT_NE(refusal().find("pytorch_model.bin"), std::string::npos);
-  write("other.safetensors", kA);
-  EXPECT_TRUE(Weights::open(folder_->path()).ok()) << "its only one";
 }
 
 }  // namespace

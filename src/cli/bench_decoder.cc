@@ -12,6 +12,7 @@
 
 #include "base/csv.h"
 #include "base/units.h"
+#include "checkpoint/weights.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -168,6 +169,7 @@ int wrong_decoder_request(const Error& error) {
 
 bool is_checkpoint(const std::string& word) {
   std::error_code error;
+  if (checkpoint::is_gguf(word)) return true;
   if (std::filesystem::exists(std::filesystem::path(word) / "config.json", error)) return true;
   if (std::filesystem::exists(word, error)) return false;
   const Result<zoo::ZooDescription> known = zoo::describe(word, {});

@@ -1,4 +1,4 @@
-// ridge bench FOLDER: a language model's checkpoint, step by step. bench.cc measures model files, bench_server.cc servers.
+// ridge bench FOLDER, or FILE.gguf: a language model's checkpoint, step by step. bench.cc measures model files, bench_server.cc servers.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 
 namespace ridge::cli {
 
-// Whether `arguments` after "bench" name a folder with a config.json, or a reference model that is one.
+// Whether `arguments` after "bench" name a folder with a config.json, a GGUF file, or a reference model that is one.
 bool names_checkpoint(std::span<const std::string> arguments);
 // Returns an Exit.
 int bench_decoder(std::span<const std::string> arguments);

@@ -31,7 +31,7 @@ bool is_hub_name(const std::string& model) {
   return slash != std::string::npos && slash > 0 && model.find('/', slash + 1) == std::string::npos &&
          model.front() != '.' && model.front() != '~' && !fs::exists(model, error) &&
          !fs::exists(model.substr(0, slash), error) && !model.ends_with(".onnx") && !model.ends_with(".xml") &&
-         !model.ends_with(".json");
+         !model.ends_with(".json") && !model.ends_with(".gguf");
 }
 
 Status find_reference(std::string_view verb, std::string& model) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "checkpoint/weights.h"
 #include "cli/number_checks.h"
 #include "engine/own_format.h"
 #include "plan/device.h"
@@ -27,9 +28,10 @@ Status check_model(const PlanOptions& options) {
   const bool flags = !request.llm.flags.empty();
   if (request.model.empty() == flags || (request.calibrate && request.model.empty())) return ok_status();
   return Error{Code::kInvalid,
-               flags ? "MODEL and --llm both describe a model; give one of them"
-                     : "MODEL is missing: an ONNX file, a language model's config.json, or its dimensions "
-                       "by --llm"};
+               flags
+                   ? "MODEL and --llm both describe a model; give one of them"
+                   : "MODEL is missing: an ONNX file, a language model's config.json or .gguf file, or its dimensions "
+                     "by --llm"};
 }
 
 // Forms about layers do not apply to a language model's dimensions.
@@ -259,8 +261,9 @@ void declare(CLI::App& app, PlanOptions& options) {
 
 bool is_llm(const PlanOptions& options) {
   const app::LlmRequest& llm = options.request.llm;
-  return !llm.serving.gpus.empty() || !llm.flags.empty() || options.request.model.ends_with(".json") || llm.context ||
-         llm.prompt || !llm.weights.empty() || !llm.kv.empty() || llm.reserve_percent;
+  return !llm.serving.gpus.empty() || !llm.flags.empty() || options.request.model.ends_with(".json") ||
+         checkpoint::is_gguf(options.request.model) || llm.context || llm.prompt || !llm.weights.empty() ||
+         !llm.kv.empty() || llm.reserve_percent;
 }
 
 Result<app::PlanRequest> request_of(const PlanOptions& options) {

@@ -25,7 +25,7 @@ NameTable<CacheForm> names_of(CacheForm);  // fp32 bf16 u8
 struct DecoderPlan {
   std::string engine = {};   // a row of engines.h; "fake" for tests
   std::string library = {};  // path of the engine's library; empty: search order of engine/
-  std::string folder = {};   // a checkpoint (checkpoint/); of the fake engine, its script
+  std::string folder = {};   // a checkpoint (checkpoint/): a folder or a GGUF file; of the fake engine, its script
   WeightForm weights = WeightForm::kBf16;
   CacheForm cache = CacheForm::kU8;
   int threads = 0;  // 0: all CPUs that the process may run on

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -15,6 +18,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "checkpoint/decoder_config.h"
+#include "checkpoint/test_gguf.h"
 
 namespace ridge::engine {
 
@@ -82,6 +86,39 @@ class TestCheckpoint {
                     .ok());
   }
 
+  // As GGUF, with matrices of type F32, F16, BF16, Q8_0 or Q4_0; logits() is of the values that the file then has.
+  void write_gguf(const std::string& path, std::string_view type) {
+    const std::string kind = config_.kind == "mistral" ? "llama" : config_.kind, prefix = kind + ".";
+    checkpoint::TestGguf file;
+    file.text("general.architecture", kind)
+        .number(prefix + "context_length", static_cast<uint32_t>(config_.context))
+        .number(prefix + "embedding_length", static_cast<uint32_t>(config_.hidden))
+        .number(prefix + "block_count", static_cast<uint32_t>(config_.layers))
+        .number(prefix + "feed_forward_length", static_cast<uint32_t>(config_.intermediate))
+        .number(prefix + "attention.head_count", static_cast<uint32_t>(config_.heads))
+        .number(prefix + "attention.head_count_kv", static_cast<uint32_t>(config_.kv_heads))
+        .number(prefix + "attention.key_length", static_cast<uint32_t>(config_.head_dim))
+        .real(prefix + "attention.layer_norm_rms_epsilon", static_cast<float>(config_.rms_norm_eps));
+    for (auto& [name, tensor] : tensors_) {
+      const bool matrix = tensor.shape.size() == 2;
+      const GgufForm form = matrix ? gguf_form(type) : gguf_form("F32");
+      const auto columns = static_cast<size_t>(matrix ? tensor.shape[1] : 1), rows = tensor.values.size() / columns;
+      std::vector<std::string> stored(rows);
+      for (size_t i = 0; i < rows; ++i) stored[i] = form.store(std::span(tensor.values).subspan(i * columns, columns));
+      const bool keys = name.find("k_proj") != std::string::npos;
+      if (kind == "llama" && (keys || name.find("q_proj") != std::string::npos)) {  // halves of heads in turns
+        const std::vector<std::string> given = stored;
+        const auto head = static_cast<size_t>(config_.head_dim);
+        for (size_t i = 0; i < rows; ++i)
+          stored[i / head * head + i % head % (head / 2) * 2 + i % head / (head / 2)] = given[i];
+      }
+      std::string data;
+      for (const std::string& row : stored) data += row;
+      file.tensor(gguf_name(name), tensor.shape, form.number, data);
+    }
+    EXPECT_TRUE(write_file_atomically(path, file.bytes()).ok());
+  }
+
   // After each token: [token][vocabulary].
   std::vector<std::vector<double>> logits(const std::vector<int32_t>& tokens) const {
     const auto& c = config_;
@@ -101,6 +138,85 @@ class TestCheckpoint {
     Shape shape;
     std::vector<float> values;
   };
+
+  // The bytes of a row; what they stand for replaces it.
+  struct GgufForm {
+    uint32_t number;
+    std::string (*store)(std::span<float> row);
+  };
+  template <typename T>
+  static std::string bytes_of(T value) {
+    return checkpoint::TestGguf::raw(value);
+  }
+  static GgufForm gguf_form(std::string_view type) {
+    if (type == "F16")
+      return {1, [](std::span<float> row) {
+                std::string bytes;
+                for (float& value : row) bytes += bytes_of(to_fp16(value)), value = from_fp16(to_fp16(value));
+                return bytes;
+              }};
+    if (type == "BF16")
+      return {30, [](std::span<float> row) {
+                std::string bytes;
+                for (float& value : row) bytes += bytes_of(to_bf16(value)), value = from_bf16(to_bf16(value));
+                return bytes;
+              }};
+    if (type == "Q8_0")
+      return {8, [](std::span<float> row) {
+                std::string bytes;
+                for (size_t at = 0; at < row.size(); at += 32) {
+                  const uint16_t scale = to_fp16(largest(row.subspan(at, 32)) / 127);
+                  bytes += bytes_of(scale);
+                  for (float& value : row.subspan(at, 32)) {
+                    const auto integer =
+                        static_cast<int8_t>(std::lround(std::clamp(value / from_fp16(scale), -127.0F, 127.0F)));
+                    bytes += bytes_of(integer);
+                    value = static_cast<float>(integer) * from_fp16(scale);
+                  }
+                }
+                return bytes;
+              }};
+    if (type == "Q4_0")
+      return {2, [](std::span<float> row) {
+                std::string bytes;
+                for (size_t at = 0; at < row.size(); at += 32) {
+                  const uint16_t scale = to_fp16(largest(row.subspan(at, 32)) / 8);
+                  bytes += bytes_of(scale) + std::string(16, '\0');
+                  for (size_t i = 0; i < 32; ++i) {
+                    float& value = row[at + i];
+                    const auto integer =
+                        static_cast<int>(std::lround(std::clamp(value / from_fp16(scale), -8.0F, 7.0F)));
+                    bytes[bytes.size() - 16 + i % 16] |= static_cast<char>((integer + 8) << (i < 16 ? 0 : 4));
+                    value = static_cast<float>(integer) * from_fp16(scale);
+                  }
+                }
+                return bytes;
+              }};
+    EXPECT_EQ(type, "F32");
+    return {0, [](std::span<float> row) {
+              return std::string(reinterpret_cast<const char*>(row.data()), row.size_bytes());
+            }};
+  }
+  static float largest(std::span<const float> values) {
+    float most = 0;
+    for (const float value : values) most = std::max(most, std::abs(value));
+    return most;
+  }
+  static std::string gguf_name(std::string name) {
+    static const std::pair<std::string_view, std::string_view> kParts[] = {{"model.layers.", "blk."},
+                                                                           {"model.embed_tokens", "token_embd"},
+                                                                           {"model.norm", "output_norm"},
+                                                                           {"lm_head", "output"},
+                                                                           {"input_layernorm", "attn_norm"},
+                                                                           {"post_attention_layernorm", "ffn_norm"},
+                                                                           {"self_attn.o_proj", "attn_output"},
+                                                                           {"self_attn.", "attn_"},
+                                                                           {"mlp.", "ffn_"},
+                                                                           {"_proj", ""}};
+    for (const auto& [ours, theirs] : kParts)
+      if (const size_t at = name.find(ours); at != std::string::npos) name.replace(at, ours.size(), theirs);
+    return name;
+  }
 
   static std::string layer_name(int64_t index) { return "model.layers." + std::to_string(index) + "."; }
 

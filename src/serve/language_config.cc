@@ -92,7 +92,7 @@ Status check_fields(const inference::ModelConfig& config) {
   if (config.instance_group_size() > 0) found = "instance_group";
   if (found == nullptr) return {};
   return invalid(
-      fmt::format("its folder holds a language model (config.json), which has no '{}': its requests are "
+      fmt::format("it is a language model (config.json or .gguf), which has no '{}': its requests are "
                   "texts, and share every step; remove it from config.pbtxt",
                   found));
 }

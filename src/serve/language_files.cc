@@ -3,47 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "base/file.h"
 #include "base/json.h"
+#include "checkpoint/documents.h"
 
 namespace ridge::serve {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kTokenizerFile = "tokenizer.json";
-
-// {} of a file that is not there.
-Result<Json> read_json_of(const std::string& folder, const char* name) {
-  const std::string path = folder + "/" + name;
-  std::error_code error;
-  if (!fs::exists(path, error)) return Json::object();
-  RIDGE_ASSIGN(const std::string text, read_file(path));
-  RIDGE_ASSIGN(Json json, parse_json(text, path));
-  if (!json.is_object()) return invalid(path + " is no JSON object");
-  return json;
-}
-
-Result<text::Tokenizer> read_tokenizer(const std::string& folder) {
-  const std::string path = folder + "/" + kTokenizerFile;
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    const bool has_pieces = fs::exists(folder + "/tokenizer.model", error);
-    return Error{
-        Code::kNotFound,
-        path + " is missing" + (has_pieces ? "; found tokenizer.model, which is another format" : std::string()) +
-            ": write it with AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers, or "
-            "copy it from where the model is published"};
-  }
-  RIDGE_ASSIGN(const std::string text, read_file(path));
-  Result<text::Tokenizer> tokenizer = text::Tokenizer::parse(text);
-  return tokenizer ? std::move(tokenizer) : wrap(std::move(tokenizer).error(), path);
-}
 
 // A text, or an added token as an object.
 std::string special_text(const Json& config, const char* key) {
@@ -68,13 +36,9 @@ std::optional<std::string> template_text(const Json& config) {
   return std::nullopt;
 }
 
-Result<text::ChatTemplate> read_template(const std::string& folder, const Json& config) {
-  const std::string path = folder + "/chat_template.jinja";
-  std::error_code error;
-  std::optional<std::string> text = template_text(config);
-  if (fs::exists(path, error)) {
-    RIDGE_ASSIGN(text, read_file(path));
-  }
+Result<text::ChatTemplate> template_of(const checkpoint::TextDocuments& documents) {
+  const std::optional<std::string> text =
+      documents.chat_template ? documents.chat_template : template_text(*documents.texts);
   if (!text)
     return Error{
         Code::kUnsupported,
@@ -142,23 +106,23 @@ Result<RecommendedSampling> recommended_of(const Json& generation, const std::st
 
 }  // namespace
 
-Result<LanguageFiles> read_language_files(const std::string& folder, bool recommended) {
-  RIDGE_ASSIGN(text::Tokenizer tokenizer, read_tokenizer(folder));
-  RIDGE_ASSIGN(const Json config, read_json_of(folder, "config.json"));
-  RIDGE_ASSIGN(const Json texts, read_json_of(folder, "tokenizer_config.json"));
-  RIDGE_ASSIGN(const Json generation, read_json_of(folder, "generation_config.json"));
-  std::shared_ptr<const text::TokenTrie> tokens = trie_of(tokenizer);
-  LanguageFiles files{std::move(tokenizer),
-                      read_template(folder, texts),
-                      special_text(texts, "bos_token"),
-                      special_text(texts, "eos_token"),
+Result<LanguageFiles> read_language_files(const std::string& path, bool recommended) {
+  RIDGE_ASSIGN(const checkpoint::TextDocuments documents, checkpoint::text_documents(path));
+  RIDGE_ASSIGN(const checkpoint::ModelDocuments model, checkpoint::model_documents(path));
+  Result<text::Tokenizer> tokenizer = text::Tokenizer::parse(documents.tokenizer);
+  if (!tokenizer) return wrap(std::move(tokenizer).error(), path);
+  std::shared_ptr<const text::TokenTrie> tokens = trie_of(*tokenizer);
+  LanguageFiles files{std::move(*tokenizer),
+                      template_of(documents),
+                      special_text(*documents.texts, "bos_token"),
+                      special_text(*documents.texts, "eos_token"),
                       {},
                       std::move(tokens),
                       {}};
   if (recommended) {
-    RIDGE_ASSIGN(files.recommended, recommended_of(generation, folder));
+    RIDGE_ASSIGN(files.recommended, recommended_of(*model.generation, path));
   }
-  add_numbers(generation.contains("eos_token_id") ? generation : config, files.stop_tokens);
+  add_numbers(model.generation->contains("eos_token_id") ? *model.generation : *model.config, files.stop_tokens);
   if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
     files.stop_tokens.push_back(*end);
   std::ranges::sort(files.stop_tokens);

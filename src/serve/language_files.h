@@ -1,4 +1,4 @@
-// What a checkpoint's folder says of its texts: tokenizer.json, the chat template, and the tokens that end an answer.
+// What a checkpoint says of its texts: its tokenizer, the chat template, and the tokens that end an answer.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct LanguageFiles {
   RecommendedSampling recommended;
 };
 
-// Errors: no tokenizer.json, or a file that cannot be read or has a wrong value, with its name. `recommended`: else generation_config.json is read only for
-// the tokens that end an answer.
-Result<LanguageFiles> read_language_files(const std::string& folder, bool recommended);
+// `path`: a folder or a GGUF file. Errors: no tokenizer, or a file that cannot be read or has a wrong value, with its name. `recommended`: else
+// generation_config.json is read only for the tokens that end an answer.
+Result<LanguageFiles> read_language_files(const std::string& path, bool recommended);
 
 }  // namespace ridge::serve

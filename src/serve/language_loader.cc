@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "checkpoint/weights.h"
 #include "model_config.pb.h"
 #include "serve/cache_size.h"
 #include "serve/config_json.h"
@@ -61,8 +62,9 @@ Status warm_up(const ServerOptions& options, engine::Decoder& decoder, generate:
 }  // namespace
 
 bool is_language_model(const ModelSource& source, int64_t version) {
-  return source.config->default_model_filename().empty() && !find_file(source, version) &&
-         is_checkpoint(version_path(source.directory, version));
+  const std::string path = version_path(source.directory, version);
+  return source.config->default_model_filename().empty() && checkpoint_of(path) &&
+         (checkpoint::is_gguf(path) || !find_file(source, version));
 }
 
 Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, const ModelSource& source,
@@ -71,13 +73,14 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
   const TimePoint start = options.clock->now();
   const LoadGuard guard;
   const std::string folder = version_path(source.directory, version);
+  const std::string checkpoint = checkpoint_of(folder).value_or(folder);
   RIDGE_ASSIGN(LanguageConfig config,
                language_config_of(*source.config, source.name, version, options.cores, options.engine_library));
   std::string fingerprint = source_fingerprint(source, version);
   const uint64_t file_bytes = bytes_of_folder(folder);
   RIDGE_TRY(check_free_memory(options, file_bytes));
-  RIDGE_ASSIGN(LanguageFiles texts, read_language_files(folder, config.generation_config));
-  config.plan.folder = folder;
+  RIDGE_ASSIGN(LanguageFiles texts, read_language_files(checkpoint, config.generation_config));
+  config.plan.folder = checkpoint;
   RIDGE_ASSIGN(auto decoder, options.open_decoder ? options.open_decoder(config.plan)
                                                   : engine::open_decoder(config.plan, *options.clock));
   RIDGE_ASSIGN(generate::Settings generation, generation_of(options, config, decoder->info(), file_bytes));

@@ -1,4 +1,4 @@
-// Loads versions of language models: a folder with config.json, weights and tokenizer, as Hugging Face's hub has them.
+// Loads versions of language models: a folder with config.json, weights and tokenizer, as Hugging Face's hub has them, or a GGUF file.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ridge::serve {
 
-// Whether its folder is a checkpoint, and holds no file that an engine runs as it is.
+// Whether it is a checkpoint, and holds no file that an engine runs as it is.
 bool is_language_model(const ModelSource& source, int64_t version);
 
 // Opens its decoder, reserves its cache and measures its first steps, in which time it is one of `warm_ups`. Errors as load_version().

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/fake_clock.h"
+#include "checkpoint/test_gguf.h"
 #include "serve/test_language_model.h"
 
 namespace ridge::serve {
@@ -449,6 +450,43 @@ TEST_F(LanguageModelTest, ARepositoryMayBeOneCheckpoint) {
   one.repositories = {folder_.path() + "/m"};
   const auto server = started(one);
   EXPECT_EQ(answer(*server, text_request("whole", 10))->text(), expected_text("whole", 10));
+}
+
+// The vocabulary of test_tokenizer(), as a GGUF file has it.
+std::string gguf_file() {
+  const Json tokenizer = parse_json(test_tokenizer(), "").value();
+  const Json& numbers = tokenizer["model"]["vocab"];
+  std::vector<std::string> tokens(numbers.size());
+  for (const auto& [piece, number] : numbers.items()) tokens[number.get<size_t>()] = piece;
+  checkpoint::TestGguf file;
+  file.text("general.architecture", "llama")
+      .number("llama.context_length", 64)
+      .number("llama.embedding_length", 2)
+      .number("llama.block_count", 1)
+      .number("llama.feed_forward_length", 2)
+      .number("llama.attention.head_count", 1)
+      .real("llama.attention.layer_norm_rms_epsilon", 1e-5F)
+      .text("tokenizer.ggml.model", "gpt2")
+      .text("tokenizer.ggml.pre", "gpt-2")
+      .texts("tokenizer.ggml.tokens", tokens)
+      .number("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(tokens.size() - 1))
+      .text("tokenizer.chat_template", "<{{ messages[0].content }}>")
+      .tensor("token_embd.weight", {1, 2}, 0, std::string(8, '\0'));
+  return file.bytes();
+}
+
+TEST_F(LanguageModelTest, AGgufFileHasItsTokenizerAndTemplateInItself) {
+  folder_.write("m/1/model.gguf", gguf_file());
+  folder_.write("m/1/decoder.fake.json", dump_json({{"vocabulary", kTestVocabulary}}));
+  folder_.write("m/config.pbtxt", "backend: \"fake\"");
+  add_model("as_folder");
+  const auto server = started(options());
+  ASSERT_TRUE(server->model_ready("m", 1)) << reason_of(*server);
+  const std::string words = "plain words, and 12";
+  EXPECT_EQ(*text_model(*server)->tokenizer().encode(words, true),
+            *text_model(*server, "as_folder")->tokenizer().encode(words, false));
+  EXPECT_EQ(*text_model(*server)->prompt_of({{"messages", Json::array({{{"role", "user"}, {"content", "Hi"}}})}}),
+            "<Hi>");
 }
 
 TEST_F(LanguageModelTest, AFolderThatLacksSomethingIsRefusedByName) {

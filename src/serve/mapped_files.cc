@@ -52,6 +52,7 @@ std::set<std::string> data_files(const std::string& folder) {
   namespace fs = std::filesystem;
   std::set<std::string> files;
   std::error_code error, ignored;
+  if (fs::is_regular_file(folder, error)) files.insert(fs::canonical(folder, ignored).string());
   for (fs::recursive_directory_iterator entries(folder, error); !error && entries != fs::recursive_directory_iterator();
        entries.increment(error))
     if (entries->is_regular_file(ignored) && entries->path().filename().string().find(".so") == std::string::npos)

@@ -11,7 +11,7 @@
 
 namespace ridge::serve {
 
-// Replaces the process's mappings of the files below `folder`, libraries aside, by mappings of memory with the same content, at the same addresses; equal
+// Replaces the process's mappings of the files below `folder`, or of that one file, libraries aside, by mappings of memory with the same content, at the same addresses; equal
 // ones share it. Nothing is done where the kernel does not show the mappings. kExhausted: no memory for it.
 Status keep_mapped_files(const std::string& folder);
 

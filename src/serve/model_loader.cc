@@ -81,7 +81,8 @@ std::string side_file_fingerprints(const ModelSource& source) {
 Error without_version(Error error, const std::string& directory) {
   const std::vector<ModelDirectory> files = plain_models(directory);
   if (!files.empty() && list_versions(directory).empty())
-    error.message += fmt::format("; move {} into {}/1 and name it model.onnx", files.front().path, directory);
+    error.message += fmt::format("; move {} into {}/1 and name it model{}", files.front().path, directory,
+                                 std::filesystem::path(files.front().path).extension().string());
   return error;
 }
 
@@ -289,6 +290,8 @@ Result<std::string> find_file(const ModelSource& source, int64_t version) {
 
 uint64_t bytes_of_folder(const std::string& folder) {
   std::error_code error;
+  if (const auto size = std::filesystem::file_size(folder, error); !error) return size;
+  error.clear();
   uint64_t bytes = 0;
   for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))

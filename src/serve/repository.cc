@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/read_number.h"
+#include "checkpoint/weights.h"
 #include "engine/own_format.h"
 
 namespace ridge::serve {
@@ -24,24 +25,26 @@ std::optional<int64_t> version_from_name(const std::string& name) {
   return version;
 }
 
-constexpr std::string_view kModelFile = ".onnx";
+constexpr std::string_view kGraphFile = ".onnx";
+constexpr const char* kLanguageFile = "model.gguf";
 
 // A model that is one file, served under the file's name.
 std::optional<ModelDirectory> plain_model(const fs::path& path) {
   std::error_code error;
   const std::string name = path.stem().string();
-  if (path.extension() != kModelFile || !fs::is_regular_file(path, error) || !check_model_name(name))
-    return std::nullopt;
+  const bool known = path.extension() == kGraphFile || checkpoint::is_gguf(path.string());
+  if (!known || !fs::is_regular_file(path, error) || !check_model_name(name)) return std::nullopt;
   return ModelDirectory{name, path.string()};
 }
 
-bool has_weights(const std::string& folder) {
+bool has_files(const std::string& folder, std::string_view extension) {
   std::error_code error;
   for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
        entries.increment(error))
-    if (entries->path().extension() == ".safetensors") return true;
+    if (entries->path().extension() == extension) return true;
   return false;
 }
+bool has_weights(const std::string& folder) { return has_files(folder, ".safetensors"); }
 
 // Has a configuration, a version, or a model file that lacks the folder of its version.
 bool holds_model(const std::string& folder) {
@@ -56,13 +59,14 @@ Result<std::vector<ModelDirectory>> scan_repository(const std::string& repositor
     const std::string name = fs::path(repository).stem().string();
     if (engine::owner_of(repository) != nullptr && check_model_name(name))
       return std::vector{ModelDirectory{name, repository}};
-    return Error{Code::kInvalid, "cannot serve " + repository + ": a model is an .onnx file, IR (.xml) or a folder"};
+    return Error{Code::kInvalid,
+                 "cannot serve " + repository + ": a model is an .onnx or .gguf file, IR (.xml) or a folder"};
   }
   std::vector<ModelDirectory> models;
   fs::directory_iterator entries(repository, error);
   if (error)
     return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message() +
-                                    "; name an .onnx file, a folder of them, or one with a folder per model"};
+                                    "; name an .onnx or .gguf file, a folder of them, or one with a folder per model"};
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
     if (error) return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message()};
     std::string name = entries->path().filename().string();
@@ -72,7 +76,7 @@ Result<std::vector<ModelDirectory>> scan_repository(const std::string& repositor
   const bool folders = std::any_of(models.begin(), models.end(), [](const auto& m) { return holds_model(m.path); });
   std::vector<ModelDirectory> plain = folders ? std::vector<ModelDirectory>() : plain_models(repository);
   const fs::path whole = fs::weakly_canonical(repository, error);  // "." has a name, too
-  if (!folders && is_checkpoint(repository) && has_weights(repository) && check_model_name(whole.filename().string()))
+  if (!folders && checkpoint_of(repository) && has_weights(repository) && check_model_name(whole.filename().string()))
     return std::vector{ModelDirectory{whole.filename().string(), whole.string()}};
   return plain.empty() ? models : plain;
 }
@@ -97,9 +101,13 @@ Status check_relative_path(const std::string& path) {
   return Error{Code::kInvalid, "'" + path.substr(0, 300) + "' is not a path inside the model's folder"};
 }
 
-bool is_checkpoint(const std::string& folder) {
+std::optional<std::string> checkpoint_of(const std::string& path) {
   std::error_code error;
-  return fs::is_regular_file(folder + "/config.json", error) && plain_models(folder).empty();
+  if (fs::is_regular_file(path, error)) return checkpoint::is_gguf(path) ? std::optional(path) : std::nullopt;
+  const std::string file = path + "/" + kLanguageFile;
+  if (fs::is_regular_file(file, error) && !has_weights(path)) return file;
+  const bool described = fs::is_regular_file(path + "/config.json", error) && !has_files(path, kGraphFile);
+  return described ? std::optional(path) : std::nullopt;
 }
 
 std::vector<ModelDirectory> plain_models(const std::string& folder) {
@@ -154,7 +162,7 @@ std::vector<int64_t> list_versions(const std::string& model_directory) {
     if (version && entries->is_directory(ignored)) versions.push_back(*version);
   }
   std::sort(versions.begin(), versions.end());
-  if (versions.empty() && is_checkpoint(model_directory)) return {1};
+  if (versions.empty() && checkpoint_of(model_directory)) return {1};
   return versions;
 }
 
@@ -182,7 +190,7 @@ std::string version_path(const std::string& model_directory, int64_t version) {
   std::error_code error;
   if (fs::is_regular_file(model_directory, error)) return model_directory;
   const std::string folder = (fs::path(model_directory) / std::to_string(version)).string();
-  return fs::is_directory(folder, error) || !is_checkpoint(model_directory) ? folder : model_directory;
+  return fs::is_directory(folder, error) || !checkpoint_of(model_directory) ? folder : model_directory;
 }
 
 Result<std::string> find_model_file(const std::string& model_directory, int64_t version, const std::string& filename) {

@@ -26,13 +26,14 @@ Status check_model_name(const std::string& name);
 // A path that stays inside its folder: relative, no `..`, every component at most 255 bytes.
 Status check_relative_path(const std::string& path);
 
-// The models of all repositories, sorted by name; hidden ones are passed over. .onnx files are models where no folder beside them
-// is one. kFailed: a repository cannot be read; kInvalid: it is a file of another kind, or two models have the same name.
+// The models of all repositories, sorted by name; hidden ones are passed over. .onnx and .gguf files are models where no folder beside
+// them is one. kFailed: a repository cannot be read; kInvalid: it is a file of another kind, or two models have the same name.
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
-// The .onnx files in a folder, sorted by name.
+// The .onnx and .gguf files in a folder, sorted by name.
 std::vector<ModelDirectory> plain_models(const std::string& folder);
-// Has config.json and no .onnx file: a language model as Hugging Face's hub has it.
-bool is_checkpoint(const std::string& folder);
+// What of a version's folder, or of a model that is one file, is a language model: model.gguf or the .gguf file; the folder where it has config.json and no
+// .onnx file (as Hugging Face's hub has it). nullopt: nothing.
+std::optional<std::string> checkpoint_of(const std::string& path);
 // The model of that name; nullopt if there is none.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 

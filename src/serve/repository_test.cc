@@ -43,6 +43,25 @@ TEST(Repository, ListsModelsAndRefusesTheSameNameTwice) {
   EXPECT_FALSE(find_model({first.path()}, "../" + std::filesystem::path(second.path()).filename().string()));
 }
 
+TEST(Repository, KnowsWhatOfAFolderIsALanguageModel) {
+  TestFolder folder;
+  const auto found = [&](const std::string& name) { return checkpoint_of(folder.path() + name).value_or("none"); };
+  folder.write("a/1/model.gguf", "");
+  EXPECT_EQ(found("/a/1"), folder.path() + "/a/1/model.gguf");
+  folder.write("a/1/config.json", "{}");
+  EXPECT_EQ(found("/a/1"), folder.path() + "/a/1/model.gguf") << "a description beside it";
+  folder.write("a/1/model.safetensors", "");
+  EXPECT_EQ(found("/a/1"), folder.path() + "/a/1") << "its weights are here";
+  folder.write("b/1/config.json", "{}");
+  folder.write("b/1/other.gguf", "");
+  EXPECT_EQ(found("/b/1"), folder.path() + "/b/1");
+  folder.write("b/1/model.onnx", "");
+  EXPECT_EQ(found("/b/1"), "none");
+  folder.write("c.gguf", "");
+  EXPECT_EQ(found("/c.gguf"), folder.path() + "/c.gguf");
+  EXPECT_EQ(scan_repositories({folder.path() + "/c.gguf"})->front().name, "c");
+}
+
 TEST(Repository, AFileIsAModelOfItsName) {
   TestFolder folder;
   folder.write("a.onnx", "a");

@@ -10,6 +10,7 @@
 #include "base/fields.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "checkpoint/weights.h"
 #include "engine/fake/fake_session.h"
 #include "engine/step_check.h"
 
@@ -57,7 +58,10 @@ void visit_fields(auto& visit, Is<DecoderScript> auto& script) {
 
 Result<DecoderScript> read_decoder_script(const std::string& path) {
   if (path.empty()) return DecoderScript();
-  const std::string file = std::filesystem::is_directory(path) ? path + "/" + kDecoderScript : path;
+  const std::filesystem::path given(path);
+  const std::string file = std::filesystem::is_directory(given) ? (given / kDecoderScript).string()
+                           : checkpoint::is_gguf(path)          ? (given.parent_path() / kDecoderScript).string()
+                                                                : path;
   RIDGE_ASSIGN(const std::string text, read_file(file));
   RIDGE_ASSIGN(const Json json, parse_json(text, file));
   const Json known = json_of(DecoderScript());

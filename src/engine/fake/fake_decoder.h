@@ -13,7 +13,7 @@
 
 namespace ridge::engine::fake {
 
-inline constexpr const char* kDecoderScript = "decoder.fake.json";  // in a folder
+inline constexpr const char* kDecoderScript = "decoder.fake.json";  // in a folder, or beside a GGUF file
 
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& clock);
 

@@ -34,6 +34,14 @@ class OpenVinoDecoderTest : public testing::Test {
 
   std::unique_ptr<Decoder> open(TestCheckpoint& checkpoint, const std::string& dtype = "F32", int64_t blocks = 12) {
     checkpoint.write(folder_->path(), dtype);
+    return open_written(blocks);
+  }
+  std::unique_ptr<Decoder> open_gguf(TestCheckpoint& checkpoint, std::string_view type) {
+    plan_.folder = folder_->path() + "/model.gguf";
+    checkpoint.write_gguf(plan_.folder, type);
+    return open_written(12);
+  }
+  std::unique_ptr<Decoder> open_written(int64_t blocks) {
     Result<std::unique_ptr<Decoder>> decoder = open_decoder(plan_);
     EXPECT_TRUE(decoder.ok()) << (decoder ? "" : decoder.error().message);
     if (!decoder) return nullptr;
@@ -268,6 +276,38 @@ TEST_F(OpenVinoDecoderTest, ReadsACheckpointInBf16AsItIs) {
   ASSERT_NE(decoder, nullptr);
   const std::vector<int32_t> tokens = text(40), blocks = blocks_of(40);
   EXPECT_LT(deviation(run(*decoder, {{0, tokens, blocks, 1}}), {checkpoint.logits(tokens).back()}), 1e-4);
+}
+
+struct GgufCase {
+  const char* name;
+  Json changes;
+  std::string_view type;
+  WeightForm weights = WeightForm::kFp32;
+  double deviation = 1e-4;
+};
+
+class OpenVinoDecoderGguf : public OpenVinoDecoderTest, public testing::WithParamInterface<GgufCase> {};
+
+// INT8 and INT4 take the file's integers, so only activations are rounded. Bounds: about twice what was seen on a CPU with AVX-512.
+INSTANTIATE_TEST_SUITE_P(Kinds, OpenVinoDecoderGguf,
+                         testing::Values(GgufCase{"Llama", {{"tie_word_embeddings", true}}, "F32"},
+                                         GgufCase{"LlamaWithBiases", {{"attention_bias", true}}, "BF16"},
+                                         GgufCase{"Mistral", {{"model_type", "mistral"}, {"head_dim", 64}}, "F16"},
+                                         GgufCase{"Qwen2", {{"model_type", "qwen2"}}, "Q8_0"},
+                                         GgufCase{"Qwen3", {{"model_type", "qwen3"}}, "Q4_0"},
+                                         GgufCase{"LlamaInt8", Json::object(), "Q8_0", WeightForm::kInt8, 0.04},
+                                         GgufCase{"LlamaInt4", Json::object(), "Q4_0", WeightForm::kInt4, 0.04}),
+                         [](const auto& gguf) { return gguf.param.name; });
+
+TEST_P(OpenVinoDecoderGguf, AgreesWithTheForwardPassOfItsValues) {
+  TestCheckpoint checkpoint(GetParam().changes);
+  plan_.weights = GetParam().weights;
+  auto decoder = open_gguf(checkpoint, GetParam().type);
+  ASSERT_NE(decoder, nullptr);
+  const std::vector<int32_t> tokens = text(40), blocks = blocks_of(40);
+  const double found = deviation(run(*decoder, {{0, tokens, blocks, 40}}), checkpoint.logits(tokens));
+  RecordProperty("deviation", std::to_string(found));
+  EXPECT_LT(found, GetParam().deviation);
 }
 
 TEST_F(OpenVinoDecoderTest, RefusesWhatItDoesNotComputeByName) {

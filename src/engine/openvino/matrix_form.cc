@@ -16,20 +16,8 @@ namespace {
 
 constexpr int64_t kValuesPerPiece = 1 << 18;  // that a thread takes at a time
 
-template <typename Stored, typename Convert>
-void decode(const std::byte* from, std::span<float> row, Convert convert) {
-  for (size_t i = 0; i < row.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, from + i * sizeof stored, sizeof stored);
-    row[i] = convert(stored);
-  }
-}
-
-void decode_row(DataType type, const std::byte* from, std::span<float> row) {
-  if (type == DataType::kFp32) return decode<float>(from, row, [](float value) { return value; });
-  if (type == DataType::kBf16) return decode<uint16_t>(from, row, from_bf16);
-  return decode<uint16_t>(from, row, from_fp16);
-}
+constexpr int64_t kStoredGroup = 32;     // values of a group that a file has
+constexpr size_t kStoredScaleBytes = 2;  // FP16, before the integers
 
 // To the nearest integer of |value| < 2²²: the sum's last bits are it.
 int32_t nearest_integer(float value) {
@@ -61,6 +49,28 @@ void int4_group(const float* group, uint8_t* values, float& scale) {
     values[i] = static_cast<uint8_t>(integers[2 * i] | integers[2 * i + 1] << 4);
 }
 
+// The groups of a stored row as they are: INT8, or pairs of 4-bit integers that stand 16 values apart there and beside each other here.
+void take_groups(const std::byte* stored, int64_t groups, int bits, std::byte* values, float* scales) {
+  const int64_t integer_bytes = kStoredGroup * bits / 8;
+  for (int64_t group = 0; group < groups; ++group) {
+    uint16_t scale = 0;
+    std::memcpy(&scale, stored, sizeof scale);
+    scales[group] = from_fp16(scale);
+    stored += kStoredScaleBytes;
+    if (bits == 8) {
+      std::memcpy(values, stored, static_cast<size_t>(integer_bytes));
+    } else {
+      for (int64_t i = 0; i < integer_bytes; i += 2) {
+        const std::byte first = stored[i], second = stored[i + 1], low{15};
+        values[i / 2] = (first & low) | (second & low) << 4;
+        values[i / 2 + integer_bytes / 2] = first >> 4 | (second >> 4) << 4;
+      }
+    }
+    stored += integer_bytes;
+    values += integer_bytes;
+  }
+}
+
 struct FormedRow {
   std::byte* values;
   float* scales;
@@ -82,14 +92,18 @@ void form_row(std::span<const float> row, WeightForm form, FormedRow to) {
   }
 }
 
-int64_t bits_of(WeightForm form) {
+struct FormBits {
+  int bits = 0;
+  bool scaled = false;
+};
+FormBits bits_of(WeightForm form) {
   switch (form) {
-    case WeightForm::kFp32: return 32;
-    case WeightForm::kBf16: return 16;
-    case WeightForm::kInt8: return 8;
-    case WeightForm::kInt4: return 4;
+    case WeightForm::kFp32: return {32};
+    case WeightForm::kBf16: return {16};
+    case WeightForm::kInt8: return {8, true};
+    case WeightForm::kInt4: return {4, true};
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -107,23 +121,29 @@ void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
   run();
 }
 
-FormedMatrix form_matrix(const TensorView& matrix, WeightForm form, int threads) {
+FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
   const int64_t columns = matrix.shape.back();
   const int64_t rows = matrix.shape.size() == 2 ? matrix.shape.front() : 1;
   assert(form != WeightForm::kInt4 || columns % kInt4Group == 0);
-  const int64_t scales = form == WeightForm::kInt8   ? 1
-                         : form == WeightForm::kInt4 ? columns / kInt4Group
-                                                     : 0;  // of a row
-  const int64_t row_bytes = columns * bits_of(form) / 8;
-  FormedMatrix formed{Buffer(static_cast<size_t>(rows * row_bytes)),
-                      Buffer(static_cast<size_t>(rows * scales) * sizeof(float))};
-  const auto stored = static_cast<int64_t>(data_type_size(matrix.type)) * columns;
+  const FormBits width = bits_of(form);
+  const bool in_groups = width.scaled && matrix.type->group_bits == width.bits;
+  FormedMatrix formed;
+  if (width.scaled) formed.group = in_groups ? kStoredGroup : form == WeightForm::kInt4 ? kInt4Group : columns;
+  const int64_t scales = width.scaled ? columns / formed.group : 0;  // of a row
+  const int64_t row_bytes = columns * width.bits / 8;
+  formed.values = Buffer(static_cast<size_t>(rows * row_bytes));
+  formed.scales = Buffer(static_cast<size_t>(rows * scales) * sizeof(float));
   in_pieces(rows, std::max<int64_t>(1, kValuesPerPiece / columns), threads, [&](int64_t begin, int64_t end) {
     std::vector<float> row(static_cast<size_t>(columns));
     for (int64_t i = begin; i < end; ++i) {
-      decode_row(matrix.type, matrix.data.data() + i * stored, row);
-      form_row(row, form,
-               {formed.values.data() + i * row_bytes, reinterpret_cast<float*>(formed.scales.data()) + i * scales});
+      const FormedRow to{formed.values.data() + i * row_bytes,
+                         reinterpret_cast<float*>(formed.scales.data()) + i * scales};
+      if (in_groups) {
+        take_groups(checkpoint::stored_row(matrix, i), scales, width.bits, to.values, to.scales);
+        continue;
+      }
+      checkpoint::read_row(matrix, i, row);
+      form_row(row, form, to);
     }
   });
   return formed;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "base/half.h"
@@ -25,8 +26,8 @@ std::vector<float> some_values() {
   return values;
 }
 
-TensorView view_of(DataType type, const void* data, size_t bytes) {
-  return {type, {kRows, kColumns}, {static_cast<const std::byte*>(data), bytes}};
+checkpoint::Weight view_of(DataType type, const void* data, size_t bytes) {
+  return {checkpoint::stored_type(type), {kRows, kColumns}, {static_cast<const std::byte*>(data), bytes}};
 }
 
 template <typename T>
@@ -88,6 +89,38 @@ TEST(MatrixForm, ReadsHalvesAtAnyAddressAndWritesThem) {
     EXPECT_NEAR(from_half[i], values[i], std::abs(values[i]) * 0x1p-11F + 0x1p-25F);
     EXPECT_NEAR(wide[i], values[i], std::abs(values[i]) * 0x1p-8F);
     EXPECT_EQ(from_bf16(again[i]), wide[i]);
+  }
+}
+
+// Q8_0 and Q4_0 of GGUF.
+TEST(MatrixForm, TakesGroupsOfTheFileAsTheyAre) {
+  for (const auto& [number, form, bits] : {std::tuple{8U, WeightForm::kInt8, 8}, {2U, WeightForm::kInt4, 4}}) {
+    const checkpoint::StoredType& type = *checkpoint::stored_type(number);
+    std::vector<std::byte> stored(kRows * kColumns / 32 * type.block_bytes);
+    for (size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<std::byte>(split_mix(i) >> 32);
+    for (size_t block = 0; block < stored.size() / type.block_bytes; ++block) {
+      const uint16_t scale = to_fp16(0.01 * static_cast<double>(block) - 0.3);
+      std::memcpy(stored.data() + block * type.block_bytes, &scale, 2);
+    }
+    checkpoint::Weight matrix{&type, {kRows, kColumns}, stored};
+    for (const int64_t heads : {0, 1}) {
+      if (heads == 1)
+        matrix.shape = {kRows - 1, kColumns},
+        matrix.data = std::span(stored).first(36 * kColumns / 32 * type.block_bytes);
+      matrix.interleaved_heads = heads;
+      const FormedMatrix formed = form_matrix(matrix, form, 2);
+      ASSERT_EQ(formed.group, 32);
+      const auto scales = copied<float>(formed.scales);
+      const auto bytes = copied<uint8_t>(formed.values);
+      std::vector<float> row(kColumns);
+      for (int64_t i = 0; i < matrix.shape[0] * kColumns; ++i) {
+        const auto at = static_cast<size_t>(i);
+        if (i % kColumns == 0) checkpoint::read_row(matrix, i / kColumns, row);
+        const int integer = bits == 8 ? static_cast<int8_t>(bytes[at])
+                                      : (i % 2 == 0 ? bytes[at / 2] & 15 : bytes[at / 2] >> 4) - kInt4Zero;
+        ASSERT_EQ(static_cast<float>(integer) * scales[at / 32], row[at % kColumns]) << bits << " " << i;
+      }
+    }
   }
 }
 

@@ -50,14 +50,15 @@ void put(std::span<const uint32_t> lines, std::byte* group, int64_t lane) {
 
 }  // namespace
 
-PackedMatrix pack_matrix(const TensorView& matrix, WeightForm form, int threads) {
+PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
   const FormedMatrix formed = form_matrix(matrix, form, threads);
-  PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, {}};
+  const bool four = form == WeightForm::kInt4;
+  const bool grouped = formed.group < matrix.shape[1] || four;
+  PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, grouped, {}};
   const int64_t groups = packed.groups(), panels = packed.blocks() * (kBlockRows / kPanelRows);
   packed.values = Buffer(static_cast<size_t>(panels * groups * group_bytes(form)));
-  const bool four = form == WeightForm::kInt4;
   packed.scales = Buffer(static_cast<size_t>(panels * kPanelRows) *
-                         (four ? static_cast<size_t>(groups) * sizeof(uint16_t) : sizeof(float)));
+                         (grouped ? static_cast<size_t>(groups) * sizeof(uint16_t) : sizeof(float)));
   std::memset(packed.values.data(), 0, packed.values.size());
   std::memset(packed.scales.data(), 0, packed.scales.size());
   const int64_t row_bytes = static_cast<int64_t>(formed.values.size()) / packed.rows;
@@ -66,15 +67,15 @@ PackedMatrix pack_matrix(const TensorView& matrix, WeightForm form, int threads)
     for (int64_t row = begin; row < end; ++row) {
       const int64_t panel = row / kPanelRows, lane = row % kPanelRows;
       const std::byte* from = formed.values.data() + row * row_bytes;
-      if (!four) std::memcpy(packed.scales.data() + row * sizeof(float), scales + row, sizeof(float));
+      if (!grouped) std::memcpy(packed.scales.data() + row * sizeof(float), scales + row, sizeof(float));
       for (int64_t g = 0; g < groups; ++g) {
         const int64_t at = panel * groups + g;
         std::byte* to = packed.values.data() + at * group_bytes(form);
-        if (!four) {
+        if (four)
+          put(int4_quads(from + g * kInt4Group / 2), to, lane);
+        else
           put(int8_quads(from + g * kInt4Group, packed.columns - g * kInt4Group), to, lane);
-          continue;
-        }
-        put(int4_quads(from + g * kInt4Group / 2), to, lane);
+        if (!grouped) continue;
         const uint16_t half = to_fp16(scales[row * groups + g]);
         std::memcpy(packed.scales.data() + (at * kPanelRows + lane) * sizeof half, &half, sizeof half);
       }
@@ -123,7 +124,7 @@ RIDGE_VNNI void QuantisedRows::quantise(int64_t row, const float* values) {
 namespace {
 
 // kRows rows of x by kPanels panels of the matrix.
-template <bool kFour, int kRows, int kPanels>
+template <bool kFour, bool kGrouped, int kRows, int kPanels>
 RIDGE_VNNI void tile(const PackedMatrix& matrix, int64_t panel, const QuantisedRows& x, int64_t row, float* result) {
   const int64_t groups = matrix.groups();
   constexpr int64_t kBytes = kPanelRows * kInt4Group / (kFour ? 2 : 1);
@@ -154,13 +155,13 @@ RIDGE_VNNI void tile(const PackedMatrix& matrix, int64_t panel, const QuantisedR
       }
     for (int p = 0; p < kPanels; ++p) {
       __m512 scale = _mm512_set1_ps(1);
-      if (kFour)
+      if (kGrouped)
         scale = _mm512_cvtph_ps(
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales + ((panel + p) * groups + g) * kPanelRows * 2)));
       for (int r = 0; r < kRows; ++r) {
         const __m512 of_row = _mm512_set1_ps(x.scales(row + r)[g]);
-        sums[r][p] =
-            _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[r][p]), kFour ? _mm512_mul_ps(scale, of_row) : of_row, sums[r][p]);
+        sums[r][p] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[r][p]), kGrouped ? _mm512_mul_ps(scale, of_row) : of_row,
+                                     sums[r][p]);
       }
     }
   }
@@ -169,34 +170,34 @@ RIDGE_VNNI void tile(const PackedMatrix& matrix, int64_t panel, const QuantisedR
     const auto mask = static_cast<__mmask16>((1U << left) - 1);
     for (int r = 0; r < kRows; ++r) {
       __m512 sum = sums[r][p];
-      if (!kFour) sum = _mm512_mul_ps(sum, _mm512_loadu_ps(scales + first * static_cast<int64_t>(sizeof(float))));
+      if (!kGrouped) sum = _mm512_mul_ps(sum, _mm512_loadu_ps(scales + first * static_cast<int64_t>(sizeof(float))));
       _mm512_mask_storeu_ps(result + (row + r) * matrix.rows + first, mask, sum);
     }
   }
 }
 
 // A block in pieces whose sums fit the 32 registers.
-template <bool kFour, int kRows>
+template <bool kFour, bool kGrouped, int kRows>
 void block_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, int64_t row, float* result) {
   constexpr int kPanels = kRows <= 3 ? 4 : 2;
   constexpr int64_t kOfBlock = kBlockRows / kPanelRows;
   for (int64_t panel = 0; panel < kOfBlock; panel += kPanels)
-    tile<kFour, kRows, kPanels>(matrix, block * kOfBlock + panel, x, row, result);
+    tile<kFour, kGrouped, kRows, kPanels>(matrix, block * kOfBlock + panel, x, row, result);
 }
 
-template <bool kFour>
+template <bool kFour, bool kGrouped>
 void rows_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result) {
   constexpr int64_t kMost = 6;
   const int64_t rows = x.rows(), pieces = (rows + kMost - 1) / kMost;
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t row = rows * piece / pieces;
     switch (rows * (piece + 1) / pieces - row) {
-      case 1: block_of<kFour, 1>(matrix, block, x, row, result); break;
-      case 2: block_of<kFour, 2>(matrix, block, x, row, result); break;
-      case 3: block_of<kFour, 3>(matrix, block, x, row, result); break;
-      case 4: block_of<kFour, 4>(matrix, block, x, row, result); break;
-      case 5: block_of<kFour, 5>(matrix, block, x, row, result); break;
-      default: block_of<kFour, 6>(matrix, block, x, row, result);
+      case 1: block_of<kFour, kGrouped, 1>(matrix, block, x, row, result); break;
+      case 2: block_of<kFour, kGrouped, 2>(matrix, block, x, row, result); break;
+      case 3: block_of<kFour, kGrouped, 3>(matrix, block, x, row, result); break;
+      case 4: block_of<kFour, kGrouped, 4>(matrix, block, x, row, result); break;
+      case 5: block_of<kFour, kGrouped, 5>(matrix, block, x, row, result); break;
+      default: block_of<kFour, kGrouped, 6>(matrix, block, x, row, result);
     }
   }
 }
@@ -205,8 +206,9 @@ void rows_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, 
 
 void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result) {
   assert(x.groups() == matrix.groups());
-  if (matrix.form == WeightForm::kInt4) return rows_of<true>(matrix, block, x, result);
-  return rows_of<false>(matrix, block, x, result);
+  if (matrix.form == WeightForm::kInt4) return rows_of<true, true>(matrix, block, x, result);
+  if (matrix.grouped) return rows_of<false, true>(matrix, block, x, result);
+  return rows_of<false, false>(matrix, block, x, result);
 }
 
 #else

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/tensor.h"
+#include "checkpoint/stored_type.h"
 #include "engine/openvino/matrix_form.h"
 #include "engine/weight_form.h"
 
@@ -24,14 +25,15 @@ struct PackedMatrix {
   int64_t rows = 0, columns = 0;
   Buffer
       values;  // unsigned: integer + 128, integer + 8. [panel of 16 rows, group of 32 columns, 16 x 32 values as the kernel takes them]
-  Buffer scales;  // INT8: FP32 [row]; INT4: FP16 [panel, group, row of the panel]
+  bool grouped = false;  // each group of a row has a scale; else the whole row
+  Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]
   int64_t groups() const { return (columns + kInt4Group - 1) / kInt4Group; }
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
   int64_t bytes() const { return static_cast<int64_t>(values.size() + scales.size()); }
 };
 
 // `matrix` as form_matrix() takes it. Throws std::bad_alloc only.
-PackedMatrix pack_matrix(const TensorView& matrix, WeightForm form, int threads);
+PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads);
 
 // Activations in 8 bits, a scale per group of 32: value = integer · scale, the largest of a group is ±127.
 class QuantisedRows {

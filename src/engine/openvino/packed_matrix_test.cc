@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/half.h"
 #include "base/random.h"
 
 namespace ridge::engine::openvino {
@@ -15,6 +16,10 @@ std::vector<float> random_values(size_t count, uint64_t seed) {
   for (size_t i = 0; i < count; ++i)
     values[i] = static_cast<float>(split_mix(seed * kGoldenGamma + i) >> 40) * 0x1p-23F - 1;
   return values;
+}
+
+checkpoint::Weight plain(const std::vector<float>& values, int64_t rows, int64_t columns) {
+  return {checkpoint::stored_type(DataType::kFp32), {rows, columns}, std::as_bytes(std::span(values))};
 }
 
 struct Size {
@@ -37,8 +42,7 @@ TEST(PackedMatrix, ProductsAreThoseOfTheMatrixInDoublePrecision) {
         const Size size{form, rows, columns, tokens};
         const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
         const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
-        const PackedMatrix matrix =
-            pack_matrix({DataType::kFp32, {rows, columns}, std::as_bytes(std::span(weights))}, form, 2);
+        const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), form, 2);
         QuantisedRows quantised(tokens, columns);
         for (int64_t t = 0; t < tokens; ++t) quantised.quantise(t, x.data() + t * columns);
         std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
@@ -67,8 +71,7 @@ TEST(PackedMatrix, WholeNumbersComeOutExactly) {
       weights[i] = static_cast<float>(i % 32 == 0 ? -most : static_cast<int64_t>(split_mix(i) % 15) - 7);
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<float>(i % 32 == 5 ? 127 : static_cast<int64_t>(split_mix(i + 99) % 255) - 127);
-    const PackedMatrix matrix =
-        pack_matrix({DataType::kFp32, {kRows, kColumns}, std::as_bytes(std::span(weights))}, form, 1);
+    const PackedMatrix matrix = pack_matrix(plain(weights, kRows, kColumns), form, 1);
     QuantisedRows quantised(1, kColumns);
     quantised.quantise(0, x.data());
     std::vector<float> result(kRows);
@@ -78,6 +81,43 @@ TEST(PackedMatrix, WholeNumbersComeOutExactly) {
       for (size_t c = 0; c < kColumns; ++c) sum += weights[row * kColumns + c] * x[c];
       EXPECT_EQ(result[row], sum) << "row " << row;
     }
+  }
+}
+
+TEST(PackedMatrix, GroupsThatAFileHasKeepTheirScales) {
+  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+  constexpr int64_t kRows = 70, kColumns = 96;
+  constexpr uint32_t kQ8 = 8;  // ggml's Q8_0: an FP16 scale and 32 signed integers
+  std::vector<std::byte> stored;
+  std::vector<float> weights;
+  for (uint64_t block = 0; block < kRows * kColumns / kInt4Group; ++block) {
+    const float scale = std::ldexp(1.0F, static_cast<int>(block % 5) - 3);
+    const uint16_t half = to_fp16(scale);
+    stored.push_back(static_cast<std::byte>(half & 0xFF));
+    stored.push_back(static_cast<std::byte>(half >> 8));
+    for (uint64_t i = 0; i < kInt4Group; ++i) {
+      const auto integer = static_cast<int8_t>(split_mix(block * kInt4Group + i) % 255 - 127);
+      stored.push_back(static_cast<std::byte>(integer));
+      weights.push_back(static_cast<float>(integer) * scale);
+    }
+  }
+  const PackedMatrix matrix =
+      pack_matrix({checkpoint::stored_type(kQ8), {kRows, kColumns}, stored}, WeightForm::kInt8, 2);
+  ASSERT_TRUE(matrix.grouped);
+  for (const int tokens : {1, 5}) {
+    std::vector<float> x(static_cast<size_t>(tokens * kColumns));
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<float>(i % 32 == 5 ? 127 : static_cast<int64_t>(split_mix(i + 99) % 255) - 127);
+    QuantisedRows quantised(tokens, kColumns);
+    for (int64_t t = 0; t < tokens; ++t) quantised.quantise(t, x.data() + t * kColumns);
+    std::vector<float> result(static_cast<size_t>(tokens * kRows));
+    for (int64_t block = 0; block < matrix.blocks(); ++block) multiply(matrix, block, quantised, result.data());
+    for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
+      for (size_t row = 0; row < kRows; ++row) {
+        float sum = 0;
+        for (size_t c = 0; c < kColumns; ++c) sum += weights[row * kColumns + c] * x[t * kColumns + c];
+        EXPECT_EQ(result[t * kRows + row], sum) << "token " << t << ", row " << row;
+      }
   }
 }
 

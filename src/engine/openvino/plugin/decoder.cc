@@ -16,7 +16,7 @@
 
 #include "base/mutex.h"
 #include "checkpoint/decoder_config.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/weights.h"
 #include "engine/openvino/executed.h"
 #include "engine/openvino/plugin/decoder_graph.h"
 #include "engine/openvino/plugin/guarded.h"

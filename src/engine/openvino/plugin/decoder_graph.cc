@@ -60,13 +60,13 @@ class Builder {
  private:
   std::shared_ptr<ov::op::v0::Parameter> parameter(const char* name, ov::element::Type type,
                                                    const ov::PartialShape& shape);
-  Value constant(const TensorView& tensor, WeightForm form);
+  Value constant(const checkpoint::Weight& weight, WeightForm form);
   Value form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
                       bool scales);
-  Result<TensorView> matrix(const std::string& name, int64_t rows, int64_t columns) const;
-  Value formed(const TensorView& tensor);
+  Result<checkpoint::Weight> matrix(const std::string& name, int64_t rows, int64_t columns) const;
+  Value formed(const checkpoint::Weight& weight);
   Result<Value> vector(const std::string& name, int64_t size);
-  ov::OutputVector products(const Value& x, std::span<const TensorView> matrices);
+  ov::OutputVector products(const Value& x, std::span<const checkpoint::Weight> matrices);
   Result<ov::OutputVector> linear(const Value& x, std::span<const Linear> parts, int64_t columns, bool bias = false);
   Result<Value> linear(const Value& x, const Linear& part, int64_t columns, bool bias = false);
   Result<Value> norm(const Value& x, const std::string& name, int64_t size);
@@ -77,7 +77,7 @@ class Builder {
   Result<Value> attention(const Value& x, const std::string& layer);
   Result<Value> feed_forward(const Value& x, const std::string& layer);
   Result<Value> layer(const Value& x, int64_t index);
-  Result<Value> output(const Value& x, const TensorView& embedding);
+  Result<Value> output(const Value& x, const checkpoint::Weight& embedding);
   Value sampled(const Value& x) { return made<ov::op::v8::Gather>(x, sampled_rows_, number(0)); }
 
   const checkpoint::DecoderConfig& config_;
@@ -107,63 +107,63 @@ Value Builder::form_constant(ov::element::Type type, const ov::Shape& shape, std
   return made<ov::op::v0::Constant>(type, shape, data, std::const_pointer_cast<FormedMatrix>(std::move(formed)));
 }
 
-// FP32 or BF16, in the file's own memory where it has that type already.
-Value Builder::constant(const TensorView& tensor, WeightForm form) {
+// FP32 or BF16, in the file's own memory where it has that form already.
+Value Builder::constant(const checkpoint::Weight& weight, WeightForm form) {
   const bool wide = form == WeightForm::kFp32;
   const ov::element::Type type = wide ? ov::element::f32 : ov::element::bf16;
-  const ov::Shape shape(tensor.shape.begin(), tensor.shape.end());
-  const bool as_stored = tensor.type == (wide ? DataType::kFp32 : DataType::kBf16);
-  if (as_stored && reinterpret_cast<uintptr_t>(tensor.data.data()) % data_type_size(tensor.type) == 0)
-    return made<ov::op::v0::Constant>(type, shape, static_cast<const void*>(tensor.data.data()),
+  const ov::Shape shape(weight.shape.begin(), weight.shape.end());
+  const bool as_stored =
+      weight.type->plain == (wide ? DataType::kFp32 : DataType::kBf16) && weight.interleaved_heads == 0;
+  if (as_stored && reinterpret_cast<uintptr_t>(weight.data.data()) % type.size() == 0)
+    return made<ov::op::v0::Constant>(type, shape, static_cast<const void*>(weight.data.data()),
                                       std::const_pointer_cast<checkpoint::Weights>(weights_));
-  return form_constant(type, shape, std::make_shared<const FormedMatrix>(form_matrix(tensor, form, threads_)), false);
+  return form_constant(type, shape, std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
 }
 
 // As FP32, computed from constants of the form: OpenVINO's kernels read the form itself.
-Value Builder::formed(const TensorView& tensor) {
-  const auto rows = static_cast<size_t>(tensor.shape[0]), columns = static_cast<size_t>(tensor.shape[1]);
+Value Builder::formed(const checkpoint::Weight& weight) {
+  const auto rows = static_cast<size_t>(weight.shape[0]), columns = static_cast<size_t>(weight.shape[1]);
   if (form_ == WeightForm::kFp32 || form_ == WeightForm::kBf16) {
-    const Value stored = constant(tensor, form_);
+    const Value stored = constant(weight, form_);
     weight_bytes_ += static_cast<int64_t>(rows * columns * stored.get_element_type().size());
     return form_ == WeightForm::kFp32 ? stored : made<ov::op::v0::Convert>(stored, ov::element::f32);
   }
-  auto formed = std::make_shared<const FormedMatrix>(form_matrix(tensor, form_, threads_));
+  const auto formed = std::make_shared<const FormedMatrix>(form_matrix(weight, form_, threads_));
   weight_bytes_ += static_cast<int64_t>(formed->values.size() + formed->scales.size());
-  if (form_ == WeightForm::kInt8) {
-    const Value values =
-        made<ov::op::v0::Convert>(form_constant(ov::element::i8, {rows, columns}, formed, false), ov::element::f32);
-    return made<ov::op::v1::Multiply>(values, form_constant(ov::element::f32, {rows, 1}, formed, true));
+  const size_t group = static_cast<size_t>(formed->group), groups = columns / group;
+  const ov::Shape values_shape = groups == 1 ? ov::Shape{rows, columns} : ov::Shape{rows, groups, group};
+  const ov::Shape scales_shape = groups == 1 ? ov::Shape{rows, 1} : ov::Shape{rows, groups, 1};
+  const bool zero_based = form_ == WeightForm::kInt8;
+  Value values = made<ov::op::v0::Convert>(
+      form_constant(zero_based ? ov::element::i8 : ov::element::u4, values_shape, formed, false), ov::element::f32);
+  if (!zero_based) {
+    const Value zero =
+        made<ov::op::v0::Constant>(ov::element::u4, ov::Shape(values_shape.size(), 1), std::vector<uint8_t>{kInt4Zero});
+    values = made<ov::op::v1::Subtract>(values, made<ov::op::v0::Convert>(zero, ov::element::f32));
   }
-  const size_t groups = columns / kInt4Group;
-  const Value values = made<ov::op::v0::Convert>(
-      form_constant(ov::element::u4, {rows, groups, kInt4Group}, formed, false), ov::element::f32);
-  const Value zero = made<ov::op::v0::Convert>(
-      made<ov::op::v0::Constant>(ov::element::u4, ov::Shape{1, 1, 1}, std::vector<uint8_t>{kInt4Zero}),
-      ov::element::f32);
-  const Value scaled = made<ov::op::v1::Multiply>(made<ov::op::v1::Subtract>(values, zero),
-                                                  form_constant(ov::element::f32, {rows, groups, 1}, formed, true));
-  return reshaped(scaled, {static_cast<int64_t>(rows), static_cast<int64_t>(columns)});
+  const Value scaled = made<ov::op::v1::Multiply>(values, form_constant(ov::element::f32, scales_shape, formed, true));
+  return groups == 1 ? scaled : reshaped(scaled, {static_cast<int64_t>(rows), static_cast<int64_t>(columns)});
 }
 
-Result<TensorView> Builder::matrix(const std::string& name, int64_t rows, int64_t columns) const {
-  RIDGE_ASSIGN(const TensorView tensor, weights_->find(name, {rows, columns}));
+Result<checkpoint::Weight> Builder::matrix(const std::string& name, int64_t rows, int64_t columns) const {
+  RIDGE_ASSIGN(checkpoint::Weight weight, weights_->find(name, {rows, columns}));
   if (form_ == WeightForm::kInt4 && columns % kInt4Group != 0)
     return Error{Code::kUnsupported, "tensor '" + name + "' has rows of " + std::to_string(columns) +
                                          " values, and int4 has groups of " + std::to_string(kInt4Group) +
                                          "; use int8"};
-  return tensor;
+  return weight;
 }
 
 // x · matrixᵀ of each.
-ov::OutputVector Builder::products(const Value& x, std::span<const TensorView> matrices) {
+ov::OutputVector Builder::products(const Value& x, std::span<const checkpoint::Weight> matrices) {
   if (!packed_) {
     ov::OutputVector results;
-    for (const TensorView& matrix : matrices)
+    for (const checkpoint::Weight& matrix : matrices)
       results.push_back(made<ov::op::v0::MatMul>(x, formed(matrix), false, true));
     return results;
   }
   PackedMatrices packed;
-  for (const TensorView& matrix : matrices) {
+  for (const checkpoint::Weight& matrix : matrices) {
     packed.push_back(std::make_shared<const PackedMatrix>(pack_matrix(matrix, form_, threads_)));
     weight_bytes_ += packed.back()->bytes();
   }
@@ -171,16 +171,16 @@ ov::OutputVector Builder::products(const Value& x, std::span<const TensorView> m
 }
 
 Result<Value> Builder::vector(const std::string& name, int64_t size) {
-  RIDGE_ASSIGN(const TensorView tensor, weights_->find(name, {size}));
+  RIDGE_ASSIGN(const checkpoint::Weight weight, weights_->find(name, {size}));
   weight_bytes_ += size * static_cast<int64_t>(sizeof(float));
-  return constant(tensor, WeightForm::kFp32);
+  return constant(weight, WeightForm::kFp32);
 }
 
 Result<ov::OutputVector> Builder::linear(const Value& x, std::span<const Linear> parts, int64_t columns, bool bias) {
-  std::vector<TensorView> matrices;
+  std::vector<checkpoint::Weight> matrices;
   for (const Linear& part : parts) {
-    RIDGE_ASSIGN(const TensorView tensor, matrix(part.name + ".weight", part.rows, columns));
-    matrices.push_back(tensor);
+    RIDGE_ASSIGN(checkpoint::Weight weight, matrix(part.name + ".weight", part.rows, columns));
+    matrices.push_back(std::move(weight));
   }
   ov::OutputVector results = products(x, matrices);
   for (size_t i = 0; bias && i < parts.size(); ++i) {
@@ -289,7 +289,7 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
 }
 
 // A tied embedding in FP32 or BF16 is one constant. In INT8 and INT4 the output matrix is in that form, because every step reads all of it.
-Result<Value> Builder::output(const Value& x, const TensorView& embedding) {
+Result<Value> Builder::output(const Value& x, const checkpoint::Weight& embedding) {
   if (!config_.tied_embeddings) return linear(x, {"lm_head", config_.vocabulary}, config_.hidden);
   return linear(x, {"model.embed_tokens", embedding.shape[0]}, embedding.shape[1]);
 }
@@ -304,7 +304,7 @@ Result<DecoderGraph> Builder::build() {
   sin_ = parameter(kRotarySin, ov::element::f32, {-1, 1, -1, config_.head_dim})->output(0);
   sampled_rows_ = parameter(kSampledRows, ov::element::i32, {-1})->output(0);
 
-  RIDGE_ASSIGN(const TensorView embedding,
+  RIDGE_ASSIGN(const checkpoint::Weight embedding,
                weights_->find("model.embed_tokens.weight", {config_.vocabulary, config_.hidden}));
   const Value table = constant(embedding, form_ == WeightForm::kFp32 ? WeightForm::kFp32 : WeightForm::kBf16);
   Value x = made<ov::op::v8::Gather>(table, tokens, number(0));

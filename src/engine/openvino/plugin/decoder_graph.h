@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "checkpoint/decoder_config.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/weights.h"
 #include "engine/decoder.h"
 
 namespace ridge::engine::openvino::plugin {
