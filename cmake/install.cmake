@@ -9,7 +9,7 @@ set(libraries "")
 if(DEFINED ENV{RIDGE_PATCHELF})
   file(GLOB plugins "${root}/lib/ridge/libridge_*")
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES "${program}" MODULES ${plugins} RESOLVED_DEPENDENCIES_VAR libraries
-       PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z|ssl|crypto)\\.so\\..*|libopenvino.*)$")
+       PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z|ssl|crypto)\\.so\\..*|libopenvino.*|libtbb\\.so\\..*)$")
   foreach(library IN LISTS libraries)
     get_filename_component(name "${library}" NAME)
     file(COPY_FILE "${library}" "${root}/lib/ridge/${name}")

@@ -82,6 +82,18 @@ void form_row(std::span<const float> row, WeightForm form, FormedRow to) {
   }
 }
 
+int64_t bits_of(WeightForm form) {
+  switch (form) {
+    case WeightForm::kFp32: return 32;
+    case WeightForm::kBf16: return 16;
+    case WeightForm::kInt8: return 8;
+    case WeightForm::kInt4: return 4;
+  }
+  return 0;
+}
+
+}  // namespace
+
 void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
                const std::function<void(int64_t begin, int64_t end)>& work) {
   std::atomic<int64_t> next = 0;
@@ -94,18 +106,6 @@ void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
   for (int64_t i = 1; i < std::min<int64_t>(threads, pieces); ++i) others.emplace_back(run);
   run();
 }
-
-int64_t bits_of(WeightForm form) {
-  switch (form) {
-    case WeightForm::kFp32: return 32;
-    case WeightForm::kBf16: return 16;
-    case WeightForm::kInt8: return 8;
-    case WeightForm::kInt4: return 4;
-  }
-  return 0;
-}
-
-}  // namespace
 
 FormedMatrix form_matrix(const TensorView& matrix, WeightForm form, int threads) {
   const int64_t columns = matrix.shape.back();

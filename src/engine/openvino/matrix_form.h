@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/tensor.h"
 #include "engine/weight_form.h"
@@ -21,5 +22,9 @@ struct FormedMatrix {
 // INT8: value = integer · scale, the largest of a row is ±127. INT4: value = (integer − 8) · scale, the largest of a group is 0 (as ggml's Q4_0).
 // Throws std::bad_alloc only.
 FormedMatrix form_matrix(const TensorView& matrix, WeightForm form, int threads);
+
+// Rows begin … end − 1, piece after piece, on so many threads.
+void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
+               const std::function<void(int64_t begin, int64_t end)>& work);
 
 }  // namespace ridge::engine::openvino

@@ -1,15 +1,18 @@
 #include "engine/openvino/plugin/decoder_graph.h"
 
+#include <array>
 #include <cmath>
 #include <openvino/op/ops.hpp>
 #include <openvino/op/util/variable.hpp>
 #include <openvino/pass/manager.hpp>
 #include <openvino/pass/sdpa_to_paged_attention.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/openvino/matrix_form.h"
+#include "engine/openvino/plugin/packed_product.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {
@@ -36,11 +39,21 @@ Value reshaped(const Value& x, const std::vector<int64_t>& shape) {
   return made<ov::op::v1::Reshape>(x, numbers(shape), true);
 }
 
+// A matrix "NAME.weight" of so many rows.
+struct Linear {
+  std::string name;
+  int64_t rows = 0;
+};
+
 class Builder {
  public:
   Builder(const checkpoint::DecoderConfig& config, std::shared_ptr<const checkpoint::Weights> weights, WeightForm form,
           int threads)
-      : config_(config), weights_(std::move(weights)), form_(form), threads_(threads) {}
+      : config_(config),
+        weights_(std::move(weights)),
+        form_(form),
+        packed_((form == WeightForm::kInt8 || form == WeightForm::kInt4) && can_multiply_packed()),
+        threads_(threads) {}
 
   Result<DecoderGraph> build();
 
@@ -50,12 +63,14 @@ class Builder {
   Value constant(const TensorView& tensor, WeightForm form);
   Value form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
                       bool scales);
-  Result<Value> matrix(const std::string& name, int64_t rows, int64_t columns);
+  Result<TensorView> matrix(const std::string& name, int64_t rows, int64_t columns) const;
   Value formed(const TensorView& tensor);
   Result<Value> vector(const std::string& name, int64_t size);
-  Result<Value> linear(const Value& x, const std::string& name, int64_t rows, int64_t columns, bool bias = false);
+  ov::OutputVector products(const Value& x, std::span<const TensorView> matrices);
+  Result<ov::OutputVector> linear(const Value& x, std::span<const Linear> parts, int64_t columns, bool bias = false);
+  Result<Value> linear(const Value& x, const Linear& part, int64_t columns, bool bias = false);
   Result<Value> norm(const Value& x, const std::string& name, int64_t size);
-  Result<Value> heads(const Value& x, const std::string& name, int64_t count, bool rotated);
+  Result<Value> heads(const Value& flat, const std::string& name, int64_t count, bool rotated);
   Value rotate(const Value& x);
   Value cached(const Value& now, const std::string& name);
   Value repeated(const Value& x);
@@ -68,6 +83,7 @@ class Builder {
   const checkpoint::DecoderConfig& config_;
   const std::shared_ptr<const checkpoint::Weights> weights_;
   const WeightForm form_;
+  const bool packed_;  // matrices are multiplied by our own node
   const int threads_;
   int64_t weight_bytes_ = 0;
   Value cos_, sin_, mask_, beam_, sampled_rows_;
@@ -129,13 +145,29 @@ Value Builder::formed(const TensorView& tensor) {
   return reshaped(scaled, {static_cast<int64_t>(rows), static_cast<int64_t>(columns)});
 }
 
-Result<Value> Builder::matrix(const std::string& name, int64_t rows, int64_t columns) {
+Result<TensorView> Builder::matrix(const std::string& name, int64_t rows, int64_t columns) const {
   RIDGE_ASSIGN(const TensorView tensor, weights_->find(name, {rows, columns}));
   if (form_ == WeightForm::kInt4 && columns % kInt4Group != 0)
     return Error{Code::kUnsupported, "tensor '" + name + "' has rows of " + std::to_string(columns) +
                                          " values, and int4 has groups of " + std::to_string(kInt4Group) +
                                          "; use int8"};
-  return formed(tensor);
+  return tensor;
+}
+
+// x · matrixᵀ of each.
+ov::OutputVector Builder::products(const Value& x, std::span<const TensorView> matrices) {
+  if (!packed_) {
+    ov::OutputVector results;
+    for (const TensorView& matrix : matrices)
+      results.push_back(made<ov::op::v0::MatMul>(x, formed(matrix), false, true));
+    return results;
+  }
+  PackedMatrices packed;
+  for (const TensorView& matrix : matrices) {
+    packed.push_back(std::make_shared<const PackedMatrix>(pack_matrix(matrix, form_, threads_)));
+    weight_bytes_ += packed.back()->bytes();
+  }
+  return std::make_shared<PackedProduct>(x, std::move(packed))->outputs();
 }
 
 Result<Value> Builder::vector(const std::string& name, int64_t size) {
@@ -144,12 +176,23 @@ Result<Value> Builder::vector(const std::string& name, int64_t size) {
   return constant(tensor, WeightForm::kFp32);
 }
 
-Result<Value> Builder::linear(const Value& x, const std::string& name, int64_t rows, int64_t columns, bool bias) {
-  RIDGE_ASSIGN(const Value weight, matrix(name + ".weight", rows, columns));
-  const Value product = made<ov::op::v0::MatMul>(x, weight, false, true);
-  if (!bias) return product;
-  RIDGE_ASSIGN(const Value added, vector(name + ".bias", rows));
-  return made<ov::op::v1::Add>(product, added);
+Result<ov::OutputVector> Builder::linear(const Value& x, std::span<const Linear> parts, int64_t columns, bool bias) {
+  std::vector<TensorView> matrices;
+  for (const Linear& part : parts) {
+    RIDGE_ASSIGN(const TensorView tensor, matrix(part.name + ".weight", part.rows, columns));
+    matrices.push_back(tensor);
+  }
+  ov::OutputVector results = products(x, matrices);
+  for (size_t i = 0; bias && i < parts.size(); ++i) {
+    RIDGE_ASSIGN(const Value added, vector(parts[i].name + ".bias", parts[i].rows));
+    results[i] = made<ov::op::v1::Add>(results[i], added);
+  }
+  return results;
+}
+
+Result<Value> Builder::linear(const Value& x, const Linear& part, int64_t columns, bool bias) {
+  RIDGE_ASSIGN(const ov::OutputVector results, linear(x, std::span(&part, 1), columns, bias));
+  return results.front();
 }
 
 // x / √(mean(x²) + ε) · weight (arXiv:1910.07467).
@@ -172,9 +215,8 @@ Value Builder::rotate(const Value& x) {
   return made<ov::op::v1::Add>(made<ov::op::v1::Multiply>(x, cos_), made<ov::op::v1::Multiply>(turned, sin_));
 }
 
-// [batch, head, token, head_dim]. `name` is "…q" for "…q_proj" and "…q_norm".
-Result<Value> Builder::heads(const Value& x, const std::string& name, int64_t count, bool rotated) {
-  RIDGE_ASSIGN(const Value flat, linear(x, name + "_proj", count * config_.head_dim, config_.hidden, config_.qkv_bias));
+// From a projection's [batch, token, head · head_dim] to [batch, head, token, head_dim]. `name` is "…q" for "…q_norm".
+Result<Value> Builder::heads(const Value& flat, const std::string& name, int64_t count, bool rotated) {
   Value split = reshaped(flat, {0, 0, count, config_.head_dim});
   if (!rotated) return swapped(split);
   if (config_.qk_norm) {
@@ -208,9 +250,13 @@ Value Builder::repeated(const Value& x) {
 // [batch, token, heads · head_dim], before the output projection.
 Result<Value> Builder::attention(const Value& x, const std::string& layer) {
   const std::string name = layer + "self_attn.";
-  RIDGE_ASSIGN(const Value query, heads(x, name + "q", config_.heads, true));
-  RIDGE_ASSIGN(const Value key, heads(x, name + "k", config_.kv_heads, true));
-  RIDGE_ASSIGN(const Value value, heads(x, name + "v", config_.kv_heads, false));
+  const std::array<Linear, 3> parts = {{{name + "q_proj", config_.heads * config_.head_dim},
+                                        {name + "k_proj", config_.kv_heads * config_.head_dim},
+                                        {name + "v_proj", config_.kv_heads * config_.head_dim}}};
+  RIDGE_ASSIGN(const ov::OutputVector flat, linear(x, parts, config_.hidden, config_.qkv_bias));
+  RIDGE_ASSIGN(const Value query, heads(flat[0], name + "q", config_.heads, true));
+  RIDGE_ASSIGN(const Value key, heads(flat[1], name + "k", config_.kv_heads, true));
+  RIDGE_ASSIGN(const Value value, heads(flat[2], name + "v", config_.kv_heads, false));
   const Value result = made<ov::op::v13::ScaledDotProductAttention>(
       query, repeated(cached(key, name + "key")), repeated(cached(value, name + "value")), mask_, false);
   return reshaped(swapped(result), {0, 0, config_.heads * config_.head_dim});
@@ -218,10 +264,11 @@ Result<Value> Builder::attention(const Value& x, const std::string& layer) {
 
 Result<Value> Builder::feed_forward(const Value& x, const std::string& layer) {
   const std::string name = layer + "mlp.";
-  RIDGE_ASSIGN(const Value gate, linear(x, name + "gate_proj", config_.intermediate, config_.hidden));
-  RIDGE_ASSIGN(const Value up, linear(x, name + "up_proj", config_.intermediate, config_.hidden));
-  const Value gated = made<ov::op::v1::Multiply>(made<ov::op::v4::Swish>(gate), up);
-  return linear(gated, name + "down_proj", config_.hidden, config_.intermediate);
+  const std::array<Linear, 2> parts = {
+      {{name + "gate_proj", config_.intermediate}, {name + "up_proj", config_.intermediate}}};
+  RIDGE_ASSIGN(const ov::OutputVector wide, linear(x, parts, config_.hidden));
+  const Value gated = made<ov::op::v1::Multiply>(made<ov::op::v4::Swish>(wide[0]), wide[1]);
+  return linear(gated, {name + "down_proj", config_.hidden}, config_.intermediate);
 }
 
 Result<Value> Builder::layer(const Value& input, int64_t index) {
@@ -233,7 +280,7 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
     attended = sampled(attended);
     x = sampled(x);
   }
-  RIDGE_ASSIGN(const Value projected, linear(attended, name + "self_attn.o_proj", config_.hidden,
+  RIDGE_ASSIGN(const Value projected, linear(attended, {name + "self_attn.o_proj", config_.hidden},
                                              config_.heads * config_.head_dim, config_.output_bias));
   x = made<ov::op::v1::Add>(x, projected);
   RIDGE_ASSIGN(const Value between, norm(x, name + "post_attention_layernorm", config_.hidden));
@@ -243,9 +290,8 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
 
 // A tied embedding in FP32 or BF16 is one constant. In INT8 and INT4 the output matrix is in that form, because every step reads all of it.
 Result<Value> Builder::output(const Value& x, const TensorView& embedding) {
-  if (!config_.tied_embeddings) return linear(x, "lm_head", config_.vocabulary, config_.hidden);
-  RIDGE_ASSIGN(const Value weight, matrix("model.embed_tokens.weight", embedding.shape[0], embedding.shape[1]));
-  return made<ov::op::v0::MatMul>(x, weight, false, true);
+  if (!config_.tied_embeddings) return linear(x, {"lm_head", config_.vocabulary}, config_.hidden);
+  return linear(x, {"model.embed_tokens", embedding.shape[0]}, embedding.shape[1]);
 }
 
 Result<DecoderGraph> Builder::build() {

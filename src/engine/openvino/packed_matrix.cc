@@ -1,0 +1,220 @@
+#include "engine/openvino/packed_matrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/half.h"
+#include "engine/openvino/instruction_sets.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace ridge::engine::openvino {
+namespace {
+
+constexpr int64_t kPanelRows = 16;  // FP32 values of a register
+constexpr int64_t kQuad = 4;        // columns that one dot product sums
+constexpr int64_t kQuads = kInt4Group / kQuad;
+constexpr int64_t kLine = kPanelRows * kQuad;  // [bytes] of a register
+
+int64_t group_bytes(WeightForm form) { return kPanelRows * kInt4Group / (form == WeightForm::kInt8 ? 1 : 2); }
+
+// The quads of one row's group, in 8 bits.
+std::array<uint32_t, kQuads> int8_quads(const std::byte* row, int64_t columns) {
+  std::array<uint32_t, kQuads> quads = {};
+  std::memcpy(quads.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)));
+  for (uint32_t& quad : quads) quad ^= 0x80808080;  // signed + 128
+  return quads;
+}
+
+// Two quads in each: one in the lower halves of the bytes, the one half a group behind it in the upper.
+std::array<uint32_t, kQuads / 2> int4_quads(const std::byte* group) {
+  std::array<uint16_t, kQuads> packed;
+  std::memcpy(packed.data(), group, sizeof packed);
+  auto spread = [](uint32_t four) {
+    return (four & 0xF) | (four & 0xF0) << 4 | (four & 0xF00) << 8 | (four & 0xF000) << 12;
+  };
+  std::array<uint32_t, kQuads / 2> pairs;
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = spread(packed[i]) | spread(packed[i + pairs.size()]) << 4;
+  return pairs;
+}
+
+void put(std::span<const uint32_t> lines, std::byte* group, int64_t lane) {
+  for (size_t i = 0; i < lines.size(); ++i)
+    std::memcpy(group + static_cast<int64_t>(i) * kLine + lane * kQuad, &lines[i], sizeof lines[i]);
+}
+
+}  // namespace
+
+PackedMatrix pack_matrix(const TensorView& matrix, WeightForm form, int threads) {
+  const FormedMatrix formed = form_matrix(matrix, form, threads);
+  PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, {}};
+  const int64_t groups = packed.groups(), panels = packed.blocks() * (kBlockRows / kPanelRows);
+  packed.values = Buffer(static_cast<size_t>(panels * groups * group_bytes(form)));
+  const bool four = form == WeightForm::kInt4;
+  packed.scales = Buffer(static_cast<size_t>(panels * kPanelRows) *
+                         (four ? static_cast<size_t>(groups) * sizeof(uint16_t) : sizeof(float)));
+  std::memset(packed.values.data(), 0, packed.values.size());
+  std::memset(packed.scales.data(), 0, packed.scales.size());
+  const int64_t row_bytes = static_cast<int64_t>(formed.values.size()) / packed.rows;
+  const auto* scales = reinterpret_cast<const float*>(formed.scales.data());
+  in_pieces(packed.rows, kBlockRows, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t panel = row / kPanelRows, lane = row % kPanelRows;
+      const std::byte* from = formed.values.data() + row * row_bytes;
+      if (!four) std::memcpy(packed.scales.data() + row * sizeof(float), scales + row, sizeof(float));
+      for (int64_t g = 0; g < groups; ++g) {
+        const int64_t at = panel * groups + g;
+        std::byte* to = packed.values.data() + at * group_bytes(form);
+        if (!four) {
+          put(int8_quads(from + g * kInt4Group, packed.columns - g * kInt4Group), to, lane);
+          continue;
+        }
+        put(int4_quads(from + g * kInt4Group / 2), to, lane);
+        const uint16_t half = to_fp16(scales[row * groups + g]);
+        std::memcpy(packed.scales.data() + (at * kPanelRows + lane) * sizeof half, &half, sizeof half);
+      }
+    }
+  });
+  return packed;
+}
+
+QuantisedRows::QuantisedRows(int64_t rows, int64_t columns)
+    : rows_(rows),
+      columns_(columns),
+      groups_((columns + kInt4Group - 1) / kInt4Group),
+      values_(static_cast<size_t>(rows * groups_)),
+      scales_(values_.size()),
+      sums_(values_.size()) {}
+
+#if defined(__x86_64__)
+
+#define RIDGE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
+bool can_multiply_packed() {
+  return !instruction_sets().amx_bf16 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512vnni");
+}
+
+RIDGE_VNNI void QuantisedRows::quantise(int64_t row, const float* values) {
+  for (int64_t g = 0; g < groups_; ++g) {
+    const int64_t left = columns_ - g * kInt4Group;
+    const uint32_t mask = left >= kInt4Group ? ~0U : (1U << left) - 1;
+    const float* from = values + g * kInt4Group;
+    const __m512 low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
+    const __m512 high = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), from + 16);
+    const float largest = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(low), _mm512_abs_ps(high)));
+    const __m512 inverse = _mm512_set1_ps(largest > 0 ? 127 / largest : 0);
+    const __m512i a = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));
+    const __m512i b = _mm512_cvtps_epi32(_mm512_mul_ps(high, inverse));
+    const auto at = static_cast<size_t>(row * groups_ + g);
+    auto* to = reinterpret_cast<__m128i*>(values_[at].values);
+    _mm_storeu_si128(to, _mm512_cvtsepi32_epi8(a));
+    _mm_storeu_si128(to + 1, _mm512_cvtsepi32_epi8(b));
+    scales_[at] = largest / 127;
+    sums_[at] = _mm512_reduce_add_epi32(_mm512_add_epi32(a, b));
+  }
+}
+
+namespace {
+
+// kRows rows of x by kPanels panels of the matrix.
+template <bool kFour, int kRows, int kPanels>
+RIDGE_VNNI void tile(const PackedMatrix& matrix, int64_t panel, const QuantisedRows& x, int64_t row, float* result) {
+  const int64_t groups = matrix.groups();
+  constexpr int64_t kBytes = kPanelRows * kInt4Group / (kFour ? 2 : 1);
+  const std::byte* weights = matrix.values.data() + panel * groups * kBytes;
+  const auto* scales = matrix.scales.data();
+  __m512 sums[kRows][kPanels];
+  for (auto& of_row : sums)
+    for (__m512& sum : of_row) sum = _mm512_setzero_ps();
+  for (int64_t g = 0; g < groups; ++g) {
+    __m512i dots[kRows][kPanels];
+    for (int r = 0; r < kRows; ++r)
+      for (__m512i& dot : dots[r]) dot = _mm512_set1_epi32((kFour ? -kInt4Zero : -128) * x.sums(row + r)[g]);
+    for (int64_t line = 0; line < kBytes / kLine; ++line)
+      for (int p = 0; p < kPanels; ++p) {
+        const __m512i bytes = _mm512_loadu_si512(weights + (p * groups + g) * kBytes + line * kLine);
+        const __m512i half = _mm512_set1_epi8(15);
+        const __m512i first = kFour ? _mm512_and_si512(bytes, half) : bytes;
+        const __m512i second = kFour ? _mm512_and_si512(_mm512_srli_epi16(bytes, 4), half) : bytes;
+        for (int r = 0; r < kRows; ++r) {
+          const int8_t* activations = x.values(row + r)[g].values;
+          int32_t quad = 0;
+          std::memcpy(&quad, activations + line * kQuad, sizeof quad);
+          dots[r][p] = _mm512_dpbusd_epi32(dots[r][p], first, _mm512_set1_epi32(quad));
+          if (!kFour) continue;
+          std::memcpy(&quad, activations + kInt4Group / 2 + line * kQuad, sizeof quad);
+          dots[r][p] = _mm512_dpbusd_epi32(dots[r][p], second, _mm512_set1_epi32(quad));
+        }
+      }
+    for (int p = 0; p < kPanels; ++p) {
+      __m512 scale = _mm512_set1_ps(1);
+      if (kFour)
+        scale = _mm512_cvtph_ps(
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales + ((panel + p) * groups + g) * kPanelRows * 2)));
+      for (int r = 0; r < kRows; ++r) {
+        const __m512 of_row = _mm512_set1_ps(x.scales(row + r)[g]);
+        sums[r][p] =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[r][p]), kFour ? _mm512_mul_ps(scale, of_row) : of_row, sums[r][p]);
+      }
+    }
+  }
+  for (int p = 0; p < kPanels; ++p) {
+    const int64_t first = (panel + p) * kPanelRows, left = std::clamp<int64_t>(matrix.rows - first, 0, kPanelRows);
+    const auto mask = static_cast<__mmask16>((1U << left) - 1);
+    for (int r = 0; r < kRows; ++r) {
+      __m512 sum = sums[r][p];
+      if (!kFour) sum = _mm512_mul_ps(sum, _mm512_loadu_ps(scales + first * static_cast<int64_t>(sizeof(float))));
+      _mm512_mask_storeu_ps(result + (row + r) * matrix.rows + first, mask, sum);
+    }
+  }
+}
+
+// A block in pieces whose sums fit the 32 registers.
+template <bool kFour, int kRows>
+void block_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, int64_t row, float* result) {
+  constexpr int kPanels = kRows <= 3 ? 4 : 2;
+  constexpr int64_t kOfBlock = kBlockRows / kPanelRows;
+  for (int64_t panel = 0; panel < kOfBlock; panel += kPanels)
+    tile<kFour, kRows, kPanels>(matrix, block * kOfBlock + panel, x, row, result);
+}
+
+template <bool kFour>
+void rows_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result) {
+  constexpr int64_t kMost = 6;
+  const int64_t rows = x.rows(), pieces = (rows + kMost - 1) / kMost;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t row = rows * piece / pieces;
+    switch (rows * (piece + 1) / pieces - row) {
+      case 1: block_of<kFour, 1>(matrix, block, x, row, result); break;
+      case 2: block_of<kFour, 2>(matrix, block, x, row, result); break;
+      case 3: block_of<kFour, 3>(matrix, block, x, row, result); break;
+      case 4: block_of<kFour, 4>(matrix, block, x, row, result); break;
+      case 5: block_of<kFour, 5>(matrix, block, x, row, result); break;
+      default: block_of<kFour, 6>(matrix, block, x, row, result);
+    }
+  }
+}
+
+}  // namespace
+
+void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result) {
+  assert(x.groups() == matrix.groups());
+  if (matrix.form == WeightForm::kInt4) return rows_of<true>(matrix, block, x, result);
+  return rows_of<false>(matrix, block, x, result);
+}
+
+#else
+
+bool can_multiply_packed() { return false; }
+void QuantisedRows::quantise(int64_t, const float*) { std::abort(); }
+void multiply(const PackedMatrix&, int64_t, const QuantisedRows&, float*) { std::abort(); }
+
+#endif
+
+}  // namespace ridge::engine::openvino

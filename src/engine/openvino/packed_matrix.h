@@ -1,0 +1,61 @@
+// A matrix of 8 or 4 bits, packed for AVX-512's dot products of bytes (VNNI), and its product with rows of activations. With one row it reads the
+// packed weights at nine tenths of the memory's rate, with many it computes at two thirds (INT8) and half (INT4) of the peak of VNNI:
+// benchmarks/results/llm_decode-intel-2c.txt. Nothing of OpenVINO's; threads are the caller's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/tensor.h"
+#include "engine/openvino/matrix_form.h"
+#include "engine/weight_form.h"
+
+namespace ridge::engine::openvino {
+
+// Whether this CPU has AVX-512 VNNI but no AMX, whose peak in INT8 is eight times as high: OpenVINO's own product of many rows uses it.
+bool can_multiply_packed();
+
+// Rows are taken in blocks, columns in groups; both are filled up with zeros.
+constexpr int64_t kBlockRows = 64;
+
+struct PackedMatrix {
+  WeightForm form = WeightForm::kInt8;  // or kInt4
+  int64_t rows = 0, columns = 0;
+  Buffer
+      values;  // unsigned: integer + 128, integer + 8. [panel of 16 rows, group of 32 columns, 16 x 32 values as the kernel takes them]
+  Buffer scales;  // INT8: FP32 [row]; INT4: FP16 [panel, group, row of the panel]
+  int64_t groups() const { return (columns + kInt4Group - 1) / kInt4Group; }
+  int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
+  int64_t bytes() const { return static_cast<int64_t>(values.size() + scales.size()); }
+};
+
+// `matrix` as form_matrix() takes it. Throws std::bad_alloc only.
+PackedMatrix pack_matrix(const TensorView& matrix, WeightForm form, int threads);
+
+// Activations in 8 bits, a scale per group of 32: value = integer · scale, the largest of a group is ±127.
+class QuantisedRows {
+ public:
+  QuantisedRows(int64_t rows, int64_t columns);
+  void quantise(int64_t row, const float* values);  // [columns]; rows may be quantised at the same time
+  int64_t rows() const { return rows_; }
+
+  struct Group {
+    int8_t values[kInt4Group];
+  };
+  int64_t groups() const { return groups_; }
+  const Group* values(int64_t row) const { return values_.data() + row * groups_; }
+  const float* scales(int64_t row) const { return scales_.data() + row * groups_; }
+  const int32_t* sums(int64_t row) const { return sums_.data() + row * groups_; }
+
+ private:
+  int64_t rows_, columns_, groups_;
+  std::vector<Group> values_;  // [row, group]
+  std::vector<float> scales_;  // [row, group]
+  std::vector<int32_t> sums_;  // of the integers: [row, group]
+};
+
+// Columns kBlockRows · block … of x · matrixᵀ: result is [x.rows(), matrix.rows]. Blocks may be computed at the same time.
+void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result);
+
+}  // namespace ridge::engine::openvino

@@ -1,0 +1,85 @@
+#include "engine/openvino/packed_matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/random.h"
+
+namespace ridge::engine::openvino {
+namespace {
+
+std::vector<float> random_values(size_t count, uint64_t seed) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(split_mix(seed * kGoldenGamma + i) >> 40) * 0x1p-23F - 1;
+  return values;
+}
+
+struct Size {
+  WeightForm form;
+  int64_t rows, columns, tokens;
+};
+
+// What the form and the activations of 8 bits may move a sum of so many products of uniform values.
+double bound(const Size& size) {
+  const double step = size.form == WeightForm::kInt4 ? 1.0 / 8 : 1.0 / 127;
+  return 6 * std::sqrt(static_cast<double>(size.columns) / 3) * std::hypot(step, 1.0 / 127) / std::sqrt(12.0);
+}
+
+TEST(PackedMatrix, ProductsAreThoseOfTheMatrixInDoublePrecision) {
+  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+  for (const auto form : {WeightForm::kInt8, WeightForm::kInt4})
+    for (const auto& [rows, columns] :
+         {std::pair{70, 96}, {3, 32}, {200, 256}, {65, form == WeightForm::kInt8 ? 45 : 160}})
+      for (const int tokens : {1, 2, 3, 4, 5, 6, 7, 13}) {
+        const Size size{form, rows, columns, tokens};
+        const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
+        const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
+        const PackedMatrix matrix =
+            pack_matrix({DataType::kFp32, {rows, columns}, std::as_bytes(std::span(weights))}, form, 2);
+        QuantisedRows quantised(tokens, columns);
+        for (int64_t t = 0; t < tokens; ++t) quantised.quantise(t, x.data() + t * columns);
+        std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
+        for (int64_t block = 0; block < matrix.blocks(); ++block) multiply(matrix, block, quantised, result.data());
+        EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
+        for (int64_t t = 0; t < tokens; ++t)
+          for (int64_t row = 0; row < rows; ++row) {
+            double sum = 0;
+            for (int64_t c = 0; c < columns; ++c)
+              sum += static_cast<double>(x[static_cast<size_t>(t * columns + c)]) *
+                     static_cast<double>(weights[static_cast<size_t>(row * columns + c)]);
+            ASSERT_NEAR(result[static_cast<size_t>(t * rows + row)], sum, bound(size))
+                << rows << " x " << columns << ", token " << t << " of " << tokens << ", row " << row;
+          }
+      }
+}
+
+TEST(PackedMatrix, WholeNumbersComeOutExactly) {
+  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+  // Largest values 127 of activations and INT8 rows, -8 of INT4's groups: all scales are 1.
+  for (const auto form : {WeightForm::kInt8, WeightForm::kInt4}) {
+    constexpr int64_t kRows = 80, kColumns = 96;
+    std::vector<float> weights(kRows * kColumns), x(kColumns);
+    const int64_t most = form == WeightForm::kInt8 ? 127 : 8;
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<float>(i % 32 == 0 ? -most : static_cast<int64_t>(split_mix(i) % 15) - 7);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<float>(i % 32 == 5 ? 127 : static_cast<int64_t>(split_mix(i + 99) % 255) - 127);
+    const PackedMatrix matrix =
+        pack_matrix({DataType::kFp32, {kRows, kColumns}, std::as_bytes(std::span(weights))}, form, 1);
+    QuantisedRows quantised(1, kColumns);
+    quantised.quantise(0, x.data());
+    std::vector<float> result(kRows);
+    for (int64_t block = 0; block < matrix.blocks(); ++block) multiply(matrix, block, quantised, result.data());
+    for (size_t row = 0; row < kRows; ++row) {
+      float sum = 0;
+      for (size_t c = 0; c < kColumns; ++c) sum += weights[row * kColumns + c] * x[c];
+      EXPECT_EQ(result[row], sum) << "row " << row;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ridge::engine::openvino
