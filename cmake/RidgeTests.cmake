@@ -17,10 +17,11 @@ function(ridge_script_test label name file)
   add_test(NAME "${label}.${name}" COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
   # What takes long begins first, beside the short ones: scripts before unit tests, and those with a limit of their own before all.
   set_property(TEST "${label}.${name}" PROPERTY COST 60)
+  # What pocl compiles is kept beside the build, whatever cache folder a test gives to ridge.
   set_tests_properties(
     "${label}.${name}"
     PROPERTIES LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77
-               ENVIRONMENT "RIDGE_PROC_ROOT=/dev/null;RIDGE=$<TARGET_FILE:ridge>;RIDGE_DEPS=${RIDGE_DEPS};RIDGE_SOURCE=${PROJECT_SOURCE_DIR};RIDGE_TEST_SUPPORT=${RIDGE_TEST_SUPPORT}")
+               ENVIRONMENT "RIDGE_PROC_ROOT=/dev/null;RIDGE=$<TARGET_FILE:ridge>;RIDGE_DEPS=${RIDGE_DEPS};RIDGE_SOURCE=${PROJECT_SOURCE_DIR};RIDGE_TEST_SUPPORT=${RIDGE_TEST_SUPPORT};POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/test-cache/pocl")
   file(STRINGS "${file}" marks LIMIT_COUNT 20 REGEX "ctest: ")
   if(marks MATCHES "ctest: serial")
     set_tests_properties("${label}.${name}" PROPERTIES RUN_SERIAL ON)

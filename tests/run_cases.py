@@ -2,7 +2,7 @@
 
 A case file is read from top to bottom:
 
-    # A comment. Also marks: "# ctest: serial", "# ctest: timeout 600", "# cache: shared" (see below).
+    # A comment. Also marks: "# ctest: serial", "# ctest: timeout 600", "# cache: empty" (see below).
     file config.pbtxt <<EOF
     name: "x"
     EOF
@@ -22,8 +22,8 @@ A case file is read from top to bottom:
   `[exit N]` is the expected exit status; without it 0.
 - In expected text, a line `...` stands for any number of lines, `...` inside a line for any text, `{{regex}}` for what it
   matches. A line that begins with a backslash is taken without it (for lines like `$ ` or `[exit 1]` in real output).
-- The home and cache folders are inside the temporary folder, unless "# cache: shared" is given: then the caches are kept
-  beside the build, for cases that need a measured machine but do not test the measuring.
+- The home and cache folders are inside the temporary folder, and the limits of this machine are known, as measured once for
+  all tests. "# cache: empty": they are not, for cases of the measuring. "# cache: shared": the caches are kept beside the build.
 
 Environment: RIDGE, the program under test.
 """
@@ -36,6 +36,9 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import known_limits  # noqa: E402
 
 COMMAND_TIMEOUT_S = 280
 
@@ -166,7 +169,9 @@ def run_case(path, ridge):
                            XDG_DATA_HOME=str(home / "data"), TMPDIR=folder)
         environment.pop("COLUMNS", None)  # output that is no terminal has no width
         if "# cache: shared" in marks:
-            environment["XDG_CACHE_HOME"] = str(ridge.parent / "test-cache")
+            environment["XDG_CACHE_HOME"] = str(known_limits.SHARED)
+        elif "# cache: empty" not in marks:
+            known_limits.fill(environment["XDG_CACHE_HOME"])
         for step in steps:
             if isinstance(step, File):
                 target = pathlib.Path(folder, step.name)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 
+import known_limits
 import models
 import pytest
 from onnx import TensorProto, helper
@@ -25,7 +26,7 @@ def gpus(tmp_path, monkeypatch, real_onnxruntime):
     for name, value in {
         "RIDGE_CUDA": SUPPORT / "libcuda.so.1", "RIDGE_FAKE_CUDA": SCRIPTS / "cuda" / "two.txt",
         "RIDGE_NVML": SUPPORT / "libnvidia-ml.so.1", "RIDGE_FAKE_NVML": SCRIPTS / "nvml" / "healthy.txt",
-        "RIDGE_REAL_ONNXRUNTIME": real_onnxruntime, "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": tmp_path / "cache",
+        "RIDGE_REAL_ONNXRUNTIME": real_onnxruntime, "RIDGE_FAKE_ONNXRUNTIME_LOG": log, "XDG_CACHE_HOME": known_limits.fill(tmp_path / "cache"),
     }.items():
         monkeypatch.setenv(name, str(value))
     return log
@@ -150,7 +151,6 @@ def test_what_was_measured_on_a_gpu_is_what_bench_and_plan_set_beside(gpus, mode
                       {"precision": "tf32", "way": "cuBLASLt", **figure("flops_per_s", 75e12)}],
             "bandwidth": [{"level": "DRAM", "access": "read", "working_set_bytes": 1 << 29, **figure("bytes_per_s", 4e11)}], "links": [], "starts": []}
     file = tmp_path / "cache" / "ridge" / "machine.json"
-    file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"version": 1, "machines": {}, "cards": {f"cuda {uuid} {name}": [{"most_seconds": 20, "measured": kept}]}}))
 
     plan = json.loads(ridge("plan", model, "-d", CARD, "--json").stdout)

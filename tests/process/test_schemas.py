@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 
+import known_limits
 import pytest
 from jsonschema import Draft202012Validator
 from schemas import SCHEMAS, SOURCE, errors_of
@@ -53,7 +54,7 @@ DOCUMENTS = [
 def documents(tmp_path_factory):
     """Schema name and document of every command above, run in order in one folder."""
     folder = tmp_path_factory.mktemp("schemas")
-    usual = dict(os.environ, HOME=str(folder), XDG_CACHE_HOME=str(folder / "cache"), LC_ALL="C.UTF-8")
+    usual = dict(os.environ, HOME=str(folder), XDG_CACHE_HOME=str(known_limits.fill(folder / "cache")), LC_ALL="C.UTF-8")
     script = {"inputs": [{"name": "x", "type": "FP32", "shape": [4, 16]}], "latency_ms": 5}
     (folder / "slow.fake.json").write_text(json.dumps(script))
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,

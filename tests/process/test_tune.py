@@ -8,12 +8,12 @@ import os
 import pathlib
 import pty
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
 import threading
 
+import known_limits
 import models
 import numpy as np
 import onnx
@@ -26,24 +26,9 @@ RIDGE = os.environ["RIDGE"]
 FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option", "latency_ms_per_row=0.2", "--max-batch", "4"]
 
 
-@pytest.fixture(scope="session")
-def machine_cache(tmp_path_factory):
-    """The machine's limits, measured once for all tests."""
-    cache = tmp_path_factory.mktemp("machine")
-    model = cache / "identity.onnx"
-    models.identity(model)
-    done = subprocess.run([RIDGE, "tune", str(model), *FAKE, "--trials", "1", "--seconds", "2", "--keep-disturbed"], capture_output=True,
-                          text=True, timeout=180, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-    assert done.returncode == 0, done.stderr
-    return cache
-
-
 @pytest.fixture
-def environment(tmp_path, machine_cache):
-    cache = tmp_path / "cache"
-    (cache / "ridge").mkdir(parents=True)
-    shutil.copy(machine_cache / "ridge" / "machine.json", cache / "ridge")
-    return {**os.environ, "XDG_CACHE_HOME": str(cache)}
+def environment(tmp_path):
+    return {**os.environ, "XDG_CACHE_HOME": str(known_limits.fill(tmp_path / "cache"))}
 
 
 @pytest.fixture

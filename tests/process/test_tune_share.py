@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 
+import known_limits
 import models
 import pytest
 from server import Server, fp32, wait_until
@@ -22,8 +23,8 @@ FAKE = ["--engine", "fake", "--engine-option", "latency_ms=6", "--engine-option"
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
-    """The machine's limits are measured once; every test has a store of its own."""
-    return tmp_path_factory.mktemp("cache")
+    """Of all tests; every test has a store of its own."""
+    return known_limits.fill(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
