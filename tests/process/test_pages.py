@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 import browser
+import known_limits
 import models
 from server import Server
 
@@ -57,7 +58,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pages")
+    folder = known_limits.fill(tmp_path_factory.mktemp("pages"))
     models.products(folder / "model.onnx", width=16)
     models.products(folder / "other.onnx", width=16)
     (folder / "config.json").write_text(json.dumps({
@@ -97,8 +98,7 @@ def test_on_paper(written):
 
 def test_says_when_where_and_by_what_it_was_made(written):
     path, document = written
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         about = page.locator("#about").text_content()
         assert document["about"]["ridge"] in about and document["about"]["machine"]["id"] in about
         assert page.locator("#command").text_content() == document["about"]["command"]
@@ -134,8 +134,7 @@ def test_a_servers_curve_is_latency_over_throughput(folder, tmp_path):
     browser.check_figures(path, document, {"points.1.throughput_per_s", "points.2.failed", "search.highest_rate_per_s"})
     browser.check_chinese(path)
     browser.check_paper(path)
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         assert page.evaluate("Chart.getChart('load-chart').data.datasets[1].data.map(p => [p.x, p.y])") == [[500, 3], [2000, 9], [2100, 30]]
         assert page.locator("#failures td.name").text_content() == browser.HOSTILE
         rows = [row.locator("td").all_text_contents() for row in page.locator("#curve tbody tr").all()]

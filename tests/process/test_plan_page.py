@@ -37,8 +37,7 @@ def test_shown_text_is_the_value_in_its_unit(written):
     path, plan = written
     unit = {"FLOP": 1, "kFLOP": 1e3, "MFLOP": 1e6, "GFLOP": 1e9, "ns": 1e-6, "µs": 1e-3, "ms": 1, "s": 1e3, "B": 1, "KiB": 2**10,
             "MiB": 2**20, "GiB": 2**30}
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         for name in ("flops", "bound_ms", "memory_bytes.inference", "device.memory_bytes", "layers.2.bytes"):
             text = page.locator(f'[data-member="{name}"]').first.text_content()
             if text == "< 1 ns":
@@ -51,8 +50,7 @@ def test_shown_text_is_the_value_in_its_unit(written):
 def test_every_layer_with_a_place_is_a_dot(written):
     path, plan = written
     placed = [layer for layer in plan["layers"] if layer["flops"] > 0 and layer["bound_ms"] > 0]
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         drawn = page.evaluate("""() => Chart.getChart('roofline-chart').data.datasets.filter(set => set.type === 'scatter')
                                        .flatMap(set => set.data.map(dot => [dot.x, dot.y, dot.layer.name]))""")
         assert len(placed) >= 2
@@ -65,8 +63,7 @@ def test_every_layer_with_a_place_is_a_dot(written):
 
 
 def test_a_dot_says_what_it_is_when_pointed_at(written):
-    with browser.page(1280) as (page, _):
-        browser.show(page, written[0])
+    with browser.shown(written[0], 1280) as (page, _):
         at = page.evaluate("""() => { const chart = Chart.getChart('roofline-chart');
             const index = chart.data.datasets.findIndex(set => set.data.some(dot => dot.layer && dot.layer.name === 'second'));
             const element = chart.getDatasetMeta(index).data[chart.data.datasets[index].data.findIndex(dot => dot.layer.name === 'second')];
@@ -106,15 +103,13 @@ def test_a_range_of_the_estimate_never_goes_below_the_bound(written, tmp_path):
     estimated = {**plan, "estimate_ms": 2 * plan["bound_ms"], "estimate_error_percent": 87, "curve": None,
                  "estimate": {"basis": "carried over", "range_ms": {"slow": 4 * plan["bound_ms"], "fast": low}, "notes": [], "kernels": []}}
     (tmp_path / "range.html").write_text(browser.with_data(path, estimated))
-    with browser.page(1280) as (page, _):
-        browser.show(page, tmp_path / "range.html")
+    with browser.shown(tmp_path / "range.html", 1280) as (page, _):
         bound = page.locator('.figures [data-member="bound_ms"]').text_content()
         assert page.locator('.figures [data-member="estimate_ms"] + span').text_content().startswith(bound + " – ")
 
 
 def test_ticks_of_memory_are_round(written):
-    with browser.page(1280) as (page, _):
-        browser.show(page, written[0])
+    with browser.shown(written[0], 1280) as (page, _):
         ticks = page.evaluate("Chart.getChart('memory-chart').scales.y.ticks.map(tick => tick.value)")
     assert len(ticks) >= 3
     step = ticks[1] - ticks[0]

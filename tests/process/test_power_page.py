@@ -60,8 +60,7 @@ def test_the_curves_are_drawn_over_the_limits_with_those_that_pay_larger(written
     path, sweep = written
     rising = sorted(sweep["points"], key=lambda point: point["limit_w"])
     spots = {sweep["best_per_watt_w"], sweep["within_5_percent_of_peak_w"]}
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         drawn = {name: page.evaluate(f"Chart.getChart('{name}-chart').data.datasets.map(set => set.data.map(point => [point.x, point.y]))")
                  for name in ("performance", "energy", "draw", "heat")}
         sizes = page.evaluate("Chart.getChart('performance-chart').data.datasets[0].pointRadius")
@@ -83,8 +82,7 @@ def test_what_a_device_does_not_tell_is_left_out(written, tmp_path):
         claim.update(verdict="not testable here", relative=None, relative_low=None, relative_high=None, reason="no limit slowed the load")
     sweep.update(best_per_watt_w=None, within_5_percent_of_peak_w=None)
     (tmp_path / "page.html").write_text(browser.with_data(path, sweep))
-    with browser.page(1280) as (page, complaints):
-        browser.show(page, tmp_path / "page.html")
+    with browser.shown(tmp_path / "page.html", 1280) as (page, complaints):
         assert page.locator("canvas").count() == 1
         assert page.locator("#claims td", has_text="no limit slowed the load").count() == len(sweep["claims"])
         assert page.locator("[data-value='0']").count() == 0

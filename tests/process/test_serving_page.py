@@ -27,8 +27,7 @@ def written(tmp_path_factory):
 
 def test_the_chart_has_the_front_and_the_best_way(written):
     path, document = written
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         sets = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.map(set => [set.type, set.label, set.data.map(p => [p.x, p.y])])""")
     front = [[way["tokens_per_s_per_user"], way["tokens_per_s_per_gpu"]] for way in document["front"]]
     best = document["serving"]
@@ -39,8 +38,7 @@ def test_the_chart_has_the_front_and_the_best_way(written):
 
 def test_every_kernel_stands_beside_its_limit_and_every_figure_beside_its_range(written):
     path, document = written
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         for step in ("decode", "prompt"):
             kernels = document["serving"][f"{step}_step"]
             bars = page.evaluate(f"Chart.getChart('{step}-chart').data.datasets.map(set => set.data)")
@@ -59,8 +57,7 @@ def test_prefill_workers_stand_beside_decode_workers(written):
                           timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert done.returncode == 0, done.stderr
     serving = json.loads(done.stdout)["serving"]
-    with browser.page(1280) as (page, complaints):
-        browser.show(page, path.parent / "pools.html")
+    with browser.shown(path.parent / "pools.html", 1280) as (page, complaints):
         assert "2 × TP\u00a01 prefill, 1 × TP\u00a02 decode" in page.locator("body").inner_text()
         for member in ("busy", "transfer_ms", "memory.weights"):
             value = serving["prefill"]
@@ -73,8 +70,7 @@ def test_prefill_workers_stand_beside_decode_workers(written):
 
 def test_names_from_outside_stay_text_and_the_manifest_opens_by_the_keyboard(written):
     path, document = written
-    with browser.page(1280) as (page, complaints):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, complaints):
         assert page.locator("#launch-line").text_content() == document["serving"]["launch"]
         manifest = page.locator("#manifest")
         assert not manifest.is_visible()

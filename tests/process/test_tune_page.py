@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 import browser
+import known_limits
 import models
 
 RIDGE = os.environ["RIDGE"]
@@ -24,7 +25,7 @@ def written(tmp_path_factory):
     command = [RIDGE, "tune", "model.onnx", "--engine", "fake", "--engine-option", "latency_ms=3", "--engine-option",
                "latency_ms_per_row=0.2", "--max-batch", "4", "--seconds", "4", "--html", "tune.html", "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=180,
-                          env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+                          env={**os.environ, "XDG_CACHE_HOME": str(known_limits.fill(folder))})
     return folder / "tune.html", json.loads(done.stdout)
 
 
@@ -61,11 +62,10 @@ def test_what_to_do_next_is_what_the_terminal_says(tmp_path, repository):
     command = [RIDGE, "tune", "my model.onnx", "--engine", "fake", "--engine-option", "latency_ms=3", "--max-batch", "2", "--seconds", "2",
                "--html", "tune.html", *repository]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=180,
-                          env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "RIDGE_FAKE_CLOCK": "1"})
+                          env={**os.environ, "XDG_CACHE_HOME": str(known_limits.fill(tmp_path)), "RIDGE_FAKE_CLOCK": "1"})
     lines = [line.strip() for line in done.stdout.rpartition("next:\n")[2].splitlines()]
     assert lines[0].startswith("ridge serve models" if repository else "ridge tune 'my model.onnx' --seconds 2")
-    with browser.page(1280) as (page, complaints):
-        browser.show(page, tmp_path / "tune.html")
+    with browser.shown(tmp_path / "tune.html", 1280) as (page, complaints):
         assert page.locator("#next code").all_text_contents() == lines
         assert complaints == []
 
@@ -81,8 +81,7 @@ def test_intervals_stand_beside_figures_and_wide_ones_are_called_uncertain(rich,
     result["baseline"]["throughput_ci95_per_s"] = {"low": 33.0, "high": 44.0}
     result["best"]["percent_of_limit"] = 0.00386
     (tmp_path / "page.html").write_text(browser.with_data(path, result))
-    with browser.page(1280) as (page, complaints):
-        browser.show(page, tmp_path / "page.html")
+    with browser.shown(tmp_path / "page.html", 1280) as (page, complaints):
         front = [row.locator("td").all_text_contents() for row in page.locator("#front tbody tr").all()]
         assert "111 rows/s – 222 rows/s" in front[0] and "1.90 × – 2.10 ×" in front[0]
         assert front[1].count("uncertain") == 2
@@ -101,15 +100,13 @@ def test_figures_are_those_of_the_result(rich):
         "gain.ratio", "best.throughput_per_s", "baseline.latency_ms.p99", "pareto.0.throughput_per_s", "pareto.0.joules_per_row",
         "curve.0.latency_ms.p50", "drift.relative_l2", "accuracy.implementations.1.accuracy.outputs.0.cosine",
         "accuracy.variants.0.verdict.outputs.0.relative_l2", "accuracy.variants.0.sensitivity.0.relative_l2"})
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         assert page.locator("#conclusion").text_content() == result["conclusion"]
 
 
 def test_every_measured_candidate_is_a_dot_and_every_batch_a_point(rich):
     path, result = rich
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         dots = page.evaluate("""() => Chart.getChart('front-chart').data.datasets.filter(set => set.type === 'scatter' && set.pointRadius === 4)
                                       .flatMap(set => set.data.map(dot => [dot.x, dot.y]))""")
         assert sorted(map(tuple, dots)) == sorted((p["latency_ms"]["p99"], p["throughput_per_s"]) for p in result["points"])
@@ -126,8 +123,7 @@ def test_a_name_stays_text(rich):
 def test_the_front_is_a_staircase_and_the_winner_is_marked(rich):
     path, result = rich
     points = sorted((p["latency_ms"]["p99"], p["throughput_per_s"]) for p in result["points"])
-    with browser.page(1280) as (page, _):
-        browser.show(page, path)
+    with browser.shown(path, 1280) as (page, _):
         sets = page.evaluate("Chart.getChart('front-chart').data.datasets.map(set => [set.label, set.type, set.data.map(p => [p.x, p.y])])")
     steps = next(data for label, kind, data in sets if kind == "line" and label)
     for before, after in zip(steps, steps[1:], strict=False):
@@ -143,8 +139,7 @@ def test_layers_of_two_engines_are_two_lists(rich, tmp_path):
     result = json.loads(json.dumps(result))
     result["best"]["layers"] = [{**result["best"]["layers"][0], "name": "renamed"}]
     (tmp_path / "page.html").write_text(browser.with_data(path, result))
-    with browser.page(1280) as (page, complaints):
-        browser.show(page, tmp_path / "page.html")
+    with browser.shown(tmp_path / "page.html", 1280) as (page, complaints):
         assert [page.evaluate(f"Chart.getChart('{name}').data.labels.length") for name in ("layer-chart", "layer-chart-after")] == [2, 1]
         assert complaints == []
 

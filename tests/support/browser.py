@@ -46,6 +46,27 @@ def show(page, path):
     page.wait_for_selector("html[data-ready=yes]", timeout=30000, state="attached")
 
 
+_shown = {}  # by width: the file and the time that it was written, its page, what that said, and what closes it
+
+
+@contextlib.contextmanager
+def shown(path, width):
+    """(page, complaints) of the page in that file, drawn. It is opened once for all checks of it in a row: who changes it changes it back."""
+    key = path, path.stat().st_mtime_ns
+    if width not in _shown or _shown[width][0] != key:
+        if width in _shown:
+            _shown.pop(width)[-1].close()
+        with contextlib.ExitStack() as stack:
+            opened, complaints = stack.enter_context(page(width))
+            show(opened, path)
+            _shown[width] = key, opened, complaints, stack.pop_all()
+    try:
+        yield _shown[width][1:3]
+    except BaseException:
+        _shown.pop(width)[-1].close()
+        raise
+
+
 def with_data(path, data):
     """The text of the page in that file, with another object in it."""
     head, _, rest = path.read_text().partition('id="data">')
@@ -60,8 +81,7 @@ def member(data, path):
 
 def check_fits(path, width):
     """No complaint, no request, no wider than the window, and something drawn on every canvas."""
-    with page(width) as (opened, complaints):
-        show(opened, path)
+    with shown(path, width) as (opened, complaints):
         assert complaints == []
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
         assert opened.evaluate("""() => [...document.querySelectorAll('canvas')].every(c =>
@@ -70,19 +90,17 @@ def check_fits(path, width):
 
 def check_figures(path, data, expected):
     """Every figure is the member of `data` that it says it is; those expected are among them."""
-    with page(1280) as (opened, _):
-        show(opened, path)
-        shown = opened.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
-    assert expected <= {name for name, _, _ in shown}
-    for name, value, text in shown:
+    with shown(path, 1280) as (opened, _):
+        figures = opened.eval_on_selector_all("[data-member]", "all => all.map(e => [e.dataset.member, Number(e.dataset.value), e.textContent])")
+    assert expected <= {name for name, _, _ in figures}
+    for name, value, text in figures:
         assert value == pytest.approx(member(data, name), rel=1e-12), name
         assert text not in ("", "NaN", "undefined") and (text != "–" or value == 0), name
 
 
 def check_name_stays_text(path, title, names):
     """The hostile name is text in the one element among `names` (a selector) that has it."""
-    with page(1280) as (opened, complaints):
-        show(opened, path)
+    with shown(path, 1280) as (opened, complaints):
         assert opened.title() == title
         assert opened.locator(names, has_text="document.title").text_content() == HOSTILE
         assert opened.locator("img").count() == 0
@@ -112,8 +130,7 @@ HALF_WIDTH = re.compile(rf"{CHINESE} ?[,;:!?](?!\w)|[,;!?]{CHINESE}|{CHINESE}\(|
 
 def check_chinese(path, quoted=()):
     """Switched to Chinese, the page has no English sentence left but for `quoted`, which others wrote; and back again."""
-    with page(1280) as (opened, complaints):
-        show(opened, path)
+    with shown(path, 1280) as (opened, complaints):
         english = opened.locator("h2").all_text_contents()
         opened.click("#language")
         assert opened.evaluate("document.documentElement.lang") == "zh-CN"
