@@ -20,6 +20,9 @@ constexpr int kDeepestNode = 150;
 constexpr std::array<std::string_view, 12> kOtherBlocks{"include", "import", "from",       "extends", "block", "call",
                                                         "filter",  "with",   "autoescape", "do",      "trans", "debug"};
 
+// Operators by strength, from the weakest; those of a level are grouped from the left.
+constexpr std::array<std::array<std::string_view, 4>, 4> kLevels{{{"+", "-"}, {"~"}, {"*", "/", "//", "%"}, {"**"}}};
+
 class Parser {
   using Node = TemplateNode;
   using Child = Node::Child;
@@ -328,7 +331,7 @@ class Parser {
     return node;
   }
   Child comparison() {
-    Child left = sum();
+    Child left = arithmetic();
     std::unique_ptr<Node> node;
     for (;;) {
       std::string name;
@@ -345,35 +348,23 @@ class Parser {
         add(*node, std::move(left));
       }
       ++at_;
-      add(*node, sum());
+      add(*node, arithmetic());
       node->arguments.emplace_back(name, nullptr);
     }
     return node ? Child(std::move(node)) : std::move(left);
   }
-  // One level of operators of the same strength, from the left.
-  template <typename Operand>
-  Child left_to_right(std::initializer_list<std::string_view> operators, Operand operand) {
-    Child left = operand();
+  // The operators of kLevels[level] and those that are stronger.
+  Child arithmetic(size_t level = 0) {
+    if (level == kLevels.size()) return unary(true);
+    Child left = arithmetic(level + 1);
     for (;;) {
       const auto* found =
-          std::find_if(operators.begin(), operators.end(), [&](std::string_view text) { return is_operator(text); });
-      if (found == operators.end()) return left;
+          std::find_if(kLevels[level].begin(), kLevels[level].end(), [&](auto text) { return is_operator(text); });
+      if (found == kLevels[level].end()) return left;
       ++at_;
-      Child right = operand();
+      Child right = arithmetic(level + 1);
       left = binary(Kind::kBinary, std::string(*found), std::move(left), std::move(right));
     }
-  }
-  Child sum() {
-    return left_to_right({"+", "-"}, [&] { return concatenation(); });
-  }
-  Child concatenation() {
-    return left_to_right({"~"}, [&] { return product(); });
-  }
-  Child product() {
-    return left_to_right({"*", "/", "//", "%"}, [&] { return power(); });
-  }
-  Child power() {
-    return left_to_right({"**"}, [&] { return unary(true); });
   }
 
   Child unary(bool with_filter) {
@@ -389,6 +380,18 @@ class Parser {
     }
     value = postfix(std::move(value));
     return with_filter ? filters(std::move(value)) : std::move(value);
+  }
+
+  // Items with commas between them, up to `end`; a comma may stand before that, too.
+  template <typename Item>
+  void items_until(std::string_view end, Item item) {
+    for (bool first = true; !take_operator(end); first = false) {
+      if (!first) {
+        expect_operator(",");
+        if (take_operator(end)) return;
+      }
+      item();
+    }
   }
 
   Child constant(Value value) {
@@ -443,27 +446,17 @@ class Parser {
     if (is_operator("[")) {
       auto node = make(Kind::kList);
       ++at_;
-      while (!take_operator("]")) {
-        if (!node->children.empty()) {
-          expect_operator(",");
-          if (take_operator("]")) break;
-        }
-        add(*node, expression());
-      }
+      items_until("]", [&] { add(*node, expression()); });
       return node;
     }
     if (is_operator("{")) {
       auto node = make(Kind::kDict);
       ++at_;
-      while (!take_operator("}")) {
-        if (!node->children.empty()) {
-          expect_operator(",");
-          if (take_operator("}")) break;
-        }
+      items_until("}", [&] {
         add(*node, expression());
         expect_operator(":");
         add(*node, expression());
-      }
+      });
       return node;
     }
     fail(fmt::format("expected an expression, found {}", shown()));
@@ -515,12 +508,7 @@ class Parser {
   // (…) of a call, a filter or a test.
   void arguments(Node& node) {
     expect_operator("(");
-    bool first = true;
-    while (!take_operator(")")) {
-      if (!std::exchange(first, false)) {
-        expect_operator(",");
-        if (take_operator(")")) break;
-      }
+    items_until(")", [&] {
       if (is_operator("*") || is_operator("**")) fail("'*' before an argument is not supported");
       if (now().kind == TokenKind::kName && ahead().kind == TokenKind::kOperator && ahead().text == "=") {
         std::string name = expect_name();
@@ -530,7 +518,7 @@ class Parser {
         if (!node.arguments.empty()) fail("an argument by place follows one by name");
         add(node, expression());
       }
-    }
+    });
   }
   Child call(Child callee) {
     auto node = make(Kind::kCall);

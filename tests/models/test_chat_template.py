@@ -304,7 +304,7 @@ type {{ tool.function.name | title }} = (_: {{ render_type(tool.function.paramet
 EXPRESSIONS = [
     "1 + 2 * 3 - 4 / 2", "7 // 2, -7 // 2, 7 % 3, -7 % 3, 2 ** 10, 2 ** -1, 7.5 // 2", "1 if false", "1 < 2 < 3, 3 > 2 >= 2, 1 == 1.0, true == 1",
     "'a' ~ 1 ~ none ~ true ~ 1.5 ~ [1, 'x', none] ~ {'k': 'v\"\\''}", "not x and not false or true", "'ab' * 3, [1] * 2", "1e20, 0.1 + 0.2, 1e-7, 100.0, 1e16",
-    "'a,b,,c'.split(','), ' a  b '.split(), 'a b c d'.split(' ', 2), 'a b c'.split(none, 1), 'a b c d'.rsplit(' ', 1), 'a  b  c '.rsplit(none, 1)",
+    "'a,b,,c'.split(','), ' a  b '.split(), 'a b c d'.split(' ', 2), 'a b c'.split(none, 1), 'a b c d'.rsplit(' ', 1), 'a  b  c '.rsplit(none, 1), ' a b '.split(none, 1), ' a b '.rsplit(none, 1)",
     "'  x '.strip(), 'xxaxx'.strip('x'), 'xyaxy'.lstrip('xy'), 'axy'.rstrip('yx')", "'Straße éa'.upper(), 'ÀB'.lower(), \"they're bill's\".title(), 'hELLO wORLD'.capitalize()",
     "'hello world-x (y)' | title, 'ABC' | lower, 'abc' | upper, 'aBC' | capitalize", "'banana'.replace('a', 'o'), 'banana'.replace('a', 'o', 2), 'ab'.replace('', '-'), 'banana' | replace('an', '')",
     "'banana'.find('n'), 'banana'.rfind('n'), 'banana'.find('z'), 'banana'.count('an'), 'banana'.index('b'), 'üb'.find('b')",
