@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "front/text_metrics.h"
-#include "front/utf8.h"
+#include "text/unicode.h"
 
 namespace ridge::front {
 namespace {
@@ -89,8 +89,8 @@ double shown(const ModelMetric& metric, uint64_t value) {
 }
 
 Series series_of(Model model) {
-  Series series{{{"model", repaired_utf8(model.name)}, {"version", std::to_string(model.version)}}};
-  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, repaired_utf8(value)});
+  Series series{{{"model", text::to_utf8(model.name)}, {"version", std::to_string(model.version)}}};
+  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, text::to_utf8(value)});
   return series;
 }
 
@@ -143,7 +143,7 @@ MetricFamily bounds(std::span<const serve::ModelStatistics> models) {
 MetricFamily model_counts(const char* name, const char* help, const ModelCounts& counts) {
   MetricFamily family{name, help, kCounter};
   for (const auto& [model, count] : counts) {
-    Series& series = family.series.emplace_back(Series{{{"model", repaired_utf8(model)}}});
+    Series& series = family.series.emplace_back(Series{{{"model", text::to_utf8(model)}}});
     series.value = static_cast<double>(count);
   }
   return family;
@@ -166,7 +166,7 @@ std::vector<MetricFamily> shadow_families(std::span<const serve::ShadowStatistic
                      "Time of the compared requests in the version that answered, and in this one, seconds",
                      kHistogram};
   for (const serve::ShadowStatistics& shadow : shadows) {
-    const Series series{{{"model", repaired_utf8(shadow.model)}, {"version", std::to_string(shadow.version)}}};
+    const Series series{{{"model", text::to_utf8(shadow.model)}, {"version", std::to_string(shadow.version)}}};
     const auto with = [&](MetricFamily& family, const char* label, const char* value) -> Series& {
       Series& added = family.series.emplace_back(series);
       if (*label != 0) added.labels.push_back({label, value});

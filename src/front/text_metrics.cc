@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "front/utf8.h"
 #include "serve/text_model.h"
+#include "text/unicode.h"
 
 namespace ridge::front {
 namespace {
@@ -92,8 +92,8 @@ constexpr TextMetric kTextMetrics[] = {
 
 telemetry::Series text_series_of(TextModelFigures model, const TextMetric& metric) {
   const char* label = metric.name.starts_with("vllm:") ? "model_name" : "model";
-  telemetry::Series series{{{label, repaired_utf8(model.model)}, {"version", std::to_string(model.version)}}};
-  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, repaired_utf8(value)});
+  telemetry::Series series{{{label, text::to_utf8(model.model)}, {"version", std::to_string(model.version)}}};
+  for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, text::to_utf8(value)});
   if (!metric.reason.empty()) series.labels.push_back({"finished_reason", std::string(metric.reason)});
   if (metric.value != nullptr) {
     series.value = metric.value(model);

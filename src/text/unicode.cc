@@ -82,6 +82,7 @@ size_t certain_length(std::string_view bytes) {
 bool is_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
 
 std::string to_utf8(std::string_view bytes) {
+  if (is_utf8(bytes)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {

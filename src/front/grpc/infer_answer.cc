@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "front/grpc/infer_message.h"
-#include "front/utf8.h"
+#include "text/unicode.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -32,10 +32,10 @@ void append_block(std::string& text, int field, std::string_view block) {
 // Not at all where it is empty, as protobuf does.
 void append_text(std::string& text, int field, std::string_view value) {
   if (value.empty()) return;
-  if (is_utf8(value))
+  if (text::is_utf8(value))
     append_block(text, field, value);
   else
-    append_block(text, field, repaired_utf8(value));
+    append_block(text, field, text::to_utf8(value));
 }
 
 void append_number(std::string& text, int field, uint64_t value) {
@@ -53,7 +53,7 @@ void append_parameter(std::string& output, std::string_view key, std::string_vie
 
 std::string string_parameter(std::string_view value) {
   std::string parameter;
-  append_block(parameter, 3, is_utf8(value) ? std::string(value) : repaired_utf8(value));
+  append_block(parameter, 3, text::is_utf8(value) ? std::string(value) : text::to_utf8(value));
   return parameter;
 }
 

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "front/grpc/pieces_stream.h"
-#include "front/utf8.h"
 #include "grpc_service.pb.h"
 #include "health.pb.h"
 #include "reflection_v1.pb.h"

@@ -13,10 +13,10 @@
 #include "front/log_settings.h"
 #include "front/region_request.h"
 #include "front/traced_model.h"
-#include "front/utf8.h"
 #include "grpc_service.pb.h"
 #include "health.pb.h"
 #include "serve/config_text.h"
+#include "text/unicode.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -73,7 +73,7 @@ Result<inference::ServerMetadataResponse> server_metadata(const Context& context
 }
 
 void add_tensor(const TensorSpec& spec, inference::ModelMetadataResponse::TensorMetadata& tensor) {
-  tensor.set_name(repaired_utf8(spec.name));
+  tensor.set_name(text::to_utf8(spec.name));
   tensor.set_datatype(std::string(data_type_name(spec.type)));
   for (int64_t dimension : spec.shape) tensor.add_shape(dimension);
 }
@@ -83,9 +83,9 @@ Result<inference::ModelMetadataResponse> model_metadata(const Context& context,
   RIDGE_ASSIGN(int64_t version, read_model_version(request.version()));
   RIDGE_ASSIGN(serve::ModelMetadata model, context.service.metadata(request.name(), version));
   inference::ModelMetadataResponse response;
-  response.set_name(repaired_utf8(model.name));
+  response.set_name(text::to_utf8(model.name));
   for (int64_t ready : model.versions) response.add_versions(std::to_string(ready));
-  response.set_platform(repaired_utf8(model.platform));
+  response.set_platform(text::to_utf8(model.platform));
   for (const TensorSpec& input : model.inputs) add_tensor(input, *response.add_inputs());
   for (const TensorSpec& output : model.outputs) add_tensor(output, *response.add_outputs());
   return response;
@@ -107,7 +107,7 @@ void set(inference::StatisticDuration& duration, const serve::DurationStatistic&
 }
 
 void add_statistics(const serve::ModelStatistics& model, inference::ModelStatistics& row) {
-  row.set_name(repaired_utf8(model.name));
+  row.set_name(text::to_utf8(model.name));
   row.set_version(std::to_string(model.version));
   row.set_last_inference(model.last_inference_ms);
   row.set_inference_count(model.inference_count);
@@ -153,10 +153,10 @@ Result<inference::RepositoryIndexResponse> repository_index(const Context& conte
   inference::RepositoryIndexResponse response;
   for (const serve::IndexEntry& entry : context.service.index(request.ready())) {
     inference::RepositoryIndexResponse::ModelIndex& row = *response.add_models();
-    row.set_name(repaired_utf8(entry.name));
+    row.set_name(text::to_utf8(entry.name));
     if (entry.version > 0) row.set_version(std::to_string(entry.version));
     if (entry.version > 0 || !entry.reason.empty()) row.set_state(std::string(serve::model_state_name(entry.state)));
-    row.set_reason(repaired_utf8(entry.reason));
+    row.set_reason(text::to_utf8(entry.reason));
   }
   return response;
 }
@@ -202,9 +202,9 @@ Result<inference::SystemSharedMemoryStatusResponse> system_regions(
   RIDGE_ASSIGN(std::vector<serve::RegionRequest> regions, context.service.regions(RegionKind::kSystem, request.name()));
   inference::SystemSharedMemoryStatusResponse response;
   for (const serve::RegionRequest& region : regions) {
-    auto& row = (*response.mutable_regions())[repaired_utf8(region.name)];
-    row.set_name(repaired_utf8(region.name));
-    row.set_key(repaired_utf8(region.key));
+    auto& row = (*response.mutable_regions())[text::to_utf8(region.name)];
+    row.set_name(text::to_utf8(region.name));
+    row.set_key(text::to_utf8(region.key));
     row.set_offset(region.offset);
     row.set_byte_size(region.byte_size);
   }
@@ -216,8 +216,8 @@ Result<inference::CudaSharedMemoryStatusResponse> cuda_regions(
   RIDGE_ASSIGN(std::vector<serve::RegionRequest> regions, context.service.regions(RegionKind::kCuda, request.name()));
   inference::CudaSharedMemoryStatusResponse response;
   for (const serve::RegionRequest& region : regions) {
-    auto& row = (*response.mutable_regions())[repaired_utf8(region.name)];
-    row.set_name(repaired_utf8(region.name));
+    auto& row = (*response.mutable_regions())[text::to_utf8(region.name)];
+    row.set_name(text::to_utf8(region.name));
     row.set_device_id(region.device);
     row.set_byte_size(region.byte_size);
   }

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "front/utf8.h"
+#include "text/unicode.h"
 
 namespace ridge::front::http {
 namespace {
@@ -59,10 +59,10 @@ void append_fraction(std::string& text, T value) {
 }  // namespace
 
 void append_json_string(std::string& text, std::string_view value) {
-  if (is_utf8(value))
+  if (text::is_utf8(value))
     append_quoted(text, value);
   else
-    append_quoted(text, repaired_utf8(value));
+    append_quoted(text, text::to_utf8(value));
 }
 
 void append_json_integer(std::string& text, int64_t value) { append_chars(text, value); }

@@ -11,7 +11,7 @@
 
 #include "front/http/base64.h"
 #include "front/http/json_text.h"
-#include "front/utf8.h"
+#include "text/unicode.h"
 
 namespace ridge::front::http {
 namespace {
@@ -288,7 +288,7 @@ Status append_strings(std::string& text, std::span<const std::byte> data, const 
       text.append(R"({"b64":")").append(base64_encoded(value)).append("\"}");
       continue;
     }
-    if (!is_utf8(value))
+    if (!text::is_utf8(value))
       return Error{Code::kInvalid,
                    "element " + std::to_string(i) +
                        " is not UTF-8, which JSON cannot express; ask for this output with binary_data (/v2)"};
