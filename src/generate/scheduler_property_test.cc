@@ -115,7 +115,8 @@ class AnyRun {
       const StepLine& line = simulation_.scheduler.line();
       const double decodes =
           line.seconds({static_cast<double>(step.sequences.size()), step.load.cached, 0, step.load.rows});
-      const double block = (line.per_token + line.per_pair * 100) * static_cast<double>(settings_.cache.block_tokens);
+      const double block =
+          (line.per_token + line.per_pair * 100 + line.per_row) * static_cast<double>(settings_.cache.block_tokens);
       EXPECT_LE(to_seconds(step.predicted), std::max(to_seconds(*settings_.token_goal), decodes) + block);
     }
   }
