@@ -455,7 +455,7 @@ Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& request, con
   const TimePoint begin = control.clock->now();
   RIDGE_ASSIGN(const llm::Model model, read_decoder_model(request.folder));
   RIDGE_TRY(check_load(request, model.context));
-  RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder));
+  RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder, false));
   RIDGE_ASSIGN(const std::vector<int32_t> text, files.tokenizer.encode(request.text, false));
   if (text.empty()) return invalid(fmt::format("the text ({}) has no tokens", request.text_name));
   RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, request.keep_disturbed, control));
