@@ -65,13 +65,13 @@ void round_of(benchmark::State& state) {
       if (event.finish != Finish::kNone) (void)scheduler.add(request_of(next++, 512, 256), now);
     }
   }
-  int64_t tokens = 0;
+  double tokens = 0;
   double predicted = 0;
   for (auto _ : state) {
     const Step step = scheduler.next(now);
     state.PauseTiming();
     run_step(logits, now, step);
-    tokens += step.tokens;
+    tokens += step.load.tokens;
     predicted += to_seconds(step.predicted);
     state.ResumeTiming();
     const auto events = scheduler.done({logits, static_cast<int64_t>(logits.size()) / kSmallVocabulary}, now);
@@ -82,7 +82,7 @@ void round_of(benchmark::State& state) {
     state.ResumeTiming();
   }
   const auto rounds = static_cast<double>(state.iterations());
-  state.counters["tokens_per_step"] = static_cast<double>(tokens) / rounds;
+  state.counters["tokens_per_step"] = tokens / rounds;
   state.counters["step_ms"] = predicted / rounds * 1e3;
   state.counters["preemptions"] = static_cast<double>(scheduler.figures().preemptions);
 }

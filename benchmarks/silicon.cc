@@ -217,6 +217,7 @@ int main(int count, char** arguments) {
       s.batch_wait_share = row.number("batch_wait_share");
     }
     const llm::StepTable steps(d, s.chunk_tokens + w.concurrency);
-    print_prediction(row, d, w, need(llm::simulate(steps, d.costs, s, w)));
+    print_prediction(row, d, w,
+                     need(llm::simulate([&](const llm::Step& step) { return steps.seconds(step); }, d.costs, s, w)));
   }
 }
