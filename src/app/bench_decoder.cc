@@ -195,7 +195,7 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
                        DecoderLimit(model, request.plan.weights, request.plan.cache, info.weight_bytes, limits,
                                     machine::quota_factor(machine, request.plan.threads)));
   m.line = fit_line(m.points);
-  add_limits(machine, limits, arithmetic_of(request.plan.weights), m);
+  add_limits(machine, limits, arithmetic_of(request.plan.weights, limits), m);
   keep_line(request, machine, m);
   return m;
 }

@@ -31,7 +31,12 @@ double layer_flops(const llm::Parameters& p) {
 
 }  // namespace
 
-Precision arithmetic_of(engine::WeightForm weights) { return value_of(kArithmetic, weights); }
+Precision arithmetic_of(engine::WeightForm weights, const cost::DeviceLimits& limits) {
+  const Precision precision = value_of(kArithmetic, weights);
+  if (precision != Precision::kBf16) return precision;
+  const auto flops_per_s = [&](Precision p) { return cost::rate_of(limits, p).flops_per_s; };
+  return flops_per_s(Precision::kFp32) > flops_per_s(precision) ? Precision::kFp32 : precision;
+}
 double bits_of(engine::CacheForm cache) { return value_of(kCacheBits, cache); }
 
 DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,
@@ -41,7 +46,7 @@ DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine:
       row_flops_(2 * llm::parameters_of(model_).head),
       weight_bytes_(static_cast<double>(weight_bytes)),
       cache_bits_(bits_of(cache)),
-      precision_(arithmetic_of(weights)),
+      precision_(arithmetic_of(weights, limits)),
       limits_(std::move(limits)),
       quota_factor_(quota_factor) {}
 

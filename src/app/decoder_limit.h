@@ -12,8 +12,9 @@
 
 namespace ridge::app {
 
-// The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8.
-Precision arithmetic_of(engine::WeightForm weights);
+// The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8; those in BF16 in it or, widened, in FP32, whichever
+// is faster.
+Precision arithmetic_of(engine::WeightForm weights, const cost::DeviceLimits& limits);
 double bits_of(engine::CacheForm cache);
 
 // What a step must compute and read.

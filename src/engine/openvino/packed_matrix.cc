@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/half.h"
 #include "engine/openvino/instruction_sets.h"
@@ -21,7 +23,18 @@ constexpr int64_t kQuad = 4;        // columns that one dot product sums
 constexpr int64_t kQuads = kInt4Group / kQuad;
 constexpr int64_t kLine = kPanelRows * kQuad;  // [bytes] of a register
 
-int64_t group_bytes(WeightForm form) { return kPanelRows * kInt4Group / (form == WeightForm::kInt8 ? 1 : 2); }
+// [bytes] of 16 rows.
+int64_t group_bytes(WeightForm form) {
+  const int64_t values = kPanelRows * kInt4Group;
+  return form == WeightForm::kBf16 ? 2 * values : form == WeightForm::kInt8 ? values : values / 2;
+}
+
+// The pairs of one row's group in BF16, the first in the lower half.
+std::array<uint32_t, kInt4Group / 2> bf16_pairs(const std::byte* row, int64_t columns) {
+  std::array<uint32_t, kInt4Group / 2> pairs = {};
+  std::memcpy(pairs.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)) * sizeof(uint16_t));
+  return pairs;
+}
 
 // The quads of one row's group, in 8 bits.
 std::array<uint32_t, kQuads> int8_quads(const std::byte* row, int64_t columns) {
@@ -52,26 +65,30 @@ void put(std::span<const uint32_t> lines, std::byte* group, int64_t lane) {
 
 PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
   const FormedMatrix formed = form_matrix(matrix, form, threads);
-  const bool four = form == WeightForm::kInt4;
-  const bool grouped = formed.group < matrix.shape[1] || four;
+  const bool four = form == WeightForm::kInt4, wide = form == WeightForm::kBf16;
+  const bool grouped = !wide && (formed.group < matrix.shape[1] || four);
   PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, grouped, {}};
   const int64_t groups = packed.groups(), panels = packed.blocks() * (kBlockRows / kPanelRows);
   packed.values = Buffer(static_cast<size_t>(panels * groups * group_bytes(form)));
-  packed.scales = Buffer(static_cast<size_t>(panels * kPanelRows) *
-                         (grouped ? static_cast<size_t>(groups) * sizeof(uint16_t) : sizeof(float)));
+  packed.scales =
+      Buffer(static_cast<size_t>(panels * kPanelRows) * (wide      ? 0
+                                                         : grouped ? static_cast<size_t>(groups) * sizeof(uint16_t)
+                                                                   : sizeof(float)));
   std::memset(packed.values.data(), 0, packed.values.size());
-  std::memset(packed.scales.data(), 0, packed.scales.size());
+  if (!wide) std::memset(packed.scales.data(), 0, packed.scales.size());
   const int64_t row_bytes = static_cast<int64_t>(formed.values.size()) / packed.rows;
   const auto* scales = reinterpret_cast<const float*>(formed.scales.data());
   in_pieces(packed.rows, kBlockRows, threads, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t panel = row / kPanelRows, lane = row % kPanelRows;
       const std::byte* from = formed.values.data() + row * row_bytes;
-      if (!grouped) std::memcpy(packed.scales.data() + row * sizeof(float), scales + row, sizeof(float));
+      if (!grouped && !wide) std::memcpy(packed.scales.data() + row * sizeof(float), scales + row, sizeof(float));
       for (int64_t g = 0; g < groups; ++g) {
         const int64_t at = panel * groups + g;
         std::byte* to = packed.values.data() + at * group_bytes(form);
-        if (four)
+        if (wide)
+          put(bf16_pairs(from + g * kInt4Group * sizeof(uint16_t), packed.columns - g * kInt4Group), to, lane);
+        else if (four)
           put(int4_quads(from + g * kInt4Group / 2), to, lane);
         else
           put(int8_quads(from + g * kInt4Group, packed.columns - g * kInt4Group), to, lane);
@@ -185,21 +202,90 @@ void block_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x,
     tile<kFour, kGrouped, kRows, kPanels>(matrix, block * kOfBlock + panel, x, row, result);
 }
 
+// Calls body with each piece of at most kMost rows: body.operator()<number of rows>(first row).
+template <int kMost, typename Body>
+void in_row_pieces(int64_t rows, const Body& body) {
+  const int64_t pieces = (rows + kMost - 1) / kMost;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const int64_t row = rows * piece / pieces, count = rows * (piece + 1) / pieces - row;
+    [&]<int... kLess>(std::integer_sequence<int, kLess...>) {
+      ((count == kLess + 1 ? body.template operator()<kLess + 1>(row) : void()), ...);
+    }(std::make_integer_sequence<int, kMost>());
+  }
+}
+
 template <bool kFour, bool kGrouped>
 void rows_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result) {
-  constexpr int64_t kMost = 6;
-  const int64_t rows = x.rows(), pieces = (rows + kMost - 1) / kMost;
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    const int64_t row = rows * piece / pieces;
-    switch (rows * (piece + 1) / pieces - row) {
-      case 1: block_of<kFour, kGrouped, 1>(matrix, block, x, row, result); break;
-      case 2: block_of<kFour, kGrouped, 2>(matrix, block, x, row, result); break;
-      case 3: block_of<kFour, kGrouped, 3>(matrix, block, x, row, result); break;
-      case 4: block_of<kFour, kGrouped, 4>(matrix, block, x, row, result); break;
-      case 5: block_of<kFour, kGrouped, 5>(matrix, block, x, row, result); break;
-      default: block_of<kFour, kGrouped, 6>(matrix, block, x, row, result);
+  in_row_pieces<6>(x.rows(),
+                   [&]<int kRows>(int64_t row) { block_of<kFour, kGrouped, kRows>(matrix, block, x, row, result); });
+}
+
+// Of BF16: a register holds pairs of columns of 16 rows; FP32 is BF16 with 16 more bits.
+template <int kRows, int kPanels>
+RIDGE_VNNI void wide_tile(const PackedMatrix& matrix, int64_t panel, const float* x, float* result) {
+  const int64_t columns = matrix.columns, panel_bytes = matrix.groups() * group_bytes(WeightForm::kBf16);
+  const std::byte* weights = matrix.values.data() + panel * panel_bytes;
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
+  __m512 sums[kRows][kPanels];
+  for (auto& of_row : sums)
+    for (__m512& sum : of_row) sum = _mm512_setzero_ps();
+  const auto add = [&](int64_t pair, bool both) RIDGE_VNNI {
+    __m512 first[kPanels], second[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      const __m512i both_halves = _mm512_loadu_si512(weights + p * panel_bytes + pair * kLine);
+      first[p] = _mm512_castsi512_ps(_mm512_slli_epi32(both_halves, 16));
+      second[p] = _mm512_castsi512_ps(_mm512_and_si512(both_halves, upper));
     }
+    for (int r = 0; r < kRows; ++r) {
+      const float* of_row = x + r * columns + 2 * pair;
+      const __m512 low = _mm512_set1_ps(of_row[0]);
+      for (int p = 0; p < kPanels; ++p) sums[r][p] = _mm512_fmadd_ps(first[p], low, sums[r][p]);
+      if (!both) continue;
+      const __m512 high = _mm512_set1_ps(of_row[1]);
+      for (int p = 0; p < kPanels; ++p) sums[r][p] = _mm512_fmadd_ps(second[p], high, sums[r][p]);
+    }
+  };
+  for (int64_t pair = 0; pair < columns / 2; ++pair) add(pair, true);
+  if (columns % 2 != 0) add(columns / 2, false);
+  for (int p = 0; p < kPanels; ++p) {
+    const int64_t first = (panel + p) * kPanelRows, left = std::clamp<int64_t>(matrix.rows - first, 0, kPanelRows);
+    const auto mask = static_cast<__mmask16>((1U << left) - 1);
+    for (int r = 0; r < kRows; ++r) _mm512_mask_storeu_ps(result + r * matrix.rows + first, mask, sums[r][p]);
   }
+}
+
+// [s] of so many rounds of independent products of 2 x 16 x kSums pairs of values: the least of some tries.
+template <typename Round>
+double least_seconds(const Round& round) {
+  double least = 1;
+  for (int i = 0; i < 9; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    round();
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return least;
+}
+
+constexpr int kSums = 8, kTimedRounds = 1000;
+
+RIDGE_VNNI void time_wide_products() {
+  __m512 sums[kSums] = {};
+  const __m512 one = _mm512_set1_ps(1);
+  for (int i = 0; i < 2 * kTimedRounds; ++i)
+    for (__m512& sum : sums) {
+      sum = _mm512_fmadd_ps(one, one, sum);
+      asm volatile("" : "+v"(sum));
+    }
+}
+
+__attribute__((target("avx512f,avx512bf16"))) void time_half_products() {
+  __m512 sums[kSums] = {};
+  const __m512bh ones = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3F803F80));
+  for (int i = 0; i < kTimedRounds; ++i)
+    for (__m512& sum : sums) {
+      sum = _mm512_dpbf16_ps(sum, ones, ones);
+      asm volatile("" : "+v"(sum));
+    }
 }
 
 }  // namespace
@@ -211,11 +297,29 @@ void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x,
   return rows_of<false, false>(matrix, block, x, result);
 }
 
+void multiply(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result) {
+  assert(matrix.form == WeightForm::kBf16);
+  constexpr int64_t kOfBlock = kBlockRows / kPanelRows;
+  in_row_pieces<12>(rows, [&]<int kRows>(int64_t row) {
+    constexpr int kPanels = kRows <= 6 ? 4 : 2;  // whose sums fit the 32 registers
+    for (int64_t panel = 0; panel < kOfBlock; panel += kPanels)
+      wide_tile<kRows, kPanels>(matrix, block * kOfBlock + panel, x + row * matrix.columns, result + row * matrix.rows);
+  });
+}
+
+bool widening_pays() {
+  static const bool pays =
+      !instruction_sets().avx512_bf16 || least_seconds(time_wide_products) <= least_seconds(time_half_products);
+  return pays;
+}
+
 #else
 
 bool can_multiply_packed() { return false; }
 void QuantisedRows::quantise(int64_t, const float*) { std::abort(); }
 void multiply(const PackedMatrix&, int64_t, const QuantisedRows&, float*) { std::abort(); }
+void multiply(const PackedMatrix&, int64_t, const float*, int64_t, float*) { std::abort(); }
+bool widening_pays() { return false; }
 
 #endif
 

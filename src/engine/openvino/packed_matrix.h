@@ -1,5 +1,5 @@
-// A matrix of 8 or 4 bits, packed for AVX-512's dot products of bytes (VNNI), and its product with rows of activations. With one row it reads the
-// packed weights at nine tenths of the memory's rate, with many it computes at two thirds (INT8) and half (INT4) of the peak of VNNI:
+// A matrix packed for AVX-512, and its product with rows of activations: of 8 or 4 bits by dot products of bytes (VNNI), of BF16 widened to FP32. With one
+// row of 8 bits it reads the packed weights at nine tenths of the memory's rate, with many it computes at two thirds (INT8) and half (INT4) of the peak of VNNI:
 // benchmarks/results/llm_decode-intel-2c.txt. Nothing of OpenVINO's; threads are the caller's.
 #pragma once
 
@@ -16,17 +16,20 @@ namespace ridge::engine::openvino {
 
 // Whether this CPU has AVX-512 VNNI but no AMX, whose peak in INT8 is eight times as high: OpenVINO's own product of many rows uses it.
 bool can_multiply_packed();
+// Whether FP32 arithmetic on widened BF16 is at least as fast here as dot products of BF16, which this CPU may lack: measured once, in some 0.1 ms. On some
+// CPUs those run at half the rate of FP32.
+bool widening_pays();
 
 // Rows are taken in blocks, columns in groups; both are filled up with zeros.
 constexpr int64_t kBlockRows = 64;
 
 struct PackedMatrix {
-  WeightForm form = WeightForm::kInt8;  // or kInt4
+  WeightForm form = WeightForm::kInt8;  // or kInt4, kBf16
   int64_t rows = 0, columns = 0;
-  Buffer
-      values;  // unsigned: integer + 128, integer + 8. [panel of 16 rows, group of 32 columns, 16 x 32 values as the kernel takes them]
+  // [panel of 16 rows, group of 32 columns, 16 x 32 values as the kernel takes them]. Integers unsigned: integer + 128, integer + 8.
+  Buffer values;
   bool grouped = false;  // each group of a row has a scale; else the whole row
-  Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]
+  Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]; BF16 has none
   int64_t groups() const { return (columns + kInt4Group - 1) / kInt4Group; }
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
   int64_t bytes() const { return static_cast<int64_t>(values.size() + scales.size()); }
@@ -57,7 +60,9 @@ class QuantisedRows {
   std::vector<int32_t> sums_;  // of the integers: [row, group]
 };
 
-// Columns kBlockRows · block … of x · matrixᵀ: result is [x.rows(), matrix.rows]. Blocks may be computed at the same time.
+// Columns kBlockRows · block … of x · matrixᵀ: result is [rows of x, matrix.rows]. Blocks may be computed at the same time. The matrix is INT8 or INT4; or
+// BF16, with x [rows, matrix.columns].
 void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result);
+void multiply(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result);
 
 }  // namespace ridge::engine::openvino

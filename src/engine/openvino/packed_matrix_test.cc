@@ -84,6 +84,30 @@ TEST(PackedMatrix, WholeNumbersComeOutExactly) {
   }
 }
 
+TEST(PackedMatrix, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
+  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+  for (const auto& [rows, columns] : {std::pair{70, 96}, {3, 32}, {200, 256}, {65, 45}}) {
+    const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
+    const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), WeightForm::kBf16, 2);
+    for (int tokens = 1; tokens <= 26; ++tokens) {
+      const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
+      std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
+      for (int64_t block = 0; block < matrix.blocks(); ++block)
+        multiply(matrix, block, x.data(), tokens, result.data());
+      EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
+      for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
+        for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+          double sum = 0;
+          for (size_t c = 0; c < static_cast<size_t>(columns); ++c)
+            sum += static_cast<double>(x[t * static_cast<size_t>(columns) + c]) *
+                   static_cast<double>(from_bf16(to_bf16(weights[row * static_cast<size_t>(columns) + c])));
+          ASSERT_NEAR(result[t * static_cast<size_t>(rows) + row], sum, 1e-4)
+              << rows << " x " << columns << ", token " << t << " of " << tokens << ", row " << row;
+        }
+    }
+  }
+}
+
 TEST(PackedMatrix, GroupsThatAFileHasKeepTheirScales) {
   if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
   constexpr int64_t kRows = 70, kColumns = 96;

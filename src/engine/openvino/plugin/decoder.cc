@@ -18,6 +18,7 @@
 #include "checkpoint/decoder_config.h"
 #include "checkpoint/weights.h"
 #include "engine/openvino/executed.h"
+#include "engine/openvino/packed_matrix.h"
 #include "engine/openvino/plugin/decoder_graph.h"
 #include "engine/openvino/plugin/guarded.h"
 #include "engine/openvino/plugin/runtime_graph.h"
@@ -26,10 +27,22 @@
 namespace ridge::engine::openvino::plugin {
 namespace {
 
+// By packed_product.h, whose activations are FP32. The engine's attention reads a cache in BF16 only in that arithmetic.
+bool multiplies_packed(const DecoderPlan& plan) {
+  switch (plan.weights) {
+    case WeightForm::kFp32: return false;
+    case WeightForm::kBf16: return plan.cache != CacheForm::kBf16 && can_multiply_packed() && widening_pays();
+    case WeightForm::kInt8:
+    case WeightForm::kInt4: return can_multiply_packed();
+  }
+  return false;
+}
+
 // The arithmetic that the weights decide. Compressed ones are multiplied in INT8, with activations quantised in groups of 32, which the engine does from
 // FP32 only.
 ov::element::Type arithmetic_of(const DecoderPlan& plan) {
-  const bool half = plan.weights == WeightForm::kBf16 && !missing_for(Precision::kBf16, instruction_sets());
+  const bool half = plan.weights == WeightForm::kBf16 && !missing_for(Precision::kBf16, instruction_sets()) &&
+                    !multiplies_packed(plan);
   return half ? ov::element::bf16 : ov::element::f32;
 }
 
@@ -329,7 +342,7 @@ Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const 
   RIDGE_ASSIGN(checkpoint::Weights opened, checkpoint::Weights::open(plan.folder));
   const auto weights = std::make_shared<const checkpoint::Weights>(std::move(opened));
   const int threads = plan.threads > 0 ? plan.threads : static_cast<int>(std::thread::hardware_concurrency());
-  RIDGE_ASSIGN(DecoderGraph graph, build_decoder(config, weights, plan.weights, threads));
+  RIDGE_ASSIGN(DecoderGraph graph, build_decoder(config, weights, plan.weights, multiplies_packed(plan), threads));
   ov::CompiledModel compiled = core().compile_model(graph.model, "CPU", decoder_properties(plan, threads));
   graph.model.reset();
   weights->release_pages();

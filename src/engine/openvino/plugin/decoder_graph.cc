@@ -48,12 +48,8 @@ struct Linear {
 class Builder {
  public:
   Builder(const checkpoint::DecoderConfig& config, std::shared_ptr<const checkpoint::Weights> weights, WeightForm form,
-          int threads)
-      : config_(config),
-        weights_(std::move(weights)),
-        form_(form),
-        packed_((form == WeightForm::kInt8 || form == WeightForm::kInt4) && can_multiply_packed()),
-        threads_(threads) {}
+          bool packed, int threads)
+      : config_(config), weights_(std::move(weights)), form_(form), packed_(packed), threads_(threads) {}
 
   Result<DecoderGraph> build();
 
@@ -288,7 +284,8 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
   return made<ov::op::v1::Add>(x, fed);
 }
 
-// A tied embedding in FP32 or BF16 is one constant. In INT8 and INT4 the output matrix is in that form, because every step reads all of it.
+// A tied embedding in FP32 or BF16 is one constant, unless products are packed. In INT8 and INT4 the output matrix is in that form, because every step
+// reads all of it.
 Result<Value> Builder::output(const Value& x, const checkpoint::Weight& embedding) {
   if (!config_.tied_embeddings) return linear(x, {"lm_head", config_.vocabulary}, config_.hidden);
   return linear(x, {"model.embed_tokens", embedding.shape[0]}, embedding.shape[1]);
@@ -336,8 +333,9 @@ Status page_attention(const std::shared_ptr<ov::Model>& model, int64_t layers) {
 }  // namespace
 
 Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
-                                   std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, int threads) {
-  RIDGE_ASSIGN(DecoderGraph graph, Builder(config, std::move(weights), form, threads).build());
+                                   std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
+                                   int threads) {
+  RIDGE_ASSIGN(DecoderGraph graph, Builder(config, std::move(weights), form, packed, threads).build());
   RIDGE_TRY(page_attention(graph.model, config.layers));
   return graph;
 }

@@ -42,15 +42,20 @@ std::shared_ptr<ov::Node> PackedProduct::clone_with_new_inputs(const ov::OutputV
 
 bool PackedProduct::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const {
   const int64_t columns = matrices_.front()->columns;
+  const int64_t rows = static_cast<int64_t>(inputs[0].get_size()) / columns;
   const auto* values = inputs[0].data<const float>();
-  QuantisedRows x(static_cast<int64_t>(inputs[0].get_size()) / columns, columns);
+  const bool wide = matrices_.front()->form == WeightForm::kBf16;
+  QuantisedRows x(wide ? 0 : rows, columns);
   in_stream(x.rows(), kRowsPerThread, [&](int64_t row) { x.quantise(row, values + row * columns); });
   int64_t blocks = 0;
   for (const auto& matrix : matrices_) blocks += matrix->blocks();
   in_stream(blocks, 1, [&](int64_t block) {
     size_t i = 0;
     for (; block >= matrices_[i]->blocks(); ++i) block -= matrices_[i]->blocks();
-    multiply(*matrices_[i], block, x, outputs[i].data<float>());
+    if (wide)
+      multiply(*matrices_[i], block, values, rows, outputs[i].data<float>());
+    else
+      multiply(*matrices_[i], block, x, outputs[i].data<float>());
   });
   return true;
 }
