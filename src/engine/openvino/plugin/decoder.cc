@@ -356,10 +356,10 @@ Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const 
   RIDGE_TRY(check(plan));
   RIDGE_ASSIGN(const checkpoint::DecoderConfig config, checkpoint::read_decoder_config(plan.folder));
   const int threads = plan.threads > 0 ? plan.threads : static_cast<int>(std::thread::hardware_concurrency());
-  RIDGE_ASSIGN(const auto [compiled, weight_bytes], compile_decoder(plan, config, threads));
-  const std::vector<ExecutedLayer> layers = executed_layers(compiled);
+  RIDGE_ASSIGN(CompiledDecoder compiled, compile_decoder(plan, config, threads));
+  const std::vector<ExecutedLayer> layers = executed_layers(compiled.model);
   if (plan.weights == WeightForm::kFp32) RIDGE_TRY(verify(Precision::kFp32, layers));
-  RIDGE_ASSIGN(StepInputs inputs, inputs_of(compiled));
+  RIDGE_ASSIGN(StepInputs inputs, inputs_of(compiled.model));
   if (static_cast<int64_t>(inputs.caches.size()) != 2 * config.layers)
     return Error{Code::kUnsupported, "OpenVINO's paged attention has " + std::to_string(inputs.caches.size()) +
                                          " caches for " + std::to_string(config.layers) + " layers"};
@@ -370,8 +370,8 @@ Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const 
   info.vocabulary = config.vocabulary;
   info.context = config.context;
   RIDGE_ASSIGN(info.cache, cache_shape_of(inputs));
-  info.weight_bytes = weight_bytes;
-  auto decoder = std::make_unique<OpenVinoDecoder>(compiled, std::move(inputs), std::move(info),
+  info.weight_bytes = compiled.weight_bytes;
+  auto decoder = std::make_unique<OpenVinoDecoder>(std::move(compiled.model), std::move(inputs), std::move(info),
                                                    RotaryTable(config.rope, config.head_dim));
   return std::unique_ptr<Decoder>(std::move(decoder));
 }
