@@ -476,7 +476,7 @@ Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& given, const
   RIDGE_ASSIGN(const LanguageTuneRequest request, with_forms(given));
   RIDGE_ASSIGN(const llm::Model model, read_decoder_model(request.folder));
   RIDGE_TRY(check_load(request, model.context));
-  RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder));
+  RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder, false));
   RIDGE_ASSIGN(const std::vector<int32_t> text, files.tokenizer.encode(request.text, false));
   if (text.empty()) return invalid(fmt::format("the text ({}) has no tokens", request.text_name));
   RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, request.keep_disturbed, control));

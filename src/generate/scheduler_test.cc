@@ -77,8 +77,8 @@ TEST(Scheduler, TellsWhenARequestsFirstStepBegan) {
 TEST(Scheduler, StepsHave512TokensWithoutAGoalHoweverManyPromptsWait) {
   Simulation simulation(test_settings(1024));
   for (Id id = 1; id <= 40; ++id) ASSERT_TRUE(simulation.add(test_request(id, test_prompt(id, 40), 1)).ok());
-  int64_t most = 0;
-  simulation.seen = [&](const Step& step) { most = std::max(most, step.tokens); };
+  double most = 0;
+  simulation.seen = [&](const Step& step) { most = std::max(most, step.load.tokens); };
   simulation.run();
   EXPECT_EQ(most, 512);
 }

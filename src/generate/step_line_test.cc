@@ -60,10 +60,10 @@ TEST(StepLine, FitHasNoNegativeCoefficients) {
 
 // As measured while the machine was busy: the pairs explain 16 tokens best.
 TEST(StepLine, FitOfAFewDisturbedPointsDoesNotGrowWithTheSquareOfTheTokens) {
-  const StepLine line =
-      fit(std::vector<StepPoint>{{1, 0, 0.0618}, {4, 0, 0.0648, 6}, {16, 0, 0.1211, 120}, {1, 16, 0.0919}});
+  const StepLine line = fit(std::vector<StepPoint>{
+      {{1, 0, 0, 1}, 0.0618}, {{4, 0, 6, 1}, 0.0648}, {{16, 0, 120, 1}, 0.1211}, {{1, 16, 0, 1}, 0.0919}});
   EXPECT_TRUE(line.known());
-  EXPECT_LT(line.seconds(512, 0, 511 * 256), 5);
+  EXPECT_LT(line.seconds({512, 0, 511 * 256, 1}), 5);
 }
 
 TEST(StepLine, TokensWithinIsTheInverseOfSeconds) {

@@ -1,5 +1,6 @@
 #include "tune/regression.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
