@@ -26,7 +26,7 @@ Result<WeightForm> form_of_graph(const std::string& folder) {
   for (const auto& [type, form] : kGraphForms)
     if (type == constants.type) return form;
   return Error{Code::kUnsupported, checkpoint::graph_file(folder) + " has weights of type " + constants.type +
-                                       "; known: fp32, fp16, bf16, int8 and int4 (--weight-format of the exporter)"};
+                                       "; known: fp32, fp16, bf16, int8 and int4 (optimum-cli's --weight-format)"};
 }
 
 }  // namespace
@@ -42,10 +42,10 @@ Result<WeightForm> form_of(const std::string& checkpoint, std::optional<WeightFo
   }
   RIDGE_ASSIGN(const WeightForm own, form_of_graph(checkpoint));
   if (asked.value_or(own) == own) return own;
-  return Error{Code::kUnsupported, checkpoint + " is an OpenVINO folder with weights in " + name(own) +
-                                       ", which are run as they are, not in " + name(*asked) +
-                                       "; leave the form out, or export the model with --weight-format " +
-                                       name(*asked)};
+  return Error{Code::kUnsupported,
+               checkpoint + " is an OpenVINO folder with weights in " + name(own) +
+                   ", which are run as they are, not in " + name(*asked) +
+                   "; leave the form out, or export the model in it (optimum-cli's --weight-format)"};
 }
 
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& clock) {
