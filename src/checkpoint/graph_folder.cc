@@ -27,7 +27,7 @@ int64_t bits_of(std::string_view type) {
   const size_t begin = std::min(type.find_first_of("0123456789"), type.size());
   const size_t end = std::min(type.find_first_not_of("0123456789", begin), type.size());
   int64_t bits = 0;
-  return read_number(std::string(type.substr(begin, end - begin)), bits) && bits <= 64 ? bits : 0;
+  return read_number(type.substr(begin, end - begin), bits) && bits <= 64 ? bits : 0;
 }
 
 }  // namespace
@@ -52,8 +52,7 @@ Result<GraphConstants> graph_constants(const std::string& folder) {
     const std::string_view tag = std::string_view(text).substr(at, text.find('>', at) - at);
     const std::string type(attribute(tag, "element_type"));
     int64_t size = 0;
-    const bool constant =
-        !attribute(tag, "offset").empty() && read_number(std::string(attribute(tag, "size")), size) && size >= 0;
+    const bool constant = !attribute(tag, "offset").empty() && read_number(attribute(tag, "size"), size) && size >= 0;
     if (!constant || bits_of(type) == 0 || size > INT64_MAX / 8 - constants.bytes) continue;
     constants.bytes += size;
     values[type] += 8 * size / bits_of(type);
