@@ -29,7 +29,8 @@ Result<std::string> decoder_engine(const std::string& named) {
 
 std::string checkpoint_folder(const std::string& model) {
   const std::filesystem::path path(model);
-  return path.filename() == "config.json" ? path.parent_path().string() : model;
+  if (path.filename() != "config.json") return model;
+  return path.has_parent_path() ? path.parent_path().string() : ".";
 }
 
 double free_bytes(const machine::Memory& memory) {
