@@ -168,6 +168,7 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
   DecoderBenchRequest request = given;
   RIDGE_ASSIGN(const llm::Model model, read_decoder_model(request.plan.folder));
   RIDGE_ASSIGN(request.plan.engine, decoder_engine(request.plan.engine));
+  RIDGE_ASSIGN(request.plan.weights, engine::form_of(request.plan.folder, request.weights));
   if (model.context > 0) RIDGE_TRY(check_lengths(request, model.context));
   RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, request.keep_disturbed, control));
   if (request.plan.threads == 0) request.plan.threads = machine::usable_threads(machine);

@@ -22,9 +22,10 @@
 namespace ridge::app {
 
 struct DecoderBenchRequest {
-  engine::DecoderPlan plan;
-  int64_t prompt = 256, generated = 32;  // [tokens]
-  std::vector<int64_t> batches;          // of decodes; empty: kUsualBatches, as far as the memory takes them
+  engine::DecoderPlan plan;                   // its form of weights by the next
+  std::optional<engine::WeightForm> weights;  // that is asked for
+  int64_t prompt = 256, generated = 32;       // [tokens]
+  std::vector<int64_t> batches;               // of decodes; empty: kUsualBatches, as far as the memory takes them
   measure::StepsOptions how;
   bool fresh = false, keep_disturbed = false;  // of the machine's limits
 };

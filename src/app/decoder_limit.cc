@@ -7,9 +7,10 @@
 namespace ridge::app {
 namespace {
 
-constexpr std::array<std::pair<engine::WeightForm, Precision>, 4> kArithmetic = {{
+constexpr std::array<std::pair<engine::WeightForm, Precision>, 5> kArithmetic = {{
     {engine::WeightForm::kFp32, Precision::kFp32},
     {engine::WeightForm::kBf16, Precision::kBf16},
+    {engine::WeightForm::kFp16, Precision::kBf16},
     {engine::WeightForm::kInt8, Precision::kInt8},
     {engine::WeightForm::kInt4, Precision::kInt8},
 }};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "checkpoint/documents.h"
 #include "engine/engines.h"
@@ -24,6 +25,12 @@ Result<std::string> decoder_engine(const std::string& named) {
   for (const engine::Engine& row : engine::known())
     if (row.open_decoder != nullptr && !row.for_tests) return std::string(row.name);
   return Error{Code::kUnsupported, "no engine of this program runs language models"};
+}
+
+std::string checkpoint_folder(const std::string& model) {
+  const std::filesystem::path path(model);
+  if (path.filename() != "config.json") return model;
+  return path.has_parent_path() ? path.parent_path().string() : ".";
 }
 
 double free_bytes(const machine::Memory& memory) {

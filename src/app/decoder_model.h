@@ -13,6 +13,8 @@ namespace ridge::app {
 Result<llm::Model> read_decoder_model(const std::string& folder);
 // The engine that was named, else the first that has a decoder.
 Result<std::string> decoder_engine(const std::string& named);
+// The checkpoint of a model given by its config.json, or by itself.
+std::string checkpoint_folder(const std::string& model);
 double free_bytes(const machine::Memory& memory);  // [bytes]
 
 }  // namespace ridge::app

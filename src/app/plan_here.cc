@@ -18,11 +18,14 @@ constexpr int64_t kStepTokens = 512,
                   kSequences = 256;  // of a step, at once: as `serve` without ridge_step_tokens, ridge_sequences
 constexpr int64_t kDefaultOutput = 256;
 
-// The forms that a decoder has, by the names that plans have for them. None: another one.
-std::optional<engine::WeightForm> weights_here(const LlmRequest& llm) {
-  if (llm.weights.empty()) return engine::WeightForm::kBf16;
-  const auto form = from_name<engine::WeightForm>(engine::names_of(engine::WeightForm{}), llm.weights, "form");
-  return form ? std::optional(*form) : std::nullopt;
+// The forms that a decoder has, by the names that plans have for them.
+Result<engine::WeightForm> weights_here(const PlanRequest& request) {
+  const std::string& asked = request.llm.weights;
+  const std::string checkpoint = checkpoint_folder(request.model);
+  if (asked.empty()) return engine::form_of(checkpoint, {});
+  const auto form = from_name<engine::WeightForm>(engine::names_of(engine::WeightForm{}), asked, "form");
+  if (!form) return Error{Code::kUnsupported, fmt::format("weights as {} are not served on CPUs", asked)};
+  return engine::form_of(checkpoint, *form);
 }
 
 std::optional<engine::CacheForm> cache_here(const LlmRequest& llm) {
@@ -33,7 +36,7 @@ std::optional<engine::CacheForm> cache_here(const LlmRequest& llm) {
 
 // Empty: the model can be served here.
 std::string why_not_here(const PlanRequest& request, const llm::Model& model) {
-  if (!weights_here(request.llm)) return fmt::format("weights as {} are not served on CPUs", request.llm.weights);
+  if (const auto weights = weights_here(request); !weights) return weights.error().message;
   if (!cache_here(request.llm)) return fmt::format("a cache as {} is not served on CPUs", request.llm.kv);
   for (const llm::Layers& layers : model.layers) {
     if (layers.feed_forward.experts > 0) return "models with experts are not served on CPUs";
@@ -100,7 +103,7 @@ Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const L
     return none;
   }
   ServingHere here;
-  here.weights = *weights_here(request.llm);
+  here.weights = *weights_here(request);
   here.cache = *cache_here(request.llm);
   here.threads = request.threads.value_or(machine::usable_threads(*device.machine));
   RIDGE_ASSIGN(here.engine, decoder_engine(""));

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/decoder_model.h"
 #include "app/plan_model.h"
 #include "base/file.h"
 #include "checkpoint/documents.h"
+#include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
 #include "llm/config.h"
 #include "sizing/llm_graph.h"
@@ -71,7 +73,14 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
       RIDGE_ASSIGN(const std::string other, read_file(beside));
       RIDGE_ASSIGN(quantisation, parse_json(other, beside));
     }
-    return source_of(llm::config_from_json(json, request.model, quantisation ? &*quantisation : nullptr));
+    RIDGE_ASSIGN(LlmSource source,
+                 source_of(llm::config_from_json(json, request.model, quantisation ? &*quantisation : nullptr)));
+    if (const std::string folder = checkpoint_folder(request.model); checkpoint::is_graph_folder(folder)) {
+      RIDGE_ASSIGN(const checkpoint::GraphConstants constants, checkpoint::graph_constants(folder));
+      const double bits = 8 * static_cast<double>(constants.bytes) / source.model.parameters.total;
+      source.stored = sizing::WeightFormat{sizing::kAsStored, bits, bits, ""};
+    }
+    return source;
   }
   model::Binding binding = request.binding;
   binding.batch.reset();  // the cache's inputs are sized in any case

@@ -438,6 +438,20 @@ TEST_F(PlanLlmTest, SizesAGgufFileInTheFormThatItHas) {
   EXPECT_DOUBLE_EQ(plan->forecast.setup.weights.matrix_bits, 84.0 * 8 / 256) << "Q2_K, which nothing here runs";
 }
 
+TEST_F(PlanLlmTest, SizesAnOpenVinoFolderInTheFormThatItHas) {
+  request_.llm.flags.clear();
+  request_.model = path("m/config.json");
+  ASSERT_TRUE(write_file_atomically(
+      request_.model, R"({"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,
+        "intermediate_size":96,"vocab_size":96,"max_position_embeddings":256,"tie_word_embeddings":true})"));
+  ASSERT_TRUE(write_file_atomically(path("m/openvino_model.xml"),
+                                    R"(<data element_type="u8" shape="4" offset="0" size="50000"/>)"));
+  const Result<LlmPlan> plan = size();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->forecast.setup.weights.name, sizing::kAsStored);
+  EXPECT_DOUBLE_EQ(plan->forecast.weight_bytes, 50000);
+}
+
 TEST_F(PlanLlmTest, FitsInAsManySequencesAsTheMemoryHolds) {
   request_.cost.emplace();
   const Result<LlmPlan> plan = size();

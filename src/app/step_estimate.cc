@@ -7,15 +7,16 @@ namespace ridge::app {
 namespace {
 
 // Shares of the limits, from lines of llama-90m on one machine, an Intel Xeon of two CPUs with AVX-512, OpenVINO 2026.4.1: BF16 read weights at 0.4 to 0.5 of
-// the bandwidth and computed at 0.8 of the peak, INT4 at 0.29 each. FP32 is taken as BF16, INT8's compute as INT4's: assumed.
+// the bandwidth and computed at 0.8 of the peak, INT4 at 0.29 each. FP32 and FP16 are taken as BF16, INT8's compute as INT4's: assumed.
 struct StepShares {
   engine::WeightForm weights;
   double bandwidth;  // of reading the weights
   double compute;
 };
-constexpr std::array<StepShares, 4> kShares = {{
+constexpr std::array<StepShares, 5> kShares = {{
     {engine::WeightForm::kFp32, 0.5, 0.8},
     {engine::WeightForm::kBf16, 0.5, 0.8},
+    {engine::WeightForm::kFp16, 0.5, 0.8},
     {engine::WeightForm::kInt8, 0.4, 0.29},
     {engine::WeightForm::kInt4, 0.29, 0.29},
 }};

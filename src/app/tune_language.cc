@@ -10,6 +10,7 @@
 #include "app/decoder_model.h"
 #include "app/known_machine.h"
 #include "app/language_forms.h"
+#include "checkpoint/graph_folder.h"
 #include "cost/costs.h"
 #include "engine/engines.h"
 #include "llm/trace.h"
@@ -57,7 +58,7 @@ struct ArmRecord {
 };
 
 Form reference_form(const LanguageTuneRequest& request, const std::string& engine) {
-  const bool half = request.reference == engine::WeightForm::kBf16;
+  const bool half = request.reference == engine::WeightForm::kBf16 || request.reference == engine::WeightForm::kFp16;
   return {engine, request.reference, half ? engine::CacheForm::kBf16 : engine::CacheForm::kFp32};
 }
 
@@ -67,6 +68,19 @@ std::vector<std::string> engines_of(const LanguageTuneRequest& request, const st
   for (const engine::Engine& row : engine::known())
     if (row.open_decoder != nullptr && !row.for_tests && row.name != first) engines.emplace_back(row.name);
   return engines;
+}
+
+// With the forms of weights that the folder can have.
+Result<LanguageTuneRequest> with_forms(LanguageTuneRequest request) {
+  using engine::WeightForm;
+  const bool graph = checkpoint::is_graph_folder(request.folder);
+  RIDGE_ASSIGN(const WeightForm usual, engine::form_of(request.folder, {}));
+  if (graph) request.reference = usual;
+  for (const WeightForm asked : request.weights) RIDGE_TRY(engine::form_of(request.folder, asked));
+  if (request.weights.empty())
+    request.weights = graph ? std::vector{usual}
+                            : std::vector{WeightForm::kBf16, WeightForm::kInt8, WeightForm::kInt4, WeightForm::kFp32};
+  return request;
 }
 
 Status check_load(const LanguageTuneRequest& request, int64_t context) {
@@ -137,10 +151,16 @@ class LanguageTuner {
 // The reference, then every form: the defaults' first.
 Status LanguageTuner::judge_forms() {
   RIDGE_ASSIGN(const std::string first, decoder_engine(request_.engine));
-  defaults_ = {.form = {.engine = first}, .threads = threads_};
+  RIDGE_ASSIGN(const engine::WeightForm usual, engine::form_of(request_.folder, {}));
+  defaults_ = {.form = {.engine = first, .weights = usual}, .threads = threads_};
   tuning_.reference = reference_form(request_, first);
   control_.report("open the reference, " + describe(tuning_.reference), 0);
-  RIDGE_TRY(forms_.set_reference(tuning_.reference, text_, request_.text_tokens, threads_));
+  Status set = forms_.set_reference(tuning_.reference, text_, request_.text_tokens, threads_);
+  if (!set && set.error().code == Code::kUnsupported && tuning_.reference.cache == engine::CacheForm::kBf16) {
+    tuning_.reference.cache = engine::CacheForm::kFp32;  // a CPU without BF16
+    set = forms_.set_reference(tuning_.reference, text_, request_.text_tokens, threads_);
+  }
+  RIDGE_TRY(std::move(set));
   tuning_.reference_perplexity = forms_.reference_perplexity();
   RIDGE_TRY(judge(defaults_.form));
   if (baseline_.decoder == nullptr) {
@@ -451,8 +471,9 @@ Status save(const LanguageTuneRequest& request, int machine_threads, const machi
 
 }  // namespace
 
-Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& request, const RunControl& control) {
+Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& given, const RunControl& control) {
   const TimePoint begin = control.clock->now();
+  RIDGE_ASSIGN(const LanguageTuneRequest request, with_forms(given));
   RIDGE_ASSIGN(const llm::Model model, read_decoder_model(request.folder));
   RIDGE_TRY(check_load(request, model.context));
   RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder, false));

@@ -95,13 +95,29 @@ TEST_F(TuneLanguage, ChoosesTheFastestAcceptedFormAndWritesWhatServeReads) {
   ASSERT_TRUE(text);
   const auto parsed = serve::parse_config_text(*text, "config.pbtxt");
   ASSERT_TRUE(parsed) << parsed.error().message;
-  const auto served = serve::language_config_of(**parsed, "m", 1, 4, "");
+  const auto served = serve::language_config_of(**parsed, "m", 1, path("repository/m/1"), 4, "");
   ASSERT_TRUE(served) << served.error().message;
   EXPECT_EQ(served->plan.engine, "fake");
   EXPECT_EQ(served->plan.weights, engine::WeightForm::kInt8);
   EXPECT_EQ(served->most_sequences, t.best.candidate.sequences);
   EXPECT_EQ(served->step_tokens, t.best.candidate.step_tokens);
   EXPECT_EQ(served->speculate, t.best.candidate.speculation);
+}
+
+TEST_F(TuneLanguage, AGraphIsTunedInItsOwnForm) {
+  const std::string graph = R"(<net><data element_type="f16" shape="8" offset="0" size="16"/></net>)";
+  ASSERT_TRUE(write_file_atomically(path("m/openvino_model.xml"), graph));
+  ASSERT_TRUE(write_file_atomically(path("m/openvino_model.bin"), "weights"));
+  script("{}", R"({"u8":{"time":2}})");
+  const Result<LanguageTuneResult> result = tune_language(request_, control_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->tuning.reference.weights, engine::WeightForm::kFp16);
+  EXPECT_EQ(result->tuning.forms.size(), 3U) << "one for each form of the cache";
+  EXPECT_EQ(result->tuning.best.candidate.form.weights, engine::WeightForm::kFp16);
+  EXPECT_TRUE(std::filesystem::exists(path("repository/m/1/openvino_model.bin")));
+  EXPECT_EQ(engine::form_of(path("repository/m/1"), {}).value(), engine::WeightForm::kFp16);
+  request_.weights = {engine::WeightForm::kInt8};
+  EXPECT_EQ(tune_language(request_, control_).error().code, Code::kUnsupported);
 }
 
 TEST_F(TuneLanguage, GoalsDecideBetweenTimeToTheFirstTokenAndTokens) {

@@ -52,11 +52,12 @@ double mean_bits(const Gguf& file) {
 }
 
 Error no_tokenizer(const std::string& folder) {
-  const bool has_pieces = is_there(folder + "/tokenizer.model");
+  std::string found;
+  for (const char* other : {"tokenizer.model", "openvino_tokenizer.xml"})
+    if (is_there(folder + "/" + other)) found = std::string("; found ") + other + ", which is another format";
   return {Code::kNotFound,
-          folder + "/" + kTokenizerFile + " is missing" +
-              (has_pieces ? "; found tokenizer.model, which is another format" : std::string()) +
-              ": write it with AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers, or "
+          folder + "/" + kTokenizerFile + " is missing" + found +
+              ": write it with AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) of transformers, or "
               "copy it from where the model is published"};
 }
 

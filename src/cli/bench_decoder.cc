@@ -38,7 +38,7 @@ constexpr const char* kDecoderCsv =
 struct DecoderOptions {
   app::Command command;
   app::DecoderBenchRequest request;
-  std::string batch, weights = "bf16", cache = "u8";
+  std::string batch, weights, cache = "u8";
   double seconds = 20;
   bool json = false, csv = false;
   std::string output;
@@ -67,8 +67,10 @@ void declare(CLI::App& app, DecoderOptions& options) {
 // The parsed options; an error here is wrong usage.
 Result<app::DecoderBenchRequest> request_of(const DecoderOptions& options) {
   app::DecoderBenchRequest request = options.request;
-  RIDGE_ASSIGN(request.plan.weights,
-               from_name<engine::WeightForm>(names_of(engine::WeightForm()), options.weights, "form of weights"));
+  if (!options.weights.empty()) {
+    RIDGE_ASSIGN(request.weights,
+                 from_name<engine::WeightForm>(names_of(engine::WeightForm()), options.weights, "form of weights"));
+  }
   RIDGE_ASSIGN(request.plan.cache,
                from_name<engine::CacheForm>(names_of(engine::CacheForm()), options.cache, "form of the cache"));
   if (!request.plan.engine.empty()) RIDGE_TRY(engine::check_name(request.plan.engine));

@@ -26,7 +26,7 @@ struct DecoderPlan {
   std::string engine = {};   // a row of engines.h; "fake" for tests
   std::string library = {};  // path of the engine's library; empty: search order of engine/
   std::string folder = {};   // a checkpoint (checkpoint/): a folder or a GGUF file; of the fake engine, its script
-  WeightForm weights = WeightForm::kBf16;
+  WeightForm weights = WeightForm::kBf16;  // by form_of()
   CacheForm cache = CacheForm::kU8;
   int threads = 0;  // 0: all CPUs that the process may run on
 };

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -80,10 +81,20 @@ class TestCheckpoint {
     std::string text = header.dump();
     text.resize((text.size() + 7) / 8 * 8, ' ');
     const uint64_t length = text.size();
-    EXPECT_TRUE(write_file_atomically(folder + "/config.json", json_.dump()).ok());
+    write_config(folder);
     EXPECT_TRUE(write_file_atomically(folder + "/model.safetensors",
                                       std::string(reinterpret_cast<const char*>(&length), sizeof length) + text + data)
                     .ok());
+  }
+
+  void write_config(const std::string& folder) const {
+    EXPECT_TRUE(write_file_atomically(folder + "/config.json", json_.dump()).ok());
+  }
+
+  // A tensor's shape and bytes, with matrices of type F32, F16 or BF16; logits() is of the values that these have.
+  std::pair<Shape, std::string> stored(const std::string& name, std::string_view type) {
+    Stored& tensor = tensors_.at(name);
+    return {tensor.shape, gguf_form(tensor.shape.size() == 2 ? type : "F32").store(tensor.values)};
   }
 
   // As GGUF, with matrices of type F32, F16, BF16, Q8_0 or Q4_0; logits() is of the values that the file then has.

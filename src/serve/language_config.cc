@@ -33,8 +33,8 @@ struct LanguageParameter {
 const std::array kLanguageParameters = {
     LanguageParameter{"ridge_weights",
                       [](const std::string& v, LanguageConfig& c) -> Status {
-                        RIDGE_ASSIGN(c.plan.weights, from_name<engine::WeightForm>(names_of(engine::WeightForm{}), v,
-                                                                                   "form of weights"));
+                        RIDGE_ASSIGN(c.weights, from_name<engine::WeightForm>(names_of(engine::WeightForm{}), v,
+                                                                              "form of weights"));
                         return {};
                       }},
     LanguageParameter{"ridge_cache",
@@ -114,12 +114,14 @@ Status read_parameters(LanguageConfig& read, const inference::ModelConfig& confi
 }  // namespace
 
 Result<LanguageConfig> language_config_of(const inference::ModelConfig& config, const std::string& name,
-                                          int64_t version, int cores, const std::string& engine_library) {
+                                          int64_t version, const std::string& checkpoint, int cores,
+                                          const std::string& engine_library) {
   RIDGE_TRY(check_fields(config));
   const engine::Engine& engine = decoder_engine(config);
   LanguageConfig read;
   read.plan.engine = engine.name;
   read.plan.library = engine_library;
+  read.plan.folder = checkpoint;
   read.plan.threads = cores;
   read.settings.name = name;
   read.settings.version = version;
@@ -127,6 +129,7 @@ Result<LanguageConfig> language_config_of(const inference::ModelConfig& config, 
   read.settings.metric_tags.assign(config.metric_tags().begin(), config.metric_tags().end());
   std::ranges::sort(read.settings.metric_tags);
   RIDGE_TRY(read_parameters(read, config));
+  RIDGE_ASSIGN(read.plan.weights, engine::form_of(checkpoint, read.weights));
   auto completed = std::make_shared<inference::ModelConfig>(config);
   completed->set_name(name);
   completed->set_backend(std::string(engine.name));

@@ -14,11 +14,12 @@
 namespace ridge::serve {
 
 struct LanguageConfig {
-  engine::DecoderPlan plan;            // without its folder
-  int64_t cache_tokens = 0;            // of all sequences together; 0: from the memory
-  int64_t context = 0;                 // most tokens of a sequence; 0: the model's
-  int64_t most_sequences = 256;        // that run at the same time
-  std::optional<int64_t> step_tokens;  // most of a step
+  engine::DecoderPlan plan;
+  std::optional<engine::WeightForm> weights;  // that the configuration asks for
+  int64_t cache_tokens = 0;                   // of all sequences together; 0: from the memory
+  int64_t context = 0;                        // most tokens of a sequence; 0: the model's
+  int64_t most_sequences = 256;               // that run at the same time
+  std::optional<int64_t> step_tokens;         // most of a step
   std::optional<Nanoseconds> token_goal;
   bool prefix_reuse = true;
   bool speculate = true;
@@ -28,8 +29,9 @@ struct LanguageConfig {
 };
 
 // kInvalid: a known key with a wrong value, named in the error; what a language model does not have (tensors, batching, instances). An unknown key that
-// starts with "ridge_" causes a warning; any other unknown key is ignored. `cores`: threads where no key sets them; 0: the engine's default.
+// starts with "ridge_" causes a warning; any other unknown key is ignored. kUnsupported: a form that the checkpoint does not have. `cores`: threads where no key sets them; 0: the engine's default.
 Result<LanguageConfig> language_config_of(const inference::ModelConfig& config, const std::string& name,
-                                          int64_t version, int cores, const std::string& engine_library);
+                                          int64_t version, const std::string& checkpoint, int cores,
+                                          const std::string& engine_library);
 
 }  // namespace ridge::serve

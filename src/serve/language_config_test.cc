@@ -9,7 +9,7 @@ namespace {
 
 Result<LanguageConfig> read_language_config(const std::string& text) {
   RIDGE_ASSIGN(const ConfigPtr config, parse_config_text(text, "m/config.pbtxt"));
-  return language_config_of(*config, "m", 3, 6, "");
+  return language_config_of(*config, "m", 3, "", 6, "");
 }
 
 std::string language_parameter(const std::string& key, const std::string& value) {

@@ -74,13 +74,12 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
   const LoadGuard guard;
   const std::string folder = version_path(source.directory, version);
   const std::string checkpoint = checkpoint_of(folder).value_or(folder);
-  RIDGE_ASSIGN(LanguageConfig config,
-               language_config_of(*source.config, source.name, version, options.cores, options.engine_library));
+  RIDGE_ASSIGN(LanguageConfig config, language_config_of(*source.config, source.name, version, checkpoint,
+                                                         options.cores, options.engine_library));
   std::string fingerprint = source_fingerprint(source, version);
   const uint64_t file_bytes = bytes_of_folder(folder);
   RIDGE_TRY(check_free_memory(options, file_bytes));
   RIDGE_ASSIGN(LanguageFiles texts, read_language_files(checkpoint, config.generation_config));
-  config.plan.folder = checkpoint;
   RIDGE_ASSIGN(auto decoder, options.open_decoder ? options.open_decoder(config.plan)
                                                   : engine::open_decoder(config.plan, *options.clock));
   RIDGE_ASSIGN(generate::Settings generation, generation_of(options, config, decoder->info(), file_bytes));

@@ -492,13 +492,13 @@ TEST_F(LanguageModelTest, AGgufFileHasItsTokenizerAndTemplateInItself) {
 TEST_F(LanguageModelTest, AFolderThatLacksSomethingIsRefusedByName) {
   add_model("m");
   folder_.remove("m/1/tokenizer.json");
-  folder_.write("m/1/tokenizer.model", "");
+  folder_.write("m/1/openvino_tokenizer.xml", "");
   const auto server = started(options(ControlMode::kExplicit));
   const auto reason = [&] {
     const Status loaded = server->load("m", {});
     return loaded ? std::string("loaded") : loaded.error().message;
   };
-  EXPECT_NE(reason().find("tokenizer.json is missing; found tokenizer.model"), std::string::npos) << reason();
+  EXPECT_NE(reason().find("tokenizer.json is missing; found openvino_tokenizer.xml"), std::string::npos) << reason();
   folder_.write("m/1/tokenizer.json", R"({"model": {"type": "Unheard"}})");
   EXPECT_NE(reason().find("tokenizer.json"), std::string::npos) << reason();
   folder_.write("m/1/tokenizer.json", test_tokenizer());

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/read_number.h"
+#include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
 #include "engine/own_format.h"
 
@@ -44,7 +45,9 @@ bool has_files(const std::string& folder, std::string_view extension) {
     if (entries->path().extension() == extension) return true;
   return false;
 }
-bool has_weights(const std::string& folder) { return has_files(folder, ".safetensors"); }
+bool has_weights(const std::string& folder) {
+  return has_files(folder, ".safetensors") || checkpoint::is_graph_folder(folder);
+}
 
 // Has a configuration, a version, or a model file that lacks the folder of its version.
 bool holds_model(const std::string& folder) {

@@ -57,6 +57,11 @@ TEST(Repository, KnowsWhatOfAFolderIsALanguageModel) {
   EXPECT_EQ(found("/b/1"), folder.path() + "/b/1");
   folder.write("b/1/model.onnx", "");
   EXPECT_EQ(found("/b/1"), "none");
+  folder.write("d/config.json", "{}");
+  folder.write("d/openvino_model.xml", "");
+  folder.write("d/model.gguf", "");
+  EXPECT_EQ(found("/d"), folder.path() + "/d");
+  EXPECT_EQ(scan_repositories({folder.path() + "/d"})->front().name, "d") << "by itself";
   folder.write("c.gguf", "");
   EXPECT_EQ(found("/c.gguf"), folder.path() + "/c.gguf");
   EXPECT_EQ(scan_repositories({folder.path() + "/c.gguf"})->front().name, "c");

@@ -86,7 +86,8 @@ Status copy_checkpoint(const fs::path& from, const fs::path& folder) {
   constexpr std::array<std::string_view, 3> kServed = {".json", ".safetensors", ".jinja"};
   std::error_code failure;
   for (fs::directory_iterator at(from, failure), end; !failure && at != end; at.increment(failure))
-    if (at->is_regular_file() && std::ranges::count(kServed, at->path().extension().string()) > 0)
+    if (at->is_regular_file() &&
+        (std::ranges::count(kServed, at->path().extension().string()) > 0 || at->path().stem() == "openvino_model"))
       RIDGE_TRY(copy_whole(at->path(), folder / at->path().filename()));
   return failure ? Status{failed("copy " + from.string(), failure.message())} : Status{};
 }

@@ -12,6 +12,7 @@
 #include "engine/engines.h"
 #include "engine/openvino/instruction_sets.h"
 #include "engine/test_checkpoint.h"
+#include "engine/test_graph.h"
 
 namespace ridge::engine::openvino {
 namespace {
@@ -308,6 +309,70 @@ TEST_P(OpenVinoDecoderGguf, AgreesWithTheForwardPassOfItsValues) {
   const double found = deviation(run(*decoder, {{0, tokens, blocks, 40}}), checkpoint.logits(tokens));
   RecordProperty("deviation", std::to_string(found));
   EXPECT_LT(found, GetParam().deviation);
+}
+
+TEST_F(OpenVinoDecoderTest, AnExportedGraphAgreesWithTheForwardPassInChunksToo) {
+  TestCheckpoint checkpoint;
+  TestGraph(checkpoint, "F32").write(folder_->path());
+  auto decoder = open_written(12);
+  ASSERT_NE(decoder, nullptr);
+  const int64_t layer = 64 + 64 + 64 * 32 * (4 + 2 + 2 + 4) + 3 * 64 * 96;
+  EXPECT_NEAR(static_cast<double>(decoder->info().weight_bytes), 4.0 * (2 * layer + 64 + 96 * 64), 4000)
+      << "without the embedding; beside the weights only the graph's small constants";
+  const std::vector<int32_t> tokens = text(70), other = text(40, 2), blocks = {3, 0, 5}, other_blocks = {7, 1};
+  const std::span<const int32_t> all(tokens);
+  run(*decoder, {{0, all.first(33), blocks, 0}});
+  const Rows rows = run(*decoder, {{33, all.subspan(33), blocks, 37}, {0, other, other_blocks, 2}});
+  Rows expected = checkpoint.logits(tokens);
+  expected.erase(expected.begin(), expected.begin() + 33);
+  const Rows last = checkpoint.logits(other);
+  expected.insert(expected.end(), last.end() - 2, last.end());
+  EXPECT_LT(deviation(rows, expected), 1e-4);
+}
+
+TEST_F(OpenVinoDecoderTest, AnExportedGraphKeepsItsForm) {
+  TestCheckpoint checkpoint;
+  TestGraph(checkpoint, "F16").write(folder_->path());
+  const std::string& folder = folder_->path();
+  EXPECT_EQ(open_decoder(plan_).error().code, Code::kUnsupported) << "fp32 is asked for";
+  EXPECT_EQ(form_of(folder, WeightForm::kInt8).error().code, Code::kUnsupported);
+  ASSERT_TRUE(form_of(folder, std::nullopt).ok());
+  plan_.weights = *form_of(folder, std::nullopt);
+  plan_.cache = CacheForm::kU8;
+  EXPECT_EQ(plan_.weights, WeightForm::kFp16);
+  auto decoder = open_written(12);
+  ASSERT_NE(decoder, nullptr);
+  const std::vector<int32_t> tokens = text(40), blocks = blocks_of(40);
+  EXPECT_LT(deviation(run(*decoder, {{0, tokens, blocks, 40}}), checkpoint.logits(tokens)), 0.025);
+  plan_.folder += "/none";
+  plan_.weights = WeightForm::kFp16;
+  EXPECT_EQ(open_decoder(plan_).error().code, Code::kUnsupported) << "only graphs have weights in fp16";
+}
+
+TEST_F(OpenVinoDecoderTest, AGraphOfAnotherFormIsRefusedWithWhatWasFound) {
+  struct Case {
+    const char* found;
+    void (*change)(TestGraph&);
+    Json config = Json::object();
+  };
+  const Case cases[] = {
+      {"no MatMul before its output, but Softmax", [](TestGraph& graph) { graph.softmax = true; }},
+      {"0 states", [](TestGraph& graph) { graph.states = false; }},
+      {"tokens i64", [](TestGraph& graph) { graph.ids = "tokens"; }},
+      {"turned 2 of 3 layers", [](TestGraph&) {}, {{"num_hidden_layers", 3}}},
+      {"logits of 90 tokens", [](TestGraph&) {}, {{"vocab_size", 90}}},
+  };
+  for (const Case& each : cases) {
+    TestCheckpoint checkpoint;
+    TestGraph graph(checkpoint, "F32");
+    each.change(graph);
+    graph.write(folder_->path());
+    TestCheckpoint(each.config).write_config(folder_->path());
+    const Result<std::unique_ptr<Decoder>> decoder = open_decoder(plan_);
+    ASSERT_FALSE(decoder.ok()) << each.found;
+    EXPECT_EQ(decoder.error().code, Code::kUnsupported);
+    EXPECT_NE(decoder.error().message.find(each.found), std::string::npos) << decoder.error().message;
+  }
 }
 
 TEST_F(OpenVinoDecoderTest, RefusesWhatItDoesNotComputeByName) {

@@ -84,6 +84,7 @@ void form_row(std::span<const float> row, WeightForm form, FormedRow to) {
         std::memcpy(to.values + i * sizeof half, &half, sizeof half);
       }
       return;
+    case WeightForm::kFp16: return;  // only graphs have it
     case WeightForm::kInt8: return int8_row(row, reinterpret_cast<int8_t*>(to.values), *to.scales);
     case WeightForm::kInt4:
       for (size_t i = 0; i < row.size() / kInt4Group; ++i)
@@ -102,6 +103,7 @@ FormBits bits_of(WeightForm form) {
     case WeightForm::kBf16: return {16};
     case WeightForm::kInt8: return {8, true};
     case WeightForm::kInt4: return {4, true};
+    case WeightForm::kFp16: break;
   }
   return {};
 }

@@ -16,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "checkpoint/decoder_config.h"
+#include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
 #include "engine/openvino/executed.h"
 #include "engine/openvino/packed_matrix.h"
@@ -29,8 +30,10 @@ namespace {
 
 // By packed_product.h, whose activations are FP32. The engine's attention reads a cache in BF16 only in that arithmetic.
 bool multiplies_packed(const DecoderPlan& plan) {
+  if (checkpoint::is_graph_folder(plan.folder)) return false;
   switch (plan.weights) {
-    case WeightForm::kFp32: return false;
+    case WeightForm::kFp32:
+    case WeightForm::kFp16: return false;
     case WeightForm::kBf16: return plan.cache != CacheForm::kBf16 && can_multiply_packed() && widening_pays();
     case WeightForm::kInt8:
     case WeightForm::kInt4: return can_multiply_packed();
@@ -41,8 +44,8 @@ bool multiplies_packed(const DecoderPlan& plan) {
 // The arithmetic that the weights decide. Compressed ones are multiplied in INT8, with activations quantised in groups of 32, which the engine does from
 // FP32 only.
 ov::element::Type arithmetic_of(const DecoderPlan& plan) {
-  const bool half = plan.weights == WeightForm::kBf16 && !missing_for(Precision::kBf16, instruction_sets()) &&
-                    !multiplies_packed(plan);
+  const bool half = (plan.weights == WeightForm::kBf16 || plan.weights == WeightForm::kFp16) &&
+                    !missing_for(Precision::kBf16, instruction_sets()) && !multiplies_packed(plan);
   return half ? ov::element::bf16 : ov::element::f32;
 }
 
@@ -110,9 +113,14 @@ struct StepInputs {
   std::vector<CacheInput> caches;
 };
 
-constexpr const char* kStepInputs[] = {
-    "input_ids",       "past_lens", "subsequence_begins", "block_indices", "block_indices_begins",
-    "max_context_len", kRotaryCos,  kRotarySin,           kSampledRows};
+struct StepInput {
+  const char* name;
+  bool always = true;
+};
+constexpr StepInput kStepInputs[] = {{"input_ids"},           {"past_lens"},       {"subsequence_begins"},
+                                     {"block_indices"},       {"max_context_len"}, {"block_indices_begins"},
+                                     {"position_ids", false}, {kRotaryCos, false}, {kRotarySin, false},
+                                     {kSampledRows}};
 
 Result<StepInputs> inputs_of(const ov::CompiledModel& model) {
   StepInputs inputs;
@@ -130,15 +138,14 @@ Result<StepInputs> inputs_of(const ov::CompiledModel& model) {
                                 static_cast<size_t>(shape[3].get_length())}});
       continue;
     }
-    if (name != "position_ids" &&
-        std::find(std::begin(kStepInputs), std::end(kStepInputs), name) == std::end(kStepInputs))
+    if (std::ranges::find(kStepInputs, name, &StepInput::name) == std::end(kStepInputs))
       return Error{Code::kUnsupported,
                    "OpenVINO's paged attention has an input '" + name + "' that ridge does not know"};
     inputs.by_name[name] = i;
   }
-  for (const char* name : kStepInputs)
-    if (!inputs.by_name.contains(name))
-      return Error{Code::kUnsupported, std::string("OpenVINO's paged attention has no input '") + name + "'"};
+  for (const StepInput& input : kStepInputs)
+    if (input.always && !inputs.by_name.contains(input.name))
+      return Error{Code::kUnsupported, std::string("OpenVINO's paged attention has no input '") + input.name + "'"};
   return inputs;
 }
 
@@ -197,7 +204,8 @@ class OpenVinoDecoder final : public Decoder {
   void terminate() override;
 
  private:
-  ov::Tensor fresh(const char* name, const ov::Shape& shape);
+  template <typename T>
+  T* fresh(const char* name, const ov::Shape& shape);
   void bind_caches();
   int64_t place(std::span<const StepSequence> sequences);
   Status run();
@@ -240,12 +248,14 @@ void OpenVinoDecoder::bind_caches() {
   }
 }
 
-// The request's own tensor, of that shape.
-ov::Tensor OpenVinoDecoder::fresh(const char* name, const ov::Shape& shape) {
-  const size_t index = inputs_.by_name.at(name);
-  ov::Tensor tensor(model_.inputs()[index].get_element_type(), shape);
-  request_->set_input_tensor(index, tensor);
-  return tensor;
+// Memory of the request's own tensor, of that shape. Null: the graph has no such input.
+template <typename T>
+T* OpenVinoDecoder::fresh(const char* name, const ov::Shape& shape) {
+  const auto input = inputs_.by_name.find(name);
+  if (input == inputs_.by_name.end()) return nullptr;
+  ov::Tensor tensor(model_.inputs()[input->second].get_element_type(), shape);
+  request_->set_input_tensor(input->second, tensor);
+  return tensor.data<T>();
 }
 
 // Sets all inputs but the caches. Returns the rows of logits.
@@ -259,18 +269,17 @@ int64_t OpenVinoDecoder::place(std::span<const StepSequence> sequences) {
     rows += static_cast<size_t>(sequence.samples);
     longest = std::max(longest, end);
   }
-  rotary_.reach(longest);
-  auto* ids = fresh("input_ids", {tokens}).data<int64_t>();
-  auto* past = fresh("past_lens", {sequences.size()}).data<int32_t>();
-  auto* begins = fresh("subsequence_begins", {sequences.size() + 1}).data<int32_t>();
-  auto* block_begins = fresh("block_indices_begins", {sequences.size() + 1}).data<int32_t>();
-  auto* table = fresh("block_indices", {blocks}).data<int32_t>();
-  auto* sampled = fresh(kSampledRows, {rows}).data<int32_t>();
-  auto* cos = fresh(kRotaryCos, {tokens, 1, 1, rotary_.width()}).data<float>();
-  auto* sin = fresh(kRotarySin, {tokens, 1, 1, rotary_.width()}).data<float>();
-  *fresh("max_context_len", {}).data<int32_t>() = static_cast<int32_t>(longest);
-  int64_t* positions =
-      inputs_.by_name.contains("position_ids") ? fresh("position_ids", {tokens}).data<int64_t>() : nullptr;
+  auto* ids = fresh<int64_t>("input_ids", {tokens});
+  auto* past = fresh<int32_t>("past_lens", {sequences.size()});
+  auto* begins = fresh<int32_t>("subsequence_begins", {sequences.size() + 1});
+  auto* block_begins = fresh<int32_t>("block_indices_begins", {sequences.size() + 1});
+  auto* table = fresh<int32_t>("block_indices", {blocks});
+  auto* sampled = fresh<int32_t>(kSampledRows, {rows});
+  auto* cos = fresh<float>(kRotaryCos, {tokens, 1, 1, rotary_.width()});
+  auto* sin = fresh<float>(kRotarySin, {tokens, 1, 1, rotary_.width()});
+  *fresh<int32_t>("max_context_len", {}) = static_cast<int32_t>(longest);
+  auto* positions = fresh<int64_t>("position_ids", {tokens});
+  if (cos != nullptr) rotary_.reach(longest);
 
   int32_t begin = 0, block_begin = 0;
   for (const StepSequence& sequence : sequences) {
@@ -281,8 +290,9 @@ int64_t OpenVinoDecoder::place(std::span<const StepSequence> sequences) {
     *block_begins++ = block_begin;
     std::copy(sequence.tokens.begin(), sequence.tokens.end(), ids + begin);
     table = std::copy_n(sequence.blocks.begin(), used, table);
-    rotary_.copy(sequence.past, sequence.tokens.size(), cos + static_cast<size_t>(begin) * rotary_.width(),
-                 sin + static_cast<size_t>(begin) * rotary_.width());
+    if (cos != nullptr)
+      rotary_.copy(sequence.past, sequence.tokens.size(), cos + static_cast<size_t>(begin) * rotary_.width(),
+                   sin + static_cast<size_t>(begin) * rotary_.width());
     for (int32_t i = 0; positions != nullptr && i < count; ++i) positions[begin + i] = sequence.past + i;
     begin += count;
     block_begin += static_cast<int32_t>(used);
@@ -335,20 +345,36 @@ void OpenVinoDecoder::terminate() {
   }).ok();
 }
 
+struct CompiledDecoder {
+  ov::CompiledModel model;
+  int64_t weight_bytes = 0;
+};
+
+Result<CompiledDecoder> compile_decoder(const DecoderPlan& plan, const checkpoint::DecoderConfig& config, int threads) {
+  std::shared_ptr<const checkpoint::Weights> weights;  // none: the graph has its own
+  const auto graph_of = [&]() -> Result<DecoderGraph> {
+    if (checkpoint::is_graph_folder(plan.folder)) return read_decoder(config, plan.folder);
+    RIDGE_ASSIGN(checkpoint::Weights opened, checkpoint::Weights::open(plan.folder));
+    weights = std::make_shared<const checkpoint::Weights>(std::move(opened));
+    return build_decoder(config, weights, plan.weights, multiplies_packed(plan), threads);
+  };
+  RIDGE_ASSIGN(DecoderGraph graph, graph_of());
+  CompiledDecoder compiled{core().compile_model(graph.model, "CPU", decoder_properties(plan, threads)),
+                           graph.weight_bytes};
+  graph.model.reset();
+  if (weights) weights->release_pages();
+  return compiled;
+}
+
 Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const std::string& library) {
   const TimePoint begin = SteadyClock::now();
   RIDGE_TRY(check(plan));
   RIDGE_ASSIGN(const checkpoint::DecoderConfig config, checkpoint::read_decoder_config(plan.folder));
-  RIDGE_ASSIGN(checkpoint::Weights opened, checkpoint::Weights::open(plan.folder));
-  const auto weights = std::make_shared<const checkpoint::Weights>(std::move(opened));
   const int threads = plan.threads > 0 ? plan.threads : static_cast<int>(std::thread::hardware_concurrency());
-  RIDGE_ASSIGN(DecoderGraph graph, build_decoder(config, weights, plan.weights, multiplies_packed(plan), threads));
-  ov::CompiledModel compiled = core().compile_model(graph.model, "CPU", decoder_properties(plan, threads));
-  graph.model.reset();
-  weights->release_pages();
-  const std::vector<ExecutedLayer> layers = executed_layers(compiled);
+  RIDGE_ASSIGN(CompiledDecoder compiled, compile_decoder(plan, config, threads));
+  const std::vector<ExecutedLayer> layers = executed_layers(compiled.model);
   if (plan.weights == WeightForm::kFp32) RIDGE_TRY(verify(Precision::kFp32, layers));
-  RIDGE_ASSIGN(StepInputs inputs, inputs_of(compiled));
+  RIDGE_ASSIGN(StepInputs inputs, inputs_of(compiled.model));
   if (static_cast<int64_t>(inputs.caches.size()) != 2 * config.layers)
     return Error{Code::kUnsupported, "OpenVINO's paged attention has " + std::to_string(inputs.caches.size()) +
                                          " caches for " + std::to_string(config.layers) + " layers"};
@@ -359,8 +385,8 @@ Result<std::unique_ptr<Decoder>> open_checkpoint(const DecoderPlan& plan, const 
   info.vocabulary = config.vocabulary;
   info.context = config.context;
   RIDGE_ASSIGN(info.cache, cache_shape_of(inputs));
-  info.weight_bytes = graph.weight_bytes;
-  auto decoder = std::make_unique<OpenVinoDecoder>(std::move(compiled), std::move(inputs), std::move(info),
+  info.weight_bytes = compiled.weight_bytes;
+  auto decoder = std::make_unique<OpenVinoDecoder>(std::move(compiled.model), std::move(inputs), std::move(info),
                                                    RotaryTable(config.rope, config.head_dim));
   return std::unique_ptr<Decoder>(std::move(decoder));
 }

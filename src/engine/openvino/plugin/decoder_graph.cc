@@ -1,5 +1,6 @@
 #include "engine/openvino/plugin/decoder_graph.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <openvino/op/ops.hpp>
@@ -8,16 +9,21 @@
 #include <openvino/pass/sdpa_to_paged_attention.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "checkpoint/graph_folder.h"
 #include "engine/openvino/matrix_form.h"
+#include "engine/openvino/plugin/guarded.h"
 #include "engine/openvino/plugin/packed_product.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {
 
 using Value = ov::Output<ov::Node>;
+
+Error unsupported(std::string message) { return {Code::kUnsupported, std::move(message)}; }
 
 template <typename Op, typename... Inputs>
 Value made(Inputs&&... inputs) {
@@ -317,17 +323,83 @@ Result<DecoderGraph> Builder::build() {
   return DecoderGraph{std::move(model), weight_bytes_};
 }
 
+int64_t count(const ov::Model& model, std::string_view type) {
+  int64_t found = 0;
+  for (const auto& node : model.get_ops()) found += node->get_type_name() == type ? 1 : 0;
+  return found;
+}
+
+// The pass throws where a graph has no attention that it knows.
 Status page_attention(const std::shared_ptr<ov::Model>& model, int64_t layers) {
-  ov::pass::Manager manager;
-  manager.register_pass<ov::pass::SDPAToPagedAttention>();
-  manager.run_passes(model);
-  int64_t paged = 0;
-  for (const auto& node : model->get_ops())
-    if (std::string(node->get_type_name()) == "PagedAttentionExtension") ++paged;
+  const int64_t attentions = count(*model, "ScaledDotProductAttention"), caches = count(*model, "ReadValue");
+  if (attentions > 0 && caches > 0) {
+    ov::pass::Manager manager;
+    manager.register_pass<ov::pass::SDPAToPagedAttention>();
+    manager.run_passes(model);
+  }
+  const int64_t paged = count(*model, "PagedAttentionExtension");
   if (paged == layers) return {};
-  return Error{Code::kUnsupported, "OpenVINO's pass for paged attention turned " + std::to_string(paged) + " of " +
-                                       std::to_string(layers) +
-                                       " layers; this OpenVINO expects another form of the graph than ridge's"};
+  return unsupported("OpenVINO's pass for paged attention turned " + std::to_string(paged) + " of " +
+                     std::to_string(layers) + " layers; the graph has " + std::to_string(attentions) +
+                     " ScaledDotProductAttention and " + std::to_string(caches) + " states (ReadValue)");
+}
+
+// optimum-intel, export of text-generation-with-past.
+constexpr std::pair<const char*, ov::element::Type_t> kGraphInputs[] = {{"input_ids", ov::element::Type_t::i64},
+                                                                        {"attention_mask", ov::element::Type_t::i64},
+                                                                        {"position_ids", ov::element::Type_t::i64},
+                                                                        {"beam_idx", ov::element::Type_t::i32}};
+
+// The pass finds parameters by their friendly names.
+Status check_inputs(const ov::Model& model) {
+  std::string names;
+  size_t known = 0;
+  for (const auto& parameter : model.get_parameters()) {
+    const std::string& name = parameter->get_friendly_name();
+    const ov::element::Type type = parameter->get_element_type();
+    names += (names.empty() ? "" : ", ") + name + " " + type.get_type_name();
+    for (const auto& [wanted, wanted_type] : kGraphInputs) known += name == wanted && type == wanted_type ? 1 : 0;
+  }
+  if (known == std::size(kGraphInputs) && model.get_parameters().size() == known) return {};
+  return unsupported("the graph's inputs are " + names +
+                     "; those of a decoder with a cache are input_ids i64, attention_mask i64, position_ids i64, "
+                     "beam_idx i32");
+}
+
+// Logits of the sampled rows only: from the last matrix multiplication on. What may follow it works on each value by itself.
+Status sample_rows(ov::Model& model, int64_t vocabulary) {
+  if (model.get_results().size() != 1)
+    return unsupported("the graph has " + std::to_string(model.get_results().size()) + " outputs, not logits alone");
+  const auto& result = model.get_results().front();
+  const ov::PartialShape& shape = result->get_output_partial_shape(0);
+  if (shape.rank().is_dynamic() || shape.size() != 3 || shape[2] != ov::Dimension(vocabulary))
+    return unsupported("the graph's output is " + shape.to_string() + ", not logits of " + std::to_string(vocabulary) +
+                       " tokens (vocab_size)");
+  constexpr std::string_view kBetween[] = {"Convert", "Multiply", "Divide", "Tanh", "Add"};
+  std::shared_ptr<ov::Node> node = result->get_input_node_shared_ptr(0);
+  while (std::ranges::count(kBetween, std::string_view(node->get_type_name())) > 0)
+    node = node->get_input_node_shared_ptr(0);
+  if (!ov::is_type<ov::op::v0::MatMul>(node))
+    return unsupported(std::string("the graph has no MatMul before its output, but ") + node->get_type_name() + " '" +
+                       node->get_friendly_name() + "'");
+  auto rows = std::make_shared<ov::op::v0::Parameter>(ov::element::i32, ov::PartialShape{-1});
+  rows->output(0).set_names({kSampledRows});
+  model.add_parameters({rows});
+  node->input(0).replace_source_output(made<ov::op::v8::Gather>(node->input_value(0), rows->output(0), number(0)));
+  if (result->get_element_type() != ov::element::f32)
+    result->input(0).replace_source_output(made<ov::op::v0::Convert>(result->input_value(0), ov::element::f32));
+  model.validate_nodes_and_infer_types();
+  return {};
+}
+
+// Whether rows of it are all that is read, as of an embedding: through what puts a compressed one together.
+bool only_gathered(const Value& value) {
+  constexpr std::string_view kDecompression[] = {"Convert", "Subtract", "Multiply", "Reshape"};
+  return std::ranges::all_of(value.get_target_inputs(), [&](const ov::Input<ov::Node>& input) {
+    const std::string_view type = input.get_node()->get_type_name();
+    if (type == "Gather") return input.get_index() == 0;
+    return std::ranges::count(kDecompression, type) > 0 && only_gathered(input.get_node()->output(0));
+  });
 }
 
 }  // namespace
@@ -336,6 +408,17 @@ Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
                                    std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
                                    int threads) {
   RIDGE_ASSIGN(DecoderGraph graph, Builder(config, std::move(weights), form, packed, threads).build());
+  RIDGE_TRY(page_attention(graph.model, config.layers));
+  return graph;
+}
+
+Result<DecoderGraph> read_decoder(const checkpoint::DecoderConfig& config, const std::string& folder) {
+  DecoderGraph graph{core().read_model(checkpoint::graph_file(folder))};
+  RIDGE_TRY(check_inputs(*graph.model));
+  RIDGE_TRY(sample_rows(*graph.model, config.vocabulary));
+  for (const auto& node : graph.model->get_ops())
+    if (const auto constant = ov::as_type_ptr<ov::op::v0::Constant>(node); constant && !only_gathered(constant))
+      graph.weight_bytes += static_cast<int64_t>(constant->get_byte_size());
   RIDGE_TRY(page_attention(graph.model, config.layers));
   return graph;
 }

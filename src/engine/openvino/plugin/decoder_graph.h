@@ -1,5 +1,5 @@
-// A decoder as a graph of OpenVINO's, from a checkpoint: written in the form that ov::pass::SDPAToPagedAttention recognises, then turned by it, so that
-// keys and values live in blocks.
+// A decoder as a graph of OpenVINO's: built from a checkpoint's weights in the form that ov::pass::SDPAToPagedAttention recognises, or read as it was
+// exported; then turned by the pass, so that keys and values live in blocks.
 //
 // The pass matches nothing silently where the form is another, so its PagedAttention nodes are counted.
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <openvino/core/model.hpp>
+#include <string>
 
 #include "base/result.h"
 #include "checkpoint/decoder_config.h"
@@ -15,7 +16,7 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// Inputs of the graph that are not of the pass.
+// Inputs that are not of the pass. A graph that was read has no rotary ones: it computes them from position_ids.
 constexpr const char* kRotaryCos = "rotary_cos";      // FP32 [tokens, 1, 1, head_dim]
 constexpr const char* kRotarySin = "rotary_sin";      // the same
 constexpr const char* kSampledRows = "sampled_rows";  // INT32 [rows]: tokens of the step whose logits are wanted
@@ -30,5 +31,7 @@ struct DecoderGraph {
 Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
                                    std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
                                    int threads);
+// Of a folder with a graph (checkpoint/graph_folder.h). kUnsupported: its form is another than optimum-intel's of a decoder with a cache. Throws the same.
+Result<DecoderGraph> read_decoder(const checkpoint::DecoderConfig& config, const std::string& folder);
 
 }  // namespace ridge::engine::openvino::plugin
