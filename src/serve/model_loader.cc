@@ -21,6 +21,7 @@
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
 #include "serve/config_json.h"
+#include "serve/encoder.h"
 #include "serve/engine_parameters.h"
 #include "serve/ensemble_config.h"
 #include "serve/instance_groups.h"
@@ -374,6 +375,9 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
   RIDGE_TRY(check_batch_memory(loaded.settings, options.batch_memory));
+  loaded.encoder = read_encoder(*config, loaded.settings, std::filesystem::path(file).parent_path().string());
+  if (!loaded.encoder && loaded.encoder.error().code != Code::kNotFound)
+    log::info("model '{}' makes no embeddings: {}", source.name, loaded.encoder.error().message);
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));
