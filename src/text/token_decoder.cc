@@ -71,7 +71,7 @@ std::string without_marks(std::string_view piece, std::string_view mark, std::st
 }
 
 // A piece of WordPiece that is not the first.
-std::string inside_text(std::string piece, std::string_view prefix) {
+std::string inside_text(const std::string& piece, std::string_view prefix) {
   return piece.starts_with(prefix) ? piece.substr(prefix.size()) : " " + piece;
 }
 
@@ -152,7 +152,7 @@ std::string TokenDecoder::bytes_of(std::string_view piece) const {
     } else if (const auto* replace = std::get_if<Replace>(&step)) {
       if (auto replaced = replace_all(bytes, replace->pattern, replace->instead)) bytes = std::move(*replaced);
     } else if (const auto* words = std::get_if<WordPiece>(&step)) {
-      bytes = inside_text(std::move(bytes), words->prefix);
+      bytes = inside_text(bytes, words->prefix);
     }
   }
   return bytes;
@@ -217,7 +217,7 @@ void DecoderChain::pass(size_t index, std::string token) {
     const bool drops = metaspace->drops_first && (first || state.fused);
     pass(index + 1, without_marks(token, metaspace->replacement, drops ? "" : " "));
   } else if (const auto* words = std::get_if<TokenDecoder::WordPiece>(&step)) {
-    if (!first) token = inside_text(std::move(token), words->prefix);
+    if (!first) token = inside_text(token, words->prefix);
     pass(index + 1, words->cleans_up ? cleaned_up(std::move(token)) : std::move(token));
   } else if (const auto* replace = std::get_if<TokenDecoder::Replace>(&step)) {
     auto replaced = replace_all(token, replace->pattern, replace->instead);

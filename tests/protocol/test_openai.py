@@ -31,6 +31,7 @@ def folder(tmp_path_factory):
     write_encoder(root / "mean", {"tokenizer_config.json": {"model_max_length": 40}})
     write_encoder(root / "first", {"1_Pooling/config.json": {"word_embedding_dimension": 6, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}})
     write_encoder(root / "bert", {"tokenizer.json": BERT}, SEGMENTS)
+    write_encoder(root / "unigram", {"tokenizer.json": {"model": {"type": "Unigram"}}})
     return root
 
 
@@ -280,6 +281,7 @@ def test_what_cannot_be_embedded_is_refused(client):
     refused("dimensions", "7", "6", dimensions=7)
     refused("encoding_format", encoding_format="int8")
     refused("model", "language models", model="fast")
+    refused("model", "no embeddings: tokenizer.json", "Unigram", model="unigram")
     refused("model", model="none", error=openai.NotFoundError)
     with pytest.raises(openai.BadRequestError, match="/v1/embeddings"):
         client.completions.create(model="mean", prompt="a")

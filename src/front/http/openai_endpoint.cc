@@ -215,7 +215,7 @@ void OpenAiEndpoint::run(Call& call) {
   Result<OpenAiRequest> request = read_openai_request(**body, call.call, usual, about);
   body = std::shared_ptr<const Body>();
   if (!request) return call.send(refusal(request.error(), std::move(about)));
-  if (call.call == OpenAiCall::kEmbedding) return embed(call, std::move(*request));
+  if (call.call == OpenAiCall::kEmbedding) return embed(call, *request);
   Result<serve::TextModelPtr> model = model_of(request->model);
   if (!model) return call.send(refusal(model.error(), "model"));
   if (call.call == OpenAiCall::kDetokenize) {
@@ -268,7 +268,7 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
   answer->complete(call.client);
 }
 
-void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
+void OpenAiEndpoint::embed(Call& call, const OpenAiRequest& request) {
   Result<serve::EncoderPtr> encoder = encoder_of(request.model);
   if (!encoder) return call.send(refusal(encoder.error(), "model"));
   serve::EmbeddingRequest wanted{.texts = {}, .arrived = call.arrived, .cancelled = call.client};

@@ -42,7 +42,7 @@ class OpenAiEndpoint {
   Result<serve::TextModelPtr> model_of(const std::string& name) const;
   Result<serve::EncoderPtr> encoder_of(const std::string& name) const;
   void generate(Call& call, OpenAiRequest request, serve::TextModel& model);
-  void embed(Call& call, OpenAiRequest request);
+  void embed(Call& call, const OpenAiRequest& request);
 
   serve::Service& service_;
   const OpenAiOptions options_;

@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       read_openai_request(body, call, [](const std::string&) { return generate::Sampling(); }, about);
   if (request) {
     check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <=
-          (call == OpenAiCall::kEmbedding ? kMostInputs : kMostAnswers));
+          (call == OpenAiCall::kEmbedding ? size_t{kMostInputs} : size_t{kMostAnswers}));
     check(request->prompts.empty() != request->variables.is_null());
     check_answers(*request, call, bytes.substr(0, 1000));
   } else {
