@@ -10,6 +10,7 @@
 #include "engine/engines.h"
 #include "engine/parameter.h"
 #include "model_config.pb.h"
+#include "serve/encoder.h"
 #include "serve/instance_groups.h"
 #include "serve/settings_from_config.h"
 #include "serve/traffic.h"
@@ -53,6 +54,11 @@ Status check_traffic(const std::string& value, Plan&) {
   return {};
 }
 
+Status check_pooling(const std::string& value, Plan&) {
+  RIDGE_TRY(pooling_from_name(value));
+  return {};
+}
+
 // Of every engine.
 const std::array kEngineParameters = {
     Parameter{"ridge_threads", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
@@ -64,10 +70,9 @@ const std::array kEngineParameters = {
     Parameter{"ridge_graph_level", [](const std::string& v, Plan& p) { return read_graph_level(v, p.graph_level); }},
     Parameter{"ridge_precision", read_precision},
     // Of the server, not of the plan (settings_from_config.cc).
-    Parameter{"ridge_warmup", check_on_or_off},
-    Parameter{"ridge_spread", check_on_or_off},
-    Parameter{"ridge_queue_delay", check_auto},
-    Parameter{"ridge_traffic", check_traffic},
+    Parameter{"ridge_warmup", check_on_or_off}, Parameter{"ridge_spread", check_on_or_off},
+    Parameter{"ridge_queue_delay", check_auto}, Parameter{"ridge_traffic", check_traffic},
+    Parameter{"ridge_pooling", check_pooling},  // of the encoder (encoder.h)
 };
 
 constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is

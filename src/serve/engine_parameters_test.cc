@@ -39,7 +39,7 @@ TEST(EngineParameters, TritonsNamesAndOursDecideThePlan) {
 
 TEST(EngineParameters, WrongValuesAreErrorsThatNameTheKey) {
   for (const char* key : {"intra_op_thread_count", "execution_mode", "enable_mem_arena", "ridge_allow_spinning",
-                          "ridge_graph_level", "ridge_precision", "ridge_queue_delay"}) {
+                          "ridge_graph_level", "ridge_precision", "ridge_queue_delay", "ridge_pooling"}) {
     auto plan = plan_from(parameter(key, "banana"));
     ASSERT_FALSE(plan) << key;
     EXPECT_TRUE(contains(plan.error().message, key)) << plan.error().message;

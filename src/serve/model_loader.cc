@@ -21,10 +21,12 @@
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
 #include "serve/config_json.h"
+#include "serve/encoder.h"
 #include "serve/engine_parameters.h"
 #include "serve/ensemble_config.h"
 #include "serve/instance_groups.h"
 #include "serve/mapped_files.h"
+#include "serve/public_text.h"
 #include "serve/repository.h"
 #include "serve/settings_from_config.h"
 #include "serve/shared_mapping.h"
@@ -277,6 +279,17 @@ Result<std::unique_ptr<engine::Session>> open_file(const OpenFunction& open, con
   return session ? std::move(session) : why_not_opened(std::move(session).error(), file);
 }
 
+// Whatever keeps a model from being an encoder, its tensors are served.
+Result<EncoderPtr> encoder_of(const inference::ModelConfig& config, const ModelSettings& settings,
+                              const std::string& folder) {
+  Result<EncoderPtr> encoder = read_encoder(config, settings, folder);
+  if (encoder) return encoder;
+  Error error = std::move(encoder).error();
+  if (error.code != Code::kNotFound) log::info("model '{}' makes no embeddings: {}", settings.name, error.message);
+  error.message = without_folders(std::move(error.message), {{folder, ""}});  // clients get it, too
+  return error;
+}
+
 }  // namespace
 
 Result<std::string> find_file(const ModelSource& source, int64_t version) {
@@ -374,6 +387,7 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
   RIDGE_TRY(check_batch_memory(loaded.settings, options.batch_memory));
+  loaded.encoder = encoder_of(*config, loaded.settings, std::filesystem::path(file).parent_path().string());
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
   loaded.config = std::make_shared<const Json>(config_to_json(*config));

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "serve/encoder.h"
 #include "serve/model_settings.h"
 #include "serve/service.h"
 
@@ -31,6 +32,11 @@ class Servable {
   virtual ModelStatistics statistics() const = 0;
   // Null: it is no language model.
   virtual TextModel* text_model() { return nullptr; }
+  // kUnsupported: why it makes no embeddings.
+  virtual Result<EncoderPtr> encoder() {
+    return Error{Code::kUnsupported,
+                 text_model() != nullptr ? "language models have no embeddings" : "it is an ensemble"};
+  }
   // The models that an ensemble runs, by name; each once.
   virtual std::vector<std::string> models() const { return {}; }
   // Those models as they serve now, held; null of what is no ensemble. kUnavailable: one of them does not serve, or does not fit.

@@ -46,6 +46,7 @@ struct LoadedModel {
   uint64_t file_bytes = 0;              // of the model's file and its external data
   std::string fingerprint;              // of everything it was loaded from: equal = need not be loaded again
   std::shared_ptr<const void> files;    // keeps temporary files alive; may be empty
+  Result<EncoderPtr> encoder{Error{Code::kUnsupported, "it has no tokenizer"}};  // an error: why there is none
 };
 
 class BatchRunner;
@@ -73,6 +74,7 @@ class ServedVersion : public Servable, public Expirable, public std::enable_shar
   const Json& config() const override { return *model_.config; }
   const std::string& fingerprint() const override { return model_.fingerprint; }
   ModelStatistics statistics() const override;
+  Result<EncoderPtr> encoder() override { return model_.encoder; }
 
   void expire(TimePoint now) override;
 

@@ -60,6 +60,8 @@ class ModelServer final : public Server {
   void freed_much() override { heap_.note(); }
   Result<TextModelPtr> text_model(const std::string& model) const override;
   std::vector<TextModelPtr> text_models() const override;
+  Result<EncoderPtr> encoder(const std::string& model) const override;
+  std::vector<EncoderPtr> encoders() const override;
   std::vector<std::string> long_warm_ups() const override { return models_.warm_ups().longer_than(kLongWarmUp); }
   Status register_region(RegionRequest region) override { return regions_.add(std::move(region)); }
   void unregister_regions(RegionKind kind, const std::string& name) override { regions_.remove(kind, name); }
@@ -297,22 +299,47 @@ Result<TextModelPtr> ModelServer::text_model(const std::string& model) const {
   if (draining_) return shutting_down();
   RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, 0));
   if (TextModel* text = served->text_model()) return TextModelPtr(std::move(served), text);
-  return invalid(
-      fmt::format("model '{}' is no language model; send its tensors to POST /v2/models/{}/infer", model, model));
+  return invalid(fmt::format("model '{}' is no language model; send its {}", model,
+                             served->encoder() ? std::string("texts to POST /v1/embeddings")
+                                               : fmt::format("tensors to POST /v2/models/{}/infer", model)));
+}
+
+// What `pick` makes of the highest version of each model of which it makes something. `versions`: by name and version.
+template <typename Picked>
+std::vector<Picked> of_highest(const Versions& versions, Picked (*pick)(const VersionPtr& version)) {
+  std::vector<Picked> found;
+  std::string last;
+  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
+    if ((*version)->settings().name == last) continue;
+    Picked picked = pick(*version);
+    if (picked == nullptr) continue;
+    last = (*version)->settings().name;
+    found.push_back(std::move(picked));
+  }
+  std::ranges::reverse(found);
+  return found;
 }
 
 std::vector<TextModelPtr> ModelServer::text_models() const {
-  std::vector<TextModelPtr> models;
-  std::string last;
-  Versions versions = models_.table().ready_versions("");  // by name and version
-  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
-    TextModel* const text = (*version)->text_model();
-    if (text == nullptr || text->name() == last) continue;
-    last = text->name();
-    models.emplace_back(std::move(*version), text);
-  }
-  std::ranges::reverse(models);
-  return models;
+  return of_highest<TextModelPtr>(models_.table().ready_versions(""), [](const VersionPtr& version) {
+    TextModel* const text = version->text_model();
+    return text == nullptr ? nullptr : TextModelPtr(version, text);
+  });
+}
+
+Result<EncoderPtr> ModelServer::encoder(const std::string& model) const {
+  if (draining_) return shutting_down();
+  RIDGE_ASSIGN(const VersionPtr served, models_.table().find(model, 0));
+  Result<EncoderPtr> encoder = served->encoder();
+  if (encoder) return encoder;
+  return invalid(fmt::format("model '{}' makes no embeddings: {}", model, encoder.error().message));
+}
+
+std::vector<EncoderPtr> ModelServer::encoders() const {
+  return of_highest<EncoderPtr>(models_.table().ready_versions(""), [](const VersionPtr& version) {
+    const Result<EncoderPtr> encoder = version->encoder();
+    return encoder ? *encoder : nullptr;
+  });
 }
 
 std::vector<IndexEntry> ModelServer::index(bool only_ready) const {

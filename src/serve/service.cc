@@ -19,4 +19,8 @@ Result<TextModelPtr> Service::text_model(const std::string& model) const {
   return Error{Code::kNotFound, "there is no language model '" + model + "'"};
 }
 
+Result<EncoderPtr> Service::encoder(const std::string& model) const {
+  return Error{Code::kNotFound, "there is no encoder '" + model + "'"};
+}
+
 }  // namespace ridge::serve

@@ -25,6 +25,8 @@ class Region;
 struct EnsembleParts;
 class TextModel;  // text_model.h
 using TextModelPtr = std::shared_ptr<TextModel>;
+struct Encoder;  // encoder.h
+using EncoderPtr = std::shared_ptr<const Encoder>;
 
 // A part of a registered region of shared memory, as a request names it.
 struct SharedMemoryView {
@@ -239,6 +241,9 @@ class Service {
   virtual Result<TextModelPtr> text_model(const std::string& model) const;
   // The highest version of each language model that serves, by name.
   virtual std::vector<TextModelPtr> text_models() const { return {}; }
+  // The same of models that make embeddings; kInvalid: it is none, and why.
+  virtual Result<EncoderPtr> encoder(const std::string& model) const;
+  virtual std::vector<EncoderPtr> encoders() const { return {}; }
   // Much memory has been freed, or is about to be: it goes back to the system soon.
   virtual void freed_much() {}
   // Models whose load has been warming them up for more than ten seconds.

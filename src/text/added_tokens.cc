@@ -45,7 +45,8 @@ size_t white_space_at_begin(std::string_view text) {
 
 }  // namespace
 
-Result<AddedTokens> AddedTokens::read(const JsonPart& tokenizer, const Bpe& model, const Normalizer* normalizer) {
+Result<AddedTokens> AddedTokens::read(const JsonPart& tokenizer, const Vocabulary& model,
+                                      const Normalizer* normalizer) {
   AddedTokens added;
   if (!tokenizer.has("added_tokens")) return added;
   RIDGE_ASSIGN(const std::vector<JsonPart> parts, tokenizer.objects("added_tokens"));

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/bpe.h"
 #include "text/json_part.h"
 #include "text/normalizer.h"
+#include "text/vocabulary.h"
 
 namespace ridge::text {
 
@@ -26,7 +26,7 @@ struct Stretch {
 class AddedTokens {
  public:
   // Numbers are the model's where it knows the text, else those after it, in order, as the library gives them.
-  static Result<AddedTokens> read(const JsonPart& tokenizer, const Bpe& model, const Normalizer* normalizer);
+  static Result<AddedTokens> read(const JsonPart& tokenizer, const Vocabulary& model, const Normalizer* normalizer);
 
   // Looks for those that are found before normalizing, or those after it: the leftmost, of them the longest.
   std::vector<Stretch> find(std::string_view text, bool normalized) const;

@@ -29,8 +29,6 @@ size_t slot_of(uint64_t pair) { return static_cast<size_t>((pair * 0x9E3779B97F4
 }  // namespace
 
 Status Bpe::read(const JsonPart& model) {
-  RIDGE_ASSIGN(const std::string_view type, model.text_or("type", "BPE"));
-  if (type != "BPE") return model.unknown(type, "BPE");
   if (model.has("dropout")) {
     double dropout = 0;
     if (model.members().at_key("dropout").get(dropout) || dropout != 0)
@@ -41,32 +39,13 @@ Status Bpe::read(const JsonPart& model) {
   RIDGE_ASSIGN(fuse_unknown_, model.boolean_or("fuse_unk", false));
   RIDGE_ASSIGN(byte_fallback_, model.boolean_or("byte_fallback", false));
   RIDGE_ASSIGN(ignore_merges_, model.boolean_or("ignore_merges", false));
-  RIDGE_TRY(read_vocabulary(model));
   RIDGE_TRY(read_rules(model));
   if (model.has("unk_token")) {
     RIDGE_ASSIGN(const std::string_view unknown, model.text("unk_token"));
-    unknown_ = token_of(unknown);
-    if (!unknown_) return invalid(fmt::format("{}: unk_token '{}' is not in the vocabulary", model.where(), unknown));
+    RIDGE_ASSIGN(unknown_, vocabulary_.needed_token(unknown, model, "unk_token"));
   }
-  for (size_t byte = 0; byte < 256; ++byte) byte_tokens_[byte] = token_of(fmt::format("<0x{:02X}>", byte)).value_or(-1);
-  return ok_status();
-}
-
-Status Bpe::read_vocabulary(const JsonPart& model) {
-  RIDGE_ASSIGN(const JsonPart vocabulary, model.object("vocab"));
-  vocabulary_.reserve(vocabulary.members().size());
-  for (const auto& member : vocabulary.members()) {
-    int64_t token = 0;
-    if (member.value.get(token) || token < 0 || token >= INT32_MAX)
-      return vocabulary.wrong(member.key, "a number of a token, from 0 to 2147483646");
-    vocabulary_.insert_or_assign(std::string(member.key), static_cast<int32_t>(token));
-  }
-  pieces_.reserve(vocabulary_.size());
-  for (const auto& [piece, token] : vocabulary_) {
-    if (!pieces_.emplace(token, piece).second)
-      return invalid(fmt::format("{}: two tokens have the number {}", vocabulary.where(), token));
-    largest_ = std::max(largest_, token);
-  }
+  for (size_t byte = 0; byte < 256; ++byte)
+    byte_tokens_[byte] = vocabulary_.token_of(fmt::format("<0x{:02X}>", byte)).value_or(-1);
   return ok_status();
 }
 
@@ -100,8 +79,9 @@ Status Bpe::read_rules(const JsonPart& model) {
 }
 
 Status Bpe::add_rule(std::string_view left, std::string_view right, uint32_t rank, size_t prefix) {
-  const auto left_token = token_of(left), right_token = token_of(right);
-  const auto whole = token_of(std::string(left) + std::string(right.substr(std::min(prefix, right.size()))));
+  const auto left_token = vocabulary_.token_of(left), right_token = vocabulary_.token_of(right);
+  const auto whole =
+      vocabulary_.token_of(std::string(left) + std::string(right.substr(std::min(prefix, right.size()))));
   if (!left_token || !right_token || !whole)
     return invalid(
         fmt::format("model.merges[{}]: '{}', '{}' or both together are not in the vocabulary", rank, left, right));
@@ -141,7 +121,7 @@ std::vector<Bpe::Symbol> Bpe::symbols_of(std::string_view word) const {
       if (at == word.size()) affixed += word_suffix_;
       character = affixed;
     }
-    if (const auto token = token_of(character)) {
+    if (const auto token = vocabulary_.token_of(character)) {
       if (std::exchange(unknown_waits, false)) add(*unknown_);
       add(*token);
       continue;
@@ -189,7 +169,7 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
 
 void Bpe::encode(std::string_view word, std::vector<int32_t>& tokens) const {
   if (ignore_merges_)
-    if (const auto token = token_of(word)) {
+    if (const auto token = vocabulary_.token_of(word)) {
       tokens.push_back(*token);
       return;
     }
@@ -211,16 +191,6 @@ void Bpe::encode(std::string_view word, std::vector<int32_t>& tokens) const {
   if (!cached) return;
   const MutexLock lock(shelf.mutex);
   if (shelf.words.size() < kCachedWords) shelf.words.emplace(word, std::move(encoded));
-}
-
-std::optional<int32_t> Bpe::token_of(std::string_view piece) const {
-  const auto found = vocabulary_.find(piece);
-  return found == vocabulary_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<std::string_view> Bpe::piece_of(int32_t token) const {
-  const auto found = pieces_.find(token);
-  return found == pieces_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace ridge::text

@@ -1,5 +1,5 @@
-// Byte-pair encoding: a word → numbers of tokens, by merging neighbours, the pair of the lowest rank first (Sennrich et al., arXiv 1508.07909). The
-// "model" of tokenizer.json. Time is that of sorting the word's characters. Immutable but for a cache of words; thread-safe.
+// Byte-pair encoding: a word → numbers of tokens, by merging neighbours, the pair of the lowest rank first (Sennrich et al., arXiv 1508.07909).
+// Time is that of sorting the word's characters. Has a cache of words.
 #pragma once
 
 #include <array>
@@ -12,28 +12,17 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "text/json_part.h"
+#include "text/vocabulary.h"
+#include "text/word_model.h"
 
 namespace ridge::text {
 
-struct StringHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
-
-class Bpe {
+class Bpe final : public WordModel {
  public:
-  Bpe() = default;
-  Bpe(const Bpe&) = delete;
-  Bpe& operator=(const Bpe&) = delete;
-  Status read(const JsonPart& model);  // once, into an empty one
-
-  void encode(std::string_view word, std::vector<int32_t>& tokens) const;
-
-  std::optional<int32_t> token_of(std::string_view piece) const;
-  std::optional<std::string_view> piece_of(int32_t token) const;
-  int32_t size() const { return static_cast<int32_t>(vocabulary_.size()); }
-  int32_t largest() const { return largest_; }
+  // `vocabulary` outlives it.
+  explicit Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+  Status read(const JsonPart& model) override;
+  void encode(std::string_view word, std::vector<int32_t>& tokens) const override;
 
  private:
   struct Rule {
@@ -52,7 +41,6 @@ class Bpe {
         RIDGE_GUARDED_BY(mutex);
   };
 
-  Status read_vocabulary(const JsonPart& model);
   Status read_rules(const JsonPart& model);
   Status add_rule(std::string_view left, std::string_view right, uint32_t rank, size_t prefix);
   const Rule* rule_of(int32_t left, int32_t right) const;
@@ -60,14 +48,12 @@ class Bpe {
   std::vector<Symbol> symbols_of(std::string_view word) const;
   void merge(std::vector<Symbol>& symbols) const;
 
-  std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>> vocabulary_;
-  std::unordered_map<int32_t, std::string_view> pieces_;
+  const Vocabulary& vocabulary_;
   std::vector<Rule> rules_;                 // a hash table of 2^n slots, at most half full
   std::array<int32_t, 256> byte_tokens_{};  // of "<0x00>"…; -1: none
   std::string subword_prefix_, word_suffix_;
   std::optional<int32_t> unknown_;
   bool fuse_unknown_ = false, byte_fallback_ = false, ignore_merges_ = false;
-  int32_t largest_ = -1;
   std::array<Shelf, 16> shelves_;
 };
 

@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -73,6 +74,39 @@ Result<std::string> unicode_form(const std::string& text, int options) {
   return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(length));
 }
 
+// The text with `change` of each character appended.
+std::string each_character(std::string_view text, auto change) {
+  std::string changed;
+  changed.reserve(text.size() + text.size() / 4);
+  for (size_t at = 0; at < text.size();) change(next_code_point(text, at), changed);
+  return changed;
+}
+
+utf8proc_category_t kind_of(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+
+// Control characters go, white space becomes a space.
+void append_clean(char32_t c, std::string& text) {
+  const bool blank = c == '\t' || c == '\n' || c == '\r';
+  const utf8proc_category_t category = kind_of(c);
+  const bool control =
+      category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_CO;
+  if (c == 0xFFFD || (control && !blank)) return;
+  append_utf8(text, is_white_space(c) ? U' ' : c);
+}
+
+// The library's ranges, which are BERT's but for their last but one.
+bool is_chinese(char32_t c) {
+  constexpr std::array<std::pair<char32_t, char32_t>, 7> kRanges{{{0x3400, 0x4DBF},
+                                                                  {0x4E00, 0x9FFF},
+                                                                  {0xF900, 0xFAFF},
+                                                                  {0x20000, 0x2A6DF},
+                                                                  {0x2A700, 0x2B81F},
+                                                                  {0x2B920, 0x2CEAF},
+                                                                  {0x2F800, 0x2FA1F}}};
+  return std::any_of(kRanges.begin(), kRanges.end(),
+                     [&](const auto& range) { return c >= range.first && c <= range.second; });
+}
+
 }  // namespace
 
 Result<Pattern> read_pattern(const JsonPart& part) {
@@ -115,19 +149,46 @@ Status Normalizer::add(const JsonPart& part) {
     RIDGE_ASSIGN(Pattern pattern, read_pattern(part));
     RIDGE_ASSIGN(const std::string_view instead, part.text("content"));
     steps_.emplace_back(Replace{std::move(pattern), std::string(instead)});
+  } else if (type == "BertNormalizer") {
+    Bert step{};
+    RIDGE_ASSIGN(step.cleans, part.boolean_or("clean_text", true));
+    RIDGE_ASSIGN(step.parts_chinese, part.boolean_or("handle_chinese_chars", true));
+    RIDGE_ASSIGN(step.lowers, part.boolean_or("lowercase", true));
+    RIDGE_ASSIGN(step.strips_accents, part.boolean_or("strip_accents", step.lowers));
+    steps_.emplace_back(step);
   } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
     steps_.emplace_back(UnicodeForm{UTF8PROC_STABLE | (type.back() == 'C' ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
                                     (type.size() == 4 ? UTF8PROC_COMPAT : 0)});
   } else {
-    return part.unknown(type, "NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence");
+    return part.unknown(type, "BertNormalizer, NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence");
   }
   return ok_status();
+}
+
+Result<std::string> Normalizer::bert(std::string text, const Bert& step) {
+  if (step.cleans) text = each_character(text, append_clean);
+  if (step.parts_chinese)
+    text = each_character(text, [](char32_t c, std::string& parted) {
+      if (is_chinese(c)) parted += ' ';
+      append_utf8(parted, c);
+      if (is_chinese(c)) parted += ' ';
+    });
+  if (step.strips_accents) {
+    RIDGE_ASSIGN(text, unicode_form(text, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE));
+    text = each_character(text, [](char32_t c, std::string& bare) {
+      if (kind_of(c) != UTF8PROC_CATEGORY_MN) append_utf8(bare, c);
+    });
+  }
+  if (step.lowers) text = each_character(text, [](char32_t c, std::string& lower) { append_lower(lower, c); });
+  return text;
 }
 
 Result<std::string> Normalizer::normalize(std::string text) const {
   for (const Step& step : steps_) {
     if (const auto* form = std::get_if<UnicodeForm>(&step)) {
       RIDGE_ASSIGN(text, unicode_form(text, form->options));
+    } else if (const auto* of_bert = std::get_if<Bert>(&step)) {
+      RIDGE_ASSIGN(text, bert(std::move(text), *of_bert));
     } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
       if (!text.empty()) text.insert(0, prepend->text);
     } else {

@@ -32,8 +32,12 @@ class Normalizer {
     Pattern pattern;
     std::string instead;
   };
-  using Step = std::variant<UnicodeForm, Prepend, Replace>;
+  struct Bert {
+    bool cleans, parts_chinese, strips_accents, lowers;
+  };
+  using Step = std::variant<UnicodeForm, Prepend, Replace, Bert>;
   Status add(const JsonPart& part);
+  static Result<std::string> bert(std::string text, const Bert& step);
 
   std::vector<Step> steps_;  // nested sequences are one
 };

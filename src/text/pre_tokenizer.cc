@@ -13,6 +13,9 @@ namespace {
 constexpr std::string_view kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
+// Unicode's and all of ASCII's, such as $ and +.
+constexpr std::string_view kPunctuation = R"([!-/:-@\[-`{-~\p{P}])";
+
 struct Cut {
   Match place;
   bool matches = false;
@@ -72,6 +75,11 @@ Status PreTokenizer::add(const JsonPart& part) {
     RIDGE_ASSIGN(const bool each, part.boolean_or("individual_digits", false));
     RIDGE_ASSIGN(Pattern pattern, Pattern::regex("\\p{N}"));
     steps_.emplace_back(Split{std::move(pattern), each ? Behaviour::kIsolated : Behaviour::kContiguous, false});
+  } else if (type == "BertPreTokenizer") {
+    RIDGE_ASSIGN(Pattern spaces, Pattern::regex("\\s+"));
+    RIDGE_ASSIGN(Pattern marks, Pattern::regex(kPunctuation));
+    steps_.emplace_back(Split{std::move(spaces), Behaviour::kRemoved, false});
+    steps_.emplace_back(Split{std::move(marks), Behaviour::kIsolated, false});
   } else if (type == "Metaspace") {
     RIDGE_ASSIGN(const char32_t replacement, part.character("replacement"));
     RIDGE_ASSIGN(const std::string_view scheme, part.text_or("prepend_scheme", "always"));
@@ -92,7 +100,7 @@ Status PreTokenizer::add(const JsonPart& part) {
       steps_.emplace_back(Split{std::move(pattern), Behaviour::kMergedWithNext, false});
     }
   } else {
-    return part.unknown(type, "ByteLevel, Digits, Metaspace, Sequence, Split");
+    return part.unknown(type, "BertPreTokenizer, ByteLevel, Digits, Metaspace, Sequence, Split");
   }
   return ok_status();
 }

@@ -19,9 +19,6 @@ void append_upper(std::string& out, char32_t c) {
   else
     append_utf8(out, static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))));
 }
-void append_lower(std::string& out, char32_t c) {
-  append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
-}
 
 bool all_of_class(std::string_view text, std::initializer_list<utf8proc_category_t> categories) {
   for (size_t at = 0; at < text.size();) {

@@ -1,11 +1,11 @@
 #include "text/token_decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
-#include "text/bpe.h"
 #include "text/normalizer.h"
 #include "text/pre_tokenizer.h"
 #include "text/unicode.h"
@@ -70,6 +70,28 @@ std::string without_marks(std::string_view piece, std::string_view mark, std::st
   return text;
 }
 
+// A piece of WordPiece that is not the first.
+std::string inside_text(const std::string& piece, std::string_view prefix) {
+  return piece.starts_with(prefix) ? piece.substr(prefix.size()) : " " + piece;
+}
+
+// English as written, of the words between which WordPiece puts spaces; as the library has it.
+std::string cleaned_up(std::string text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kInstead{{{" .", "."},
+                                                                                    {" ?", "?"},
+                                                                                    {" !", "!"},
+                                                                                    {" ,", ","},
+                                                                                    {" ' ", "'"},
+                                                                                    {" n't", "n't"},
+                                                                                    {" 'm", "'m"},
+                                                                                    {" do not", " don't"},
+                                                                                    {" 's", "'s"},
+                                                                                    {" 've", "'ve"},
+                                                                                    {" 're", "'re"}}};
+  for (const auto& [found, instead] : kInstead) text = without_marks(text, found, instead);
+  return text;
+}
+
 }  // namespace
 
 Result<TokenDecoder> TokenDecoder::read(const JsonPart& part) {
@@ -97,6 +119,10 @@ Status TokenDecoder::add(const JsonPart& part) {
     Metaspace step{{}, scheme != "never" && prefix};
     append_utf8(step.replacement, replacement);
     steps_.emplace_back(std::move(step));
+  } else if (type == "WordPiece") {
+    RIDGE_ASSIGN(const std::string_view prefix, part.text_or("prefix", "##"));
+    RIDGE_ASSIGN(const bool cleans_up, part.boolean_or("cleanup", true));
+    steps_.emplace_back(WordPiece{std::string(prefix), cleans_up});
   } else if (type == "Replace") {
     RIDGE_ASSIGN(Pattern pattern, read_pattern(part));
     RIDGE_ASSIGN(const std::string_view instead, part.text("content"));
@@ -109,7 +135,7 @@ Status TokenDecoder::add(const JsonPart& part) {
     append_utf8(step.content, content);
     steps_.emplace_back(std::move(step));
   } else {
-    return part.unknown(type, "ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip");
+    return part.unknown(type, "ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip, WordPiece");
   }
   return ok_status();
 }
@@ -125,6 +151,8 @@ std::string TokenDecoder::bytes_of(std::string_view piece) const {
       bytes = without_marks(bytes, metaspace->replacement, " ");
     } else if (const auto* replace = std::get_if<Replace>(&step)) {
       if (auto replaced = replace_all(bytes, replace->pattern, replace->instead)) bytes = std::move(*replaced);
+    } else if (const auto* words = std::get_if<WordPiece>(&step)) {
+      bytes = inside_text(bytes, words->prefix);
     }
   }
   return bytes;
@@ -163,7 +191,8 @@ void DecoderChain::pass(size_t index, std::string token) {
   // Of one token in parts these need the whole.
   const bool needs_whole = std::holds_alternative<TokenDecoder::ByteLevel>(step) ||
                            std::holds_alternative<TokenDecoder::ByteFallback>(step) ||
-                           std::holds_alternative<TokenDecoder::Replace>(step);
+                           std::holds_alternative<TokenDecoder::Replace>(step) ||
+                           std::holds_alternative<TokenDecoder::WordPiece>(step);
   if (state.fused && needs_whole) {
     state.held += token;
   } else if (std::holds_alternative<TokenDecoder::ByteLevel>(step)) {
@@ -187,6 +216,9 @@ void DecoderChain::pass(size_t index, std::string token) {
   } else if (const auto* metaspace = std::get_if<TokenDecoder::Metaspace>(&step)) {
     const bool drops = metaspace->drops_first && (first || state.fused);
     pass(index + 1, without_marks(token, metaspace->replacement, drops ? "" : " "));
+  } else if (const auto* words = std::get_if<TokenDecoder::WordPiece>(&step)) {
+    if (!first) token = inside_text(token, words->prefix);
+    pass(index + 1, words->cleans_up ? cleaned_up(std::move(token)) : std::move(token));
   } else if (const auto* replace = std::get_if<TokenDecoder::Replace>(&step)) {
     auto replaced = replace_all(token, replace->pattern, replace->instead);
     pass(index + 1, replaced ? std::move(*replaced) : std::move(token));
@@ -220,6 +252,8 @@ void DecoderChain::end_step(size_t index) {
   if (held.empty() || std::holds_alternative<TokenDecoder::Strip>(step)) return;
   if (const auto* replace = std::get_if<TokenDecoder::Replace>(&step)) {
     if (auto replaced = replace_all(held, replace->pattern, replace->instead)) held = std::move(*replaced);
+  } else if (const auto* words = std::get_if<TokenDecoder::WordPiece>(&step)) {  // one token
+    if (words->cleans_up) held = cleaned_up(std::move(held));
   } else if (std::holds_alternative<TokenDecoder::ByteLevel>(step)) {
     held = to_utf8(state.fused ? level_bytes(held) : held);
   } else if (state.fused) {  // ByteFallback

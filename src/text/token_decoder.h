@@ -40,7 +40,11 @@ class TokenDecoder {
     std::string content;
     size_t begin, end;  // [characters]
   };
-  using Step = std::variant<ByteLevel, ByteFallback, Fuse, Spaces, Metaspace, Replace, Strip>;
+  struct WordPiece {
+    std::string prefix;
+    bool cleans_up;
+  };
+  using Step = std::variant<ByteLevel, ByteFallback, Fuse, Spaces, Metaspace, Replace, Strip, WordPiece>;
   Status add(const JsonPart& part);
 
  public:

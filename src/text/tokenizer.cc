@@ -13,11 +13,14 @@
 #include "text/pre_tokenizer.h"
 #include "text/token_decoder.h"
 #include "text/unicode.h"
+#include "text/vocabulary.h"
+#include "text/word_piece.h"
 
 namespace ridge::text {
 
 struct Tokenizer::Parts {
-  Bpe model;
+  Vocabulary vocabulary;
+  std::unique_ptr<WordModel> model;
   AddedTokens added;
   std::optional<Normalizer> normalizer;
   std::optional<PreTokenizer> pre_tokenizer;
@@ -26,7 +29,7 @@ struct Tokenizer::Parts {
 
   std::optional<std::string_view> piece_of(int32_t token) const {
     const auto added_piece = added.piece_of(token);
-    return added_piece ? added_piece : model.piece_of(token);
+    return added_piece ? added_piece : vocabulary.piece_of(token);
   }
   // Texts of tokens that decoding sees.
   std::optional<std::string_view> shown_piece(int32_t token, bool with_special) const {
@@ -51,6 +54,26 @@ Result<std::vector<int32_t>> template_tokens(const JsonPart& processor, std::str
   return tokens;
 }
 
+// ["[SEP]", 102].
+Result<int32_t> affix_token(const JsonPart& processor, std::string_view key) {
+  RIDGE_ASSIGN(const simdjson::dom::array pair, processor.array(key));
+  int64_t token = 0;
+  if (pair.size() != 2 || pair.at(1).get(token) || token < 0 || token > INT32_MAX)
+    return processor.wrong(key, "a token's text and its number");
+  return static_cast<int32_t>(token);
+}
+
+Result<std::unique_ptr<WordModel>> read_model(const JsonPart& part, Vocabulary& vocabulary) {
+  RIDGE_ASSIGN(const std::string_view type, part.text_or("type", "BPE"));
+  std::unique_ptr<WordModel> model;
+  if (type == "BPE") model = std::make_unique<Bpe>(vocabulary);
+  if (type == "WordPiece") model = std::make_unique<WordPiece>(vocabulary);
+  if (model == nullptr) return part.unknown(type, "BPE, WordPiece");
+  RIDGE_TRY(vocabulary.read(part));
+  RIDGE_TRY(model->read(part));
+  return model;
+}
+
 // Post-processors add tokens around what the ones before gave; all else that they do concerns places in the text, which are not kept.
 Status read_post_processor(const JsonPart& part, std::vector<int32_t>& before, std::vector<int32_t>& after) {
   RIDGE_ASSIGN(const std::string_view type, part.text("type"));
@@ -60,7 +83,15 @@ Status read_post_processor(const JsonPart& part, std::vector<int32_t>& before, s
     for (const JsonPart& member : members) RIDGE_TRY(read_post_processor(member, before, after));
     return ok_status();
   }
-  if (type != "TemplateProcessing") return part.unknown(type, "ByteLevel, Sequence, TemplateProcessing");
+  if (type == "BertProcessing" || type == "RobertaProcessing") {
+    RIDGE_ASSIGN(const int32_t first, affix_token(part, "cls"));
+    RIDGE_ASSIGN(const int32_t last, affix_token(part, "sep"));
+    before.insert(before.begin(), first);
+    after.push_back(last);
+    return ok_status();
+  }
+  if (type != "TemplateProcessing")
+    return part.unknown(type, "BertProcessing, ByteLevel, RobertaProcessing, Sequence, TemplateProcessing");
   RIDGE_ASSIGN(const std::vector<JsonPart> pieces, part.objects("single"));
   std::vector<int32_t> outer_before, outer_after;
   bool seen = false;
@@ -99,7 +130,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json) {
   RIDGE_ASSIGN(const JsonPart root, JsonPart::from(document, "tokenizer.json"));
   auto parts = std::make_unique<Parts>();
   RIDGE_ASSIGN(const JsonPart model, root.object("model"));
-  RIDGE_TRY(parts->model.read(model));
+  RIDGE_ASSIGN(parts->model, read_model(model, parts->vocabulary));
   if (root.has("normalizer")) {
     RIDGE_ASSIGN(const JsonPart part, root.object("normalizer"));
     RIDGE_ASSIGN(parts->normalizer, Normalizer::read(part));
@@ -116,7 +147,8 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json) {
     RIDGE_ASSIGN(const JsonPart part, root.object("post_processor"));
     RIDGE_TRY(read_post_processor(part, parts->before, parts->after));
   }
-  RIDGE_ASSIGN(parts->added, AddedTokens::read(root, parts->model, parts->normalizer ? &*parts->normalizer : nullptr));
+  RIDGE_ASSIGN(parts->added,
+               AddedTokens::read(root, parts->vocabulary, parts->normalizer ? &*parts->normalizer : nullptr));
   return Tokenizer(std::move(parts));
 }
 
@@ -140,12 +172,12 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool with_
         continue;
       }
       if (!parts.pre_tokenizer) {
-        parts.model.encode(stretch.text, tokens);
+        parts.model->encode(stretch.text, tokens);
         continue;
       }
       const bool first = raw.text.data() == text.data() && stretch.text.data() == normal.data();
       RIDGE_ASSIGN(const std::vector<std::string> words, parts.pre_tokenizer->split(std::string(stretch.text), first));
-      for (const std::string& word : words) parts.model.encode(word, tokens);
+      for (const std::string& word : words) parts.model->encode(word, tokens);
     }
   }
   if (with_special) tokens.insert(tokens.end(), parts.after.begin(), parts.after.end());
@@ -161,12 +193,12 @@ std::string Tokenizer::decode(std::span<const int32_t> tokens, bool with_special
 }
 
 int64_t Tokenizer::vocabulary() const {
-  return int64_t{std::max(parts_->model.largest(), parts_->added.largest())} + 1;
+  return int64_t{std::max(parts_->vocabulary.largest(), parts_->added.largest())} + 1;
 }
 
 std::optional<int32_t> Tokenizer::token_of(std::string_view text) const {
   const auto added = parts_->added.token_of(text);
-  return added ? added : parts_->model.token_of(text);
+  return added ? added : parts_->vocabulary.token_of(text);
 }
 
 std::string_view Tokenizer::piece_of(int32_t token) const {

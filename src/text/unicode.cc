@@ -65,6 +65,14 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
+// U+0130 is the only one whose small form is two characters (Unicode 15, SpecialCasing.txt).
+void append_lower(std::string& text, char32_t c) {
+  if (c == 0x130)
+    text += "i\u0307";
+  else
+    append_utf8(text, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+}
+
 size_t count_code_points(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

@@ -11,6 +11,7 @@ namespace ridge::text {
 // The code point at `at` of valid UTF-8; `at` moves behind it.
 char32_t next_code_point(std::string_view text, size_t& at);
 void append_utf8(std::string& text, char32_t code_point);
+void append_lower(std::string& text, char32_t code_point);  // its small form, whatever stands beside it
 size_t count_code_points(std::string_view text);
 
 // How many bytes of `bytes` are certain: all but a beginning of a character that more bytes may end.

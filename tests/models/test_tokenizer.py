@@ -1,14 +1,15 @@
 """ridge's tokenizer gives the numbers and the texts that the published `tokenizers` library gives with the same tokenizer.json, on random Unicode.
 
-The tokenizers are learnt here, by that library, from this repository's documents; their parts are as Llama 2 and 3, Mistral, Qwen, GPT-2 and Gemma
-publish them. Characters are those that Unicode had in 14.0, without the marks that the library's own tables do not know yet: which are letters, and how
-marks combine, depends on a library's tables for newer ones.
+The tokenizers are learnt here, by that library, from this repository's documents; their parts are as Llama 2 and 3, Mistral, Qwen, GPT-2, Gemma, RoBERTa and
+BERT publish them. Characters are those that Unicode had in 14.0, without those that the library's own tables do not know yet: which are letters, marks or
+punctuation, and how marks combine, depends on a library's tables for newer ones.
 """
 
 import json
 import os
 import pathlib
 import random
+import string
 import unicodedata
 
 import pytest
@@ -79,6 +80,8 @@ def gpt2():
     tokenizer = byte_level()
     tokenizer.add_special_tokens([AddedToken("<|endoftext|>", lstrip=True, rstrip=True)])
     tokenizer.add_tokens([AddedToken("lone", single_word=True), AddedToken("<pad>", rstrip=True), AddedToken("\u4e2d\u6587 ", lstrip=True)])
+    end = ("<|endoftext|>", tokenizer.token_to_id("<|endoftext|>"))
+    tokenizer.post_processor = processors.RobertaProcessing(end, end)
     return tokenizer
 
 
@@ -117,6 +120,38 @@ def digits():
     return tokenizer
 
 
+def word_piece(normalizer, decoder, **model):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", **model))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoder
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=1500, special_tokens=special, show_progress=False))
+    return tokenizer
+
+
+def bert():
+    tokenizer = word_piece(normalizers.BertNormalizer(), decoders.WordPiece())
+    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends)
+    return tokenizer
+
+
+def bert_cased():
+    tokenizer = word_piece(normalizers.BertNormalizer(lowercase=False, handle_chinese_chars=False), decoders.WordPiece(cleanup=False), max_input_chars_per_word=9)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", tokenizer.token_to_id("[SEP]")), ("[CLS]", tokenizer.token_to_id("[CLS]")))
+    return tokenizer
+
+
+def is_known_to_bert(c):
+    """Whether the library takes this character for the control character, mark or punctuation that it was in Unicode 14.0, or for none of them."""
+    kind = unicodedata.category(c)
+    plain = "".join(part for part in unicodedata.normalize("NFD", c) if unicodedata.category(part) != "Mn")
+    return (c in "\t\n\r" or (CLEANS.normalize_str(f"a{c}b") == "ab") == (kind in ("Cc", "Cf", "Co"))
+            ) and STRIPS.normalize_str(f"a{c}") == "a" + plain and (
+                len(PARTS.pre_tokenize_str(f"a{c}b")) == 3) == (kind[0] == "P" or c in string.punctuation)
+
+
 def characters():
     """All of Unicode 14, by what they do to tokenizers."""
     form = normalizers.NFC()
@@ -151,8 +186,11 @@ def random_text(random_numbers, kinds, words):
     return text
 
 
+OFF = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
+CLEANS, STRIPS = normalizers.BertNormalizer(**OFF | {"clean_text": True}), normalizers.BertNormalizer(**OFF | {"strip_accents": True})
+PARTS = pre_tokenizers.BertPreTokenizer()
 KINDS = characters()
-MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits]
+MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits, bert, bert_cased]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -163,6 +201,8 @@ def test_gives_what_the_library_gives(make, tmp_path):
     added = [token.content for token in tokenizer.get_added_tokens_decoder().values()] + ["<0x41>", "lone", "'S", "'ll"]
     words = added + " ".join(TEXTS).split()[:3000]
     texts = ["", " ", *added] + [random_text(numbers, KINDS, words) for _ in range(STRINGS)]
+    if make in (bert, bert_cased):
+        texts = ["".join(c for c in text if is_known_to_bert(c)) for text in texts]
     special = [bool(number % 2) for number in range(len(texts))]
     encodings = [tokenizer.encode(text, add_special_tokens=flag).ids for text, flag in zip(texts, special)]
     # What a model may say: any tokens in any order, halves of characters too.

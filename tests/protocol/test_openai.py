@@ -1,6 +1,7 @@
 """ctest: timeout 120
 
-OpenAI's API by its own client, unmodified, against a language model of the fake engine: whole answers, streams, errors, clients that leave.
+OpenAI's API by its own client, unmodified, against a language model of the fake engine: whole answers, streams, errors, clients that leave; and against
+small encoders: embeddings beside a computation in numpy.
 """
 
 import asyncio
@@ -11,7 +12,10 @@ import signal
 
 import pytest
 
+import numpy as np
+
 import language_models
+import models
 from server import Server, wait_until
 
 if importlib.util.find_spec("openai") is None:
@@ -24,7 +28,37 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("texts")
     language_models.write(root / "fast")
     language_models.write(root / "slow", step_ms=20)
+    write_encoder(root / "mean", {"tokenizer_config.json": {"model_max_length": 40}})
+    write_encoder(root / "first", {"1_Pooling/config.json": {"word_embedding_dimension": 6, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}})
+    write_encoder(root / "bert", {"tokenizer.json": BERT}, SEGMENTS)
+    write_encoder(root / "unigram", {"tokenizer.json": {"model": {"type": "Unigram"}}})
     return root
+
+
+TABLE = np.random.default_rng(5).normal(size=(language_models.END + 1, 6)).astype(np.float32)
+
+
+SEGMENTS = np.array([[3, 2, 1, 0, 0, 0], [9, 9, 9, 9, 9, 9]], np.float32)
+BERT = {"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"}, "decoder": {"type": "WordPiece"},
+        "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 1], "sep": ["[SEP]", 2]},
+        "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "hello": 3, "world": 4, "##s": 5, "!": 6}}}
+
+
+def write_encoder(folder, files, segments=None):
+    models.encoder(folder / "1" / "model.onnx", TABLE, segments)
+    for name, content in ({"tokenizer.json": language_models.tokenizer()} | files).items():
+        (folder / "1" / name).parent.mkdir(exist_ok=True)
+        (folder / "1" / name).write_text(json.dumps(content))
+
+
+def vectors(texts, pool, table=TABLE):
+    """Of lists of tokens, as models.encoder has them."""
+    found = []
+    for tokens in texts:
+        rows = table[tokens]
+        pooled = pool(rows + rows.mean(axis=0))
+        found.append(pooled / np.linalg.norm(pooled))
+    return np.array(found)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +89,8 @@ def running(server):
 
 
 def test_models_are_listed(client):
-    assert sorted(model.id for model in client.models.list()) == ["fast", "slow"]
+    assert sorted(model.id for model in client.models.list()) == ["bert", "fast", "first", "mean", "slow"]
+    assert (client.models.retrieve("mean").max_model_len, client.models.retrieve("mean").task) == (40, "embed")
     model = client.models.retrieve("fast")
     assert (model.object, model.owned_by) == ("model", "ridge") and model.max_model_len > 0
     with pytest.raises(openai.NotFoundError):
@@ -207,3 +242,46 @@ def test_a_server_that_ends_lets_streams_finish(folder):
         rest = list(chunks)
         assert rest[-1].choices[0].finish_reason == "length" and len(text) + sum(len(chunk.choices[0].text) for chunk in rest) >= 45
         assert ending.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("model, pool", [("mean", lambda rows: rows.mean(axis=0)), ("first", lambda rows: rows[0])])
+def test_embeddings_are_what_the_model_computes(client, server, model, pool):
+    texts = ["a", "Hello", "Hello there, encoder", "ab", "abc", "x" * 40, "Good morning", "9"]
+    tokens = [[ord(c) - 32 for c in text] for text in texts]
+    answer = client.embeddings.create(model=model, input=texts)  # in base64, which is the client's own choice
+    found = np.array([row.embedding for row in answer.data])
+    assert [row.index for row in answer.data] == list(range(len(texts))) and answer.model == model
+    assert answer.usage.prompt_tokens == answer.usage.total_tokens == sum(map(len, texts))
+    assert np.abs(found - vectors(tokens, pool)).max() < 1e-6
+    as_numbers = client.embeddings.create(model=model, input=tokens, encoding_format="float", user="me")
+    assert np.array_equal(np.float32([row.embedding for row in as_numbers.data]), np.float32(found))
+    assert client.embeddings.create(model=model, input=tokens[1]).data == client.embeddings.create(model=model, input="Hello").data
+    short = np.array([row.embedding for row in client.embeddings.create(model=model, input=texts, dimensions=3).data])
+    assert np.abs(short - found[:, :3] / np.linalg.norm(found[:, :3], axis=1, keepdims=True)).max() < 1e-6
+    statistics = server.get(f"/v2/models/{model}/stats").json()["model_stats"][0]
+    assert statistics["inference_count"] == 3 * len(texts) + 2 and statistics["inference_stats"]["fail"]["count"] == 0
+
+
+def test_a_bert_gets_its_words_and_segments(client):
+    answer = client.embeddings.create(model="bert", input=["Hello w\u00f6rlds!", "hello x"])
+    expected = vectors([[1, 3, 4, 5, 6, 2], [1, 3, 0, 2]], lambda rows: rows.mean(axis=0), TABLE + SEGMENTS[0])
+    assert np.abs(np.array([row.embedding for row in answer.data]) - expected).max() < 1e-6
+    assert answer.usage.prompt_tokens == 10
+
+
+def test_what_cannot_be_embedded_is_refused(client):
+    def refused(param, *said, error=openai.BadRequestError, **request):
+        with pytest.raises(error) as wrong:
+            client.embeddings.create(**({"model": "mean", "input": "a"} | request))
+        assert wrong.value.param == param and all(each in wrong.value.body["message"] for each in said), wrong.value
+
+    refused("input", "input 1 has 41 tokens", "40", input=["a", "x" * 41])
+    refused("input", "no tokens", input="")
+    refused("input", "token 96", "0 to 95", input=[1, 96])
+    refused("dimensions", "7", "6", dimensions=7)
+    refused("encoding_format", encoding_format="int8")
+    refused("model", "language models", model="fast")
+    refused("model", "no embeddings: tokenizer.json", "Unigram", model="unigram")
+    refused("model", model="none", error=openai.NotFoundError)
+    with pytest.raises(openai.BadRequestError, match="/v1/embeddings"):
+        client.completions.create(model="mean", prompt="a")

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 # protocol type → ONNX element type; BYTES is a string tensor
 ELEMENT = {
@@ -30,6 +30,25 @@ def save(path, nodes, inputs, outputs, initializers=(), opsets=()):
 
 def identity(path, datatype="FP32", dims=("batch", 16)):
     save(path, [helper.make_node("Identity", ["x"], ["y"])], [("x", datatype, list(dims))], [("y", datatype, list(dims))])
+
+
+def encoder(path, table, segments=None):
+    """Hidden states of a text: each token's row of `table` and the mean of them all, but of padding; `segments`: also a row for its token_type_ids."""
+    integers = ["batch", "tokens"]
+    inputs = [("input_ids", "INT64", integers), ("attention_mask", "INT64", integers)]
+    constants = [numpy_helper.from_array(table.astype(np.float32), "table"), numpy_helper.from_array(np.array([1]), "one"), numpy_helper.from_array(np.array([2]), "two")]
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["rows"])]
+    if segments is not None:
+        inputs.append(("token_type_ids", "INT64", integers))
+        constants.append(numpy_helper.from_array(segments.astype(np.float32), "segments"))
+        nodes += [helper.make_node("Gather", ["segments", "token_type_ids"], ["segment"]), helper.make_node("Add", ["rows", "segment"], ["all"])]
+    rows = nodes[-1].output[0]
+    nodes += [
+        helper.make_node("Cast", ["attention_mask"], ["flat"], to=TensorProto.FLOAT), helper.make_node("Unsqueeze", ["flat", "two"], ["mask"]),
+        helper.make_node("Mul", [rows, "mask"], ["kept"]), helper.make_node("ReduceSum", ["kept", "one"], ["sum"]),
+        helper.make_node("ReduceSum", ["mask", "one"], ["count"]), helper.make_node("Div", ["sum", "count"], ["mean"]),
+        helper.make_node("Add", [rows, "mean"], ["last_hidden_state"])]
+    save(path, nodes, inputs, [("last_hidden_state", "FP32", [*integers, table.shape[1]])], constants)
 
 
 def trees(path):

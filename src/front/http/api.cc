@@ -198,6 +198,7 @@ std::optional<OpenAiCall> openai_call(Endpoint endpoint) {
   switch (endpoint) {
     case Endpoint::kCompletions: return OpenAiCall::kCompletion;
     case Endpoint::kChatCompletions: return OpenAiCall::kChat;
+    case Endpoint::kEmbeddings: return OpenAiCall::kEmbedding;
     case Endpoint::kTokenize: return OpenAiCall::kTokenize;
     case Endpoint::kDetokenize: return OpenAiCall::kDetokenize;
     default: return std::nullopt;

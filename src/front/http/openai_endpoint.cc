@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "front/error_text.h"
 #include "front/http/coding_fields.h"
 #include "front/http/openai_answer.h"
 #include "front/http/openai_request.h"
+#include "front/http/openai_response.h"
 #include "front/span_id.h"
+#include "serve/embedding.h"
 #include "serve/text_model.h"
 
 namespace ridge::front::http {
@@ -21,9 +24,21 @@ Response refusal(const Error& error, std::string about) {
   return response;
 }
 
-Json card_of(const serve::TextModel& model) {
-  return {{"id", model.name()},   {"object", "model"}, {"created", model.created()},      {"owned_by", "ridge"},
-          {"root", model.name()}, {"parent", nullptr}, {"max_model_len", model.context()}};
+Json card_of(const std::string& name, int64_t created, Json most_tokens) {
+  return {{"id", name},
+          {"object", "model"},
+          {"created", created},
+          {"owned_by", "ridge"},
+          {"root", name},
+          {"parent", nullptr},
+          {"max_model_len", std::move(most_tokens)}};
+}
+Json card_of(const serve::TextModel& model) { return card_of(model.name(), model.created(), model.context()); }
+// `task` tells it from language models.
+Json card_of(const serve::Encoder& encoder) {
+  Json card = card_of(encoder.model, encoder.created, encoder.most_tokens > 0 ? Json(encoder.most_tokens) : Json());
+  card["task"] = "embed";
+  return card;
 }
 
 std::string_view without_blanks(std::string_view text) {
@@ -78,6 +93,50 @@ Response tokens_response(const OpenAiRequest& request, const serve::TextModel& m
                              {"token_strs", std::move(texts)}});
   return response;
 }
+
+// Numbers that are written where the answer is sent from; more are a thread's work: so many as text take 0.28 ms (infer_endpoint.cc).
+constexpr size_t kFewNumbers = 8 * 1024;
+
+// Embeddings on their way to a client.
+struct EmbeddingsAnswer {
+  Responder responder;
+  std::string model;
+  bool base64 = false;
+  std::optional<int64_t> dimensions;
+  int64_t tokens = 0;
+  std::shared_ptr<Trace> trace;  // null: not traced
+  Result<serve::Vectors> vectors{Error{}};
+
+  size_t numbers() const { return vectors && !vectors->empty() ? vectors->size() * vectors->front().size() : 0; }
+
+  // With what the access log and the trace say.
+  Response response() {
+    Response response = encoded();
+    response.model = model;
+    if (trace && response.status >= 500) trace->record.error = error_text(response.error, kLongestTracedError);
+    response.trace = std::move(trace);
+    return response;
+  }
+
+ private:
+  static constexpr size_t kLongestTracedError = 1024;  // [bytes]
+
+  Response encoded() {
+    if (!vectors) return inference_error_response(vectors.error());
+    for (std::vector<float>& vector : *vectors) {
+      if (!dimensions) break;
+      if (*dimensions > static_cast<int64_t>(vector.size()))
+        return refusal(invalid("'dimensions' is " + std::to_string(*dimensions) + "; embeddings of model '" + model +
+                               "' have " + std::to_string(vector.size())),
+                       "dimensions");
+      vector.resize(static_cast<size_t>(*dimensions));
+      serve::normalise(vector);
+    }
+    Response response;
+    response.text = embeddings_answer(model, *vectors, base64, tokens);
+    return response;
+  }
+};
 
 int64_t seconds_now() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -135,6 +194,14 @@ Result<serve::TextModelPtr> OpenAiEndpoint::model_of(const std::string& name) co
                              : "the request has no 'model', and this server serves several; GET /v1/models lists them");
 }
 
+Result<serve::EncoderPtr> OpenAiEndpoint::encoder_of(const std::string& name) const {
+  if (!name.empty()) return service_.encoder(name);
+  std::vector<serve::EncoderPtr> all = service_.encoders();
+  if (all.size() == 1) return std::move(all.front());
+  return invalid(all.empty() ? "this server serves no model that makes embeddings"
+                             : "the request has no 'model', and this server serves several; GET /v1/models lists them");
+}
+
 void OpenAiEndpoint::run(Call& call) {
   if (call.client.stop_requested()) return;
   Result<std::shared_ptr<const Body>> body =
@@ -148,6 +215,7 @@ void OpenAiEndpoint::run(Call& call) {
   Result<OpenAiRequest> request = read_openai_request(**body, call.call, usual, about);
   body = std::shared_ptr<const Body>();
   if (!request) return call.send(refusal(request.error(), std::move(about)));
+  if (call.call == OpenAiCall::kEmbedding) return embed(call, *request);
   Result<serve::TextModelPtr> model = model_of(request->model);
   if (!model) return call.send(refusal(model.error(), "model"));
   if (call.call == OpenAiCall::kDetokenize) {
@@ -200,17 +268,60 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
   answer->complete(call.client);
 }
 
+void OpenAiEndpoint::embed(Call& call, const OpenAiRequest& request) {
+  Result<serve::EncoderPtr> encoder = encoder_of(request.model);
+  if (!encoder) return call.send(refusal(encoder.error(), "model"));
+  serve::EmbeddingRequest wanted{.texts = {}, .arrived = call.arrived, .cancelled = call.client};
+  auto answer = std::make_shared<EmbeddingsAnswer>(EmbeddingsAnswer{.responder = std::move(call.responder),
+                                                                    .model = (*encoder)->model,
+                                                                    .base64 = request.base64,
+                                                                    .dimensions = request.dimensions,
+                                                                    .trace = {}});
+  for (const Prompt& prompt : request.prompts) {
+    Result<std::vector<int32_t>> tokens = tokens_of(prompt, (*encoder)->tokenizer, request.add_special);
+    if (!tokens) return answer->responder.send(refusal(tokens.error(), "input"));
+    answer->tokens += static_cast<int64_t>(tokens->size());
+    wanted.texts.push_back(std::move(*tokens));
+  }
+  if (const Status right = serve::check_texts(**encoder, wanted.texts); !right)
+    return answer->responder.send(refusal(right.error(), "input"));
+  if (options_.tracer)
+    answer->trace = options_.tracer->begin({.protocol = "http",
+                                            .model = answer->model,
+                                            .parent = call.trace_parent,
+                                            .state = call.trace_state,
+                                            .arrived = call.arrived});
+  wanted.stages = stages_of(answer->trace);
+  const auto infer = [this](serve::InferRequest one, serve::InferDone done) {
+    service_.infer(std::move(one), std::move(done));
+  };
+  serve::embed(infer, std::move(*encoder), std::move(wanted), [this, answer](Result<serve::Vectors> vectors) {
+    answer->vectors = std::move(vectors);
+    Responder back = std::move(answer->responder);
+    // On the connection's thread, which does not outlive this endpoint.
+    back.send_later([this, answer](const ReplyTo& reply_to) -> std::optional<Response> {
+      if (answer->numbers() <= kFewNumbers) return answer->response();
+      answer->responder = Responder(reply_to);
+      const bool accepted = threads_.run([answer] { answer->responder.send(answer->response()); });
+      if (!accepted) answer->responder.send(answer->response());  // too many wait, but a finished answer is kept
+      return std::nullopt;
+    });
+  });
+}
+
 Response models_response(const serve::Service& service) {
   Json cards = Json::array();
   for (const serve::TextModelPtr& model : service.text_models()) cards.push_back(card_of(*model));
+  for (const serve::EncoderPtr& encoder : service.encoders()) cards.push_back(card_of(*encoder));
   Response response;
   response.text = dump_json({{"object", "list"}, {"data", std::move(cards)}});
   return response;
 }
 
 Json model_card(const serve::Service& service, const std::string& model) {
-  const Result<serve::TextModelPtr> found = service.text_model(model);
-  return found ? card_of(**found) : Json();
+  if (const Result<serve::TextModelPtr> found = service.text_model(model)) return card_of(**found);
+  const Result<serve::EncoderPtr> encoder = service.encoder(model);
+  return encoder ? card_of(**encoder) : Json();
 }
 
 }  // namespace ridge::front::http

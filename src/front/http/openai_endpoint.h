@@ -1,8 +1,9 @@
-// OpenAiEndpoint: OpenAI's API over the language models of a Service: /v1/models, /v1/completions, /v1/chat/completions, and vLLM's /tokenize and
-// /detokenize.
+// OpenAiEndpoint: OpenAI's API over the language models and encoders of a Service: /v1/models, /v1/completions, /v1/chat/completions, /v1/embeddings, and
+// vLLM's /tokenize and /detokenize.
 //
 // Requests are read, put through the template and made tokens by a few threads of their own; the answers come from the models' threads
-// (OpenAiAnswer). Thread-safe as Handler requires. The service must outlive it.
+// (OpenAiAnswer),
+// embeddings from threads that answer inference. Thread-safe as Handler requires. The service must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,9 @@ class OpenAiEndpoint {
   struct Call;
   void run(Call& call);
   Result<serve::TextModelPtr> model_of(const std::string& name) const;
+  Result<serve::EncoderPtr> encoder_of(const std::string& name) const;
   void generate(Call& call, OpenAiRequest request, serve::TextModel& model);
+  void embed(Call& call, const OpenAiRequest& request);
 
   serve::Service& service_;
   const OpenAiOptions options_;
@@ -48,7 +51,7 @@ class OpenAiEndpoint {
 
 // GET /v1/models.
 Response models_response(const serve::Service& service);
-// Of one of them; null: there is no language model of that name.
+// Of one of them; null: there is no such model of that name.
 Json model_card(const serve::Service& service, const std::string& model);
 
 }  // namespace ridge::front::http

@@ -235,7 +235,7 @@ TEST_F(OpenAiTest, ErrorsHaveTheFormOfTheirProtocol) {
   refused(post("/v1/completions", R"({"prompt":")" + std::string(200, 'x') + R"("})"), 400);
   refused(post("/v1/completions", R"({"prompt":")" + std::string(100'000, 'x') + R"("})"), 413);
   refused(get("/v1/completions"), 405);
-  refused(post("/v1/embeddings", "{}"), 501);
+  refused(post("/v1/responses", "{}"), 501);
   refused(get("/v1/nothing"), 404);
   EXPECT_EQ(refused(post("/tokenize", "{}"), 400)["param"], "prompt");
   const nlohmann::json of_others = nlohmann::json::parse(client_->ask(post("/v1/models/none:predict", "{}"))->body);

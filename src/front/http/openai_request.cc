@@ -109,9 +109,10 @@ Status read_prompt(OpenAiReading& reading, const dom::element& value, std::strin
     prompts.emplace_back(std::move(tokens));
     return {};
   }
+  const int most = reading.call == OpenAiCall::kEmbedding ? kMostInputs : kMostAnswers;
   for (const dom::element each : list) {
-    if (prompts.size() == kMostAnswers)
-      return invalid(in_quotes(name) + " has more than " + std::to_string(kMostAnswers) + " prompts");
+    if (prompts.size() == static_cast<size_t>(most))
+      return invalid(in_quotes(name) + " has more than " + std::to_string(most) + " texts");
     if (each.is_string()) {
       prompts.emplace_back(std::string(each.get_string().value_unsafe()));
     } else if (each.is_array()) {
@@ -203,8 +204,9 @@ Status read_stream_options(OpenAiReading& reading, const dom::element& value, st
 using Calls = uint8_t;
 constexpr Calls of(OpenAiCall call) { return static_cast<Calls>(1U << static_cast<unsigned>(call)); }
 constexpr Calls kText = of(OpenAiCall::kCompletion), kChat = of(OpenAiCall::kChat),
-                kToTokens = of(OpenAiCall::kTokenize), kFromTokens = of(OpenAiCall::kDetokenize);
-constexpr Calls kBoth = kText | kChat, kAll = kBoth | kToTokens | kFromTokens;
+                kToVectors = of(OpenAiCall::kEmbedding), kToTokens = of(OpenAiCall::kTokenize),
+                kFromTokens = of(OpenAiCall::kDetokenize);
+constexpr Calls kBoth = kText | kChat, kAll = kBoth | kToVectors | kToTokens | kFromTokens;
 
 struct Member {
   std::string_view name;
@@ -216,6 +218,19 @@ struct Member {
 constexpr Member kMembers[] = {
     {"model", kAll, read_text<kRequest, &OpenAiRequest::model>},
     {"prompt", kText | kToTokens, read_prompt},
+    {"input", kToVectors, read_prompt},
+    {"encoding_format", kToVectors,
+     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
+       RIDGE_ASSIGN(const std::string_view format, read_string(value, in_quotes(name)));
+       reading.request.base64 = format == "base64";
+       return format == "float" || format == "base64" ? Status()
+                                                      : invalid(in_quotes(name) + " should be float or base64");
+     }},
+    {"dimensions", kToVectors,
+     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
+       RIDGE_ASSIGN(reading.request.dimensions, read_integer(value, name, 1, kNoLimit));
+       return {};
+     }},
     {"tokens", kFromTokens, read_tokens_to_show},
     {"messages", kChat | kToTokens, read_conversation<read_messages>},
     {"tools", kChat | kToTokens, read_conversation<read_tools>},
@@ -275,8 +290,8 @@ constexpr Member kMembers[] = {
     {"logit_bias", kBoth, read_logit_bias},
     {"stream", kBoth, read_switch<kRequest, &OpenAiRequest::stream>},
     {"stream_options", kBoth, read_stream_options},
-    {"user", kBoth, read_text<kRequest, &OpenAiRequest::user>},
-    {"add_special_tokens", kBoth | kToTokens, read_switch<&OpenAiReading::add_special>},
+    {"user", kBoth | kToVectors, read_text<kRequest, &OpenAiRequest::user>},
+    {"add_special_tokens", kBoth | kToVectors | kToTokens, read_switch<&OpenAiReading::add_special>},
     {"add_generation_prompt", kChat | kToTokens, read_switch<kConversation, &Conversation::add_generation_prompt>},
     {"continue_final_message", kChat | kToTokens, read_switch<kRequest, &OpenAiRequest::continue_final>},
     {"chat_template_kwargs", kChat | kToTokens,
@@ -301,7 +316,9 @@ constexpr Member kMembers[] = {
     {"audio", kChat, read_refused},
     {"prompt_logprobs", kBoth, read_refused},
     {"prompt_embeds", kBoth, read_refused},
-    {"truncate_prompt_tokens", kBoth, read_refused},
+    {"truncate_prompt_tokens", kBoth | kToVectors, read_refused},
+    {"messages", kToVectors, read_refused},
+    {"normalize", kToVectors, read_only<true>},
     {"allowed_token_ids", kBoth, read_refused},
     {"bad_words", kBoth, read_refused},
     {"logits_processors", kBoth, read_refused},
@@ -342,6 +359,7 @@ Status finish_prompt(OpenAiReading& reading, std::string& about) {
   }
   if (!request.prompts.empty()) return {};
   about = reading.call == OpenAiCall::kChat         ? "messages"
+          : reading.call == OpenAiCall::kEmbedding  ? "input"
           : reading.call == OpenAiCall::kDetokenize ? "tokens"
                                                     : "prompt";
   return invalid("the request has no " + in_quotes(about));
@@ -354,7 +372,8 @@ Status check_together(OpenAiReading& reading, std::string& about) {
     about = "best_of";
     return invalid("'best_of' other than 'n' is not supported; leave it out");
   }
-  if (static_cast<int64_t>(request.prompts.size()) * wanted.choices > kMostAnswers) {
+  if (reading.call != OpenAiCall::kEmbedding &&
+      static_cast<int64_t>(request.prompts.size()) * wanted.choices > kMostAnswers) {
     about = "n";
     return invalid("the request asks for more than " + std::to_string(kMostAnswers) + " answers");
   }

@@ -1,10 +1,11 @@
-// Requests of OpenAI's API, /v1/completions and /v1/chat/completions, and of vLLM's /tokenize and /detokenize. One table of members
+// Requests of OpenAI's API, /v1/completions, /v1/chat/completions and /v1/embeddings, and of vLLM's /tokenize and /detokenize. One table of members
 // (openai_request.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does. Pure.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,14 +17,14 @@
 
 namespace ridge::front::http {
 
-enum class OpenAiCall : uint8_t { kCompletion, kChat, kTokenize, kDetokenize };
+enum class OpenAiCall : uint8_t { kCompletion, kChat, kEmbedding, kTokenize, kDetokenize };
 
 // A text, or tokens.
 using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
 struct OpenAiRequest {
   std::string model;            // empty: not named
-  std::vector<Prompt> prompts;  // of a completion and of /tokenize; of /detokenize one list
+  std::vector<Prompt> prompts;  // of a completion, of an embedding (`input`) and of /tokenize; of /detokenize one list
   Json variables;               // for the chat template; null: there are prompts
   bool add_special = true;      // the tokenizer's tokens around a text
   bool continue_final = false;  // the answer goes on with the last message
@@ -35,9 +36,13 @@ struct OpenAiRequest {
   bool token_texts = false;  // in that of /tokenize
   bool has_tools = false;    // and calls of them are looked for in the answer
   bool one_call = false;     // at most (parallel_tool_calls false)
+  // Of embeddings.
+  bool base64 = false;                // FP32, little-endian; else lists of numbers
+  std::optional<int64_t> dimensions;  // the first so many, brought to length 1 again
 };
 
 constexpr int kMostAnswers = 1024;  // of all prompts of a request together
+constexpr int kMostInputs = 2048;   // of an embedding, as OpenAI's
 
 // Of a request that says nothing of it, by the name of its model, which may be empty or unknown.
 using UsualSampling = std::function<generate::Sampling(const std::string& model)>;

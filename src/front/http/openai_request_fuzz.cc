@@ -1,5 +1,6 @@
 // Any bytes are either a request of OpenAI's API or an error. The first byte chooses the call. What was read is within its limits, and answers
 // made of it are JSON. As a model's text, the bytes give the same calls of tools however they are cut.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -74,7 +75,9 @@ void check_tool_calls(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const auto call = static_cast<OpenAiCall>(data[0] % 4);
+  constexpr std::array kCalls{OpenAiCall::kCompletion, OpenAiCall::kChat, OpenAiCall::kTokenize,
+                              OpenAiCall::kDetokenize};
+  const OpenAiCall call = data[0] == 'e' ? OpenAiCall::kEmbedding : kCalls[data[0] % kCalls.size()];
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   Body body;
   body.start(bytes.size());
@@ -83,7 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Result<OpenAiRequest> request =
       read_openai_request(body, call, [](const std::string&) { return generate::Sampling(); }, about);
   if (request) {
-    check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <= kMostAnswers);
+    check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <=
+          (call == OpenAiCall::kEmbedding ? size_t{kMostInputs} : size_t{kMostAnswers}));
     check(request->prompts.empty() != request->variables.is_null());
     check_answers(*request, call, bytes.substr(0, 1000));
   } else {

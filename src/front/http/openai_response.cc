@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "front/http/base64.h"
 #include "front/http/json_text.h"
 
 namespace ridge::front::http {
@@ -312,6 +313,32 @@ std::string event_of(const OpenAiForm& form, const AnswerPart& part, const serve
 std::string usage_event(const OpenAiForm& form, const serve::TextUsage& usage) {
   std::string text;
   append_event(text, form, "", nullptr, &usage);
+  return text;
+}
+
+std::string embeddings_answer(std::string_view model, std::span<const std::vector<float>> vectors, bool base64,
+                              int64_t tokens) {
+  std::string text = R"({"object":"list","data":)";
+  append_list(text, vectors.size(), [&](size_t i) {
+    const std::vector<float>& vector = vectors[i];
+    text += R"({"object":"embedding","index":)";
+    append_json_integer(text, uint64_t{i});
+    text += R"(,"embedding":)";
+    if (base64)
+      text.append("\"")
+          .append(base64_encoded({reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float)}))
+          .append("\"");
+    else
+      append_list(text, vector.size(), [&](size_t k) { append_json_number(text, vector[k]); });
+    text += '}';
+  });
+  text += R"(,"model":)";
+  append_json_string(text, model);
+  text += R"(,"usage":{"prompt_tokens":)";
+  append_json_integer(text, tokens);
+  text += R"(,"total_tokens":)";
+  append_json_integer(text, tokens);
+  text += "}}";
   return text;
 }
 

@@ -59,6 +59,10 @@ std::string usage_event(const OpenAiForm& form, const serve::TextUsage& usage);
 constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 constexpr std::string_view kNoEvent = ":\n\n";  // a comment
 
+// One embedding of each text; `tokens`: of all texts together.
+std::string embeddings_answer(std::string_view model, std::span<const std::vector<float>> vectors, bool base64,
+                              int64_t tokens);
+
 // {"error":{"message","type","param","code"}} of a response that is an error.
 std::string openai_error(const Response& response);
 std::string error_event(const Response& response);

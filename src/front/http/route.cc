@@ -32,6 +32,7 @@ constexpr RouteRow kRoutes[] = {
     {"/detokenize", kDetokenize, kPost, kInferenceCalls},
     {"/v1/completions", kCompletions, kPost, kInferenceCalls},
     {"/v1/chat/completions", kChatCompletions, kPost, kInferenceCalls},
+    {"/v1/embeddings", kEmbeddings, kPost, kInferenceCalls},
     {"/v1/models", kTextModels, kGet, kDescribingCalls},
     {"/v1/models/{model}", kModelStatus, kGet, kDescribingCalls, true},
     {"/v1/models/{model}:predict", kPredict, kPost, kInferenceCalls, true},
@@ -78,12 +79,11 @@ constexpr const char* kNoRepositoryNames = "repository names in the path are not
 constexpr const char* kNoRegionName =
     "'region name' is necessary to register a shared memory region: …/region/NAME/register";
 constexpr const char* kOnlyPredict = "of TensorFlow Serving's calls only :predict is supported";
-constexpr const char* kOnlyCompletions =
-    "of OpenAI's API only /v1/models, /v1/completions and /v1/chat/completions are supported";
+constexpr const char* kOnlyTexts =
+    "of OpenAI's API only /v1/models, /v1/completions, /v1/chat/completions and /v1/embeddings are supported";
 constexpr RefusedPath kRefused[] = {
-    {"/v1/responses", 501, kOnlyCompletions},
-    {"/v1/embeddings", 501, kOnlyCompletions},
-    {"/v1/audio/transcriptions", 501, kOnlyCompletions},
+    {"/v1/responses", 501, kOnlyTexts},
+    {"/v1/audio/transcriptions", 501, kOnlyTexts},
     {"/v1/models/{model}:classify", 501, kOnlyPredict},
     {"/v1/models/{model}:regress", 501, kOnlyPredict},
     {"/v2/repository/{repository}/index", 501, kNoRepositoryNames},

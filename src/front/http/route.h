@@ -25,9 +25,10 @@ enum class Endpoint : uint8_t {
   kGenerateStream,
   kModelStatus,  // TensorFlow Serving's
   kPredict,      // likewise
-  kTextModels,   // OpenAI's, and so the next two
+  kTextModels,   // OpenAI's, and so the next three
   kCompletions,
   kChatCompletions,
+  kEmbeddings,
   kTokenize,  // vLLM's
   kDetokenize,
   kVersion,

@@ -1,0 +1,50 @@
+// Encoder: how a version of a model turns texts into embeddings: its tokenizer, which tensors it takes and gives, and how its output becomes one vector. Made
+// of what lies beside the model's file; the version itself runs it as any model. Immutable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/tensor.h"
+#include "serve/config_text.h"
+#include "serve/model_settings.h"
+#include "text/tokenizer.h"
+
+namespace ridge::serve {
+
+// kNone: the model's output is one vector per text.
+enum class Pooling : uint8_t { kNone, kMean, kCls };
+
+struct EncoderInput {
+  enum class Kind : uint8_t { kTokens, kMask, kSegments };
+  std::string name;
+  Kind kind = Kind::kTokens;
+  DataType type = DataType::kInt64;  // or kInt32
+};
+
+struct Encoder {
+  std::string model;
+  int64_t version = 0;
+  int64_t created = 0;  // [s since 1970]
+  text::Tokenizer tokenizer;
+  std::vector<EncoderInput> inputs = {};  // each [rows, tokens]
+  std::string output = {};                // [rows, width]; pooled: [rows, tokens, width]
+  Pooling pooling = Pooling::kNone;
+  int64_t fixed_length = 0;  // tokens of every row; 0: as many as the longest of the request has
+  int64_t most_tokens = 0;   // of a text; 0: not known
+  int64_t most_rows = 1;     // of a request to the model
+};
+using EncoderPtr = std::shared_ptr<const Encoder>;
+
+// The values of the parameter ridge_pooling.
+Result<Pooling> pooling_from_name(const std::string& name);
+
+// `config` is completed, `settings` are made of it. `folder` holds the model's file: tokenizer.json, and what Hugging Face's and sentence-transformers'
+// files say of lengths and pooling. kNotFound: there is no tokenizer. Other errors say what keeps the model from being an encoder.
+Result<EncoderPtr> read_encoder(const inference::ModelConfig& config, const ModelSettings& settings,
+                                const std::string& folder);
+
+}  // namespace ridge::serve

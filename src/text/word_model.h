@@ -1,0 +1,20 @@
+// What makes tokens of a word that the pre-tokenizer has cut: the "model" of tokenizer.json. Immutable once read; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/json_part.h"
+
+namespace ridge::text {
+
+class WordModel {
+ public:
+  virtual ~WordModel() = default;
+  virtual Status read(const JsonPart& model) = 0;  // once
+  virtual void encode(std::string_view word, std::vector<int32_t>& tokens) const = 0;
+};
+
+}  // namespace ridge::text
