@@ -126,8 +126,7 @@ Result<LanguageFiles> read_language_files(const std::string& path, bool recommen
   if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
     files.stop_tokens.push_back(*end);
   std::ranges::sort(files.stop_tokens);
-  const auto twice = std::ranges::unique(files.stop_tokens);
-  files.stop_tokens.erase(twice.begin(), twice.end());
+  files.stop_tokens.erase(std::unique(files.stop_tokens.begin(), files.stop_tokens.end()), files.stop_tokens.end());
   return files;
 }
 

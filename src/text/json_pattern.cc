@@ -223,7 +223,7 @@ class DeterministicBytes {
         for (const ByteMatcher::Edge& edge : edges)
           if (edge.first <= byte && byte <= edge.last) reached.push_back(edge.target);
         std::ranges::sort(reached);
-        reached.erase(std::ranges::unique(reached).begin(), reached.end());
+        reached.erase(std::unique(reached.begin(), reached.end()), reached.end());
         target = reached.empty() ? std::nullopt : std::optional(number_of(std::move(reached)));
       }
       if (target) row.emplace_back(static_cast<uint8_t>(byte), *target);

@@ -272,21 +272,22 @@ constexpr Member kMembers[] = {
        reading.request.wanted.has_seed = true;
        return {};
      }},
-    {"temperature", kBoth, read_fraction<{0, 100}, kRequest, kWanted, kSampling, &generate::Sampling::temperature>},
-    {"top_p", kBoth, read_fraction<{0, 1, true}, kRequest, kWanted, kSampling, &generate::Sampling::top_p>},
+    {"temperature", kBoth,
+     read_fraction<NumberRange{0, 100}, kRequest, kWanted, kSampling, &generate::Sampling::temperature>},
+    {"top_p", kBoth, read_fraction<NumberRange{0, 1, true}, kRequest, kWanted, kSampling, &generate::Sampling::top_p>},
     {"top_k", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        RIDGE_ASSIGN(const int64_t most, read_integer(value, name, -1, std::numeric_limits<int32_t>::max()));
        reading.request.wanted.sampling.top_k = static_cast<int>(std::max<int64_t>(most, 0));
        return {};
      }},
-    {"min_p", kBoth, read_fraction<{0, 1}, kRequest, kWanted, kSampling, &generate::Sampling::min_p>},
+    {"min_p", kBoth, read_fraction<NumberRange{0, 1}, kRequest, kWanted, kSampling, &generate::Sampling::min_p>},
     {"presence_penalty", kBoth,
-     read_fraction<{-2, 2}, kRequest, kWanted, kSampling, &generate::Sampling::presence_penalty>},
+     read_fraction<NumberRange{-2, 2}, kRequest, kWanted, kSampling, &generate::Sampling::presence_penalty>},
     {"frequency_penalty", kBoth,
-     read_fraction<{-2, 2}, kRequest, kWanted, kSampling, &generate::Sampling::frequency_penalty>},
+     read_fraction<NumberRange{-2, 2}, kRequest, kWanted, kSampling, &generate::Sampling::frequency_penalty>},
     {"repetition_penalty", kBoth,
-     read_fraction<{0, 100, true}, kRequest, kWanted, kSampling, &generate::Sampling::repetition_penalty>},
+     read_fraction<NumberRange{0, 100, true}, kRequest, kWanted, kSampling, &generate::Sampling::repetition_penalty>},
     {"logit_bias", kBoth, read_logit_bias},
     {"stream", kBoth, read_switch<kRequest, &OpenAiRequest::stream>},
     {"stream_options", kBoth, read_stream_options},
