@@ -269,8 +269,8 @@ Status LanguageTuner::select_candidates() {
     if (!accepted(form.form)) continue;
     control_.report(fmt::format("predict {}, {} threads", describe(form.form), form.threads), 0.5);
     for (const Candidate& candidate : settings_for(form.form, form.threads, load_, request_.goals)) {
-      RIDGE_ASSIGN(tune::language::Figures figures, predicted(candidate));
-      priced.push_back({candidate, std::move(figures)});
+      RIDGE_ASSIGN(const tune::language::Figures figures, predicted(candidate));
+      priced.push_back({candidate, figures});
     }
   }
   tune::language::Selection selection = tune::language::select(priced);

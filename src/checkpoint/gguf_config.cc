@@ -111,7 +111,8 @@ Json ends_of(const Gguf& file) {
              types = file.metadata.find("tokenizer.ggml.token_type");
   if (tokens != file.metadata.end() && types != file.metadata.end() && tokens->is_array() && types->is_array())
     for (size_t i = 0; i < std::min(tokens->size(), types->size()); ++i)
-      if ((*types)[i] == kControlToken && std::ranges::find(kEndTexts, (*tokens)[i]) != std::end(kEndTexts))
+      if ((*types)[i] == kControlToken &&
+          std::ranges::any_of(kEndTexts, [&](std::string_view text) { return (*tokens)[i] == text; }))
         ends.push_back(static_cast<int64_t>(i));
   std::ranges::sort(ends);
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());

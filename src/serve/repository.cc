@@ -107,7 +107,7 @@ Status check_relative_path(const std::string& path) {
 std::optional<std::string> checkpoint_of(const std::string& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return checkpoint::is_gguf(path) ? std::optional(path) : std::nullopt;
-  const std::string file = path + "/" + kLanguageFile;
+  std::string file = path + "/" + kLanguageFile;
   if (fs::is_regular_file(file, error) && !has_weights(path)) return file;
   const bool described = fs::is_regular_file(path + "/config.json", error) && !has_files(path, kGraphFile);
   return described ? std::optional(path) : std::nullopt;
