@@ -182,11 +182,11 @@ def test_a_deadline_that_will_not_be_met_is_refused_at_once_with_the_prediction(
         waits, runs, deadline = map(float, re.findall(r"([\d.]+) ms", refused.json()["error"]))
         assert int(refused.headers["retry-after"]) == math.ceil((waits + runs - deadline) / 1000) >= 2
         assert 500 < waits <= 1600 and 1400 < runs < 2500 and deadline == 500
-        assert slow.read().status == 200
-        wait_until(lambda: server.infer("m", hurried).status == 200)  # its worker sleeps soon after the answer: it is idle again
         metrics = server.metrics()
         assert 'ridge_inference_request_rejected{model="m",version="1",reason="PREDICTED_LATE"} 1\n' in metrics
         assert 'nv_inference_request_failure{model="m",version="1",reason="REJECTED"} 1\n' in metrics
+        assert slow.read().status == 200
+        wait_until(lambda: server.infer("m", hurried).status == 200)  # its worker sleeps soon after the answer: it is idle again
 
 
 CACHED = "max_batch_size: 8\nresponse_cache { enable: true }\n" + WITHOUT_WARM_UP
