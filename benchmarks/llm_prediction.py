@@ -2,7 +2,7 @@
 """`ridge plan FOLDER` beside what `ridge serve` does on this machine: time to the first token and per output token.
 
 The model is one that `ridge make` makes. Each load is predicted twice, from this machine's limits alone and from the steps that `ridge bench FOLDER`
-measures; then `ridge bench URL` measures it, in a closed loop, with lengths drawn from 20 % less to the given ones. Speculation is off: answers of a
+measures; then `ridge bench URL` measures it, in a closed loop, with lengths drawn from 20 % less to the given ones. Speculation and reuse of prefixes are off: answers of a
 made model repeat themselves, and a prediction knows no answers. Goal: from measured steps within 10 % for nine loads in ten, and the line of a step
 within 10 % for nine in ten of its points.
 
@@ -88,7 +88,7 @@ def main():
         ridge = Ridge(options.ridge, pathlib.Path(work) / "cache")
         folder = pathlib.Path(work) / "models" / "m" / "1"
         ridge.json("make", options.model, "-o", folder)
-        parameters = {"ridge_speculation": "false", "ridge_weights": options.weights}
+        parameters = {"ridge_speculation": "false", "ridge_prefix_reuse": "0", "ridge_weights": options.weights}
         (folder.parent / "config.pbtxt").write_text("".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
                                                             for key, value in parameters.items()))
         ridge.json("bench", "device", "--keep-disturbed")
