@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "app/decoder_model.h"
 #include "app/kept_steps.h"
 #include "app/known_machine.h"
-#include "base/digest.h"
-#include "base/file.h"
 #include "base/units.h"
 #include "base/utc.h"
 
@@ -80,8 +77,7 @@ void keep_line(const DecoderBenchRequest& request, const machine::Machine& machi
     m.notes.push_back("The step line is not kept for ridge plan, as the machine was busy (--keep-disturbed keeps it).");
     return;
   }
-  const std::string config = (std::filesystem::path(request.plan.folder) / "config.json").string();
-  const StepsOf of{digest_text(text_or_empty(config)), m.engine, m.weights, m.cache, request.plan.threads};
+  const StepsOf of{config_digest(request.plan.folder), m.engine, m.weights, m.cache, request.plan.threads};
   const KeptSteps kept{m.model, m.engine_version, now_in_utc(), m.weight_bytes, m.line, line_error_percent(m.points)};
   if (const Status done = keep_steps(kept, steps_file(machine.id, of)); !done)
     m.notes.push_back("The step line is not kept for ridge plan: " + done.error().message);

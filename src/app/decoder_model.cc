@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/digest.h"
+#include "base/file.h"
 #include "checkpoint/documents.h"
+#include "checkpoint/weights.h"
 #include "engine/engines.h"
 #include "llm/config.h"
 
@@ -31,6 +34,13 @@ std::string checkpoint_folder(const std::string& model) {
   const std::filesystem::path path(model);
   if (path.filename() != "config.json") return model;
   return path.has_parent_path() ? path.parent_path().string() : ".";
+}
+
+std::string config_digest(const std::string& model) {
+  if (!checkpoint::is_gguf(model))
+    return digest_text(text_or_empty(model.ends_with(".json") ? model : model + "/config.json"));
+  const Result<checkpoint::ModelDocuments> documents = checkpoint::model_documents(model);
+  return digest_text(documents ? dump_json(*documents->config) : "");
 }
 
 double free_bytes(const machine::Memory& memory) {

@@ -15,6 +15,8 @@ Result<llm::Model> read_decoder_model(const std::string& folder);
 Result<std::string> decoder_engine(const std::string& named);
 // The checkpoint of a model given by its config.json, or by itself.
 std::string checkpoint_folder(const std::string& model);
+// Of the text of its config.json, or of what a GGUF file's metadata say instead. `model`: a folder, a config file, or a GGUF file.
+std::string config_digest(const std::string& model);
 double free_bytes(const machine::Memory& memory);  // [bytes]
 
 }  // namespace ridge::app

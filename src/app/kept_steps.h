@@ -13,7 +13,7 @@ namespace ridge::app {
 
 // What a line depends on beside the machine. Values of the weights do not count: config.json tells their number.
 struct StepsOf {
-  std::string config_digest;  // of the text of config.json
+  std::string config_digest;  // decoder_model.h
   std::string engine;
   engine::WeightForm weights = engine::WeightForm::kBf16;
   engine::CacheForm cache = engine::CacheForm::kU8;

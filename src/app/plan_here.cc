@@ -8,14 +8,11 @@
 #include "app/kept_steps.h"
 #include "app/plan_model.h"
 #include "app/step_estimate.h"
-#include "base/digest.h"
-#include "base/file.h"
+#include "generate/scheduler.h"
 
 namespace ridge::app {
 namespace {
 
-constexpr int64_t kStepTokens = 512,
-                  kSequences = 256;  // of a step, at once: as `serve` without ridge_step_tokens, ridge_sequences
 constexpr int64_t kDefaultOutput = 256;
 
 // The forms that a decoder has, by the names that plans have for them.
@@ -111,16 +108,16 @@ Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const L
   here.workload = load.workload;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(*device.machine, here.threads));
   const double quota = machine::quota_factor(*device.machine, here.threads);
-  const std::optional<KeptSteps> kept =
-      recall_steps(steps_file(device.machine->id, {digest_text(text_or_empty(request.model)), here.engine, here.weights,
-                                                   here.cache, here.threads}));
+  const std::optional<KeptSteps> kept = recall_steps(steps_file(
+      device.machine->id, {config_digest(request.model), here.engine, here.weights, here.cache, here.threads}));
   const DecoderLimit limit(model, here.weights, here.cache,
                            kept ? kept->weight_bytes : weight_bytes_of(model, here.weights), limits, quota);
   here.line = kept ? kept->line : estimated_line(limit, here.weights);
   here.error_percent = kept ? kept->error_percent : estimated_line_error_percent();
   if (kept) here.measured_at = kept->measured_at;
-  llm::Scheduler scheduler{.chunk_tokens = load.chunk_tokens > 0 ? load.chunk_tokens : kStepTokens,
-                           .most_sequences = load.most_sequences > 0 ? load.most_sequences : kSequences};
+  llm::Scheduler scheduler{
+      .chunk_tokens = load.chunk_tokens > 0 ? load.chunk_tokens : generate::kUsualStepTokens,
+      .most_sequences = load.most_sequences > 0 ? load.most_sequences : generate::Settings{}.most_sequences};
   RIDGE_ASSIGN(here.simulation, llm::simulate(seconds_by(here.line), llm::EngineCosts{}, scheduler, load.workload));
   add_bounds(limit, here);
   return std::optional(std::move(here));

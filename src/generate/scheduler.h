@@ -75,12 +75,14 @@ struct Event {
   Finish finish = Finish::kNone;                 // the request is forgotten with this event
 };
 
+constexpr int64_t kUsualStepTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)
+
 struct Settings {
   engine::CacheShape cache;
   int64_t blocks = 0;
-  int64_t context = 0;                         // most tokens of a sequence
-  int64_t most_sequences = 256;                // that run at the same time
-  std::optional<int64_t> most_tokens = {};     // of a step; empty: from the goal and the step line, else 512
+  int64_t context = 0;                      // most tokens of a sequence
+  int64_t most_sequences = 256;             // that run at the same time
+  std::optional<int64_t> most_tokens = {};  // of a step; empty: from the goal and the step line, else kUsualStepTokens
   std::optional<Nanoseconds> token_goal = {};  // between two tokens of a sequence
   StepLine line;                               // of the decoder, as measured; refined by done()
   // Probability, at an admission, that the running answers outgrow the blocks, which costs preemptions; from the lengths of answers so far. 0: every

@@ -128,10 +128,9 @@ void Scheduler::State::add_drafts() {
 // New tokens of a sequence with so many computed ones that may join a step of `load`. The first chunk of a step is never empty, so that prompts go on
 // however low the goal: beyond it with as many tokens as cost what the step and reading their past cost, but a block at most.
 int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool first) const {
-  constexpr int64_t kTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)
   const StepLine& pace = line.line();
   if (settings.most_tokens || !settings.token_goal || !pace.known()) {
-    const int64_t left = settings.most_tokens.value_or(kTokens) - static_cast<int64_t>(step.tokens);
+    const int64_t left = settings.most_tokens.value_or(kUsualStepTokens) - static_cast<int64_t>(step.tokens);
     return std::max<int64_t>(left, first && !settings.most_tokens ? settings.cache.block_tokens : 0);
   }
   const double within = pace.tokens_within(to_seconds(*settings.token_goal), step, past);

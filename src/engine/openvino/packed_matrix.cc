@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/half.h"
 #include "engine/openvino/instruction_sets.h"
 
@@ -254,34 +254,34 @@ RIDGE_VNNI void wide_tile(const PackedMatrix& matrix, int64_t panel, const float
   }
 }
 
-// [s] of so many rounds of independent products of 2 x 16 x kSums pairs of values: the least of some tries.
-template <typename Round>
-double least_seconds(const Round& round) {
-  double least = 1;
+// The least time of some tries: what else the machine does only adds to it.
+Nanoseconds least_time(void (*products)()) {
+  Nanoseconds least = Nanoseconds::max();
   for (int i = 0; i < 9; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    round();
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    const TimePoint begin = SteadyClock::now();
+    products();
+    least = std::min(least, Nanoseconds(SteadyClock::now() - begin));
   }
   return least;
 }
 
-constexpr int kSums = 8, kTimedRounds = 1000;
+// Sums that do not wait for each other; both functions multiply equally many pairs of values.
+constexpr int kSums = 8, kRounds = 1000;
 
-RIDGE_VNNI void time_wide_products() {
+RIDGE_VNNI void wide_products() {
   __m512 sums[kSums] = {};
   const __m512 one = _mm512_set1_ps(1);
-  for (int i = 0; i < 2 * kTimedRounds; ++i)
+  for (int i = 0; i < 2 * kRounds; ++i)
     for (__m512& sum : sums) {
       sum = _mm512_fmadd_ps(one, one, sum);
       asm volatile("" : "+v"(sum));
     }
 }
 
-__attribute__((target("avx512f,avx512bf16"))) void time_half_products() {
+__attribute__((target("avx512f,avx512bf16"))) void half_products() {
   __m512 sums[kSums] = {};
   const __m512bh ones = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3F803F80));
-  for (int i = 0; i < kTimedRounds; ++i)
+  for (int i = 0; i < kRounds; ++i)
     for (__m512& sum : sums) {
       sum = _mm512_dpbf16_ps(sum, ones, ones);
       asm volatile("" : "+v"(sum));
@@ -308,8 +308,7 @@ void multiply(const PackedMatrix& matrix, int64_t block, const float* x, int64_t
 }
 
 bool widening_pays() {
-  static const bool pays =
-      !instruction_sets().avx512_bf16 || least_seconds(time_wide_products) <= least_seconds(time_half_products);
+  static const bool pays = !instruction_sets().avx512_bf16 || least_time(wide_products) <= least_time(half_products);
   return pays;
 }
 

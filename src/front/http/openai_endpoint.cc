@@ -94,6 +94,14 @@ Response tokens_response(const OpenAiRequest& request, const serve::TextModel& m
   return response;
 }
 
+// What a request gets that names none.
+template <typename Model>
+Result<Model> only_one(std::vector<Model> all, const char* what) {
+  if (all.size() == 1) return std::move(all.front());
+  return invalid(all.empty() ? std::string("this server serves no ") + what
+                             : "the request has no 'model', and this server serves several; GET /v1/models lists them");
+}
+
 // Numbers that are written where the answer is sent from; more are a thread's work: so many as text take 0.28 ms (infer_endpoint.cc).
 constexpr size_t kFewNumbers = 8 * 1024;
 
@@ -185,21 +193,12 @@ void OpenAiEndpoint::handle(const Request& request, OpenAiCall call, Responder r
         Error{Code::kUnavailable, "too many requests are waiting to be read; try again later"}));
 }
 
-// A request that names none gets the only one there is.
 Result<serve::TextModelPtr> OpenAiEndpoint::model_of(const std::string& name) const {
-  if (!name.empty()) return service_.text_model(name);
-  std::vector<serve::TextModelPtr> all = service_.text_models();
-  if (all.size() == 1) return std::move(all.front());
-  return invalid(all.empty() ? "this server serves no language model"
-                             : "the request has no 'model', and this server serves several; GET /v1/models lists them");
+  return name.empty() ? only_one(service_.text_models(), "language model") : service_.text_model(name);
 }
 
 Result<serve::EncoderPtr> OpenAiEndpoint::encoder_of(const std::string& name) const {
-  if (!name.empty()) return service_.encoder(name);
-  std::vector<serve::EncoderPtr> all = service_.encoders();
-  if (all.size() == 1) return std::move(all.front());
-  return invalid(all.empty() ? "this server serves no model that makes embeddings"
-                             : "the request has no 'model', and this server serves several; GET /v1/models lists them");
+  return name.empty() ? only_one(service_.encoders(), "model that makes embeddings") : service_.encoder(name);
 }
 
 void OpenAiEndpoint::run(Call& call) {
