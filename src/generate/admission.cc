@@ -42,15 +42,16 @@ Status Scheduler::State::add(Request request, Nanoseconds now) {
   // stretch: Bender, Chakrabarti, Muthukrishnan: Flow and stretch metrics, SODA 1998).
   constexpr double kStretch = 4;
   const double known = line.line().known() ? 1 : 0;
-  FairQueue::Work own;
-  own.add(*sequence);
-  const double service = known * (line.line().per_token * own.tokens + line.line().per_pair * own.pairs);
+  const int64_t reused = static_cast<int64_t>(cached_prefix(*sequence).size()) * settings.cache.block_tokens;
+  sequence->to_compute = sequence->length() - reused;
+  const auto left = static_cast<double>(sequence->to_compute);
+  const double pairs = left * (static_cast<double>(reused) + left / 2);
+  const double service = known * (line.line().per_token * left + line.line().per_pair * pairs);
   sequence->due = given.arrived + from_seconds(kStretch * service);
   if (given.deadline) {
     sequence->latest_start = *given.deadline - from_seconds(service);
     const FairQueue::Work before = queue.work_before(*sequence->latest_start);
-    const int64_t reused = static_cast<int64_t>(cached_prefix(*sequence).size()) * settings.cache.block_tokens;
-    const Nanoseconds expected = first_token_after(before, sequence.get(), sequence->length() - reused, now);
+    const Nanoseconds expected = first_token_after(before, sequence.get(), sequence->to_compute, now);
     if (now + expected > *given.deadline) {
       Error error{Code::kUnavailable, fmt::format("the first token is expected after {:.0f} ms, but was wanted within "
                                                   "{:.0f} ms: {} requests with {} prompt tokens come "

@@ -51,6 +51,7 @@ void FairQueue::add(Sequence& sequence) {
     by_used_.insert(&share);
   }
   share.waiting.insert(&sequence);
+  share.by_length.insert(&sequence);
 }
 
 void FairQueue::remove(Sequence& sequence) {
@@ -63,6 +64,7 @@ void FairQueue::remove(Sequence& sequence) {
   }
   Share& share = *sequence.share;
   share.waiting.erase(&sequence);
+  share.by_length.erase(&sequence);
   if (share.waiting.empty()) by_used_.erase(&share);
 }
 
@@ -70,6 +72,8 @@ Sequence* FairQueue::first() const {
   if (!urgent_.empty()) return *urgent_.begin();
   return by_used_.empty() ? nullptr : *(*by_used_.begin())->waiting.begin();
 }
+
+Sequence* FairQueue::shortest() const { return by_used_.empty() ? nullptr : *(*by_used_.begin())->by_length.begin(); }
 
 bool FairQueue::before(const Sequence& a, const Sequence& b) const {
   if (a.latest_start.has_value() != b.latest_start.has_value()) return a.latest_start.has_value();

@@ -24,12 +24,19 @@ struct DueFirst {
   }
 };
 
+struct ShortestFirst {
+  bool operator()(const Sequence* a, const Sequence* b) const {
+    return a->left() != b->left() ? a->left() < b->left() : a->request.id < b->request.id;
+  }
+};
+
 struct Share {
   std::string key;
   uint64_t number = 0;  // in the order of their first requests
   double used_s = 0;
   int64_t sequences = 0;  // waiting or running
   std::set<Sequence*, DueFirst> waiting = {};
+  std::set<Sequence*, ShortestFirst> by_length = {};  // the same
 };
 
 class FairQueue {
@@ -42,6 +49,8 @@ class FairQueue {
   void remove(Sequence& sequence);
   int64_t size() const { return size_; }
   Sequence* first() const;
+  // Of those without a deadline, of the key that has had the least service: the one with the fewest tokens to compute.
+  Sequence* shortest() const;
   // Whether a comes before b; either may be running.
   bool before(const Sequence& a, const Sequence& b) const;
   // Of those that were never admitted: one whose deadline has passed.

@@ -11,8 +11,10 @@ using std::chrono::milliseconds;
 
 class FairQueueTest : public testing::Test {
  protected:
-  Sequence& add(Id id, const char* key, Nanoseconds due, std::optional<Nanoseconds> latest_start = {}) {
+  Sequence& add(Id id, const char* key, Nanoseconds due, std::optional<Nanoseconds> latest_start = {},
+                int64_t to_compute = 3) {
     Sequence& sequence = sequences_.emplace_back();
+    sequence.to_compute = to_compute;
     sequence.request.id = id;
     sequence.tokens = {1, 2, 3};
     sequence.share = &queue_.enter(key);
@@ -47,6 +49,24 @@ TEST_F(FairQueueTest, OfOneKeyTheFirstDueBegins) {
   add(1, "a", milliseconds(30));
   add(2, "a", milliseconds(10));
   EXPECT_EQ(order(), (std::vector<Id>{2, 1}));
+}
+
+TEST_F(FairQueueTest, TellsTheShortestWithoutADeadlineOfTheKeyWithTheLeastService) {
+  const auto of = [&](Id id, const char* key, int64_t tokens, std::optional<Nanoseconds> latest_start = {}) {
+    Sequence& sequence = add(id, key, milliseconds(id), latest_start, tokens);
+    return &sequence;
+  };
+  EXPECT_EQ(queue_.shortest(), nullptr);
+  of(1, "a", 30);
+  Sequence* second = of(2, "a", 20);
+  of(3, "a", 20);
+  of(4, "b", 10);
+  of(5, "a", 5, milliseconds(9));
+  EXPECT_EQ(queue_.shortest(), second);
+  queue_.remove(*second);
+  EXPECT_EQ(queue_.shortest()->request.id, 3);
+  queue_.charge(*second->share, 1, true);
+  EXPECT_EQ(queue_.shortest()->request.id, 4);
 }
 
 TEST_F(FairQueueTest, DeadlinesComeFirstByTheirLatestStart) {

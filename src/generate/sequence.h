@@ -28,6 +28,7 @@ struct Sequence {
 
   Share* share = nullptr;
   Nanoseconds due{};                             // its place among those of its key
+  int64_t to_compute = 0;                        // tokens of the prompt that were not in the cache when it came
   std::optional<Nanoseconds> latest_start = {};  // with a deadline, or preempted: goes before all without
 
   int64_t reused = 0;             // of the prompt, at the first admission
@@ -43,6 +44,8 @@ struct Sequence {
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
   int64_t answered() const { return length() - prompt_tokens; }
   int64_t pending() const { return length() - computed; }
+  // As far as known before it has blocks.
+  int64_t left() const { return stage == Stage::kWaiting ? to_compute : pending(); }
   // The rows of prompt positions are wanted too.
   bool wants_prompt_rows() const {
     return request.prompt_logprobs && answered() == 0 &&

@@ -49,8 +49,10 @@ struct Scheduler::State {
   void add_decodes();
   void add_drafts();
   void add_prefills();
-  int64_t add_chunk(Sequence& sequence, bool first);
+  int64_t add_chunk(Sequence& sequence, int64_t room);
+  Sequence* shortest(std::span<Sequence* const> prefills, bool closed) const;
   int64_t chunk_within(const StepLoad& load, double past, bool first) const;
+  double goal_seconds() const;
   void charge();
 
   // results.cc
@@ -73,6 +75,7 @@ struct Scheduler::State {
   std::vector<Sequence*> running;  // in the order of their admission
   std::vector<Part> parts;         // of the step under way
   StepLoad load;
+  int passed_steps = 0;  // in a row, in which a prompt that was due first had to wait for shorter ones
   Nanoseconds began{}, predicted{};
   bool under_way = false;
   size_t vocabulary = 0;  // of the logits at hand

@@ -79,6 +79,8 @@ class RefinedLine {
   explicit RefinedLine(StepLine first) : first_(first), line_(first) {}
   void add(const StepPoint& point);
   const StepLine& line() const { return line_; }
+  // Mean of |measured / predicted − 1| of the last steps.
+  double usual_error() const { return usual_error_; }
 
  private:
   void begin(const StepPoint& point);
@@ -87,7 +89,7 @@ class RefinedLine {
   StepLine first_, line_;
   std::vector<StepPoint> points_;  // until the first line is known
   NormalEquations sums_;
-  double usual_error_ = 0.05;  // mean of |measured / predicted − 1|
+  double usual_error_ = 0.05;
 };
 
 }  // namespace ridge::generate

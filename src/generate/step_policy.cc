@@ -93,7 +93,7 @@ void Scheduler::State::add_drafts() {
   }
   auto expected = static_cast<double>(parts.size());
   double seconds = pace.seconds(load);
-  const double most_seconds = settings.token_goal ? std::max(seconds, to_seconds(*settings.token_goal)) : 1e300;
+  const double most_seconds = settings.token_goal ? std::max(seconds, goal_seconds()) : 1e300;
   const auto most_tokens = static_cast<double>(settings.most_tokens.value_or(INT32_MAX));
   while (!open.empty() && load.tokens < most_tokens) {
     const auto [chance, index] = open.top();
@@ -125,55 +125,74 @@ void Scheduler::State::add_drafts() {
   }
 }
 
+// What a step may be predicted to take, so that it keeps to the goal although the line is off by as much as usual.
+double Scheduler::State::goal_seconds() const { return to_seconds(*settings.token_goal) / (1 + line.usual_error()); }
+
 // New tokens of a sequence with so many computed ones that may join a step of `load`. The first chunk of a step is never empty, so that prompts go on
-// however low the goal: beyond it with as many tokens as cost what the step and reading their past cost, but a block at most.
+// however low the goal.
 int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool first) const {
   const StepLine& pace = line.line();
   if (settings.most_tokens || !settings.token_goal || !pace.known()) {
     const int64_t left = settings.most_tokens.value_or(kUsualStepTokens) - static_cast<int64_t>(step.tokens);
     return std::max<int64_t>(left, first && !settings.most_tokens ? settings.cache.block_tokens : 0);
   }
-  const double within = pace.tokens_within(to_seconds(*settings.token_goal), step, past);
+  const double within = pace.tokens_within(goal_seconds(), step, past);
   const auto tokens = static_cast<int64_t>(std::min(within, 1e9));
-  if (!first) return tokens;
-  const double least = (pace.fixed + pace.per_cached * past) / (pace.per_token + pace.per_pair * past);
-  const auto block = static_cast<double>(settings.cache.block_tokens);
-  return std::max(tokens, static_cast<int64_t>(std::ceil(std::clamp(least, 1.0, block))));
+  const int64_t least =
+      std::min<int64_t>(settings.cache.block_tokens, 8);  // for fewer, reading the past costs too much
+  if (first) return std::max(tokens, least);
+  return tokens < least ? 0 : tokens;
 }
 
-// The prompts under way and those that wait compete by the order of the queue, so that a long prompt does not keep a short one out.
+// Prompts under way, and of those that wait the next of its kind, compete by the order of the queue. But prompts that the step can finish pass one that it
+// cannot, the shortest first, in three steps of four: otherwise a long one that is late on a busy server would keep all others out until its last token.
 void Scheduler::State::add_prefills() {
+  constexpr int kMostPassed = 3;
   std::vector<Sequence*> prefills;
   for (Sequence* sequence : running) {
     if (sequence->stage == Stage::kPrefill) prefills.push_back(sequence);
   }
   const auto first = [&](const Sequence* a, const Sequence* b) { return queue.before(*a, *b); };
   bool closed = false, any = false;
+  const auto room_for = [&](const Sequence& sequence) {
+    return chunk_within(load, static_cast<double>(sequence.computed), !any);
+  };
+  const Sequence* passed = nullptr;
   while (true) {
     closed |= static_cast<int64_t>(running.size()) >= settings.most_sequences;
     const auto best = std::ranges::min_element(prefills, first);
     Sequence* sequence = best == prefills.end() ? nullptr : *best;
     Sequence* waiting = closed ? nullptr : queue.first();
-    if (waiting != nullptr && (sequence == nullptr || queue.before(*waiting, *sequence))) {
-      if (chunk_within(load, 0, !any) == 0) return;
-      if (!admit(*waiting)) {
-        closed = true;
-        continue;
-      }
-      sequence = waiting;
-    } else if (sequence != nullptr) {
-      prefills.erase(best);
+    if (waiting != nullptr && (sequence == nullptr || queue.before(*waiting, *sequence))) sequence = waiting;
+    if (sequence == nullptr) break;
+    if (passed_steps < kMostPassed && !sequence->latest_start && room_for(*sequence) < sequence->left()) {
+      Sequence* other = shortest(prefills, closed);
+      if (other != sequence && other->left() <= room_for(*other)) passed = std::exchange(sequence, other);
     }
-    if (sequence == nullptr) return;
-    if (chunk_within(load, static_cast<double>(sequence->computed), !any) == 0) return;
-    any |= add_chunk(*sequence, !any) > 0;
+    if (room_for(*sequence) == 0) break;
+    if (sequence->stage == Stage::kWaiting && !admit(*sequence)) {
+      closed = true;
+      continue;
+    }
+    std::erase(prefills, sequence);
+    any |= add_chunk(*sequence, room_for(*sequence)) > 0;
+    if (sequence == passed) passed = nullptr;
   }
+  passed_steps = passed != nullptr ? passed_steps + 1 : 0;
 }
 
-// Tokens of it that the step computes; 0: there are no blocks.
-int64_t Scheduler::State::add_chunk(Sequence& sequence, bool first) {
+// The prompt with the fewest tokens to compute.
+Sequence* Scheduler::State::shortest(std::span<Sequence* const> prefills, bool closed) const {
+  const auto best = std::ranges::min_element(prefills, ShortestFirst{});
+  Sequence* waiting = closed ? nullptr : queue.shortest();
+  if (best == prefills.end() || (waiting != nullptr && ShortestFirst{}(waiting, *best))) return waiting;
+  return *best;
+}
+
+// Tokens of it that the step computes; 0: there is no room, or there are no blocks.
+int64_t Scheduler::State::add_chunk(Sequence& sequence, int64_t room) {
   constexpr int64_t kMostRows = 64;  // of logits for one prompt: of 150 k values each 38 MB
-  int64_t tokens = std::min(sequence.pending(), chunk_within(load, static_cast<double>(sequence.computed), first));
+  int64_t tokens = std::min(room, sequence.pending());
   const auto chances = static_cast<int64_t>(sequence.prompt_chances.size());
   const bool rows_of_prompt = sequence.wants_prompt_rows();
   if (rows_of_prompt) tokens = std::min(tokens, kMostRows);
