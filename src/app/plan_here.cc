@@ -2,18 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "app/decoder_model.h"
 #include "app/kept_steps.h"
 #include "app/plan_model.h"
 #include "app/step_estimate.h"
-#include "generate/scheduler.h"
+#include "tune/language/load.h"
 
 namespace ridge::app {
 namespace {
 
 constexpr int64_t kDefaultOutput = 256;
+constexpr int64_t kBlockTokens = 32;  // of OpenVINO's decoder
 
 // The forms that a decoder has, by the names that plans have for them.
 Result<engine::WeightForm> weights_here(const PlanRequest& request) {
@@ -51,13 +53,43 @@ int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
       ((p.attention + p.feed_forward) * format->matrix_bits + (p.head + p.small) * format->other_bits) / 8);
 }
 
-llm::StepSeconds seconds_by(const generate::StepLine& line) {
-  return [line](const llm::Step& step) {
-    generate::StepLoad load{step.sequences, step.cached, 0, step.sequences};
-    for (const llm::Step::Chunk& chunk : step.chunks) load.add(chunk.tokens, chunk.cached, 0);
-    load.rows += step.prompts_done;
-    return line.seconds(load);
-  };
+// What the load takes by the line, through the scheduler that serves it, as far as its cache is large enough. Of a closed load neither the first wave
+// counts, whose prompts come all at once, nor the last, beside which answers run out.
+Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load& load) {
+  constexpr int64_t kFewestRequests = 100, kPerSequence = 10;
+  llm::Workload w = load.workload;
+  if (!w.trace.empty()) w.concurrency = 0;
+  if (w.concurrency > 0) w.requests = std::max(kFewestRequests, kPerSequence * w.concurrency);
+  static constexpr std::array<int32_t, 1021> kText = {};  // any tokens
+  tune::language::Load sent{llm::requests_of(w, llm::EngineKind::kSglang), w.concurrency, kText};
+  sent.common_share = w.prefix_hit;
+  sent.front = from_seconds(llm::kFrontSeconds);
+  generate::Settings settings;
+  settings.line = line;
+  settings.prefix_reuse = w.prefix_hit > 0;
+  settings.context = tune::language::longest(sent);
+  if (load.chunk_tokens > 0) settings.most_tokens = load.chunk_tokens;
+  if (load.most_sequences > 0) settings.most_sequences = load.most_sequences;
+  settings.cache.block_tokens = kBlockTokens;
+  settings.blocks = std::min<int64_t>(settings.most_sequences, std::ssize(sent.requests)) *
+                    settings.cache.blocks_for(settings.context);
+  RIDGE_ASSIGN(const tune::language::Served served, tune::language::predict(settings, sent));
+  const auto end = served.answered.end() - w.concurrency;
+  const std::vector<tune::language::Answered> counted(served.answered.begin() + w.concurrency, end);
+  double steps = 0, cached = 0, decoding_s = 0, all_s = 0;
+  for (size_t i = 0; i < counted.size(); ++i) {
+    const llm::Request& request = sent.requests[i + static_cast<size_t>(w.concurrency)];
+    const auto prompt = static_cast<double>(request.prompt), output = static_cast<double>(request.output);
+    steps += output - 1;
+    cached += (output - 1) * (prompt + output / 2);
+    decoding_s += counted[i].last_s - counted[i].first_s;
+    all_s += counted[i].last_s - counted[i].sent_s;
+  }
+  const double seconds = w.concurrency > 0 ? all_s / static_cast<double>(w.concurrency) : served.seconds;
+  llm::Simulation simulation = llm::times_of(counted, 0, 0, seconds);
+  simulation.mean_decoding = decoding_s / seconds;
+  simulation.mean_cached = steps > 0 ? cached / steps : 0;
+  return simulation;
 }
 
 // With the lengths that the request leaves open.
@@ -115,10 +147,7 @@ Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const L
   here.line = kept ? kept->line : estimated_line(limit, here.weights);
   here.error_percent = kept ? kept->error_percent : estimated_line_error_percent();
   if (kept) here.measured_at = kept->measured_at;
-  llm::Scheduler scheduler{
-      .chunk_tokens = load.chunk_tokens > 0 ? load.chunk_tokens : generate::kUsualStepTokens,
-      .most_sequences = load.most_sequences > 0 ? load.most_sequences : generate::Settings{}.most_sequences};
-  RIDGE_ASSIGN(here.simulation, llm::simulate(seconds_by(here.line), llm::EngineCosts{}, scheduler, load.workload));
+  RIDGE_ASSIGN(here.simulation, simulate(here.line, load));
   add_bounds(limit, here);
   return std::optional(std::move(here));
 }

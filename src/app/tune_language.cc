@@ -260,7 +260,9 @@ Status LanguageTuner::size_load() {
 
 Result<tune::language::Figures> LanguageTuner::predicted(const Candidate& candidate) const {
   const KnownForm& form = *known(candidate.form, candidate.threads);
-  return tune::language::predict(settings_of(candidate, form.info, form.blocks, form.line), load_, request_.goals);
+  RIDGE_ASSIGN(const tune::language::Served served,
+               tune::language::predict(settings_of(candidate, form.info, form.blocks, form.line), load_));
+  return tune::language::figures_of({&served, 1}, request_.goals);
 }
 
 Status LanguageTuner::select_candidates() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "base/fake_clock.h"
 
@@ -16,7 +17,10 @@ std::vector<int32_t> prompt_of(const Load& load, size_t request) {
   size_t at = static_cast<size_t>((turn - static_cast<double>(static_cast<int64_t>(turn))) *
                                   static_cast<double>(load.text.size()));
   std::vector<int32_t> prompt;
-  for (int64_t i = 0; i < load.requests[request].prompt; ++i) prompt.push_back(load.text[at++ % load.text.size()]);
+  const int64_t tokens = load.requests[request].prompt;
+  const auto common = static_cast<int64_t>(load.common_share * static_cast<double>(tokens));
+  for (int64_t i = 0; i < common; ++i) prompt.push_back(load.text[static_cast<size_t>(i) % load.text.size()]);
+  for (int64_t i = common; i < tokens; ++i) prompt.push_back(load.text[at++ % load.text.size()]);
   return prompt;
 }
 
@@ -28,18 +32,20 @@ class Run {
     served_.answered.resize(load.requests.size());
   }
 
-  bool done() const { return ended_ == load_.requests.size(); }
+  bool done() const { return ends_.size() == load_.requests.size(); }
 
   Status send_due() {
-    while (sent_ < load_.requests.size() && is_due()) {
+    while (sent_ < load_.requests.size()) {
+      const std::optional<Nanoseconds> sent = next_sent();
+      if (!sent || *sent + load_.front > now()) break;
       const llm::Request& asked = load_.requests[sent_];
       generate::Request request;
       request.id = sent_ + 1;
       request.prompt = prompt_of(load_, sent_);
       request.most_tokens = asked.output;
       request.sampling.temperature = 0;
-      request.arrived = from_seconds(open() ? asked.sent_s : to_seconds(now()));
-      served_.answered[sent_] = {to_seconds(request.arrived), 0, 0, asked.output};
+      request.arrived = *sent + load_.front;
+      served_.answered[sent_] = {to_seconds(*sent), 0, 0, asked.output};
       ++sent_;
       RIDGE_TRY(scheduler_.add(std::move(request), now()));
     }
@@ -48,9 +54,9 @@ class Run {
 
   Status step(const std::function<void(const generate::Step&, Nanoseconds)>& ran) {
     const generate::Step step = scheduler_.next(now());
-    if (step.sequences.empty()) {  // of an open load: nothing is due yet
-      assert(sent_ < load_.requests.size());
-      clock_.sleep_until(begin_ + from_seconds(load_.requests[sent_].sent_s));
+    if (step.sequences.empty()) {  // the next request is not due yet
+      assert(sent_ < load_.requests.size() && next_sent());
+      clock_.sleep_until(begin_ + *next_sent() + load_.front);
       return {};
     }
     const TimePoint begin = clock_.now();
@@ -60,7 +66,7 @@ class Run {
       Answered& answer = served_.answered[event.id - 1];
       answer.last_s = to_seconds(now());
       if (answer.first_s == 0) answer.first_s = answer.last_s;
-      ended_ += event.finish == generate::Finish::kNone ? 0 : 1;
+      if (event.finish != generate::Finish::kNone) ends_.push_back(now());
     }
     return {};
   }
@@ -77,9 +83,13 @@ class Run {
  private:
   bool open() const { return load_.concurrency == 0; }
   Nanoseconds now() const { return clock_.now() - begin_; }
-  bool is_due() const {
-    return open() ? load_.requests[sent_].sent_s <= to_seconds(now())
-                  : static_cast<int64_t>(sent_ - ended_) < load_.concurrency;
+  // Of the next request; none: an answer has to end before. A closed load's first requests are sent at once.
+  std::optional<Nanoseconds> next_sent() const {
+    if (open()) return from_seconds(load_.requests[sent_].sent_s);
+    const auto before = static_cast<int64_t>(sent_) - load_.concurrency;
+    if (before < 0) return Nanoseconds{};
+    if (before >= std::ssize(ends_)) return {};
+    return ends_[static_cast<size_t>(before)];
   }
 
   engine::Decoder& decoder_;
@@ -88,7 +98,8 @@ class Run {
   const TimePoint begin_;
   generate::Scheduler scheduler_;
   Served served_;
-  size_t sent_ = 0, ended_ = 0;
+  size_t sent_ = 0;
+  std::vector<Nanoseconds> ends_;  // of answers, in their order
 };
 
 // Takes the line's time on a clock of its own. Every token is the same one.
@@ -164,12 +175,11 @@ Figures figures_of(std::span<const Served> served, const Goals& goals) {
 
 double score_of(const Figures& figures) { return figures.goodput_per_s.value_or(figures.output_tokens_per_s); }
 
-Result<Figures> predict(generate::Settings settings, const Load& load, const Goals& goals) {
+Result<Served> predict(generate::Settings settings, const Load& load) {
   settings.speculate = false;
   FakeClock clock;
   LineDecoder decoder(settings.line, clock);
-  RIDGE_ASSIGN(const Served served, serve(decoder, settings, load, clock));
-  return figures_of({&served, 1}, goals);
+  return serve(decoder, settings, load, clock);
 }
 
 }  // namespace ridge::tune::language

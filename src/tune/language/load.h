@@ -31,6 +31,8 @@ struct Load {
   std::vector<llm::Request> requests;
   int64_t concurrency = 0;
   std::span<const int32_t> text = {};  // prompts are cut from it, each at another place; at least one token
+  double common_share = 0;             // of a prompt, with which all begin
+  Nanoseconds front{};  // from sending a request until it waits: it misses the step that begins as an answer ends
 };
 int64_t longest(const Load& load);  // [tokens] of a prompt and its answer
 
@@ -71,6 +73,6 @@ Figures figures_of(std::span<const Served> served, const Goals& goals);
 double score_of(const Figures& figures);
 
 // The same load on the step line instead of a decoder: takes no time. Drafts are not predicted: their success depends on the texts.
-Result<Figures> predict(generate::Settings settings, const Load& load, const Goals& goals);
+Result<Served> predict(generate::Settings settings, const Load& load);
 
 }  // namespace ridge::tune::language

@@ -55,16 +55,41 @@ TEST_F(LanguageLoad, OpenSendsRequestsAtTheirTimes) {
   EXPECT_NEAR(served->answered[1].first_s, 0.53, 1e-9);
 }
 
+TEST_F(LanguageLoad, ARequestThatIsOnItsWayAsAStepBeginsMissesIt) {
+  Load load = {{{0, 20, 5}, {0, 20, 5}, {0, 20, 5}}, 2, text_};
+  load.front = from_seconds(1e-3);
+  const Result<Served> served = serve(*decoder_, settings_, load, clock_);
+  ASSERT_TRUE(served) << served.error().message;
+  const double end = std::min(served->answered[0].last_s, served->answered[1].last_s);
+  EXPECT_NEAR(served->answered[0].first_s, served->answered[1].first_s, 1e-9);
+  EXPECT_NEAR(served->answered[2].sent_s, end, 1e-9);
+  load.front = {};
+  const Result<Served> at_once = serve(*decoder_, settings_, load, clock_);
+  ASSERT_TRUE(at_once);
+  EXPECT_NEAR(served->answered[0].first_s, at_once->answered[0].first_s + 1e-3, 1e-9);
+}
+
+TEST_F(LanguageLoad, PromptsBeginAlikeAsFarAsAsked) {
+  Load load = {{{0, 20, 1}, {0, 20, 1}}, 1, text_};
+  settings_.prefix_reuse = true;
+  const Result<Served> apart = serve(*decoder_, settings_, load, clock_);
+  load.common_share = 0.9;
+  const Result<Served> alike = serve(*decoder_, settings_, load, clock_);
+  ASSERT_TRUE(apart && alike);
+  EXPECT_LT(alike->seconds, apart->seconds);
+}
+
 TEST_F(LanguageLoad, IsPredictedByTheLine) {
   const Load load = {{{0, 20, 5}, {0, 30, 5}, {0, 40, 5}, {0, 20, 5}}, 2, text_};
   const Goals goals = {.ttft_ms = 100, .tpot_ms = 12};
   const Result<Served> served = serve(*decoder_, settings_, load, clock_);
-  const Result<Figures> predicted = predict(settings_, load, goals);
-  ASSERT_TRUE(served && predicted);
+  const Result<Served> by_line = predict(settings_, load);
+  ASSERT_TRUE(served && by_line);
+  const Figures predicted = figures_of({&*by_line, 1}, goals);
   const Figures measured = figures_of({&*served, 1}, goals);
-  EXPECT_NEAR(predicted->output_tokens_per_s, measured.output_tokens_per_s, 1e-6 * measured.output_tokens_per_s);
-  EXPECT_NEAR(predicted->ttft_ms.p99, measured.ttft_ms.p99, 1e-3);
-  EXPECT_EQ(predicted->goodput_per_s, measured.goodput_per_s);
+  EXPECT_NEAR(predicted.output_tokens_per_s, measured.output_tokens_per_s, 1e-6 * measured.output_tokens_per_s);
+  EXPECT_NEAR(predicted.ttft_ms.p99, measured.ttft_ms.p99, 1e-3);
+  EXPECT_EQ(predicted.goodput_per_s, measured.goodput_per_s);
   EXPECT_NEAR(measured.output_tokens_per_s, 20 / served->seconds, 1e-9);
 }
 
