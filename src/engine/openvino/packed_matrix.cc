@@ -220,6 +220,9 @@ void rows_of(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, 
                    [&]<int kRows>(int64_t row) { block_of<kFour, kGrouped, kRows>(matrix, block, x, row, result); });
 }
 
+// With the CPU's own prefetching alone, rows of BF16 are read at four fifths of this rate; those of 8 and 4 bits gain nothing.
+constexpr int64_t kLinesAhead = 16;
+
 // Of BF16: a register holds pairs of columns of 16 rows; FP32 is BF16 with 16 more bits.
 template <int kRows, int kPanels>
 RIDGE_VNNI void wide_tile(const PackedMatrix& matrix, int64_t panel, const float* x, float* result) {
@@ -232,7 +235,9 @@ RIDGE_VNNI void wide_tile(const PackedMatrix& matrix, int64_t panel, const float
   const auto add = [&](int64_t pair, bool both) RIDGE_VNNI {
     __m512 first[kPanels], second[kPanels];
     for (int p = 0; p < kPanels; ++p) {
-      const __m512i both_halves = _mm512_loadu_si512(weights + p * panel_bytes + pair * kLine);
+      const std::byte* line = weights + p * panel_bytes + pair * kLine;
+      _mm_prefetch(line + kLinesAhead * kLine, _MM_HINT_T0);
+      const __m512i both_halves = _mm512_loadu_si512(line);
       first[p] = _mm512_castsi512_ps(_mm512_slli_epi32(both_halves, 16));
       second[p] = _mm512_castsi512_ps(_mm512_and_si512(both_halves, upper));
     }
