@@ -235,25 +235,27 @@ struct Compressed {
   WeightForm weights;
   CacheForm cache;
   double deviation;
+  Json changes = Json::object();  // also what the layers have beside their matrices
 };
 
 class OpenVinoDecoderForms : public OpenVinoDecoderTest, public testing::WithParamInterface<Compressed> {};
 
 // Bounds: about twice what was seen on a CPU with AVX-512.
-INSTANTIATE_TEST_SUITE_P(Forms, OpenVinoDecoderForms,
-                         testing::Values(Compressed{WeightForm::kFp32, CacheForm::kU8, 0.015},
-                                         Compressed{WeightForm::kBf16, CacheForm::kBf16, 0.025},
-                                         Compressed{WeightForm::kBf16, CacheForm::kU8, 0.025},
-                                         Compressed{WeightForm::kInt8, CacheForm::kU8, 0.04},
-                                         Compressed{WeightForm::kInt4, CacheForm::kU8, 0.4}),
-                         [](const auto& form) {
-                           return std::string(name_of(names_of(form.param.weights), form.param.weights)) + "_" +
-                                  std::string(name_of(names_of(form.param.cache), form.param.cache));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Forms, OpenVinoDecoderForms,
+    testing::Values(
+        Compressed{WeightForm::kFp32, CacheForm::kU8, 0.015}, Compressed{WeightForm::kBf16, CacheForm::kBf16, 0.025},
+        Compressed{WeightForm::kBf16, CacheForm::kU8, 0.025, {{"attention_bias", true}}},
+        Compressed{WeightForm::kInt8, CacheForm::kU8, 0.04, {{"model_type", "qwen3"}}},
+        Compressed{WeightForm::kInt4, CacheForm::kU8, 0.4, {{"tie_word_embeddings", true}, {"num_hidden_layers", 3}}}),
+    [](const auto& form) {
+      return std::string(name_of(names_of(form.param.weights), form.param.weights)) + "_" +
+             std::string(name_of(names_of(form.param.cache), form.param.cache));
+    });
 
 TEST_P(OpenVinoDecoderForms, StayNear) {
   const Compressed& form = GetParam();
-  TestCheckpoint checkpoint;
+  TestCheckpoint checkpoint(form.changes);
   plan_.weights = form.weights;
   plan_.cache = form.cache;
   if (form.cache == CacheForm::kBf16 && missing_for(Precision::kBf16, instruction_sets()))

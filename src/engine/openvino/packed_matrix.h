@@ -60,9 +60,15 @@ class QuantisedRows {
   std::vector<int32_t> sums_;  // of the integers: [row, group]
 };
 
-// Columns kBlockRows · block … of x · matrixᵀ: result is [rows of x, matrix.rows]. Blocks may be computed at the same time. The matrix is INT8 or INT4; or
-// BF16, with x [rows, matrix.columns].
-void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result);
-void multiply(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result);
+// Columns kBlockRows · block … of x · matrixᵀ, plus those of `beside` if there is one: it and the result, which may be the same, are [rows of x, matrix.rows].
+// Blocks may be computed at the same time. The matrix is INT8 or INT4; or BF16, with x [rows, matrix.columns].
+void multiply(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result,
+              const float* beside = nullptr);
+void multiply(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
+              const float* beside = nullptr);
+
+// What lies between the products of a row: x / √(mean(x²) + ε) · weight (arXiv:1910.07467), and gate = SiLU(gate) · up (arXiv:2002.05202).
+void normalise(std::span<const float> x, const float* weight, float epsilon, float* result);
+void gate(std::span<float> gate, const float* up);
 
 }  // namespace ridge::engine::openvino

@@ -74,10 +74,11 @@ TEST(PackedMatrix, WholeNumbersComeOutExactly) {
     const PackedMatrix matrix = pack_matrix(plain(weights, kRows, kColumns), form, 1);
     QuantisedRows quantised(1, kColumns);
     quantised.quantise(0, x.data());
-    std::vector<float> result(kRows);
-    for (int64_t block = 0; block < matrix.blocks(); ++block) multiply(matrix, block, quantised, result.data());
+    std::vector<float> result(kRows, 3);
+    for (int64_t block = 0; block < matrix.blocks(); ++block)
+      multiply(matrix, block, quantised, result.data(), result.data());
     for (size_t row = 0; row < kRows; ++row) {
-      float sum = 0;
+      float sum = 3;
       for (size_t c = 0; c < kColumns; ++c) sum += weights[row * kColumns + c] * x[c];
       EXPECT_EQ(result[row], sum) << "row " << row;
     }
@@ -91,13 +92,14 @@ TEST(PackedMatrix, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
     const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), WeightForm::kBf16, 2);
     for (int tokens = 1; tokens <= 26; ++tokens) {
       const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
+      const std::vector<float> beside = random_values(static_cast<size_t>(tokens * rows), 3);
       std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
       for (int64_t block = 0; block < matrix.blocks(); ++block)
-        multiply(matrix, block, x.data(), tokens, result.data());
+        multiply(matrix, block, x.data(), tokens, result.data(), beside.data());
       EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
       for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
         for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-          double sum = 0;
+          double sum = beside[t * static_cast<size_t>(rows) + row];
           for (size_t c = 0; c < static_cast<size_t>(columns); ++c)
             sum += static_cast<double>(x[t * static_cast<size_t>(columns) + c]) *
                    static_cast<double>(from_bf16(to_bf16(weights[row * static_cast<size_t>(columns) + c])));
@@ -142,6 +144,29 @@ TEST(PackedMatrix, GroupsThatAFileHasKeepTheirScales) {
         for (size_t c = 0; c < kColumns; ++c) sum += weights[row * kColumns + c] * x[t * kColumns + c];
         EXPECT_EQ(result[t * kRows + row], sum) << "token " << t << ", row " << row;
       }
+  }
+}
+
+TEST(PackedMatrix, WhatLiesBetweenProductsIsThatInDoublePrecision) {
+  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+  constexpr size_t kValues = 37;  // two registers and a part of one
+  std::vector<float> x(kValues), weight(kValues), normed(kValues), gated(kValues);
+  double squares = 0;
+  for (size_t i = 0; i < kValues; ++i) {
+    x[i] = 4 * (static_cast<float>(i) - 18);
+    weight[i] = 0.5F + static_cast<float>(i) / 8;
+    squares += static_cast<double>(x[i]) * x[i];
+  }
+  x[1] = -1e30F;
+  gated = x;
+  gate(gated, weight.data());
+  x[1] = 4 * (1.0F - 18);
+  normalise(x, weight.data(), 100, normed.data());
+  const double root = std::sqrt(squares / kValues + 100);
+  for (size_t i = 0; i < kValues; ++i) {
+    const double expected = x[i] / root * weight[i], silu = x[i] / (1 + std::exp(-static_cast<double>(x[i])));
+    EXPECT_NEAR(normed[i], expected, 1e-6 * std::abs(expected)) << i;
+    EXPECT_NEAR(gated[i], i == 1 ? 0 : silu * weight[i], 1e-6 * std::abs(silu * weight[i])) << i;
   }
 }
 

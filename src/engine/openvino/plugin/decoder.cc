@@ -28,7 +28,7 @@
 namespace ridge::engine::openvino::plugin {
 namespace {
 
-// By packed_product.h, whose activations are FP32. The engine's attention reads a cache in BF16 only in that arithmetic.
+// By packed_block.h, whose activations are FP32. The engine's attention reads a cache in BF16 only in that arithmetic.
 bool multiplies_packed(const DecoderPlan& plan) {
   if (checkpoint::is_graph_folder(plan.folder)) return false;
   switch (plan.weights) {

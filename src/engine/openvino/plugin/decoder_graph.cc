@@ -16,7 +16,7 @@
 #include "checkpoint/graph_folder.h"
 #include "engine/openvino/matrix_form.h"
 #include "engine/openvino/plugin/guarded.h"
-#include "engine/openvino/plugin/packed_product.h"
+#include "engine/openvino/plugin/packed_block.h"
 
 namespace ridge::engine::openvino::plugin {
 namespace {
@@ -45,10 +45,27 @@ Value reshaped(const Value& x, const std::vector<int64_t>& shape) {
   return made<ov::op::v1::Reshape>(x, numbers(shape), true);
 }
 
-// A matrix "NAME.weight" of so many rows.
+// A matrix "NAME.weight" of so many rows, and its "NAME.bias".
 struct Linear {
   std::string name;
   int64_t rows = 0;
+  bool bias = false;
+};
+
+// A layer's weights by their names.
+struct LayerParts {
+  LayerParts(const checkpoint::DecoderConfig& config, int64_t index)
+      : layer("model.layers." + std::to_string(index) + "."),
+        projections{{{layer + "self_attn.q_proj", config.heads * config.head_dim, config.qkv_bias},
+                     {layer + "self_attn.k_proj", config.kv_heads * config.head_dim, config.qkv_bias},
+                     {layer + "self_attn.v_proj", config.kv_heads * config.head_dim, config.qkv_bias}}},
+        output{layer + "self_attn.o_proj", config.hidden, config.output_bias},
+        gate{layer + "mlp.gate_proj", config.intermediate},
+        up{layer + "mlp.up_proj", config.intermediate},
+        down{layer + "mlp.down_proj", config.hidden} {}
+  std::string layer, input_norm = layer + "input_layernorm", norm = layer + "post_attention_layernorm";
+  std::array<Linear, 3> projections;
+  Linear output, gate, up, down;
 };
 
 class Builder {
@@ -68,18 +85,21 @@ class Builder {
   Result<checkpoint::Weight> matrix(const std::string& name, int64_t rows, int64_t columns) const;
   Value formed(const checkpoint::Weight& weight);
   Result<Value> vector(const std::string& name, int64_t size);
-  ov::OutputVector products(const Value& x, std::span<const checkpoint::Weight> matrices);
-  Result<ov::OutputVector> linear(const Value& x, std::span<const Linear> parts, int64_t columns, bool bias = false);
-  Result<Value> linear(const Value& x, const Linear& part, int64_t columns, bool bias = false);
+  Result<Value> linear(const Value& x, const Linear& part, int64_t columns);
+  Result<std::vector<float>> read_vector(const std::string& name, int64_t size);
+  Result<PackedLinear> packed(const Linear& part, int64_t columns);
+  Result<ov::OutputVector> block(const ov::OutputVector& inputs, int64_t index);
   Result<Value> norm(const Value& x, const std::string& name, int64_t size);
   Result<Value> heads(const Value& flat, const std::string& name, int64_t count, bool rotated);
   Value rotate(const Value& x);
   Value cached(const Value& now, const std::string& name);
   Value repeated(const Value& x);
-  Result<Value> attention(const Value& x, const std::string& layer);
-  Result<Value> feed_forward(const Value& x, const std::string& layer);
+  Result<Value> attention(std::span<const Value> flat, const std::string& layer);
+  Result<Value> feed_forward(const Value& x, const LayerParts& parts);
   Result<Value> layer(const Value& x, int64_t index);
-  Result<Value> output(const Value& x, const checkpoint::Weight& embedding);
+  Result<Value> layers(Value x);
+  Result<Value> packed_layers(Value x);
+  Linear head() const { return {config_.tied_embeddings ? "model.embed_tokens" : "lm_head", config_.vocabulary}; }
   Value sampled(const Value& x) { return made<ov::op::v8::Gather>(x, sampled_rows_, number(0)); }
 
   const checkpoint::DecoderConfig& config_;
@@ -156,45 +176,36 @@ Result<checkpoint::Weight> Builder::matrix(const std::string& name, int64_t rows
   return weight;
 }
 
-// x · matrixᵀ of each.
-ov::OutputVector Builder::products(const Value& x, std::span<const checkpoint::Weight> matrices) {
-  if (!packed_) {
-    ov::OutputVector results;
-    for (const checkpoint::Weight& matrix : matrices)
-      results.push_back(made<ov::op::v0::MatMul>(x, formed(matrix), false, true));
-    return results;
-  }
-  PackedMatrices packed;
-  for (const checkpoint::Weight& matrix : matrices) {
-    packed.push_back(std::make_shared<const PackedMatrix>(pack_matrix(matrix, form_, threads_)));
-    weight_bytes_ += packed.back()->bytes();
-  }
-  return std::make_shared<PackedProduct>(x, std::move(packed))->outputs();
-}
-
 Result<Value> Builder::vector(const std::string& name, int64_t size) {
   RIDGE_ASSIGN(const checkpoint::Weight weight, weights_->find(name, {size}));
   weight_bytes_ += size * static_cast<int64_t>(sizeof(float));
   return constant(weight, WeightForm::kFp32);
 }
 
-Result<ov::OutputVector> Builder::linear(const Value& x, std::span<const Linear> parts, int64_t columns, bool bias) {
-  std::vector<checkpoint::Weight> matrices;
-  for (const Linear& part : parts) {
-    RIDGE_ASSIGN(checkpoint::Weight weight, matrix(part.name + ".weight", part.rows, columns));
-    matrices.push_back(std::move(weight));
-  }
-  ov::OutputVector results = products(x, matrices);
-  for (size_t i = 0; bias && i < parts.size(); ++i) {
-    RIDGE_ASSIGN(const Value added, vector(parts[i].name + ".bias", parts[i].rows));
-    results[i] = made<ov::op::v1::Add>(results[i], added);
-  }
-  return results;
+Result<Value> Builder::linear(const Value& x, const Linear& part, int64_t columns) {
+  RIDGE_ASSIGN(const checkpoint::Weight weight, matrix(part.name + ".weight", part.rows, columns));
+  const Value product = made<ov::op::v0::MatMul>(x, formed(weight), false, true);
+  if (!part.bias) return product;
+  RIDGE_ASSIGN(const Value added, vector(part.name + ".bias", part.rows));
+  return made<ov::op::v1::Add>(product, added);
 }
 
-Result<Value> Builder::linear(const Value& x, const Linear& part, int64_t columns, bool bias) {
-  RIDGE_ASSIGN(const ov::OutputVector results, linear(x, std::span(&part, 1), columns, bias));
-  return results.front();
+Result<std::vector<float>> Builder::read_vector(const std::string& name, int64_t size) {
+  RIDGE_ASSIGN(const checkpoint::Weight weight, weights_->find(name, {size}));
+  std::vector<float> values(static_cast<size_t>(size));
+  checkpoint::read_row(weight, 0, values);
+  weight_bytes_ += size * static_cast<int64_t>(sizeof(float));
+  return values;
+}
+
+Result<PackedLinear> Builder::packed(const Linear& part, int64_t columns) {
+  RIDGE_ASSIGN(const checkpoint::Weight weight, matrix(part.name + ".weight", part.rows, columns));
+  PackedLinear linear{pack_matrix(weight, form_, threads_), {}};
+  weight_bytes_ += linear.matrix.bytes();
+  if (part.bias) {
+    RIDGE_ASSIGN(linear.bias, read_vector(part.name + ".bias", part.rows));
+  }
+  return linear;
 }
 
 // x / √(mean(x²) + ε) · weight (arXiv:1910.07467).
@@ -249,13 +260,9 @@ Value Builder::repeated(const Value& x) {
   return reshaped(wide, {0, config_.heads, -1, config_.head_dim});
 }
 
-// [batch, token, heads · head_dim], before the output projection.
-Result<Value> Builder::attention(const Value& x, const std::string& layer) {
+// [batch, token, heads · head_dim], before the output projection; from the projections.
+Result<Value> Builder::attention(std::span<const Value> flat, const std::string& layer) {
   const std::string name = layer + "self_attn.";
-  const std::array<Linear, 3> parts = {{{name + "q_proj", config_.heads * config_.head_dim},
-                                        {name + "k_proj", config_.kv_heads * config_.head_dim},
-                                        {name + "v_proj", config_.kv_heads * config_.head_dim}}};
-  RIDGE_ASSIGN(const ov::OutputVector flat, linear(x, parts, config_.hidden, config_.qkv_bias));
   RIDGE_ASSIGN(const Value query, heads(flat[0], name + "q", config_.heads, true));
   RIDGE_ASSIGN(const Value key, heads(flat[1], name + "k", config_.kv_heads, true));
   RIDGE_ASSIGN(const Value value, heads(flat[2], name + "v", config_.kv_heads, false));
@@ -264,37 +271,81 @@ Result<Value> Builder::attention(const Value& x, const std::string& layer) {
   return reshaped(swapped(result), {0, 0, config_.heads * config_.head_dim});
 }
 
-Result<Value> Builder::feed_forward(const Value& x, const std::string& layer) {
-  const std::string name = layer + "mlp.";
-  const std::array<Linear, 2> parts = {
-      {{name + "gate_proj", config_.intermediate}, {name + "up_proj", config_.intermediate}}};
-  RIDGE_ASSIGN(const ov::OutputVector wide, linear(x, parts, config_.hidden));
-  const Value gated = made<ov::op::v1::Multiply>(made<ov::op::v4::Swish>(wide[0]), wide[1]);
-  return linear(gated, {name + "down_proj", config_.hidden}, config_.intermediate);
+Result<Value> Builder::feed_forward(const Value& x, const LayerParts& parts) {
+  RIDGE_ASSIGN(const Value gate, linear(x, parts.gate, config_.hidden));
+  RIDGE_ASSIGN(const Value up, linear(x, parts.up, config_.hidden));
+  const Value gated = made<ov::op::v1::Multiply>(made<ov::op::v4::Swish>(gate), up);
+  return linear(gated, parts.down, config_.intermediate);
 }
 
 Result<Value> Builder::layer(const Value& input, int64_t index) {
-  const std::string name = "model.layers." + std::to_string(index) + ".";
-  RIDGE_ASSIGN(const Value normed, norm(input, name + "input_layernorm", config_.hidden));
-  RIDGE_ASSIGN(Value attended, attention(normed, name));
+  const LayerParts parts(config_, index);
+  RIDGE_ASSIGN(const Value normed, norm(input, parts.input_norm, config_.hidden));
+  std::vector<Value> flat;
+  for (const Linear& part : parts.projections) {
+    RIDGE_ASSIGN(Value projected, linear(normed, part, config_.hidden));
+    flat.push_back(std::move(projected));
+  }
+  RIDGE_ASSIGN(Value attended, attention(flat, parts.layer));
   Value x = input;
   if (index == config_.layers - 1) {  // nothing reads the other tokens any more
     attended = sampled(attended);
     x = sampled(x);
   }
-  RIDGE_ASSIGN(const Value projected, linear(attended, {name + "self_attn.o_proj", config_.hidden},
-                                             config_.heads * config_.head_dim, config_.output_bias));
+  RIDGE_ASSIGN(const Value projected, linear(attended, parts.output, config_.heads * config_.head_dim));
   x = made<ov::op::v1::Add>(x, projected);
-  RIDGE_ASSIGN(const Value between, norm(x, name + "post_attention_layernorm", config_.hidden));
-  RIDGE_ASSIGN(const Value fed, feed_forward(between, name));
+  RIDGE_ASSIGN(const Value between, norm(x, parts.norm, config_.hidden));
+  RIDGE_ASSIGN(const Value fed, feed_forward(between, parts));
   return made<ov::op::v1::Add>(x, fed);
 }
 
-// A tied embedding in FP32 or BF16 is one constant, unless products are packed. In INT8 and INT4 the output matrix is in that form, because every step
-// reads all of it.
-Result<Value> Builder::output(const Value& x, const checkpoint::Weight& embedding) {
-  if (!config_.tied_embeddings) return linear(x, {"lm_head", config_.vocabulary}, config_.hidden);
-  return linear(x, {"model.embed_tokens", embedding.shape[0]}, embedding.shape[1]);
+// From the embedded tokens to the logits. A tied embedding in FP32 or BF16 is one constant.
+Result<Value> Builder::layers(Value x) {
+  for (int64_t i = 0; i < config_.layers; ++i) {
+    RIDGE_ASSIGN(x, layer(x, i));
+  }
+  RIDGE_ASSIGN(x, norm(x, "model.norm", config_.hidden));
+  return linear(x, head(), config_.hidden);
+}
+
+// The same with the products packed. In INT8 and INT4 a tied output matrix is in that form, because every step reads all of it.
+Result<Value> Builder::packed_layers(Value x) {
+  RIDGE_ASSIGN(ov::OutputVector flat, block({x}, 0));
+  for (int64_t i = 0; i < config_.layers; ++i) {
+    if (i > 0) {
+      x = flat.front();
+      flat.erase(flat.begin());
+    }
+    RIDGE_ASSIGN(Value attended, attention(flat, LayerParts(config_, i).layer));
+    const bool last = i == config_.layers - 1;
+    RIDGE_ASSIGN(flat, last ? block({sampled(x), sampled(attended)}, i + 1) : block({x, attended}, i + 1));
+  }
+  return flat.front();
+}
+
+// What lies before the attention of layer `index`, from the one before it on.
+Result<ov::OutputVector> Builder::block(const ov::OutputVector& inputs, int64_t index) {
+  auto weights = std::make_shared<BlockWeights>();
+  weights->epsilon = static_cast<float>(config_.rms_norm_eps);
+  if (index > 0) {
+    const LayerParts parts(config_, index - 1);
+    BlockWeights::Layer& layer = weights->layer.emplace();
+    RIDGE_ASSIGN(layer.output, packed(parts.output, config_.heads * config_.head_dim));
+    RIDGE_ASSIGN(layer.norm, read_vector(parts.norm + ".weight", config_.hidden));
+    RIDGE_ASSIGN(layer.gate, packed(parts.gate, config_.hidden));
+    RIDGE_ASSIGN(layer.up, packed(parts.up, config_.hidden));
+    RIDGE_ASSIGN(layer.down, packed(parts.down, config_.intermediate));
+  }
+  weights->last = index == config_.layers;
+  const LayerParts next(config_, index);
+  RIDGE_ASSIGN(weights->norm,
+               read_vector(weights->last ? "model.norm.weight" : next.input_norm + ".weight", config_.hidden));
+  const Linear logits = head();
+  for (const Linear& part : weights->last ? std::span(&logits, 1) : std::span<const Linear>(next.projections)) {
+    RIDGE_ASSIGN(PackedLinear linear, packed(part, config_.hidden));
+    weights->products.push_back(std::move(linear));
+  }
+  return std::make_shared<PackedBlock>(inputs, std::move(weights))->outputs();
 }
 
 Result<DecoderGraph> Builder::build() {
@@ -312,11 +363,7 @@ Result<DecoderGraph> Builder::build() {
   const Value table = constant(embedding, form_ == WeightForm::kFp32 ? WeightForm::kFp32 : WeightForm::kBf16);
   Value x = made<ov::op::v8::Gather>(table, tokens, number(0));
   if (x.get_element_type() != ov::element::f32) x = made<ov::op::v0::Convert>(x, ov::element::f32);
-  for (int64_t i = 0; i < config_.layers; ++i) {
-    RIDGE_ASSIGN(x, layer(x, i));
-  }
-  RIDGE_ASSIGN(x, norm(x, "model.norm", config_.hidden));
-  RIDGE_ASSIGN(x, output(x, embedding));
+  RIDGE_ASSIGN(x, packed_ ? packed_layers(x) : layers(x));
   auto result = std::make_shared<ov::op::v0::Result>(x);
   result->output(0).set_names({kLogits});
   auto model = std::make_shared<ov::Model>(ov::ResultVector{result}, sinks_, parameters_, config_.kind);
