@@ -63,6 +63,7 @@ class Builder {
   std::shared_ptr<ov::op::v0::Parameter> parameter(const char* name, ov::element::Type type,
                                                    const ov::PartialShape& shape);
   Value constant(const checkpoint::Weight& weight, WeightForm form);
+  Value matrix_constant(const checkpoint::Weight& weight);
   Value form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
                       bool scales);
   Result<checkpoint::Weight> matrix(const std::string& name, int64_t rows, int64_t columns) const;
@@ -109,24 +110,31 @@ Value Builder::form_constant(ov::element::Type type, const ov::Shape& shape, std
   return made<ov::op::v0::Constant>(type, shape, data, std::const_pointer_cast<FormedMatrix>(std::move(formed)));
 }
 
-// FP32 or BF16, in the file's own memory where it has that form already.
+// FP32 or BF16.
 Value Builder::constant(const checkpoint::Weight& weight, WeightForm form) {
-  const bool wide = form == WeightForm::kFp32;
+  return form_constant(form == WeightForm::kFp32 ? ov::element::f32 : ov::element::bf16,
+                       ov::Shape(weight.shape.begin(), weight.shape.end()),
+                       std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
+}
+
+// In the file's own memory where it has that form already. The engine lets go of a matrix in BF16, of which it makes its own, but not of one in FP32. What
+// it keeps holds the whole file in memory, so other constants are copies.
+Value Builder::matrix_constant(const checkpoint::Weight& weight) {
+  const bool wide = form_ == WeightForm::kFp32;
   const ov::element::Type type = wide ? ov::element::f32 : ov::element::bf16;
-  const ov::Shape shape(weight.shape.begin(), weight.shape.end());
   const bool as_stored =
       weight.type->plain == (wide ? DataType::kFp32 : DataType::kBf16) && weight.interleaved_heads == 0;
-  if (as_stored && reinterpret_cast<uintptr_t>(weight.data.data()) % type.size() == 0)
-    return made<ov::op::v0::Constant>(type, shape, static_cast<const void*>(weight.data.data()),
-                                      std::const_pointer_cast<checkpoint::Weights>(weights_));
-  return form_constant(type, shape, std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
+  if (!as_stored || reinterpret_cast<uintptr_t>(weight.data.data()) % type.size() != 0) return constant(weight, form_);
+  return made<ov::op::v0::Constant>(type, ov::Shape(weight.shape.begin(), weight.shape.end()),
+                                    static_cast<const void*>(weight.data.data()),
+                                    std::const_pointer_cast<checkpoint::Weights>(weights_));
 }
 
 // As FP32, computed from constants of the form: OpenVINO's kernels read the form itself.
 Value Builder::formed(const checkpoint::Weight& weight) {
   const auto rows = static_cast<size_t>(weight.shape[0]), columns = static_cast<size_t>(weight.shape[1]);
   if (form_ == WeightForm::kFp32 || form_ == WeightForm::kBf16) {
-    const Value stored = constant(weight, form_);
+    const Value stored = matrix_constant(weight);
     weight_bytes_ += static_cast<int64_t>(rows * columns * stored.get_element_type().size());
     return form_ == WeightForm::kFp32 ? stored : made<ov::op::v0::Convert>(stored, ov::element::f32);
   }
@@ -169,6 +177,7 @@ ov::OutputVector Builder::products(const Value& x, std::span<const checkpoint::W
     packed.push_back(std::make_shared<const PackedMatrix>(pack_matrix(matrix, form_, threads_)));
     weight_bytes_ += packed.back()->bytes();
   }
+  weights_->release_pages();
   return std::make_shared<PackedProduct>(x, std::move(packed))->outputs();
 }
 
@@ -290,8 +299,7 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
   return made<ov::op::v1::Add>(x, fed);
 }
 
-// A tied embedding in FP32 or BF16 is one constant, unless products are packed. In INT8 and INT4 the output matrix is in that form, because every step
-// reads all of it.
+// Of a tied embedding in the form of the other matrices, because every step reads all of it.
 Result<Value> Builder::output(const Value& x, const checkpoint::Weight& embedding) {
   if (!config_.tied_embeddings) return linear(x, {"lm_head", config_.vocabulary}, config_.hidden);
   return linear(x, {"model.embed_tokens", embedding.shape[0]}, embedding.shape[1]);
