@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/half.h"
 #include "engine/openvino/instruction_sets.h"
 
 #if defined(__x86_64__)
