@@ -35,7 +35,12 @@ TEST(StepMeasurement, KeepsToItsTimeButForTheLeastPoints) {
   const auto quick = scripted_decoder(R"({"step_ms": 1, "step_ms_per_token": 1})", clock);
   TimePoint begin = clock.now();
   auto points = measure_steps(*quick, 1000, milliseconds(700), clock);
-  EXPECT_LT(clock.now() - begin, milliseconds(1100));
+  EXPECT_LE(clock.now() - begin, milliseconds(700));
+  const auto medium = scripted_decoder(R"({"step_ms": 50, "step_ms_per_token": 2.5})", clock);
+  begin = clock.now();
+  points = measure_steps(*medium, 1000, milliseconds(700), clock);
+  EXPECT_LE(clock.now() - begin, milliseconds(700)) << "what does not fit any more is not begun";
+  EXPECT_GE(points->size(), 7U) << "none is run twice";
   const auto slow = scripted_decoder(R"({"step_ms": 2000})", clock);
   begin = clock.now();
   points = measure_steps(*slow, 1000, milliseconds(700), clock);

@@ -14,18 +14,21 @@
 namespace ridge::engine::openvino {
 namespace {
 
+// Compiled into each of the functions for one instruction set below.
+#define RIDGE_INLINE [[gnu::always_inline]] inline
+
 constexpr int64_t kValuesPerPiece = 1 << 18;  // that a thread takes at a time
 
 constexpr int64_t kStoredGroup = 32;     // values of a group that a file has
 constexpr size_t kStoredScaleBytes = 2;  // FP16, before the integers
 
 // To the nearest integer of |value| < 2²²: the sum's last bits are it.
-int32_t nearest_integer(float value) {
+RIDGE_INLINE int32_t nearest_integer(float value) {
   constexpr float kShift = 0x1.8p23F;
   return std::bit_cast<int32_t>(value + kShift) - std::bit_cast<int32_t>(kShift);
 }
 
-void int8_row(std::span<const float> row, int8_t* values, float& scale) {
+RIDGE_INLINE void int8_row(std::span<const float> row, int8_t* values, float& scale) {
   int32_t largest_bits = 0;  // of magnitudes, whose order is that of their bits
   for (const float value : row) largest_bits = std::max(largest_bits, std::bit_cast<int32_t>(value) & 0x7FFFFFFF);
   const auto largest = std::bit_cast<float>(largest_bits);
@@ -34,7 +37,7 @@ void int8_row(std::span<const float> row, int8_t* values, float& scale) {
   for (size_t i = 0; i < row.size(); ++i) values[i] = static_cast<int8_t>(nearest_integer(row[i] * inverse));
 }
 
-void int4_group(const float* group, uint8_t* values, float& scale) {
+RIDGE_INLINE void int4_group(const float* group, uint8_t* values, float& scale) {
   float low = group[0], high = group[0];
   for (int64_t i = 0; i < kInt4Group; ++i) {
     low = group[i] < low ? group[i] : low;
@@ -71,26 +74,39 @@ void take_groups(const std::byte* stored, int64_t groups, int bits, std::byte* v
   }
 }
 
-struct FormedRow {
-  std::byte* values;
-  float* scales;
-};
-void form_row(std::span<const float> row, WeightForm form, FormedRow to) {
+RIDGE_INLINE void form_row(std::span<const float> row, WeightForm form, std::byte* values, float* scales) {
   switch (form) {
-    case WeightForm::kFp32: std::memcpy(to.values, row.data(), row.size_bytes()); return;
+    case WeightForm::kFp32: std::memcpy(values, row.data(), row.size_bytes()); return;
     case WeightForm::kBf16:
       for (size_t i = 0; i < row.size(); ++i) {
         const uint16_t half = to_bf16(row[i]);
-        std::memcpy(to.values + i * sizeof half, &half, sizeof half);
+        std::memcpy(values + i * sizeof half, &half, sizeof half);
       }
       return;
     case WeightForm::kFp16: return;  // only graphs have it
-    case WeightForm::kInt8: return int8_row(row, reinterpret_cast<int8_t*>(to.values), *to.scales);
+    case WeightForm::kInt8: return int8_row(row, reinterpret_cast<int8_t*>(values), *scales);
     case WeightForm::kInt4:
       for (size_t i = 0; i < row.size() / kInt4Group; ++i)
-        int4_group(row.data() + i * kInt4Group, reinterpret_cast<uint8_t*>(to.values) + i * kInt4Group / 2,
-                   to.scales[i]);
+        int4_group(row.data() + i * kInt4Group, reinterpret_cast<uint8_t*>(values) + i * kInt4Group / 2, scales[i]);
   }
+}
+
+template <float (*kWiden)(uint16_t)>
+RIDGE_INLINE void widen(const std::byte* stored, std::span<float> row) {
+  for (size_t i = 0; i < row.size(); ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, stored + i * sizeof half, sizeof half);
+    row[i] = kWiden(half);
+  }
+}
+
+RIDGE_INLINE void read_wide(const checkpoint::Weight& matrix, int64_t index, std::span<float> row) {
+  const bool whole = matrix.shape.size() == 2;
+  if (whole && matrix.type->plain == DataType::kBf16)
+    return widen<from_bf16>(checkpoint::stored_row(matrix, index), row);
+  if (whole && matrix.type->plain == DataType::kFp16)
+    return widen<from_fp16>(checkpoint::stored_row(matrix, index), row);
+  checkpoint::read_row(matrix, index, row);
 }
 
 struct FormBits {
@@ -108,6 +124,50 @@ FormBits bits_of(WeightForm form) {
   return {};
 }
 
+bool in_groups(const checkpoint::Weight& matrix, const FormBits& width) {
+  return width.scaled && matrix.type->group_bits == width.bits;
+}
+
+bool as_stored(const checkpoint::Weight& matrix, WeightForm form) {
+  return matrix.shape.size() == 2 && ((form == WeightForm::kBf16 && matrix.type->plain == DataType::kBf16) ||
+                                      (form == WeightForm::kFp32 && matrix.type->plain == DataType::kFp32));
+}
+
+struct FormedRows {
+  int64_t begin, end;
+  std::byte* values;
+  float* scales;
+};
+
+RIDGE_INLINE void convert_rows(const checkpoint::Weight& matrix, WeightForm form, const RowForm& each, FormedRows to) {
+  std::vector<float> row(static_cast<size_t>(matrix.shape.back()));
+  for (int64_t i = to.begin; i < to.end; ++i, to.values += each.bytes, to.scales += each.scales) {
+    read_wide(matrix, i, row);
+    form_row(row, form, to.values, to.scales);
+  }
+}
+
+// The same loops for each width of vectors, chosen when they run.
+using ConvertRows = void(const checkpoint::Weight&, WeightForm, const RowForm&, FormedRows);
+#define RIDGE_CONVERT_ROWS(name, ...)                                                                            \
+  __VA_ARGS__ void name(const checkpoint::Weight& matrix, WeightForm form, const RowForm& each, FormedRows to) { \
+    convert_rows(matrix, form, each, to);                                                                        \
+  }
+RIDGE_CONVERT_ROWS(convert_rows_anywhere)
+#if defined(__x86_64__)
+RIDGE_CONVERT_ROWS(convert_rows_avx2, __attribute__((target("avx2"))))
+RIDGE_CONVERT_ROWS(convert_rows_avx512, __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq"))))
+ConvertRows* convert_rows_here() {
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    return convert_rows_avx512;
+  return __builtin_cpu_supports("avx2") ? convert_rows_avx2 : convert_rows_anywhere;
+}
+#else
+ConvertRows* convert_rows_here() { return convert_rows_anywhere; }
+#endif
+#undef RIDGE_CONVERT_ROWS
+#undef RIDGE_INLINE
+
 }  // namespace
 
 void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
@@ -123,30 +183,41 @@ void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
   run();
 }
 
-FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
+RowForm row_form(const checkpoint::Weight& matrix, WeightForm form) {
   const int64_t columns = matrix.shape.back();
-  const int64_t rows = matrix.shape.size() == 2 ? matrix.shape.front() : 1;
   assert(form != WeightForm::kInt4 || columns % kInt4Group == 0);
   const FormBits width = bits_of(form);
-  const bool in_groups = width.scaled && matrix.type->group_bits == width.bits;
-  FormedMatrix formed;
-  if (width.scaled) formed.group = in_groups ? kStoredGroup : form == WeightForm::kInt4 ? kInt4Group : columns;
-  const int64_t scales = width.scaled ? columns / formed.group : 0;  // of a row
-  const int64_t row_bytes = columns * width.bits / 8;
-  formed.values = Buffer(static_cast<size_t>(rows * row_bytes));
-  formed.scales = Buffer(static_cast<size_t>(rows * scales) * sizeof(float));
-  in_pieces(rows, std::max<int64_t>(1, kValuesPerPiece / columns), threads, [&](int64_t begin, int64_t end) {
-    std::vector<float> row(static_cast<size_t>(columns));
-    for (int64_t i = begin; i < end; ++i) {
-      const FormedRow to{formed.values.data() + i * row_bytes,
-                         reinterpret_cast<float*>(formed.scales.data()) + i * scales};
-      if (in_groups) {
-        take_groups(checkpoint::stored_row(matrix, i), scales, width.bits, to.values, to.scales);
-        continue;
-      }
-      checkpoint::read_row(matrix, i, row);
-      form_row(row, form, to);
-    }
+  RowForm row{columns * width.bits / 8};
+  if (!width.scaled) return row;
+  row.group = in_groups(matrix, width) ? kStoredGroup : form == WeightForm::kInt4 ? kInt4Group : columns;
+  row.scales = columns / row.group;
+  return row;
+}
+
+void form_rows(const checkpoint::Weight& matrix, WeightForm form, int64_t begin, int64_t end, std::byte* values,
+               float* scales) {
+  const RowForm each = row_form(matrix, form);
+  const FormBits width = bits_of(form);
+  if (!as_stored(matrix, form) && !in_groups(matrix, width))
+    return convert_rows_here()(matrix, form, each, {begin, end, values, scales});
+  for (int64_t i = begin; i < end; ++i, values += each.bytes, scales += each.scales) {
+    const std::byte* stored = checkpoint::stored_row(matrix, i);
+    if (each.scales == 0)
+      std::memcpy(values, stored, static_cast<size_t>(each.bytes));
+    else
+      take_groups(stored, each.scales, width.bits, values, scales);
+  }
+}
+
+FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
+  const int64_t rows = matrix.shape.size() == 2 ? matrix.shape.front() : 1;
+  const RowForm each = row_form(matrix, form);
+  FormedMatrix formed{Buffer(static_cast<size_t>(rows * each.bytes)),
+                      Buffer(static_cast<size_t>(rows * each.scales) * sizeof(float)), each.group};
+  const int64_t rows_per_piece = std::max<int64_t>(1, kValuesPerPiece / matrix.shape.back());
+  in_pieces(rows, rows_per_piece, threads, [&](int64_t begin, int64_t end) {
+    form_rows(matrix, form, begin, end, formed.values.data() + begin * each.bytes,
+              reinterpret_cast<float*>(formed.scales.data()) + begin * each.scales);
   });
   return formed;
 }

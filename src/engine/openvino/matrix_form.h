@@ -13,16 +13,25 @@ namespace ridge::engine::openvino {
 constexpr int64_t kInt4Group = 32;  // values of a row that share a scale
 constexpr int kInt4Zero = 8;        // the 4-bit value that stands for 0
 
-struct FormedMatrix {
-  Buffer
-      values;  // FP32, BF16: as named; INT8: signed; INT4: unsigned, two a byte, the first in the lower half. [rows, columns]
-  Buffer scales;      // FP32 [rows, columns / group]; FP32 and BF16 have none
-  int64_t group = 0;  // values of a row that share a scale
+// What a row becomes in a form. Values are FP32, BF16, signed INT8, or unsigned INT4: two a byte, the first in the lower half.
+struct RowForm {
+  int64_t bytes = 0;   // of the values
+  int64_t group = 0;   // values that share a scale; FP32 and BF16 have none
+  int64_t scales = 0;  // FP32
 };
+RowForm row_form(const checkpoint::Weight& matrix, WeightForm form);
 
-// For INT4 the columns are a multiple of kInt4Group. INT8: value = integer · scale, the largest of a row is ±127. INT4: value = (integer − 8) · scale, the
-// largest of a group is 0 (as ggml's Q4_0). Integers of that width that the file has in groups are taken as they are, with their groups' scales.
-// Throws std::bad_alloc only.
+// Rows begin … end − 1: values [row, bytes], scales [row, scales]. For INT4 the columns are a multiple of kInt4Group. INT8: value = integer · scale, the
+// largest of a row is ±127. INT4: value = (integer − 8) · scale, the largest of a group is 0 (as ggml's Q4_0). Integers of that width that the file has in
+// groups are taken as they are, with their groups' scales. Throws std::bad_alloc only.
+void form_rows(const checkpoint::Weight& matrix, WeightForm form, int64_t begin, int64_t end, std::byte* values,
+               float* scales);
+
+// All rows, as form_rows() writes them.
+struct FormedMatrix {
+  Buffer values, scales;
+  int64_t group = 0;
+};
 FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads);
 
 // Rows begin … end − 1, piece after piece, on so many threads.

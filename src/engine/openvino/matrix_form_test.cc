@@ -85,6 +85,9 @@ TEST(MatrixForm, ReadsHalvesAtAnyAddressAndWritesThem) {
       form_matrix(view_of(DataType::kBf16, bf16.data() + 1, values.size() * 2), WeightForm::kFp32, 1).values);
   const auto again = copied<uint16_t>(
       form_matrix(view_of(DataType::kFp32, values.data(), values.size() * 4), WeightForm::kBf16, 1).values);
+  const auto kept = copied<uint16_t>(
+      form_matrix(view_of(DataType::kBf16, bf16.data() + 1, values.size() * 2), WeightForm::kBf16, 2).values);
+  EXPECT_EQ(kept, again);
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_NEAR(from_half[i], values[i], std::abs(values[i]) * 0x1p-11F + 0x1p-25F);
     EXPECT_NEAR(wide[i], values[i], std::abs(values[i]) * 0x1p-8F);

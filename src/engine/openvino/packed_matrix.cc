@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/half.h"
 #include "engine/openvino/instruction_sets.h"
 
 #if defined(__x86_64__)
@@ -31,77 +30,7 @@ int64_t group_bytes(WeightForm form) {
   return form == WeightForm::kBf16 ? 2 * values : form == WeightForm::kInt8 ? values : values / 2;
 }
 
-// The pairs of one row's group in BF16, the first in the lower half.
-std::array<uint32_t, kInt4Group / 2> bf16_pairs(const std::byte* row, int64_t columns) {
-  std::array<uint32_t, kInt4Group / 2> pairs = {};
-  std::memcpy(pairs.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)) * sizeof(uint16_t));
-  return pairs;
-}
-
-// The quads of one row's group, in 8 bits.
-std::array<uint32_t, kQuads> int8_quads(const std::byte* row, int64_t columns) {
-  std::array<uint32_t, kQuads> quads = {};
-  std::memcpy(quads.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)));
-  for (uint32_t& quad : quads) quad ^= 0x80808080;  // signed + 128
-  return quads;
-}
-
-// Two quads in each: one in the lower halves of the bytes, the one half a group behind it in the upper.
-std::array<uint32_t, kQuads / 2> int4_quads(const std::byte* group) {
-  std::array<uint16_t, kQuads> packed;
-  std::memcpy(packed.data(), group, sizeof packed);
-  auto spread = [](uint32_t four) {
-    return (four & 0xF) | (four & 0xF0) << 4 | (four & 0xF00) << 8 | (four & 0xF000) << 12;
-  };
-  std::array<uint32_t, kQuads / 2> pairs;
-  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = spread(packed[i]) | spread(packed[i + pairs.size()]) << 4;
-  return pairs;
-}
-
-void put(std::span<const uint32_t> lines, std::byte* group, int64_t lane) {
-  for (size_t i = 0; i < lines.size(); ++i)
-    std::memcpy(group + static_cast<int64_t>(i) * kLine + lane * kQuad, &lines[i], sizeof lines[i]);
-}
-
 }  // namespace
-
-PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
-  const FormedMatrix formed = form_matrix(matrix, form, threads);
-  const bool four = form == WeightForm::kInt4, wide = form == WeightForm::kBf16;
-  const bool grouped = !wide && (formed.group < matrix.shape[1] || four);
-  PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, grouped, {}};
-  const int64_t groups = packed.groups(), panels = packed.blocks() * (kBlockRows / kPanelRows);
-  packed.values = Buffer(static_cast<size_t>(panels * groups * group_bytes(form)));
-  packed.scales =
-      Buffer(static_cast<size_t>(panels * kPanelRows) * (wide      ? 0
-                                                         : grouped ? static_cast<size_t>(groups) * sizeof(uint16_t)
-                                                                   : sizeof(float)));
-  std::memset(packed.values.data(), 0, packed.values.size());
-  if (!wide) std::memset(packed.scales.data(), 0, packed.scales.size());
-  const int64_t row_bytes = static_cast<int64_t>(formed.values.size()) / packed.rows;
-  const auto* scales = reinterpret_cast<const float*>(formed.scales.data());
-  in_pieces(packed.rows, kBlockRows, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t panel = row / kPanelRows, lane = row % kPanelRows;
-      const std::byte* from = formed.values.data() + row * row_bytes;
-      if (!grouped && !wide) std::memcpy(packed.scales.data() + row * sizeof(float), scales + row, sizeof(float));
-      for (int64_t g = 0; g < groups; ++g) {
-        const int64_t at = panel * groups + g;
-        std::byte* to = packed.values.data() + at * group_bytes(form);
-        if (wide)
-          put(bf16_pairs(from + g * kInt4Group * sizeof(uint16_t), packed.columns - g * kInt4Group), to, lane);
-        else if (four)
-          put(int4_quads(from + g * kInt4Group / 2), to, lane);
-        else
-          put(int8_quads(from + g * kInt4Group, packed.columns - g * kInt4Group), to, lane);
-        if (!grouped) continue;
-        const uint16_t half = to_fp16(scales[row * groups + g]);
-        std::memcpy(packed.scales.data() + (at * kPanelRows + lane) * sizeof half, &half, sizeof half);
-      }
-    }
-  });
-  return packed;
-}
 
 QuantisedRows::QuantisedRows(int64_t rows, int64_t columns)
     : rows_(rows),
@@ -114,6 +43,94 @@ QuantisedRows::QuantisedRows(int64_t rows, int64_t columns)
 #if defined(__x86_64__)
 
 #define RIDGE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
+namespace {
+
+// One row's group to its lane of the group's lines: 4 bytes in each.
+void put(std::span<const uint32_t> quads, std::byte* group, int64_t lane) {
+  for (size_t i = 0; i < quads.size(); ++i)
+    std::memcpy(group + static_cast<int64_t>(i) * kLine + lane * kQuad, &quads[i], sizeof quads[i]);
+}
+
+// Pairs of columns, the first in the lower half.
+void put_bf16(const std::byte* row, int64_t columns, std::byte* group, int64_t lane) {
+  std::array<uint32_t, kInt4Group / 2> pairs = {};
+  std::memcpy(pairs.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)) * sizeof(uint16_t));
+  put(pairs, group, lane);
+}
+
+void put_int8(const std::byte* row, int64_t columns, std::byte* group, int64_t lane) {
+  std::array<uint32_t, kQuads> quads = {};
+  std::memcpy(quads.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)));
+  for (uint32_t& quad : quads) quad ^= 0x80808080;  // signed + 128
+  put(quads, group, lane);
+}
+
+// Two quads in each: one in the lower halves of the bytes, the one half a group behind it in the upper.
+void put_int4(const std::byte* row, std::byte* group, int64_t lane) {
+  const __m128i half = _mm_set1_epi8(15);
+  const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row));
+  const __m128i even = _mm_and_si128(packed, half), odd = _mm_and_si128(_mm_srli_epi16(packed, 4), half);
+  const __m128i first = _mm_unpacklo_epi8(even, odd), second = _mm_unpackhi_epi8(even, odd);
+  std::array<uint32_t, kQuads / 2> quads;
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(quads.data()), _mm_or_si128(first, _mm_slli_epi16(second, 4)));
+  put(quads, group, lane);
+}
+
+// The scales of a panel's groups in FP16: [row, group] to [group, row].
+RIDGE_VNNI void put_scales(const float* scales, int64_t groups, std::byte* to) {
+  for (int64_t g = 0; g < groups; ++g) {
+    std::array<float, kPanelRows> of_group;
+    for (int64_t lane = 0; lane < kPanelRows; ++lane) of_group[static_cast<size_t>(lane)] = scales[lane * groups + g];
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + g,
+                        _mm512_cvtps_ph(_mm512_loadu_ps(of_group.data()), _MM_FROUND_TO_NEAREST_INT));
+  }
+}
+
+// Rows of a panel as form_rows() writes them.
+void pack_panel(PackedMatrix& packed, int64_t panel, const std::byte* rows, int64_t row_bytes, const float* scales) {
+  const int64_t groups = packed.groups();
+  std::byte* to = packed.values.data() + panel * groups * group_bytes(packed.form);
+  for (int64_t g = 0; g < groups; ++g, to += group_bytes(packed.form))
+    for (int64_t lane = 0; lane < kPanelRows; ++lane) {
+      const std::byte* row = rows + lane * row_bytes;
+      const int64_t column = g * kInt4Group, left = packed.columns - column;
+      if (packed.form == WeightForm::kBf16)
+        put_bf16(row + 2 * column, left, to, lane);
+      else if (packed.form == WeightForm::kInt8)
+        put_int8(row + column, left, to, lane);
+      else
+        put_int4(row + column / 2, to, lane);
+    }
+  if (packed.grouped)
+    put_scales(scales, groups, packed.scales.data() + panel * groups * kPanelRows * 2);
+  else if (packed.form != WeightForm::kBf16)
+    std::memcpy(packed.scales.data() + panel * kPanelRows * 4, scales, kPanelRows * sizeof(float));
+}
+
+}  // namespace
+
+PackedMatrix pack_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads) {
+  const RowForm row = row_form(matrix, form);
+  const bool grouped = row.scales > 1 || form == WeightForm::kInt4;
+  PackedMatrix packed{form, matrix.shape[0], matrix.shape[1], {}, grouped, {}};
+  const int64_t panels = packed.blocks() * (kBlockRows / kPanelRows);
+  packed.values = Buffer(static_cast<size_t>(panels * packed.groups() * group_bytes(form)));
+  packed.scales =
+      Buffer(static_cast<size_t>(panels * kPanelRows * row.scales) * (grouped ? sizeof(uint16_t) : sizeof(float)));
+  in_pieces(panels, kBlockRows / kPanelRows, threads, [&](int64_t begin, int64_t end) {
+    std::vector<std::byte> rows(static_cast<size_t>(kPanelRows * row.bytes));
+    std::vector<float> scales(static_cast<size_t>(kPanelRows * row.scales));
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kPanelRows, count = std::clamp<int64_t>(packed.rows - first, 0, kPanelRows);
+      form_rows(matrix, form, first, first + count, rows.data(), scales.data());
+      std::fill(rows.begin() + count * row.bytes, rows.end(), std::byte{0});
+      std::fill(scales.begin() + count * row.scales, scales.end(), 0.0F);
+      pack_panel(packed, panel, rows.data(), row.bytes, scales.data());
+    }
+  });
+  return packed;
+}
 
 bool can_multiply_packed() {
   return !instruction_sets().amx_bf16 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -383,6 +400,7 @@ bool widening_pays() {
 #else
 
 bool can_multiply_packed() { return false; }
+PackedMatrix pack_matrix(const checkpoint::Weight&, WeightForm, int) { std::abort(); }
 void QuantisedRows::quantise(int64_t, const float*) { std::abort(); }
 void multiply(const PackedMatrix&, int64_t, const QuantisedRows&, float*, const float*) { std::abort(); }
 void multiply(const PackedMatrix&, int64_t, const float*, int64_t, float*, const float*) { std::abort(); }

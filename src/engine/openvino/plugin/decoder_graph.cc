@@ -80,6 +80,7 @@ class Builder {
   std::shared_ptr<ov::op::v0::Parameter> parameter(const char* name, ov::element::Type type,
                                                    const ov::PartialShape& shape);
   Value constant(const checkpoint::Weight& weight, WeightForm form);
+  Value matrix_constant(const checkpoint::Weight& weight);
   Value form_constant(ov::element::Type type, const ov::Shape& shape, std::shared_ptr<const FormedMatrix> formed,
                       bool scales);
   Result<checkpoint::Weight> matrix(const std::string& name, int64_t rows, int64_t columns) const;
@@ -129,24 +130,31 @@ Value Builder::form_constant(ov::element::Type type, const ov::Shape& shape, std
   return made<ov::op::v0::Constant>(type, shape, data, std::const_pointer_cast<FormedMatrix>(std::move(formed)));
 }
 
-// FP32 or BF16, in the file's own memory where it has that form already.
+// FP32 or BF16.
 Value Builder::constant(const checkpoint::Weight& weight, WeightForm form) {
-  const bool wide = form == WeightForm::kFp32;
+  return form_constant(form == WeightForm::kFp32 ? ov::element::f32 : ov::element::bf16,
+                       ov::Shape(weight.shape.begin(), weight.shape.end()),
+                       std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
+}
+
+// In the file's own memory where it has that form already. The engine lets go of a matrix in BF16, of which it makes its own, but not of one in FP32. What
+// it keeps holds the whole file in memory, so other constants are copies.
+Value Builder::matrix_constant(const checkpoint::Weight& weight) {
+  const bool wide = form_ == WeightForm::kFp32;
   const ov::element::Type type = wide ? ov::element::f32 : ov::element::bf16;
-  const ov::Shape shape(weight.shape.begin(), weight.shape.end());
   const bool as_stored =
       weight.type->plain == (wide ? DataType::kFp32 : DataType::kBf16) && weight.interleaved_heads == 0;
-  if (as_stored && reinterpret_cast<uintptr_t>(weight.data.data()) % type.size() == 0)
-    return made<ov::op::v0::Constant>(type, shape, static_cast<const void*>(weight.data.data()),
-                                      std::const_pointer_cast<checkpoint::Weights>(weights_));
-  return form_constant(type, shape, std::make_shared<const FormedMatrix>(form_matrix(weight, form, threads_)), false);
+  if (!as_stored || reinterpret_cast<uintptr_t>(weight.data.data()) % type.size() != 0) return constant(weight, form_);
+  return made<ov::op::v0::Constant>(type, ov::Shape(weight.shape.begin(), weight.shape.end()),
+                                    static_cast<const void*>(weight.data.data()),
+                                    std::const_pointer_cast<checkpoint::Weights>(weights_));
 }
 
 // As FP32, computed from constants of the form: OpenVINO's kernels read the form itself.
 Value Builder::formed(const checkpoint::Weight& weight) {
   const auto rows = static_cast<size_t>(weight.shape[0]), columns = static_cast<size_t>(weight.shape[1]);
   if (form_ == WeightForm::kFp32 || form_ == WeightForm::kBf16) {
-    const Value stored = constant(weight, form_);
+    const Value stored = matrix_constant(weight);
     weight_bytes_ += static_cast<int64_t>(rows * columns * stored.get_element_type().size());
     return form_ == WeightForm::kFp32 ? stored : made<ov::op::v0::Convert>(stored, ov::element::f32);
   }
@@ -299,7 +307,7 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
   return made<ov::op::v1::Add>(x, fed);
 }
 
-// From the embedded tokens to the logits. A tied embedding in FP32 or BF16 is one constant.
+// From the embedded tokens to the logits.
 Result<Value> Builder::layers(Value x) {
   for (int64_t i = 0; i < config_.layers; ++i) {
     RIDGE_ASSIGN(x, layer(x, i));
@@ -308,7 +316,7 @@ Result<Value> Builder::layers(Value x) {
   return linear(x, head(), config_.hidden);
 }
 
-// The same with the products packed. In INT8 and INT4 a tied output matrix is in that form, because every step reads all of it.
+// The same with the products packed; a tied output matrix too, because every step reads all of it.
 Result<Value> Builder::packed_layers(Value x) {
   RIDGE_ASSIGN(ov::OutputVector flat, block({x}, 0));
   for (int64_t i = 0; i < config_.layers; ++i) {
@@ -345,6 +353,7 @@ Result<ov::OutputVector> Builder::block(const ov::OutputVector& inputs, int64_t 
     RIDGE_ASSIGN(PackedLinear linear, packed(part, config_.hidden));
     weights->products.push_back(std::move(linear));
   }
+  weights_->release_pages();
   return std::make_shared<PackedBlock>(inputs, std::move(weights))->outputs();
 }
 
