@@ -2,11 +2,11 @@
 """`ridge plan FOLDER` beside what `ridge serve` does on this machine: time to the first token and per output token.
 
 The model is one that `ridge make` makes. Each load is predicted twice, from this machine's limits alone and from the steps that `ridge bench FOLDER`
-measures; then `ridge bench URL` measures it, in a closed loop, with lengths drawn from 20 % less to the given ones. Steps and loads are measured in turn;
+measures, as long and as many at once as the loads have them; then `ridge bench URL` measures it, in a closed loop, with lengths drawn from 20 % less to the given ones. Steps and loads are measured in turn;
 the medians of the rounds are compared. Speculation and reuse of prefixes are off: answers of a made model repeat themselves, and a prediction knows no
 answers. Goal: from measured steps within 10 % for nine times in ten, and the line of a step within 10 % for nine in ten of its points.
 
-  ./dev bench llm_prediction [--model llama-90m] [--weights bf16] [--loads N ...] [--rounds 3] [--seconds 8] [--step-seconds 20] [--out FILE]
+  ./dev bench llm_prediction [--model llama-90m] [--weights bf16] [--loads N ...] [--rounds 3] [--seconds 8] [--step-seconds 30] [--out FILE]
 
 On a machine that does other work too, `chrt -r 1` (as root) lets all of it run before the rest.
 """
@@ -80,7 +80,8 @@ class Round:
         self.measured = {load: {time: of[time]["mean"] for time in TIMES} for load, of in points.items()}
         predicted = lambda: {load: ridge.predicted(folder, options.weights, (self.sent[load], *load[1:])) for load in loads}
         self.before = predicted()
-        self.steps = ridge.json("bench", folder, "--weights", options.weights, "--seconds", options.step_seconds, "--keep-disturbed")
+        lengths = ("--prompt", max(prompt for prompt, _, _ in loads), "--batch", ",".join(map(str, sorted({callers for _, _, callers in loads}))))
+        self.steps = ridge.json("bench", folder, "--weights", options.weights, *lengths, "--seconds", options.step_seconds, "--keep-disturbed")
         self.predicted = predicted()
 
 
@@ -102,7 +103,7 @@ def main():
     parser.add_argument("--loads", type=int, nargs="*", default=range(len(LOADS)), help="numbers of those to measure")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=8, help="of each load in a round, for each four at once; several times what an answer takes")
-    parser.add_argument("--step-seconds", type=float, default=20, help="of the steps' measurement in a round")
+    parser.add_argument("--step-seconds", type=float, default=30, help="of the steps' measurement in a round")
     parser.add_argument("--ridge", default=str(RELEASE / "ridge"))
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
