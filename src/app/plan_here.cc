@@ -36,6 +36,7 @@ std::optional<engine::CacheForm> cache_here(const LlmRequest& llm) {
 // Empty: the model can be served here.
 std::string why_not_here(const PlanRequest& request, const llm::Model& model) {
   if (const auto weights = weights_here(request); !weights) return weights.error().message;
+  if (request.llm.serving.draft_tokens > 0) return "what drafts gain depends on the texts (leave --draft out)";
   if (!cache_here(request.llm)) return fmt::format("a cache as {} is not served on CPUs", request.llm.kv);
   for (const llm::Layers& layers : model.layers) {
     if (layers.feed_forward.experts > 0) return "models with experts are not served on CPUs";
