@@ -174,7 +174,10 @@ def start_clients(asks, idle, seed):
     return subprocess.Popen([sys.executable, __file__, "--clients", str(asks), "--idle", str(idle), "--seed", str(seed)], stdout=subprocess.PIPE, text=True)
 
 
-def reload(model):
+def reload(repository, model):
+    """Versions whose files have other times are opened anew and replace those that serve; unchanged ones would be kept."""
+    for file in (repository / model).rglob("*"):
+        os.utime(file)
     request = urllib.request.Request(f"http://127.0.0.1:{PORT}/v2/repository/models/{model}/load", data=b"{}", method="POST")
     try:
         with urllib.request.urlopen(request, timeout=120) as reply:
@@ -189,7 +192,7 @@ def requests_open():
     return sum(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(("vllm:num_requests_running{", "vllm:num_requests_waiting{")))
 
 
-def soak(options, server, asks):
+def soak(options, server, repository, asks):
     """(memory at every 10 s [MiB], most requests open, reloads, kills, what the clients saw, seconds of the drain, status of the server, lost connections)"""
     connections = open_idle(options.idle, PORT)
     steady, victim = start_clients(asks, options.idle, 1), start_clients(asks, options.idle // 10, 2)
@@ -207,7 +210,7 @@ def soak(options, server, asks):
             kills += 1
             victim, next_kill = start_clients(asks, options.idle // 10, 2 + kills), next_kill + 25
         if time.monotonic() >= next_reload:
-            reloads.append(loader.submit(reload, list(TOKENS)[len(reloads) % len(TOKENS)]))
+            reloads.append(loader.submit(reload, repository, list(TOKENS)[len(reloads) % len(TOKENS)]))
             next_reload += 30
     reloads = [done.result() for done in reloads]
     lost = sum(not answered(connection) for connection in connections)
@@ -244,7 +247,7 @@ def main():
         command = [ridge, "serve", str(repository), *SERVER, f"--http-idle-timeout-secs={2 * options.seconds + 600:.0f}"]
         with process(command, f"http://127.0.0.1:{PORT}/v2/health/ready") as server:
             asks.write_text(json.dumps(asyncio.run(quiet_answers())))
-            samples, most, reloads, kills, found, drain_s, status, lost = soak(options, server, asks)
+            samples, most, reloads, kills, found, drain_s, status, lost = soak(options, server, repository, asks)
     floor = [min(samples[i : i + 9]) for i in range(0, len(samples) - 8, 9)]
     rise, about = growth(floor, 90) if len(floor) > 5 else (float("nan"),) * 2
     seen = sum((collections.Counter(each["seen"]) for each in found), collections.Counter())
