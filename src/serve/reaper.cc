@@ -43,22 +43,35 @@ void Reaper::wait() {
 void Reaper::run() {
   MutexLock lock(mutex_);
   while (true) {
-    while (!stop_ && unshared_.empty()) changed_.wait(lock);
-    if (unshared_.empty()) return;
-    std::shared_ptr<Servable> version = std::move(unshared_.front());
-    unshared_.erase(unshared_.begin());
-    lock.unlock();
-    version->close();
-    version->join();
-    ended_(*version);
-    const std::weak_ptr<Servable> ended = version;
-    version.reset();  // frees it, but where a run that was given up goes on
-    lock.lock();
-    std::erase_if(kept_, [&](const std::weak_ptr<Servable>& kept) {
-      return !kept.owner_before(ended) && !ended.owner_before(kept);
-    });
-    changed_.notify_all();
+    std::erase_if(endings_,
+                  [](const Ending& ending) { return ending.done; });  // joins threads that need the mutex no more
+    if (!unshared_.empty()) {
+      Ending& ending = endings_.emplace_back();
+      ending.thread = std::jthread([this, &ending, version = std::move(unshared_.front())]() mutable {
+        end(std::move(version));
+        MutexLock done(mutex_);
+        ending.done = true;
+        changed_.notify_all();
+      });
+      unshared_.erase(unshared_.begin());
+      continue;
+    }
+    if (stop_ && endings_.empty()) return;
+    changed_.wait(lock);
   }
+}
+
+void Reaper::end(std::shared_ptr<Servable> version) {
+  version->close();
+  version->join();
+  ended_(*version);
+  const std::weak_ptr<Servable> ended = version;
+  version.reset();  // frees it, but where a run that was given up goes on
+  MutexLock lock(mutex_);
+  std::erase_if(kept_, [&](const std::weak_ptr<Servable>& kept) {
+    return !kept.owner_before(ended) && !ended.owner_before(kept);
+  });
+  changed_.notify_all();
 }
 
 }  // namespace ridge::serve
