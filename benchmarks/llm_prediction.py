@@ -2,9 +2,10 @@
 """`ridge plan FOLDER` beside what `ridge serve` does on this machine: time to the first token and per output token.
 
 The model is one that `ridge make` makes. Each load is predicted twice, from this machine's limits alone and from the steps that `ridge bench FOLDER`
-measures, as long and as many at once as the loads have them; then `ridge bench URL` measures it, in a closed loop, with lengths drawn from 20 % less to the given ones. Steps and loads are measured in turn;
-the medians of the rounds are compared. Speculation and reuse of prefixes are off: answers of a made model repeat themselves, and a prediction knows no
-answers. Goal: from measured steps within 10 % for nine times in ten, and the line of a step within 10 % for nine in ten of its points.
+measures, as long and as many at once as the loads have them; then `ridge bench URL` measures it, in a closed loop, with lengths drawn from 20 % less to
+the given ones. Steps and loads are measured in turn; the medians of the rounds are compared. Speculation and reuse of prefixes are off: answers of a made
+model repeat themselves, and a prediction knows no answers. Goal: from measured steps within 10 % for nine times in ten, and the line of a step within
+10 % for nine in ten of its points.
 
   ./dev bench llm_prediction [--model llama-90m] [--weights bf16] [--loads N ...] [--rounds 3] [--seconds 8] [--step-seconds 30] [--out FILE]
 

@@ -62,7 +62,7 @@ Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load
   if (!w.trace.empty()) w.concurrency = 0;
   if (w.concurrency > 0) w.requests = std::max(kFewestRequests, kPerSequence * w.concurrency);
   static constexpr std::array<int32_t, 1021> kText = {};  // any tokens
-  tune::language::Load sent{llm::requests_of(w, llm::EngineKind::kSglang), w.concurrency, kText};
+  tune::language::Load sent{llm::requests_of(w, llm::EngineKind::kVllm), w.concurrency, kText};
   sent.common_share = w.prefix_hit;
   sent.front = from_seconds(llm::kFrontSeconds);
   generate::Settings settings;
