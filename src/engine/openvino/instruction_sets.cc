@@ -61,6 +61,7 @@ InstructionSets instruction_sets() {
     sets.avx512_fp16 = (d >> 23 & 1) != 0;
   }
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) {
+    sets.avx_vnni = (a >> 4 & 1) != 0;
     sets.avx512_bf16 = (a >> 5 & 1) != 0;
     sets.amx_fp16 = (a >> 21 & 1) != 0;
     sets.avx_ne_convert = (d >> 5 & 1) != 0;

@@ -15,6 +15,7 @@ struct InstructionSets {
   bool amx_bf16 = false;
   bool avx512_fp16 = false;
   bool amx_fp16 = false;
+  bool avx_vnni = false;
   bool avx_ne_convert = false;  // AVX2 with conversions from BF16 and FP16
   std::string cap;              // value of ONEDNN_MAX_CPU_ISA; empty: none
 };

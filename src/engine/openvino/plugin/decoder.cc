@@ -19,7 +19,7 @@
 #include "checkpoint/graph_folder.h"
 #include "checkpoint/weights.h"
 #include "engine/openvino/executed.h"
-#include "engine/openvino/packed_matrix.h"
+#include "engine/openvino/packed_kernels.h"
 #include "engine/openvino/plugin/decoder_graph.h"
 #include "engine/openvino/plugin/guarded.h"
 #include "engine/openvino/plugin/runtime_graph.h"
@@ -34,9 +34,9 @@ bool multiplies_packed(const DecoderPlan& plan) {
   switch (plan.weights) {
     case WeightForm::kFp32:
     case WeightForm::kFp16: return false;
-    case WeightForm::kBf16: return plan.cache != CacheForm::kBf16 && can_multiply_packed() && widening_pays();
+    case WeightForm::kBf16: return plan.cache != CacheForm::kBf16 && packed_kernels() != nullptr && widening_pays();
     case WeightForm::kInt8:
-    case WeightForm::kInt4: return can_multiply_packed();
+    case WeightForm::kInt4: return packed_kernels() != nullptr;
   }
   return false;
 }

@@ -26,21 +26,23 @@ std::unique_ptr<float[]> memory(int64_t rows, int64_t columns) {
   return std::make_unique_for_overwrite<float[]>(static_cast<size_t>(rows * columns));
 }
 
+const PackedKernels& kernels() { return *packed_kernels(); }
+
 // Rows as packed matrices take them.
 class Factors {
  public:
   Factors(const float* values, int64_t rows, const PackedMatrix& matrix)
       : values_(values), rows_(rows), quantised_(matrix.form == WeightForm::kBf16 ? 0 : rows, matrix.columns) {
-    in_stream(quantised_.rows(), kRowsPerThread,
-              [&](int64_t row) { quantised_.quantise(row, values + row * matrix.columns); });
+    in_stream(quantised_.rows, kRowsPerThread,
+              [&](int64_t row) { kernels().quantise(quantised_, row, values + row * matrix.columns); });
   }
-  // As openvino::multiply(), and the bias.
+  // As the kernels, and the bias.
   void multiply(const PackedLinear& linear, int64_t block, float* result, const float* beside = nullptr) const {
     const PackedMatrix& matrix = linear.matrix;
     if (matrix.form == WeightForm::kBf16)
-      openvino::multiply(matrix, block, values_, rows_, result, beside);
+      kernels().multiply_bf16(matrix, block, values_, rows_, result, beside);
     else
-      openvino::multiply(matrix, block, quantised_, result, beside);
+      kernels().multiply_int(matrix, block, quantised_, result, beside);
     if (linear.bias.empty()) return;
     for (int64_t row = 0; row < rows_; ++row)
       for (int64_t c = block * kBlockRows; c < std::min((block + 1) * kBlockRows, matrix.rows); ++c)
@@ -57,7 +59,7 @@ std::unique_ptr<float[]> normed(const float* x, int64_t rows, const std::vector<
   std::unique_ptr<float[]> result = memory(rows, static_cast<int64_t>(norm.size()));
   in_stream(rows, kRowsPerThread, [&](int64_t row) {
     const int64_t at = row * static_cast<int64_t>(norm.size());
-    normalise({x + at, norm.size()}, norm.data(), epsilon, result.get() + at);
+    kernels().normalise({x + at, norm.size()}, norm.data(), epsilon, result.get() + at);
   });
   return result;
 }
@@ -76,7 +78,7 @@ void run(const BlockWeights::Layer& layer, float epsilon, const float* x, const 
     to_gate.multiply(layer.up, block, up.get());
     const int64_t begin = block * kBlockRows, count = std::min(kBlockRows, gates.rows - begin);
     for (int64_t at = begin; at < rows * gates.rows; at += gates.rows)
-      gate({wide.get() + at, static_cast<size_t>(count)}, up.get() + at);
+      kernels().gate({wide.get() + at, static_cast<size_t>(count)}, up.get() + at);
   });
   const Factors to_down(wide.get(), rows, down);
   in_stream(down.blocks(), 1, [&](int64_t block) { to_down.multiply(layer.down, block, result, result); });

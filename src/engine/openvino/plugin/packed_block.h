@@ -1,4 +1,4 @@
-// A decoder between one attention and the next, by products of packed matrices (packed_matrix.h), as one node of OpenVINO's graph: the engine infers the
+// A decoder between one attention and the next, by products of packed matrices (packed_kernels.h), as one node of OpenVINO's graph: the engine infers the
 // shapes of each foreign node again in every step, by a clone, which takes some 10 us. It runs the node by its evaluate(), in the
 // threads of the stream.
 #pragma once
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/openvino/packed_matrix.h"
+#include "engine/openvino/packed_kernels.h"
 
 namespace ridge::engine::openvino::plugin {
 
@@ -37,7 +37,7 @@ class PackedBlock final : public ov::op::Op {
  public:
   OPENVINO_OP("PackedBlock", "ridge")
 
-  PackedBlock(const ov::OutputVector& inputs, std::shared_ptr<const BlockWeights> weights);
+  PackedBlock(const ov::OutputVector& inputs, std::shared_ptr<const BlockWeights> weights);  // packed_kernels() is not null
 
   void validate_and_infer_types() override;
   std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;

@@ -1,8 +1,10 @@
-#include "engine/openvino/packed_matrix.h"
+#include "engine/openvino/packed_kernels.h"
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "base/half.h"
@@ -22,6 +24,27 @@ checkpoint::Weight plain(const std::vector<float>& values, int64_t rows, int64_t
   return {checkpoint::stored_type(DataType::kFp32), {rows, columns}, std::as_bytes(std::span(values))};
 }
 
+class EachPackedKernels : public testing::TestWithParam<const PackedKernels*> {
+ protected:
+  void SetUp() override {
+    if (!GetParam()->runs_here()) GTEST_SKIP() << "this CPU has no " << GetParam()->name;
+  }
+  const PackedKernels& kernels_ = *GetParam();
+
+  QuantisedRows quantised(const std::vector<float>& x, int64_t rows) const {
+    QuantisedRows quantised(rows, static_cast<int64_t>(x.size()) / rows);
+    for (int64_t row = 0; row < rows; ++row) kernels_.quantise(quantised, row, x.data() + row * quantised.columns);
+    return quantised;
+  }
+};
+std::string name_of(const testing::TestParamInfo<const PackedKernels*>& row) {
+  std::string name = row.param->name;
+  std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(, EachPackedKernels,
+                         testing::ValuesIn(all_packed_kernels().begin(), all_packed_kernels().end()), name_of);
+
 struct Size {
   WeightForm form;
   int64_t rows, columns, tokens;
@@ -33,8 +56,7 @@ double bound(const Size& size) {
   return 6 * std::sqrt(static_cast<double>(size.columns) / 3) * std::hypot(step, 1.0 / 127) / std::sqrt(12.0);
 }
 
-TEST(PackedMatrix, ProductsAreThoseOfTheMatrixInDoublePrecision) {
-  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+TEST_P(EachPackedKernels, ProductsAreThoseOfTheMatrixInDoublePrecision) {
   for (const auto form : {WeightForm::kInt8, WeightForm::kInt4})
     for (const auto& [rows, columns] :
          {std::pair{70, 96}, {3, 32}, {200, 256}, {65, form == WeightForm::kInt8 ? 45 : 160}})
@@ -43,10 +65,10 @@ TEST(PackedMatrix, ProductsAreThoseOfTheMatrixInDoublePrecision) {
         const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
         const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
         const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), form, 2);
-        QuantisedRows quantised(tokens, columns);
-        for (int64_t t = 0; t < tokens; ++t) quantised.quantise(t, x.data() + t * columns);
+        const QuantisedRows rows_of_x = quantised(x, tokens);
         std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
-        for (int64_t block = 0; block < matrix.blocks(); ++block) multiply(matrix, block, quantised, result.data());
+        for (int64_t block = 0; block < matrix.blocks(); ++block)
+          kernels_.multiply_int(matrix, block, rows_of_x, result.data(), nullptr);
         EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
         for (int64_t t = 0; t < tokens; ++t)
           for (int64_t row = 0; row < rows; ++row) {
@@ -60,8 +82,7 @@ TEST(PackedMatrix, ProductsAreThoseOfTheMatrixInDoublePrecision) {
       }
 }
 
-TEST(PackedMatrix, WholeNumbersComeOutExactly) {
-  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+TEST_P(EachPackedKernels, WholeNumbersComeOutExactly) {
   // Largest values 127 of activations and INT8 rows, -8 of INT4's groups: all scales are 1.
   for (const auto form : {WeightForm::kInt8, WeightForm::kInt4}) {
     constexpr int64_t kRows = 80, kColumns = 96;
@@ -72,11 +93,10 @@ TEST(PackedMatrix, WholeNumbersComeOutExactly) {
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<float>(i % 32 == 5 ? 127 : static_cast<int64_t>(split_mix(i + 99) % 255) - 127);
     const PackedMatrix matrix = pack_matrix(plain(weights, kRows, kColumns), form, 1);
-    QuantisedRows quantised(1, kColumns);
-    quantised.quantise(0, x.data());
+    const QuantisedRows rows_of_x = quantised(x, 1);
     std::vector<float> result(kRows, 3);
     for (int64_t block = 0; block < matrix.blocks(); ++block)
-      multiply(matrix, block, quantised, result.data(), result.data());
+      kernels_.multiply_int(matrix, block, rows_of_x, result.data(), result.data());
     for (size_t row = 0; row < kRows; ++row) {
       float sum = 3;
       for (size_t c = 0; c < kColumns; ++c) sum += weights[row * kColumns + c] * x[c];
@@ -85,8 +105,29 @@ TEST(PackedMatrix, WholeNumbersComeOutExactly) {
   }
 }
 
-TEST(PackedMatrix, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
-  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+// Kernels that sum products of bytes in 16 bits must not leave them.
+TEST_P(EachPackedKernels, TheLargestIntegersComeOutExactly) {
+  for (const auto form : {WeightForm::kInt8, WeightForm::kInt4})
+    for (const float weight : {-1.0F, 1.0F})
+      for (size_t positive = 0; positive <= kInt4Group; ++positive)
+        for (const size_t stride : {1, 5}) {
+          // All -8 and all 7 but one -8; ±127. Activations: the first so many 127, of the columns in that stride, and the others -127.
+          const bool four = form == WeightForm::kInt4;
+          std::vector<float> weights(kPanelRows * kInt4Group, four ? (weight < 0 ? -8.0F : 7.0F) : 127 * weight),
+              x(kInt4Group);
+          for (size_t row = 0; four && row < kPanelRows; ++row) weights[row * kInt4Group + 31] = -8;
+          for (size_t i = 0; i < x.size(); ++i) x[i * stride % x.size()] = i < positive ? 127 : -127;
+          const PackedMatrix matrix = pack_matrix(plain(weights, kPanelRows, kInt4Group), form, 1);
+          std::vector<float> result(kPanelRows);
+          kernels_.multiply_int(matrix, 0, quantised(x, 1), result.data(), nullptr);
+          float sum = 0;
+          for (size_t i = 0; i < x.size(); ++i) sum += weights[i] * x[i];
+          for (const float each : result)
+            ASSERT_EQ(each, sum) << "weights " << weights[0] << ", " << positive << " positive";
+        }
+}
+
+TEST_P(EachPackedKernels, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
   for (const auto& [rows, columns] : {std::pair{70, 96}, {3, 32}, {200, 256}, {65, 45}}) {
     const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
     const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), WeightForm::kBf16, 2);
@@ -95,7 +136,7 @@ TEST(PackedMatrix, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
       const std::vector<float> beside = random_values(static_cast<size_t>(tokens * rows), 3);
       std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
       for (int64_t block = 0; block < matrix.blocks(); ++block)
-        multiply(matrix, block, x.data(), tokens, result.data(), beside.data());
+        kernels_.multiply_bf16(matrix, block, x.data(), tokens, result.data(), beside.data());
       EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
       for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
         for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
@@ -110,8 +151,7 @@ TEST(PackedMatrix, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
   }
 }
 
-TEST(PackedMatrix, GroupsThatAFileHasKeepTheirScales) {
-  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+TEST_P(EachPackedKernels, GroupsThatAFileHasKeepTheirScales) {
   constexpr int64_t kRows = 70, kColumns = 96;
   constexpr uint32_t kQ8 = 8;  // ggml's Q8_0: an FP16 scale and 32 signed integers
   std::vector<std::byte> stored;
@@ -134,10 +174,10 @@ TEST(PackedMatrix, GroupsThatAFileHasKeepTheirScales) {
     std::vector<float> x(static_cast<size_t>(tokens * kColumns));
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<float>(i % 32 == 5 ? 127 : static_cast<int64_t>(split_mix(i + 99) % 255) - 127);
-    QuantisedRows quantised(tokens, kColumns);
-    for (int64_t t = 0; t < tokens; ++t) quantised.quantise(t, x.data() + t * kColumns);
+    const QuantisedRows rows_of_x = quantised(x, tokens);
     std::vector<float> result(static_cast<size_t>(tokens * kRows));
-    for (int64_t block = 0; block < matrix.blocks(); ++block) multiply(matrix, block, quantised, result.data());
+    for (int64_t block = 0; block < matrix.blocks(); ++block)
+      kernels_.multiply_int(matrix, block, rows_of_x, result.data(), nullptr);
     for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
       for (size_t row = 0; row < kRows; ++row) {
         float sum = 0;
@@ -147,8 +187,7 @@ TEST(PackedMatrix, GroupsThatAFileHasKeepTheirScales) {
   }
 }
 
-TEST(PackedMatrix, WhatLiesBetweenProductsIsThatInDoublePrecision) {
-  if (!can_multiply_packed()) GTEST_SKIP() << "this CPU has no AVX-512 VNNI, or it has AMX";
+TEST_P(EachPackedKernels, WhatLiesBetweenProductsIsThatInDoublePrecision) {
   constexpr size_t kValues = 37;  // two registers and a part of one
   std::vector<float> x(kValues), weight(kValues), normed(kValues), gated(kValues);
   double squares = 0;
@@ -159,9 +198,9 @@ TEST(PackedMatrix, WhatLiesBetweenProductsIsThatInDoublePrecision) {
   }
   x[1] = -1e30F;
   gated = x;
-  gate(gated, weight.data());
+  kernels_.gate(gated, weight.data());
   x[1] = 4 * (1.0F - 18);
-  normalise(x, weight.data(), 100, normed.data());
+  kernels_.normalise(x, weight.data(), 100, normed.data());
   const double root = std::sqrt(squares / kValues + 100);
   for (size_t i = 0; i < kValues; ++i) {
     const double expected = x[i] / root * weight[i], silu = x[i] / (1 + std::exp(-static_cast<double>(x[i])));

@@ -1,0 +1,42 @@
+// The products of packed matrices and what lies between them, for the vector registers of this CPU. With one row of 8 bits AVX-512's read the weights
+// at nine tenths of the memory's rate, with many they compute at two thirds (INT8) and half (INT4) of the peak of VNNI:
+// benchmarks/results/llm_decode-intel-2c.txt; AVX2's: llm_decode-amd-epyc-2c.txt. Threads are the caller's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/openvino/packed_matrix.h"
+
+namespace ridge::engine::openvino {
+
+struct PackedKernels {
+  const char* name;
+  bool (*runs_here)();
+  // rows[row] from values [rows.columns]. Rows may be quantised at the same time.
+  void (*quantise)(QuantisedRows& rows, int64_t row, const float* values);
+  // Columns kBlockRows · block … of x · matrixᵀ, plus those of `beside` if it is not null: it and the result, which may be the same, are
+  // [rows of x, matrix.rows]. Blocks may be computed at the same time.
+  void (*multiply_int)(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result,
+                       const float* beside);  // of INT8 or INT4
+  void (*multiply_bf16)(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
+                        const float* beside);  // x [rows, matrix.columns]
+  // x / √(mean(x²) + ε) · weight (arXiv:1910.07467), and gate = SiLU(gate) · up (arXiv:2002.05202).
+  void (*normalise)(std::span<const float> x, const float* weight, float epsilon, float* result);
+  void (*gate)(std::span<float> gate, const float* up);
+};
+extern const PackedKernels kAvx512Kernels;  // AVX-512 VNNI
+extern const PackedKernels kAvx2Kernels;
+
+// All that this program has, the fastest first.
+std::span<const PackedKernels* const> all_packed_kernels();
+
+// Those that are faster than OpenVINO's own products on this CPU; null: none. Null with AMX, whose peak in INT8 is eight times as high, and with
+// instructions that no kernel here uses: AVX-VNNI, and AVX-512 without VNNI.
+const PackedKernels* packed_kernels();
+
+// Whether FP32 arithmetic on widened BF16 is at least as fast here as dot products of BF16, which this CPU may lack: measured once, in some 0.1 ms. On some
+// CPUs those run at half the rate of FP32.
+bool widening_pays();
+
+}  // namespace ridge::engine::openvino
