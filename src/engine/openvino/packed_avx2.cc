@@ -7,6 +7,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -31,8 +32,7 @@ constexpr int panels_of(bool four, int rows) { return rows == 1 && !four ? 4 : 1
 constexpr int together_of(bool four, int registers) { return four ? kPanelRows / kLanes : registers == 8 ? 8 : 1; }
 constexpr int wide_panels_of(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
 
-constexpr int64_t kLinesAhead = 16;
-RIDGE_TARGET inline void prefetch(const std::byte* line) { _mm_prefetch(line + kLinesAhead * kLine, _MM_HINT_T0); }
+constexpr bool kReadsIntsAhead = true;
 
 RIDGE_TARGET inline Floats all(float value) { return _mm256_set1_ps(value); }
 RIDGE_TARGET inline Floats load(const float* from) { return _mm256_loadu_ps(from); }
@@ -93,9 +93,9 @@ RIDGE_TARGET inline Ints quad(const int8_t* values) {
 }
 
 // A dot product of a group: before its first quad; with one quad more; and whole. Products of bytes are summed in pairs to 16 bits, which saturate.
-// INT8: pairs of |weight| and the activation with the weight's sign, at most 128 · 127 · 2 = 32512, are widened at once. INT4: the 16 columns of a lane's
-// half are summed in 16 bits, from -8 · (the activations' sum) on. That is within ±32512 after each quad: with the first k of the half's activations 127
-// and all others -127, it is 127 · 8 · (32 - 2k) + 127 · 15 · k = 127 · (256 - k).
+// INT8: pairs of |weight| and the activation with the weight's sign, at most 128 · 127 · 2 = 32512, are widened at once. INT4 is summed in 16 bits: of a
+// lane's two sums one begins with -8 · (the activations' sum), and each of the 32 columns gives it -8 · a or, once it is added, (w - 8) · a: at most
+// 32 · 8 · 127 = 32512; the other is at most 16 · 15 · 127 = 30480.
 template <bool kFour>
 RIDGE_TARGET inline Ints no_dot(int32_t sum) {
   return _mm256_set1_epi32(kFour ? (-kInt4Zero * sum) & 0xFFFF : 0);
@@ -134,13 +134,10 @@ RIDGE_TARGET inline int32_t sum_of(const Ints (&integers)[4]) {
 
 namespace ridge::engine::openvino {
 
-const PackedKernels kAvx2Kernels{
-    "AVX2",
-    [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); },
-    quantise,
-    multiply_int,
-    multiply_bf16,
-    normalise,
+constinit const PackedKernels kAvx2Kernels{
+    "AVX2",        [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); },
+    quantise,      multiply_int,
+    multiply_bf16, normalise,
     gate};
 
 }  // namespace ridge::engine::openvino

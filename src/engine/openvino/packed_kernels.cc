@@ -71,7 +71,8 @@ const PackedKernels* packed_kernels() {
 }
 
 bool widening_pays() {
-  static const bool pays = !instruction_sets().avx512_bf16 || least_time(wide_products) <= least_time(half_products);
+  static const bool pays = packed_kernels() != &kAvx512Kernels || !instruction_sets().avx512_bf16 ||
+                           least_time(wide_products) <= least_time(half_products);
   return pays;
 }
 

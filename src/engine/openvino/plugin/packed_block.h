@@ -37,7 +37,8 @@ class PackedBlock final : public ov::op::Op {
  public:
   OPENVINO_OP("PackedBlock", "ridge")
 
-  PackedBlock(const ov::OutputVector& inputs, std::shared_ptr<const BlockWeights> weights);  // packed_kernels() is not null
+  // Where packed_kernels() is not null.
+  PackedBlock(const ov::OutputVector& inputs, std::shared_ptr<const BlockWeights> weights);
 
   void validate_and_infer_types() override;
   std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
