@@ -4,15 +4,8 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <array>
-#include <cassert>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <numeric>
-#include <span>
-#include <utility>
 
 #include "engine/openvino/packed_kernels.h"
 
@@ -86,11 +79,7 @@ RIDGE_TARGET inline Floats upper_bf16(Ints pairs) {
 
 RIDGE_TARGET inline Ints lower_halves(Ints bytes) { return _mm256_and_si256(bytes, _mm256_set1_epi8(15)); }
 RIDGE_TARGET inline Ints upper_halves(Ints bytes) { return lower_halves(_mm256_srli_epi16(bytes, 4)); }
-RIDGE_TARGET inline Ints quad(const int8_t* values) {
-  int32_t four = 0;
-  std::memcpy(&four, values, sizeof four);
-  return _mm256_set1_epi32(four);
-}
+RIDGE_TARGET inline Ints all_ints(int32_t value) { return _mm256_set1_epi32(value); }
 
 // A dot product of a group: before its first quad; with one quad more; and whole. Products of bytes are summed in pairs to 16 bits, which saturate.
 // INT8: pairs of |weight| and the activation with the weight's sign, at most 128 · 127 · 2 = 32512, are widened at once. INT4 is summed in 16 bits: of a

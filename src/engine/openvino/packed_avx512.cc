@@ -3,16 +3,8 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-#include <array>
-#include <cassert>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <numeric>
-#include <span>
-#include <utility>
 
 #include "engine/openvino/packed_kernels.h"
 
@@ -67,11 +59,7 @@ RIDGE_TARGET inline Floats upper_bf16(Ints pairs) {
 
 RIDGE_TARGET inline Ints lower_halves(Ints bytes) { return _mm512_and_si512(bytes, _mm512_set1_epi8(15)); }
 RIDGE_TARGET inline Ints upper_halves(Ints bytes) { return lower_halves(_mm512_srli_epi16(bytes, 4)); }
-RIDGE_TARGET inline Ints quad(const int8_t* values) {
-  int32_t four = 0;
-  std::memcpy(&four, values, sizeof four);
-  return _mm512_set1_epi32(four);
-}
+RIDGE_TARGET inline Ints all_ints(int32_t value) { return _mm512_set1_epi32(value); }
 
 // A dot product of a group: before its first quad, with the weights' zero taken off; with one quad more; and whole.
 template <bool kFour>

@@ -5,6 +5,18 @@
 #error "declare the registers first"
 #endif
 
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "engine/openvino/packed_kernels.h"
+
 namespace ridge::engine::openvino {
 namespace {
 
@@ -15,6 +27,13 @@ constexpr int64_t kRegister = kLine / kHalves;  // [bytes]
 RIDGE_TARGET void read_ahead(const std::byte* line) {
   constexpr int64_t kLines = 16;
   _mm_prefetch(line + kLines * kLine, _MM_HINT_T0);
+}
+
+// Activations of 4 columns, for each lane.
+RIDGE_TARGET inline Ints quad(const int8_t* values) {
+  int32_t four = 0;
+  std::memcpy(&four, values, sizeof four);
+  return all_ints(four);
 }
 
 RIDGE_TARGET void store(Floats sum, int64_t count, int64_t at, const float* beside, float* result) {
