@@ -47,12 +47,8 @@ void Reaper::run() {
                   [](const Ending& ending) { return ending.done; });  // joins threads that need the mutex no more
     if (!unshared_.empty()) {
       Ending& ending = endings_.emplace_back();
-      ending.thread = std::jthread([this, &ending, version = std::move(unshared_.front())]() mutable {
-        end(std::move(version));
-        MutexLock done(mutex_);
-        ending.done = true;
-        changed_.notify_all();
-      });
+      ending.thread = std::jthread(
+          [this, &ending, version = std::move(unshared_.front())]() mutable { end(std::move(version), ending); });
       unshared_.erase(unshared_.begin());
       continue;
     }
@@ -61,7 +57,7 @@ void Reaper::run() {
   }
 }
 
-void Reaper::end(std::shared_ptr<Servable> version) {
+void Reaper::end(std::shared_ptr<Servable> version, Ending& ending) {
   version->close();
   version->join();
   ended_(*version);
@@ -71,6 +67,7 @@ void Reaper::end(std::shared_ptr<Servable> version) {
   std::erase_if(kept_, [&](const std::weak_ptr<Servable>& kept) {
     return !kept.owner_before(ended) && !ended.owner_before(kept);
   });
+  ending.done = true;
   changed_.notify_all();
 }
 

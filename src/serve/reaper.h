@@ -35,7 +35,7 @@ class Reaper {
   };
 
   void run();
-  void end(std::shared_ptr<Servable> version);
+  void end(std::shared_ptr<Servable> version, Ending& ending);
 
   std::function<void(const Servable&)> ended_;
   Mutex mutex_;
