@@ -99,7 +99,7 @@ function(ridge_folder name)
       NO_PRETTY_VALUES  # a parameter prints as addresses where it has no text
       DISCOVERY_MODE PRE_TEST
       DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "RIDGE_DEPS=${RIDGE_DEPS};RIDGE_PROC_ROOT=/dev/null")
+      PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "RIDGE_DEPS=${RIDGE_DEPS};RIDGE_PROC_ROOT=/dev/null")
   endif()
 
   if(RIDGE_FUZZ)

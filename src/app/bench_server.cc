@@ -9,6 +9,7 @@
 #include "app/bench_target.h"
 #include "app/known_machine.h"
 #include "app/next_steps.h"
+#include "app/token_limit.h"
 #include "base/units.h"
 #include "client/exchange.h"
 #include "client/inference_server.h"
@@ -101,7 +102,7 @@ class Loads {
     options.interrupted = [&] { return control_.stopped(); };
     std::vector<std::vector<client::TokenRecord>> records(static_cast<size_t>(request_.threads));
     if (server_.llm) {
-      options.make = [this](int64_t number) { return llm_request(*server_.llm, number); };
+      options.make = [this, load = loads_++](int64_t number) { return llm_request(*server_.llm, load, number); };
       options.reader = [&](int thread) {
         return std::make_unique<client::TokenStream>(server_.llm->load.streaming, *control_.clock,
                                                      records[static_cast<size_t>(thread)]);
@@ -210,6 +211,7 @@ class Loads {
   const RunControl& control_;
   machine::DisturbanceWatch* watch_;
   measure::LoadResult load_;
+  int64_t loads_ = 0;  // begun
   bool gone_ = false;
   int64_t answer_bytes_ = 0;
 };
@@ -379,7 +381,8 @@ machine::Disturbance before_the_load(Clock& clock) {
 Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const RunControl& control) {
   std::optional<model::UnboundModel> file;
   std::optional<model::Graph> graph;
-  if (!request.model_file.empty()) {
+  const bool llm = !request.url.endpoint.empty();
+  if (!llm && !request.model_file.empty()) {
     RIDGE_ASSIGN(file, model::UnboundModel::read(request.model_file));
     model::Binding binding;
     binding.batch = request.inputs.batch.value_or(1);
@@ -389,9 +392,14 @@ Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const 
   control.report("connect", 0);
   RIDGE_ASSIGN(ServerUnderTest found, find_server(request, graph ? &*graph : nullptr));
   ServerMeasurement m = describe(found);
-  if (file && !m.on_this_machine)
-    return invalid(fmt::format("--model {}: the limit of this machine says nothing about a server on another one",
-                               request.model_file));
+  if (!request.model_file.empty() && !m.on_this_machine && !request.llm.limit.device)
+    return invalid(fmt::format("--model {}: the limit of this machine says nothing about a server on another one{}",
+                               request.model_file, llm ? "; --device NAME is its GPU (ridge gpus)" : ""));
+  std::optional<KnownLimit> token_limit;
+  if (llm && !request.model_file.empty()) {
+    RIDGE_ASSIGN(const KnownLimit known, know_limit(request.model_file, request.llm.limit, control));
+    token_limit.emplace(known);
+  }
   std::optional<machine::DisturbanceWatch> watch;
   if (m.on_this_machine)
     m.disturbance = before_the_load(*control.clock);
@@ -405,6 +413,7 @@ Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const 
   if (watch) m.disturbance = watch->end();
   if (m.points.empty() && m.interrupted) return Error{Code::kCancelled, "interrupted before the first answer"};
   if (m.points.empty()) return Error{Code::kUnavailable, m.ended_early};
+  if (token_limit) set_beside_limit(*token_limit, m);
   if (file && !m.interrupted)
     if (Status beside = set_beside_limit(request, found, *file, control, m); !beside)
       m.notes.push_back("no limit beside the figures: " + beside.error().message);

@@ -33,7 +33,7 @@ struct ServerBenchRequest {
   Nanoseconds timeout = std::chrono::seconds(30);
   int threads = 1;                                    // of the client
   std::vector<measure::TracedLoad>* trace = nullptr;  // if given: filled in, a load per point
-  std::string model_file;                             // for the limit of this machine; empty: none is shown
+  std::string model_file;                             // whose limit is shown, for llm as know_limit(); empty: none is
 };
 
 // Wrong in itself, or for this server: what the caller should report as wrong usage has Code::kInvalid. Interrupted, what was measured

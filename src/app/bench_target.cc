@@ -80,7 +80,7 @@ Result<ServerUnderTest> find_llm(const ServerBenchRequest& request, client::Exch
                         .requests = {},
                         .llm = {}};
   found.inputs.notes = llm.notes;
-  found.request_bytes = static_cast<int64_t>(llm_request(llm, 0).bytes.size());
+  found.request_bytes = static_cast<int64_t>(llm_request(llm, 0, 0).bytes.size());
   found.llm = std::move(llm);
   return found;
 }

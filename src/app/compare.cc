@@ -225,6 +225,36 @@ std::vector<PointPair> same_loads(const client::ServerMeasurement& then, const c
   return pairs;
 }
 
+// Of a language model, shown without a verdict: neither file has their intervals.
+struct TokenFigure {
+  const char *id, *what, *unit;
+  std::optional<double> (*value)(const client::TokenFigures&);
+};
+template <std::optional<measure::Latency> client::TokenFigures::*kTimes, double measure::Latency::*kPercentile>
+std::optional<double> token_time(const client::TokenFigures& tokens) {
+  return tokens.*kTimes ? std::optional(*(tokens.*kTimes).*kPercentile) : std::nullopt;
+}
+using Tokens = client::TokenFigures;
+using measure::Latency;
+constexpr TokenFigure kTokenFigures[] = {
+    {"output-tokens", "output tokens", "tokens/s", [](const Tokens& t) { return std::optional(t.output_per_s); }},
+    {"goodput", "goodput", "requests/s", [](const Tokens& t) { return t.goodput_per_s; }},
+    {"ttft-p50", "first token p50", "ms", token_time<&Tokens::ttft_ms, &Latency::p50>},
+    {"ttft-p99", "first token p99", "ms", token_time<&Tokens::ttft_ms, &Latency::p99>},
+    {"itl-p99", "inter-token p99", "ms", token_time<&Tokens::itl_ms, &Latency::p99>},
+    {"tpot-p50", "per output token p50", "ms", token_time<&Tokens::tpot_ms, &Latency::p50>}};
+
+std::vector<FigureChange> token_changes(const std::optional<Tokens>& then, const std::optional<Tokens>& today) {
+  std::vector<FigureChange> rows;
+  for (const TokenFigure& figure : kTokenFigures) {
+    const auto before = then ? figure.value(*then) : std::nullopt, now = today ? figure.value(*today) : std::nullopt;
+    if (before && now)
+      rows.push_back(
+          tune::set_aside(tune::figure_of(figure.id, figure.what, figure.unit, *before, *now), "without an interval"));
+  }
+  return rows;
+}
+
 // "throughput at 4 callers", with the id "callers-4.throughput".
 FigureChange of_load(FigureChange row, const client::Point& point) {
   row.id = (point.rate_per_s ? fmt::format("rate-{:g}.", *point.rate_per_s)
@@ -244,11 +274,14 @@ Status compare_servers(const Json& before, const Json& now, double accepted_perc
   if (pairs.empty())
     return Error{Code::kInvalid, "the two have no load in common: give both the same --concurrency or --rate"};
   const double confidence = 1 - (1 - tune::kConfidence) / static_cast<double>(pairs.size());
-  for (const auto& [first, second] : pairs)
+  for (const auto& [first, second] : pairs) {
     for (const Speed& speed : kSpeeds)
       comparison.figures.push_back(of_load(of_speed(speed, as_measurement(*first, then), as_measurement(*second, today),
                                                     accepted_percent, confidence, comparison.slower),
                                            *first));
+    for (FigureChange& row : token_changes(first->tokens, second->tokens))
+      comparison.figures.push_back(of_load(std::move(row), *first));
+  }
   if (then.search && today.search && then.search->p99_ms == today.search->p99_ms)
     comparison.figures.push_back(tune::set_aside(
         tune::figure_of("highest-rate", fmt::format("highest rate with p99 within {}", format_ms(then.search->p99_ms)),

@@ -151,6 +151,28 @@ TEST(Compare, AServerIsComparedLoadByLoad) {
   EXPECT_FALSE(compare(before, kept_server({{2, 5}}), 0)) << "no load in common";
 }
 
+TEST(Compare, AServerOfALanguageModelShowsItsTokenFigures) {
+  const auto kept_llm = [](double output_per_s, double ttft_ms) {
+    Json document = kept_server({{1, 5}});
+    client::TokenFigures tokens;
+    tokens.requests = 10;
+    tokens.output_per_s = output_per_s;
+    tokens.ttft_ms.emplace().p50 = ttft_ms;
+    document["points"][0]["tokens"] = json_of(tokens);
+    return document;
+  };
+  const Result<Comparison> comparison = compare(kept_llm(100, 20), kept_llm(150, 10), 0);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(verdict_of(*comparison, "callers-1.ttft-p50"), tune::Change::kNotComparable) << "there is no interval";
+  const auto output = std::ranges::find(comparison->figures, "callers-1.output-tokens", &tune::FigureChange::id);
+  ASSERT_NE(output, comparison->figures.end());
+  EXPECT_NEAR(output->change_percent, 50, 1e-9);
+  EXPECT_EQ(output->what, "output tokens at 1 caller");
+  EXPECT_TRUE(std::ranges::none_of(comparison->figures, [](const tune::FigureChange& row) {
+    return row.id.ends_with("goodput");
+  })) << "neither had a goal";
+}
+
 Json kept_device(double fp32_per_s, double dram_per_s, const std::string& device = "CPU") {
   About about;
   about.command = {"bench device", "ridge bench device", "2026-11-23T12:00:00Z"};

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "sizing/llm.h"
+
 namespace ridge::app {
 namespace {
 
@@ -39,6 +41,14 @@ Precision arithmetic_of(engine::WeightForm weights, const cost::DeviceLimits& li
   return flops_per_s(Precision::kFp32) > flops_per_s(precision) ? Precision::kFp32 : precision;
 }
 double bits_of(engine::CacheForm cache) { return value_of(kCacheBits, cache); }
+
+int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
+  const llm::Parameters p = llm::parameters_of(model);
+  const Result<sizing::WeightFormat> format = sizing::weight_format(name_of(engine::names_of(weights), weights));
+  const double matrices = p.attention + p.feed_forward + p.experts_used;
+  return static_cast<int64_t>((matrices * format->matrix_bits + (p.head + p.router + p.small) * format->other_bits) /
+                              8);
+}
 
 DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,
                            cost::DeviceLimits limits, double quota_factor)

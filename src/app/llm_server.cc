@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/json.h"
 #include "base/random.h"
@@ -25,8 +26,8 @@ constexpr std::array<std::string_view, 64> kWords = {
     "friend", "power",  "hour",  "game",   "line",  "end",   "member", "law",    "car",   "city",   "name",
     "team",   "minute", "idea",  "body",   "back",  "face",  "level",  "office", "door"};
 
-uint64_t drawn(const LlmServer& server, int64_t number, uint64_t what) {
-  return split_mix(split_mix(server.seed + what) + static_cast<uint64_t>(number) * kGoldenGamma);
+uint64_t drawn(uint64_t seed, int64_t number) {
+  return split_mix(split_mix(seed) + static_cast<uint64_t>(number) * kGoldenGamma);
 }
 
 int64_t draw(const client::TokenRange& range, uint64_t random) {
@@ -48,10 +49,10 @@ std::string fields() {
   return key != nullptr && *key != '\0' ? fmt::format("Authorization: Bearer {}\r\n", key) : "";
 }
 
-client::Request post(const LlmServer& server, int64_t prompt, int64_t output, int64_t number) {
+client::Request post(const LlmServer& server, int64_t prompt, int64_t output, uint64_t words) {
   Json body;
   body["model"] = server.model;
-  std::string text = prompt_of(prompt, drawn(server, number, 2));
+  std::string text = prompt_of(prompt, words);
   if (server.url.endpoint.ends_with("/chat/completions"))
     body["messages"] = Json::array({Json{{"role", "user"}, {"content", std::move(text)}}});
   else
@@ -115,7 +116,7 @@ Status choose_model(client::Exchange& exchange, LlmServer& server) {
 
 // A server that is busy, or fails, is for the load to count.
 Status try_request(client::Exchange& exchange, const LlmServer& server) {
-  const Result<client::Response> answer = exchange.ask(post(server, 1, 1, -1));
+  const Result<client::Response> answer = exchange.ask(post(server, 1, 1, 0));
   if (!answer || answer->status == 200 || answer->status == 429 || answer->status >= 500) return {};
   return Error{client::code_of_status(answer->status),
                fmt::format("POST {}: {} {}", client::text_of(server.url), answer->status, client::error_text(*answer))};
@@ -139,6 +140,7 @@ Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadReque
   server.model = request.model;
   server.url = exchange.url();
   server.seed = seed;
+  server.words = request.words.value_or(std::random_device()());
   server.load.streaming = request.streaming;
   server.load.goals = request.goals;
   server.load.trace = request.trace;
@@ -156,13 +158,14 @@ Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadReque
   return server;
 }
 
-client::Request llm_request(const LlmServer& server, int64_t number) {
+client::Request llm_request(const LlmServer& server, int64_t load, int64_t number) {
+  const uint64_t words = drawn(drawn(server.words, load), number);
   if (!server.trace.empty()) {
     const llm::Request& given = server.trace[static_cast<size_t>(number) % server.trace.size()];
-    return post(server, given.prompt, given.output, number);
+    return post(server, given.prompt, given.output, words);
   }
-  return post(server, draw(server.load.prompt, drawn(server, number, 0)),
-              draw(server.load.output, drawn(server, number, 1)), number);
+  return post(server, draw(server.load.prompt, drawn(server.seed, number)),
+              draw(server.load.output, drawn(server.seed + 1, number)), words);
 }
 
 }  // namespace ridge::app

@@ -7,18 +7,29 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "catalogue/catalogue.h"
 #include "client/exchange.h"
 #include "client/token_figures.h"
+#include "engine/decoder.h"
 #include "llm/simulate.h"
 
 namespace ridge::app {
+
+// Whose limit stands beside the figures.
+struct LimitRequest {
+  std::optional<engine::WeightForm> weights;  // absent: as `ridge bench FOLDER`
+  engine::CacheForm cache = engine::CacheForm::kU8;
+  std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's CPUs
+};
 
 struct LlmLoadRequest {
   std::string model;                                 // as the server calls it; empty: its only one
   std::optional<client::TokenRange> prompt, output;  // [tokens]; absent: as `ridge plan` assumes; not with a trace
   std::string trace;                                 // file of llm::read_trace; empty: lengths are drawn
+  std::optional<uint64_t> words;                     // seed of the prompts' words; absent: others in each run
   bool streaming = true;
   client::TokenGoals goals;
+  LimitRequest limit;
 };
 
 // The server as it was found, and what is sent to it.
@@ -28,14 +39,15 @@ struct LlmServer {
   client::ServerUrl url;
   client::TokenLoad load;
   std::vector<llm::Request> trace;  // empty: lengths are drawn
-  uint64_t seed = 1;
+  uint64_t seed = 1;                // of lengths
+  uint64_t words = 1;               // of prompts
   std::vector<std::string> notes;
 };
 
 // connect → its models → one short answer, which shows that it takes the request. Errors as of bench_server().
 Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadRequest& request, uint64_t seed);
 
-// The request of a number: seeded, and no two with the same beginning, so that no cache of prefixes answers for the model.
-client::Request llm_request(const LlmServer& server, int64_t number);
+// The request of a number in one of several loads: no two of all loads begin alike, so that no cache of prefixes answers for the model.
+client::Request llm_request(const LlmServer& server, int64_t load, int64_t number);
 
 }  // namespace ridge::app

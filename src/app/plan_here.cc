@@ -46,14 +46,6 @@ std::string why_not_here(const PlanRequest& request, const llm::Model& model) {
   return {};
 }
 
-// Of the matrices that a step reads.
-int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
-  const llm::Parameters p = llm::parameters_of(model);
-  const Result<sizing::WeightFormat> format = sizing::weight_format(name_of(engine::names_of(weights), weights));
-  return static_cast<int64_t>(
-      ((p.attention + p.feed_forward) * format->matrix_bits + (p.head + p.small) * format->other_bits) / 8);
-}
-
 // What the load takes by the line, through the scheduler that serves it, as far as its cache is large enough. Of a closed load neither the first wave
 // counts, whose prompts come all at once, nor the last, beside which answers run out.
 Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load& load) {

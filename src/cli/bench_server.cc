@@ -38,9 +38,9 @@ constexpr double kSecondsOfOne = 10, kSecondsOfEach = 5, kSecondsOfSearch = 40; 
 constexpr double kLlmTimes = 3;  // of these for a language model, whose answers take seconds
 constexpr double kTimeoutMs = 30'000, kLlmTimeoutMs = 300'000;
 // Options that belong to one kind of server.
-constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payload", "--model"};
-constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests",
-                                  "--no-stream",  "--ttft-ms", "--tpot-ms"};
+constexpr const char* kOfInference[] = {"--batch", "--shape", "--input", "--payload"};
+constexpr const char* kOfLlm[] = {"--model-name", "--prompt",  "--output-tokens", "--requests", "--no-stream",
+                                  "--ttft-ms",    "--tpot-ms", "--weights",       "--cache",    "--device"};
 constexpr double kBelowHighest = 0.7;  // of a closed loop's rate
 
 constexpr const char* kCsv =
@@ -64,6 +64,7 @@ struct ServerOptions {
   std::optional<double> seconds;
   std::optional<double> timeout_ms;
   std::string prompt, output_tokens;  // N or A..B
+  std::string weights, cache, device;
   bool no_stream = false;
   bool json = false, csv = false;
   std::string output, trace;  // files; empty: none
@@ -89,13 +90,16 @@ void declare(CLI::App& app, ServerOptions& options) {
   app.add_option("--timeout-ms", options.timeout_ms)->check(positive());
   app.add_option("--client-threads", options.request.threads)->check(in_range(1, kMostThreads));
   app.add_option("--model", options.request.model_file);
+  app.add_option("--weights", options.weights);
+  app.add_option("--cache", options.cache);
+  app.add_option("--device", options.device);
   app.add_option("--model-name", options.request.llm.model);
   CLI::Option* prompt = app.add_option("--prompt", options.prompt);
   CLI::Option* output = app.add_option("--output-tokens", options.output_tokens);
   app.add_option("--requests", options.request.llm.trace)->excludes(prompt)->excludes(output);
   CLI::Option* whole = app.add_flag("--no-stream", options.no_stream);
   app.add_option("--ttft-ms", options.request.llm.goals.ttft_ms)->check(positive())->excludes(whole);
-  app.add_option("--tpot-ms", options.request.llm.goals.tpot_ms)->check(positive())->excludes(whole);
+  app.add_option("--tpot-ms,--itl-ms", options.request.llm.goals.tpot_ms)->check(positive())->excludes(whole);
   CLI::Option* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("-o,--output", options.output);
@@ -109,6 +113,24 @@ double default_seconds(const app::ServerBenchRequest& request) {
   return points > 1 ? kSecondsOfEach * static_cast<double>(points) : kSecondsOfOne;
 }
 
+Status read_limit(const ServerOptions& options, app::LimitRequest& limit) {
+  if (!options.weights.empty()) {
+    RIDGE_ASSIGN(limit.weights,
+                 from_name<engine::WeightForm>(names_of(engine::WeightForm()), options.weights, "form of weights"));
+  }
+  if (!options.cache.empty()) {
+    RIDGE_ASSIGN(limit.cache,
+                 from_name<engine::CacheForm>(names_of(engine::CacheForm()), options.cache, "form of the cache"));
+  }
+  if (!options.device.empty()) {
+    RIDGE_ASSIGN(const std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
+    RIDGE_ASSIGN(limit.device, catalogue::find_device(devices, options.device));
+  }
+  if (options.request.model_file.empty() && !(options.weights + options.cache + options.device).empty())
+    return invalid("--weights, --cache and --device describe what --model says the limit of; give --model too");
+  return {};
+}
+
 Status read_llm(const ServerOptions& options, app::ServerBenchRequest& request) {
   app::LlmLoadRequest& llm = request.llm;
   llm.streaming = !options.no_stream;
@@ -118,6 +140,7 @@ Status read_llm(const ServerOptions& options, app::ServerBenchRequest& request) 
   if (!options.output_tokens.empty()) {
     RIDGE_ASSIGN(llm.output, parse_token_range("--output-tokens", options.output_tokens));
   }
+  RIDGE_TRY(read_limit(options, llm.limit));
   if (llm.trace.empty()) return {};
   if (request.p99_ms) return invalid("--requests: its requests have times of their own; --p99-ms searches for a rate");
   if (request.threads > 1)
@@ -221,12 +244,13 @@ int bench_server(std::span<const std::string> arguments) {
   declare(app, options);
   if (ParseResult parsed = parse(app, "bench", arguments); !parsed.go_on) return parsed.exit;
   options.again = given_options_but(app, kOfOneLoad);
+  if (app.get_option("--seed")->count() > 0) options.request.llm.words = options.request.inputs.seed;
   Result<app::ServerBenchRequest> request = request_of(options);
   if (!request) return wrong_request(request.error());
   if (Status fits = fits_api(app, *request); !fits) return wrong_request(fits.error());
   if (Status ready = check_writable({options.output, options.trace, options.page.file}); !ready)
     return fail("bench", ready.error());
-  if (!request->model_file.empty())
+  if (request->url.endpoint.empty() && !request->model_file.empty())
     if (Status fetched = fetch_model("bench", request->model_file); !fetched) return fail("bench", fetched.error());
   std::vector<measure::TracedLoad> loads;
   if (!options.trace.empty()) request->trace = &loads;

@@ -51,7 +51,7 @@ std::string llm_heading(const ServerMeasurement& m, const client::TokenLoad& loa
   return fmt::format("{} · {}{}{} · {}\nasked: prompts of {} tokens, answers of {}, {}", m.url, m.model,
                      m.server.empty() ? "" : " of " + m.server, m.on_this_machine ? " on this machine" : "",
                      load.streaming ? "streamed" : "not streamed", tokens_text(load.prompt), tokens_text(load.output),
-                     load.trace.empty() ? "words drawn by seed" : "lengths of " + load.trace);
+                     load.trace.empty() ? "drawn words" : "lengths of " + load.trace);
 }
 
 std::string heading(const ServerMeasurement& m) {
@@ -114,6 +114,24 @@ void add_token_rows(const client::TokenFigures& t, std::vector<std::vector<std::
   add("sent late p50", t.late_ms, "this client's own, from the intended time to the sending");
 }
 
+// Each figure's limit: shares of means.
+void add_token_limit(const client::TokenFigures& tokens, double percent, std::vector<std::vector<std::string>>& rows) {
+  const client::TokenLimit& limit = *tokens.limit;
+  rows.push_back({"share of the limit", format_percent(percent),
+                  fmt::format("derived: at most {} output tokens/s of such a load, limited by {}",
+                              format_count(limit.output_per_s), cost::limiter_name(limit.load))});
+  if (limit.ttft_percent)
+    rows.push_back({"  first token", format_percent(*limit.ttft_percent),
+                    fmt::format("derived: at least {} for a prompt of {:.0f} tokens alone, limited by {}",
+                                format_ms(limit.ttft_ms),
+                                static_cast<double>(tokens.prompt_tokens) / static_cast<double>(tokens.requests),
+                                cost::limiter_name(limit.prefill))});
+  if (limit.tpot_percent)
+    rows.push_back({"  per output token", format_percent(*limit.tpot_percent),
+                    fmt::format("derived: at least {} for a step of {:.3g} answers, limited by {}",
+                                format_ms(limit.tpot_ms), limit.decoding, cost::limiter_name(limit.decode))});
+}
+
 std::string summary(const ServerMeasurement& m, const Point& point) {
   const measure::Latency& l = point.latency_ms;
   const std::string interval =
@@ -148,6 +166,7 @@ std::string summary(const ServerMeasurement& m, const Point& point) {
       {"  send wait receive", format_ms(point.client.send_ms),
        fmt::format("{}  {}  measured, mean", format_ms(point.client.wait_ms), format_ms(point.client.receive_ms))});
   if (point.server) add_server_rows(*point.server, rows);
+  if (point.tokens && point.tokens->limit) add_token_limit(*point.tokens, point.percent_of_limit.value_or(0), rows);
   if (m.limit && point.percent_of_limit) {
     rows.push_back({"bound", format_ms(m.limit->bound_ms),
                     fmt::format("derived: an execution of {} on all CPUs, limited by {}",
@@ -185,15 +204,21 @@ const std::vector<Column>& columns() {
        [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
       {"rows/s at 95 %", [](const Point& p) { return p.tokens ? "" : range_text(p.rows_ci95_per_s, format_count); }},
       {"tokens/s", [](const Point& p) { return p.tokens ? format_count(p.tokens->output_per_s) : ""; }},
+      {"at most",
+       [](const Point& p) { return p.tokens && p.tokens->limit ? format_count(p.tokens->limit->output_per_s) : ""; }},
       {"goodput/s",
        [](const Point& p) {
          return p.tokens && p.tokens->goodput_per_s ? format_count(*p.tokens->goodput_per_s) : "";
        }},
       {"TTFT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p50); }},
       {"TTFT p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p99); }},
+      {"at least",
+       [](const Point& p) { return p.tokens && p.tokens->limit ? format_ms(p.tokens->limit->ttft_ms) : ""; }},
       {"ITL p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p50); }},
       {"ITL p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p99); }},
       {"TPOT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::tpot_ms, &measure::Latency::p50); }},
+      {"at least",
+       [](const Point& p) { return p.tokens && p.tokens->limit ? format_ms(p.tokens->limit->tpot_ms) : ""; }},
       {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
       {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
       {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
@@ -203,6 +228,8 @@ const std::vector<Column>& columns() {
       {"queue", [](const Point& p) { return p.server ? format_ms(p.server->queue_ms) : ""; }},
       {"compute", [](const Point& p) { return p.server ? format_ms(p.server->compute_ms) : ""; }},
       {"batch", [](const Point& p) { return p.server ? fmt::format("{:.3g}", mean_batch(*p.server)) : ""; }},
+      {"sent late p99",
+       [](const Point& p) { return token_ms(p, &client::TokenFigures::late_ms, &measure::Latency::p99); }},
       {"client CPUs", [](const Point& p) { return fmt::format("{:.2f}", p.client.cpus); }},
       {"share of the limit",
        [](const Point& p) { return p.percent_of_limit ? format_percent(*p.percent_of_limit) : ""; }},
@@ -276,6 +303,11 @@ void print_server_measurement(const ServerMeasurement& m) {
   if (m.limit && m.points.size() > 1)
     print(fmt::format("limit: {} by all CPUs, derived from {} at {} per execution",
                       format_row_rate(m.limit->rows_per_s), m.limit->model, counted(m.limit->batch, "row")));
+  if (m.token_limit)
+    print(
+        fmt::format("limit: derived from {} with {} weights, {} a step, and a cache in {}, on {}; shares are of means",
+                    m.token_limit->model, m.token_limit->weights, format_bytes(m.token_limit->weight_bytes),
+                    m.token_limit->cache, m.token_limit->device));
   for (const std::string& note : m.notes) print("note: " + note);
   print_point_notes(m);
   if (machine::disturbed(m.disturbance))

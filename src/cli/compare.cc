@@ -43,6 +43,7 @@ std::string figure_text(const tune::FigureChange& row, double value) {
   if (row.unit == "FLOP/s") return format_flops_rate(value);
   if (row.unit == "B/s") return format_bandwidth(value);
   if (row.unit == "requests/s") return format_rate(value, "requests");
+  if (row.unit == "tokens/s") return format_rate(value, "tokens");
   if (row.unit == "starts/s") return format_rate(value, "starts");
   return tune::value_text(row, value);
 }

@@ -159,6 +159,21 @@ void visit_fields(auto& visit, Is<ServerLimit> auto& limit) {
   visit("limiter", limit.limiter);
 }
 
+// Whose limit stands beside the figures of tokens.
+struct TokenLimitOf {
+  std::string model;           // as it was given: a folder, its config.json, a GGUF file
+  std::string weights, cache;  // their forms: "bf16", "u8"
+  double weight_bytes = 0;     // that a step of one token reads
+  std::string device;
+};
+void visit_fields(auto& visit, Is<TokenLimitOf> auto& of) {
+  visit("model", of.model);
+  visit("weights", of.weights);
+  visit("cache", of.cache);
+  visit("weight_bytes", of.weight_bytes);
+  visit("device", of.device);
+}
+
 struct ServerMeasurement {
   std::string url;
   std::string server, server_version;  // as it calls itself
@@ -173,6 +188,7 @@ struct ServerMeasurement {
   std::optional<RateAnswer> search;
   std::optional<ServerLimit> limit;
   std::optional<TokenLoad> token_load;  // of a language-model server; absent: it is none
+  std::optional<TokenLimitOf> token_limit;
   std::vector<std::string> notes;
   // Of this machine; where the server runs here too, of a moment before the load. Absent in older files.
   std::optional<machine::Disturbance> disturbance;
@@ -196,6 +212,7 @@ void visit_fields(auto& visit, Is<ServerMeasurement> auto& m) {
   visit.unless_empty("search", m.search);
   visit.unless_empty("limit", m.limit);
   visit.unless_empty("token_load", m.token_load);
+  visit.unless_empty("token_limit", m.token_limit);
   visit("notes", m.notes);
   visit.unless_empty("disturbance", m.disturbance);
   visit("interrupted", m.interrupted);

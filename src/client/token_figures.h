@@ -48,6 +48,27 @@ void visit_fields(auto& visit, Is<TokenLoad> auto& load) {
   visit("goals", load.goals);
 }
 
+// What no server of the model could exceed on the device, for a load as it was: derived from FLOPs, weights and cache (app/token_limit.h), for means.
+struct TokenLimit {
+  double ttft_ms = 0;                                // least, of a prompt that has the device for itself
+  double tpot_ms = 0;                                // least, of a step that gives each answer under way a token
+  double decoding = 0;                               // such answers
+  double output_per_s = 0;                           // most [tokens/s], of steps that all requests in flight share
+  std::optional<double> ttft_percent, tpot_percent;  // 100 · least / measured mean; absent: not measured
+  cost::Limiter prefill = cost::Limiter::kUnknown, decode = cost::Limiter::kUnknown, load = cost::Limiter::kUnknown;
+};
+void visit_fields(auto& visit, Is<TokenLimit> auto& limit) {
+  visit("ttft_ms", limit.ttft_ms);
+  visit("ttft_percent_of_limit", limit.ttft_percent);
+  visit("ttft_limiter", limit.prefill);
+  visit("tpot_ms", limit.tpot_ms);
+  visit("tpot_percent_of_limit", limit.tpot_percent);
+  visit("tpot_limiter", limit.decode);
+  visit("decoding", limit.decoding);
+  visit("output_tokens_per_s", limit.output_per_s);
+  visit("output_limiter", limit.load);
+}
+
 // Of the counted requests that succeeded. Distributions are absent where no request has such a time: an answer that is not streamed has
 // no first token, one token has no gap.
 struct TokenFigures {
@@ -60,6 +81,7 @@ struct TokenFigures {
   std::optional<measure::Latency> tpot_ms;       // of a request: first to last event / (output tokens − 1)
   std::optional<double> goodput_per_s;           // requests within all goals; absent: there is no goal
   std::optional<measure::Latency> late_ms;       // from the intended time to when the request was given to the system
+  std::optional<TokenLimit> limit;               // absent: the model or its device is not known
 };
 // The server counts tokens that came without an event of their own, or events that are no tokens, by more than 1 %.
 inline bool counts_differ(const TokenFigures& figures) {
@@ -79,6 +101,7 @@ void visit_fields(auto& visit, Is<TokenFigures> auto& figures) {
   visit("tpot_ms", figures.tpot_ms);
   visit("goodput_per_s", figures.goodput_per_s);
   visit("late_ms", figures.late_ms);
+  visit.unless_empty("limit", figures.limit);
 }
 
 // `runs`: the counted requests, of which `records` has those that succeeded, and the warm-up's. `requests_per_s`: those that succeeded.

@@ -17,8 +17,8 @@
 
 namespace ridge::engine {
 
-// U8: 8 bits per value, scales beside them. An engine may have FP32 and BF16 only where it computes in them (OpenVINO: FP32 not with weights in BF16,
-// BF16 with these only).
+// U8: 8 bits per value, scales beside them. An engine may have FP32 and BF16 only where it computes in them (OpenVINO: BF16 with weights
+// in 16 bits on CPUs with BF16 only, FP32 where products are in FP32).
 enum class CacheForm { kFp32, kBf16, kU8 };
 NameTable<CacheForm> names_of(CacheForm);  // fp32 bf16 u8
 

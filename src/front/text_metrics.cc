@@ -16,6 +16,8 @@ constexpr auto kTextGauge = MetricType::kGauge;
 constexpr auto kTextCounter = MetricType::kCounter;
 constexpr auto kTextHistogram = MetricType::kHistogram;
 
+bool bound_known(TextModelFigures m) { return m.bound_known; }
+
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Names, meaning and units as vLLM 0.32's (vllm/v1/metrics/loggers.py), in its order, then ridge's.
@@ -44,15 +46,20 @@ constexpr TextMetric kTextMetrics[] = {
      "Number of requests that were not taken: they would have come too late, or too many wait", kTextCounter,
      [](TextModelFigures m) { return static_cast<double>(m.refused); }},
     {"vllm:request_success_total", "Number of answers that ended, by what ended them", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.stopped); }, nullptr, nullptr, "stop"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.stopped); }, nullptr, nullptr, "finished_reason",
+     "stop"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.full); }, nullptr, nullptr, "length"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.full); }, nullptr, nullptr, "finished_reason",
+     "length"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.cancelled); }, nullptr, nullptr, "abort"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.cancelled); }, nullptr, nullptr, "finished_reason",
+     "abort"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.failed); }, nullptr, nullptr, "error"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.failed); }, nullptr, nullptr, "finished_reason",
+     "error"},
     {"vllm:request_success_total", "", kTextCounter,
-     [](TextModelFigures m) { return static_cast<double>(m.ends.late); }, nullptr, nullptr, "deadline"},
+     [](TextModelFigures m) { return static_cast<double>(m.ends.late); }, nullptr, nullptr, "finished_reason",
+     "deadline"},
     {"vllm:spec_decode_num_drafts_total", "Number of times that tokens were guessed ahead", kTextCounter,
      [](TextModelFigures m) { return static_cast<double>(m.scheduler.drafts); }},
     {"vllm:spec_decode_num_draft_tokens_total", "Number of tokens that were guessed ahead", kTextCounter,
@@ -81,9 +88,13 @@ constexpr TextMetric kTextMetrics[] = {
      &TextFigures::generation_tokens},
     {"vllm:iteration_tokens_total", "Tokens that were new in a step", kTextHistogram, nullptr,
      &TextFigures::step_tokens},
-    {"ridge_llm_step_seconds", "Time of a step, seconds", kTextHistogram, nullptr, &TextFigures::step},
+    {"ridge_llm_step_seconds", "Time of a step, seconds: with tokens of prompts, or of answers only", kTextHistogram,
+     nullptr, &TextFigures::prefill_step, nullptr, "phase", "prefill"},
+    {"ridge_llm_step_seconds", "", kTextHistogram, nullptr, &TextFigures::decode_step, nullptr, "phase", "decode"},
     {"ridge_llm_step_limit_seconds", "The least time that this machine needs for a step, seconds", kTextHistogram,
-     nullptr, &TextFigures::step_bound, [](TextModelFigures m) { return m.bound_known; }},
+     nullptr, &TextFigures::prefill_bound, bound_known, "phase", "prefill"},
+    {"ridge_llm_step_limit_seconds", "", kTextHistogram, nullptr, &TextFigures::decode_bound, bound_known, "phase",
+     "decode"},
     {"ridge_llm_share_of_limit", "Of the last step its limit over its time, 1 is the limit", kTextGauge,
      [](TextModelFigures m) { return m.last_step_bound_s / m.last_step_s; }, nullptr,
      [](TextModelFigures m) { return m.last_step_bound_s > 0 && m.last_step_s > 0; }},
@@ -101,7 +112,7 @@ telemetry::Series text_series_of(TextModelFigures model, const TextMetric& metri
   const char* label = metric.name.starts_with("vllm:") ? "model_name" : "model";
   telemetry::Series series{{{label, text::to_utf8(model.model)}, {"version", std::to_string(model.version)}}};
   for (const auto& [key, value] : model.metric_tags) series.labels.push_back({"_" + key, text::to_utf8(value)});
-  if (!metric.reason.empty()) series.labels.push_back({"finished_reason", std::string(metric.reason)});
+  if (!metric.label.empty()) series.labels.push_back({std::string(metric.label), std::string(metric.label_value)});
   if (metric.value != nullptr) {
     series.value = metric.value(model);
     return series;

@@ -19,7 +19,7 @@ struct TextMetric {
   double (*value)(const serve::TextFigures& model) = nullptr;       // of a counter or gauge
   const serve::Histogram serve::TextFigures::*histogram = nullptr;  // of a histogram
   bool (*known)(const serve::TextFigures& model) = nullptr;  // null: always; else models without it have no series
-  std::string_view reason = {};  // label finished_reason, which distinguishes rows of one family; they are consecutive
+  std::string_view label = {}, label_value = {};  // which distinguishes rows of one family; they are consecutive
 };
 std::span<const TextMetric> text_metrics();
 

@@ -24,7 +24,7 @@ bool text_has_line(const std::string& text, const std::string& line) {
 TEST(TextMetrics, EveryRowIsSomethingOfItsOwn) {
   std::set<std::pair<std::string_view, std::string_view>> rows;
   for (const TextMetric& metric : text_metrics()) {
-    EXPECT_TRUE(rows.insert({metric.name, metric.reason}).second) << metric.name;
+    EXPECT_TRUE(rows.insert({metric.name, metric.label_value}).second) << metric.name;
     EXPECT_EQ(metric.type == telemetry::MetricType::kHistogram, metric.histogram != nullptr) << metric.name;
     EXPECT_NE(metric.value == nullptr, metric.histogram == nullptr) << metric.name;
   }
@@ -53,12 +53,13 @@ TEST(TextMetrics, CountersAndGaugesHaveTheLabelsOfTheirKind) {
 TEST(TextMetrics, WithoutKnownLimitsThereAreNoSharesOfThem) {
   serve::TextFigures known = figures_of("known");
   known.bound_known = true;
-  known.step_bound = {.bounds_s = {0.5, std::numeric_limits<double>::infinity()}, .counts = {1, 1}, .sum_s = 0.25};
+  known.decode_bound = {.bounds_s = {0.5, std::numeric_limits<double>::infinity()}, .counts = {1, 1}, .sum_s = 0.25};
   known.last_step_s = 0.5;
   known.last_step_bound_s = 0.125;
   const std::string text = metrics_text({}, {}, {.texts = {known, figures_of("unknown")}});
   EXPECT_TRUE(text_has_line(text, R"(ridge_llm_share_of_limit{model="known",version="3"} 0.25)")) << text;
-  EXPECT_TRUE(text_has_line(text, R"(ridge_llm_step_limit_seconds_sum{model="known",version="3"} 0.25)"));
+  EXPECT_TRUE(
+      text_has_line(text, R"(ridge_llm_step_limit_seconds_sum{model="known",version="3",phase="decode"} 0.25)"));
   EXPECT_EQ(text.find(R"(ridge_llm_share_of_limit{model="unknown")"), std::string::npos);
   EXPECT_EQ(text.find(R"(ridge_llm_step_limit_seconds_count{model="unknown")"), std::string::npos);
 }

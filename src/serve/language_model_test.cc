@@ -64,8 +64,11 @@ TEST_F(LanguageModelTest, SetsItsStepsBesideTheLimitsOfTheMachine) {
   EXPECT_NEAR(sink->usage().limit_share(), expected / sink->usage().step_seconds, 1e-12);
   const TextFigures figures = text_model(*server)->figures();
   EXPECT_TRUE(figures.bound_known);
-  EXPECT_NEAR(figures.step_bound.sum_s, expected, 1e-12);
-  EXPECT_EQ(figures.step_bound.counts.back(), 4U);
+  EXPECT_NEAR(figures.prefill_bound.sum_s, 1e-6 * 64 * 5, 1e-12);
+  EXPECT_NEAR(figures.decode_bound.sum_s, expected - 1e-6 * 64 * 5, 1e-12);
+  EXPECT_EQ(figures.prefill_step.counts.back(), 1U);
+  EXPECT_EQ(figures.decode_step.counts.back(), 3U);
+  EXPECT_EQ(figures.decode_bound.counts.back(), 3U);
   EXPECT_NEAR(figures.last_step_bound_s, 1e-6 * (64 + 7), 1e-12);
 }
 
@@ -99,7 +102,8 @@ TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {
   EXPECT_EQ(figures.first_token.counts.back(), 2 * kRequests);
   EXPECT_EQ(figures.generation_tokens.counts.back(), 2 * kRequests);
   EXPECT_EQ(figures.scheduler.running, 0);
-  EXPECT_GT(figures.step.counts.back(), 0U);
+  EXPECT_GT(figures.prefill_step.counts.back(), 0U);
+  EXPECT_GT(figures.decode_step.counts.back(), 0U);
 }
 
 TEST_F(LanguageModelTest, ADestroyedTicketEndsItsAnswerAndFreesItsBlocks) {

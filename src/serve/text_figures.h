@@ -40,9 +40,10 @@ struct TextFigures {
   // Their bounds and sums are tokens, not seconds.
   Histogram prompt_tokens, generation_tokens;  // of requests that ended
   Histogram step_tokens;                       // new tokens of a step
-  Histogram step;                              // duration of a step [s]
-  bool bound_known = false;                    // of its steps
-  Histogram step_bound;                        // the least that the machine needs for a step [s]
+  // Duration of a step [s], of those that compute prompts, alone or beside tokens of answers, and of those that give tokens of answers only.
+  Histogram prefill_step, decode_step;
+  bool bound_known = false;               // of its steps
+  Histogram prefill_bound, decode_bound;  // the least that the machine needs for them [s]
   double last_step_s = 0, last_step_predicted_s = 0, last_step_bound_s = 0;
   double running_step_s = 0;  // how long the step under way has taken until now; 0: none runs
   generate::StepLine line;    // as measured at load, refined since

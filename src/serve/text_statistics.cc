@@ -39,8 +39,10 @@ std::initializer_list<Histogram TextFigures::*> histograms() {
                                                                            &TextFigures::prompt_tokens,
                                                                            &TextFigures::generation_tokens,
                                                                            &TextFigures::step_tokens,
-                                                                           &TextFigures::step,
-                                                                           &TextFigures::step_bound};
+                                                                           &TextFigures::prefill_step,
+                                                                           &TextFigures::decode_step,
+                                                                           &TextFigures::prefill_bound,
+                                                                           &TextFigures::decode_bound};
   return kAll;
 }
 
@@ -48,8 +50,8 @@ std::initializer_list<Histogram TextFigures::*> histograms() {
 
 TextStatistics::TextStatistics() {
   figures_.first_token = empty_histogram(kFirstTokenBounds);
-  for (auto histogram :
-       {&TextFigures::between_tokens, &TextFigures::per_output_token, &TextFigures::step, &TextFigures::step_bound})
+  for (auto histogram : {&TextFigures::between_tokens, &TextFigures::per_output_token, &TextFigures::prefill_step,
+                         &TextFigures::decode_step, &TextFigures::prefill_bound, &TextFigures::decode_bound})
     figures_.*histogram = empty_histogram(kTokenBounds);
   for (auto histogram :
        {&TextFigures::whole, &TextFigures::queue, &TextFigures::prefill, &TextFigures::decode, &TextFigures::inference})
@@ -74,14 +76,14 @@ void TextStatistics::end_step(TimePoint now, const EndedStep& step) {
   figures_.last_step_predicted_s = to_seconds(step.predicted);
   figures_.last_step_bound_s = step.bound_s;
   step_began_ = {};
-  serve::add(figures_.step, figures_.last_step_s);
+  serve::add(step.decode ? figures_.decode_step : figures_.prefill_step, figures_.last_step_s);
   serve::add(figures_.step_tokens, static_cast<double>(step.tokens));
-  if (step.bound_s > 0) serve::add(figures_.step_bound, step.bound_s);
+  if (step.bound_s > 0) serve::add(step.decode ? figures_.decode_bound : figures_.prefill_bound, step.bound_s);
 }
 
 uint64_t TextStatistics::bound_ns() const {
   MutexLock lock(mutex_);
-  return static_cast<uint64_t>(1e9 * figures_.step_bound.sum_s);
+  return static_cast<uint64_t>(1e9 * (figures_.prefill_bound.sum_s + figures_.decode_bound.sum_s));
 }
 
 void TextStatistics::note(const generate::Figures& scheduler, const generate::StepLine& line) {

@@ -18,6 +18,7 @@ struct EndedStep {
   int64_t tokens = 0;       // new
   Nanoseconds predicted{};  // by the scheduler's line
   double bound_s = 0;       // 0: not known
+  bool decode = false;      // tokens of answers only
 };
 
 class TextStatistics {

@@ -115,16 +115,53 @@ def test_streams_are_asked_for_and_their_tokens_counted(endpoint, monkeypatch):
     assert server.headers[0]["Authorization"] == "Bearer secret"
 
 
-def test_a_seed_gives_the_same_requests_and_no_two_alike():
+CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+          "num_key_value_heads": 1, "head_dim": 32, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 512}
+
+
+def test_with_the_model_and_its_device_the_limits_stand_beside_the_figures(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    gpu = ("--model", tmp_path / "config.json", "--device", "H100 SXM5 80GB", "--cache", "bf16")
+    with LlmServer() as url:
+        result = measured(url, *QUICK, *gpu, "--weights", "fp32")
+        narrow = measured(url, *QUICK, *gpu)
+        text = bench(url, *QUICK, *gpu).stdout
+        table = bench(url, *QUICK, *gpu, "-c", "1,2").stdout
+        here = measured(url, *QUICK, "--model", tmp_path)
+        alone = bench(url, *QUICK, "--cache", "bf16")
+        nowhere = bench(url, *QUICK, "--model", tmp_path / "missing")
+    # Matrices and norms of two layers, a last norm and the head, in 4 and in 2 bytes.
+    weights = 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 128 + 2 * 64) + 64 + 256 * 64
+    assert result["token_limit"] == {"model": str(tmp_path / "config.json"), "weights": "fp32", "cache": "bf16", "weight_bytes": 4 * weights,
+                                     "device": "H100 SXM5 80GB"}
+    assert narrow["token_limit"]["weight_bytes"] == 2 * weights and narrow["token_limit"]["weights"] == "bf16"
+    for measurement in (result, narrow, here):
+        [point] = measurement["points"]
+        tokens, limit = point["tokens"], point["tokens"]["limit"]
+        assert point["percent_of_limit"] == pytest.approx(100 * tokens["output_tokens_per_s"] / limit["output_tokens_per_s"])
+        assert limit["ttft_percent_of_limit"] == pytest.approx(100 * limit["ttft_ms"] / tokens["ttft_ms"]["mean"])
+        assert limit["tpot_percent_of_limit"] == pytest.approx(100 * limit["tpot_ms"] / tokens["tpot_ms"]["mean"])
+        assert limit["decoding"] == 1 and limit["ttft_ms"] > 0 and limit["tpot_ms"] > 0
+    for words in ("share of the limit", "a prompt of 3 tokens alone", "a step of 1 answers", "bf16 weights", "on H100 SXM5 80GB"):
+        assert words in text, text
+    assert "at most" in table and "at least" in table and "share of the limit" in table
+    assert alone.returncode == 2 and "give --model too" in alone.stderr
+    assert nowhere.returncode == 3 and "missing" in nowhere.stderr
+
+
+def test_no_two_requests_are_alike_and_a_seed_gives_the_same_again():
     def prompts(*words):
         server = LlmServer()
         with server as url:
             measured(url, "--prompt", 30, "--output-tokens", 2, "--seconds", 20, "--iterations", 10, *words)
-        return [body["prompt"] for body in server.bodies][:10]
+        return [body["prompt"] for body in server.bodies]
 
-    first = prompts()
-    assert prompts() == first and len(set(first)) == 10
-    assert prompts("--seed", 2) != first
+    first = prompts("--seed", 1)[:10]
+    assert prompts("--seed", 1)[:10] == first and len(set(first)) == 10
+    assert not set(prompts("--seed", 2)) & set(first)
+    assert not set(prompts()) & set(prompts()), "a server may keep the prompts of an earlier run"
+    several = prompts("-c", "1,2,4")
+    assert len(several) >= 30 and len(set(several)) == len(several), "or of an earlier load"
 
 
 def test_a_whole_answer_has_usage_and_no_first_token():

@@ -1,0 +1,90 @@
+#include "app/token_limit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/decoder_model.h"
+#include "app/known_machine.h"
+
+namespace ridge::app {
+namespace {
+
+// Of an open loop by Little's law: rate · time in the server.
+double in_flight(const client::Point& point) {
+  if (!point.rate_per_s) return point.concurrency;
+  return std::max(1.0, point.requests_per_s * point.latency_ms.mean / 1e3);
+}
+
+}  // namespace
+
+std::optional<client::TokenLimit> token_limit(const DecoderLimit& limit, const client::TokenFigures& tokens,
+                                              double in_flight) {
+  if (tokens.requests == 0 || tokens.output_tokens == 0) return std::nullopt;
+  const auto requests = static_cast<double>(tokens.requests);
+  const double prompt = static_cast<double>(tokens.prompt_tokens) / requests;
+  const double output = static_cast<double>(tokens.output_tokens) / requests;
+  client::TokenLimit found;
+  found.decoding = in_flight;
+  if (tokens.tpot_ms) found.decoding = std::clamp(tokens.output_per_s * tokens.tpot_ms->mean / 1e3, 1.0, in_flight);
+
+  StepWork first = limit.weights(), step = limit.weights(), one, request;
+  limit.add(prompt, 0, 1, first);
+  limit.add(1, prompt + output / 2, 1, one);
+  step.flops += found.decoding * one.flops;
+  step.bytes += found.decoding * one.bytes;
+  limit.add(prompt, 0, 1, request);
+  request.flops += (output - 1) * one.flops;
+  request.bytes += (output - 1) * one.bytes + output / in_flight * limit.weights().bytes;
+
+  const cost::Bound prefill = limit.bound(first), decode = limit.bound(step), load = limit.bound(request);
+  found.ttft_ms = prefill.ms;
+  found.tpot_ms = decode.ms;
+  if (load.ms > 0) found.output_per_s = 1e3 * output / load.ms;
+  if (tokens.ttft_ms && tokens.ttft_ms->mean > 0) found.ttft_percent = 100 * found.ttft_ms / tokens.ttft_ms->mean;
+  if (tokens.tpot_ms && tokens.tpot_ms->mean > 0) found.tpot_percent = 100 * found.tpot_ms / tokens.tpot_ms->mean;
+  found.prefill = prefill.limiter;
+  found.decode = decode.limiter;
+  found.load = load.limiter;
+  return found;
+}
+
+Result<KnownLimit> know_limit(const std::string& path, const LimitRequest& request, const RunControl& control) {
+  const std::string checkpoint = checkpoint_folder(path);
+  RIDGE_ASSIGN(const llm::Model model, read_decoder_model(checkpoint));
+  RIDGE_ASSIGN(const engine::WeightForm weights, engine::form_of(checkpoint, request.weights));
+  const int64_t bytes = weight_bytes_of(model, weights);
+  cost::DeviceLimits limits;
+  double quota = 1;
+  if (request.device) {
+    RIDGE_ASSIGN(limits, cost::limits_of(*request.device));
+  } else {
+    RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, false, control));
+    const int threads = machine::usable_threads(machine);
+    RIDGE_ASSIGN(limits, cost::limits_of(machine, threads));
+    quota = machine::quota_factor(machine, threads);
+  }
+  client::TokenLimitOf of{path, std::string(name_of(names_of(weights), weights)),
+                          std::string(name_of(names_of(request.cache), request.cache)), static_cast<double>(bytes),
+                          limits.device};
+  return KnownLimit{DecoderLimit(model, weights, request.cache, bytes, std::move(limits), quota), std::move(of)};
+}
+
+void set_beside_limit(const KnownLimit& known, client::ServerMeasurement& m) {
+  m.token_limit = known.of;
+  double most = 0;
+  for (client::Point& point : m.points) {
+    if (!point.tokens) continue;
+    const std::optional<client::TokenLimit> limit = token_limit(known.limit, *point.tokens, in_flight(point));
+    point.tokens->limit = limit;
+    if (!limit || limit->output_per_s <= 0) continue;
+    point.percent_of_limit = 100 * point.tokens->output_per_s / limit->output_per_s;
+    most = std::max({most, *point.percent_of_limit, limit->ttft_percent.value_or(0), limit->tpot_percent.value_or(0)});
+  }
+  if (most > 100)
+    m.notes.push_back(
+        "More than 100 % of the limit is impossible: the server computes elsewhere or with other weights (--device, "
+        "--weights), it had the prompts in a cache, or the stored limits of this machine are too low (ridge bench "
+        "device --fresh).");
+}
+
+}  // namespace ridge::app

@@ -1,0 +1,30 @@
+// The limit beside what `ridge bench URL` measures of a language-model server: of its first tokens, of its steps, and of its tokens per second.
+#pragma once
+
+#include "app/decoder_limit.h"
+#include "app/llm_server.h"
+#include "app/run_control.h"
+#include "base/result.h"
+#include "client/server_measurement.h"
+
+namespace ridge::app {
+
+// Of a load whose counted requests had these tokens, with so many in flight at a time: callers, or of an open loop their mean number. In the mean a
+// request has p prompt and o output tokens. Nothing: there is no answer.
+//   TTFT   weights once, p tokens
+//   TPOT   weights once, a token of each of output rate · TPOT answers under way (Little's law), behind p + o/2
+//   rate   p tokens and o - 1 more, whose steps read the weights at least o / in flight times
+// Prompts with a common beginning, which a server may compute once, are not sent.
+std::optional<client::TokenLimit> token_limit(const DecoderLimit& limit, const client::TokenFigures& tokens,
+                                              double in_flight);
+
+struct KnownLimit {
+  DecoderLimit limit;
+  client::TokenLimitOf of;
+};
+// `path`: a folder, its config.json, or a GGUF file. Errors: no such model, or no limits of the device.
+Result<KnownLimit> know_limit(const std::string& path, const LimitRequest& request, const RunControl& control);
+// Beside each point with tokens.
+void set_beside_limit(const KnownLimit& known, client::ServerMeasurement& m);
+
+}  // namespace ridge::app
