@@ -43,7 +43,8 @@ def steps_of(goal_ms):
     buckets, tokens = {}, 0
     for line in urllib.request.urlopen(f"http://127.0.0.1:{PORT + 1}/metrics").read().decode().splitlines():
         if line.startswith("ridge_llm_step_seconds_bucket"):
-            buckets[float(line.split('le="')[1].split('"')[0])] = float(line.split()[-1])
+            bound = float(line.split('le="')[1].split('"')[0])
+            buckets[bound] = buckets.get(bound, 0) + float(line.split()[-1])  # both phases
         if line.startswith("vllm:prompt_tokens_total"):
             tokens = float(line.split()[-1])
     within = max(count for bound, count in buckets.items() if bound <= goal_ms / 1e3)

@@ -177,6 +177,10 @@ std::string load_of(const client::Point& point) {
 }
 
 std::string request_of(const client::ServerMeasurement& m) {
+  if (m.token_load)
+    return fmt::format("prompts of {} to {} tokens, answers of {} to {}{}", m.token_load->prompt.low,
+                       m.token_load->prompt.high, m.token_load->output.low, m.token_load->output.high,
+                       m.token_load->streaming ? ", streamed" : "");
   std::string text = fmt::format("batch {} as {}", m.batch, name_of(names_of(m.payload), m.payload));
   for (const client::RequestInput& input : m.inputs) text += fmt::format(", {}{}", input.name, shape_text(input.shape));
   return text;

@@ -45,9 +45,8 @@ double bits_of(engine::CacheForm cache) { return value_of(kCacheBits, cache); }
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
   const llm::Parameters p = llm::parameters_of(model);
   const Result<sizing::WeightFormat> format = sizing::weight_format(name_of(engine::names_of(weights), weights));
-  const double matrices = p.attention + p.feed_forward + p.experts_used;
-  return static_cast<int64_t>((matrices * format->matrix_bits + (p.head + p.router + p.small) * format->other_bits) /
-                              8);
+  const double matrices = p.attention + p.feed_forward + p.experts_used + p.head;
+  return static_cast<int64_t>((matrices * format->matrix_bits + (p.router + p.small) * format->other_bits) / 8);
 }
 
 DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,

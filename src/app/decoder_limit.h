@@ -16,7 +16,7 @@ namespace ridge::app {
 // is faster.
 Precision arithmetic_of(engine::WeightForm weights, const cost::DeviceLimits& limits);
 double bits_of(engine::CacheForm cache);
-// [bytes] that a step of one token reads of the matrices, as that form has them; of experts those of one token.
+// [bytes] that a step of one token reads, with all matrices in that form, the head too; of experts those of one token.
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights);
 
 // What a step must compute and read.

@@ -23,28 +23,33 @@ std::optional<client::TokenLimit> token_limit(const DecoderLimit& limit, const c
   const auto requests = static_cast<double>(tokens.requests);
   const double prompt = static_cast<double>(tokens.prompt_tokens) / requests;
   const double output = static_cast<double>(tokens.output_tokens) / requests;
+  const double later = std::max(output - 1, 0.0);  // that follow the prompt's step
   client::TokenLimit found;
-  found.decoding = in_flight;
-  if (tokens.tpot_ms) found.decoding = std::clamp(tokens.output_per_s * tokens.tpot_ms->mean / 1e3, 1.0, in_flight);
-
-  StepWork first = limit.weights(), step = limit.weights(), one, request;
+  StepWork first = limit.weights(), later_one, step = limit.weights(), mean = limit.weights();
   limit.add(prompt, 0, 1, first);
-  limit.add(1, prompt + output / 2, 1, one);
-  step.flops += found.decoding * one.flops;
-  step.bytes += found.decoding * one.bytes;
-  limit.add(prompt, 0, 1, request);
-  request.flops += (output - 1) * one.flops;
-  request.bytes += (output - 1) * one.bytes + output / in_flight * limit.weights().bytes;
-
-  const cost::Bound prefill = limit.bound(first), decode = limit.bound(step), load = limit.bound(request);
+  limit.add(1, prompt + std::max(output / 2 - 1, 0.0), 1, later_one);
+  const cost::Bound prefill = limit.bound(first);
   found.ttft_ms = prefill.ms;
-  found.tpot_ms = decode.ms;
-  if (load.ms > 0) found.output_per_s = 1e3 * output / load.ms;
-  if (tokens.ttft_ms && tokens.ttft_ms->mean > 0) found.ttft_percent = 100 * found.ttft_ms / tokens.ttft_ms->mean;
-  if (tokens.tpot_ms && tokens.tpot_ms->mean > 0) found.tpot_percent = 100 * found.tpot_ms / tokens.tpot_ms->mean;
   found.prefill = prefill.limiter;
-  found.decode = decode.limiter;
+
+  if (tokens.tpot_ms) {
+    const double decoding = tokens.output_per_s * later / output * tokens.tpot_ms->mean / 1e3;
+    found.decoding = std::clamp(decoding, 1.0, in_flight);
+    step.flops += found.decoding * later_one.flops;
+    step.bytes += found.decoding * later_one.bytes;
+    const cost::Bound decode = limit.bound(step);
+    found.tpot_ms = decode.ms;
+    found.decode = decode.limiter;
+  }
+
+  const double share = in_flight / output;  // of a request, in a mean step
+  mean.flops += share * (first.flops + later * later_one.flops);
+  mean.bytes += share * later * later_one.bytes;
+  const cost::Bound load = limit.bound(mean);
+  if (load.ms > 0) found.output_per_s = 1e3 * in_flight / load.ms;
   found.load = load.limiter;
+  if (tokens.ttft_ms && tokens.ttft_ms->mean > 0) found.ttft_percent = 100 * found.ttft_ms / tokens.ttft_ms->mean;
+  if (found.tpot_ms && tokens.tpot_ms->mean > 0) found.tpot_percent = 100 * *found.tpot_ms / tokens.tpot_ms->mean;
   return found;
 }
 
@@ -82,8 +87,8 @@ void set_beside_limit(const KnownLimit& known, client::ServerMeasurement& m) {
   }
   if (most > 100)
     m.notes.push_back(
-        "More than 100 % of the limit is impossible: the server computes elsewhere or with other weights (--device, "
-        "--weights), it had the prompts in a cache, or the stored limits of this machine are too low (ridge bench "
+        "More than 100 % of the limit: the server computes elsewhere or with other weights (--device, --weights), it "
+        "guessed tokens ahead or had prompts in a cache, or the stored limits of this machine are too low (ridge bench "
         "device --fresh).");
 }
 

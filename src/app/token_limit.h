@@ -12,9 +12,10 @@ namespace ridge::app {
 // Of a load whose counted requests had these tokens, with so many in flight at a time: callers, or of an open loop their mean number. In the mean a
 // request has p prompt and o output tokens. Nothing: there is no answer.
 //   TTFT   weights once, p tokens
-//   TPOT   weights once, a token of each of output rate · TPOT answers under way (Little's law), behind p + o/2
-//   rate   p tokens and o - 1 more, whose steps read the weights at least o / in flight times
-// Prompts with a common beginning, which a server may compute once, are not sent.
+//   TPOT   weights once, a token of each answer under way, output rate · (o − 1)/o · TPOT of them (Little's law), behind p + o/2 − 1
+//   rate   in flight / the mean step: weights once, in flight / o of a request's p + o − 1 tokens
+// A step gives each answer one token: who guesses tokens ahead may be faster. Prompts with a common beginning, which a server may compute once,
+// are not sent, but for what a chat's template puts there.
 std::optional<client::TokenLimit> token_limit(const DecoderLimit& limit, const client::TokenFigures& tokens,
                                               double in_flight);
 

@@ -10,8 +10,9 @@ namespace {
 // A decoder of one layer: q, k, v, o 4 · 64 · 64, three matrices 64 · 128, two norms and a last one; head 256 · 64. So a token takes
 // 2 · (16384 + 24576 + 192) FLOPs, its logits 2 · 16384, a pair of tokens 2 · 2 · 64; keys and values of a token take 128 bytes.
 constexpr double kToken = 2 * (16384 + 24576 + 192), kHead = 2 * 16384, kPair = 256, kCached = 128, kWeights = 1e6;
+constexpr double kFast = 1e30;
 
-DecoderLimit limit_at(double flops_per_s, double bytes_per_s, double quota = 1) {
+DecoderLimit limit_at(double flops_per_s, double bytes_per_s, double quota = 1, double cache_bytes = 0) {
   llm::Model model;
   model.hidden = 64;
   model.vocabulary = 256;
@@ -23,7 +24,8 @@ DecoderLimit limit_at(double flops_per_s, double bytes_per_s, double quota = 1) 
   model.layers = {layers};
   cost::DeviceLimits limits;
   limits.flops_per_s = {{Precision::kFp32, flops_per_s}};
-  limits.levels = {{"DRAM", bytes_per_s, std::numeric_limits<double>::infinity()}};
+  if (cache_bytes > 0) limits.levels = {{"L3", kFast, cache_bytes}};
+  limits.levels.push_back({"DRAM", bytes_per_s, std::numeric_limits<double>::infinity()});
   return {model, engine::WeightForm::kFp32, engine::CacheForm::kU8, static_cast<int64_t>(kWeights), limits, quota};
 }
 
@@ -43,39 +45,41 @@ measure::Latency mean_of(double ms) {
   return latency;
 }
 
-constexpr double kFast = 1e30;
-
 TEST(TokenLimit, IsThatOfFlopsWhereMemoryIsFast) {
-  const auto limit = token_limit(limit_at(1e9, kFast), figures(), 4);
+  client::TokenFigures tokens = figures();
+  tokens.tpot_ms = mean_of(1e6);  // all in flight decode
+  const auto limit = token_limit(limit_at(1e9, kFast), tokens, 4);
   ASSERT_TRUE(limit);
-  const double prefill = 100 * kToken + kHead + kPair * 100 * 101 / 2, one = kToken + kHead + kPair * 111;
+  const double prefill = 100 * kToken + kHead + kPair * 100 * 101 / 2, one = kToken + kHead + kPair * 110;
   EXPECT_NEAR(limit->ttft_ms, prefill / 1e6, 1e-9);
-  EXPECT_NEAR(limit->tpot_ms, 4 * one / 1e6, 1e-9) << "without times of tokens all in flight decode";
+  EXPECT_NEAR(limit->tpot_ms.value(), 4 * one / 1e6, 1e-9);
   EXPECT_NEAR(limit->output_per_s, 20 / ((prefill + 19 * one) / 1e9), 1e-6);
   for (const cost::Limiter limiter : {limit->prefill, limit->decode, limit->load})
     EXPECT_EQ(limiter, cost::Limiter::kCompute);
 }
 
 TEST(TokenLimit, IsThatOfWeightsAndCacheWhereArithmeticIsFast) {
-  const auto limit = token_limit(limit_at(kFast, 1e9), figures(), 4);
+  client::TokenFigures tokens = figures();
+  tokens.tpot_ms = mean_of(1e6);
+  const auto limit = token_limit(limit_at(kFast, 1e9), tokens, 4);
   ASSERT_TRUE(limit);
   EXPECT_NEAR(limit->ttft_ms, kWeights / 1e6, 1e-9);
-  EXPECT_NEAR(limit->tpot_ms, (kWeights + 4 * 110 * kCached) / 1e6, 1e-9);
+  EXPECT_NEAR(limit->tpot_ms.value(), (kWeights + 4 * 109 * kCached) / 1e6, 1e-9);
   // 20 tokens of a request share their steps with those of three others.
-  EXPECT_NEAR(limit->output_per_s, 20 / ((20 * kWeights / 4 + 19 * 110 * kCached) / 1e9), 1e-6);
+  EXPECT_NEAR(limit->output_per_s, 20 / ((20 * kWeights / 4 + 19 * 109 * kCached) / 1e9), 1e-6);
   EXPECT_EQ(limit->load, cost::Limiter::kMemory);
 }
 
 TEST(TokenLimit, CountsAnswersUnderWayByTheirRateAndTime) {
   client::TokenFigures tokens = figures();
   tokens.ttft_ms = mean_of(10);
-  tokens.tpot_ms = mean_of(40);  // · 50 tokens/s
+  tokens.tpot_ms = mean_of(2000.0 / 47.5);  // of 50 tokens/s those that are not the first of an answer
   const auto limit = token_limit(limit_at(kFast, 1e9), tokens, 4);
   ASSERT_TRUE(limit);
   EXPECT_NEAR(limit->decoding, 2, 1e-9);
-  EXPECT_NEAR(limit->tpot_ms, (kWeights + 2 * 110 * kCached) / 1e6, 1e-9);
+  EXPECT_NEAR(limit->tpot_ms.value(), (kWeights + 2 * 109 * kCached) / 1e6, 1e-9);
   EXPECT_NEAR(limit->ttft_percent.value(), 100 * limit->ttft_ms / 10, 1e-9);
-  EXPECT_NEAR(limit->tpot_percent.value(), 100 * limit->tpot_ms / 40, 1e-9);
+  EXPECT_NEAR(limit->tpot_percent.value(), 100 * *limit->tpot_ms / (2000.0 / 47.5), 1e-9);
   tokens.tpot_ms = mean_of(1e6);
   EXPECT_EQ(token_limit(limit_at(kFast, 1e9), tokens, 4)->decoding, 4) << "no more than are in flight";
   tokens.tpot_ms = mean_of(1);
@@ -85,8 +89,23 @@ TEST(TokenLimit, CountsAnswersUnderWayByTheirRateAndTime) {
 TEST(TokenLimit, OfHalfACpuTakesTwiceAsLong) {
   const auto whole = token_limit(limit_at(1e9, 1e9), figures(), 4),
              half = token_limit(limit_at(1e9, 1e9, 0.5), figures(), 4);
-  EXPECT_NEAR(half->tpot_ms, 2 * whole->tpot_ms, 1e-9);
+  EXPECT_NEAR(half->ttft_ms, 2 * whole->ttft_ms, 1e-9);
   EXPECT_NEAR(half->output_per_s, whole->output_per_s / 2, 1e-6);
+}
+
+// What stays in a cache from one step to the next is read from it in each of them.
+TEST(TokenLimit, OfManyStepsHasTheCacheOfTheCpuInEach) {
+  const auto limit = token_limit(limit_at(kFast, 1e9, 1, kWeights / 2), figures(), 1);
+  EXPECT_NEAR(limit->output_per_s, 1e9 / (kWeights / 2 + 19.0 / 20 * 109 * kCached), 1);
+}
+
+TEST(TokenLimit, WithoutTimesOfTokensHasNone) {
+  client::TokenFigures tokens = figures();
+  tokens.output_tokens = tokens.requests;
+  const auto limit = token_limit(limit_at(1e9, 1e9), tokens, 4);
+  EXPECT_FALSE(limit->tpot_ms);
+  EXPECT_FALSE(limit->tpot_percent);
+  EXPECT_GT(limit->output_per_s, 0);
 }
 
 TEST(TokenLimit, OfNoAnswerIsNone) { EXPECT_FALSE(token_limit(limit_at(1e9, 1e9), {}, 1)); }

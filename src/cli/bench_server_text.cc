@@ -128,8 +128,8 @@ void add_token_limit(const client::TokenFigures& tokens, double percent, std::ve
                                 cost::limiter_name(limit.prefill))});
   if (limit.tpot_percent)
     rows.push_back({"  per output token", format_percent(*limit.tpot_percent),
-                    fmt::format("derived: at least {} for a step of {:.3g} answers, limited by {}",
-                                format_ms(limit.tpot_ms), limit.decoding, cost::limiter_name(limit.decode))});
+                    fmt::format("derived: at least {} for a step of {:.3g} at once, limited by {}",
+                                format_ms(*limit.tpot_ms), limit.decoding, cost::limiter_name(limit.decode))});
 }
 
 std::string summary(const ServerMeasurement& m, const Point& point) {
@@ -204,7 +204,7 @@ const std::vector<Column>& columns() {
        [](const Point& p) { return p.rows_per_s > 1.001 * p.requests_per_s ? format_count(p.rows_per_s) : ""; }},
       {"rows/s at 95 %", [](const Point& p) { return p.tokens ? "" : range_text(p.rows_ci95_per_s, format_count); }},
       {"tokens/s", [](const Point& p) { return p.tokens ? format_count(p.tokens->output_per_s) : ""; }},
-      {"at most",
+      {"tokens/s limit",
        [](const Point& p) { return p.tokens && p.tokens->limit ? format_count(p.tokens->limit->output_per_s) : ""; }},
       {"goodput/s",
        [](const Point& p) {
@@ -212,13 +212,15 @@ const std::vector<Column>& columns() {
        }},
       {"TTFT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p50); }},
       {"TTFT p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::ttft_ms, &measure::Latency::p99); }},
-      {"at least",
+      {"TTFT limit",
        [](const Point& p) { return p.tokens && p.tokens->limit ? format_ms(p.tokens->limit->ttft_ms) : ""; }},
       {"ITL p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p50); }},
       {"ITL p99", [](const Point& p) { return token_ms(p, &client::TokenFigures::itl_ms, &measure::Latency::p99); }},
       {"TPOT p50", [](const Point& p) { return token_ms(p, &client::TokenFigures::tpot_ms, &measure::Latency::p50); }},
-      {"at least",
-       [](const Point& p) { return p.tokens && p.tokens->limit ? format_ms(p.tokens->limit->tpot_ms) : ""; }},
+      {"TPOT limit",
+       [](const Point& p) {
+         return p.tokens && p.tokens->limit && p.tokens->limit->tpot_ms ? format_ms(*p.tokens->limit->tpot_ms) : "";
+       }},
       {"p50", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p50) : "-"; }},
       {"p90", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p90) : "-"; }},
       {"p99", [](const Point& p) { return p.samples > 0 ? format_ms(p.latency_ms.p99) : "-"; }},
@@ -305,7 +307,7 @@ void print_server_measurement(const ServerMeasurement& m) {
                       format_row_rate(m.limit->rows_per_s), m.limit->model, counted(m.limit->batch, "row")));
   if (m.token_limit)
     print(
-        fmt::format("limit: derived from {} with {} weights, {} a step, and a cache in {}, on {}; shares are of means",
+        fmt::format("limit: derived from {} with {} weights, {} a step, and a cache in {}, on {}; shares compare means",
                     m.token_limit->model, m.token_limit->weights, format_bytes(m.token_limit->weight_bytes),
                     m.token_limit->cache, m.token_limit->device));
   for (const std::string& note : m.notes) print("note: " + note);

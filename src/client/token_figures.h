@@ -48,12 +48,13 @@ void visit_fields(auto& visit, Is<TokenLoad> auto& load) {
   visit("goals", load.goals);
 }
 
-// What no server of the model could exceed on the device, for a load as it was: derived from FLOPs, weights and cache (app/token_limit.h), for means.
+// The best on the device for a load as it was, with a token per answer and step: derived from FLOPs, weights and cache (app/token_limit.h), for means.
 struct TokenLimit {
-  double ttft_ms = 0;                                // least, of a prompt that has the device for itself
-  double tpot_ms = 0;                                // least, of a step that gives each answer under way a token
-  double decoding = 0;                               // such answers
-  double output_per_s = 0;                           // most [tokens/s], of steps that all requests in flight share
+  double ttft_ms = 0;  // least, of a prompt that has the device for itself
+  std::optional<double>
+      tpot_ms;              // least, of a step that gives each answer under way a token; absent: no TPOT was measured
+  double decoding = 0;      // such answers
+  double output_per_s = 0;  // most [tokens/s], of steps that all requests in flight share
   std::optional<double> ttft_percent, tpot_percent;  // 100 · least / measured mean; absent: not measured
   cost::Limiter prefill = cost::Limiter::kUnknown, decode = cost::Limiter::kUnknown, load = cost::Limiter::kUnknown;
 };

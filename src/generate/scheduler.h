@@ -105,6 +105,7 @@ struct Step {
   std::vector<engine::StepSequence> sequences;  // views into the scheduler, until done()
   Nanoseconds predicted{};                      // by the step line
   StepLoad load;
+  bool decode = false;  // tokens of answers only, none of prompts
   std::vector<Id> ids;  // of the sequences, in their order
 };
 

@@ -35,6 +35,7 @@ Step Scheduler::State::next(Nanoseconds now) {
   }
   predicted = step.predicted = line.line().known() ? from_seconds(line.line().seconds(load)) : Nanoseconds{};
   step.load = load;
+  step.decode = std::ranges::all_of(parts, [](const Part& part) { return part.sequence->stage == Stage::kDecode; });
   under_way = true;
   return step;
 }

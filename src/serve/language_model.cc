@@ -32,13 +32,6 @@ class Ticket final : public TextTicket {
   const uint64_t number_;
 };
 
-// Every sequence goes on by tokens that may be drawn: one, or with drafts.
-bool is_decode(std::span<const engine::StepSequence> sequences) {
-  return std::ranges::all_of(sequences, [](const engine::StepSequence& sequence) {
-    return sequence.past > 0 && sequence.samples == static_cast<int64_t>(sequence.tokens.size());
-  });
-}
-
 uint64_t random_seed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
@@ -250,7 +243,7 @@ bool LanguageModel::run(const generate::Step& step) {
   if (ended == RunWatch::End::kGivenUp) return false;  // the server, its clock and timer may be gone
   const TimePoint end = clock_.now();
   const double bound_s = loaded_.bound ? loaded_.bound(step.sequences) : 0;
-  figures_.end_step(end, {static_cast<int64_t>(step.load.tokens), step.predicted, bound_s, is_decode(step.sequences)});
+  figures_.end_step(end, {static_cast<int64_t>(step.load.tokens), step.predicted, bound_s, step.decode});
   if (bound_s > 0) note_bound(step, to_seconds(end - begin), bound_s);
   if (logits) {
     const std::vector<generate::Event> events = scheduler_.done(*logits, end.time_since_epoch());

@@ -76,11 +76,7 @@ void Recorder::offer(const std::string& model, const InferRequest& request) {
   const uint64_t bytes = bytes_of(request);
   Result<OwnInputs> own = own_inputs(request);
   {
-    if (!mutex_.try_lock()) {
-      ++left_out_;
-      return;
-    }
-    MutexLock lock(mutex_, std::adopt_lock);
+    MutexLock lock(mutex_);  // whoever else holds it only moves an item
     if (!own || waiting_bytes_ + bytes > options_.most_waiting_bytes) {
       ++left_out_;
       return;

@@ -2,7 +2,7 @@
 // FOLDER/MODEL/request-STARTED-NUMBER.npz, one array per input.
 //
 // Recording never delays a request: offer() takes shares of its memory (and copies data in regions of shared memory), never
-// blocks and cannot fail; the recorder's own thread writes. Requests beyond the limit of pending bytes are skipped, and a write
+// waits for the disk and cannot fail; the recorder's own thread writes. Requests beyond the limit of pending bytes are skipped, and a write
 // error (a full disk, say) ends the recording; both are logged, and clients notice neither. Thread-safe.
 #pragma once
 
