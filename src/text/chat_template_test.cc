@@ -18,7 +18,10 @@ TEST(ChatTemplate, WritesAConversation) {
 }
 
 TEST(ChatTemplate, SaysWhereItIsWrong) {
-  EXPECT_NE(ChatTemplate::parse("a\n {{ 1 | nofilter }}").error().message.find("line 2, column 9"), std::string::npos);
+  const auto unknown = ChatTemplate::parse("a{% if x %}\n {{ 1 | nofilter }}{% endif %}");
+  ASSERT_TRUE(unknown.ok());
+  EXPECT_EQ(*unknown->render(Json::object()), "a") << "a filter that is not reached does no harm";
+  EXPECT_NE(unknown->render({{"x", 1}}).error().message.find("line 2, column 9"), std::string::npos);
   const auto raises = ChatTemplate::parse("\n{% if true %}{{ raise_exception('only text') }}{% endif %}");
   ASSERT_TRUE(raises.ok());
   const auto rendered = raises->render(Json::object());

@@ -114,6 +114,11 @@ bool is_letters(std::string_view text) {
                              UTF8PROC_CATEGORY_LO});
 }
 
+bool is_letters_or_numbers(std::string_view text) {
+  return all_of_class(text, {UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LL, UTF8PROC_CATEGORY_LT, UTF8PROC_CATEGORY_LM,
+                             UTF8PROC_CATEGORY_LO, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NL, UTF8PROC_CATEGORY_NO});
+}
+
 bool all_in_case(std::string_view text, bool upper) {
   bool any = false;
   for (size_t at = 0; at < text.size();) {

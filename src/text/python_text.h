@@ -22,6 +22,7 @@ std::string lower_case(std::string_view text);
 std::string title_case(std::string_view text, bool (*ends_word)(char32_t));
 bool is_digits(std::string_view text);
 bool is_letters(std::string_view text);
+bool is_letters_or_numbers(std::string_view text);
 // islower(), isupper(): all letters that have a case have this one, and there are such.
 bool all_in_case(std::string_view text, bool upper);
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "text/python_text.h"
+#include "text/template_format.h"
 #include "text/template_items.h"
 #include "text/template_tests.h"
 
@@ -19,6 +20,9 @@ struct FilterRow {
   ParameterNames parameters;
   Value (*apply)(const Value& input, const Parameters& given, Budget& budget);
 };
+
+// A text that is a Markup where the input is one.
+Value alike(const Value& input, std::string text) { return text_value(std::move(text), input.safe); }
 
 // ---- lists
 
@@ -76,7 +80,7 @@ Value unique_values(const Value& input, const Parameters& given, Budget& budget)
 Value reversed(const Value& input, const Parameters&, Budget& budget) {
   std::vector<Value> values = iterate(input, budget);
   std::reverse(values.begin(), values.end());
-  return input.text() ? joined(values, "", nullptr, budget) : list_value(std::move(values));
+  return input.text() ? alike(input, *joined(values, "", nullptr, budget).text()) : list_value(std::move(values));
 }
 
 // first, last.
@@ -88,6 +92,7 @@ Value end_of(const Value& input, Budget& budget, bool last) {
 
 // select, reject, selectattr, rejectattr.
 Value selected(const Value& input, const Parameters& given, Budget& budget, bool by_attribute, bool wanted) {
+  if (!truth(input)) return list_value({});
   const auto& [places, names] = given.all();
   size_t next = by_attribute ? 1 : 0;
   if (places.size() < next || !names.empty()) refuse("expected the name of an attribute");
@@ -95,7 +100,6 @@ Value selected(const Value& input, const Parameters& given, Budget& budget, bool
   if (places.size() > next) {
     if (!places[next].text()) refuse("the name of a test should be a str");
     test = *places[next++].text();
-    if (!knows_test(test)) refuse(fmt::format("the test '{}' is not supported", test));
   }
   const std::vector<Value> operands(places.begin() + static_cast<ptrdiff_t>(next), places.end());
   std::vector<Value> kept;
@@ -107,6 +111,7 @@ Value selected(const Value& input, const Parameters& given, Budget& budget, bool
 }
 
 Value mapped(const Value& input, const Parameters& given, Budget& budget) {
+  if (!truth(input)) return list_value({});
   const auto& [places, names] = given.all();
   std::vector<Value> values;
   if (places.empty()) {
@@ -120,7 +125,7 @@ Value mapped(const Value& input, const Parameters& given, Budget& budget) {
     return list_value(std::move(values));
   }
   const std::string* name = places[0].text();
-  if (!name || !knows_filter(*name)) refuse(fmt::format("map: the filter '{}' is not supported", name ? *name : ""));
+  if (!name) refuse("map: the name of a filter should be a str");
   if (*name == "map") refuse("map: of the filter 'map' is not supported");
   const Arguments rest{{places.begin() + 1, places.end()}, names};
   for (const Value& item : iterate(input, budget)) values.push_back(apply_filter(*name, item, rest, budget));
@@ -209,7 +214,7 @@ Value indented(const Value& input, const Parameters& given, Budget& budget) {
     if (i > 0 ? !lines[i].empty() || given.flag(2) : given.flag(1)) out += space;
     out += lines[i];
   }
-  return text_value(std::move(out));
+  return alike(input, std::move(out));
 }
 
 Value as_json(const Value& input, const Parameters& given, Budget& budget) {
@@ -243,19 +248,38 @@ bool begins_title(char32_t c) {
 
 Value length_filter(const Value& v, const Parameters&, Budget&) { return {static_cast<int64_t>(length_of(v))}; }
 Value same_text(const Value& v, const Parameters&, Budget& b) { return v.text() ? v : text_value(to_text(v, b)); }
+Value escaped_text(const Value& v, const Parameters&, Budget& b) {
+  return v.safe ? v : text_value(escaped(to_text(v, b)), true);
+}
+
+Value format_filter(const Value& input, const Parameters& given, Budget& budget) {
+  const auto& [places, names] = given.all();
+  if (!places.empty() && !names.empty()) refuse("format: arguments by place or by name, not both");
+  std::vector<std::pair<Value, Value>> members;
+  for (const auto& [name, value] : names) members.emplace_back(text_value(name), value);
+  const Value pattern = same_text(input, given, budget);
+  const Value arguments = names.empty() ? list_value(places, true) : dict_value(std::move(members));
+  return alike(pattern, percent_formatted(pattern, arguments, budget));
+}
 
 // v: input, p: parameters, b: budget.
-constexpr std::array<FilterRow, 35> kFilters{{
+constexpr std::array<FilterRow, 39> kFilters{{
     {"abs", {}, absolute},
     {"capitalize",
      {},
-     [](auto& v, auto&, auto& b) { return text_value(title_case(to_text(v, b), [](char32_t) { return false; })); }},
+     [](auto& v, auto&, auto& b) { return alike(v, title_case(to_text(v, b), [](char32_t) { return false; })); }},
+    {"center",
+     {"width"},
+     [](auto& v, auto& p, auto& b) { return alike(v, aligned(to_text(v, b), p.integer(0, 80), " ", 'c', b)); }},
     {"count", {}, length_filter},
     {"d", {"default_value", "boolean"}, defaulted},
     {"default", {"default_value", "boolean"}, defaulted},
+    {"e", {}, escaped_text},
+    {"escape", {}, escaped_text},
     {"dictsort", {"case_sensitive", "by", "reverse"}, sorted_dict},
     {"first", {}, [](auto& v, auto&, auto& b) { return end_of(v, b, false); }},
     {"float", {"default"}, to_float},
+    {"format", kAny, format_filter},
     {"indent", {"width", "first", "blank"}, indented},
     {"int", {"default"}, to_integer},
     {"items",
@@ -273,7 +297,7 @@ constexpr std::array<FilterRow, 35> kFilters{{
     {"last", {}, [](auto& v, auto&, auto& b) { return end_of(v, b, true); }},
     {"length", {}, length_filter},
     {"list", {}, [](auto& v, auto&, auto& b) { return list_value(iterate(v, b)); }},
-    {"lower", {}, [](auto& v, auto&, auto& b) { return text_value(lower_case(to_text(v, b))); }},
+    {"lower", {}, [](auto& v, auto&, auto& b) { return alike(v, lower_case(to_text(v, b))); }},
     {"map", kAny, mapped},
     {"max", {"case_sensitive", "attribute"}, [](auto& v, auto& p, auto& b) { return extreme(v, p, b, 1); }},
     {"min", {"case_sensitive", "attribute"}, [](auto& v, auto& p, auto& b) { return extreme(v, p, b, -1); }},
@@ -287,7 +311,7 @@ constexpr std::array<FilterRow, 35> kFilters{{
      }},
     {"reverse", {}, reversed},
     {"round", {"precision", "method"}, rounded},
-    {"safe", {}, same_text},
+    {"safe", {}, [](auto& v, auto&, auto& b) { return text_value(to_text(v, b), true); }},
     {"select", kAny, [](auto& v, auto& p, auto& b) { return selected(v, p, b, false, true); }},
     {"selectattr", kAny, [](auto& v, auto& p, auto& b) { return selected(v, p, b, true, true); }},
     {"sort",
@@ -297,19 +321,18 @@ constexpr std::array<FilterRow, 35> kFilters{{
     {"sum", {"attribute", "start"}, summed},
     {"title", {}, [](auto& v, auto&, auto& b) { return text_value(title_case(to_text(v, b), begins_title)); }},
     {"tojson", {"ensure_ascii", "indent", "separators", "sort_keys"}, as_json},
-    {"trim", {"chars"}, [](auto& v, auto& p, auto& b) { return text_value(stripped(to_text(v, b), p.text(0))); }},
+    {"trim", {"chars"}, [](auto& v, auto& p, auto& b) { return alike(v, stripped(to_text(v, b), p.text(0))); }},
     {"unique", {"case_sensitive", "attribute"}, unique_values},
-    {"upper", {}, [](auto& v, auto&, auto& b) { return text_value(upper_case(to_text(v, b))); }},
+    {"upper", {}, [](auto& v, auto&, auto& b) { return alike(v, upper_case(to_text(v, b))); }},
 }};
 
 }  // namespace
 
-bool knows_filter(std::string_view name) { return row_of(kFilters, name) != nullptr; }
-
 Value apply_filter(std::string_view name, const Value& input, const Arguments& arguments, Budget& budget) {
   budget.charge(input.text() ? input.text()->size() : 0);
-  const FilterRow& row = *row_of(kFilters, name);
-  return row.apply(input, Parameters(row.name, row.parameters, arguments), budget);
+  const FilterRow* row = row_of(kFilters, name);
+  if (row == nullptr) refuse(fmt::format("the filter '{}' is not supported", name));
+  return row->apply(input, Parameters(row->name, row->parameters, arguments), budget);
 }
 
 }  // namespace ridge::text

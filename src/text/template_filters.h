@@ -7,8 +7,7 @@
 
 namespace ridge::text {
 
-bool knows_filter(std::string_view name);
-// A filter that is known.
+// TemplateError: a filter that is not known, too: Jinja2 looks for it only when a template comes to it.
 Value apply_filter(std::string_view name, const Value& input, const Arguments& arguments, Budget& budget);
 
 }  // namespace ridge::text

@@ -48,11 +48,11 @@ Value get_item(const Value& object, const Value& key, Budget& budget) {
       begin = end;
       next_code_point(*object.text(), end);
     }
-    return text_value(object.text()->substr(begin, end - begin));
+    return text_value(object.text()->substr(begin, end - begin), object.safe);
   }
-  if (!key.text()) return undefined_value(fmt::format("an item by a {}", type_name(key)));
   if (const Members* members = object.members())
-    if (const Value* found = members->find(*key.text())) return *found;
+    if (const Value* found = members->find(key, budget)) return *found;
+  if (!key.text()) return undefined_value(fmt::format("an item by a {}", type_name(key)));
   return get_attribute(object, *key.text());
 }
 
@@ -92,7 +92,7 @@ Value get_slice(const Value& object, const Value& begin, const Value& end, const
   if (object.items()) return list_value(std::move(taken), object.items()->tuple);
   std::string text;
   for (const Value& value : taken) text += *value.text();
-  return text_value(std::move(text));
+  return text_value(std::move(text), object.safe);
 }
 
 bool contains(const Value& container, const Value& item, Budget& budget) {
@@ -104,7 +104,7 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
   }
   if (const Members* members = container.members()) {
     budget.charge(members->values.size());
-    return item.text() && members->find(*item.text());
+    return members->find(item, budget) != nullptr;
   }
   if (const Items* items = container.items())
     return std::any_of(items->values.begin(), items->values.end(),
@@ -119,7 +119,7 @@ std::vector<Value> iterate(const Value& value, Budget& budget) {
   if (const Items* items = value.items()) return items->values;
   std::vector<Value> values;
   if (const Members* members = value.members()) {
-    for (const auto& [key, member] : members->values) values.push_back(text_value(key));
+    for (const auto& [key, member] : members->values) values.push_back(key);
     return values;
   }
   if (const std::string* text = value.text()) {
@@ -132,7 +132,7 @@ std::vector<Value> iterate(const Value& value, Budget& budget) {
 Value item_pairs(const Members& members, Budget& budget) {
   budget.charge(members.values.size() * sizeof(Value) * 3);
   std::vector<Value> pairs;
-  for (const auto& [key, value] : members.values) pairs.push_back(list_value({text_value(key), value}, true));
+  for (const auto& [key, value] : members.values) pairs.push_back(list_value({key, value}, true));
   return list_value(std::move(pairs));
 }
 

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "text/python_text.h"
+#include "text/template_format.h"
 #include "text/template_items.h"
 #include "text/unicode.h"
 
@@ -69,8 +70,28 @@ Value join_texts(const std::string& self, const Parameters& given, Budget& budge
   return joined(values, self, nullptr, budget);
 }
 
+// partition(), rpartition().
+Value parted(const std::string& self, std::string_view separator, Side from) {
+  if (separator.empty()) refuse("empty separator");
+  const size_t at = from == kLeft ? self.find(separator) : self.rfind(separator);
+  std::vector<Value> parts{text_value(self), text_value(""), text_value("")};
+  if (at != std::string::npos)
+    parts = {text_value(self.substr(0, at)), text_value(std::string(separator)),
+             text_value(self.substr(at + separator.size()))};
+  else if (from == kRight)
+    std::swap(parts.front(), parts.back());
+  return list_value(std::move(parts), true);
+}
+
+Value padded(const std::string& self, const Parameters& given, char align, Budget& budget) {
+  const std::string_view fill = given.text(1).value_or(" ");
+  if (count_code_points(fill) != 1) refuse("the fill character must be exactly one character long");
+  given.needed(0);
+  return text_value(aligned(self, given.integer(0, 0), fill, align, budget));
+}
+
 // s: self, p: parameters, b: budget.
-constexpr std::array<MethodRow<std::string>, 25> kTextMethods{{
+constexpr std::array<MethodRow<std::string>, 36> kTextMethods{{
     {"strip", {"chars"}, [](auto& s, auto& p, auto&) { return text_value(stripped(s, p.text(0))); }},
     {"lstrip", {"chars"}, [](auto& s, auto& p, auto&) { return text_value(stripped(s, p.text(0), kLeft)); }},
     {"rstrip", {"chars"}, [](auto& s, auto& p, auto&) { return text_value(stripped(s, p.text(0), kRight)); }},
@@ -122,6 +143,29 @@ constexpr std::array<MethodRow<std::string>, 25> kTextMethods{{
     {"isspace", {}, [](auto& s, auto&, auto&) { return Value{!s.empty() && stripped(s).empty()}; }},
     {"isupper", {}, [](auto& s, auto&, auto&) { return Value{all_in_case(s, true)}; }},
     {"islower", {}, [](auto& s, auto&, auto&) { return Value{all_in_case(s, false)}; }},
+    {"isdecimal", {}, [](auto& s, auto&, auto&) { return Value{is_digits(s)}; }},
+    {"isalnum", {}, [](auto& s, auto&, auto&) { return Value{is_letters_or_numbers(s)}; }},
+    {"isascii",
+     {},
+     [](auto& s, auto&, auto&) {
+       return Value{std::all_of(s.begin(), s.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; })};
+     }},
+    {"rindex",
+     {"sub"},
+     [](auto& s, auto& p, auto&) {
+       const int64_t place = place_of(s, s.rfind(p.needed_text(0)));
+       if (place < 0) refuse("substring not found");
+       return Value{place};
+     }},
+    {"partition", {"sep"}, [](auto& s, auto& p, auto&) { return parted(s, p.needed_text(0), kLeft); }},
+    {"rpartition", {"sep"}, [](auto& s, auto& p, auto&) { return parted(s, p.needed_text(0), kRight); }},
+    {"center", {"width", "fillchar"}, [](auto& s, auto& p, auto& b) { return padded(s, p, 'c', b); }},
+    {"ljust", {"width", "fillchar"}, [](auto& s, auto& p, auto& b) { return padded(s, p, '<', b); }},
+    {"rjust", {"width", "fillchar"}, [](auto& s, auto& p, auto& b) { return padded(s, p, '>', b); }},
+    {"zfill",
+     {"width"},
+     [](auto& s, auto& p, auto& b) { return text_value(aligned(s, p.integer(0, 0), "0", '=', b)); }},
+    {"format", kAny, [](auto& s, auto& p, auto& b) { return text_value(brace_formatted(text_value(s), p.all(), b)); }},
 }};
 
 // ---- of dict, list and loop
@@ -129,25 +173,27 @@ constexpr std::array<MethodRow<std::string>, 25> kTextMethods{{
 Value names_or_values(const Members& self, Budget& budget, bool names) {
   std::vector<Value> values;
   budget.charge(self.values.size() * sizeof(Value));
-  for (const auto& [key, value] : self.values) values.push_back(names ? text_value(key) : value);
+  for (const auto& [key, value] : self.values) values.push_back(names ? key : value);
   return list_value(std::move(values));
 }
 
 Value member_or_default(const Members& self, const Parameters& given, Budget& budget) {
   const Value& key = given.needed(0);
-  const Value* found = key.text() ? self.find(*key.text()) : nullptr;
+  const Value* found = self.find(key, budget);
   budget.charge(self.values.size());
   return found ? *found : given.get(1) ? *given.get(1) : Value{None{}};
 }
 
-constexpr std::array<MethodRow<Members>, 4> kDictMethods{{
+constexpr std::array<MethodRow<Members>, 5> kDictMethods{{
+    {"copy", {}, [](auto& s, auto&, auto&) { return dict_value(s.values); }},
     {"items", {}, [](auto& s, auto&, auto& b) { return item_pairs(s, b); }},
     {"keys", {}, [](auto& s, auto&, auto& b) { return names_or_values(s, b, true); }},
     {"values", {}, [](auto& s, auto&, auto& b) { return names_or_values(s, b, false); }},
     {"get", {"key", "default"}, member_or_default},
 }};
 
-constexpr std::array<MethodRow<Items>, 2> kListMethods{{
+constexpr std::array<MethodRow<Items>, 3> kListMethods{{
+    {"copy", {}, [](auto& s, auto&, auto&) { return list_value(s.values, s.tuple); }},
     {"index",
      {"value"},
      [](auto& s, auto& p, auto& b) {
@@ -180,13 +226,13 @@ constexpr std::array<MethodRow<Loop>, 2> kLoopMethods{{
 }};
 
 // What Python's types have besides: of a str not supported; of others it would change them, which a template may not.
-constexpr std::array<std::string_view, 16> kOtherTextMethods{
-    "format",     "format_map", "encode",     "center",   "ljust",     "rjust",        "zfill",   "casefold",
-    "expandtabs", "partition",  "rpartition", "swapcase", "translate", "isidentifier", "isalnum", "isnumeric"};
-constexpr std::array<std::string_view, 7> kOtherDictMethods{"clear",  "pop",  "popitem", "setdefault",
-                                                            "update", "copy", "fromkeys"};
-constexpr std::array<std::string_view, 9> kOtherListMethods{"append",  "extend", "insert", "remove", "sort",
-                                                            "reverse", "clear",  "pop",    "copy"};
+constexpr std::array<std::string_view, 11> kOtherTextMethods{"swapcase",     "isnumeric",   "format_map", "encode",
+                                                             "casefold",     "expandtabs",  "translate",  "maketrans",
+                                                             "isidentifier", "isprintable", "istitle"};
+constexpr std::array<std::string_view, 6> kOtherDictMethods{"clear",      "pop",    "popitem",
+                                                            "setdefault", "update", "fromkeys"};
+constexpr std::array<std::string_view, 8> kOtherListMethods{"append", "extend",  "insert", "remove",
+                                                            "sort",   "reverse", "clear",  "pop"};
 
 template <typename Names>
 bool among(const Names& names, std::string_view name) {
@@ -209,6 +255,28 @@ Value call_row(const std::array<MethodRow<Self>, size>& rows, const Self& self, 
     refuse(fmt::format("the method '{}' of a {} changes it, which a template may not", method.name,
                        type_name(method.self)));
   return row->call(self, Parameters(row->name, row->parameters, arguments), budget);
+}
+
+// Escapes what it writes between its own, and gives Markups.
+Value call_of_markup(const Value& self, const Method& method, Arguments arguments, Budget& budget) {
+  const auto escape = [](const Value& value) {
+    return value.text() && !value.safe ? text_value(escaped(*value.text()), true) : value;
+  };
+  if (method.name == "format") return text_value(brace_formatted(self, arguments, budget), true);
+  if (method.name == "replace" && arguments.places.size() > 1) arguments.places[1] = escape(arguments.places[1]);
+  if (method.name == "join" && arguments.places.size() == 1) {
+    std::vector<Value> parts = iterate(arguments.places[0], budget);
+    for (Value& part : parts) part = escape(part);
+    arguments.places[0] = list_value(std::move(parts));
+  }
+  Value result = call_row(kTextMethods, *self.text(), method, arguments, budget);
+  if (const Items* items = result.items()) {
+    std::vector<Value> parts = items->values;
+    for (Value& part : parts) part.safe = true;
+    return list_value(std::move(parts), items->tuple);
+  }
+  result.safe = result.text() != nullptr;
+  return result;
 }
 
 // ---- attributes
@@ -239,19 +307,12 @@ std::string time_now(const std::string& format) {
   return {text.data(), std::strftime(text.data(), text.size(), format.c_str(), &local)};
 }
 
-Value make_dict(const Arguments& a) {
-  std::vector<std::pair<std::string, Value>> values;
+Value make_dict(const Arguments& a, Budget& budget) {
+  std::vector<std::pair<Value, Value>> values;
   if (a.places.size() > 1 || (a.places.size() == 1 && !a.places[0].members()))
     refuse("dict takes a dict, and names with values");
   if (!a.places.empty()) values = a.places[0].members()->values;
-  for (const auto& [key, value] : a.names) {
-    const auto found =
-        std::find_if(values.begin(), values.end(), [&, &key = key](const auto& member) { return member.first == key; });
-    if (found == values.end())
-      values.emplace_back(key, value);
-    else
-      found->second = value;
-  }
+  for (const auto& [key, value] : a.names) set_member(values, text_value(key), value, budget);
   return dict_value(std::move(values));
 }
 
@@ -289,7 +350,8 @@ Value call_method(const Method& method, const Arguments& arguments, Budget& budg
   const Value& self = method.self;
   if (const std::string* text = self.text()) {
     budget.charge(text->size());
-    return call_row(kTextMethods, *text, method, arguments, budget);
+    return self.safe ? call_of_markup(self, method, arguments, budget)
+                     : call_row(kTextMethods, *text, method, arguments, budget);
   }
   if (const Members* members = self.members()) return call_row(kDictMethods, *members, method, arguments, budget);
   if (const Items* items = self.items()) return call_row(kListMethods, *items, method, arguments, budget);
@@ -298,7 +360,7 @@ Value call_method(const Method& method, const Arguments& arguments, Budget& budg
 
 Value call_function(std::string_view name, const Arguments& arguments, Budget& budget) {
   static constexpr ParameterNames kRange{"start", "stop", "step"}, kMessage{"message"}, kFormat{"format"};
-  if (name == "dict") return make_dict(arguments);
+  if (name == "dict") return make_dict(arguments, budget);
   if (name == "range") return make_range(Parameters(name, kRange, arguments), budget);
   if (name == "raise_exception")
     refuse(std::string(Parameters(name, kMessage, arguments).text(0).value_or("the template raised an exception")));

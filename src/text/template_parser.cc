@@ -7,7 +7,6 @@
 #include <charconv>
 #include <initializer_list>
 
-#include "text/template_filters.h"
 #include "text/template_lexer.h"
 #include "text/template_tests.h"
 
@@ -530,8 +529,6 @@ class Parser {
   // Behind "|".
   Child filter(Child input) {
     auto node = make(Kind::kFilter);
-    if (now().kind == TokenKind::kName && !knows_filter(now().text))
-      fail(fmt::format("the filter '{}' is not supported", now().text));
     node->name = expect_name();
     add(*node, std::move(input));
     if (is_operator("(")) arguments(*node);
@@ -555,8 +552,6 @@ class Parser {
   Child test(Child value) {
     auto node = make(Kind::kTest);
     node->negated = take_name("not");
-    if (now().kind == TokenKind::kName && !knows_test(now().text))
-      fail(fmt::format("the test '{}' is not supported", now().text));
     node->name = expect_name();
     add(*node, std::move(value));
     const bool operand = now().kind == TokenKind::kText || now().kind == TokenKind::kInteger ||

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "text/template_filters.h"
+#include "text/template_format.h"
 #include "text/template_items.h"
 #include "text/template_methods.h"
 #include "text/template_tests.h"
@@ -297,17 +298,10 @@ class Run {
   }
 
   Value dict(const Node& node, Scope& scope) {
-    std::vector<std::pair<std::string, Value>> values;
+    std::vector<std::pair<Value, Value>> values;
     for (size_t i = 0; i < node.children.size(); i += 2) {
-      const Value key = operand(node, i, scope);
-      if (!key.text()) throw TemplateError{fmt::format("a key of a dict should be a str, found {}", type_name(key))};
-      Value value = operand(node, i + 1, scope);
-      const auto found =
-          std::find_if(values.begin(), values.end(), [&](const auto& member) { return member.first == *key.text(); });
-      if (found == values.end())
-        values.emplace_back(*key.text(), std::move(value));
-      else
-        found->second = std::move(value);
+      Value key = operand(node, i, scope);
+      set_member(values, std::move(key), operand(node, i + 1, scope), budget_);
     }
     return dict_value(std::move(values));
   }
@@ -365,8 +359,13 @@ class Run {
     if (name == "~") return text_value(to_text(left, budget_) + to_text(right, budget_));
     if (name == "+" && left.text() && right.text()) {
       budget_.charge(left.text()->size() + right.text()->size());
-      return text_value(*left.text() + *right.text());
+      const bool safe = left.safe || right.safe;
+      const auto part = [&](const Value& value) {
+        return safe && !value.safe ? escaped(*value.text()) : *value.text();
+      };
+      return text_value(part(left) + part(right), safe);
     }
+    if (name == "%" && left.text()) return text_value(percent_formatted(left, right, budget_), left.safe);
     if (name == "+" && left.items() && right.items() && left.items()->tuple == right.items()->tuple) {
       std::vector<Value> values = iterate(left, budget_);
       for (Value& value : iterate(right, budget_)) values.push_back(std::move(value));
@@ -393,7 +392,7 @@ class Run {
       budget_.charge(text->size() * times);
       std::string out;
       for (size_t i = 0; i < times && !text->empty(); ++i) out += *text;
-      return text_value(std::move(out));
+      return text_value(std::move(out), value.safe);
     }
     const Items& items = *value.items();
     budget_.charge(items.values.size() * times * sizeof(Value));
@@ -453,8 +452,10 @@ class Run {
     const std::string_view name = std::get<Function>(callee.data).name;
     if (name != "namespace") return call_function(name, given, budget_);
     const Value members = call_function("dict", given, budget_);
-    namespaces_.push_back({members.members()->values});
-    return {&namespaces_.back()};
+    Namespace& made = namespaces_.emplace_back();
+    for (const auto& [key, value] : members.members()->values)
+      if (key.text()) made.values.emplace_back(*key.text(), value);
+    return {&made};
   }
 
   Value call_macro(const Macro& macro, const Arguments& given) {

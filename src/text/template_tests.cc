@@ -35,7 +35,7 @@ bool is_called(const Value& v, const Value&, Budget&) {
 }
 
 // v: value, o: operand, b: budget.
-constexpr std::array<TestRow, 36> kTests{{
+constexpr std::array<TestRow, 37> kTests{{
     {"defined", false, [](auto& v, auto&, auto&) { return !v.undefined(); }},
     {"undefined", false, [](auto& v, auto&, auto&) { return v.undefined(); }},
     {"none", false, [](auto& v, auto&, auto&) { return v.template is<None>(); }},
@@ -50,6 +50,7 @@ constexpr std::array<TestRow, 36> kTests{{
     {"sequence", false, has_items},
     {"iterable", false, [](auto& v, auto& o, auto& b) { return has_items(v, o, b) || v.template is<const Loop*>(); }},
     {"callable", false, is_called},
+    {"escaped", false, [](auto& v, auto&, auto&) { return v.safe; }},
     {"odd", false, [](auto& v, auto&, auto&) { return leaves(v, {int64_t{2}}, 1); }},
     {"even", false, [](auto& v, auto&, auto&) { return leaves(v, {int64_t{2}}, 0); }},
     {"divisibleby", true, [](auto& v, auto& o, auto&) { return leaves(v, o, 0); }},
@@ -76,19 +77,18 @@ constexpr std::array<TestRow, 36> kTests{{
 
 }  // namespace
 
-bool knows_test(std::string_view name) { return row_of(kTests, name) != nullptr; }
-
 bool takes_operand(std::string_view test) {
   const TestRow* row = row_of(kTests, test);
-  return row && row->operand;
+  return row == nullptr || row->operand;
 }
 
 bool apply_test(std::string_view name, const Value& input, const std::vector<Value>& operands, Budget& budget) {
-  const TestRow& row = *row_of(kTests, name);
-  if (operands.size() != (row.operand ? 1U : 0U))
-    refuse(fmt::format("the test '{}' takes {} operands, found {}", name, row.operand ? 1 : 0, operands.size()));
+  const TestRow* row = row_of(kTests, name);
+  if (row == nullptr) refuse(fmt::format("the test '{}' is not supported", name));
+  if (operands.size() != (row->operand ? 1U : 0U))
+    refuse(fmt::format("the test '{}' takes {} operands, found {}", name, row->operand ? 1 : 0, operands.size()));
   budget.charge();
-  return row.holds(input, row.operand ? operands[0] : input, budget);
+  return row->holds(input, row->operand ? operands[0] : input, budget);
 }
 
 }  // namespace ridge::text

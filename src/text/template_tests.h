@@ -8,9 +8,8 @@
 
 namespace ridge::text {
 
-bool knows_test(std::string_view name);
+// Whether what stands behind its name may be its operand; of a test that is not known, too.
 bool takes_operand(std::string_view test);
-// A test that is known.
 bool apply_test(std::string_view name, const Value& input, const std::vector<Value>& operands, Budget& budget);
 
 }  // namespace ridge::text

@@ -62,6 +62,11 @@ std::string python_quoted(std::string_view text) {
   return out + quote;
 }
 
+// Of texts it costs no step: who asks has paid for them.
+bool same_key(const Value& left, const Value& right, Budget& budget) {
+  return left.text() && right.text() ? *left.text() == *right.text() : equal(left, right, budget);
+}
+
 // Writes str() and repr(), which differ for texts alone.
 class Printer {
  public:
@@ -70,7 +75,9 @@ class Printer {
   void print(const Value& value, bool inside) {
     const size_t before = out_.size();
     if (const std::string* text = value.text()) {
+      if (inside && value.safe) out_ += "Markup(";
       out_ += inside ? python_quoted(*text) : *text;
+      if (inside && value.safe) out_ += ')';
     } else if (const Items* items = value.items()) {
       out_ += items->tuple ? '(' : '[';
       separate(items->values, [&](const Value& item) { print(item, true); });
@@ -81,7 +88,8 @@ class Printer {
     } else if (const Members* members = value.members()) {
       out_ += '{';
       separate(members->values, [&](const auto& member) {
-        out_ += python_quoted(member.first) + ": ";
+        print(member.first, true);
+        out_ += ": ";
         print(member.second, true);
       });
       out_ += '}';
@@ -133,9 +141,10 @@ class JsonWriter {
       auto sorted = members->values;
       budget_.charge(sorted.size() * sizeof(sorted[0]));
       if (form_.sort_keys)
-        std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [&](const auto& a, const auto& b) { return compare(a.first, b.first, budget_) < 0; });
       group('{', '}', sorted, level, [&](const auto& member) {
-        text(member.first);
+        text(key_text(member.first));
         out_ += form_.key_separator;
         write(member.second, level + 1);
       });
@@ -175,6 +184,13 @@ class JsonWriter {
     if (!values.empty()) line(level);
     budget_.charge();
     out_ += end;
+  }
+
+  std::string key_text(const Value& key) {
+    if (key.is<bool>()) return std::get<bool>(key.data) ? "true" : "false";
+    if (key.is<None>()) return "null";
+    if (key.text() || is_number(key)) return to_text(key, budget_);
+    throw TemplateError{fmt::format("keys must be str, int, float, bool or None, not {}", type_name(key))};
   }
 
   void text(std::string_view string) {
@@ -227,11 +243,16 @@ const Members* Value::members() const {
 }
 const Value* Members::find(std::string_view key) const {
   for (const auto& [name, value] : values)
-    if (name == key) return &value;
+    if (name.text() && *name.text() == key) return &value;
+  return nullptr;
+}
+const Value* Members::find(const Value& key, Budget& budget) const {
+  for (const auto& [name, value] : values)
+    if (same_key(name, key, budget)) return &value;
   return nullptr;
 }
 
-Value text_value(std::string text) { return {std::make_shared<const std::string>(std::move(text))}; }
+Value text_value(std::string text, bool safe) { return {std::make_shared<const std::string>(std::move(text)), safe}; }
 Value undefined_value(std::string name) { return {Undefined{std::move(name)}}; }
 
 Value list_value(std::vector<Value> values, bool tuple) {
@@ -241,11 +262,22 @@ Value list_value(std::vector<Value> values, bool tuple) {
   return {std::make_shared<const Items>(Items{std::move(values), tuple, deepest + 1})};
 }
 
-Value dict_value(std::vector<std::pair<std::string, Value>> values) {
+Value dict_value(std::vector<std::pair<Value, Value>> values) {
   int deepest = 0;
-  for (const auto& [key, value] : values) deepest = std::max(deepest, depth_of(value));
+  for (const auto& [key, value] : values) deepest = std::max({deepest, depth_of(key), depth_of(value)});
   if (deepest >= kDeepest) throw TemplateError{fmt::format("a dict is nested deeper than {}", kDeepest)};
   return {std::make_shared<const Members>(Members{std::move(values), deepest + 1})};
+}
+
+void set_member(std::vector<std::pair<Value, Value>>& values, Value key, Value value, Budget& budget) {
+  if (key.members() || (key.items() && !key.items()->tuple))
+    throw TemplateError{fmt::format("unhashable type: '{}'", type_name(key))};
+  for (auto& [known, old] : values) {
+    if (!same_key(known, key, budget)) continue;
+    old = std::move(value);
+    return;
+  }
+  values.emplace_back(std::move(key), std::move(value));
 }
 
 Value from_json(const Json& json) {
@@ -260,8 +292,8 @@ Value from_json(const Json& json) {
     return list_value(std::move(values));
   }
   if (json.is_object()) {
-    std::vector<std::pair<std::string, Value>> values;
-    for (const auto& [key, item] : json.items()) values.emplace_back(to_utf8(key), from_json(item));
+    std::vector<std::pair<Value, Value>> values;
+    for (const auto& [key, item] : json.items()) values.emplace_back(text_value(to_utf8(key)), from_json(item));
     return dict_value(std::move(values));
   }
   return {None{}};
@@ -311,7 +343,7 @@ bool equal(const Value& left, const Value& right, Budget& budget) {
   if (const Members* members = left.members()) {
     if (members->values.size() != right.members()->values.size()) return false;
     for (const auto& [key, value] : members->values) {
-      const Value* other = right.members()->find(key);
+      const Value* other = right.members()->find(key, budget);
       budget.charge(members->values.size());
       if (!other || !equal(value, *other, budget)) return false;
     }
@@ -347,6 +379,27 @@ std::string python_float(double number) {
 std::string to_text(const Value& value, Budget& budget) {
   std::string out;
   Printer(budget, out).print(value, false);
+  return out;
+}
+
+std::string to_repr(const Value& value, Budget& budget) {
+  std::string out;
+  Printer(budget, out).print(value, true);
+  return out;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&#34;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
   return out;
 }
 

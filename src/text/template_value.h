@@ -53,6 +53,7 @@ struct Value {
                std::shared_ptr<const Members>, Namespace*, const Loop*, const Macro*, Function,
                std::shared_ptr<const Method>>
       data;
+  bool safe = false;  // of a text: it is a Markup, whose + escapes what it is joined with
 
   template <typename T>
   bool is() const {
@@ -70,11 +71,12 @@ struct Items {
   bool tuple = false;
   int depth = 1;
 };
-// A dict; keys are texts.
+// A dict; keys are what Python can hash.
 struct Members {
-  std::vector<std::pair<std::string, Value>> values;
+  std::vector<std::pair<Value, Value>> values;
   int depth = 1;
   const Value* find(std::string_view key) const;
+  const Value* find(const Value& key, Budget& budget) const;
 };
 // value.name, where that is a method of Python's.
 struct Method {
@@ -85,11 +87,13 @@ struct Namespace {
   std::vector<std::pair<std::string, Value>> values;
 };
 
-Value text_value(std::string text);
+Value text_value(std::string text, bool safe = false);
 Value undefined_value(std::string name);
 // TemplateError: nested deeper than anything that is meant (destroying a value recurses).
 Value list_value(std::vector<Value> values, bool tuple = false);
-Value dict_value(std::vector<std::pair<std::string, Value>> values);
+Value dict_value(std::vector<std::pair<Value, Value>> values);
+// Sets values[key]; TemplateError: a key that Python cannot hash.
+void set_member(std::vector<std::pair<Value, Value>>& values, Value key, Value value, Budget& budget);
 Value from_json(const Json& json);
 
 bool truth(const Value& value);
@@ -102,6 +106,8 @@ bool is_number(const Value& value);
 double number(const Value& value);
 
 std::string to_text(const Value& value, Budget& budget);  // str()
+std::string to_repr(const Value& value, Budget& budget);  // repr()
+std::string escaped(std::string_view text);               // for HTML, as markupsafe has it
 std::string python_float(double number);
 
 struct JsonForm {
