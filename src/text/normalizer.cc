@@ -94,6 +94,19 @@ void append_clean(char32_t c, std::string& text) {
   append_utf8(text, is_white_space(c) ? U' ' : c);
 }
 
+std::string without_blanks(std::string_view text, bool left, bool right) {
+  size_t begin = text.size(), end = 0;  // of what is no white space
+  for (size_t at = 0; at < text.size();) {
+    const size_t here = at;
+    if (is_white_space(next_code_point(text, at))) continue;
+    begin = std::min(begin, here);
+    end = at;
+  }
+  if (begin > end) return left || right ? std::string() : std::string(text);
+  if (right) text = text.substr(0, end);
+  return std::string(text.substr(left ? begin : 0));
+}
+
 // The library's ranges, which are BERT's but for their last but one.
 bool is_chinese(char32_t c) {
   constexpr std::array<std::pair<char32_t, char32_t>, 7> kRanges{{{0x3400, 0x4DBF},
@@ -150,17 +163,27 @@ Status Normalizer::add(const JsonPart& part) {
     RIDGE_ASSIGN(const std::string_view instead, part.text("content"));
     steps_.emplace_back(Replace{std::move(pattern), std::string(instead)});
   } else if (type == "BertNormalizer") {
-    Bert step{};
+    Bert step;
     RIDGE_ASSIGN(step.cleans, part.boolean_or("clean_text", true));
     RIDGE_ASSIGN(step.parts_chinese, part.boolean_or("handle_chinese_chars", true));
     RIDGE_ASSIGN(step.lowers, part.boolean_or("lowercase", true));
     RIDGE_ASSIGN(step.strips_accents, part.boolean_or("strip_accents", step.lowers));
     steps_.emplace_back(step);
+  } else if (type == "Lowercase") {
+    steps_.emplace_back(Bert{.lowers = true});
+  } else if (type == "StripAccents") {
+    steps_.emplace_back(StripMarks{});
+  } else if (type == "Strip") {
+    Strip step{};
+    RIDGE_ASSIGN(step.left, part.boolean_or("strip_left", true));
+    RIDGE_ASSIGN(step.right, part.boolean_or("strip_right", true));
+    steps_.emplace_back(step);
   } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
     steps_.emplace_back(UnicodeForm{UTF8PROC_STABLE | (type.back() == 'C' ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
                                     (type.size() == 4 ? UTF8PROC_COMPAT : 0)});
   } else {
-    return part.unknown(type, "BertNormalizer, NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence");
+    return part.unknown(
+        type, "BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence, Strip, StripAccents");
   }
   return ok_status();
 }
@@ -191,6 +214,12 @@ Result<std::string> Normalizer::normalize(std::string text) const {
       RIDGE_ASSIGN(text, bert(std::move(text), *of_bert));
     } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
       if (!text.empty()) text.insert(0, prepend->text);
+    } else if (std::holds_alternative<StripMarks>(step)) {
+      text = each_character(text, [](char32_t c, std::string& bare) {
+        if (kind_of(c) < UTF8PROC_CATEGORY_MN || kind_of(c) > UTF8PROC_CATEGORY_ME) append_utf8(bare, c);
+      });
+    } else if (const auto* strip = std::get_if<Strip>(&step)) {
+      text = without_blanks(text, strip->left, strip->right);
     } else {
       const auto& replace = std::get<Replace>(step);
       RIDGE_ASSIGN(text, replace_all(text, replace.pattern, replace.instead));

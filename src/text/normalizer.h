@@ -33,9 +33,13 @@ class Normalizer {
     std::string instead;
   };
   struct Bert {
-    bool cleans, parts_chinese, strips_accents, lowers;
+    bool cleans = false, parts_chinese = false, strips_accents = false, lowers = false;
   };
-  using Step = std::variant<UnicodeForm, Prepend, Replace, Bert>;
+  struct StripMarks {};  // StripAccents
+  struct Strip {
+    bool left, right;
+  };
+  using Step = std::variant<UnicodeForm, Prepend, Replace, Bert, StripMarks, Strip>;
   Status add(const JsonPart& part);
   static Result<std::string> bert(std::string text, const Bert& step);
 

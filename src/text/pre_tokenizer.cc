@@ -15,6 +15,9 @@ constexpr std::string_view kByteLevelPattern =
 
 // Unicode's and all of ASCII's, such as $ and +.
 constexpr std::string_view kPunctuation = R"([!-/:-@\[-`{-~\p{P}])";
+constexpr std::string_view kBlanks = R"(\s+)";
+// "\w+|[^\w\s]+" as Rust's regex has it, whose words hold joiners too.
+constexpr std::string_view kWordsOrSigns = R"([\w\x{200C}\x{200D}]+|[^\w\x{200C}\x{200D}\s]+)";
 
 struct Cut {
   Match place;
@@ -51,35 +54,28 @@ Status PreTokenizer::add(const JsonPart& part) {
     RIDGE_ASSIGN(const bool space, part.boolean_or("add_prefix_space", true));
     RIDGE_ASSIGN(const bool cuts, part.boolean_or("use_regex", true));
     if (space) steps_.emplace_back(PrefixSpace{});
-    if (cuts) {
-      RIDGE_ASSIGN(Pattern pattern, Pattern::regex(kByteLevelPattern));
-      steps_.emplace_back(Split{std::move(pattern), Behaviour::kIsolated, false});
-    }
+    if (cuts) RIDGE_TRY(add_split(kByteLevelPattern, Behaviour::kIsolated));
     steps_.emplace_back(ByteLevel{});
   } else if (type == "Split") {
-    RIDGE_ASSIGN(Pattern pattern, read_pattern(part));
-    RIDGE_ASSIGN(const std::string_view name, part.text("behavior"));
-    constexpr std::array<std::pair<std::string_view, Behaviour>, 5> kBehaviours{
-        {{"Removed", Behaviour::kRemoved},
-         {"Isolated", Behaviour::kIsolated},
-         {"MergedWithPrevious", Behaviour::kMergedWithPrevious},
-         {"MergedWithNext", Behaviour::kMergedWithNext},
-         {"Contiguous", Behaviour::kContiguous}}};
-    const auto* known =
-        std::find_if(kBehaviours.begin(), kBehaviours.end(), [&](const auto& row) { return row.first == name; });
-    if (known == kBehaviours.end())
-      return part.wrong("behavior", "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
-    RIDGE_ASSIGN(const bool invert, part.boolean_or("invert", false));
-    steps_.emplace_back(Split{std::move(pattern), known->second, invert});
+    return add_split(part, read_pattern(part));
+  } else if (type == "Punctuation") {
+    return add_split(part, Pattern::regex(kPunctuation));
+  } else if (type == "CharDelimiterSplit") {
+    RIDGE_ASSIGN(const char32_t delimiter, part.character("delimiter"));
+    std::string text;
+    append_utf8(text, delimiter);
+    RIDGE_ASSIGN(Pattern pattern, Pattern::literal(text));
+    steps_.emplace_back(Split{std::move(pattern), Behaviour::kRemoved, false});
   } else if (type == "Digits") {
     RIDGE_ASSIGN(const bool each, part.boolean_or("individual_digits", false));
-    RIDGE_ASSIGN(Pattern pattern, Pattern::regex("\\p{N}"));
-    steps_.emplace_back(Split{std::move(pattern), each ? Behaviour::kIsolated : Behaviour::kContiguous, false});
+    return add_split("\\p{N}", each ? Behaviour::kIsolated : Behaviour::kContiguous);
+  } else if (type == "WhitespaceSplit") {
+    return add_split(kBlanks, Behaviour::kRemoved);
+  } else if (type == "Whitespace") {
+    return add_split(kWordsOrSigns, Behaviour::kRemoved, true);
   } else if (type == "BertPreTokenizer") {
-    RIDGE_ASSIGN(Pattern spaces, Pattern::regex("\\s+"));
-    RIDGE_ASSIGN(Pattern marks, Pattern::regex(kPunctuation));
-    steps_.emplace_back(Split{std::move(spaces), Behaviour::kRemoved, false});
-    steps_.emplace_back(Split{std::move(marks), Behaviour::kIsolated, false});
+    RIDGE_TRY(add_split(kBlanks, Behaviour::kRemoved));
+    return add_split(kPunctuation, Behaviour::kIsolated);
   } else if (type == "Metaspace") {
     RIDGE_ASSIGN(const char32_t replacement, part.character("replacement"));
     RIDGE_ASSIGN(const std::string_view scheme, part.text_or("prepend_scheme", "always"));
@@ -100,8 +96,35 @@ Status PreTokenizer::add(const JsonPart& part) {
       steps_.emplace_back(Split{std::move(pattern), Behaviour::kMergedWithNext, false});
     }
   } else {
-    return part.unknown(type, "BertPreTokenizer, ByteLevel, Digits, Metaspace, Sequence, Split");
+    return part.unknown(type,
+                        "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, "
+                        "Split, Whitespace, WhitespaceSplit");
   }
+  return ok_status();
+}
+
+// As its member "behavior" says, if it has one.
+Status PreTokenizer::add_split(const JsonPart& part, Result<Pattern> pattern) {
+  if (!pattern) return std::move(pattern).error();
+  RIDGE_ASSIGN(const std::string_view name, part.text_or("behavior", "Isolated"));
+  constexpr std::array<std::pair<std::string_view, Behaviour>, 5> kBehaviours{
+      {{"Removed", Behaviour::kRemoved},
+       {"Isolated", Behaviour::kIsolated},
+       {"MergedWithPrevious", Behaviour::kMergedWithPrevious},
+       {"MergedWithNext", Behaviour::kMergedWithNext},
+       {"Contiguous", Behaviour::kContiguous}}};
+  const auto* known =
+      std::find_if(kBehaviours.begin(), kBehaviours.end(), [&](const auto& row) { return row.first == name; });
+  if (known == kBehaviours.end())
+    return part.wrong("behavior", "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
+  RIDGE_ASSIGN(const bool invert, part.boolean_or("invert", false));
+  steps_.emplace_back(Split{std::move(*pattern), known->second, invert});
+  return ok_status();
+}
+
+Status PreTokenizer::add_split(std::string_view expression, Behaviour behaviour, bool invert) {
+  RIDGE_ASSIGN(Pattern pattern, Pattern::regex(expression));
+  steps_.emplace_back(Split{std::move(pattern), behaviour, invert});
   return ok_status();
 }
 

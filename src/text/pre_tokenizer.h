@@ -39,6 +39,8 @@ class PreTokenizer {
   };
   using Step = std::variant<Split, PrefixSpace, ByteLevel, Metaspace>;
   Status add(const JsonPart& part);
+  Status add_split(const JsonPart& part, Result<Pattern> pattern);
+  Status add_split(std::string_view expression, Behaviour behaviour, bool invert = false);
   static Status cut(const std::string& word, const Split& split, std::vector<std::string>& words);
 
   std::vector<Step> steps_;  // nested sequences are one

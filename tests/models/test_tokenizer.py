@@ -28,11 +28,13 @@ GPT4O = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}
 STRINGS = 3000  # of each tokenizer
 
 
-def byte_level(pattern=None, normalizer=None, **model):
+def byte_level(pattern=None, normalizer=None, pre_tokenizer=None, **model):
     tokenizer = Tokenizer(models.BPE(**model))
     if normalizer:
         tokenizer.normalizer = normalizer
-    if pattern:
+    if pre_tokenizer:
+        tokenizer.pre_tokenizer = pre_tokenizer
+    elif pattern:
         split = pre_tokenizers.Split(Regex(pattern), "isolated")
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     else:
@@ -120,6 +122,22 @@ def digits():
     return tokenizer
 
 
+def falcon():
+    return byte_level(pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False),
+                                                             pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")]))
+
+
+def bare_words():
+    return byte_level(normalizer=normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Strip(left=True, right=False)]),
+                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.CharDelimiterSplit("-"),
+                                                             pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)]))
+
+
+def words_and_signs():
+    return byte_level(normalizer=normalizers.Strip(),
+                      pre_tokenizer=pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation(), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]))
+
+
 def word_piece(normalizer, decoder, **model):
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", **model))
     tokenizer.normalizer = normalizer
@@ -143,13 +161,14 @@ def bert_cased():
     return tokenizer
 
 
-def is_known_to_bert(c):
+def is_known(c):
     """Whether the library takes this character for the control character, mark or punctuation that it was in Unicode 14.0, or for none of them."""
     kind = unicodedata.category(c)
     plain = "".join(part for part in unicodedata.normalize("NFD", c) if unicodedata.category(part) != "Mn")
     return (c in "\t\n\r" or (CLEANS.normalize_str(f"a{c}b") == "ab") == (kind in ("Cc", "Cf", "Co"))
             ) and STRIPS.normalize_str(f"a{c}") == "a" + plain and (
-                len(PARTS.pre_tokenize_str(f"a{c}b")) == 3) == (kind[0] == "P" or c in string.punctuation)
+                len(PARTS.pre_tokenize_str(f"a{c}b")) == 3) == (kind[0] == "P" or c in string.punctuation) and (
+                    MARKS.normalize_str(f"a{c}") == "a") == (kind[0] == "M")
 
 
 def characters():
@@ -188,9 +207,9 @@ def random_text(random_numbers, kinds, words):
 
 OFF = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
 CLEANS, STRIPS = normalizers.BertNormalizer(**OFF | {"clean_text": True}), normalizers.BertNormalizer(**OFF | {"strip_accents": True})
-PARTS = pre_tokenizers.BertPreTokenizer()
+MARKS, PARTS = normalizers.StripAccents(), pre_tokenizers.BertPreTokenizer()
 KINDS = characters()
-MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits, bert, bert_cased]
+MAKERS = [llama3, qwen, gpt2, gpt4o, llama2, mistral, metaspace, gemma, digits, falcon, bare_words, words_and_signs, bert, bert_cased]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -201,8 +220,8 @@ def test_gives_what_the_library_gives(make, tmp_path):
     added = [token.content for token in tokenizer.get_added_tokens_decoder().values()] + ["<0x41>", "lone", "'S", "'ll"]
     words = added + " ".join(TEXTS).split()[:3000]
     texts = ["", " ", *added] + [random_text(numbers, KINDS, words) for _ in range(STRINGS)]
-    if make in (bert, bert_cased):
-        texts = ["".join(c for c in text if is_known_to_bert(c)) for text in texts]
+    if make in (falcon, bare_words, words_and_signs, bert, bert_cased):
+        texts = ["".join(c for c in text if is_known(c)) for text in texts]
     special = [bool(number % 2) for number in range(len(texts))]
     encodings = [tokenizer.encode(text, add_special_tokens=flag).ids for text, flag in zip(texts, special)]
     # What a model may say: any tokens in any order, halves of characters too.
