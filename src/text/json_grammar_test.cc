@@ -200,6 +200,14 @@ TEST(JsonGrammar, WhatGoesOnForEverIsBounded) {
   EXPECT_EQ(refused_at(list, std::string(kMostJsonDepth + 2, '[')), kMostJsonDepth + 1);
 }
 
+TEST(JsonGrammar, WordsThatNoDraftKnowsAreNotes) {
+  const JsonGrammar grammar = grammar_of(
+      R"({"readonly":true,"ui:widget":"x","properties":{"a":{"type":"null","errorMessage":{},"version":[1]}},"then":false})");
+  EXPECT_TRUE(takes(grammar, R"({"a":null})"));
+  EXPECT_EQ(refused_at(grammar, R"({"a":1)"), 5);
+  EXPECT_TRUE(takes(R"({"links":[]})", "1"));
+}
+
 TEST(JsonGrammar, NamesWhatItDoesNotSupport) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"properties":{"a":{"type":"string","pattern":"\\ba"}}})", "#/properties/a/pattern"},

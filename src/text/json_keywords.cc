@@ -14,28 +14,9 @@ struct KnownKeyword {
   std::string_view name;
   Keyword about;
 };
-// JSON Schema 2020-12, its older forms, and OpenAPI's additions. `format` is a note, as 2020-12 has it ("format-annotation"), and of some strings more.
+// What restricts documents in JSON Schema 2020-12 and its older drafts, and OpenAPI's `nullable`. Any other word is a note (2020-12 core, 6.5); so is
+// `format` ("format-annotation"), which is looked at for some strings only.
 constexpr KnownKeyword kKnownKeywords[] = {
-    {"$schema", Keyword::kNote},
-    {"$id", Keyword::kNote},
-    {"id", Keyword::kNote},
-    {"$anchor", Keyword::kNote},
-    {"$comment", Keyword::kNote},
-    {"$defs", Keyword::kNote},
-    {"definitions", Keyword::kNote},
-    {"title", Keyword::kNote},
-    {"description", Keyword::kNote},
-    {"default", Keyword::kNote},
-    {"examples", Keyword::kNote},
-    {"example", Keyword::kNote},
-    {"deprecated", Keyword::kNote},
-    {"readOnly", Keyword::kNote},
-    {"writeOnly", Keyword::kNote},
-    {"format", Keyword::kNote},
-    {"contentEncoding", Keyword::kNote},
-    {"contentMediaType", Keyword::kNote},
-    {"discriminator", Keyword::kNote},
-    {"externalDocs", Keyword::kNote},
     {"$ref", Keyword::kInstead},
     {"anyOf", Keyword::kInstead},
     {"oneOf", Keyword::kInstead},
@@ -59,6 +40,26 @@ constexpr KnownKeyword kKnownKeywords[] = {
     {"exclusiveMinimum", Keyword::kNumber},
     {"exclusiveMaximum", Keyword::kNumber},
 };
+constexpr std::string_view kRefused[] = {"$dynamicRef",
+                                         "$recursiveRef",
+                                         "additionalItems",
+                                         "contains",
+                                         "dependencies",
+                                         "dependentRequired",
+                                         "dependentSchemas",
+                                         "disallow",
+                                         "divisibleBy",
+                                         "extends",
+                                         "if",
+                                         "maxProperties",
+                                         "minProperties",
+                                         "multipleOf",
+                                         "not",
+                                         "patternProperties",
+                                         "propertyNames",
+                                         "unevaluatedItems",
+                                         "unevaluatedProperties",
+                                         "uniqueItems"};
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 constexpr uint32_t kMostCounted = 1'000'000;
 
@@ -107,10 +108,9 @@ std::string place_of(const std::string& place, std::string_view member) {
 }
 
 Result<Keyword> keyword_of(std::string_view name, const std::string& place) {
-  if (name.starts_with("x-")) return Keyword::kNote;
-  const auto* found = std::find_if(std::begin(kKnownKeywords), std::end(kKnownKeywords),
-                                   [&](const KnownKeyword& known) { return known.name == name; });
+  const auto* found = std::ranges::find(kKnownKeywords, name, &KnownKeyword::name);
   if (found != std::end(kKnownKeywords)) return found->about;
+  if (std::ranges::find(kRefused, name) == std::end(kRefused)) return Keyword::kNote;
   return schema_error(Code::kUnsupported, place_of(place, name),
                       "this keyword is not supported; leave it out and say in `description` what it asks for");
 }

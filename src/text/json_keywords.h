@@ -24,7 +24,7 @@ enum class Keyword : uint8_t {
   kNumber,
 };
 
-// kUnsupported: a keyword that is not known here.
+// kUnsupported: a keyword that restricts documents and is not done here.
 Result<Keyword> keyword_of(std::string_view name, const std::string& place);
 // Every member is a keyword, and an object or boolean is a schema.
 Status check_keywords(const Json& schema, const std::string& place);
