@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -122,19 +123,22 @@ class LatestText {
 
 // Requested models that could not be loaded.
 std::vector<serve::IndexEntry> failed_models(const serve::Server& server) {
-  std::vector<serve::IndexEntry> failed;
-  for (serve::IndexEntry& entry : server.index(false))
-    if (entry.state == serve::ModelState::kUnavailable && !entry.reason.empty() && entry.reason != "unloaded")
-      failed.push_back(std::move(entry));
+  std::set<std::string> names;
+  for (const auto& [name, times] : server.failed_loads())
+    if (times > 0) names.insert(name);
+  std::vector<serve::IndexEntry> failed = server.index(false);
+  std::erase_if(failed, [&](const serve::IndexEntry& entry) {
+    return entry.state != serve::ModelState::kUnavailable || !names.contains(entry.name);
+  });
   return failed;
 }
 
-// The models in the repository, for the log.
+// The models in the repository before any is loaded, for the log.
 std::string model_names(const serve::Server& server) {
   constexpr size_t kMost = 20;
   std::vector<std::string> names;
   for (const serve::IndexEntry& entry : server.index(false))
-    if (names.empty() || names.back() != entry.name) names.push_back(entry.name);
+    if (entry.reason.empty()) names.push_back(entry.name);  // else it is passed over
   std::string text;
   for (size_t i = 0; i < names.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > kMost) text += ", … (" + std::to_string(names.size()) + " in all)";

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <system_error>
 
 #include "base/file.h"
@@ -27,32 +29,54 @@ std::optional<int64_t> version_from_name(const std::string& name) {
 }
 
 constexpr std::string_view kGraphFile = ".onnx";
+constexpr std::string_view kWeightsFile = ".safetensors";
 constexpr const char* kLanguageFile = "model.gguf";
+
+// Why a folder or file of that name is no model.
+std::string refused_name(const std::string& name) {
+  const Status named = check_model_name(name);
+  return named ? "" : named.error().message;
+}
 
 // A model that is one file, served under the file's name.
 std::optional<ModelDirectory> plain_model(const fs::path& path) {
   std::error_code error;
   const std::string name = path.stem().string();
   const bool known = path.extension() == kGraphFile || checkpoint::is_gguf(path.string());
-  if (!known || !fs::is_regular_file(path, error) || !check_model_name(name)) return std::nullopt;
-  return ModelDirectory{name, path.string()};
+  if (!known || !fs::is_regular_file(path, error)) return std::nullopt;
+  return ModelDirectory{name, path.string(), refused_name(name)};
 }
 
-bool has_files(const std::string& folder, std::string_view extension) {
+bool has_entry(const std::string& folder, const std::function<bool(const fs::path&)>& wanted) {
   std::error_code error;
   for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
        entries.increment(error))
-    if (entries->path().extension() == extension) return true;
+    if (wanted(entries->path())) return true;
   return false;
 }
+bool has_files(const std::string& folder, std::string_view extension) {
+  return has_entry(folder, [&](const fs::path& path) { return path.extension() == extension; });
+}
 bool has_weights(const std::string& folder) {
-  return has_files(folder, ".safetensors") || checkpoint::is_graph_folder(folder);
+  return has_files(folder, kWeightsFile) || checkpoint::is_graph_folder(folder);
+}
+// By the names that models of any kind have: model.plan, pytorch_model.bin and saved_model.pb are models that cannot be loaded.
+bool has_model_file(const std::string& folder) {
+  return has_entry(folder, [](const fs::path& path) {
+    return path.extension() == kGraphFile || path.extension() == kWeightsFile || checkpoint::is_gguf(path.string()) ||
+           path.stem().string().ends_with("model");
+  });
 }
 
-// Has a configuration, a version, or a model file that lacks the folder of its version.
-bool holds_model(const std::string& folder) {
+// Why a folder is no model; empty: it has a configuration, or a version that is empty or has a model's file, or it cannot be read, which its load says.
+std::string why_no_model(const std::string& folder) {
   std::error_code error;
-  return fs::exists(config_path(folder), error) || !list_versions(folder).empty() || !plain_models(folder).empty();
+  if (fs::exists(config_path(folder), error) || !check_readable(folder)) return "";
+  for (const int64_t version : list_versions(folder))
+    if (const std::string path = version_path(folder, version); fs::is_empty(path, error) || has_model_file(path))
+      return "";
+  return has_model_file(folder) ? "its model's file is in no folder of a version, as in NAME/1/model.onnx"
+                                : "it holds no model: NAME/1/model.onnx, or a config.pbtxt";
 }
 
 Result<std::vector<ModelDirectory>> scan_repository(const std::string& repository) {
@@ -72,16 +96,23 @@ Result<std::vector<ModelDirectory>> scan_repository(const std::string& repositor
                                     "; name an .onnx or .gguf file, a folder of them, or one with a folder per model"};
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
     if (error) return Error{Code::kFailed, "cannot read the model repository " + repository + ": " + error.message()};
-    std::string name = entries->path().filename().string();
-    if (name.starts_with('.') || !entries->is_directory(error) || !check_model_name(name)) continue;
-    models.push_back({name, entries->path().string()});
+    const std::string name = entries->path().filename().string(), path = entries->path().string();
+    if (name.starts_with('.') || name == "lost+found" || !entries->is_directory(error)) continue;
+    const std::string refused = refused_name(name);
+    models.push_back({name, path, refused.empty() ? why_no_model(path) : refused});
   }
-  const bool folders = std::any_of(models.begin(), models.end(), [](const auto& m) { return holds_model(m.path); });
-  std::vector<ModelDirectory> plain = folders ? std::vector<ModelDirectory>() : plain_models(repository);
+  const bool folders = std::ranges::any_of(models, [](const auto& model) { return model.passed_over.empty(); });
   const fs::path whole = fs::weakly_canonical(repository, error);  // "." has a name, too
   if (!folders && checkpoint_of(repository) && has_weights(repository) && check_model_name(whole.filename().string()))
     return std::vector{ModelDirectory{whole.filename().string(), whole.string()}};
-  return plain.empty() ? models : plain;
+  std::vector<ModelDirectory> plain = plain_models(repository);
+  for (ModelDirectory& model : models)
+    if (plain.empty() && refused_name(model.name).empty() && has_model_file(model.path)) model.passed_over.clear();
+  for (ModelDirectory& file : plain)
+    if (std::ranges::any_of(models, [&](const auto& m) { return m.name == file.name && m.passed_over.empty(); }))
+      file.passed_over = "a folder beside it is the model of its name";
+  std::ranges::move(plain, std::back_inserter(models));
+  return models;
 }
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
@@ -90,7 +121,7 @@ bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n"
 
 Status check_model_name(const std::string& name) {
   bool wrong = is_blank(name) || name == "." || name == ".." || name.size() > kMaxComponent ||
-               name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos;
+               name.find_first_of(std::string_view("/\0", 2)) != std::string::npos;
   if (!wrong) return {};
   return Error{Code::kInvalid, "'" + name.substr(0, 300) + "' is not a model name: it must be the name of one folder"};
 }
@@ -131,9 +162,9 @@ Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::str
     RIDGE_ASSIGN(const std::vector<ModelDirectory> found, scan_repository(repository));
     models.insert(models.end(), found.begin(), found.end());
   }
-  std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  auto twice =
-      std::adjacent_find(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
+  std::ranges::sort(models, {}, [](const auto& model) { return std::pair(model.name, !model.passed_over.empty()); });
+  auto twice = std::ranges::adjacent_find(
+      models, [](const auto& a, const auto& b) { return a.name == b.name && b.passed_over.empty(); });
   if (twice != models.end())
     return Error{Code::kInvalid, "model '" + twice->name + "' is in two repositories: " + twice->path + " and " +
                                      std::next(twice)->path + "; remove one"};
@@ -142,16 +173,18 @@ Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::str
 
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name) {
   if (!check_model_name(name)) return std::nullopt;
+  std::optional<ModelDirectory> found;
   for (const std::string& repository : repositories) {
     std::error_code error;
-    fs::path path = fs::path(repository) / name;
-    if (fs::is_directory(path, error)) return ModelDirectory{name, path.string()};
+    const std::string path = (fs::path(repository) / name).string();
+    if (fs::is_directory(path, error) && why_no_model(path).empty()) return ModelDirectory{name, path};
     const Result<std::vector<ModelDirectory>> models = scan_repository(repository);
     if (!models) continue;
     for (const ModelDirectory& model : *models)
-      if (model.name == name) return model;
+      if (model.name == name && (!found || model.passed_over.empty())) found = model;
+    if (found && found->passed_over.empty()) break;
   }
-  return std::nullopt;
+  return found;
 }
 
 std::vector<int64_t> list_versions(const std::string& model_directory) {

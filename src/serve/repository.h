@@ -1,6 +1,6 @@
-// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}; or one .onnx file, or a folder
-// of them, each a model with version 1 and no configuration. A folder that is a language model's checkpoint is a model's version, or a model
-// with version 1. Writes nothing into it.
+// The model repository on disk: DIRECTORY/<model>/{config.pbtxt, <version>/model.onnx, label files}, and .onnx and .gguf files, each a
+// model with version 1 and no configuration; or one such file. A folder that is a language model's checkpoint is a model's version, or a
+// model with version 1. Writes nothing into it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace ridge::serve {
 
 struct ModelDirectory {
   std::string name;
-  std::string path;  // of the folder, or of a model that is one file or one checkpoint
+  std::string path;              // of the folder, or of a model that is one file or one checkpoint
+  std::string passed_over = {};  // why it is no model; empty: it is one
 };
 
 // One path component that is no `.`, `..`, blank or over 255 bytes.
@@ -26,15 +27,16 @@ Status check_model_name(const std::string& name);
 // A path that stays inside its folder: relative, no `..`, every component at most 255 bytes.
 Status check_relative_path(const std::string& path);
 
-// The models of all repositories, sorted by name; hidden ones are passed over. .onnx and .gguf files are models where no folder beside
-// them is one. kFailed: a repository cannot be read; kInvalid: it is a file of another kind, or two models have the same name.
+// The models of all repositories, and the folders and files that are passed over, with the reason; sorted by name. Hidden ones and lost+found
+// are not mentioned. A folder with a model's file but no version is a model, whose load says what it lacks, where no files are models. kFailed: a
+// repository cannot be read; kInvalid: it is a file of another kind, or two models have the same name.
 Result<std::vector<ModelDirectory>> scan_repositories(const std::vector<std::string>& repositories);
 // The .onnx and .gguf files in a folder, sorted by name.
 std::vector<ModelDirectory> plain_models(const std::string& folder);
 // What of a version's folder, or of a model that is one file, is a language model: model.gguf or the .gguf file; the folder where it has config.json and no
 // .onnx file (as Hugging Face's hub has it). nullopt: nothing.
 std::optional<std::string> checkpoint_of(const std::string& path);
-// The model of that name; nullopt if there is none.
+// The model of that name, else what is passed over under it; nullopt if there is neither.
 std::optional<ModelDirectory> find_model(const std::vector<std::string>& repositories, const std::string& name);
 
 // That its entries can be listed: list_versions() has none where they cannot.

@@ -11,10 +11,10 @@ namespace ridge::serve {
 namespace {
 
 TEST(Repository, ModelNamesAreOneFolder) {
-  for (const std::string name : {"", " ", ".", "..", "a/b", "/a", "a\\b"}) EXPECT_FALSE(check_model_name(name)) << name;
+  for (const std::string name : {"", " ", ".", "..", "a/b", "/a"}) EXPECT_FALSE(check_model_name(name)) << name;
   EXPECT_FALSE(check_model_name(std::string("a\0b", 3)));
   EXPECT_FALSE(check_model_name(std::string(256, 'x')));
-  for (const std::string name : {"a", "a.b", "..a", "a-b_c", "\xc3\xa9"})
+  for (const std::string name : {"a", "a.b", "..a", "a-b_c", "\xc3\xa9", "a\\b"})
     EXPECT_TRUE(check_model_name(name).ok()) << name;
 }
 
@@ -85,24 +85,68 @@ TEST(Repository, AFileIsAModelOfItsName) {
   EXPECT_FALSE(scan_repositories({folder.path() + "/b.txt"}));
 }
 
-TEST(Repository, FilesAreModelsWhereNoFolderIsOne) {
+// "a b -c": models a and b, and c that is passed over.
+std::string models_in(const TestFolder& folder) {
+  std::string text;
+  const auto models = scan_repositories({folder.path()});
+  if (!models) return models.error().message;
+  for (const ModelDirectory& model : *models)
+    text += (text.empty() ? "" : " ") + (model.passed_over.empty() ? model.name : "-" + model.name);
+  return text;
+}
+
+TEST(Repository, FilesAndFoldersAreModelsWhateverElseIsThere) {
   TestFolder folder;
   folder.write("b.onnx", "");
   folder.write("a.onnx", "");
   folder.write(".c.onnx", "");
   folder.write("a.onnx.data", "");
-  folder.write("pictures/1.jpg", "");
-  auto names = [&] {
-    std::vector<std::string> result;
-    const auto models = scan_repositories({folder.path()});
-    for (const ModelDirectory& model : *models) result.push_back(model.name);
-    return result;
-  };
-  EXPECT_EQ(names(), (std::vector<std::string>{"a", "b"}));
-  EXPECT_TRUE(find_model({folder.path()}, "a"));
+  EXPECT_EQ(models_in(folder), "a b");
   folder.write("d/1/model.onnx", "");
-  EXPECT_EQ(names(), (std::vector<std::string>{"d", "pictures"}));
-  EXPECT_FALSE(find_model({folder.path()}, "a"));
+  folder.write("llm/config.json", "{}");
+  folder.write("llm/model.safetensors", "");
+  folder.write("broken/config.pbtxt", "{{{");
+  EXPECT_EQ(models_in(folder), "a b broken d llm");
+  std::filesystem::create_directory(folder.path() + "/empty");
+  folder.write(".git/config", "");
+  folder.write("lost+found/1/model.onnx", "");
+  folder.write("pictures/1.jpg", "");
+  folder.write("digits/7/0.png", "");
+  folder.write("settings/config.json", "{}");
+  folder.write("backup/old.onnx", "");
+  folder.write(" /1/model.onnx", "");
+  EXPECT_EQ(models_in(folder), "-  a b -backup broken d -digits -empty llm -pictures -settings");
+  EXPECT_TRUE(find_model({folder.path()}, "a")->passed_over.empty());
+  EXPECT_FALSE(find_model({folder.path()}, "pictures")->passed_over.empty());
+}
+
+TEST(Repository, AModelIsAFolderBeforeAFileOfItsName) {
+  TestFolder folder;
+  folder.write("a.onnx", "");
+  folder.write("a/notes.txt", "");
+  EXPECT_EQ(models_in(folder), "a -a");
+  EXPECT_EQ(find_model({folder.path()}, "a")->path, folder.path() + "/a.onnx");
+  folder.write("a/1/model.onnx", "");
+  EXPECT_EQ(models_in(folder), "a -a");
+  EXPECT_EQ(find_model({folder.path()}, "a")->path, folder.path() + "/a");
+}
+
+// Its load says what it lacks.
+TEST(Repository, AFolderWithAModelsFileButNoVersionIsAModelAmongFolders) {
+  TestFolder folder;
+  folder.write("a/model.onnx", "");
+  folder.write("b/1/model.plan", "");
+  std::filesystem::create_directories(folder.path() + "/c/1");
+  EXPECT_EQ(models_in(folder), "a b c");
+}
+
+TEST(Repository, ACheckpointIsAModelWhateverFormsLieBesideIt) {
+  TestFolder folder;
+  folder.write("config.json", "{}");
+  folder.write("model.safetensors", "");
+  folder.write("onnx/model.onnx", "");
+  folder.write("original/params.json", "{}");
+  EXPECT_EQ(models_in(folder), std::filesystem::path(folder.path()).filename().string());
 }
 
 TEST(Repository, VersionsAreNumbersWithoutLeadingZero) {

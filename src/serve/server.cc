@@ -118,7 +118,8 @@ std::vector<std::string> ModelServer::startup_models() {
   auto found = scan_repositories(options_.repositories);
   if (!found) log::error("{}", found.error().message);
   if (found)
-    for (const ModelDirectory& model : *found) there.push_back(model.name);
+    for (const ModelDirectory& model : *found)
+      if (model.passed_over.empty()) there.push_back(model.name);
   bool all = options_.control != ControlMode::kExplicit;
   for (const std::string& name : options_.startup_models) {
     if (name == "*")
@@ -150,7 +151,8 @@ RepositoryView ModelServer::look_at_repositories() const {
     return seen_;
   }
   for (const ModelDirectory& model : *found)
-    if (std::string files = fingerprint(model.path); !files.empty()) view[model.name] = std::move(files);
+    if (std::string files = fingerprint(model.path); model.passed_over.empty() && !files.empty())
+      view[model.name] = std::move(files);
   return view;
 }
 
@@ -355,7 +357,8 @@ std::vector<IndexEntry> ModelServer::index(bool only_ready) const {
   for (const IndexEntry& entry : entries) known.insert(entry.name);
   if (auto found = scan_repositories(options_.repositories))
     for (const ModelDirectory& model : *found)
-      if (!known.contains(model.name)) entries.push_back({model.name, 0, ModelState::kUnavailable, ""});
+      if (known.insert(model.name).second)
+        entries.push_back({model.name, 0, ModelState::kUnavailable, model.passed_over});
   if (only_ready) std::erase_if(entries, [](const IndexEntry& entry) { return entry.state != ModelState::kReady; });
   return entries;
 }
@@ -399,24 +402,15 @@ Status check_empty(const ServerOptions& options) {
                   fmt::join(options.repositories, ", "), options.repositories.front())};
 }
 
-// .onnx files beside folders that are models: probably one of the two was meant.
-void warn_of_passed_files(const std::vector<std::string>& repositories, const std::vector<ModelDirectory>& models) {
-  for (const std::string& repository : repositories)
-    for (const ModelDirectory& file : plain_models(repository)) {
-      const bool served = std::any_of(models.begin(), models.end(), [&](const auto& m) { return m.path == file.path; });
-      if (!served)
-        log::warning("{} is not served, because folders beside it are models; move it to {}/{}/1/model.onnx", file.path,
-                     repository, file.name);
-    }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options) {
   RIDGE_TRY(check_options(options));
   RIDGE_ASSIGN(auto models, scan_repositories(options.repositories));
-  if (models.empty()) RIDGE_TRY(check_empty(options));
-  warn_of_passed_files(options.repositories, models);
+  for (const ModelDirectory& model : models)
+    if (!model.passed_over.empty()) log::warning("{} is not served: {}", model.path, model.passed_over);
+  if (std::ranges::none_of(models, [](const auto& model) { return model.passed_over.empty(); }))
+    RIDGE_TRY(check_empty(options));
   return std::unique_ptr<Server>(std::make_unique<ModelServer>(std::move(options)));
 }
 
