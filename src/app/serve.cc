@@ -249,7 +249,8 @@ Status ServeRun::open_ports() {
                          .model_control = request_.model_control,
                          .keys = keys_,
                          .access_log = access_log_,
-                         .tracer = tracer_};
+                         .tracer = tracer_,
+                         .memory = memory};
     http::ServerOptions listen{.listen = {request_.http_address, request_.http_port, request_.unix_mode},
                                .passed = passed("http"),
                                .threads = threads,

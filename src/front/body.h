@@ -41,6 +41,7 @@ class Body {
   const std::byte* data() const { return memory_ + skew_; }
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_; }
+  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   std::span<const std::byte> bytes() const { return {data(), size_}; }
   std::string_view text() const { return {reinterpret_cast<const char*>(data()), size_}; }
 

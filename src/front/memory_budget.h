@@ -1,8 +1,11 @@
 // MemoryBudget: how many bytes the requests of all protocols may take together. Thread-safe.
+// MemoryHold: what one of them has of it, given back at its end. One thread at a time.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace ridge::front {
 
@@ -15,6 +18,26 @@ class MemoryBudget {
  private:
   const uint64_t limit_;
   std::atomic<uint64_t> taken_{0};
+};
+
+class MemoryHold {
+ public:
+  // Without a budget: any amount.
+  explicit MemoryHold(std::shared_ptr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
+  MemoryHold(MemoryHold&& other) noexcept : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  MemoryHold& operator=(MemoryHold&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MemoryHold() { set(0); }
+  // From now on so many bytes. False: they do not fit, and nothing has changed.
+  bool set(uint64_t bytes);
+  bool add(uint64_t bytes) { return set(bytes_ + bytes); }
+
+ private:
+  std::shared_ptr<MemoryBudget> budget_;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace ridge::front

@@ -32,11 +32,9 @@ Status Scheduler::State::check(const Request& request) const {
 Status Scheduler::State::add(Request request, Nanoseconds now) {
   RIDGE_TRY(check(request));
   auto sequence = std::make_unique<Sequence>();
-  sequence->tokens = std::move(request.prompt);
-  sequence->prompt_tokens = sequence->length();
   sequence->request = std::move(request);
+  sequence->prompt_tokens = sequence->length();
   const Request& given = sequence->request;
-  if (has_penalties(given.sampling)) sequence->counts.add_prompt(sequence->tokens);
 
   // Short prompts come before long ones that came a little earlier, but only a multiple of the difference of their services (EDF with due times of equal
   // stretch: Bender, Chakrabarti, Muthukrishnan: Flow and stretch metrics, SODA 1998).
@@ -62,7 +60,7 @@ Status Scheduler::State::add(Request request, Nanoseconds now) {
       return error;
     }
   }
-  sequence->share = &queue.enter(given.key);
+  sequence->share = &queue.enter(std::exchange(sequence->request.key, {}));
   queue.add(*sequence);
   sequences.emplace(given.id, std::move(sequence));
   return {};
@@ -73,9 +71,9 @@ std::vector<int32_t> Scheduler::State::cached_prefix(const Sequence& sequence) c
   std::vector<int32_t> blocks;
   if (!settings.prefix_reuse || sequence.wants_prompt_rows()) return blocks;
   const int64_t block_tokens = settings.cache.block_tokens;
-  uint64_t parent = 0;
+  uint64_t parent = sequence.request.prefix_group;
   for (int64_t from = 0; from + block_tokens < sequence.length(); from += block_tokens) {
-    const auto found = pool.find(parent, std::span(sequence.tokens).subspan(from, block_tokens));
+    const auto found = pool.find(parent, sequence.known().subspan(from, block_tokens));
     if (!found) break;
     blocks.push_back(*found);
     parent = pool.content(*found);
@@ -116,6 +114,8 @@ bool Scheduler::State::admit(Sequence& sequence) {
   if (sequence.admitted) {
     counted.preempted_tokens += std::max<int64_t>(sequence.lost - sequence.computed, 0);
   } else {
+    sequence.tokens.assign(sequence.request.prompt.begin(), sequence.request.prompt.end());
+    if (has_penalties(sequence.request.sampling)) sequence.counts.add_prompt(sequence.tokens);
     sequence.admitted = true;
     sequence.reused = sequence.computed;
     sequence.started = began;
@@ -167,7 +167,8 @@ void Scheduler::State::fill(Sequence& sequence) {
   const int64_t block_tokens = settings.cache.block_tokens;
   for (; (sequence.filled + 1) * block_tokens <= sequence.computed; ++sequence.filled) {
     if (!settings.prefix_reuse) continue;
-    const uint64_t parent = sequence.filled == 0 ? 0 : pool.content(sequence.blocks[sequence.filled - 1]);
+    const uint64_t parent =
+        sequence.filled == 0 ? sequence.request.prefix_group : pool.content(sequence.blocks[sequence.filled - 1]);
     int32_t& block = sequence.blocks[sequence.filled];
     block = pool.fill(block, parent, std::span(sequence.tokens).subspan(sequence.filled * block_tokens, block_tokens));
   }

@@ -26,7 +26,7 @@ class BlockPool {
   void hold(int32_t block);
   void release(int32_t block);
 
-  // The number of a block's content; 0: none, and the parent of a sequence's first block.
+  // The number of a block's content, below 2^63; 0: none. The parent of a sequence's first block is its prefix group.
   uint64_t content(int32_t block) const { return blocks_[block].content; }
   // The block with these tokens after the content `parent`.
   std::optional<int32_t> find(uint64_t parent, std::span<const int32_t> tokens) const;

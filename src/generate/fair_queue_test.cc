@@ -16,7 +16,7 @@ class FairQueueTest : public testing::Test {
     Sequence& sequence = sequences_.emplace_back();
     sequence.to_compute = to_compute;
     sequence.request.id = id;
-    sequence.tokens = {1, 2, 3};
+    sequence.request.prompt = {1, 2, 3};
     sequence.share = &queue_.enter(key);
     sequence.due = due;
     sequence.latest_start = latest_start;

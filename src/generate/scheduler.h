@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/decoder.h"
+#include "generate/shared_list.h"
 #include "generate/step_line.h"
 
 namespace ridge::generate {
@@ -31,7 +32,7 @@ struct Sampling {
   double frequency_penalty = 0;
   double repetition_penalty = 1;
   uint64_t seed = 0;  // the same request with the same seed draws the same tokens where the logits are the same
-  std::vector<std::pair<int32_t, float>> logit_bias = {};
+  SharedList<std::pair<int32_t, float>> logit_bias = {};
 };
 
 // Tells which tokens may come next (response_format); one per sequence.
@@ -44,16 +45,18 @@ class TokenFilter {
 };
 
 struct Request {
-  Id id = 0;                         // the caller's, unique
-  std::vector<int32_t> prompt;       // at least one token
-  int64_t most_tokens = 16;          // generated; 0: the prompt is computed only
-  int64_t least_tokens = 0;          // before it, no stop token is drawn
-  std::vector<int32_t> stop_tokens;  // of the model (unless ignore_eos) and of the request
+  Id id = 0;                        // the caller's, unique
+  SharedList<int32_t> prompt;       // at least one token
+  int64_t most_tokens = 16;         // generated; 0: the prompt is computed only
+  int64_t least_tokens = 0;         // before it, no stop token is drawn
+  SharedList<int32_t> stop_tokens;  // of the model (unless ignore_eos) and of the request
   Sampling sampling;
   int logprobs = -1;                    // alternatives per token; −1: none, not even of the token drawn
   bool prompt_logprobs = false;         // of the prompt's tokens too (echo)
   std::shared_ptr<TokenFilter> filter;  // may be null
   std::string key;                      // of fair share: whose request it is; empty is a key too
+  // Prompts find blocks of their own group alone. 0: that of all who name none; else above 2^63.
+  uint64_t prefix_group = 0;
   Nanoseconds arrived{};                // on the caller's clock
   std::optional<Nanoseconds> deadline;  // of the first token, on the caller's clock
 };

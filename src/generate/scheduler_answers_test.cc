@@ -66,10 +66,11 @@ TEST(SchedulerAnswers, AreTheSameWithAReusedPrefix) {
   EXPECT_EQ(simulation.answers[1].reused, 0);
   Request second = test_request(2, test_prompt(1, 21), 9);  // the same
   Request third = test_request(3, test_prompt(1, 20), 9);  // five whole blocks: the last token is computed all the same
-  Request fourth = test_request(4, test_prompt(1, 21), 9);  // differs in its third block
-  fourth.prompt[9] = (fourth.prompt[9] + 1) % 32;
-  Request fifth = test_request(5, test_prompt(1, 21), 3);  // goes on where the first answer ended
-  for (const int32_t token : simulation.answers[1].tokens) fifth.prompt.push_back(token);
+  std::vector<int32_t> other = test_prompt(1, 21), longer = other;
+  other[9] = (other[9] + 1) % 32;
+  Request fourth = test_request(4, other, 9);  // differs in its third block
+  for (const int32_t token : simulation.answers[1].tokens) longer.push_back(token);
+  Request fifth = test_request(5, longer, 3);  // goes on where the first answer ended
   for (const Request& request : {second, third, fourth, fifth}) ASSERT_TRUE(simulation.add(request).ok());
   simulation.run();
   EXPECT_EQ(simulation.answers[2].reused, 20);
@@ -78,6 +79,23 @@ TEST(SchedulerAnswers, AreTheSameWithAReusedPrefix) {
   EXPECT_EQ(simulation.answers[5].reused, 24);
   expect_as_alone(simulation, {first, second, third, fourth, fifth});
   EXPECT_EQ(simulation.scheduler.figures().reused_tokens, 68U);
+}
+
+TEST(SchedulerAnswers, FindBlocksOfTheirOwnPrefixGroupAlone) {
+  Simulation simulation(test_settings());
+  const auto reused = [&](Id id, uint64_t group) {
+    Request request = test_request(id, test_prompt(1, 21), 5);
+    request.prefix_group = group;
+    EXPECT_TRUE(simulation.add(request).ok());
+    simulation.run();
+    EXPECT_EQ(simulation.answers[id].tokens, simulation.answers[1].tokens);
+    return simulation.answers[id].reused;
+  };
+  const uint64_t a = uint64_t{1} << 63 | 1, b = uint64_t{1} << 63 | 2;
+  EXPECT_EQ(reused(1, a), 0);
+  EXPECT_EQ(reused(2, b), 0);
+  EXPECT_EQ(reused(3, 0), 0);
+  for (const uint64_t group : {a, b, uint64_t{0}}) EXPECT_EQ(reused(group + 10, group), 20);
 }
 
 TEST(SchedulerAnswers, OfTheSamePromptAtTheSameTimeShareBlocks) {
@@ -133,8 +151,7 @@ TEST(SchedulerAnswers, AreTheSameAfterPreemption) {
     // Short answers, from which it learns that answers are short.
     for (int i = 0; i < 40; ++i) {
       Request request = test_request(id++, test_prompt(i, 3), 60);
-      request.stop_tokens = {};
-      for (int32_t token = 0; token < 32; ++token) request.stop_tokens.push_back(token);
+      request.stop_tokens = all_tokens(32);
       ASSERT_TRUE(simulation.add(request).ok());
     }
     simulation.run();

@@ -42,8 +42,11 @@ Settings any_settings(Dice& dice) {
 Request any_request(Dice& dice, Id id, Nanoseconds now) {
   Request request =
       test_request(id, test_prompt(dice.below(3), 1 + dice.below(14)), 1 + dice.below(9), dice.one_in(2) ? 0 : 0.8);
-  if (dice.one_in(2)) request.prompt.push_back(static_cast<int32_t>(id % 32));
-  for (int64_t i = dice.below(4); i > 0; --i) request.stop_tokens.push_back(static_cast<int32_t>(dice.below(32)));
+  std::vector<int32_t> prompt(request.prompt.begin(), request.prompt.end()), stops;
+  if (dice.one_in(2)) prompt.push_back(static_cast<int32_t>(id % 32));
+  for (int64_t i = dice.below(4); i > 0; --i) stops.push_back(static_cast<int32_t>(dice.below(32)));
+  request.prompt = std::move(prompt);
+  request.stop_tokens = std::move(stops);
   request.least_tokens = dice.below(request.most_tokens + 1);
   request.key = dice.one_in(2) ? "a" : "b";
   if (dice.one_in(3)) request.filter = std::make_shared<EvenTokens>();
@@ -191,8 +194,7 @@ TEST(SchedulerProperties, HoldWhenBlocksRunOut) {
     settings.most_sequences = 8;
     settings.most_tokens = {};
     Simulation simulation(settings, 0, 32, test_settings().line);
-    std::vector<int32_t> every_token;
-    for (int32_t token = 0; token < 32; ++token) every_token.push_back(token);
+    const generate::SharedList<int32_t> every_token = all_tokens(32);
     const int64_t positions = settings.blocks * settings.cache.block_tokens;
     for (Id id = 100; id < 140; ++id) {
       Request request = test_request(id, test_prompt(id, 2), positions / 2);

@@ -281,7 +281,7 @@ TEST(Scheduler, PreemptsWhereTheFewestTokensAreLost) {
   Simulation simulation(settings);
   for (Id id = 100; id < 140; ++id) {  // answers were short
     Request request = test_request(id, test_prompt(id, 3), 60);
-    for (int32_t token = 0; token < 32; ++token) request.stop_tokens.push_back(token);
+    request.stop_tokens = all_tokens(32);
     ASSERT_TRUE(simulation.add(request).ok());
   }
   simulation.run();

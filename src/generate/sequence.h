@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "generate/n_gram_drafts.h"
@@ -17,8 +18,8 @@ struct Share;  // fair_queue.h
 enum class Stage { kWaiting, kPrefill, kDecode };
 
 struct Sequence {
-  Request request;              // its prompt moved to `tokens`
-  std::vector<int32_t> tokens;  // of prompt and answer
+  Request request;
+  std::vector<int32_t> tokens;  // of prompt and answer; while it waits for the first time, none: the prompt is shared
   int64_t prompt_tokens = 0;
   int64_t computed = 0;         // tokens whose keys and values are in its blocks
   std::vector<int32_t> blocks;  // held
@@ -41,7 +42,10 @@ struct Sequence {
   TokenCounts counts;
   std::vector<TokenChance> prompt_chances = {};
 
-  int64_t length() const { return static_cast<int64_t>(tokens.size()); }
+  std::span<const int32_t> known() const {
+    return admitted ? std::span(tokens) : std::span<const int32_t>(request.prompt);
+  }
+  int64_t length() const { return static_cast<int64_t>(known().size()); }
   int64_t answered() const { return length() - prompt_tokens; }
   int64_t pending() const { return length() - computed; }
   // As far as known before it has blocks.

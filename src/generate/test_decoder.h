@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -176,6 +177,13 @@ inline std::vector<int32_t> test_prompt(uint64_t seed, int64_t tokens, int32_t v
     prompt.push_back(
         static_cast<int32_t>(split_mix(seed * 1000 + static_cast<uint64_t>(i)) % static_cast<uint64_t>(vocabulary)));
   return prompt;
+}
+
+// As stop tokens: an answer of one token.
+inline std::vector<int32_t> all_tokens(int32_t vocabulary) {
+  std::vector<int32_t> tokens(static_cast<size_t>(vocabulary));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  return tokens;
 }
 
 inline Request test_request(Id id, std::vector<int32_t> prompt, int64_t most_tokens, double temperature = 0) {

@@ -122,11 +122,13 @@ Result<LanguageFiles> read_language_files(const std::string& path, bool recommen
   if (recommended) {
     RIDGE_ASSIGN(files.recommended, recommended_of(*model.generation, path));
   }
-  add_numbers(model.generation->contains("eos_token_id") ? *model.generation : *model.config, files.stop_tokens);
+  std::vector<int32_t> stops;
+  add_numbers(model.generation->contains("eos_token_id") ? *model.generation : *model.config, stops);
   if (const std::optional<int32_t> end = files.tokenizer.token_of(files.end_text); end && !files.end_text.empty())
-    files.stop_tokens.push_back(*end);
-  std::ranges::sort(files.stop_tokens);
-  files.stop_tokens.erase(std::unique(files.stop_tokens.begin(), files.stop_tokens.end()), files.stop_tokens.end());
+    stops.push_back(*end);
+  std::ranges::sort(stops);
+  stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+  files.stop_tokens = std::move(stops);
   return files;
 }
 

@@ -25,7 +25,7 @@ struct LanguageFiles {
   text::Tokenizer tokenizer;
   Result<text::ChatTemplate> chat;                // kUnsupported: it has none, or one that is not understood
   std::string begin_text, end_text;               // special tokens, as templates write them; may be empty
-  std::vector<int32_t> stop_tokens;               // of the model
+  generate::SharedList<int32_t> stop_tokens;      // of the model
   std::shared_ptr<const text::TokenTrie> tokens;  // but the special ones
   RecommendedSampling recommended;
 };

@@ -88,7 +88,9 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
   RIDGE_TRY(warm_up(options, *decoder, generation, stop));
   warming.reset();
   StepBound bound = options.step_bound ? options.step_bound(config.plan, decoder->info()) : StepBound();
-  std::erase_if(texts.stop_tokens, [&](int32_t token) { return token >= decoder->info().vocabulary; });
+  std::vector<int32_t> stops(texts.stop_tokens.begin(), texts.stop_tokens.end());
+  std::erase_if(stops, [&](int32_t token) { return token >= decoder->info().vocabulary; });
+  texts.stop_tokens = std::move(stops);
   RIDGE_TRY(keep_mapped_files(folder));
   if (guard.lost_memory() || source_fingerprint(source, version) != fingerprint)
     return Error{Code::kUnavailable,

@@ -62,6 +62,7 @@ struct LanguageModel::Stream {
 
   uint64_t number = 0;
   TextRequest request;
+  generate::SharedList<int32_t> stop_tokens;  // those of the model too
   std::shared_ptr<TextSink> sink;
   TimePoint arrived;
   std::vector<Choice> choices;
@@ -184,6 +185,7 @@ void LanguageModel::begin(TextArrival arrival) {
   Stream& stream = *made;
   stream.number = arrival.number;
   stream.request = std::move(arrival.request);
+  stream.stop_tokens = stop_tokens_of(stream.request);
   stream.sink = std::move(arrival.sink);
   stream.arrived = arrival.arrived;
   stream.usage.prompt_tokens = static_cast<int64_t>(stream.request.prompt.size());
@@ -200,6 +202,14 @@ void LanguageModel::begin(TextArrival arrival) {
     }
 }
 
+generate::SharedList<int32_t> LanguageModel::stop_tokens_of(const TextRequest& request) const {
+  if (request.ignore_eos && !request.form) return request.stop_tokens;
+  if (request.stop_tokens.empty()) return loaded_.texts.stop_tokens;
+  std::vector<int32_t> all(request.stop_tokens.begin(), request.stop_tokens.end());
+  all.insert(all.end(), loaded_.texts.stop_tokens.begin(), loaded_.texts.stop_tokens.end());
+  return all;
+}
+
 Status LanguageModel::add_choice(Stream& stream, size_t choice) {
   const TextRequest& request = stream.request;
   generate::Request wanted;
@@ -207,17 +217,17 @@ Status LanguageModel::add_choice(Stream& stream, size_t choice) {
   wanted.prompt = request.prompt;
   wanted.most_tokens = request.most_tokens.value_or(context() - stream.usage.prompt_tokens);
   wanted.least_tokens = request.least_tokens;
-  wanted.stop_tokens = request.stop_tokens;
-  if (!request.ignore_eos || request.form)
-    wanted.stop_tokens.insert(wanted.stop_tokens.end(), loaded_.texts.stop_tokens.begin(),
-                              loaded_.texts.stop_tokens.end());
+  wanted.stop_tokens = stream.stop_tokens;
   wanted.sampling = request.sampling;
   wanted.sampling.seed += choice;
   wanted.logprobs = request.logprobs;
   wanted.prompt_logprobs = request.prompt_logprobs && choice == 0;
   if (request.form)
-    wanted.filter = std::make_shared<FormFilter>(*request.form, loaded_.texts.tokens, wanted.stop_tokens);
+    wanted.filter =
+        std::make_shared<FormFilter>(*request.form, loaded_.texts.tokens,
+                                     std::vector<int32_t>(wanted.stop_tokens.begin(), wanted.stop_tokens.end()));
   wanted.key = request.key;
+  wanted.prefix_group = request.prefix_group;
   wanted.arrived = stream.arrived.time_since_epoch();
   if (request.first_token_within && choice == 0) wanted.deadline = wanted.arrived + *request.first_token_within;
   RIDGE_TRY(scheduler_.add(std::move(wanted), now()));

@@ -91,6 +91,7 @@ class LanguageModel final : public Servable,
   bool take_news();
   void begin(TextArrival arrival);
   Status add_choice(Stream& stream, size_t choice);
+  generate::SharedList<int32_t> stop_tokens_of(const TextRequest& request) const;
   void cancel(uint64_t number);
   bool run(const generate::Step& step);
   void note_bound(const generate::Step& step, double seconds, double bound_s);

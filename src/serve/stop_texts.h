@@ -6,14 +6,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "generate/shared_list.h"
 
 namespace ridge::serve {
 
 class StopTexts {
  public:
   // `stops`: none is empty. `include`: the one that is found is part of the answer.
-  StopTexts(std::vector<std::string> stops, bool include) : stops_(std::move(stops)), include_(include) {}
+  StopTexts(generate::SharedList<std::string> stops, bool include) : stops_(std::move(stops)), include_(include) {}
 
   // The text that is certain now. `look` false: nothing in this text, or held before it, ends the answer.
   std::string add(std::string_view text, bool look = true);
@@ -25,7 +26,7 @@ class StopTexts {
  private:
   size_t begin_of_stop() const;
 
-  const std::vector<std::string> stops_;
+  const generate::SharedList<std::string> stops_;
   const bool include_;
   std::string held_;
   std::optional<std::string> found_;

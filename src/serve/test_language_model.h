@@ -78,11 +78,11 @@ inline TextRequest text_request(const std::string& prompt, int64_t most) {
 
 class TestSink final : public TextSink {
  public:
-  void begin(const TextUsage& usage, const std::vector<TextToken>& prompt) override {
+  void begin(const TextUsage& usage, std::vector<TextToken> prompt) override {
     MutexLock lock(mutex_);
     EXPECT_EQ(begins_++, 0);
     first_usage_ = usage;
-    prompt_ = prompt;
+    prompt_ = std::move(prompt);
   }
   void piece(TextPiece piece, const TextUsage&) override {
     MutexLock lock(mutex_);

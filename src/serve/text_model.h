@@ -17,14 +17,15 @@
 
 namespace ridge::serve {
 
+// Copies share what may be long. What a client may send of it at most: front/http/openai_request.h.
 struct TextRequest {
-  std::vector<int32_t> prompt;
+  generate::SharedList<int32_t> prompt;
   int choices = 1;                     // answers to it, drawn from seed, seed + 1, …
   std::optional<int64_t> most_tokens;  // empty: up to the context
   int64_t least_tokens = 0;
-  std::vector<std::string> stop;  // texts that end an answer; they are not part of it
-  bool include_stop = false;      // but with this
-  std::vector<int32_t> stop_tokens;
+  generate::SharedList<std::string> stop;  // texts that end an answer; they are not part of it
+  bool include_stop = false;               // but with this
+  generate::SharedList<int32_t> stop_tokens;
   bool ignore_eos = false;
   bool with_special = false;  // special tokens are written into the text
   generate::Sampling sampling;
@@ -33,6 +34,7 @@ struct TextRequest {
   bool prompt_logprobs = false;
   std::optional<text::JsonGrammar> form;  // of the answer (response_format, tool_choice); empty: free text
   std::string key;                        // of fair share
+  uint64_t prefix_group = 0;              // as generate::Request's
   std::optional<Nanoseconds> first_token_within;
 };
 
@@ -66,7 +68,7 @@ class TextSink {
  public:
   virtual ~TextSink() = default;
   // `prompt`: with prompt_logprobs, the prompt's tokens; of the first no chance.
-  virtual void begin(const TextUsage& usage, const std::vector<TextToken>& prompt) = 0;
+  virtual void begin(const TextUsage& usage, std::vector<TextToken> prompt) = 0;
   virtual void piece(TextPiece piece, const TextUsage& usage) = 0;
   // Once, last: of all choices together.
   virtual void end(Status status, const TextUsage& usage) = 0;

@@ -25,22 +25,23 @@ TEST(TextRequestCheck, TakesWhatTheModelCanAnswer) {
   EXPECT_EQ(text_refusal([](TextRequest&) {}), "");
   EXPECT_EQ(text_refusal([](TextRequest& r) { r.most_tokens = 97; }), "");
   EXPECT_EQ(text_refusal([](TextRequest& r) { r.most_tokens = 0; }), "") << "the prompt's chances alone";
-  EXPECT_EQ(text_refusal([](TextRequest& r) { r.prompt.assign(99, 49); }), "");
+  EXPECT_EQ(text_refusal([](TextRequest& r) { r.prompt = std::vector<int32_t>(99, 49); }), "");
 }
 
 TEST(TextRequestCheck, SaysHowManyTokensFit) {
   const std::string refusal = text_refusal([](TextRequest& r) { r.most_tokens = 98; });
   for (const char* number : {"3 tokens", "98", "100"}) EXPECT_NE(refusal.find(number), std::string::npos) << refusal;
-  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt.assign(100, 0); }), "") << "no token could follow";
-  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt.clear(); }), "");
+  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt = std::vector<int32_t>(100, 0); }), "")
+      << "no token could follow";
+  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt = {}; }), "");
   EXPECT_NE(text_refusal([](TextRequest& r) { r.most_tokens = -1; }), "");
   EXPECT_NE(text_refusal([](TextRequest& r) { r.most_tokens = std::numeric_limits<int64_t>::max(); }), "");
   EXPECT_NE(text_refusal([](TextRequest& r) { r.most_tokens = 5, r.least_tokens = 6; }), "");
 }
 
 TEST(TextRequestCheck, NamesATokenThatTheModelDoesNotHave) {
-  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt[1] = 50; }).find("50"), std::string::npos);
-  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt[1] = -1; }), "");
+  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt = {1, 50, 3}; }).find("50"), std::string::npos);
+  EXPECT_NE(text_refusal([](TextRequest& r) { r.prompt = {1, -1, 3}; }), "");
   EXPECT_NE(text_refusal([](TextRequest& r) { r.stop_tokens = {77}; }).find("77"), std::string::npos);
   EXPECT_NE(text_refusal([](TextRequest& r) { r.sampling.logit_bias = {{60, 1.0F}}; }).find("60"), std::string::npos);
 }

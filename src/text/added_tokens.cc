@@ -70,6 +70,7 @@ Result<AddedTokens> AddedTokens::read(const JsonPart& tokenizer, const Vocabular
     if (special) added.special_.insert(token.content);
     added.numbers_.insert_or_assign(token.content, *number);
     added.largest_ = std::max(added.largest_, *number);
+    added.longest_ = std::max(added.longest_, token.content.size());
     added.tokens_.insert_or_assign(*number, std::move(token));
   }
   for (const auto& [number, token] : added.tokens_)
@@ -100,10 +101,10 @@ uint32_t AddedTokens::child_of(const Node& node, char byte) {
   return 0;
 }
 
-std::vector<Stretch> AddedTokens::find(std::string_view text, bool normalized) const {
+std::vector<Stretch> AddedTokens::find(std::string_view text, bool normalized, size_t most) const {
   std::vector<Stretch> stretches;
   const Tree& tree = trees_[normalized];
-  size_t from = 0;  // what is not in `stretches` yet
+  size_t from = 0, found = 0;  // what is not in `stretches` yet; added tokens
   for (size_t at = 0; !tree.empty() && at < text.size();) {
     int32_t number = -1;
     size_t length = 0;
@@ -126,6 +127,7 @@ std::vector<Stretch> AddedTokens::find(std::string_view text, bool normalized) c
     if (from < begin) stretches.push_back({text.substr(from, begin - from)});
     stretches.push_back({text.substr(begin, end - begin), number});
     from = end;
+    if (found++ == most) return stretches;
   }
   if (from < text.size()) stretches.push_back({text.substr(from)});
   return stretches;

@@ -28,14 +28,16 @@ class AddedTokens {
   // Numbers are the model's where it knows the text, else those after it, in order, as the library gives them.
   static Result<AddedTokens> read(const JsonPart& tokenizer, const Vocabulary& model, const Normalizer* normalizer);
 
-  // Looks for those that are found before normalizing, or those after it: the leftmost, of them the longest.
-  std::vector<Stretch> find(std::string_view text, bool normalized) const;
+  // Looks for those that are found before normalizing, or those after it: the leftmost, of them the longest. Behind `most` of them and one more the text
+  // is left out.
+  std::vector<Stretch> find(std::string_view text, bool normalized, size_t most) const;
 
   std::optional<int32_t> token_of(std::string_view text) const;
   // As decoding sees it: normalized, where it is looked for so.
   std::optional<std::string_view> piece_of(int32_t token) const;
   bool is_special(std::string_view piece) const { return special_.contains(piece); }
   int32_t largest() const { return largest_; }
+  size_t longest() const { return longest_; }  // [bytes] of a text
 
  private:
   struct Token {
@@ -56,6 +58,7 @@ class AddedTokens {
   std::unordered_set<std::string, StringHash, std::equal_to<>> special_;
   std::array<Tree, 2> trees_;  // by `normalized`
   int32_t largest_ = -1;
+  size_t longest_ = 0;
 };
 
 }  // namespace ridge::text

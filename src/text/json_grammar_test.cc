@@ -49,6 +49,43 @@ TEST(JsonGrammar, AnEmptySchemaIsAnyObject) {
   EXPECT_EQ(refused_at(grammar, R"({"a":1)"), 6);
 }
 
+TEST(JsonGrammar, NamesTheWholePlaceOfADeepError) {
+  EXPECT_THAT(error_of(R"({"type":"object","properties":{"a":{"type":"array","items":{"type":"object",
+                           "properties":{"b/":{"type":"strange"}}}}}})")
+                  .message,
+              HasSubstr("#/properties/a/items/properties/b~1/type"));
+  EXPECT_THAT(
+      error_of(R"({"allOf":[{"type":"object"},{"allOf":[{"type":"object","additionalProperties":false}]}]})").message,
+      HasSubstr("#/allOf/1/allOf/0/additionalProperties"));
+  EXPECT_THAT(
+      error_of(R"({"$ref":"#/$defs/x","$defs":{"x":{"type":"object","properties":{},"required":["y"]}}})").message,
+      HasSubstr("#/$defs/x/required"));
+}
+
+// Each of these would take gigabytes if its parts were copied with the path that leads to them, or compiled before they are measured.
+TEST(JsonGrammar, RefusesLongNamesPathsAndPatternsBeforeTheyAreCopied) {
+  const std::string long_name(900'000, 'k');
+  std::string members, list;
+  for (int i = 0; i < 1000; ++i) members += ",\"p" + std::to_string(i) + "\":{}";
+  for (int i = 0; i < 100'000; ++i) list += ",{}";
+  EXPECT_EQ(error_of(R"({"properties":{")" + long_name + R"(":{"properties":{)" + members.substr(1) + "}}}}").code,
+            Code::kExhausted);
+  EXPECT_EQ(error_of(R"({"allOf":[)" + list.substr(1) + "]}").code, Code::kExhausted);
+  EXPECT_EQ(error_of(R"({"$ref":"#/)" + long_name + "\"}").code, Code::kExhausted);
+  EXPECT_EQ(error_of(R"({"type":"string","pattern":")" + long_name + "\"}").code, Code::kExhausted);
+  std::string copies;
+  for (int i = 0; i < 900; ++i) copies += R"(,{"$ref":"#/$defs/x"})";
+  EXPECT_EQ(error_of(R"({"type":"object","anyOf":[)" + copies.substr(1) + R"(],"$defs":{"x":{"properties":{)" +
+                     members.substr(1) + "}}}}")
+                .code,
+            Code::kExhausted);
+  std::string deep;
+  for (int i = 0; i < 90; ++i) deep += R"({"properties":{")" + std::string(4000, 'k') + "\":";
+  deep += R"({"properties":{)" + members.substr(1) + "}}";
+  for (int i = 0; i < 90; ++i) deep += "}}";
+  EXPECT_EQ(error_of(deep).code, Code::kExhausted);
+}
+
 TEST(JsonGrammar, StringsAreWellFormedUtf8WithWellFormedEscapes) {
   const JsonGrammar grammar = grammar_of(R"({"type":"string"})");
   for (const char* text :

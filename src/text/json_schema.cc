@@ -19,6 +19,8 @@ namespace {
 
 // Of one object's properties and of one choice: their branches fit into kMostJsonBranches.
 constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostReferences = 5000, kMostPatterns = 50;
+constexpr size_t kLongestName = 4096, kLongestPattern = 16'384, kMostCopied = size_t{1} << 20,
+                 kLongestPlace = 65'536;  // [bytes]
 constexpr size_t kMostNodes = 200'000, kMostByteStates = 1'000'000;
 
 Error too_many_properties(const std::string& place) {
@@ -42,9 +44,16 @@ class SchemaCompiler {
  private:
   struct Waiting {
     const Json* schema;
-    std::string place;
+    size_t place;  // among places_
     uint32_t entry;
   };
+  // A place is what it adds to the one that led to it: paths are long where names are.
+  struct Place {
+    size_t before;  // among places_
+    std::string rest;
+  };
+  size_t keep(const std::string& place);
+  std::string text_of(size_t place) const;
   static std::vector<JsonMember>::iterator member_named(const std::string& name, std::vector<JsonMember>& properties) {
     return std::find_if(properties.begin(), properties.end(),
                         [&](const JsonMember& other) { return other.name == name; });
@@ -52,8 +61,8 @@ class SchemaCompiler {
   // What the members of an object are told by: one schema, or several under allOf.
   struct ObjectParts {
     std::vector<JsonMember> properties;
-    std::vector<const Json*> schemas;                           // of the properties
-    std::vector<std::pair<std::string, std::string>> required;  // name, place
+    std::vector<const Json*> schemas;                      // of the properties
+    std::vector<std::pair<std::string, size_t>> required;  // name, place
     const Json* additional = nullptr;
     std::string additional_place;
     bool has_properties = false;
@@ -62,7 +71,7 @@ class SchemaCompiler {
 
   uint32_t rule_of(const Json& schema, const std::string& place);
   Result<const Json*> referred(const Json& schema, const std::string& place);
-  Status compile_rule(const Waiting& rule);
+  Status compile_rule(const Waiting& rule, const std::string& place);
   Result<Targets> targets_of(const Json& schema, const std::string& place);
   Result<Targets> targets_instead(const Json& schema, const std::string& name, const std::string& place);
   Result<Targets> targets_of_values(const Json& schema, const std::string& place);
@@ -81,8 +90,12 @@ class SchemaCompiler {
   const Json& root_;
   const Json anything_ = true;
   std::deque<Json> made_;  // schemas that stand nowhere in the one that was given
+  size_t made_bytes_ = 0;  // of their texts
   JsonBuilder& builder_;
   std::deque<Waiting> waiting_;
+  std::vector<Place> places_{{0, ""}};
+  size_t here_ = 0;        // of the rule that is being compiled
+  std::string here_text_;  // its text
   std::unordered_map<const Json*, uint32_t> rules_;
   std::unordered_map<std::string, const Json*> references_;
 };
@@ -92,9 +105,14 @@ Result<uint32_t> SchemaCompiler::compile() {
   static const Json kAnyObject = {{"type", "object"}};
   const uint32_t begin = rule_of(root_.is_object() && root_.empty() ? kAnyObject : root_, "#");
   for (; !waiting_.empty(); waiting_.pop_front()) {
-    RIDGE_TRY(compile_rule(waiting_.front()));
+    here_ = waiting_.front().place;
+    here_text_ = text_of(here_);
+    if (here_text_.size() > kLongestPlace)
+      return schema_error(Code::kExhausted, here_text_.substr(0, kLongestName) + "…",
+                          fmt::format("names of more than {} bytes lead there", kLongestPlace));
+    RIDGE_TRY(compile_rule(waiting_.front(), here_text_));
     if (program.nodes.size() > kMostNodes || program.bytes.size() > kMostByteStates)
-      return schema_error(Code::kExhausted, waiting_.front().place,
+      return schema_error(Code::kExhausted, here_text_,
                           fmt::format("the schema is too large: more than {} parts", kMostNodes));
   }
   return begin;
@@ -118,8 +136,23 @@ uint32_t SchemaCompiler::rule_of(const Json& schema, const std::string& place) {
   if (known != rules_.end()) return known->second;
   const uint32_t entry = builder_.rule();
   rules_.emplace(&schema, entry);
-  waiting_.push_back({&schema, place, entry});
+  waiting_.push_back({&schema, keep(place), entry});
   return entry;
+}
+
+size_t SchemaCompiler::keep(const std::string& place) {
+  if (place == here_text_) return here_;
+  const bool within = place.starts_with(here_text_);
+  places_.push_back({within ? here_ : 0, within ? place.substr(here_text_.size()) : place});
+  return places_.size() - 1;
+}
+
+std::string SchemaCompiler::text_of(size_t place) const {
+  std::vector<const std::string*> parts;
+  for (; place != 0; place = places_[place].before) parts.push_back(&places_[place].rest);
+  std::string text;
+  for (size_t i = parts.size(); i > 0; --i) text += *parts[i - 1];
+  return text;
 }
 
 // What its $ref points to. Members are looked up one by one: a schema of a megabyte has no more of them than can be looked for at once.
@@ -128,6 +161,8 @@ Result<const Json*> SchemaCompiler::referred(const Json& schema, const std::stri
   const std::string at = place_of(place, "$ref");
   const std::string text = dump_json(reference);
   if (const auto known = references_.find(text); known != references_.end()) return known->second;
+  if (text.size() > kLongestName)
+    return schema_error(Code::kExhausted, at, fmt::format("more than {} bytes", kLongestName));
   if (references_.size() == kMostReferences)
     return schema_error(Code::kExhausted, at, fmt::format("more than {} different references", kMostReferences));
   RIDGE_ASSIGN(const Json* target, resolve(root_, reference, at));
@@ -135,15 +170,15 @@ Result<const Json*> SchemaCompiler::referred(const Json& schema, const std::stri
   return target;
 }
 
-Status SchemaCompiler::compile_rule(const Waiting& rule) {
+Status SchemaCompiler::compile_rule(const Waiting& rule, const std::string& place) {
   if (rule.schema->is_boolean() && !rule.schema->get<bool>()) return {};  // no value at all
   static const Json kUnrestricted = Json::object();
   const Json& schema = rule.schema->is_boolean() ? kUnrestricted : *rule.schema;
-  RIDGE_TRY(check_keywords(schema, rule.place));
-  RIDGE_ASSIGN(Targets targets, targets_of(schema, rule.place));
+  RIDGE_TRY(check_keywords(schema, place));
+  RIDGE_ASSIGN(Targets targets, targets_of(schema, place));
   if (const auto nullable = schema.find("nullable"); nullable != schema.end()) {
     if (!nullable->is_boolean())
-      return schema_error(Code::kInvalid, place_of(rule.place, "nullable"), "should be true or false");
+      return schema_error(Code::kInvalid, place_of(place, "nullable"), "should be true or false");
     if (nullable->get<bool>()) targets.push_back(builder_.word("null"));
   }
   builder_.set_targets(rule.entry, targets);
@@ -204,6 +239,9 @@ Result<const Json*> SchemaCompiler::narrowed(const Json& schema, const Json& wit
   const bool plain = !target->contains("anyOf") && !target->contains("oneOf") && !target->contains("allOf") &&
                      !target->contains("$ref");
   if (plain && !target->contains("type")) {
+    made_bytes_ += dump_json(*target).size();
+    if (made_bytes_ > kMostCopied)
+      return schema_error(Code::kExhausted, place, "too many long schemas without a `type` stand beside one; write it");
     Json& with_type = made_.emplace_back(*target);
     with_type["type"] = within["type"];
     return &with_type;
@@ -290,6 +328,8 @@ Result<uint32_t> SchemaCompiler::pattern_node(std::string_view pattern, const st
   auto& patterns = builder_.patterns();
   auto known = patterns.find(pattern);
   if (known == patterns.end()) {
+    if (pattern.size() > kLongestPattern)
+      return schema_error(Code::kExhausted, place, fmt::format("more than {} bytes", kLongestPattern));
     if (patterns.size() == kMostPatterns)
       return schema_error(Code::kExhausted, place, fmt::format("more than {} different patterns", kMostPatterns));
     RIDGE_ASSIGN(const uint32_t state, add_pattern(builder_.program().bytes, pattern, place));
@@ -365,6 +405,8 @@ Status SchemaCompiler::gather(const Json& schema, const std::string& place, Obje
     if (properties->size() > kMostProperties) return too_many_properties(at);
     parts.has_properties = true;
     for (const auto& [name, property] : properties->items()) {
+      if (name.size() > kLongestName)
+        return schema_error(Code::kExhausted, at, fmt::format("a name of more than {} bytes", kLongestName));
       const auto same = member_named(name, parts.properties);
       if (same == parts.properties.end()) {
         parts.properties.push_back({name, rule_of(property, place_of(at, name))});
@@ -379,9 +421,10 @@ Status SchemaCompiler::gather(const Json& schema, const std::string& place, Obje
     const std::string at = place_of(place, "required");
     if (!required->is_array()) return schema_error(Code::kInvalid, at, "should be a list of names");
     if (required->size() > kMostProperties) return too_many_properties(at);
+    const size_t kept = keep(at);
     for (const Json& name : *required) {
       if (!name.is_string()) return schema_error(Code::kInvalid, at, "should be a list of names");
-      parts.required.emplace_back(name.get<std::string>(), at);
+      parts.required.emplace_back(name.get<std::string>(), kept);
     }
   }
   if (const auto additional = schema.find("additionalProperties"); additional != schema.end()) {
@@ -393,17 +436,18 @@ Status SchemaCompiler::gather(const Json& schema, const std::string& place, Obje
 
 // allOf of objects whose properties do not meet: one object that has them all.
 Status SchemaCompiler::gather_all(const Json& schema, const std::string& place, ObjectParts& parts) {
-  std::deque<std::pair<const Json*, std::string>> open{{&schema, place}};
-  for (int schemas = 0; !open.empty(); ++schemas) {
-    const auto [part, at] = open.front();
+  std::deque<std::pair<const Json*, size_t>> open{{&schema, keep(place)}};
+  for (size_t schemas = 0; !open.empty(); ++schemas) {
+    const auto [part, kept] = open.front();
+    const std::string at = text_of(kept);
     open.pop_front();
-    if (schemas == kMostProperties)
+    if (schemas + open.size() >= kMostProperties)
       return schema_error(Code::kExhausted, at, fmt::format("more than {} schemas under `allOf`", kMostProperties));
     RIDGE_TRY(check_keywords(*part, at));
     if (part->contains("$ref")) {
       RIDGE_TRY(check_beside(*part, "$ref", {}, at));
       RIDGE_ASSIGN(const Json* target, referred(*part, at));
-      open.emplace_front(target, (*part)["$ref"].get<std::string>());
+      open.emplace_front(target, keep((*part)["$ref"].get<std::string>()));
       continue;
     }
     std::vector<Keyword> allowed{Keyword::kType, Keyword::kObject};
@@ -418,8 +462,10 @@ Status SchemaCompiler::gather_all(const Json& schema, const std::string& place, 
     if (!part->contains("allOf")) continue;
     const Json& list = (*part)["allOf"];
     if (!list.is_array()) return schema_error(Code::kInvalid, place_of(at, "allOf"), "should be a list of schemas");
-    for (size_t i = list.size(); i > 0; --i)
-      open.emplace_front(&list[i - 1], place_of(place_of(at, "allOf"), std::to_string(i - 1)));
+    for (size_t i = std::min(list.size(), kMostProperties); i > 0; --i) {
+      places_.push_back({kept, "/allOf/" + std::to_string(i - 1)});
+      open.emplace_front(&list[i - 1], places_.size() - 1);
+    }
   }
   return {};
 }
@@ -439,7 +485,7 @@ Result<uint32_t> SchemaCompiler::object_node(ObjectParts parts, const std::strin
     } else if (additional) {
       parts.properties.push_back({name, *additional, true});
     } else {
-      return schema_error(Code::kInvalid, at, fmt::format("`properties` has no {}", dump_json(Json(name))));
+      return schema_error(Code::kInvalid, text_of(at), fmt::format("`properties` has no {}", dump_json(Json(name))));
     }
   }
   if (parts.properties.size() > kMostProperties) return too_many_properties(place);

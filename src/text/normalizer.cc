@@ -1,5 +1,6 @@
 #include "text/normalizer.h"
 
+#include <fmt/format.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -107,6 +108,14 @@ std::string without_blanks(std::string_view text, bool left, bool right) {
   return std::string(text.substr(left ? begin : 0));
 }
 
+Status check_growth(size_t bytes, size_t most) {
+  if (bytes <= most) return ok_status();
+  return invalid(
+      fmt::format("the normalizer of the model's tokenizer.json makes more than {} bytes of this text, over "
+                  "16 times its length; see its steps of the types Replace and Prepend",
+                  most));
+}
+
 // The library's ranges, which are BERT's but for their last but one.
 bool is_chinese(char32_t c) {
   constexpr std::array<std::pair<char32_t, char32_t>, 7> kRanges{{{0x3400, 0x4DBF},
@@ -131,15 +140,15 @@ Result<Pattern> read_pattern(const JsonPart& part) {
   return compiled;
 }
 
-Result<std::string> replace_all(std::string_view text, const Pattern& pattern, std::string_view instead) {
-  RIDGE_ASSIGN(const std::vector<Match> matches, pattern.find_all(text));
+Result<std::string> replace_all(std::string_view text, const Pattern& pattern, std::string_view instead, size_t most) {
   std::string result;
   size_t from = 0;
-  for (const Match& match : matches) {
-    result += text.substr(from, match.begin - from);
-    result += instead;
+  RIDGE_TRY(pattern.find(text, [&](Match match) {
+    result.append(text.substr(from, match.begin - from)).append(instead);
     from = match.end;
-  }
+    return result.size() <= most;
+  }));
+  RIDGE_TRY(check_growth(result.size() + text.size() - from, most));
   result += text.substr(from);
   return result;
 }
@@ -207,12 +216,14 @@ Result<std::string> Normalizer::bert(std::string text, const Bert& step) {
 }
 
 Result<std::string> Normalizer::normalize(std::string text) const {
+  const size_t most = 16 * text.size() + 1024;
   for (const Step& step : steps_) {
     if (const auto* form = std::get_if<UnicodeForm>(&step)) {
       RIDGE_ASSIGN(text, unicode_form(text, form->options));
     } else if (const auto* of_bert = std::get_if<Bert>(&step)) {
       RIDGE_ASSIGN(text, bert(std::move(text), *of_bert));
     } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
+      RIDGE_TRY(check_growth(text.size() + prepend->text.size(), most));
       if (!text.empty()) text.insert(0, prepend->text);
     } else if (std::holds_alternative<StripMarks>(step)) {
       text = each_character(text, [](char32_t c, std::string& bare) {
@@ -222,8 +233,9 @@ Result<std::string> Normalizer::normalize(std::string text) const {
       text = without_blanks(text, strip->left, strip->right);
     } else {
       const auto& replace = std::get<Replace>(step);
-      RIDGE_ASSIGN(text, replace_all(text, replace.pattern, replace.instead));
+      RIDGE_ASSIGN(text, replace_all(text, replace.pattern, replace.instead, most));
     }
+    RIDGE_TRY(check_growth(text.size(), most));
   }
   return text;
 }

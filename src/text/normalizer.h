@@ -14,11 +14,12 @@ namespace ridge::text {
 
 // {"String": "…"} or {"Regex": "…"} in the member "pattern".
 Result<Pattern> read_pattern(const JsonPart& part);
-Result<std::string> replace_all(std::string_view text, const Pattern& pattern, std::string_view instead);
-
+// kInvalid: a result of more than `most` bytes.
+Result<std::string> replace_all(std::string_view text, const Pattern& pattern, std::string_view instead, size_t most);
 class Normalizer {
  public:
   static Result<Normalizer> read(const JsonPart& part);
+  // kInvalid: the text becomes more than 16 times as long; by Unicode alone it is 11 times at most (NFKC of U+FDFA).
   Result<std::string> normalize(std::string text) const;
 
  private:

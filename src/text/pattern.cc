@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -167,10 +168,10 @@ Result<Pattern> Pattern::literal(std::string_view text) {
   return compile(text, PCRE2_LITERAL, text);
 }
 
-Result<std::vector<Match>> Pattern::find_all(std::string_view text) const {
+Status Pattern::find(std::string_view text, const std::function<bool(Match)>& take) const {
   const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(pcre2_match_data_create(1, nullptr),
                                                                                  &pcre2_match_data_free);
-  std::vector<Match> found;
+  std::optional<size_t> last;  // where the last match ended
   size_t from = 0;
   while (from <= text.size()) {
     const auto match = [&](uint32_t options) {
@@ -187,15 +188,15 @@ Result<std::vector<Match>> Pattern::find_all(std::string_view text) const {
                                  reinterpret_cast<char*>(message.data())));
     }
     const size_t* place = pcre2_get_ovector_pointer(data.get());
-    if (place[0] == place[1] && !found.empty() && found.back().end == place[1]) {
+    if (place[0] == place[1] && last == place[1]) {
       do ++from;
       while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80);
       continue;
     }
-    found.push_back({place[0], place[1]});
-    from = place[1];
+    if (!take({place[0], place[1]})) break;
+    last = from = place[1];
   }
-  return found;
+  return ok_status();
 }
 
 }  // namespace ridge::text

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 
@@ -23,8 +23,9 @@ class Pattern {
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;
 
-  // All matches in order, none overlapping; an empty one does not follow another directly. `text` is valid UTF-8. kInvalid: too many steps.
-  Result<std::vector<Match>> find_all(std::string_view text) const;
+  // All matches in order, none overlapping, until `take` says that it wants no more; an empty one does not follow another directly. `text` is valid UTF-8.
+  // kInvalid: too many steps.
+  Status find(std::string_view text, const std::function<bool(Match)>& take) const;
 
  private:
   struct Compiled;

@@ -1,6 +1,7 @@
 #include "text/pre_tokenizer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "text/normalizer.h"
@@ -18,11 +19,6 @@ constexpr std::string_view kPunctuation = R"([!-/:-@\[-`{-~\p{P}])";
 constexpr std::string_view kBlanks = R"(\s+)";
 // "\w+|[^\w\s]+" as Rust's regex has it, whose words hold joiners too.
 constexpr std::string_view kWordsOrSigns = R"([\w\x{200C}\x{200D}]+|[^\w\x{200C}\x{200D}\s]+)";
-
-struct Cut {
-  Match place;
-  bool matches = false;
-};
 
 }  // namespace
 
@@ -128,90 +124,77 @@ Status PreTokenizer::add_split(std::string_view expression, Behaviour behaviour,
   return ok_status();
 }
 
-// Appends the words that `word` is cut into.
-Status PreTokenizer::cut(const std::string& word, const Split& split, std::vector<std::string>& words) {
-  RIDGE_ASSIGN(const std::vector<Match> matches, split.pattern.find_all(word));
-  std::vector<Cut> cuts;
-  size_t from = 0;
-  for (const Match& match : matches) {
-    if (from != match.begin) cuts.push_back({{from, match.begin}, split.invert});
-    cuts.push_back({match, !split.invert});
-    from = match.end;
-  }
-  if (from != word.size()) cuts.push_back({{from, word.size()}, split.invert});
-
-  std::vector<Match> places;
+// Gives the words that `word` is cut into, one by one.
+Result<bool> PreTokenizer::cut(std::string_view word, const Split& split, const GiveWord& give) {
+  std::optional<Match> open;  // a place that may still grow
   bool previous = false;
-  if (split.behaviour == Behaviour::kMergedWithNext) std::reverse(cuts.begin(), cuts.end());
-  for (const Cut& part : cuts) {
-    switch (split.behaviour) {
-      case Behaviour::kRemoved:
-        if (!part.matches) places.push_back(part.place);
-        break;
-      case Behaviour::kIsolated: places.push_back(part.place); break;
-      case Behaviour::kContiguous:
-        if (part.matches == previous && !places.empty())
-          places.back().end = part.place.end;
-        else
-          places.push_back(part.place);
-        break;
-      case Behaviour::kMergedWithPrevious:
-        if (part.matches && !previous && !places.empty())
-          places.back().end = part.place.end;
-        else
-          places.push_back(part.place);
-        break;
-      case Behaviour::kMergedWithNext:
-        if (part.matches && !previous && !places.empty())
-          places.back().begin = part.place.begin;
-        else
-          places.push_back(part.place);
-        break;
+  Result<bool> goes_on = true;
+  const auto close = [&] {
+    if (open && open->begin != open->end) goes_on = give(word.substr(open->begin, open->end - open->begin));
+    return goes_on && *goes_on;
+  };
+  const auto add = [&](Match place, bool matches) {
+    const bool before = std::exchange(previous, matches);
+    if (split.behaviour == Behaviour::kRemoved && matches) return true;
+    const bool joins = open && ((split.behaviour == Behaviour::kContiguous && matches == before) ||
+                                (split.behaviour == Behaviour::kMergedWithPrevious && matches && !before) ||
+                                (split.behaviour == Behaviour::kMergedWithNext && !matches && before));
+    if (joins) {
+      open->end = place.end;
+      return true;
     }
-    previous = part.matches;
-  }
-  if (split.behaviour == Behaviour::kMergedWithNext) std::reverse(places.begin(), places.end());
-  for (const Match& place : places)
-    if (place.begin != place.end) words.push_back(word.substr(place.begin, place.end - place.begin));
+    if (!close()) return false;
+    open = place;
+    return true;
+  };
+  size_t from = 0;
+  RIDGE_TRY(split.pattern.find(word, [&](Match match) {
+    if (from != match.begin && !add({from, match.begin}, split.invert)) return false;
+    from = match.end;
+    return add(match, !split.invert);
+  }));
+  if (!goes_on || !*goes_on) return goes_on;
+  if (from != word.size() && !add({from, word.size()}, split.invert)) return goes_on;
+  close();
+  return goes_on;
+}
+
+Status PreTokenizer::split(std::string_view text, bool first, const std::function<bool(std::string_view)>& take) const {
+  if (text.empty()) return ok_status();
+  RIDGE_ASSIGN([[maybe_unused]] const bool all, split_from(0, text, first, take));
   return ok_status();
 }
 
-Result<std::vector<std::string>> PreTokenizer::split(std::string text, bool first) const {
-  std::vector<std::string> words;
-  if (!text.empty()) words.push_back(std::move(text));
-  for (const Step& step : steps_) {
-    if (const auto* split = std::get_if<Split>(&step)) {
-      std::vector<std::string> shorter;
-      for (const std::string& word : words) RIDGE_TRY(cut(word, *split, shorter));
-      words = std::move(shorter);
-    } else if (std::holds_alternative<PrefixSpace>(step)) {
-      for (std::string& word : words)
-        if (word.front() != ' ') word.insert(0, 1, ' ');
-    } else if (std::holds_alternative<ByteLevel>(step)) {
-      for (std::string& word : words) {
-        std::string characters;
-        characters.reserve(word.size() * 2);
-        for (const char byte : word) characters += byte_characters()[static_cast<unsigned char>(byte)];
-        word = std::move(characters);
-      }
+// By the steps from that one on. False: no more is wanted.
+Result<bool> PreTokenizer::split_from(size_t step, std::string_view word, bool first,
+                                      const std::function<bool(std::string_view)>& take) const {
+  std::string changed;
+  for (; step < steps_.size(); ++step) {
+    if (const auto* split = std::get_if<Split>(&steps_[step]))
+      return cut(word, *split,
+                 [&](std::string_view part) { return split_from(step + 1, part, std::exchange(first, false), take); });
+    std::string next;
+    if (std::holds_alternative<PrefixSpace>(steps_[step])) {
+      if (word.front() == ' ') continue;
+      next.append(1, ' ').append(word);
+    } else if (std::holds_alternative<ByteLevel>(steps_[step])) {
+      next.reserve(word.size() * 2);
+      for (const char byte : word) next += byte_characters()[static_cast<unsigned char>(byte)];
     } else {
-      const auto& metaspace = std::get<Metaspace>(step);
-      for (std::string& word : words) {
-        std::string marked;
-        marked.reserve(word.size() + word.size() / 2 + 3);
-        for (const char byte : word)
-          if (byte == ' ')
-            marked += metaspace.replacement;
-          else
-            marked += byte;
-        const bool wanted = metaspace.prefix == Prefix::kAlways ||
-                            (metaspace.prefix == Prefix::kFirst && first && &word == words.data());
-        if (wanted && !marked.starts_with(metaspace.replacement)) marked.insert(0, metaspace.replacement);
-        word = std::move(marked);
-      }
+      const auto& metaspace = std::get<Metaspace>(steps_[step]);
+      next.reserve(word.size() + word.size() / 2 + 3);
+      for (const char byte : word)
+        if (byte == ' ')
+          next += metaspace.replacement;
+        else
+          next += byte;
+      const bool wanted = metaspace.prefix == Prefix::kAlways || (metaspace.prefix == Prefix::kFirst && first);
+      if (wanted && !next.starts_with(metaspace.replacement)) next.insert(0, metaspace.replacement);
     }
+    changed = std::move(next);
+    word = changed;
   }
-  return words;
+  return take(word);
 }
 
 }  // namespace ridge::text

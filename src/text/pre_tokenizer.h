@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,8 +21,8 @@ const std::array<std::string, 256>& byte_characters();
 class PreTokenizer {
  public:
   static Result<PreTokenizer> read(const JsonPart& part);
-  // `first`: nothing of the whole text stands before `text`. No word is empty.
-  Result<std::vector<std::string>> split(std::string text, bool first) const;
+  // Gives the words in their order until `take` says that it wants no more. `first`: nothing of the whole text stands before `text`. No word is empty.
+  Status split(std::string_view text, bool first, const std::function<bool(std::string_view)>& take) const;
 
  private:
   enum class Behaviour { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
@@ -41,7 +42,10 @@ class PreTokenizer {
   Status add(const JsonPart& part);
   Status add_split(const JsonPart& part, Result<Pattern> pattern);
   Status add_split(std::string_view expression, Behaviour behaviour, bool invert = false);
-  static Status cut(const std::string& word, const Split& split, std::vector<std::string>& words);
+  using GiveWord = std::function<Result<bool>(std::string_view)>;  // false: no more is wanted
+  static Result<bool> cut(std::string_view word, const Split& split, const GiveWord& give);
+  Result<bool> split_from(size_t step, std::string_view word, bool first,
+                          const std::function<bool(std::string_view)>& take) const;
 
   std::vector<Step> steps_;  // nested sequences are one
 };

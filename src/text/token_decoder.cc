@@ -13,6 +13,8 @@
 namespace ridge::text {
 namespace {
 
+constexpr size_t kLongestGrown = size_t{64}
+                                 << 10;  // [bytes] that a step makes of a shorter text; else it stays as it is
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // The bytes behind a token of a byte-level model; a text that is none stands for itself.
@@ -140,6 +142,11 @@ Status TokenDecoder::add(const JsonPart& part) {
   return ok_status();
 }
 
+std::string TokenDecoder::Replace::applied_to(std::string text) const {
+  auto replaced = replace_all(text, pattern, instead, std::max(text.size(), kLongestGrown));
+  return replaced ? std::move(*replaced) : std::move(text);
+}
+
 std::string TokenDecoder::bytes_of(std::string_view piece) const {
   std::string bytes(piece);
   for (const Step& step : steps_) {
@@ -150,7 +157,7 @@ std::string TokenDecoder::bytes_of(std::string_view piece) const {
     } else if (const auto* metaspace = std::get_if<Metaspace>(&step)) {
       bytes = without_marks(bytes, metaspace->replacement, " ");
     } else if (const auto* replace = std::get_if<Replace>(&step)) {
-      if (auto replaced = replace_all(bytes, replace->pattern, replace->instead)) bytes = std::move(*replaced);
+      bytes = replace->applied_to(std::move(bytes));
     } else if (const auto* words = std::get_if<WordPiece>(&step)) {
       bytes = inside_text(bytes, words->prefix);
     }
@@ -220,8 +227,7 @@ void DecoderChain::pass(size_t index, std::string token) {
     if (!first) token = inside_text(token, words->prefix);
     pass(index + 1, words->cleans_up ? cleaned_up(std::move(token)) : std::move(token));
   } else if (const auto* replace = std::get_if<TokenDecoder::Replace>(&step)) {
-    auto replaced = replace_all(token, replace->pattern, replace->instead);
-    pass(index + 1, replaced ? std::move(*replaced) : std::move(token));
+    pass(index + 1, replace->applied_to(std::move(token)));
   } else {
     const auto& strip = std::get<TokenDecoder::Strip>(step);
     std::string_view rest = token;
@@ -251,7 +257,7 @@ void DecoderChain::end_step(size_t index) {
   std::string held = std::exchange(state.held, {});
   if (held.empty() || std::holds_alternative<TokenDecoder::Strip>(step)) return;
   if (const auto* replace = std::get_if<TokenDecoder::Replace>(&step)) {
-    if (auto replaced = replace_all(held, replace->pattern, replace->instead)) held = std::move(*replaced);
+    held = replace->applied_to(std::move(held));
   } else if (const auto* words = std::get_if<TokenDecoder::WordPiece>(&step)) {  // one token
     if (words->cleans_up) held = cleaned_up(std::move(held));
   } else if (std::holds_alternative<TokenDecoder::ByteLevel>(step)) {

@@ -35,6 +35,7 @@ class TokenDecoder {
   struct Replace {
     Pattern pattern;
     std::string instead;
+    std::string applied_to(std::string text) const;
   };
   struct Strip {
     std::string content;

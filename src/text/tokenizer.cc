@@ -152,12 +152,25 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json) {
   return Tokenizer(std::move(parts));
 }
 
-Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool with_special) const {
+Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool with_special, size_t most) const {
   if (!is_utf8(text)) return invalid("the text is not valid UTF-8");
   const Parts& parts = *parts_;
   std::vector<int32_t> tokens;
   if (with_special) tokens = parts.before;
-  for (const Stretch& raw : parts.added.find(text, false)) {
+  // Of a word that is too long by itself its beginning is enough.
+  const auto encode_word = [&](std::string_view word) {
+    const size_t before = tokens.size();
+    if (const size_t longest = std::max<size_t>(this->longest(), 1); word.size() / longest > most) {
+      size_t end = (most + 1) * longest;
+      while ((static_cast<unsigned char>(word[end - 1]) & 0xC0) == 0x80) --end;
+      parts.model->encode(word.substr(0, end - 1), tokens);
+      if (tokens.size() > most) return;
+      tokens.resize(before);
+    }
+    parts.model->encode(word, tokens);
+  };
+  for (const Stretch& raw : parts.added.find(text, false, most)) {
+    if (tokens.size() > most) break;
     if (raw.token >= 0) {
       tokens.push_back(raw.token);
       continue;
@@ -166,18 +179,21 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool with_
     if (parts.normalizer) {
       RIDGE_ASSIGN(normal, parts.normalizer->normalize(std::move(normal)));
     }
-    for (const Stretch& stretch : parts.added.find(normal, true)) {
+    for (const Stretch& stretch : parts.added.find(normal, true, most)) {
+      if (tokens.size() > most) break;
       if (stretch.token >= 0) {
         tokens.push_back(stretch.token);
         continue;
       }
       if (!parts.pre_tokenizer) {
-        parts.model->encode(stretch.text, tokens);
+        encode_word(stretch.text);
         continue;
       }
       const bool first = raw.text.data() == text.data() && stretch.text.data() == normal.data();
-      RIDGE_ASSIGN(const std::vector<std::string> words, parts.pre_tokenizer->split(std::string(stretch.text), first));
-      for (const std::string& word : words) parts.model->encode(word, tokens);
+      RIDGE_TRY(parts.pre_tokenizer->split(stretch.text, first, [&](std::string_view word) {
+        encode_word(word);
+        return tokens.size() <= most;
+      }));
     }
   }
   if (with_special) tokens.insert(tokens.end(), parts.after.begin(), parts.after.end());
@@ -195,6 +211,8 @@ std::string Tokenizer::decode(std::span<const int32_t> tokens, bool with_special
 int64_t Tokenizer::vocabulary() const {
   return int64_t{std::max(parts_->vocabulary.largest(), parts_->added.largest())} + 1;
 }
+
+size_t Tokenizer::longest() const { return std::max(parts_->vocabulary.longest(), parts_->added.longest()); }
 
 std::optional<int32_t> Tokenizer::token_of(std::string_view text) const {
   const auto added = parts_->added.token_of(text);

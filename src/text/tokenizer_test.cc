@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,88 @@ TEST(Tokenizer, LongWordsTakeTimeThatGrowsWithTheirLength) {
   ASSERT_TRUE(tokenizer.ok());
   // A quadratic search would take hours, and a test ends after two minutes.
   EXPECT_EQ(tokenizer->encode(std::string(1 << 20, 'a'), false)->size(), size_t{1} << 18);
+}
+
+TEST(Tokenizer, LooksNoFurtherThanTheMostTokensThatAreWanted) {
+  const std::string split = R"(,"pre_tokenizer":{"type":"Split","pattern":{"String":"b"},"behavior":"Isolated"})";
+  const std::string added = R"(,"added_tokens":[{"id":8,"content":"<s>","special":true}])";
+  const std::string long_text = std::string(1 << 20, 'a') + "ab";
+  std::string many_words, many_added;
+  for (int i = 0; i < 100'000; ++i) many_words += "ab", many_added += "<s>";
+  for (const std::string& rest : {std::string(kByteLevelRest), split, added}) {
+    const auto tokenizer = Tokenizer::parse(byte_level_json(rest));
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+    EXPECT_EQ(tokenizer->longest(), 4U);
+    for (const std::string& text : {long_text, many_words, many_added}) {
+      const size_t all = tokenizer->encode(text, false)->size();
+      const size_t found = tokenizer->encode(text, false, 100)->size();
+      EXPECT_GE(found, std::min<size_t>(all, 101));
+      EXPECT_LE(found, 404U);
+    }
+    EXPECT_EQ(tokenizer->encode("aab aaaa", false, 4)->size(), tokenizer->encode("aab aaaa", false)->size());
+  }
+}
+
+// Unknown characters are left out: a long text may have few tokens.
+TEST(Tokenizer, LongTextsOfUnknownCharactersAreLookedAtToTheirEnd) {
+  const auto tokenizer = Tokenizer::parse(byte_level_json(""));
+  ASSERT_TRUE(tokenizer.ok());
+  EXPECT_EQ(*tokenizer->encode(std::string(10'000, 'z') + "ab", false, 3), std::vector<int32_t>{5});
+}
+
+TEST(Tokenizer, ARunawayNormalizerIsAnErrorThatNamesIt) {
+  std::string replaces, prepends;
+  for (int i = 0; i < 12; ++i) replaces += R"(,{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"})";
+  for (int i = 0; i < 100; ++i) prepends += R"(,{"type":"Prepend","prepend":")" + std::string(1 << 14, 'b') + "\"}";
+  for (const std::string& steps : {replaces, prepends}) {
+    const auto tokenizer = Tokenizer::parse(
+        byte_level_json(R"(,"normalizer":{"type":"Sequence","normalizers":[)" + steps.substr(1) + "]}"));
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+    const auto tokens = tokenizer->encode("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false);
+    ASSERT_FALSE(tokens.ok());
+    EXPECT_NE(tokens.error().message.find("normalizer"), std::string::npos) << tokens.error().message;
+  }
+  const auto usual = Tokenizer::parse(byte_level_json(
+      R"(,"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"▁"},{"type":"NFKC"}]})"));
+  std::string ligatures;
+  for (int i = 0; i < 1000; ++i) ligatures += "\uFDFA";  // each becomes 18 characters
+  EXPECT_TRUE(usual->encode(ligatures, false).ok());
+}
+
+TEST(Tokenizer, ARunawayDecoderDoesNotReplace) {
+  std::string steps;
+  for (int i = 0; i < 12; ++i) steps += R"(,{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"})";
+  const auto tokenizer = Tokenizer::parse(fallback_json(R"({"type":"Sequence","decoders":[)" + steps.substr(1) + "]}"));
+  ASSERT_TRUE(tokenizer.ok());
+  const int32_t a = 257;
+  EXPECT_LE(tokenizer->decode({&a, 1}, true).size(), size_t{64} << 10);
+}
+
+// The library's own example of each behaviour.
+TEST(Tokenizer, SplitsAsTheLibraryDoes) {
+  const auto words = [](const std::string& behaviour, bool invert) {
+    std::string vocabulary;
+    int number = 0;
+    for (const char* word : {"the", "-", "final", "countdown", "the-", "final-", "-final", "-countdown", "--", "the--"})
+      vocabulary += fmt::format(R"({}"{}":{})", number > 0 ? "," : "", word, number), ++number;
+    const auto tokenizer = Tokenizer::parse(fmt::format(
+        R"({{"model":{{"type":"BPE","ignore_merges":true,"vocab":{{{}}},"merges":[]}},"pre_tokenizer":{{"type":"Split",)"
+        R"("pattern":{{"String":"-"}},"behavior":"{}","invert":{}}}}})",
+        vocabulary, behaviour, invert));
+    std::vector<std::string> texts;
+    const std::vector<int32_t> tokens = *tokenizer->encode("the-final--countdown", false);
+    for (const int32_t token : tokens) texts.emplace_back(tokenizer->piece_of(token));
+    return texts;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words("Removed", false), (Words{"the", "final", "countdown"}));
+  EXPECT_EQ(words("Isolated", false), (Words{"the", "-", "final", "-", "-", "countdown"}));
+  EXPECT_EQ(words("MergedWithPrevious", false), (Words{"the-", "final-", "-", "countdown"}));
+  EXPECT_EQ(words("MergedWithNext", false), (Words{"the", "-final", "-", "-countdown"}));
+  EXPECT_EQ(words("Contiguous", false), (Words{"the", "-", "final", "--", "countdown"}));
+  EXPECT_EQ(words("Removed", true), (Words{"-", "-", "-"}));
+  EXPECT_EQ(words("MergedWithPrevious", true), (Words{"the", "-final", "-", "-countdown"}));
+  EXPECT_EQ(words("MergedWithNext", true), (Words{"the-", "final-", "-", "countdown"}));
 }
 
 TEST(Tokenizer, LongRowsOfMarksAreSortedInTimeThatGrowsWithThem) {

@@ -20,6 +20,7 @@ Status Vocabulary::read(const JsonPart& model) {
     if (!pieces_.emplace(token, piece).second)
       return invalid(fmt::format("{}: two tokens have the number {}", vocabulary.where(), token));
     largest_ = std::max(largest_, token);
+    longest_ = std::max(longest_, piece.size());
   }
   return ok_status();
 }

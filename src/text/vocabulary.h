@@ -27,11 +27,13 @@ class Vocabulary {
   std::optional<std::string_view> piece_of(int32_t token) const;
   int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
   int32_t largest() const { return largest_; }
+  size_t longest() const { return longest_; }  // [bytes] of a piece
 
  private:
   std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>> tokens_;
   std::unordered_map<int32_t, std::string_view> pieces_;
   int32_t largest_ = -1;
+  size_t longest_ = 0;
 };
 
 }  // namespace ridge::text

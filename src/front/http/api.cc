@@ -233,7 +233,8 @@ Api::Api(serve::Service& service, ApiOptions options, ControlThreads& threads, M
                       .threads = options_.conversion_threads,
                       .most_waiting = options_.conversions_waiting,
                       .keys = options_.keys,
-                      .tracer = options_.tracer}),
+                      .tracer = options_.tracer,
+                      .memory = options_.memory}),
       asked_(options_.io_threads) {}
 
 // Until the next call of the same thread.
@@ -245,6 +246,7 @@ const Route& Api::route_of(const Request& request) {
 }
 
 SizeLimit Api::text_limit(Endpoint endpoint) const {
+  if (const std::optional<OpenAiCall> call = openai_call(endpoint)) return text_.body_limit(*call);
   const bool may_be_long = is_inference(endpoint) || endpoint == Endpoint::kLoad;
   if (may_be_long || options_.max_input_bytes < kLongestCall) return {options_.max_input_bytes, kInputSizeOption};
   return {kLongestCall};

@@ -37,6 +37,7 @@ struct ApiOptions {
   std::shared_ptr<const Keys> keys = {};                    // null: no call needs one
   std::shared_ptr<AccessLog> access_log = {};               // null: none
   std::shared_ptr<Tracer> tracer = {};                      // null: no traces
+  std::shared_ptr<MemoryBudget> memory = {};                // the server's
 };
 
 class Api final : public Handler {

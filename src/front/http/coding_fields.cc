@@ -82,7 +82,7 @@ Result<std::shared_ptr<const Body>> unpacked(std::shared_ptr<const Body> body, s
     return Error{Code::kUnsupported,
                  "Content-Encoding '" + std::string(field) + "' is not supported; use gzip, deflate or none"};
   if (*coding == Coding::kIdentity) return body;
-  auto plain = std::make_shared<Body>();
+  auto plain = std::make_shared<Body>(body->budget());
   plain->start(align_at);
   RIDGE_TRY(decode(*coding, body->bytes(), limit, *plain));
   return std::shared_ptr<const Body>(std::move(plain));

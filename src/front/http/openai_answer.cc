@@ -11,13 +11,19 @@ namespace {
 constexpr size_t kLongestTracedError = 1024;  // [bytes]
 constexpr size_t kCallIdDigits = 24;
 
+uint64_t bytes_of(std::span<const serve::TextToken> tokens) {
+  uint64_t bytes = 0;
+  for (const serve::TextToken& token : tokens) bytes += sizeof(token) * (1 + token.alternatives.size());
+  return bytes;
+}
+
 }  // namespace
 
 class OpenAiAnswer::Sink final : public serve::TextSink {
  public:
   Sink(std::shared_ptr<OpenAiAnswer> answer, size_t prompt) : answer_(std::move(answer)), prompt_(prompt) {}
-  void begin(const serve::TextUsage&, const std::vector<serve::TextToken>& prompt) override {
-    answer_->begin(prompt_, prompt);
+  void begin(const serve::TextUsage&, std::vector<serve::TextToken> prompt) override {
+    answer_->begin(prompt_, std::move(prompt));
   }
   void piece(serve::TextPiece piece, const serve::TextUsage& usage) override {
     answer_->piece(prompt_, std::move(piece), usage);
@@ -39,8 +45,7 @@ OpenAiAnswer::OpenAiAnswer(OpenAiAnswerOptions options, Responder responder)
     AnswerPart& part = choices_[i].part;
     part.choice = static_cast<int>(i);
     part.begins = true;
-    part.prompt_ids = options_.prompts[i / options_.choices];
-    if (!options_.echoes.empty()) part.text = options_.echoes[i / options_.choices];
+    part.prompt = &options_.prompts[i / options_.choices];
   }
 }
 
@@ -71,14 +76,18 @@ void OpenAiAnswer::leave() {
   gone.swap(tickets_);
 }
 
-void OpenAiAnswer::begin(size_t prompt, const std::vector<serve::TextToken>& tokens) {
+void OpenAiAnswer::begin(size_t prompt, std::vector<serve::TextToken> tokens) {
+  Tickets gone;
   MutexLock lock(mutex_);
-  if (options_.echoes.empty() || options_.form.logprobs < 0) return;
-  for (size_t i = 0; i < options_.choices; ++i) {
-    AnswerPart& part = choices_[prompt * options_.choices + i].part;
-    part.tokens = tokens;
-    part.begins_prompt = true;
-  }
+  if (!over_ && keep(bytes_of(tokens))) options_.prompts[prompt].tokens = std::move(tokens);
+  if (over_) gone.swap(tickets_);
+}
+
+// A stream keeps nothing that counts.
+bool OpenAiAnswer::keep(uint64_t bytes) {
+  if (options_.stream || options_.memory.add(bytes)) return true;
+  fail({Code::kUnavailable, "the memory for requests does not hold this answer (--max-body-memory); ask for less"});
+  return false;
 }
 
 void OpenAiAnswer::take_text(Choice& choice, serve::TextPiece& piece) {
@@ -110,13 +119,16 @@ void OpenAiAnswer::piece(size_t prompt, serve::TextPiece piece, const serve::Tex
   MutexLock lock(mutex_);
   if (over_) return;
   usages_[prompt] = usage;
+  if (!keep(piece.text.size() + piece.token_ids.size() * sizeof(int32_t) + bytes_of(piece.tokens)))
+    return gone.swap(tickets_);
   Choice& choice = choices_[prompt * options_.choices + static_cast<size_t>(piece.choice)];
   AnswerPart& part = choice.part;
   take_text(choice, piece);
   for (serve::TextToken& token : piece.tokens) part.tokens.push_back(std::move(token));
   if (options_.form.token_ids)
     part.token_ids.insert(part.token_ids.end(), piece.token_ids.begin(), piece.token_ids.end());
-  const bool shows = !part.text.empty() || !part.calls.empty() || !part.finish.empty();
+  const bool echoes = part.prompt != nullptr && !part.prompt->echo.empty();
+  const bool shows = echoes || !part.text.empty() || !part.calls.empty() || !part.finish.empty();
   if (options_.stream && shows) send_part(choice);
   if (over_) gone.swap(tickets_);
 }
@@ -134,7 +146,8 @@ void OpenAiAnswer::send_part(Choice& choice) {
   const serve::TextUsage now = options_.usage_always ? usage() : serve::TextUsage();
   over_ = !stream_->write(event_of(options_.form, part, options_.usage_always ? &now : nullptr));
   size_t offset = part.offset;
-  for (const serve::TextToken& token : part.tokens) offset += characters_of(token.text);
+  for (const std::span<const serve::TextToken> tokens : {part.prompt_tokens(), std::span(std::as_const(part.tokens))})
+    for (const serve::TextToken& token : tokens) offset += characters_of(token.text);
   AnswerPart next;
   next.choice = part.choice;
   next.offset = offset;

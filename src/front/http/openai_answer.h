@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "front/http/message.h"
 #include "front/http/openai_response.h"
 #include "front/http/tool_calls.h"
+#include "front/memory_budget.h"
 #include "serve/text_model.h"
 
 namespace ridge::front::http {
@@ -23,17 +25,18 @@ struct OpenAiAnswerOptions {
   OpenAiForm form;
   size_t choices = 1;  // of each prompt
   bool stream = false, usage_always = false;
-  bool has_tools = false;                     // calls are looked for
-  bool one_call = false;                      // those after the first are left out
-  std::vector<std::vector<int32_t>> prompts;  // in their order
-  std::vector<std::string> echoes;            // their texts, which stand before the answers; empty: they do not
-  std::shared_ptr<Trace> trace = {};          // null: not traced
+  bool has_tools = false;             // calls are looked for
+  bool one_call = false;              // those after the first are left out
+  std::vector<AnswerPrompt> prompts;  // in their order
+  std::shared_ptr<Trace> trace = {};  // null: not traced
+  MemoryHold memory = MemoryHold();   // what is kept of the request; the answer as it grows is added
 };
 
 class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
  public:
   OpenAiAnswer(OpenAiAnswerOptions options, Responder responder);
 
+  std::span<const AnswerPrompt> prompts() const { return options_.prompts; }
   std::shared_ptr<serve::TextSink> sink_of(size_t prompt);
   void hold(std::unique_ptr<serve::TextTicket> ticket);
   // A prompt was refused: the answer is that error, and what is generated ends.
@@ -50,11 +53,12 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
   };
   using Tickets = std::vector<std::unique_ptr<serve::TextTicket>>;
 
-  void begin(size_t prompt, const std::vector<serve::TextToken>& tokens);
+  void begin(size_t prompt, std::vector<serve::TextToken> tokens);
   void piece(size_t prompt, serve::TextPiece piece, const serve::TextUsage& usage);
   void end(size_t prompt, Status status, const serve::TextUsage& usage);
   void leave();
 
+  bool keep(uint64_t bytes) RIDGE_REQUIRES(mutex_);
   void take_text(Choice& choice, serve::TextPiece& piece);
   void send_part(Choice& choice) RIDGE_REQUIRES(mutex_);
   void fail(const Error& error) RIDGE_REQUIRES(mutex_);
@@ -62,7 +66,7 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
   Response described(Response response) const;
   serve::TextUsage usage() const RIDGE_REQUIRES(mutex_);
 
-  OpenAiAnswerOptions options_;
+  OpenAiAnswerOptions options_;  // but the prompts' tokens, which begin() brings, and `memory`: constant
   Mutex mutex_;
   Responder responder_ RIDGE_GUARDED_BY(mutex_);
   std::shared_ptr<AnswerStream> stream_ RIDGE_GUARDED_BY(mutex_);  // once its head is on its way

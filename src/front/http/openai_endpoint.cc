@@ -1,7 +1,11 @@
 #include "front/http/openai_endpoint.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -59,15 +63,31 @@ Result<std::string> cut_behind_last_message(std::string text, const Json& variab
   return text;
 }
 
-Result<std::vector<int32_t>> tokens_of(const Prompt& prompt, const text::Tokenizer& tokenizer, bool with_special) {
-  if (const auto* tokens = std::get_if<std::vector<int32_t>>(&prompt)) return *tokens;
-  return tokenizer.encode(std::get<std::string>(prompt), with_special);
+// What a model reads.
+struct Reader {
+  const std::string& model;
+  const text::Tokenizer& tokenizer;
+  int64_t most_tokens = 0;  // of one text; 0: any number
+
+  // The text of a prompt stays what it is.
+  Result<std::vector<int32_t>> tokens_of(Prompt& prompt, bool with_special) const {
+    const size_t most = most_tokens > 0 ? static_cast<size_t>(most_tokens) : SIZE_MAX;
+    auto* const given = std::get_if<std::vector<int32_t>>(&prompt);
+    Result<std::vector<int32_t>> tokens =
+        given != nullptr ? std::move(*given) : tokenizer.encode(std::get<std::string>(prompt), with_special, most);
+    if (!tokens || tokens->size() <= most) return tokens;
+    return invalid("a text has more than " + std::to_string(most) + " tokens, which is the most that model '" + model +
+                   "' takes; shorten it");
+  }
+};
+
+// Of tokens that were the prompt, or of the text that it still has.
+std::string text_of(Prompt& prompt, std::span<const int32_t> tokens, const text::Tokenizer& tokenizer) {
+  if (auto* text = std::get_if<std::string>(&prompt)) return std::move(*text);
+  return tokenizer.decode(tokens, true);
 }
 
-std::string text_of(const Prompt& prompt, const text::Tokenizer& tokenizer) {
-  if (const auto* text = std::get_if<std::string>(&prompt)) return *text;
-  return tokenizer.decode(std::get<std::vector<int32_t>>(prompt), true);
-}
+Reader reader_of(const serve::TextModel& model) { return {model.name(), model.tokenizer(), model.context()}; }
 
 // A conversation becomes a text.
 Status apply_template(OpenAiRequest& request, const serve::TextModel& model) {
@@ -113,6 +133,7 @@ struct EmbeddingsAnswer {
   std::optional<int64_t> dimensions;
   int64_t tokens = 0;
   std::shared_ptr<Trace> trace;  // null: not traced
+  MemoryHold memory;
   Result<serve::Vectors> vectors{Error{}};
 
   size_t numbers() const { return vectors && !vectors->empty() ? vectors->size() * vectors->front().size() : 0; }
@@ -146,6 +167,31 @@ struct EmbeddingsAnswer {
   }
 };
 
+constexpr uint64_t kBodyRoom = uint64_t{1} << 20;  // [bytes] beside its texts
+// Bytes of memory per byte of a body while it is read, where it has texts of English or tokens of four digits.
+constexpr uint64_t kToRead = 8;
+constexpr uint64_t kAnswerBytes = 2048;  // of one that has not begun
+
+// What is kept of a request until its answers end; of its form no more than its body had.
+uint64_t kept_bytes(const OpenAiAnswerOptions& options, uint64_t body_bytes) {
+  uint64_t bytes = body_bytes;
+  for (const AnswerPrompt& prompt : options.prompts)
+    bytes += prompt.ids.size() * sizeof(int32_t) + prompt.echo.size() +
+             options.choices * (prompt.echo.size() + kAnswerBytes);
+  return bytes;
+}
+
+// Those of a key, and of a salt, are told to no other: the number is a part of a digest of both.
+uint64_t prefix_group_of(const std::string& key, const std::string& salt) {
+  if (key.empty() && salt.empty()) return 0;
+  const std::string both = std::to_string(key.size()) + ":" + key + salt;
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(both.data()), both.size(), digest.data());
+  uint64_t number = 0;
+  std::memcpy(&number, digest.data(), sizeof(number));
+  return number | uint64_t{1} << 63;
+}
+
 int64_t seconds_now() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(since).count();
@@ -160,6 +206,7 @@ struct OpenAiEndpoint::Call {
   std::string content_encoding;
   std::string trace_parent, trace_state;
   std::string key;  // its name
+  MemoryHold memory;
   TimePoint arrived;
   std::stop_token client;
   Responder responder;
@@ -178,6 +225,7 @@ void OpenAiEndpoint::handle(const Request& request, OpenAiCall call, Responder r
            .trace_parent = std::string(request.trace_parent),
            .trace_state = std::string(request.trace_state),
            .key = options_.keys ? options_.keys->current()->name_of(request.credentials) : std::string(),
+           .memory = MemoryHold(options_.memory),
            .arrived = request.arrived,
            .client = request.client,
            .responder = std::move(responder)});
@@ -201,11 +249,26 @@ Result<serve::EncoderPtr> OpenAiEndpoint::encoder_of(const std::string& name) co
   return name.empty() ? only_one(service_.encoders(), "model that makes embeddings") : service_.encoder(name);
 }
 
+SizeLimit OpenAiEndpoint::body_limit(OpenAiCall call) const {
+  uint64_t most = 0;
+  const auto take = [&](int64_t tokens, const text::Tokenizer& tokenizer) {
+    most = std::max(most, static_cast<uint64_t>(tokens) * tokenizer.longest());
+  };
+  if (call == OpenAiCall::kEmbedding)
+    for (const serve::EncoderPtr& encoder : service_.encoders()) take(kMostInputTokens, encoder->tokenizer);
+  else
+    for (const serve::TextModelPtr& model : service_.text_models()) take(model->context(), model->tokenizer());
+  if (kBodyRoom + most < options_.max_input_bytes) return {kBodyRoom + most};
+  return {options_.max_input_bytes, kInputSizeOption};
+}
+
 void OpenAiEndpoint::run(Call& call) {
   if (call.client.stop_requested()) return;
   Result<std::shared_ptr<const Body>> body =
-      unpacked(std::move(call.body), call.content_encoding, {options_.max_input_bytes, kInputSizeOption}, 0);
+      unpacked(std::move(call.body), call.content_encoding, body_limit(call.call), 0);
   if (!body) return call.send(body_error_response(body.error()));
+  if (!call.memory.set(kToRead * (*body)->size())) throw std::bad_alloc();
+  const uint64_t body_bytes = (*body)->size();
   std::string about;
   const UsualSampling usual = [this](const std::string& name) {
     const Result<serve::TextModelPtr> model = model_of(name);
@@ -213,30 +276,36 @@ void OpenAiEndpoint::run(Call& call) {
   };
   Result<OpenAiRequest> request = read_openai_request(**body, call.call, usual, about);
   body = std::shared_ptr<const Body>();
+  call.memory.set(body_bytes);
   if (!request) return call.send(refusal(request.error(), std::move(about)));
-  if (call.call == OpenAiCall::kEmbedding) return embed(call, *request);
+  if (call.call == OpenAiCall::kEmbedding) return embed(call, std::move(*request));
   Result<serve::TextModelPtr> model = model_of(request->model);
   if (!model) return call.send(refusal(model.error(), "model"));
   if (call.call == OpenAiCall::kDetokenize) {
     Response response;
-    response.text = dump_json({{"prompt", text_of(request->prompts.front(), (*model)->tokenizer())}});
+    const Result<std::vector<int32_t>> tokens = reader_of(**model).tokens_of(request->prompts.front(), false);
+    if (!tokens) return call.send(refusal(tokens.error(), "tokens"));
+    response.text = dump_json({{"prompt", (*model)->tokenizer().decode(*tokens, true)}});
     return call.send(std::move(response));
   }
   if (Status applied = apply_template(*request, **model); !applied)
     return call.send(refusal(applied.error(), "messages"));
-  generate(call, std::move(*request), **model);
+  generate(call, std::move(*request), **model, body_bytes);
 }
 
-void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextModel& model) {
+void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextModel& model, uint64_t body_bytes) {
   OpenAiAnswerOptions options;
-  for (const Prompt& prompt : request.prompts) {
-    Result<std::vector<int32_t>> tokens = tokens_of(prompt, model.tokenizer(), request.add_special);
+  for (Prompt& prompt : request.prompts) {
+    Result<std::vector<int32_t>> tokens = reader_of(model).tokens_of(prompt, request.add_special);
     if (!tokens) return call.send(refusal(tokens.error(), "prompt"));
     if (call.call == OpenAiCall::kTokenize) return call.send(tokens_response(request, model, *tokens));
-    if (request.echo) options.echoes.push_back(text_of(prompt, model.tokenizer()));
-    options.prompts.push_back(std::move(*tokens));
+    AnswerPrompt& kept = options.prompts.emplace_back();
+    if (request.echo) kept.echo = text_of(prompt, *tokens, model.tokenizer());
+    kept.ids = std::move(*tokens);
+    prompt = {};
   }
   serve::TextRequest& wanted = request.wanted;
+  wanted.prefix_group = prefix_group_of(call.key, request.cache_salt);
   wanted.key = call.key.empty() ? std::move(request.user) : std::move(call.key);
   options.form = {.call = call.call,
                   .id = (call.call == OpenAiCall::kChat ? "chatcmpl-" : "cmpl-") + new_trace_id(),
@@ -256,10 +325,11 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
                                             .parent = call.trace_parent,
                                             .state = call.trace_state,
                                             .arrived = call.arrived});
-  const std::vector<std::vector<int32_t>> prompts = options.prompts;
+  if (!call.memory.set(kept_bytes(options, body_bytes))) throw std::bad_alloc();
+  options.memory = std::move(call.memory);
   const auto answer = std::make_shared<OpenAiAnswer>(std::move(options), std::move(call.responder));
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    wanted.prompt = prompts[i];
+  for (size_t i = 0; i < answer->prompts().size(); ++i) {
+    wanted.prompt = answer->prompts()[i].ids;
     Result<std::unique_ptr<serve::TextTicket>> ticket = model.generate(wanted, answer->sink_of(i));
     if (!ticket) return answer->refuse(ticket.error());
     answer->hold(std::move(*ticket));
@@ -267,7 +337,7 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
   answer->complete(call.client);
 }
 
-void OpenAiEndpoint::embed(Call& call, const OpenAiRequest& request) {
+void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
   Result<serve::EncoderPtr> encoder = encoder_of(request.model);
   if (!encoder) return call.send(refusal(encoder.error(), "model"));
   serve::EmbeddingRequest wanted{.texts = {}, .arrived = call.arrived, .cancelled = call.client};
@@ -275,11 +345,17 @@ void OpenAiEndpoint::embed(Call& call, const OpenAiRequest& request) {
                                                                     .model = (*encoder)->model,
                                                                     .base64 = request.base64,
                                                                     .dimensions = request.dimensions,
-                                                                    .trace = {}});
-  for (const Prompt& prompt : request.prompts) {
-    Result<std::vector<int32_t>> tokens = tokens_of(prompt, (*encoder)->tokenizer, request.add_special);
+                                                                    .trace = {},
+                                                                    .memory = std::move(call.memory)});
+  const Reader reader{answer->model, (*encoder)->tokenizer, (*encoder)->most_tokens};
+  for (Prompt& prompt : request.prompts) {
+    Result<std::vector<int32_t>> tokens = reader.tokens_of(prompt, request.add_special);
+    prompt = {};
     if (!tokens) return answer->responder.send(refusal(tokens.error(), "input"));
     answer->tokens += static_cast<int64_t>(tokens->size());
+    if (answer->tokens > kMostInputTokens)
+      return answer->responder.send(refusal(
+          invalid("the inputs have more than " + std::to_string(kMostInputTokens) + " tokens together"), "input"));
     wanted.texts.push_back(std::move(*tokens));
   }
   if (const Status right = serve::check_texts(**encoder, wanted.texts); !right)

@@ -23,17 +23,20 @@ enum class OpenAiCall : uint8_t;  // openai_request.h
 struct OpenAiRequest;
 
 struct OpenAiOptions {
-  uint64_t max_input_bytes = 0;           // of a body, decoded
-  size_t threads = 1;                     // that read requests
-  size_t most_waiting = 1;                // requests
-  std::shared_ptr<const Keys> keys = {};  // null: none are needed
-  std::shared_ptr<Tracer> tracer = {};    // null: no traces
+  uint64_t max_input_bytes = 0;               // of a body, decoded; less where the models take less
+  size_t threads = 1;                         // that read requests
+  size_t most_waiting = 1;                    // requests
+  std::shared_ptr<const Keys> keys = {};      // null: none are needed
+  std::shared_ptr<Tracer> tracer = {};        // null: no traces
+  std::shared_ptr<MemoryBudget> memory = {};  // of what is read and kept; null: any amount
 };
 
 class OpenAiEndpoint {
  public:
   OpenAiEndpoint(serve::Service& service, OpenAiOptions options);
 
+  // Of a body, decoded: what the models that serve can take.
+  SizeLimit body_limit(OpenAiCall call) const;
   void handle(const Request& request, OpenAiCall call, Responder responder);
 
  private:
@@ -41,8 +44,8 @@ class OpenAiEndpoint {
   void run(Call& call);
   Result<serve::TextModelPtr> model_of(const std::string& name) const;
   Result<serve::EncoderPtr> encoder_of(const std::string& name) const;
-  void generate(Call& call, OpenAiRequest request, serve::TextModel& model);
-  void embed(Call& call, const OpenAiRequest& request);
+  void generate(Call& call, OpenAiRequest request, serve::TextModel& model, uint64_t body_bytes);
+  void embed(Call& call, OpenAiRequest request);
 
   serve::Service& service_;
   const OpenAiOptions options_;

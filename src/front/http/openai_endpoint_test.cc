@@ -18,8 +18,13 @@ class OpenAiTest : public testing::Test {
  protected:
   OpenAiTest() {
     service_.texts = {model_};
-    auto api = std::make_shared<Api>(service_, ApiOptions{.server_version = "1.2", .max_input_bytes = 100'000},
-                                     threads_, [](TimePoint) { return std::string(); });
+    start({.server_version = "1.2", .max_input_bytes = 100'000});
+  }
+
+  void start(ApiOptions options) {
+    client_.reset();
+    server_.reset();
+    auto api = std::make_shared<Api>(service_, std::move(options), threads_, [](TimePoint) { return std::string(); });
     auto server = Server::start({.listen = {"127.0.0.1", 0}}, api);
     EXPECT_TRUE(server);
     server_ = std::move(*server);
@@ -176,9 +181,65 @@ TEST_F(OpenAiTest, AnswersSeveralPromptsAndChoicesInTheirOrder) {
   EXPECT_EQ(answer["usage"]["completion_tokens"], 9);
 }
 
+TEST_F(OpenAiTest, ABodyIsNoLongerThanWhatTheModelsTake) {
+  start({.max_input_bytes = uint64_t{64} << 20});
+  const std::string most = std::to_string((1 << 20) + 128 * 3);  // the context, of tokens of up to three bytes
+  const std::string message =
+      refused(post("/v1/completions", R"({"prompt":")" + std::string(1'050'000, 'x') + R"("})"), 413)["message"];
+  EXPECT_NE(message.find(most), std::string::npos) << message;
+  const nlohmann::json answer = generate("/v1/completions", R"({"prompt":"x")" + std::string(1'000'000, ' ') + "}");
+  EXPECT_EQ(answer["usage"]["prompt_tokens"], 2);
+}
+
+TEST_F(OpenAiTest, PromptsAreMadeTokensNoFurtherThanTheContext) {
+  const std::string text(90'000, 'x');
+  std::string tokens = "1";
+  for (int i = 0; i < 40'000; ++i) tokens += ",1";
+  for (const std::string& prompt : {"\"" + text + "\"", "[" + tokens + "]"}) {
+    const nlohmann::json error =
+        refused(post("/v1/completions", R"({"n":128,"echo":true,"prompt":)" + prompt + "}"), 400);
+    EXPECT_EQ(error["param"], "prompt");
+    EXPECT_NE(error["message"].get<std::string>().find("more than 128 tokens"), std::string::npos) << error;
+  }
+  EXPECT_EQ(refused(post("/tokenize", R"({"prompt":")" + text + "\"}"), 400)["param"], "prompt");
+  EXPECT_EQ(refused(post("/detokenize", R"({"tokens":[)" + tokens + "]}"), 400)["param"], "tokens");
+}
+
+TEST_F(OpenAiTest, WhatIsKeptOfARequestCountsInTheBudget) {
+  const auto budget = std::make_shared<MemoryBudget>(200'000);
+  start({.max_input_bytes = 100'000, .memory = budget});
+  const std::string small = R"({"prompt":"p","max_tokens":2)";
+  EXPECT_EQ(client_->ask(post("/v1/completions", small + R"(,"n":128})"))->status, 503) << "128 answers are kept";
+  client_->send(post("/v1/completions", small + "}"));
+  await_request();
+  EXPECT_FALSE(budget->take(199'000)) << "it is kept while it is answered";
+  model_->run_all();
+  EXPECT_EQ(client_->read()->status, 200);
+  client_->send(post("/v1/completions", R"({"prompt":")" + std::string(100, 'a') + R"(","echo":true,"logprobs":5})"));
+  await_request();
+  EXPECT_TRUE(budget->take(190'000));
+  model_->run_all();
+  EXPECT_EQ(client_->read()->status, 503) << "so many chances do not fit";
+  budget->give_back(190'000);
+  EXPECT_TRUE(budget->take(200'000)) << "all was given back";
+}
+
+TEST_F(OpenAiTest, PrefixesAreKnownToTheirKeyAndSaltAlone) {
+  const auto group = [&](const std::string& members) {
+    generate("/v1/completions", R"({"prompt":"p")" + members + "}");
+    return model_->last.prefix_group;
+  };
+  EXPECT_EQ(group(""), 0U);
+  EXPECT_EQ(group(R"(,"user":"u")"), 0U) << "what a client calls its users keeps nothing apart";
+  const uint64_t salted = group(R"(,"cache_salt":"s")");
+  EXPECT_EQ(salted >> 63, 1U);
+  EXPECT_EQ(group(R"(,"cache_salt":"s")"), salted);
+  EXPECT_NE(group(R"(,"cache_salt":"t")"), salted);
+}
+
 TEST_F(OpenAiTest, TokensArePromptsToo) {
   EXPECT_EQ(generate("/v1/completions", R"({"prompt":[104,105]})")["choices"][0]["text"], "hi");
-  EXPECT_EQ(model_->last.prompt, (std::vector<int32_t>{104, 105}));
+  EXPECT_EQ(model_->last.prompt, (generate::SharedList<int32_t>{104, 105}));
 }
 
 TEST_F(OpenAiTest, LogprobsGoWithTheTextAlsoWithThePrompts) {

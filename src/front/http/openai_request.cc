@@ -18,7 +18,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kMostStops = 4;
 constexpr int64_t kMostChoices = 128;
 constexpr int64_t kMostCompletionLogprobs = 5, kMostChatLogprobs = 20;
 constexpr int64_t kUsualTokens = 16;  // of a completion that says nothing of it, as OpenAI's
@@ -51,6 +50,10 @@ constexpr auto kWanted = &OpenAiRequest::wanted;
 constexpr auto kSampling = &serve::TextRequest::sampling;
 constexpr auto kConversation = &OpenAiReading::conversation;
 
+Error too_many(std::string_view name, size_t most, const char* what) {
+  return invalid(in_quotes(name) + " has more than " + std::to_string(most) + " " + what);
+}
+
 template <auto... Path>
 Status read_switch(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   RIDGE_ASSIGN((place_in<Path...>(reading)), read_bool(value, in_quotes(name)));
@@ -59,6 +62,13 @@ Status read_switch(OpenAiReading& reading, const dom::element& value, std::strin
 template <auto... Path>
 Status read_text(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   RIDGE_ASSIGN((place_in<Path...>(reading)), read_string(value, in_quotes(name)));
+  return {};
+}
+template <auto... Path>
+Status read_short_text(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN(const std::string_view text, read_string(value, in_quotes(name)));
+  if (text.size() > kLongestName) return too_many(name, kLongestName, "bytes");
+  place_in<Path...>(reading) = text;
   return {};
 }
 template <int64_t Least, int64_t Most, auto... Path>
@@ -111,8 +121,7 @@ Status read_prompt(OpenAiReading& reading, const dom::element& value, std::strin
   }
   const int most = reading.call == OpenAiCall::kEmbedding ? kMostInputs : kMostAnswers;
   for (const dom::element each : list) {
-    if (prompts.size() == static_cast<size_t>(most))
-      return invalid(in_quotes(name) + " has more than " + std::to_string(most) + " texts");
+    if (prompts.size() == static_cast<size_t>(most)) return too_many(name, prompts.size(), "texts");
     if (each.is_string()) {
       prompts.emplace_back(std::string(each.get_string().value_unsafe()));
     } else if (each.is_array()) {
@@ -160,29 +169,39 @@ Status read_response_format(OpenAiReading& reading, const dom::element& value, s
 }
 
 Status read_stop(OpenAiReading& reading, const dom::element& value, std::string_view name) {
-  std::vector<std::string>& stop = reading.request.wanted.stop;
+  std::vector<std::string> stop;
   const auto add = [&](const dom::element& each) -> Status {
     RIDGE_ASSIGN(const std::string_view text, read_string(each, in_quotes(name)));
     if (text.empty()) return invalid("'stop' has an empty text, which would end every answer at once");
-    if (stop.size() == kMostStops) return invalid("'stop' has more than " + std::to_string(kMostStops) + " texts");
+    if (stop.size() == kMostStops) return too_many(name, kMostStops, "texts");
+    if (text.size() > kLongestStop) return too_many("a text of stop", kLongestStop, "bytes");
     stop.emplace_back(text);
     return {};
   };
-  if (!value.is_array()) return add(value);
-  for (const dom::element each : dom::array(value.get_array().value_unsafe())) RIDGE_TRY(add(each));
+  if (!value.is_array()) {
+    RIDGE_TRY(add(value));
+  } else {
+    for (const dom::element each : dom::array(value.get_array().value_unsafe())) RIDGE_TRY(add(each));
+  }
+  reading.request.wanted.stop = std::move(stop);
   return {};
 }
 
 Status read_logit_bias(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   if (!value.is_object()) return wrong_member(name, "an object of tokens and numbers", value);
+  std::vector<std::pair<int32_t, float>> biases;
   for (const dom::key_value_pair row : dom::object(value.get_object().value_unsafe())) {
     int32_t token = 0;
     const auto [end, failure] = std::from_chars(row.key.data(), row.key.data() + row.key.size(), token);
     if (failure != std::errc() || end != row.key.data() + row.key.size() || token < 0)
       return invalid("'logit_bias' has the key " + in_quotes(row.key.substr(0, 60)) + ", which is no token's number");
     RIDGE_ASSIGN(const double bias, read_number(row.value, name, {-100, 100}));
-    reading.request.wanted.sampling.logit_bias.emplace_back(token, static_cast<float>(bias));
+    if (std::ranges::find(biases, token, &std::pair<int32_t, float>::first) != biases.end())
+      return invalid("'logit_bias' has the token " + std::to_string(token) + " twice");
+    if (biases.size() == kMostLogitBiases) return too_many(name, kMostLogitBiases, "tokens");
+    biases.emplace_back(token, static_cast<float>(bias));
   }
+  reading.request.wanted.sampling.logit_bias = std::move(biases);
   return {};
 }
 
@@ -253,7 +272,11 @@ constexpr Member kMembers[] = {
     {"stop", kBoth, read_stop},
     {"stop_token_ids", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
-       RIDGE_ASSIGN(reading.request.wanted.stop_tokens, read_tokens(value, name));
+       RIDGE_ASSIGN(std::vector<int32_t> tokens, read_tokens(value, name));
+       std::ranges::sort(tokens);
+       tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+       if (tokens.size() > kMostStopTokens) return too_many(name, kMostStopTokens, "different tokens");
+       reading.request.wanted.stop_tokens = std::move(tokens);
        return {};
      }},
     {"include_stop_str_in_output", kBoth, read_switch<kRequest, kWanted, &serve::TextRequest::include_stop>},
@@ -291,7 +314,8 @@ constexpr Member kMembers[] = {
     {"logit_bias", kBoth, read_logit_bias},
     {"stream", kBoth, read_switch<kRequest, &OpenAiRequest::stream>},
     {"stream_options", kBoth, read_stream_options},
-    {"user", kBoth | kToVectors, read_text<kRequest, &OpenAiRequest::user>},
+    {"user", kBoth | kToVectors, read_short_text<kRequest, &OpenAiRequest::user>},
+    {"cache_salt", kBoth, read_short_text<kRequest, &OpenAiRequest::cache_salt>},
     {"add_special_tokens", kBoth | kToVectors | kToTokens, read_switch<&OpenAiReading::add_special>},
     {"add_generation_prompt", kChat | kToTokens, read_switch<kConversation, &Conversation::add_generation_prompt>},
     {"continue_final_message", kChat | kToTokens, read_switch<kRequest, &OpenAiRequest::continue_final>},

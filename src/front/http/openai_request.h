@@ -29,7 +29,7 @@ struct OpenAiRequest {
   bool add_special = true;      // the tokenizer's tokens around a text
   bool continue_final = false;  // the answer goes on with the last message
   serve::TextRequest wanted;    // but its prompt and `key`
-  std::string user;
+  std::string user, cache_salt;
   bool echo = false;
   bool stream = false, usage = false, usage_always = false;
   bool token_ids = false;    // in the answer
@@ -41,8 +41,14 @@ struct OpenAiRequest {
   std::optional<int64_t> dimensions;  // the first so many, brought to length 1 again
 };
 
-constexpr int kMostAnswers = 1024;  // of all prompts of a request together
-constexpr int kMostInputs = 2048;   // of an embedding, as OpenAI's
+// At most, of one request; more is refused before it is kept. OpenAI's numbers where it has any.
+constexpr int kMostAnswers = 1024;             // of all its prompts together
+constexpr int kMostInputs = 2048;              // of an embedding
+constexpr int64_t kMostInputTokens = 300'000;  // of all inputs of an embedding together
+constexpr size_t kMostLogitBiases = 300;
+constexpr size_t kMostStops = 16, kLongestStop = 4096;  // [bytes] of one
+constexpr size_t kMostStopTokens = 256;
+constexpr size_t kLongestName = 512;  // [bytes] of `user` and `cache_salt`
 
 // Of a request that says nothing of it, by the name of its model, which may be empty or unknown.
 using UsualSampling = std::function<generate::Sampling(const std::string& model)>;

@@ -93,7 +93,7 @@ TEST(OpenAiRequest, ReadsHowTheAnswerIsGenerated) {
   EXPECT_EQ(wanted.choices, 3);
   EXPECT_EQ(wanted.logprobs, 4);
   EXPECT_TRUE(request.echo && wanted.prompt_logprobs);
-  EXPECT_EQ(wanted.stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(wanted.stop, (generate::SharedList<std::string>{"a", "b"}));
   EXPECT_TRUE(wanted.has_seed);
   EXPECT_EQ(wanted.sampling.seed, UINT64_MAX);
   EXPECT_EQ(wanted.sampling.temperature, 0);
@@ -103,14 +103,14 @@ TEST(OpenAiRequest, ReadsHowTheAnswerIsGenerated) {
   EXPECT_EQ(wanted.sampling.presence_penalty, -2);
   EXPECT_EQ(wanted.sampling.frequency_penalty, 2);
   EXPECT_EQ(wanted.sampling.repetition_penalty, 1.5);
-  EXPECT_EQ(wanted.sampling.logit_bias, (std::vector<std::pair<int32_t, float>>{{7, -100.0F}, {8, 1.0F}}));
+  EXPECT_EQ(wanted.sampling.logit_bias, (generate::SharedList<std::pair<int32_t, float>>{{7, -100.0F}, {8, 1.0F}}));
   EXPECT_TRUE(wanted.ignore_eos && wanted.include_stop && wanted.with_special);
-  EXPECT_EQ(wanted.stop_tokens, std::vector<int32_t>{3});
+  EXPECT_EQ(wanted.stop_tokens, generate::SharedList<int32_t>{3});
   EXPECT_EQ(wanted.first_token_within, std::chrono::milliseconds(250));
   EXPECT_FALSE(request.add_special);
   EXPECT_EQ(request.user, "u");
   EXPECT_TRUE(request.stream && request.usage && request.usage_always && request.token_ids);
-  EXPECT_EQ(completion(R"(,"stop":"x")").wanted.stop, std::vector<std::string>{"x"});
+  EXPECT_EQ(completion(R"(,"stop":"x")").wanted.stop, generate::SharedList<std::string>{"x"});
 }
 
 TEST(OpenAiRequest, NamesTheMemberThatIsWrong) {
@@ -123,7 +123,6 @@ TEST(OpenAiRequest, NamesTheMemberThatIsWrong) {
       {R"("best_of":2)", "best_of"},
       {R"("logprobs":6)", "logprobs"},
       {R"("logprobs":true)", "logprobs"},
-      {R"("stop":["a","b","c","d","e"])", "stop"},
       {R"("stop":"")", "stop"},
       {R"("stop":[1])", "stop"},
       {R"("temperature":-0.1)", "temperature"},
@@ -171,6 +170,34 @@ TEST(OpenAiRequest, NamesTheMemberThatIsWrong) {
     EXPECT_FALSE(read.request) << members;
     EXPECT_EQ(read.about, about) << members;
   }
+}
+
+TEST(OpenAiRequest, TakesNoMoreThanClientsNeed) {
+  const auto list = [](int count, const char* each, bool numbered = false) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += (i > 0 ? "," : "") + (numbered ? "\"" + std::to_string(i) + "\":" : std::string()) + each;
+    return text;
+  };
+  std::string ids;
+  for (int i = 0; i <= static_cast<int>(kMostStopTokens); ++i) ids += "," + std::to_string(i);
+  const std::string quote = "\"", name(kLongestName, 'u'), stop(kLongestStop, 's');
+  const auto taken = [](const std::string& members) {
+    const ReadRequest read = read_as(OpenAiCall::kCompletion, R"({"prompt":"p",)" + members + "}");
+    return read.request ? std::string() : read.about;
+  };
+  EXPECT_EQ(taken(R"("user":")" + name + quote), "");
+  EXPECT_EQ(taken(R"("user":")" + name + "u" + quote), "user");
+  EXPECT_EQ(taken(R"("cache_salt":")" + name + "u" + quote), "cache_salt");
+  EXPECT_EQ(taken(R"("stop":[)" + list(16, "\"a\"") + "]"), "");
+  EXPECT_EQ(taken(R"("stop":[)" + list(17, "\"a\"") + "]"), "stop");
+  EXPECT_EQ(taken(R"("stop":")" + stop + quote), "");
+  EXPECT_EQ(taken(R"("stop":")" + stop + "s" + quote), "stop");
+  EXPECT_EQ(taken(R"("logit_bias":{)" + list(300, "1", true) + "}"), "");
+  EXPECT_EQ(taken(R"("logit_bias":{)" + list(301, "1", true) + "}"), "logit_bias");
+  EXPECT_EQ(taken(R"("logit_bias":{"5":1,"5":1})"), "logit_bias");
+  EXPECT_EQ(taken(R"("stop_token_ids":[)" + list(100'000, "5") + "]"), "") << "the same token";
+  EXPECT_EQ(taken(R"("stop_token_ids":[)" + ids.substr(1) + "]"), "stop_token_ids");
 }
 
 TEST(OpenAiRequest, MembersOfOtherServersAreIgnored) {

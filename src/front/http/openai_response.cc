@@ -55,22 +55,26 @@ void append_top(std::string& text, const OpenAiForm& form, const serve::TextToke
 }
 
 void append_completion_logprobs(std::string& text, const OpenAiForm& form, const AnswerPart& part) {
-  const std::vector<serve::TextToken>& tokens = part.tokens;
-  const auto has_chance = [&](size_t i) { return i > 0 || !part.begins_prompt; };
+  const std::span prompt = part.prompt_tokens();
+  const size_t count = prompt.size() + part.tokens.size();
+  const auto token = [&](size_t i) -> const serve::TextToken& {
+    return i < prompt.size() ? prompt[i] : part.tokens[i - prompt.size()];
+  };
+  const auto has_chance = [&](size_t i) { return i > 0 || prompt.empty(); };
   text += R"({"tokens":)";
-  append_list(text, tokens.size(), [&](size_t i) { append_json_string(text, tokens[i].text); });
+  append_list(text, count, [&](size_t i) { append_json_string(text, token(i).text); });
   text += R"(,"token_logprobs":)";
-  append_list(text, tokens.size(), [&](size_t i) {
-    has_chance(i) ? append_logprob(text, tokens[i].logprob) : static_cast<void>(text += "null");
+  append_list(text, count, [&](size_t i) {
+    has_chance(i) ? append_logprob(text, token(i).logprob) : static_cast<void>(text += "null");
   });
   text += R"(,"top_logprobs":)";
-  append_list(text, tokens.size(),
-              [&](size_t i) { has_chance(i) ? append_top(text, form, tokens[i]) : static_cast<void>(text += "null"); });
+  append_list(text, count,
+              [&](size_t i) { has_chance(i) ? append_top(text, form, token(i)) : static_cast<void>(text += "null"); });
   text += R"(,"text_offset":)";
   size_t offset = part.offset;
-  append_list(text, tokens.size(), [&](size_t i) {
+  append_list(text, count, [&](size_t i) {
     append_json_integer(text, uint64_t{offset});
-    offset += characters_of(tokens[i].text);
+    offset += characters_of(token(i).text);
   });
   text += '}';
 }
@@ -149,7 +153,7 @@ void append_delta(std::string& text, const AnswerPart& part) {
 
 void append_logprobs(std::string& text, const OpenAiForm& form, const AnswerPart& part) {
   text += R"(,"logprobs":)";
-  if (form.logprobs < 0 || part.tokens.empty())
+  if (form.logprobs < 0 || (part.tokens.empty() && part.prompt_tokens().empty()))
     text += "null";
   else if (form.call == OpenAiCall::kChat)
     append_chat_logprobs(text, form, part);
@@ -174,7 +178,7 @@ void append_choice(std::string& text, const OpenAiForm& form, const AnswerPart& 
   text += ',';
   if (form.call == OpenAiCall::kCompletion) {
     text += R"("text":)";
-    append_json_string(text, part.text);
+    append_json_string(text, part.prompt != nullptr ? part.prompt->echo + part.text : part.text);
   } else if (whole) {
     append_message(text, part);
   } else {
@@ -185,9 +189,9 @@ void append_choice(std::string& text, const OpenAiForm& form, const AnswerPart& 
   if (form.token_ids) {
     text += R"(,"token_ids":)";
     append_ids(text, part.token_ids);
-    if (form.call == OpenAiCall::kCompletion && (whole || part.begins)) {
+    if (form.call == OpenAiCall::kCompletion && part.prompt != nullptr) {
       text += R"(,"prompt_token_ids":)";
-      append_ids(text, part.prompt_ids);
+      append_ids(text, part.prompt->ids);
     }
   }
   text += '}';
@@ -223,10 +227,10 @@ void append_usage(std::string& text, const serve::TextUsage& usage) {
   text += '}';
 }
 
-void append_prompt_ids(std::string& text, const OpenAiForm& form, std::span<const int32_t> ids) {
-  if (!form.token_ids || form.call != OpenAiCall::kChat) return;
+void append_prompt_ids(std::string& text, const OpenAiForm& form, const AnswerPart& part) {
+  if (!form.token_ids || form.call != OpenAiCall::kChat || part.prompt == nullptr) return;
   text += R"(,"prompt_token_ids":)";
-  append_ids(text, ids);
+  append_ids(text, part.prompt->ids);
 }
 
 // `begins`: the part whose choice's first event it is; null: none.
@@ -234,7 +238,7 @@ void append_event(std::string& text, const OpenAiForm& form, std::string_view ch
                   const serve::TextUsage* usage) {
   text += "data: ";
   append_head(text, form, false);
-  if (begins != nullptr) append_prompt_ids(text, form, begins->prompt_ids);
+  if (begins != nullptr) append_prompt_ids(text, form, *begins);
   text.append(R"(,"choices":[)").append(choice).append("]");
   if (usage != nullptr) {
     text += R"(,"usage":)";
@@ -289,7 +293,7 @@ std::string whole_answer(const OpenAiForm& form, std::span<const AnswerPart> cho
   append_head(text, form, true);
   text += R"(,"choices":)";
   append_list(text, choices.size(), [&](size_t i) { append_choice(text, form, choices[i], true); });
-  if (!choices.empty()) append_prompt_ids(text, form, choices.front().prompt_ids);
+  if (!choices.empty()) append_prompt_ids(text, form, choices.front());
   text += R"(,"usage":)";
   append_usage(text, usage);
   text += '}';

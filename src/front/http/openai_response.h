@@ -31,19 +31,29 @@ struct NamedCall {
   ToolCall call;
 };
 
+// What all choices of a prompt begin with; kept once.
+struct AnswerPrompt {
+  generate::SharedList<int32_t> ids = {};
+  std::string echo = {};                      // its text, where it stands before the answers
+  std::vector<serve::TextToken> tokens = {};  // with echo and logprobs; the first has no chance
+};
+
 // Of one choice: what an event adds, or all.
 struct AnswerPart {
   int choice = 0;
-  bool begins = false;  // nothing of this choice has been sent
+  bool begins = false;                   // nothing of this choice has been sent
+  const AnswerPrompt* prompt = nullptr;  // of a part that begins; null: nothing of it is shown
   std::string text = {};
   std::vector<NamedCall> calls = {};
   std::vector<serve::TextToken> tokens = {};  // with logprobs
-  bool begins_prompt = false;                 // the first of them is the first of the prompt, and has no chance
   size_t offset = 0;                          // [characters] of the choice before its tokens
   std::vector<int32_t> token_ids = {};
-  std::span<const int32_t> prompt_ids = {};  // of a part that begins
-  std::string_view finish = {};              // "stop", …; empty: more comes
-  std::string stop_reason = {};              // the text that ended it
+  std::string_view finish = {};  // "stop", …; empty: more comes
+  std::string stop_reason = {};  // the text that ended it
+
+  std::span<const serve::TextToken> prompt_tokens() const {
+    return prompt != nullptr ? std::span(prompt->tokens) : std::span<const serve::TextToken>();
+  }
 };
 
 std::string_view finish_name(generate::Finish finish);

@@ -78,11 +78,10 @@ TEST(OpenAiResponse, CallsOfToolsInAStreamAndInAWholeAnswer) {
 TEST(OpenAiResponse, LogprobsOfACompletion) {
   OpenAiForm form = kCompletion;
   form.logprobs = 1;
-  AnswerPart part{.text = "éa"};
-  part.begins_prompt = true;
+  const AnswerPrompt prompt{.tokens = {{1, "x", 0, {}}}};
+  AnswerPart part{.prompt = &prompt, .text = "éa"};
   part.offset = 5;
-  part.tokens = {{1, "x", 0, {}},
-                 {2, "\xC3", -0.5F, {{3, "b", -0.25F, {}}, {4, "c", -9, {}}}},
+  part.tokens = {{2, "\xC3", -0.5F, {{3, "b", -0.25F, {}}, {4, "c", -9, {}}}},
                  {5,
                   "\xA9"
                   "a",
@@ -115,12 +114,13 @@ TEST(OpenAiResponse, LogprobsOfAChatHaveTheBytes) {
 TEST(OpenAiResponse, TokensWhereTheyAreAskedFor) {
   OpenAiForm form = kCompletion;
   form.token_ids = true;
-  const std::vector<int32_t> prompt{4, 5};
-  AnswerPart part{.begins = true, .text = "a", .token_ids = {9}, .prompt_ids = prompt};
+  const AnswerPrompt prompt{.ids = {4, 5}};
+  AnswerPart part{.begins = true, .prompt = &prompt, .text = "a", .token_ids = {9}};
   EXPECT_NE(event_of(form, part, nullptr).find(R"("token_ids":[9],"prompt_token_ids":[4,5]}])"), std::string::npos);
-  part.begins = false;
+  part.prompt = nullptr;
   EXPECT_EQ(event_of(form, part, nullptr).find("prompt_token_ids"), std::string::npos);
   form.call = OpenAiCall::kChat;
+  part.prompt = &prompt;
   EXPECT_NE(whole_answer(form, {&part, 1}, kUsage).find(R"("token_ids":[9]}],"prompt_token_ids":[4,5],"usage")"),
             std::string::npos);
 }
