@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 import trial
+from run_path import check_run_path
 
 PACKAGES = os.environ.get("RIDGE_PACKAGES")
 DEPS = pathlib.Path(os.environ["RIDGE_DEPS"])
@@ -56,5 +57,7 @@ def test_the_package_runs_in_a_minimal_system(system):
     trial.try_engines(ridge, "/opt/trial")
     trial.try_serving(ridge, "/opt/trial", system / "opt/trial/ports.json")
     assert (system / "usr/lib/systemd/system/ridge.service").read_text().count("ExecStart=/usr/bin/ridge serve ") == 1
+    for file in [system / "usr/bin/ridge", *(system / "usr/lib/ridge").iterdir()]:
+        check_run_path(file)
     for name in ("LICENSE", "NOTICE", "THIRD-PARTY-NOTICES"):
         assert (system / "usr/share/doc/ridge" / name).is_file()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from run_path import check_run_path
 
 BUILD = pathlib.Path(os.environ["RIDGE"]).parent
 DEPS = pathlib.Path(os.environ["RIDGE_DEPS"])
@@ -36,6 +37,13 @@ def test_the_program_finds_its_plugin(prefix, ridge):
                            capture_output=True, text=True, env=os.environ | {"XDG_CACHE_HOME": str(BUILD / "test-cache")})
     assert asked.returncode == 3
     assert ("/nonexistent" if plugins else "plugin") in asked.stderr
+
+
+@pytest.mark.parametrize("root", ["built", "installed"])
+def test_no_run_path_leads_to_where_the_program_is_started(prefix, root):
+    files = [BUILD / "ridge", *BUILD.glob("libridge_*.so.*")] if root == "built" else [prefix / "bin/ridge", *prefix.glob("lib/ridge/*")]
+    for file in files:
+        check_run_path(file)
 
 
 def test_every_verb_has_a_manual_page(prefix):

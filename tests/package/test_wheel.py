@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 import trial
+from run_path import check_run_path
 
 PACKAGES = os.environ.get("RIDGE_PACKAGES")
 pytestmark = pytest.mark.skipif(not PACKAGES, reason="no packages: ./dev package --check builds and tests them")
@@ -40,6 +41,12 @@ def test_the_program_runs_the_engines_of_its_environment(venv, tmp_path):
         installed = f"import importlib.metadata as m; print(m.version('{engine}'))"
         assert version == subprocess.run([venv / "bin/python", "-c", installed], capture_output=True, text=True).stdout.strip()
     trial.try_serving(ridge, str(tmp_path), tmp_path / "ports.json")
+
+
+def test_no_run_path_leads_out_of_it(venv):
+    package = next(venv.glob("lib/python3*/site-packages/ridge"))
+    for file in [package / "bin/ridge", *venv.glob("lib/python3*/site-packages/ridge*/**/*.so*")]:
+        check_run_path(file)
 
 
 def test_the_module_asks_the_program_beside_it(venv):
