@@ -1,7 +1,6 @@
 #include "app/download.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/letter_case.h"
+#include "base/replacement_file.h"
 #include "base/temporary_folder.h"
 #include "base/units.h"
 
@@ -155,7 +155,7 @@ Result<std::string> download(const std::string& url, const DownloadOptions& opti
   if (unchanged) return kept;
   const std::string path = path_of(*sum);
   fs::create_directories(fs::path(path).parent_path(), error);
-  const std::string part = fmt::format("{}.{}.part", path, getpid());  // another process may download the same
+  const std::string part = temporary_name(path + ".part");  // another process may download the same
   fs::copy_file(file, part, fs::copy_options::overwrite_existing, error);
   if (!error) fs::last_write_time(part, fs::last_write_time(file), error);
   if (!error) fs::rename(part, path, error);

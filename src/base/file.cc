@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "base/descriptor.h"
+#include "base/replacement_file.h"
 #include "base/units.h"
 
 namespace ridge {
@@ -20,16 +20,6 @@ Error system_error(const char* doing, const std::string& path) {
   int number = errno;
   return {number == ENOENT ? Code::kNotFound : Code::kFailed,
           std::string(doing) + " " + path + ": " + std::strerror(number)};
-}
-
-Status write_all(int descriptor, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    ssize_t written = write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error("write", path);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
 }
 
 }  // namespace
@@ -105,29 +95,10 @@ Result<std::string> replaced_file(const std::string& path) {
 }
 
 Status write_file_atomically(const std::string& path, std::string_view content) {
-  RIDGE_ASSIGN(const std::string target, replaced_file(path));
-  static std::atomic<unsigned> sequence = 0;  // two threads writing one path must not share a temporary name
-  std::error_code failure;
-  std::filesystem::path parent = std::filesystem::path(target).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent, failure);
-  if (failure) return Error{Code::kFailed, "create folder " + parent.string() + ": " + failure.message()};
-  std::string temporary = target + ".tmp" + std::to_string(getpid()) + "-" + std::to_string(sequence++);
-  {
-    const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file) return system_error("write", temporary);
-    Status written = write_all(file.number(), content, temporary);
-    if (written && fsync(file.number()) != 0) written = system_error("sync", temporary);
-    if (!written) {
-      unlink(temporary.c_str());
-      return written;
-    }
-  }
-  if (rename(temporary.c_str(), target.c_str()) != 0) {
-    Error error = system_error("rename to", path);
-    unlink(temporary.c_str());
-    return error;
-  }
-  return {};
+  RIDGE_ASSIGN(ReplacementFile file, ReplacementFile::open(path));
+  RIDGE_TRY(file.append(content));
+  RIDGE_TRY(file.sync());
+  return file.commit();
 }
 
 }  // namespace ridge

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
+#include "base/replacement_file.h"
 #include "model/external_files.h"
-#include "model/replacement_file.h"
 #include "model/structure.h"
 #include "precision/tensors.h"
 
@@ -44,7 +44,7 @@ Tensors tensors_of(onnx::ModelProto& model) {
 // Protobuf writes into the unfinished file.
 class FileStream : public google::protobuf::io::CopyingOutputStream {
  public:
-  explicit FileStream(model::ReplacementFile& file) : file_(file) {}
+  explicit FileStream(ReplacementFile& file) : file_(file) {}
   bool Write(const void* bytes, int size) override {
     status_ = file_.append({static_cast<const char*>(bytes), static_cast<size_t>(size)});
     return status_.ok();
@@ -52,11 +52,11 @@ class FileStream : public google::protobuf::io::CopyingOutputStream {
   const Status& status() const { return status_; }
 
  private:
-  model::ReplacementFile& file_;
+  ReplacementFile& file_;
   Status status_;
 };
 
-Result<int64_t> write_structure(const onnx::ModelProto& model, model::ReplacementFile& file) {
+Result<int64_t> write_structure(const onnx::ModelProto& model, ReplacementFile& file) {
   FileStream stream(file);
   bool written = false;
   {
@@ -68,14 +68,14 @@ Result<int64_t> write_structure(const onnx::ModelProto& model, model::Replacemen
   return file.size();
 }
 
-Status append_padding(model::ReplacementFile& data) {
+Status append_padding(ReplacementFile& data) {
   const int64_t padding = (kDataAlignment - data.size() % kDataAlignment) % kDataAlignment;
   return data.append(std::string(static_cast<size_t>(padding), '\0'));
 }
 
 // Values outside raw_data (typed fields) are few in large models, and stay in the file.
 Status move_out(onnx::TensorProto& tensor, const model::ExternalData& known, const std::string& location,
-                model::ReplacementFile& data) {
+                ReplacementFile& data) {
   const int64_t bytes = stored_bytes(tensor);
   if (!is_external(tensor) && (bytes < kLeastExternal || tensor.raw_data().empty())) return {};
   RIDGE_TRY(append_padding(data));
@@ -95,8 +95,8 @@ std::string data_file(const std::string& path) { return path + ".data"; }
 
 Result<int64_t> write_with_data(onnx::ModelProto& model, const model::ExternalData& known, const std::string& path) {
   const std::string data_path = data_file(path);
-  RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
-  RIDGE_ASSIGN(model::ReplacementFile data, model::ReplacementFile::open(data_path));
+  RIDGE_ASSIGN(ReplacementFile file, ReplacementFile::open(path));
+  RIDGE_ASSIGN(ReplacementFile data, ReplacementFile::open(data_path));
   for (onnx::TensorProto* tensor : tensors_of(model))
     RIDGE_TRY(move_out(*tensor, known, std::filesystem::path(data_path).filename().string(), data));
   RIDGE_ASSIGN(const int64_t bytes, write_structure(model, file));
@@ -114,7 +114,7 @@ Result<int64_t> write_embedded(onnx::ModelProto& model, const model::ExternalDat
     tensor->clear_data_location();
     tensor->set_raw_data(std::string(values));
   }
-  RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
+  RIDGE_ASSIGN(ReplacementFile file, ReplacementFile::open(path));
   RIDGE_ASSIGN(const int64_t bytes, write_structure(model, file));
   RIDGE_TRY(file.commit());
   std::error_code ignored;

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/replacement_file.h"
 
 namespace ridge::precision {
 namespace {
@@ -67,7 +67,7 @@ Result<VariantFiles> variant_files(const VariantBasis& basis, const std::string&
   for (const auto& [input, shape] : basis.plan.shapes) text += input + shape_text(shape);
   const std::string stem =
       fmt::format("{}/{}-{}", options.folder, name, digest_text(text + samples_text(basis.samples)));
-  return VariantFiles{stem + ".onnx", stem + ".json", fmt::format("{}-{}-", stem, getpid())};
+  return VariantFiles{stem + ".onnx", stem + ".json", temporary_name(stem + "-") + "-"};
 }
 
 bool recall(const VariantFiles& files, Variant& variant) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/read_number.h"
+#include "base/replacement_file.h"
 
 namespace ridge::tune {
 namespace {
@@ -155,8 +155,7 @@ Result<std::string> save(const RepositoryEntry& entry, const std::string& reposi
   fs::create_directories(repository, failure);
   if (failure) return failed("create repository " + repository, failure.message());
   fs::path target = fs::path(repository) / entry.name;
-  Staging staging(fs::path(repository) / fmt::format(".{}.ridge-{}", entry.name, getpid()));
-  fs::remove_all(staging.path(), failure);  // of a process with the same number that was killed here
+  Staging staging(temporary_name((fs::path(repository) / ("." + entry.name + ".ridge-")).string()));
   fs::create_directories(staging.path(), failure);
   if (failure) return failed("write into repository " + repository, failure.message());
 

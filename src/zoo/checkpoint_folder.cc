@@ -1,7 +1,5 @@
 #include "zoo/checkpoint_folder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -9,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "model/replacement_file.h"
+#include "base/replacement_file.h"
 
 namespace ridge::zoo {
 namespace {
@@ -54,9 +52,8 @@ Result<CheckpointFolder> CheckpointFolder::open(const std::string& given) {
   std::string target = given;
   while (target.size() > 1 && target.back() == '/') target.pop_back();
   RIDGE_TRY(check_replaceable(target));
-  std::string unfinished = target + ".tmp" + std::to_string(getpid());
+  std::string unfinished = temporary_name(target + ".tmp");
   std::error_code failure;
-  fs::remove_all(unfinished, failure);  // of a process that was killed
   fs::create_directories(unfinished, failure);
   if (failure) return Error{Code::kFailed, "create folder " + unfinished + ": " + failure.message()};
   return CheckpointFolder(std::move(target), std::move(unfinished));
@@ -68,7 +65,7 @@ CheckpointFolder::~CheckpointFolder() {
 }
 
 Status CheckpointFolder::write(std::string_view file, std::string_view content) {
-  RIDGE_ASSIGN(model::ReplacementFile out, model::ReplacementFile::open(path(file)));
+  RIDGE_ASSIGN(ReplacementFile out, ReplacementFile::open(path(file)));
   RIDGE_TRY(out.append(content));
   return out.commit();
 }

@@ -1,4 +1,4 @@
-// A folder written beside its target, which it replaces only when complete, as model::ReplacementFile does it for a file.
+// A folder written beside its target, which it replaces only when complete, as ReplacementFile does it for a file.
 #pragma once
 
 #include <string>

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/replacement_file.h"
 #include "base/tensor.h"
 #include "model/external_files.h"
 #include "model/onnx_types.h"
-#include "model/replacement_file.h"
 #include "zoo/random.h"
 
 namespace ridge::zoo {
@@ -137,7 +137,7 @@ std::string embedded_head(const Weight& weight) {
   return field(onnx::GraphProto::kInitializerFieldNumber, tensor.size() + bytes) + tensor;
 }
 
-Status append_values(model::ReplacementFile& file, const Weight& weight, uint64_t key, std::vector<float>& piece) {
+Status append_values(ReplacementFile& file, const Weight& weight, uint64_t key, std::vector<float>& piece) {
   const auto count = static_cast<uint64_t>(size_of(weight.shape));
   for (uint64_t first = 0; first < count; first += kPieceElements) {
     piece.resize(std::min<uint64_t>(kPieceElements, count - first));
@@ -147,8 +147,7 @@ Status append_values(model::ReplacementFile& file, const Weight& weight, uint64_
   return {};
 }
 
-Status append_model(model::ReplacementFile& file, const Blueprint& blueprint, const std::string& graph,
-                    uint64_t more_bytes) {
+Status append_model(ReplacementFile& file, const Blueprint& blueprint, const std::string& graph, uint64_t more_bytes) {
   RIDGE_TRY(file.append(frame(blueprint).SerializeAsString()));
   RIDGE_TRY(file.append(field(onnx::ModelProto::kGraphFieldNumber, graph.size() + more_bytes)));
   return file.append(graph);
@@ -158,7 +157,7 @@ Status write_embedded(const Blueprint& blueprint, uint64_t seed, const std::stri
   uint64_t weights_size = 0;
   for (const Weight& weight : blueprint.weights)
     weights_size += embedded_head(weight).size() + static_cast<uint64_t>(size_of(weight.shape)) * sizeof(float);
-  RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
+  RIDGE_ASSIGN(ReplacementFile file, ReplacementFile::open(path));
   RIDGE_TRY(append_model(file, blueprint, skeleton(blueprint).SerializeAsString(), weights_size));
   std::vector<float> piece;
   for (size_t i = 0; i < blueprint.weights.size(); ++i) {
@@ -172,8 +171,8 @@ Status write_external(const Blueprint& blueprint, uint64_t seed, const std::stri
   const std::string data_path = path + ".data";
   const std::string location = std::filesystem::path(data_path).filename().string();
   onnx::GraphProto graph = skeleton(blueprint);
-  RIDGE_ASSIGN(model::ReplacementFile file, model::ReplacementFile::open(path));
-  RIDGE_ASSIGN(model::ReplacementFile data, model::ReplacementFile::open(data_path));
+  RIDGE_ASSIGN(ReplacementFile file, ReplacementFile::open(path));
+  RIDGE_ASSIGN(ReplacementFile data, ReplacementFile::open(data_path));
   std::vector<float> piece;
   for (size_t i = 0; i < blueprint.weights.size(); ++i) {
     const Weight& weight = blueprint.weights[i];
