@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cost/rules.h"
+#include "model/packed_weights.h"
 
 namespace ridge::cost {
 namespace {
@@ -79,8 +80,8 @@ int64_t parameters_of(const model::Node& node, size_t i, DataType type, const st
   const bool statistics = i >= 3 && operator_of(node.domain, node.op).is(Trait::kRunningStatistics);
   if (!shape || !is_parameter(type) || statistics) return 0;
   constexpr int64_t kMost = 1'000'000'000'000'000;  // prevents overflow on a hostile file
-  int64_t elements = element_count(*shape).value_or(0);
-  return elements > 1 ? std::min(elements, kMost) : 0;
+  const int64_t values = model::values_of(node, i, type, std::min(element_count(*shape).value_or(0), kMost));
+  return values > 1 ? values : 0;
 }
 
 double stored_size(DataType type, Precision precision) {

@@ -118,6 +118,7 @@ constexpr Rule kMatmulRules[] = {
     {kMicrosoft, "MatMulIntegerToFloat", integer_matmul_to_float},
     {kMicrosoft, "DynamicQuantizeMatMul", dynamic_matmul},
     {kMicrosoft, "MatMulNBits", matmul_nbits},
+    {kMicrosoft, "MatMulBnb4", matmul_nbits},
     {kOnnxMl, "LinearRegressor", linear_model},
     {kOnnxMl, "LinearClassifier", linear_model},
 };

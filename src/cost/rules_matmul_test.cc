@@ -64,6 +64,22 @@ TEST(Product, FusedFormsOfOnnxRuntime) {
   EXPECT_DOUBLE_EQ(packed.macs, 2 * 3 * 64);
   EXPECT_DOUBLE_EQ(packed.flops, 2 * packed.macs + 2 * 64 * 3);
   EXPECT_DOUBLE_EQ(packed.weight_bytes, 96 + 24);
+  EXPECT_EQ(packed.parameters, 64 * 3);
+  // A row of 40 values takes two blocks of 32.
+  bits["K"] = int64_t{40};
+  EXPECT_EQ(cost("MatMulNBits", {tensor({2, 40}), weight({3, 2, 16}, DataType::kUint8), weight({6})}, {tensor({2, 3})},
+                 bits, "com.microsoft")
+                .parameters,
+            40 * 3);
+  EXPECT_EQ(
+      cost("GatherBlockQuantized", {weight({10, 16}, DataType::kUint8), tensor({2}, DataType::kInt64), weight({10, 1})},
+           {tensor({2, 32})}, {{"block_size", int64_t{32}}}, "com.microsoft")
+          .parameters,
+      10 * 32);
+  EXPECT_EQ(cost("QMoE", {tensor({2, 8}), tensor({2, 4}), weight({4, 16, 4}, DataType::kUint8)}, {tensor({2, 8})},
+                 {{"expert_weight_bits", int64_t{4}}}, "com.microsoft")
+                .parameters,
+            4 * 16 * 8);
 }
 
 double einsum_macs(const char* equation, std::vector<Shape> shapes) { return einsum_work(equation, shapes).macs; }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "model/onnx_types.h"
+#include "model/packed_weights.h"
 
 namespace ridge::model {
 namespace {
@@ -204,6 +205,14 @@ class GraphBuilder {
     for (const Node& node : graph_.nodes)
       for (size_t i = first_non_parameter(node); i < node.inputs.size(); ++i)
         if (node.inputs[i] >= 0) weights_.erase(graph_.tensors[static_cast<size_t>(node.inputs[i])].name);
+    for (const Node& node : graph_.nodes)
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] < 0) continue;
+        const TensorInfo& tensor = graph_.tensors[static_cast<size_t>(node.inputs[i])];
+        const auto weight = weights_.find(tensor.name);
+        if (weight != weights_.end() && weight->second > 0 && tensor.shape)
+          weight->second = values_of(node, i, tensor.type, element_count(*tensor.shape).value_or(0));
+      }
     for (const auto& [name, count] : weights_) graph_.parameters += count;
   }
 
