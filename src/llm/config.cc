@@ -95,8 +95,14 @@ constexpr std::array kKinds = {
     Kind{"ministral"},
     Kind{"qwen2", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
     Kind{"qwen2_moe", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias | Traits::kSharedGate},
+    Kind{"qwen2_vl", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
+    Kind{"qwen2_vl_text", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
+    Kind{"qwen2_5_vl", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
+    Kind{"qwen2_5_vl_text", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
     Kind{"qwen3", Traits::kQkNorm | Traits::kWindowOff},
     Kind{"qwen3_moe", Traits::kQkNorm | Traits::kWindowOff},
+    Kind{"qwen3_vl_text", Traits::kQkNorm | Traits::kWindowOff},
+    Kind{"qwen3_vl_moe_text", Traits::kQkNorm | Traits::kWindowOff},
     Kind{"qwen3_next", Traits::kQkNorm | Traits::kSharedGate | Traits::kOutputGate},
     Kind{"qwen3_5_text", Traits::kQkNorm | Traits::kOutputGate},
     Kind{"qwen3_5_moe_text", Traits::kQkNorm | Traits::kSharedGate | Traits::kOutputGate},
@@ -121,6 +127,7 @@ constexpr std::array kKinds = {
     Kind{"llama4_text", one(Traits::kWideExperts)},
     Kind{"gpt2", Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied},
     Kind{"gpt_neox", Traits::kPlain | Traits::kBiases},
+    Kind{"starcoder2", Traits::kPlain | Traits::kBiases | Traits::kTied},
 };
 
 // Encoders, which keep no keys and values. Source: the modelling files of the transformers library.
@@ -169,13 +176,42 @@ Status read_dtype(const Json& json, Config& config) {
   return ok_status();
 }
 
+// Of a kind that is not known: the transformers library's dense models with SiLU and an RMS norm have Llama's three matrices, while
+// those with another activation or norm have two or three, and experts are counted by many names.
+Status check_llamas_form(const Json& json, const std::string& type) {
+  RIDGE_ASSIGN(const std::string activation, json_member_or<std::string>(json, "hidden_act", ""));
+  std::string other = activation != "silu"             ? "hidden_act '" + activation + "'"
+                      : !json.contains("rms_norm_eps") ? "no rms_norm_eps"
+                                                       : "";
+  for (const auto& [name, value] : json.items())
+    if (!value.is_null() && (name.find("expert") != std::string::npos || name.starts_with("moe_")))
+      other = "member '" + name + "'";
+  if (other.empty()) return ok_status();
+  return Error{Code::kUnsupported,
+               fmt::format("model_type '{}' is not known, and it is not built as Llama's ({}): its weights cannot be "
+                           "counted; plan its ONNX file, or give the dimensions of a model like it by --llm",
+                           type, other)};
+}
+
 Result<Kind> kind_of(const Json& json, Model& model) {
   RIDGE_ASSIGN(const std::string type, json_member_or<std::string>(json, "model_type", ""));
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.type == type; });
   if (kind != kKinds.end()) return *kind;
+  RIDGE_TRY(check_llamas_form(json, type));
   model.notes.push_back(
-      fmt::format("model_type '{}' is not known: a gated feed-forward network without biases is assumed", type));
+      fmt::format("model_type '{}' is not known: taken as Llama's, as its activation and norm are; biases and norms "
+                  "of its own are not counted",
+                  type));
   return Kind{};
+}
+
+// Parts of a model for several media whose config has its text part at the top or in text_config.
+bool has_other_parts(const Json& json) {
+  if (json.contains("text_config") && json["text_config"].is_object()) return true;
+  for (const auto& [name, value] : json.items())
+    for (const char* part : {"vision", "visual", "audio", "speech", "talker"})
+      if (name.find(part) != std::string::npos && (value.is_object() || name == "mm_vision_tower")) return true;
+  return false;
 }
 
 Status read_dimensions(const Json& json, const Kind& kind, Model& model) {
@@ -222,9 +258,10 @@ Result<Attention> attention_of(const Json& json, const Kind& kind, int64_t hidde
     return invalid(fmt::format("{} heads cannot share {} heads of keys and values", a.heads, a.kv_heads));
   a.value_dim = a.head_dim;
   RIDGE_ASSIGN(const bool bias, json_member_or<bool>(json, "attention_bias", false));
+  RIDGE_ASSIGN(const bool biases, json_member_or<bool>(json, "use_bias", kind.has(Traits::kBiases)));
   RIDGE_ASSIGN(const bool wide_norm, json_member_or<bool>(json, "use_qk_norm", false));
-  a.qkv_bias = bias || kind.has(Traits::kBiases) || kind.has(Traits::kQkvBias);
-  a.output_bias = kind.has(Traits::kBiases) || (bias && !kind.has(Traits::kNoOutputBias));
+  a.qkv_bias = bias || biases || kind.has(Traits::kQkvBias);
+  a.output_bias = biases || (bias && !kind.has(Traits::kNoOutputBias));
   a.sinks = kind.has(Traits::kSinks);
   a.qk_norm_wide = kind.has(Traits::kQkNormWide);
   a.qk_norm = kind.has(Traits::kQkNorm) || (wide_norm && !a.qk_norm_wide);
@@ -304,7 +341,8 @@ Result<FeedForward> experts_of(const Json& json, const Kind& kind) {
 Result<FeedForward> dense_of(const Json& json, const Kind& kind, int64_t hidden) {
   FeedForward f;
   f.gated = !kind.has(Traits::kPlain);
-  f.bias = kind.has(Traits::kBiases);
+  RIDGE_ASSIGN(const bool biases, json_member_or<bool>(json, "use_bias", kind.has(Traits::kBiases)));
+  RIDGE_ASSIGN(f.bias, json_member_or<bool>(json, "mlp_bias", biases));
   const char* first = kind.has(Traits::kWideExperts) ? "intermediate_size_mlp" : "intermediate_size";
   RIDGE_ASSIGN(f.intermediate, integer(json, {first, "intermediate_size", "n_inner"}, 0));
   if (f.intermediate == 0 && !f.gated) f.intermediate = 4 * hidden;  // GPT-2's configuration class
@@ -390,7 +428,8 @@ Result<Config> read_config(const Json& json, const std::string& name, const Json
   RIDGE_TRY(quantised(json));
   if (!config.quantised && &text != &json) RIDGE_TRY(quantised(text));
   if (!config.quantised && quantisation != nullptr) RIDGE_TRY(quantised(*quantisation));
-  if (&text != &json) model.notes.push_back("the text part of a multimodal model; its other parts are not counted");
+  if (has_other_parts(json))
+    model.notes.push_back("the text part of a multimodal model; its other parts are not counted");
   if (model.draft_layers > 0)
     model.notes.push_back(fmt::format("{} of multi-token prediction not counted in the parameters",
                                       model.draft_layers == 1 ? "a layer" : "layers"));

@@ -93,11 +93,42 @@ TEST(Config, TakesTheTextPartOfAModelForSeveralMedia) {
   EXPECT_THAT(config.model.notes, Contains(HasSubstr("text part")));
 }
 
-TEST(Config, SaysWhatItAssumes) {
+TEST(Config, SaysThatPartsForOtherMediaAreNotCounted) {
+  Json json = llama3();
+  json["model_type"] = "qwen2_5_vl";
+  json["vision_config"] = {{"depth", 32}};
+  EXPECT_THAT(read(json).model.notes, Contains(HasSubstr("not counted")));
+  json["vision_config"] = nullptr;
+  EXPECT_THAT(read(json).model.notes, IsEmpty());
+}
+
+TEST(Config, TakesAnUnknownKindOnlyWhereItIsBuiltAsLlama) {
   Json json = llama3();
   json["model_type"] = "brandnew";
-  Config config = read(json);
-  EXPECT_THAT(config.model.notes, Contains(HasSubstr("'brandnew'")));
+  EXPECT_THAT(refusal(json), HasSubstr("'brandnew' is not known"));
+  json.update({{"hidden_act", "silu"}, {"rms_norm_eps", 1e-5}});
+  EXPECT_THAT(read(json).model.notes, Contains(HasSubstr("'brandnew'")));
+  json["moe_num_experts"] = 8;
+  EXPECT_THAT(refusal(json), HasSubstr("moe_num_experts"));
+  // What the kind is comes before what it lacks.
+  EXPECT_THAT(refusal({{"model_type", "falcon"}, {"hidden_size", 4544}}), HasSubstr("'falcon' is not known"));
+}
+
+TEST(Config, CountsTheTwoMatricesAndBiasesOfStarcoder2) {
+  // Lozhkov et al., arXiv:2402.19173, table 5: 3B; bigcode/starcoder2-3b: 3,030,371,328 parameters.
+  Json json{{"model_type", "starcoder2"}, {"hidden_size", 3072},       {"intermediate_size", 12288},
+            {"num_hidden_layers", 30},    {"num_attention_heads", 24}, {"num_key_value_heads", 2},
+            {"vocab_size", 49152},        {"use_bias", true},          {"hidden_act", "gelu_pytorch_tanh"}};
+  EXPECT_DOUBLE_EQ(parameters_of(read(json).model).total, 3030371328.0);
+  json["use_bias"] = false;
+  // Queries and output of 3072 each, keys and values of 256, and the two matrices of the feed-forward network.
+  EXPECT_DOUBLE_EQ(parameters_of(read(json).model).total, 3030371328.0 - 30 * (2 * 3072 + 2 * 256 + 12288 + 3072));
+}
+
+TEST(Config, CountsBiasesThatTheConfigAsksFor) {
+  Json json = llama3();
+  json["mlp_bias"] = true;
+  EXPECT_DOUBLE_EQ(parameters_of(read(json).model).total, 8030261248.0 + 32 * (2 * 14336 + 4096));
 }
 
 TEST(Config, RefusesEncodersWhichKeepNoKeysAndValues) {
@@ -112,7 +143,7 @@ TEST(Config, RefusesEncodersWhichKeepNoKeysAndValues) {
   bert.erase("architectures");
   EXPECT_NE(refusal(bert), "read");
   bert["architectures"] = {"BertLMHeadModel"};
-  EXPECT_EQ(refusal(bert), "read");
+  EXPECT_THAT(refusal(bert), HasSubstr("not known"));
   bert["model_type"] = "brandnew";
   bert["architectures"] = {"BrandnewForSequenceClassification"};
   EXPECT_NE(refusal(bert), "read");
