@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/log.h"
 #include "cli/own_colours.h"
@@ -33,11 +32,6 @@ void write_error(std::string_view text) {
     if (written <= 0) return;
     text.remove_prefix(static_cast<size_t>(written));
   }
-}
-
-bool is_redrawable(int file) {
-  const char* terminal = std::getenv("TERM");
-  return isatty(file) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 // "8 s", "2 min 10 s", "1 h 5 min".
@@ -106,7 +100,7 @@ std::optional<std::string> ProgressState::due_line(TimePoint now) {
 
 Progress::Progress(std::string_view what)
     : shown_(!is_quiet()),
-      terminal_(is_redrawable(STDERR_FILENO)),
+      terminal_(takes_escapes(STDERR_FILENO)),
       started_(SteadyClock::now()),
       state_(what, started_),
       drawn_at_(started_) {

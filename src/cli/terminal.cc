@@ -64,9 +64,8 @@ size_t columns_of_file(int file) {
 // NO_COLOR as no-color.org defines it.
 bool has_colour(int file) {
   if (form.colour != ColourMode::kAuto) return form.colour == ColourMode::kAlways;
-  const char *refused = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
-  return isatty(file) == 1 && (refused == nullptr || *refused == '\0') &&
-         (terminal == nullptr || std::string_view(terminal) != "dumb");
+  const char* refused = std::getenv("NO_COLOR");
+  return takes_escapes(file) && (refused == nullptr || *refused == '\0');
 }
 
 // Word by word, so that a line break leaves no colour behind. Codes: ECMA-48, "Select Graphic Rendition".
@@ -215,6 +214,19 @@ int fail(std::string_view verb, const Error& error) {
 }
 
 bool reader_left() { return left; }
+
+// Names: dircolors of GNU coreutils, "TERM", and terminals that came since.
+bool takes_escapes(int file) {
+  constexpr std::string_view kBegin[] = {"xterm",     "screen",  "tmux",  "rxvt",   "linux",   "vt",    "con",
+                                         "cygwin",    "ansi",    "st-",   "putty",  "kitty",   "foot",  "iterm",
+                                         "alacritty", "wezterm", "gnome", "mlterm", "ghostty", "Eterm", "konsole"};
+  const char* given = std::getenv("TERM");
+  const std::string_view name = given == nullptr ? "" : given;
+  const bool known = name == "st" || name.find("color") != std::string_view::npos ||
+                     std::any_of(std::begin(kBegin), std::end(kBegin),
+                                 [&](std::string_view begin) { return name.starts_with(begin); });
+  return known && isatty(file) == 1;
+}
 
 void print(std::string_view text) { put_fitted(stdout, text, output_columns()); }
 void print_verbatim(std::string_view text) { put(stdout, text); }

@@ -35,6 +35,10 @@ constexpr std::string_view kListWords = "--ridge-list-words";
 // Whether they hold --help or -h before a "--": what follows that belongs to a command.
 bool asks_for_help(std::span<const std::string> arguments);
 
+// Whether the file is a terminal that understands colours and the movements of its cursor, by the name in TERM: not without one, nor by one
+// that is not known.
+bool takes_escapes(int file);
+
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);
 

@@ -1,6 +1,7 @@
 """Where results go: a full disk, devices, pipes."""
 
 import os
+import pty
 import stat
 import subprocess
 
@@ -46,3 +47,13 @@ def test_what_has_no_rule_is_not_known_wherever_it_is_shown(tmp_path):
         assert "not known" in rows[figure], rows[figure]
     layer = next(line for line in planned.splitlines() if "TreeEnsembleRegressor" in line and "no rule" in line)
     assert "not known" in layer and "memory" not in layer, layer
+
+
+@pytest.mark.parametrize("term, coloured", [("xterm-256color", True), ("tmux", True), ("", False), (None, False), ("dumb", False), ("unknown-42", False)])
+def test_only_a_terminal_that_is_known_gets_escapes(term, coloured):
+    terminal, stderr = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("TERM", "NO_COLOR")}
+    subprocess.run([RIDGE, "describe", "/no/such.onnx"], stderr=stderr, env=environment if term is None else environment | {"TERM": term})
+    os.close(stderr)
+    assert (b"\x1b[" in os.read(terminal, 65536)) == coloured
+    os.close(terminal)
