@@ -107,6 +107,10 @@ class Loads {
         return std::make_unique<client::TokenStream>(server_.llm->load.streaming, *control_.clock,
                                                      records[static_cast<size_t>(thread)]);
       };
+    } else {
+      options.check = [&](const client::Response& answer, std::string& why) {
+        return server_.exchange.protocol().failure_of(answer, why);
+      };
     }
     RIDGE_ASSIGN(const std::unique_ptr<client::ServerTarget> target, client::ServerTarget::open(std::move(options)));
     measure::LoadOptions how = load_options(step, time);

@@ -115,6 +115,14 @@ class GrpcProtocol final : public Protocol {
     return InferRequest{call("ModelInfer", message), size};
   }
 
+  int failure_of(const Response& answer, std::string& why) const override {
+    if (answer.body.size() < answer.body_size) return 0;
+    inference::ModelInferResponse message;
+    if (message.ParseFromString(answer.body) && message.outputs_size() + message.raw_output_contents_size() > 0)
+      return 0;
+    why = "the answer is no message inference.ModelInferResponse with outputs";
+    return kBadAnswer;
+  }
   Result<std::string> version_of(const Response& answer) const override {
     inference::ModelInferResponse message;
     if (!message.ParseFromString(answer.body))

@@ -107,6 +107,12 @@ constexpr std::array<Asked, 4> kAsked = {{
 
 const Asked& asked(Question question) { return kAsked.at(static_cast<size_t>(question)); }
 
+constexpr size_t kShownOfAnswer = 120;  // [bytes] in errors
+
+std::string_view json_text(const Response& answer) {
+  return std::string_view(answer.body).substr(0, answer.json_size.value_or(answer.body.size()));
+}
+
 class HttpProtocol final : public Protocol {
  public:
   std::unique_ptr<Wire> wire(const ServerUrl&, const Keep& keep) const override { return http_wire(keep); }
@@ -136,10 +142,23 @@ class HttpProtocol final : public Protocol {
                         body.bytes.size()};
   }
 
+  // The text alone tells most answers; a name in it may be one of a tensor, or in an error's message.
+  int failure_of(const Response& answer, std::string& why) const override {
+    const std::string_view text = json_text(answer);
+    const bool whole = answer.body.size() == answer.body_size || answer.json_size.value_or(SIZE_MAX) <= text.size();
+    const bool outputs = text.find("\"outputs\"") != std::string_view::npos;
+    if (!whole || (outputs && text.find("\"error\"") == std::string_view::npos)) return 0;
+    const Result<Json> json = parse_json(text, "the answer");
+    const bool object = json && json->is_object();
+    if (object && json->contains("outputs") && json->value("error", Json()).is_null()) return 0;
+    why = object && !json->value("error", Json()).is_null() ? error_of(*json) : "";
+    const int failure = why.empty() ? kBadAnswer : kErrorInAnswer;
+    if (why.empty()) why = fmt::format("the answer has no 'outputs': '{}'", text.substr(0, kShownOfAnswer));
+    return failure;
+  }
+
   Result<std::string> version_of(const Response& answer) const override {
-    const std::string_view text =
-        std::string_view(answer.body).substr(0, answer.json_size.value_or(answer.body.size()));
-    RIDGE_ASSIGN(const Json json, parse_json(text, "the answer"));
+    RIDGE_ASSIGN(const Json json, parse_json(json_text(answer), "the answer"));
     return json_member_or<std::string>(json, "model_version", "");
   }
   std::string infer_text(const ServerUrl& url) const override {

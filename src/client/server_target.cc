@@ -22,6 +22,7 @@ constexpr auto kBrief = std::chrono::milliseconds(1);
 constexpr size_t kTimedEvery = 8;
 constexpr auto kLook = std::chrono::milliseconds(5);          // for requests that have timed out
 constexpr auto kConnectLook = std::chrono::milliseconds(50);  // for an interruption
+constexpr size_t kCheckedBytes = 4096;                        // of an answer
 constexpr uint64_t kOtherDescriptors = 64;                    // that the process needs besides
 
 // Raises the soft limit of open files where it must.
@@ -52,7 +53,9 @@ class ServerTarget::Group {
       AnswerReader* const reader = slots_[i].reader.get();
       connections_.emplace_back(
           poller_, i, options_.address,
-          reader != nullptr ? http_wire({}, reader) : protocol_of(options_.url.scheme).wire(options_.url, {}));
+          reader != nullptr
+              ? http_wire({}, reader)
+              : protocol_of(options_.url.scheme).wire(options_.url, {.ok = options_.check ? kCheckedBytes : 0}));
     }
     next_ = static_cast<size_t>(thread);
   }
@@ -158,12 +161,10 @@ class ServerTarget::Group {
       problems_.try_emplace(response.status, error_text(response));
       return ended({caller(index), response.status, {}, slots_[index].number});
     }
-    if (slots_[index].reader) {
-      std::string why;
-      if (const int failure = slots_[index].reader->end(connection.sent_at(), why); failure != 0) {
-        problems_.try_emplace(failure, why);
-        return ended({caller(index), failure, {}, slots_[index].number});
-      }
+    std::string why;
+    if (const int failure = failure_of(index, why); failure != 0) {
+      problems_.try_emplace(failure, why);
+      return ended({caller(index), failure, {}, slots_[index].number});
     }
     answer_bytes_ = response.body_size;
     if (!slots_[index].timed) return ended({caller(index), 0, {}, slots_[index].number});
@@ -173,6 +174,13 @@ class ServerTarget::Group {
     const TimePoint first = std::clamp(connection.answered_at(), sent, now);
     ended({caller(index), 0, engine::RunTimes{sent - slots_[index].begun, first - sent, now - first},
            slots_[index].number});
+  }
+
+  // Of an answer of status 200.
+  int failure_of(size_t index, std::string& why) const {
+    const Connection& connection = connections_[index];
+    if (slots_[index].reader) return slots_[index].reader->end(connection.sent_at(), why);
+    return options_.check ? options_.check(connection.response(), why) : 0;
   }
 
   void failed(size_t index, int kind, const std::string& why) {

@@ -28,6 +28,8 @@ struct ServerTargetOptions {
   std::function<Request(int64_t number)> make;
   // Of HTTP's answers: a reader for each connection of a thread; may be empty. Called before the load begins.
   std::function<std::unique_ptr<AnswerReader>(int thread)> reader;
+  // Of the beginning of other answers of status 200: 0, or a Failure and its reason; may be empty.
+  std::function<int(const Response& answer, std::string& why)> check;
   int concurrency = 1;
   bool connect_first = true;  // all before the load; else each for its first request
   int threads = 1;

@@ -40,7 +40,7 @@ enum Failure : int {
   kClosed = -3,
   kNotHttp = -4,
   kNotGrpc = -5,
-  // Of a language model's answer of status 200 (token_stream.h).
+  // Of an answer of status 200 (Protocol::failure_of(), token_stream.h).
   kBadAnswer = -6,
   kErrorInAnswer = -7,
   kNoDone = -8,

@@ -130,7 +130,7 @@ def test_a_closed_port_is_refused():
 
 
 class OtherServer(http.server.ThreadingHTTPServer):
-    """A server of the protocol with no extensions. `answer(number, request)` → (status, {header: value})."""
+    """A server of the protocol with no extensions. `answer(number, request)` → (status, {header: value}), and the body's JSON if it is another."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -173,8 +173,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             number = len(self.server.bodies)
             self.server.bodies.append((dict(self.headers), body))
-        status, headers = self.server.answer(number, self)
-        self.reply(status, {"model_name": "m", "outputs": []} if status == 200 else {"error": "sorry"}, headers)
+        status, headers, *other = self.server.answer(number, self)
+        self.reply(status, other[0] if other else {"model_name": "m", "outputs": []} if status == 200 else {"error": "sorry"}, headers)
         self.close_connection = headers.get("Connection") == "close"
 
 
@@ -308,6 +308,17 @@ def test_two_results_of_a_server_are_compared_load_by_load(served, tmp_path):
     if slower["judged"]:
         assert slower["slower"] and slower["figures"][0]["verdict"] == "regressed"
     assert {caveat["id"] for caveat in slower["caveats"]} >= {"other-model", "other-server"}
+
+
+@pytest.mark.parametrize("body, kind", [({"error": "in a 200"}, "error in the answer"), ({"model_name": "m"}, "malformed answer"), ([], "malformed answer"),
+                                        ({"outputs": [], "error": "late"}, "error in the answer")])
+@pytest.mark.parametrize("payload", ["json", "binary"])
+def test_an_answer_of_status_200_without_outputs_is_a_failure(body, kind, payload):
+    with OtherServer(answer=lambda number, request: (200, {}, body) if number % 2 else (200, {})) as url:
+        [point] = measured(url, "--seconds", 0.5, "--payload", payload)["points"]
+    assert point["failures"] == {kind: point["failed"]} and abs(point["failed"] - point["samples"]) < 0.2 * point["samples"] + 2
+    if "error" in body:
+        assert point["problems"][kind] == body["error"]
 
 
 def test_what_to_do_next_keeps_the_request_and_follows_a_search(served):
