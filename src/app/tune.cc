@@ -9,6 +9,7 @@
 #include "app/device_energy.h"
 #include "app/tune_model.h"
 #include "cost/costs.h"
+#include "measure/advice.h"
 #include "measure/layers.h"
 #include "tune/replay.h"
 #include "tune/share/proof.h"
@@ -234,6 +235,8 @@ Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, con
   RIDGE_ASSIGN(TuneResult result, search(*model, std::move(space), control));
   tune::add_disturbance(watch.end(), result.tuning);
   for (const model::GraphInput& input : model->graph->input_specs) result.inputs.push_back(input.spec);
+  if (const std::string& values = model->benchmark->untuned().non_finite(); !values.empty())
+    result.tuning.baseline.advice = measure::not_finite(values);
   result.tuning.energy = energy.text;
   result.tuning.seconds = to_seconds(control.clock->now() - begin);
   RIDGE_TRY(compare(request, result));

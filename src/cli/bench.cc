@@ -272,7 +272,8 @@ void render(const measure::Measurement& m, size_t most_layers) {
     print("\nlayers, slowest first (time from the engine's profile, in which runs are slower than above)\n\n" +
           layer_table(m, most_layers));
   if (m.load && machine::disturbed(m.disturbance)) print("\n" + warning_text(machine::sentence(*m.disturbance)) + ".");
-  print("\n" + (m.advice.id == "disturbed" ? warning_text(m.advice.sentence) : m.advice.sentence));
+  print("\n" + (m.advice.id == "disturbed" || m.advice.id == "not-finite" ? warning_text(m.advice.sentence)
+                                                                          : m.advice.sentence));
 }
 
 std::vector<std::string> next_of(const BenchOptions& options, const app::BenchRequest& request) {

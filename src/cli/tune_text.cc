@@ -201,6 +201,8 @@ std::string tuning_text(const tune::Tuning& tuning) {
   text += fmt::format("deviation from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
                       tuning.deviation.max_abs, tuning.deviation.relative_l2,
                       format_percent(100 * tuning.deviation.top1_agreement));
+  if (tuning.baseline.advice.id == "not-finite")
+    text += painted(Meaning::kWarning, "untuned:") + " " + tuning.baseline.advice.sentence + "\n";
   const auto device = plan::device_from_name(tuning.baseline.device);
   if (tuning.best_joules_per_row > 0)
     text += fmt::format("energy per row, whole {}, measured ({}): {:.3g} J untuned, {:.3g} J tuned\n",

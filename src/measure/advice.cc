@@ -159,6 +159,12 @@ Advice about_disturbance(const Measurement& m) {
 
 }  // namespace
 
+Advice not_finite(const std::string& values) {
+  return {"not-finite", "Not finite: " + values +
+                            ", in a first run with random inputs. Real ones may differ (ridge tune --calibration); "
+                            "else a weight or an overflow is to blame."};
+}
+
 Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (m.load) return about_load(*m.load);
   if (machine::disturbed(m.disturbance)) return about_disturbance(m);

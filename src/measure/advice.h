@@ -11,4 +11,7 @@ namespace ridge::measure {
 // `limits` may be null: then the limit is unknown and the sentence says so.
 Advice advise(const Measurement& measurement, const cost::DeviceLimits* limits);
 
+// In place of it "not-finite", where the outputs of a run hold NaN or infinite `values`, as non_finite_text() says them.
+Advice not_finite(const std::string& values);
+
 }  // namespace ridge::measure

@@ -90,8 +90,9 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   const TimePoint begin = clock.now();
   if (options.progress) options.progress("open", 0);
   Measurement m;
+  std::string non_finite;
   {
-    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed, clock));
+    RIDGE_ASSIGN(Runner runner, Runner::open(plan, graph, callers, options.seed, clock, to_seconds(options.max_time)));
     EnergyOfLoad energy(options.energy, options.energy_reason);
     const TimePoint open = clock.now();
     const Nanoseconds left =
@@ -109,6 +110,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     const TimePoint end = clock.now();
     if (load.latencies_ms.empty()) return Error{Code::kCancelled, "interrupted before the first run ended"};
     m = describe(plan, runner, load);
+    non_finite = runner.non_finite();
     if (options.trace) *options.trace = std::move(load.runs);
     m.cold = cold;
     if (!options.rate_per_s) m.throughput_ci95_per_s = rate_interval(m.throughput_per_s, m.ci95_percent);
@@ -151,7 +153,7 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     m.interrupted = options.interrupted && options.interrupted();
   }
   if (machine::disturbed(m.disturbance) && !m.load) m.undisturbed = undisturbed(m);
-  m.advice = advise(m, known);
+  m.advice = non_finite.empty() ? advise(m, known) : not_finite(non_finite);
   return m;
 }
 

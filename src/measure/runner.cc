@@ -2,18 +2,20 @@
 
 #include <numeric>
 
+#include "engine/run_limit.h"
 #include "measure/inputs.h"
+#include "measure/non_finite.h"
 #include "measure/resident.h"
 #include "model/inputs.h"
 
 namespace ridge::measure {
 
-Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed,
-                            Clock& clock) {
+Result<Runner> Runner::open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed, Clock& clock,
+                            double seconds) {
   const int64_t resident_before = resident_bytes();
   Runner runner;
   for (int i = 0; i < plan.instances; ++i) {
-    RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open(plan, clock));
+    RIDGE_ASSIGN(std::unique_ptr<engine::Session> session, engine::open_for(seconds, plan, clock));
     runner.sessions_.push_back(std::move(session));
   }
   runner.load_ms_ = to_ms(runner.sessions_.front()->info().load_time);
@@ -49,6 +51,7 @@ Status Runner::run_first(int callers, const Clock& clock) {
     RIDGE_TRY(sessions_[i]->run(views_, wanted_, outputs));
     if (i > 0) continue;
     first_run_ms_ = to_ms(clock.now() - begin);
+    non_finite_ = non_finite_text(sessions_[i]->signature().outputs, outputs);
     shown = std::move(outputs);
   }
   slots_.resize(static_cast<size_t>(callers));

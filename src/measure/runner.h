@@ -19,9 +19,9 @@ namespace ridge::measure {
 // run() may be called from several threads at once, by each caller number from one of them.
 class Runner {
  public:
-  // Opens plan.instances sessions, makes inputs, and runs each session once. `graph` as in make_inputs().
+  // Opens plan.instances sessions, makes inputs, and runs each session once. `graph` as in make_inputs(), `seconds` as in open_for().
   static Result<Runner> open(const plan::Plan& plan, const model::Graph* graph, int callers, uint64_t seed = 1,
-                             Clock& clock = system_clock());
+                             Clock& clock = system_clock(), double seconds = 0);
 
   // One run by `caller` (0 … callers − 1), on the session caller mod instances.
   Status run(int caller, engine::RunTimes* times);
@@ -34,6 +34,7 @@ class Runner {
   int64_t rows() const { return rows_; }        // of one run: first dimension of the first input
   double load_ms() const { return load_ms_; }   // of the first session
   double first_run_ms() const { return first_run_ms_; }
+  const std::string& non_finite() const { return non_finite_; }  // of the first run's outputs, in words; "": none
 
   // By how much this process's resident memory grew while the runner was opened.
   int64_t rss_delta_bytes() const { return rss_delta_bytes_; }
@@ -57,6 +58,7 @@ class Runner {
   double load_ms_ = 0;
   double first_run_ms_ = 0;
   int64_t rss_delta_bytes_ = 0;
+  std::string non_finite_;
 };
 
 }  // namespace ridge::measure

@@ -160,8 +160,16 @@ bool say_nothing(const Answers& answers) {
   const auto equal = [](std::span<const std::byte> a, std::span<const std::byte> b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   };
+  // Not a number equals none, so that every other form of the model would agree with it.
+  const auto is_nan = [](const Tensor& output) {
+    const std::vector<double> values = elements(output.view());
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  };
   if (answers.per_sample.empty()) return false;
   const std::vector<Tensor>& first = answers.per_sample.front();
+  if (std::all_of(answers.per_sample.begin(), answers.per_sample.end(),
+                  [&](const auto& sample) { return std::all_of(sample.begin(), sample.end(), is_nan); }))
+    return true;
   for (const std::vector<Tensor>& sample : answers.per_sample)
     for (size_t i = 0; i < sample.size(); ++i)
       if (!equal(sample[i].data.span(), first[i].data.span())) return false;

@@ -91,7 +91,7 @@ struct AnswerOptions {
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples,
                            const AnswerOptions& options = {});
 
-// Whether the outputs are the same for every sample (of one sample: in every element), so that agreeing with them says nothing.
+// Whether the outputs are NaN, or the same for every sample (of one sample: in every element), so that agreeing with them says nothing.
 bool say_nothing(const Answers& answers);
 
 // Runs `candidate` on the first samples, as many as `reference` has outputs for, and compares. Errors: a run that fails,

@@ -117,6 +117,7 @@ TEST(Guard, AnswersThatAreTheSameForAllSamplesSayNothing) {
   EXPECT_TRUE(say_nothing_of({{0, 0}, {0, 0}, {0, 0}}, [](float x) { return x; }));
   EXPECT_TRUE(say_nothing_of(kRows, [](float) { return 7.0f; }));
   EXPECT_TRUE(say_nothing_of({{1, 2}}, [](float) { return 7.0f; })) << "one sample whose elements are the same";
+  EXPECT_TRUE(say_nothing_of({{1, 2}, {3, 4}}, [](float x) { return std::copysign(std::nanf(""), x - 2); }));
   EXPECT_FALSE(say_nothing_of({{1, 2}}, [](float x) { return x; }));
   EXPECT_FALSE(say_nothing_of({{1, 2}, {1, 2}, {1, 3}}, [](float x) { return x; }));
 }

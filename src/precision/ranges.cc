@@ -1,7 +1,6 @@
 #include "precision/ranges.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +8,10 @@
 #include <limits>
 #include <optional>
 
+#include "base/replacement_file.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
+#include "engine/run_limit.h"
 #include "precision/element.h"
 #include "precision/quantise.h"
 #include "precision/samples.h"
@@ -142,15 +143,15 @@ Result<std::vector<TensorTap>> find_tensors(const engine::Signature& signature,
 // The model with `tensors` as outputs, open. Inputs are known without.
 Result<std::unique_ptr<engine::Session>> open_exposed(const model::WholeModel& model, const plan::Plan& plan,
                                                       const std::vector<TensorSpec>& inputs,
-                                                      const std::vector<std::string>& tensors,
-                                                      const std::string& file) {
+                                                      const std::vector<std::string>& tensors, const std::string& file,
+                                                      double seconds) {
   std::vector<std::string> inner;
   for (const std::string& tensor : tensors)
     if (place_of(inputs, tensor) < 0) inner.push_back(tensor);
   plan::Plan exposing = plan;
   exposing.model = file;
   RIDGE_TRY(expose_tensors(model, inner, exposing.model));
-  Result<std::unique_ptr<engine::Session>> session = engine::open(exposing);
+  Result<std::unique_ptr<engine::Session>> session = engine::open_for(seconds, exposing);
   if (!session) return wrap(session.error(), "calibrate: open the model with its activations as outputs");
   return session;
 }
@@ -231,8 +232,9 @@ Result<Activations> observe(const model::WholeModel& model, const plan::Plan& pl
                             std::span<const Sample> samples, const ObserveOptions& options) {
   const TimePoint begin = options.clock->now();
   RIDGE_ASSIGN(const OutputFolder output, output_folder_for(options));
-  const ExposedFile file{fmt::format("{}/exposed-{}.onnx", output.folder, getpid())};
-  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, open_exposed(model, plan, inputs, tensors, file.path));
+  const ExposedFile file{temporary_name(output.folder + "/exposed-") + ".onnx"};
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
+               open_exposed(model, plan, inputs, tensors, file.path, options.seconds));
   RIDGE_ASSIGN(std::vector<TensorTap> exposed, find_tensors(session->signature(), tensors));
   Activations result;
   for (const Sample& sample : samples) {

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "engine/engine.h"
 #include "engine/engines.h"
+#include "engine/run_limit.h"
 #include "precision/convert.h"
 #include "precision/model_writer.h"
 #include "precision/ranges.h"
@@ -87,7 +88,7 @@ plan::Plan plan_with(const VariantBasis& basis, const std::string& file, Precisi
 
 Result<AccuracyVerdict> judge_file(const VariantBuild& build, const std::string& file, size_t samples) {
   RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
-               engine::open(plan_with(build.basis, file, build.variant.precision)));
+               engine::open_for(build.options.seconds, plan_with(build.basis, file, build.variant.precision)));
   const std::span<const Sample> held_out(build.basis.samples.held_out);
   return judge(build.basis.reference, *session, held_out.first(std::min(samples, held_out.size())),
                build.options.limits, build.options.interrupted);

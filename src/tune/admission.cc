@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/engines.h"
+#include "engine/run_limit.h"
 #include "tune/candidate.h"
 
 namespace ridge::tune {
@@ -108,7 +109,7 @@ struct VariantSelector {
   // `digest`: of the implementation's own file; empty: it has none.
   Status judge_and_admit(const VariantRequest& request, Implementation implementation, const std::string& digest) {
     const plan::Plan plan = plan_for(basis.plan, implementation);
-    Result<std::unique_ptr<engine::Session>> session = engine::open(plan);
+    Result<std::unique_ptr<engine::Session>> session = engine::open_for(options.seconds, plan);
     if (!session) return rejected(request, "not-opened", session.error());
     Result<precision::AccuracyVerdict> verdict =
         precision::judge(reference, **session, basis.samples.held_out, options.limits, options.interrupted);
@@ -237,7 +238,7 @@ Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const Vari
   only_baseline.admitted.front().implementation.engine = basis.plan.engine;
   only_baseline.admitted.front().verdict.holds = true;
   if (requests.size() == 1) return only_baseline;
-  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open(basis.plan));
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session, engine::open_for(options.seconds, basis.plan));
   Result<precision::Answers> reference =
       precision::answers_of(*session, basis.samples.held_out,
                             {.seconds = kJudgingShare * options.seconds / static_cast<double>(requests.size()),
@@ -252,11 +253,12 @@ Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const Vari
   const bool void_guard = !options.evaluation && precision::say_nothing(admitting.reference);
   for (const VariantRequest& request : requests.subspan(1)) {
     if (void_guard && request.variant != requests.front().variant) {
-      admitting.reject(request, kNotJudged,
-                       fmt::format("its accuracy cannot be judged: the FP32 model's outputs are the same for {} ({}); "
-                                   "give samples that differ",
-                                   judged == 1 ? "every element of one sample" : fmt::format("all {} samples", judged),
-                                   basis.samples.origin));
+      admitting.reject(
+          request, kNotJudged,
+          fmt::format("its accuracy cannot be judged: the FP32 model's outputs are NaN or the same for {} ({}); "
+                      "give samples that differ",
+                      judged == 1 ? "every element of one sample" : fmt::format("all {} samples", judged),
+                      basis.samples.origin));
       continue;
     }
     if (!cancelled) {

@@ -41,12 +41,13 @@ measure::LoadOptions for_just(double seconds, const std::function<bool()>& inter
 
 }  // namespace
 
-Result<CoLocatedModels> CoLocatedModels::open(std::span<const ModelToOpen> models, uint64_t seed, Clock& clock) {
+Result<CoLocatedModels> CoLocatedModels::open(std::span<const ModelToOpen> models, uint64_t seed, Clock& clock,
+                                              double seconds) {
   const int64_t resident_before = measure::resident_bytes();
   CoLocatedModels opened(clock);
   for (const ModelToOpen& model : models) {
     const int callers = model.plan.instances;
-    Result<measure::Runner> runner = measure::Runner::open(model.plan, model.graph, callers, seed, clock);
+    Result<measure::Runner> runner = measure::Runner::open(model.plan, model.graph, callers, seed, clock, seconds);
     if (!runner) return models.size() == 1 ? runner.error() : wrap(runner.error(), model.plan.model);
     for (int caller = 0; caller < callers; ++caller) opened.callers_.push_back({opened.runners_.size(), caller});
     opened.runners_.push_back(std::move(*runner));

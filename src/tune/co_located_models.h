@@ -32,7 +32,8 @@ struct ModelSlice {
 class CoLocatedModels {
  public:
   // Opens all, in order, and runs each session once. The error of one of several names its file.
-  static Result<CoLocatedModels> open(std::span<const ModelToOpen> models, uint64_t seed, Clock& clock);
+  static Result<CoLocatedModels> open(std::span<const ModelToOpen> models, uint64_t seed, Clock& clock,
+                                      double seconds = 0);
 
   // Every instance of every model runs repeatedly for about `ms`, each at least once. Errors: a run's, kCancelled.
   // `watch` looks before the callers' threads end; may be null.

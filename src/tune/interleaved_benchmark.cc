@@ -115,11 +115,11 @@ void fill(CoLocatedTrial& trial, const std::vector<measure::Round>& rounds) {
 }  // namespace
 
 Result<CoLocatedModels> open_models(std::span<const BenchmarkedModel> models, std::span<const Candidate> candidates,
-                                    uint64_t seed, Clock& clock) {
+                                    uint64_t seed, Clock& clock, double seconds) {
   std::vector<ModelToOpen> parts;
   for (size_t i = 0; i < models.size(); ++i)
     parts.push_back({to_plan(candidates[i], models[i].base, models[i].implementations), models[i].graph});
-  return CoLocatedModels::open(parts, seed, clock);
+  return CoLocatedModels::open(parts, seed, clock, seconds);
 }
 
 InterleavedBenchmark::InterleavedBenchmark(std::vector<BenchmarkedModel> models, BenchmarkOptions options,
@@ -129,7 +129,7 @@ InterleavedBenchmark::InterleavedBenchmark(std::vector<BenchmarkedModel> models,
 Result<std::unique_ptr<InterleavedBenchmark>> InterleavedBenchmark::open(std::vector<BenchmarkedModel> models,
                                                                          BenchmarkOptions options, Clock& clock) {
   const std::vector<Candidate> defaults(models.size(), baseline_candidate());
-  Result<CoLocatedModels> untuned = open_models(models, defaults, options.seed, clock);
+  Result<CoLocatedModels> untuned = open_models(models, defaults, options.seed, clock, options.seconds);
   if (!untuned) return models.size() == 1 ? untuned.error() : wrap(untuned.error(), "the untuned models together");
   return std::unique_ptr<InterleavedBenchmark>(
       new InterleavedBenchmark(std::move(models), std::move(options), std::move(*untuned), clock));
@@ -162,7 +162,7 @@ Result<CoLocatedTrial> InterleavedBenchmark::measure(std::span<const Candidate> 
     trial.seconds = to_seconds(clock_.now() - begin);
     return trial;
   };
-  Result<CoLocatedModels> opened = open_models(models_, candidates, options_.seed, clock_);
+  Result<CoLocatedModels> opened = open_models(models_, candidates, options_.seed, clock_, options_.seconds);
   if (!opened) return finished(opened.error().message);
   const double step_ms = options_.energy == nullptr ? 0 : 1e3 * options_.energy->step_seconds();
   const double least_ms = std::max(to_ms(options_.slice), machine::kLeastEnergySteps * step_ms);

@@ -45,7 +45,7 @@ struct BenchmarkOptions {
 
 // The models with a candidate each, open.
 Result<CoLocatedModels> open_models(std::span<const BenchmarkedModel> models, std::span<const Candidate> candidates,
-                                    uint64_t seed, Clock& clock);
+                                    uint64_t seed, Clock& clock, double seconds = 0);
 
 class InterleavedBenchmark {
  public:
