@@ -40,11 +40,38 @@ def test_the_probes_of_kubernetes_are_endpoints_of_the_server(pod, tmp_path):
             assert running.get(container[probe]["httpGet"]["path"]).status == 200, probe
 
 
+def test_a_broken_model_neither_restarts_the_pod_nor_keeps_it_unready(pod, tmp_path):
+    models.identity(tmp_path / "identity" / "1" / "model.onnx")
+    (tmp_path / "broken" / "1").mkdir(parents=True)
+    (tmp_path / "broken" / "1" / "model.onnx").write_text("no model")
+    (container,) = pod["containers"]
+    options = [argument for argument in container["args"] if argument.startswith("--strict-readiness")]
+    with Server(tmp_path, *options) as running:
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            assert running.get(container[probe]["httpGet"]["path"]).status == 200, probe
+        assert running.wait_loaded()["broken"]["state"] == "UNAVAILABLE"
+    with Server(tmp_path, wait_ready=False) as running:
+        running.wait_loaded()
+        assert [running.get(container[probe]["httpGet"]["path"]).status for probe in ("startupProbe", "readinessProbe", "livenessProbe")] == [200, 503, 200]
+
+
+def test_the_pod_fits_the_restricted_profile(pod):
+    """https://kubernetes.io/docs/concepts/security/pod-security-standards/"""
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    for volume in pod["volumes"]:
+        assert volume.keys() - {"name"} <= {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+    for container in pod["containers"]:
+        context = container["securityContext"]
+        assert context["allowPrivilegeEscalation"] is False and context["runAsNonRoot"] is True and context["runAsUser"] != 0
+        assert context["capabilities"] == {"drop": ["ALL"]} and context["seccompProfile"]["type"] in ("RuntimeDefault", "Localhost")
+        assert not any("hostPort" in port for port in container["ports"])
+
+
 def test_options_and_ports_are_those_of_serve(pod):
     (container,) = pod["containers"]
     documented = (SOURCE / "docs/cli/serve.md").read_text()
     for argument in container["args"][2:]:
-        assert f"- `{argument.split('=')[0]} " in documented, argument
+        assert re.search(f"- `{argument.split('=')[0]}[ `]", documented), argument
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     for name, port in ports.items():
         assert f"default: as HTTP, {port}" in documented or f"(default {port}" in documented, name
