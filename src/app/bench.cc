@@ -4,25 +4,39 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/device_energy.h"
 #include "app/known_machine.h"
 #include "base/log.h"
 #include "cost/costs.h"
 #include "engine/engines.h"
+#include "engine/run_limit.h"
 #include "machine/disturbance.h"
 #include "machine/probe.h"
+#include "measure/joint_rows.h"
 #include "model/inputs.h"
+#include "model/rows.h"
 #include "plan/first_plan.h"
 #include "predict/device_limits.h"
 
 namespace ridge::app {
 namespace {
 
-Status check_batch(const BenchRequest& request, const model::Graph& graph) {
+Error no_batch(const BenchRequest& request, const Status& why) {
+  return invalid(
+      fmt::format("{} cannot run with --batch {}, as its rows are not independent: {}; give the size of one "
+                  "request by --shape",
+                  request.model, *request.binding.batch, why.error().message));
+}
+
+Status check_batch(const BenchRequest& request, const model::UnboundModel& model, const model::Graph& graph) {
   if (!request.binding.insist_on_batch || graph.input_specs.empty()) return {};
   const Shape& shape = graph.input_specs.front().spec.shape;
-  if (rows_of(graph) == request.binding.batch) return {};
+  if (rows_of(graph) == request.binding.batch) {
+    const Status tied = *request.binding.batch > 1 && has_open_batch(graph) ? check_rows_tied(model) : ok_status();
+    return tied ? tied : no_batch(request, tied);
+  }
   return Error{Code::kInvalid,
                fmt::format("{} has the fixed input shape {}, so it cannot run with --batch {}; export it with "
                            "an open first dimension",
@@ -77,6 +91,17 @@ void add_request(const BenchRequest& request, plan::Plan& plan) {
   plan.options = request.engine_options;
 }
 
+// That rows give together what they give alone, where more than one are asked for.
+Status check_joint(const BenchRequest& request, plan::Plan plan, const model::Graph& graph, Clock& clock) {
+  if (!request.binding.insist_on_batch || *request.binding.batch < 2 || !has_open_batch(graph)) return {};
+  const std::map<std::string, Shape> shapes = std::exchange(plan.shapes, {});
+  RIDGE_ASSIGN(const std::unique_ptr<engine::Session> session,
+               engine::open_for(to_seconds(request.how.max_time), plan, clock));
+  const Status joint =
+      measure::check_joint_rows(*session, &graph, {.precision = plan.precision, .shapes = shapes}, clock);
+  return joint ? joint : no_batch(request, joint);
+}
+
 // On a device other than the CPU; one missing from the catalogue is measured without a limit beside it.
 Result<measure::Measurement> bench_on_device(const BenchRequest& request, const plan::Plan& plan,
                                              const model::Graph& graph, measure::BenchOptions how, Clock& clock) {
@@ -100,7 +125,7 @@ Result<std::optional<model::Graph>> bind(const BenchRequest& request, const std:
   if (!model) return std::optional<model::Graph>();
   RIDGE_ASSIGN(model::Graph graph, model->bind(request.binding));
   RIDGE_TRY(check_open_dimensions(request.model, graph));
-  RIDGE_TRY(check_batch(request, graph));
+  RIDGE_TRY(check_batch(request, *model, graph));
   RIDGE_TRY(check_precision(request, graph));
   return std::optional(std::move(graph));
 }
@@ -128,6 +153,7 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
                here ? know_machine(request.fresh, request.keep_disturbed, control) : machine::probe());
   plan::Plan plan = plan_model(request, *graph, machine);
   add_request(request, plan);
+  RIDGE_TRY(check_joint(request, plan, *graph, *control.clock));
   how.watch = &watch.emplace();
   Result<measure::Measurement> measured = here ? measure::bench(plan, &*graph, &machine, how, *control.clock)
                                                : bench_on_device(request, plan, *graph, how, *control.clock);

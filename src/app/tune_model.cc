@@ -10,6 +10,7 @@
 #include "engine/engines.h"
 #include "machine/probe.h"
 #include "model/inputs.h"
+#include "model/rows.h"
 #include "precision/model_writer.h"
 #include "predict/device_limits.h"
 #include "tune/repository.h"
@@ -59,7 +60,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.best = tuning.candidate;
   facts.engine = engine::named(tune::engine_of(tuning.candidate, request.engine)).backend;
   facts.precision = tuning.best.precision;
-  facts.batches = model.batching.possible;
+  facts.batches = model.batching.possible && tune::check_batching(*model.benchmark, tuning.candidate).possible;
   facts.verified_batch = verified_batch;
   facts.batching = tuning.batching_advice;
   if (request.engine == facts.engine && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
@@ -85,7 +86,9 @@ TuneModel plan_untuned(const TuneRequest& request, const machine::Machine& machi
 
 Status measure_untuned(TuneModel& model, const RunControl& control) {
   control.report("untuned: the engine's defaults", 0);
-  model.batching = tune::check_batching(*model.benchmark);
+  const Status tied = model::check_rows_tied(model.unbound);
+  model.batching = tied ? tune::check_batching(*model.benchmark, tune::baseline_candidate())
+                        : tune::Batching{false, tied.error().message};
   Result<tune::Trial> trial = model.benchmark->measure(tune::baseline_candidate(), tune::Effort::kLong);
   if (!trial && trial.error().code == Code::kCancelled)
     return Error{Code::kCancelled, "interrupted before the untuned model was measured; nothing was written"};
@@ -225,7 +228,9 @@ Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, cons
 }
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
-  if (candidate.batch == 1 || model.request.evaluation) return true;
+  if (candidate.batch == 1) return true;
+  if (!tune::check_batching(*model.benchmark, candidate).possible) return false;
+  if (model.request.evaluation) return true;
   RIDGE_ASSIGN(const precision::Deviation deviation, measured_deviation(candidate, model));
   return precision::within(deviation, model.request.guard);
 }

@@ -1,7 +1,6 @@
 #include "serve/batch_bounds.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace ridge::serve {
 namespace {
@@ -11,12 +10,6 @@ bool is_sized(const model::GraphInput& input) {
 }
 
 }  // namespace
-
-std::unique_ptr<BatchBounds> BatchBounds::read(const std::string& file, Precision precision, BoundFunction bound) {
-  Result<model::UnboundModel> model = model::UnboundModel::read(file);
-  if (!model) return nullptr;
-  return std::make_unique<BatchBounds>(std::move(*model), precision, std::move(bound));
-}
 
 double BatchBounds::of_rows(uint64_t rows) const {
   const auto [place, is_new] = known_.try_emplace(rows, 0);

@@ -20,8 +20,6 @@ using BoundFunction = std::function<double(const model::Graph& graph, Precision 
 // Thread-safe.
 class BatchBounds {
  public:
-  // Reads the model's file. null: not a file whose operations ridge knows.
-  static std::unique_ptr<BatchBounds> read(const std::string& file, Precision precision, BoundFunction bound);
   BatchBounds(model::UnboundModel model, Precision precision, BoundFunction bound)
       : model_(std::move(model)), precision_(precision), bound_(std::move(bound)) {}
 

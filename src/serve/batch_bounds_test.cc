@@ -32,12 +32,17 @@ class BatchBoundsTest : public testing::Test {
     EXPECT_TRUE(zoo::make(model, {}, file));
     return file;
   }
+  static std::unique_ptr<BatchBounds> bounds_of(const std::string& file, BoundFunction bound) {
+    Result<model::UnboundModel> model = model::UnboundModel::read(file);
+    EXPECT_TRUE(model);
+    return std::make_unique<BatchBounds>(std::move(*model), Precision::kFp32, std::move(bound));
+  }
   TemporaryFolder folder_ = *TemporaryFolder::make();
   std::vector<int64_t> asked_;
 };
 
 TEST_F(BatchBoundsTest, CountEachRunByItsRowsAndAskOncePerNumberOfRows) {
-  const auto bounds = BatchBounds::read(write("identity"), Precision::kFp32, seconds_per_row(asked_));
+  const auto bounds = bounds_of(write("identity"), seconds_per_row(asked_));
   ASSERT_NE(bounds, nullptr);
   EXPECT_EQ(bounds->of({}), 0u) << "nothing ran";
   const std::vector<BatchStatistic> batches = {runs(1, 2), runs(8, 3)};
@@ -47,16 +52,12 @@ TEST_F(BatchBoundsTest, CountEachRunByItsRowsAndAskOncePerNumberOfRows) {
 }
 
 TEST_F(BatchBoundsTest, OneUnknownRunLeavesTheSumUnknown) {
-  const auto bounds = BatchBounds::read(write("identity"), Precision::kFp32, [](const model::Graph& graph, Precision) {
+  const auto bounds = bounds_of(write("identity"), [](const model::Graph& graph, Precision) {
     return graph.input_specs.front().spec.shape.front() == 4 ? 0.0 : 1.0;
   });
   ASSERT_NE(bounds, nullptr);
   EXPECT_EQ(bounds->of(std::vector{runs(1, 1)}), kRunNs);
   EXPECT_EQ(bounds->of(std::vector{runs(1, 1), runs(4, 1)}), std::nullopt);
-}
-
-TEST_F(BatchBoundsTest, AFileThatIsNoModelHasNone) {
-  EXPECT_EQ(BatchBounds::read(folder_.path() + "/absent.onnx", Precision::kFp32, seconds_per_row(asked_)), nullptr);
 }
 
 }  // namespace

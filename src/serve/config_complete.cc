@@ -177,13 +177,43 @@ Status check_all_inputs_listed(const ModelConfig& config, const engine::Signatur
   return {};
 }
 
+template <typename Dims>
+void put_rows_first(Dims& dims) {
+  dims.Add(-1);
+  std::rotate(dims.begin(), dims.end() - 1, dims.end());
+}
+
+template <typename Tensors>
+void put_rows_first_in_all(Tensors& tensors) {
+  for (auto& tensor : tensors) {
+    put_rows_first(*tensor.mutable_dims());
+    if (tensor.has_reshape()) put_rows_first(*tensor.mutable_reshape()->mutable_shape());
+  }
+}
+
 }  // namespace
 
+ConfigPtr without_batching(const ModelConfig& completed) {
+  auto config = std::make_shared<ModelConfig>(completed);
+  config->set_max_batch_size(completed.has_sequence_batching() ? 1 : 0);
+  config->mutable_parameters()->erase("ridge_queue_delay");
+  if (config->has_dynamic_batching()) {
+    config->mutable_dynamic_batching()->clear_preferred_batch_size();
+    config->mutable_dynamic_batching()->clear_max_queue_delay_microseconds();
+  }
+  if (config->sequence_batching().has_oldest())
+    config->mutable_sequence_batching()->mutable_oldest()->clear_preferred_batch_size();
+  if (completed.has_sequence_batching()) return config;
+  put_rows_first_in_all(*config->mutable_input());
+  put_rows_first_in_all(*config->mutable_output());
+  return config;
+}
+
 Result<ConfigPtr> complete_config(const ModelConfig& config, const std::string& directory_name,
-                                  const engine::Signature& signature) {
+                                  const engine::Signature& signature, bool may_batch) {
   auto completed = std::make_shared<ModelConfig>(*place_instances(config, {}));  // decided values stay
   complete_identity(*completed, directory_name);
-  complete_batching(*completed, signature);
+  if (may_batch) complete_batching(*completed, signature);
   bool batching = completed->max_batch_size() > 0;
   const std::vector<TensorSpec> inputs = all_inputs(signature);
   const engine::Signature for_clients = without_sequence_tensors(*completed, signature);

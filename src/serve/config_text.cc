@@ -7,8 +7,10 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "model_config.pb.h"
 
@@ -84,6 +86,22 @@ Result<ConfigPtr> parse_config_json(const std::string& json, const std::string& 
   auto status = google::protobuf::util::JsonStringToMessage(json, config.get(), options);
   if (status.ok()) return ConfigPtr(std::move(config));
   return Error{Code::kInvalid, what + ": " + std::string(status.message())};
+}
+
+bool states_batch_size(const std::string& text) {
+  const google::protobuf::LogSilencer silencer;
+  inference::ModelConfig config;
+  google::protobuf::TextFormat::ParseInfoTree places;
+  google::protobuf::TextFormat::Parser parser;
+  parser.WriteLocationsTo(&places);
+  parser.SetRecursionLimit(kMaxDepth);
+  return parser.ParseFromString(text, &config) &&
+         places.GetLocation(config.GetDescriptor()->FindFieldByName("max_batch_size"), -1).line >= 0;
+}
+
+bool states_batch_size_in_json(const std::string& json) {
+  const Json members = Json::parse(json, nullptr, false);
+  return members.is_object() && (members.contains("max_batch_size") || members.contains("maxBatchSize"));
 }
 
 ConfigPtr empty_config() { return std::make_shared<inference::ModelConfig>(); }

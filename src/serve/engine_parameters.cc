@@ -71,8 +71,8 @@ const std::array kEngineParameters = {
     Parameter{"ridge_precision", read_precision},
     // Of the server, not of the plan (settings_from_config.cc).
     Parameter{"ridge_warmup", check_on_or_off}, Parameter{"ridge_spread", check_on_or_off},
-    Parameter{"ridge_queue_delay", check_auto}, Parameter{"ridge_traffic", check_traffic},
-    Parameter{"ridge_pooling", check_pooling},  // of the encoder (encoder.h)
+    Parameter{"ridge_row_check", check_on_or_off}, Parameter{"ridge_queue_delay", check_auto},
+    Parameter{"ridge_traffic", check_traffic}, Parameter{"ridge_pooling", check_pooling},  // of the encoder (encoder.h)
 };
 
 constexpr std::string_view kOption = "ridge_option_";  // with any name: an option of the engine, handed on as it is

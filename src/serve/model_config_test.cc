@@ -129,6 +129,33 @@ TEST(CompleteConfig, WhatIsGivenStays) {
   EXPECT_EQ(unbatched["max_batch_size"], 0);
 }
 
+TEST(ConfigText, SaysWhetherABatchSizeIsWritten) {
+  EXPECT_TRUE(states_batch_size("name: \"m\" max_batch_size: 0"));
+  EXPECT_FALSE(states_batch_size("name: \"m\""));
+  EXPECT_TRUE(states_batch_size_in_json(R"({"maxBatchSize": 0})"));
+  EXPECT_FALSE(states_batch_size_in_json(R"({"name": "m"})"));
+}
+
+TEST(CompleteConfig, WithoutBatchingRowsAreAnOpenFirstDimension) {
+  const auto config = complete(
+      "max_batch_size: 8 input { name: \"x\" reshape { shape: [ 3, -1 ] } dims: [ 3, 1, -1 ] } "
+      "dynamic_batching { preferred_batch_size: 4 max_queue_delay_microseconds: 9 priority_levels: 2 "
+      "default_priority_level: 1 } parameters { key: \"ridge_queue_delay\" value { string_value: \"auto\" } }",
+      kImage);
+  ASSERT_TRUE(config) << config.error().message;
+  const ConfigPtr alone = without_batching(**config);
+  const Json json = config_to_json(*alone);
+  EXPECT_EQ(json["max_batch_size"], 0);
+  EXPECT_EQ(json["input"][0]["dims"], Json::parse("[-1,3,1,-1]"));
+  EXPECT_EQ(json["input"][0]["reshape"]["shape"], Json::parse("[-1,3,-1]"));
+  EXPECT_EQ(json["output"][0]["dims"], Json::parse("[-1,10]"));
+  EXPECT_TRUE(check_config(*alone, "m"));
+  const auto again = settings_of(*alone, kImage, 1, "", 1);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_FALSE(again->queue.batch.merge);
+  EXPECT_EQ(again->queue.levels.size(), 2u);
+}
+
 TEST(CompleteConfig, OutputsListedWithTheirBatchDimensionMeanNoBatching) {
   EXPECT_EQ(completed_json("output { name: \"y\" dims: [ -1, 10 ] }", kImage)["max_batch_size"], 0);
   EXPECT_EQ(completed_json("output { name: \"y\" dims: [ 10 ] }", kImage)["max_batch_size"], 4);

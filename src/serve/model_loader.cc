@@ -16,7 +16,9 @@
 #include "base/units.h"
 #include "engine/own_format.h"
 #include "engine/providers.h"
+#include "measure/joint_rows.h"
 #include "model/reader.h"
+#include "model/rows.h"
 #include "model/structure.h"
 #include "model_config.pb.h"
 #include "serve/config_complete.h"
@@ -57,6 +59,7 @@ Status choose_config(const LoadRequest& request, ModelSource& source) {
     source.sent = true;
     source.config_key = "json:" + *request.config_json;
     RIDGE_ASSIGN(source.config, parse_config_json(*request.config_json, "the configuration sent with the load"));
+    source.states_batch_size = states_batch_size_in_json(*request.config_json);
     return {};
   }
   RIDGE_ASSIGN(std::optional<std::string> text, read_config_file(source.directory));
@@ -64,6 +67,7 @@ Status choose_config(const LoadRequest& request, ModelSource& source) {
   source.config = empty_config();
   if (text) {
     RIDGE_ASSIGN(source.config, parse_config_text(*text, config_path(source.directory)));
+    source.states_batch_size = states_batch_size(*text);
   }
   return {};
 }
@@ -96,25 +100,49 @@ std::vector<int64_t> warm_in_all(std::span<Result<std::vector<int64_t>>> instanc
   return rows;
 }
 
+// When the runs before a version serves have to end: when the load is cancelled, or has taken too long.
+class WarmUpEnd {
+ public:
+  WarmUpEnd(Clock& clock, std::chrono::seconds limit, const std::stop_token& cancelled)
+      : limit_(limit), cancelled_(cancelled), on_cancel_(cancelled, [this] { end_.request_stop(); }) {
+    if (limit.count() == 0) return;
+    watch_ = std::jthread([this, &clock](const std::stop_token& done) {
+      if (clock.sleep_until(clock.now() + limit_, done)) end_.request_stop();
+    });
+  }
+
+  std::stop_token token() const { return end_.get_token(); }
+  Status check() const {
+    if (cancelled_.stop_requested()) return load_cancelled();
+    if (!end_.stop_requested()) return {};
+    return Error{Code::kTimeout,
+                 fmt::format("its warm-up did not end within {} s (--warmup-timeout-secs)", limit_.count())};
+  }
+
+ private:
+  const std::chrono::seconds limit_;
+  const std::stop_token cancelled_;
+  std::stop_source end_;
+  const std::stop_callback<std::function<void()>> on_cancel_;
+  std::jthread watch_;
+};
+
 // A session per instance, all opened and warmed up in parallel on their own threads. Returns the batch sizes warm on all of
 // them.
 Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<const plan::Plan> plans,
                                            std::span<const HostPolicy> hosts, const ModelSettings& settings,
-                                           Clock& clock, std::chrono::seconds limit, const std::stop_token& stop,
-                                           Sessions& sessions) {
+                                           Clock& clock, const WarmUpEnd& end, Sessions& sessions) {
   sessions.resize(static_cast<size_t>(settings.instances));
   std::vector<Result<std::vector<int64_t>>> results(sessions.size(), std::vector<int64_t>());
-  std::stop_source end;  // `stop`, or the limit has passed
-  const std::stop_callback stopped(stop, [&] { end.request_stop(); });
   auto open_one = [&](size_t i) -> Result<std::vector<int64_t>> {
-    if (end.stop_requested()) return load_cancelled();
+    if (end.token().stop_requested()) return load_cancelled();
     try {
       if (!sessions[i]) {
         RIDGE_ASSIGN(sessions[i], open(plans[i]));
       }
-      const std::stop_callback break_off(end.get_token(), [&session = *sessions[i]] { session.terminate(); });
+      const std::stop_callback break_off(end.token(), [&session = *sessions[i]] { session.terminate(); });
       BatchRunner runner(settings, *sessions[i], clock);
-      return warm_up(settings, runner, end.get_token());
+      return warm_up(settings, runner, end.token());
     } catch (const std::bad_alloc&) {
       return Error{Code::kExhausted, "not enough memory to open and warm up the model; use fewer instances"};
     }
@@ -127,17 +155,11 @@ Result<std::vector<int64_t>> open_sessions(const OpenFunction& open, std::span<c
     if (!ran) results[i] = ran.error();
   };
   {
-    const std::jthread watch([&](const std::stop_token& done) {
-      if (limit.count() > 0 && clock.sleep_until(clock.now() + limit, done)) end.request_stop();
-    });
     std::vector<std::jthread> threads;
     for (size_t i = 1; i < sessions.size(); ++i) threads.emplace_back([&, i] { open_on_host(i); });
     open_on_host(0);
   }
-  if (stop.stop_requested()) return load_cancelled();
-  if (end.stop_requested())
-    return Error{Code::kTimeout,
-                 fmt::format("its warm-up did not end within {} s (--warmup-timeout-secs)", limit.count())};
+  RIDGE_TRY(end.check());
   for (const Result<std::vector<int64_t>>& result : results)
     if (!result) return result.error();
   return warm_in_all(results);
@@ -220,26 +242,92 @@ uint64_t bytes_of_files(const ModelSource& source, int64_t version, const std::s
   return bytes > 0 ? bytes : std::filesystem::file_size(file, error);
 }
 
+// What a model's graph says.
+struct GraphFacts {
+  Status rows;                          // whether they may be batched
+  std::optional<model::Graph> graph;    // absent: runs need not show it
+  std::unique_ptr<BatchBounds> bounds;  // null: not known
+};
+
 // While the graph is read the file is in memory once more, beside what the engine takes of it, once or twice.
-bool has_memory_for_bounds(const ServerOptions& options, const std::string& model, uint64_t file_bytes) {
+Status check_memory_for_graph(const ServerOptions& options, const std::string& file) {
   constexpr uint64_t kTimes = 3;
+  std::error_code error;
+  const uint64_t file_bytes = std::filesystem::file_size(file, error);
   const uint64_t free = options.free_memory ? options.free_memory() : 0;
-  if (free == 0 || free / kTimes >= file_bytes) return true;
-  log::info("model '{}': its share of the physical limit is not shown, as its file has {} and {} of memory are free",
-            model, format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)));
-  return false;
+  if (error || free == 0 || free / kTimes >= file_bytes) return {};
+  return Error{Code::kExhausted,
+               fmt::format("its graph is not read, as its file has {} and {} of memory are free",
+                           format_bytes(static_cast<double>(file_bytes)), format_bytes(static_cast<double>(free)))};
 }
 
-// Bounds are those of CPUs. Read beside the engine, which takes as long or longer.
-std::future<std::unique_ptr<BatchBounds>> read_bounds(const ServerOptions& options, std::span<const plan::Plan> plans,
-                                                      const std::string& model, const std::string& file,
-                                                      uint64_t file_bytes) {
+// Bounds are those of CPUs.
+GraphFacts facts_of(const std::string& file, const plan::Plan& plan, bool looks_at_rows, const BoundFunction& bound) {
+  GraphFacts facts;
+  Result<model::UnboundModel> model = model::UnboundModel::read(file);
+  if (!model) {
+    if (looks_at_rows) facts.rows = model.error();
+    return facts;
+  }
+  if (looks_at_rows) {
+    facts.rows = model::check_rows_tied(*model);
+    if (Result<model::Graph> graph = model->bind()) facts.graph = std::move(*graph);
+  }
+  if (bound) facts.bounds = std::make_unique<BatchBounds>(std::move(*model), plan.precision, bound);
+  return facts;
+}
+
+// Read beside the engine, which takes as long or longer.
+std::future<GraphFacts> read_graph(const ServerOptions& options, std::span<const plan::Plan> plans,
+                                   const std::string& model, const std::string& file, bool looks_at_rows) {
   const bool on_cpu =
       std::all_of(plans.begin(), plans.end(), [](const plan::Plan& plan) { return plan.device == "cpu"; });
-  const bool reads = on_cpu && options.bound && has_memory_for_bounds(options, model, file_bytes);
-  return std::async(std::launch::async, [=, precision = plans.front().precision, bound = options.bound] {
-    return reads ? BatchBounds::read(file, precision, bound) : nullptr;
+  const BoundFunction bound = on_cpu ? options.bound : nullptr;
+  const Status memory = check_memory_for_graph(options, file);
+  if (!memory) log::info("model '{}': its share of the physical limit is not shown: {}", model, memory.error().message);
+  return std::async(std::launch::async, [=, plan = plans.front()] {
+    if (!memory) return GraphFacts{looks_at_rows ? memory : ok_status(), std::nullopt, nullptr};
+    return looks_at_rows || bound ? facts_of(file, plan, looks_at_rows, bound) : GraphFacts{};
   });
+}
+
+bool vouches_for_rows(const inference::ModelConfig& config) {
+  const auto found = config.parameters().find("ridge_row_check");
+  return found != config.parameters().end() && found->second.string_value() == "off";
+}
+
+// Whether requests may run together: as the graph says, and then as runs of the first session show.
+Status check_rows(const GraphFacts& facts, const LoadedModel& loaded, const plan::Plan& plan, const WarmUpEnd& end,
+                  Clock& clock) {
+  if (!loaded.settings.batching() || !facts.rows || !facts.graph) return facts.rows;
+  engine::Session& session = *loaded.sessions.front();
+  const std::stop_callback break_off(end.token(), [&session] { session.terminate(); });
+  return run_on_host(loaded.hosts.front(), [&] {
+    return measure::check_joint_rows(session, &*facts.graph,
+                                     {.most = loaded.settings.max_batch_size,
+                                      .precision = plan.precision,
+                                      .shapes = shapes_of_sample(loaded.settings),
+                                      .stop = end.token()},
+                                     clock);
+  });
+}
+
+// Serves the model without batching. Warm-up samples stay as they were: what was a batch is their first dimension.
+Status stop_batching(const Error& why, bool asked, const engine::Signature& signature, const std::string& directory,
+                     size_t queue_limit, ConfigPtr& config, ModelSettings& settings) {
+  config = without_batching(*config);
+  std::vector<WarmupSample> samples = std::move(settings.warmup_samples);
+  RIDGE_ASSIGN(settings, settings_of(*config, signature, settings.version, directory, queue_limit));
+  settings.warmup_samples = std::move(samples);
+  const std::string text = fmt::format("served without batching: {}", why.message);
+  if (!asked) {
+    log::info("model '{}' version {} is {}", settings.name, settings.version, text);
+    return {};
+  }
+  settings.notice = text;
+  log::warning("model '{}' version {} is {}; set max_batch_size: 0 in its config.pbtxt", settings.name,
+               settings.version, text);
+  return {};
 }
 
 // Engines tell a tensor without a shape in the file from a scalar no better than its signature does: as [].
@@ -376,7 +464,9 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   RIDGE_ASSIGN(const std::vector<plan::Plan> plans, plans_of(options, *placed, loaded.hosts, file));
   if (source.sent)
     for (const plan::Plan& plan : plans) RIDGE_TRY(check_sent_options(plan));
-  std::future<std::unique_ptr<BatchBounds>> bounds = read_bounds(options, plans, source.name, file, loaded.file_bytes);
+  const bool asks = placed->max_batch_size() > 0, refuses = source.states_batch_size && !asks;
+  const bool judged = !refuses && !options.open && !engine_of(*placed).for_tests;
+  std::future<GraphFacts> graph = read_graph(options, plans, source.name, file, judged);
   loaded.sessions.resize(1);
   RIDGE_TRY(run_on_host(loaded.hosts.front(), [&]() -> Status {
     RIDGE_ASSIGN(loaded.sessions[0], open_file(open, plans.front(), file));
@@ -384,20 +474,29 @@ Result<LoadedModel> load_version(const ServerOptions& options, const ModelSource
   }));
   const engine::Signature& signature = loaded.sessions[0]->signature();
   RIDGE_TRY(check_ranks(*placed, signature, file));
-  RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature));
+  GraphFacts facts = graph.get();
+  if (vouches_for_rows(*placed)) facts.graph.reset();
+  RIDGE_ASSIGN(ConfigPtr config, complete_config(*placed, source.name, signature, facts.rows && !refuses));
   RIDGE_ASSIGN(loaded.settings, settings_of(*config, signature, version, source.directory, options.queue_limit));
   RIDGE_TRY(check_batch_memory(loaded.settings, options.batch_memory));
   loaded.encoder = encoder_of(*config, loaded.settings, std::filesystem::path(file).parent_path().string());
   if (const engine::Info& info = loaded.sessions[0]->info(); !info.executed.empty())
     log::info("{} on {}: {}", source.name, info.device, info.executed);
-  loaded.config = std::make_shared<const Json>(config_to_json(*config));
   std::optional<WarmUps::Scope> warming(std::in_place, warm_ups, source.name);
-  RIDGE_ASSIGN(std::vector<int64_t> warm, open_sessions(open, plans, loaded.hosts, loaded.settings, *options.clock,
-                                                        options.warmup_limit, stop, loaded.sessions));
+  const WarmUpEnd end(*options.clock, options.warmup_limit, stop);
+  if (const Status rows = check_rows(facts, loaded, plans.front(), end, *options.clock);
+      !rows && loaded.settings.batching()) {
+    RIDGE_TRY(end.check());
+    RIDGE_TRY(
+        stop_batching(rows.error(), asks, signature, source.directory, options.queue_limit, config, loaded.settings));
+  }
+  loaded.config = std::make_shared<const Json>(config_to_json(*config));
+  RIDGE_ASSIGN(std::vector<int64_t> warm,
+               open_sessions(open, plans, loaded.hosts, loaded.settings, *options.clock, end, loaded.sessions));
   warming.reset();
   if (loaded.settings.batching() && loaded.sessions[0]->info().prepares_for_rows)
     loaded.settings.prepared_rows = std::move(warm);
-  loaded.bounds = bounds.get();
+  loaded.bounds = std::move(facts.bounds);
   loaded.bounded_runs =
       loaded.bounds != nullptr && !loaded.bounds->has_subgraphs() && loaded.settings.fixed_input_shapes;
   RIDGE_TRY(keep_mapped_files(std::filesystem::path(file).parent_path().string()));

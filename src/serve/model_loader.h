@@ -23,6 +23,7 @@ struct ModelSource {
   std::string config_key;         // its text; equal text = equal configuration
   std::vector<int64_t> versions;  // to serve, ascending
   bool sent = false;              // the configuration came with a load request
+  bool states_batch_size = false;
   bool ensemble = false;
   std::shared_ptr<const void> files;  // owns `directory` if it is temporary
 };

@@ -101,6 +101,7 @@ struct ModelSettings {
   std::string name;
   int64_t version = 0;
   std::string platform;
+  std::string notice = {};             // why it is served otherwise than its configuration asks; shown in the index
   int64_t max_batch_size = 0;          // 0 = the model does not batch
   std::vector<TensorSettings> inputs;  // in the order of the configuration
   std::vector<TensorSettings> outputs;

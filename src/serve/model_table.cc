@@ -128,7 +128,7 @@ void ModelTable::replace(Model& model, const Versions& versions) {
   }
   model.highest = nullptr;
   for (const VersionPtr& served : versions) {
-    model.versions[served->settings().version] = {ModelState::kReady, "", served};
+    model.versions[served->settings().version] = {ModelState::kReady, served->settings().notice, served};
     if (!model.highest || served->settings().version > model.highest->settings().version) model.highest = served;
   }
 }

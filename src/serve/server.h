@@ -63,8 +63,8 @@ struct ServerOptions {
   std::vector<ShadowRoute> shadows;    // one per model at most
   std::shared_ptr<Recorder> recorder;  // gets every accepted request; may be null
   Clock* clock = &system_clock();      // of delays, timeouts, durations and polling; outlives the server
-  OpenFunction open;                   // empty = engine::open; tests inject sessions
-  OpenDecoderFunction open_decoder;    // the same of engine::open_decoder
+  OpenFunction open;                 // empty = engine::open; tests inject sessions, whose rows are taken as independent
+  OpenDecoderFunction open_decoder;  // the same of engine::open_decoder
   // GPUs that a plan's engine can use; empty = engine::usable_gpus.
   std::function<std::vector<int>(const plan::Plan&)> find_gpus;
 };

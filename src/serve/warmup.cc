@@ -111,7 +111,7 @@ WarmupSample sample_of(const ModelSettings& settings, int64_t batch) {
   const WarmupSample* configured = whole_sample(settings);
   if (configured != nullptr) sample = *configured;
   sample.name = fmt::format("batch size {}", batch);
-  sample.batch = settings.batching() ? batch : 0;
+  if (configured == nullptr || settings.batching()) sample.batch = settings.batching() ? batch : 0;
   if (configured != nullptr) return sample;
   for (const TensorSettings& input : settings.inputs) {
     Shape dims = input.dims;
@@ -145,6 +145,15 @@ std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<in
   for (int64_t size : preferred)
     if (size >= 1 && size <= max_batch_size) sizes.insert(size);
   return {sizes.begin(), sizes.end()};
+}
+
+std::map<std::string, Shape> shapes_of_sample(const ModelSettings& settings) {
+  std::map<std::string, Shape> shapes;
+  if (const WarmupSample* sample = whole_sample(settings); sample != nullptr)
+    for (const TensorSettings& input : settings.inputs)
+      for (const WarmupTensor& tensor : sample->inputs)
+        if (tensor.name == input.name && !input.reshape) shapes[input.name] = with_batch(tensor.dims, 1);
+  return shapes;
 }
 
 uint64_t largest_batch_bytes(const ModelSettings& settings) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "serve/batch_runner.h"
@@ -16,6 +18,9 @@ std::vector<int64_t> warmup_batches(int64_t max_batch_size, const std::vector<in
 
 // [bytes] of the inputs and outputs of the largest batch, open dimensions taken as 1; the largest number if it is larger.
 uint64_t largest_batch_bytes(const ModelSettings& settings);
+
+// The shapes of the model's inputs as the first sample has them that provides every input, any number of rows first; none without one.
+std::map<std::string, Shape> shapes_of_sample(const ModelSettings& settings);
 
 // Every such size with the values of the first sample that provides every input, else with zeros (open dimensions are 1: a
 // guess, so that a failure of these runs is only logged); then the samples, whose failure is an error. Returns the warm sizes,

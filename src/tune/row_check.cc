@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/run_limit.h"
 #include "measure/inputs.h"
+#include "measure/joint_rows.h"
 #include "measure/runner.h"
 #include "precision/samples.h"
 
 namespace ridge::tune {
 namespace {
-
-// Rows run together must equal rows run alone to this relative L2; kernels differ with the batch in the last bits only.
-constexpr double kSameRows = 1e-3;
 
 // Rows [first, first + count) of tensors whose first dimension is rows.
 std::vector<TensorView> rows_of(std::span<const TensorView> tensors, int64_t first, int64_t count) {
@@ -66,17 +65,19 @@ Result<std::vector<engine::Output>> run_once(measure::Runner& runner, std::span<
 
 }  // namespace
 
-Batching check_batching(InterleavedBenchmark& benchmark) {
-  const std::string fixed = fixed_by_signature(benchmark.untuned().session(0).signature());
+Batching check_batching(InterleavedBenchmark& benchmark, const Candidate& candidate) {
+  const BenchmarkedModel& model = benchmark.model();
+  plan::Plan plan = to_plan(candidate, model.base, model.implementations);
+  plan.instances = 1;
+  plan.shapes.clear();
+  const Result<std::unique_ptr<engine::Session>> session =
+      engine::open_for(benchmark.options().seconds, plan, benchmark.clock());
+  if (!session) return {false, session.error().message};
+  const std::string fixed = fixed_by_signature((*session)->signature());
   if (!fixed.empty()) return {false, fixed};
-  Candidate pair = baseline_candidate();
-  pair.batch = 2;
-  Result<precision::Deviation> apart = deviation(benchmark, pair);
-  if (!apart) return {false, "the model fails at batch 2 (" + apart.error().message + ")"};
-  if (!(apart->relative_l2 <= kSameRows))  // also not a number
-    return {false,
-            fmt::format("rows run together differ from rows run alone (relative L2 {:.2g})", apart->relative_l2)};
-  return {true, ""};
+  const Status joint = measure::check_joint_rows(
+      **session, model.graph, {.precision = plan.precision, .shapes = model.base.shapes}, benchmark.clock());
+  return joint ? Batching{true, ""} : Batching{false, joint.error().message};
 }
 
 Result<precision::Deviation> deviation(InterleavedBenchmark& benchmark, const Candidate& candidate) {

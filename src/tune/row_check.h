@@ -15,8 +15,8 @@ struct Batching {
   bool possible = false;
   std::string reason;  // why not
 };
-// A batch may be open in name only: checked by running two different rows together and each alone. For the only model.
-Batching check_batching(InterleavedBenchmark& benchmark);
+// Of the only model as the candidate runs it: by its signature, and by running rows together and alone (measure/joint_rows.h).
+Batching check_batching(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
 // Outputs of the candidate's one run against the untuned model's on the same inputs, row by row: of a larger batch than
 // kRowsAlone so many of its rows, from the first to the last.

@@ -265,14 +265,14 @@ TEST_F(TunerTest, AnUntunedModelThatFailsIsAnError) {
 }
 
 TEST_F(TunerTest, BatchingIsPossibleWhereRowsAreIndependent) {
-  Batching batching = check_batching(*benchmark(scripted()));
+  Batching batching = check_batching(*benchmark(scripted()), baseline_candidate());
   EXPECT_TRUE(batching.possible) << batching.reason;
 }
 
 TEST_F(TunerTest, FixedFirstDimensionRulesBatchingOutAndSaysSo) {
   auto benchmark = this->benchmark(scripted({{"inputs", R"([{"name":"x","type":"FP32","shape":[1,16]}])"},
                                              {"outputs", R"([{"name":"y","type":"FP32","shape":[1,16]}])"}}));
-  Batching batching = check_batching(*benchmark);
+  Batching batching = check_batching(*benchmark, baseline_candidate());
   EXPECT_FALSE(batching.possible);
   EXPECT_NE(batching.reason.find("'x'"), std::string::npos) << batching.reason;
 }

@@ -272,3 +272,44 @@ def test_a_rate_limiter_lets_one_instance_of_all_models_run_at_a_time(tmp_path):
         stats = server.statistics("second")
         assert stats["execution_count"] == 1, "the batch grows while it waits"
         assert stats["inference_stats"]["queue"]["ns"] > 0
+
+
+def found(path):
+    """The values above a half of x [batch,3]: y [found,1]. As many as there are, whatever the rows."""
+    helper = models.helper
+    models.save(path, [helper.make_node("Greater", ["x", "half"], ["is"]), helper.make_node("NonZero", ["is"], ["places"]),
+                       helper.make_node("Transpose", ["places"], ["at"]), helper.make_node("GatherND", ["x", "at"], ["values"]),
+                       helper.make_node("Unsqueeze", ["values", "one"], ["y"])],
+                [("x", "FP32", ["batch", 3])], [("y", "FP32", ["found", 1])],
+                [helper.make_tensor("half", models.TensorProto.FLOAT, [], [0.5]), helper.make_tensor("one", models.TensorProto.INT64, [1], [1])])
+
+
+def softmax(path, dimension="batch"):
+    """Over the rows."""
+    models.save(path, [models.helper.make_node("Softmax", ["x"], ["y"], axis=0)], [("x", "FP32", [dimension, 3])], [("y", "FP32", [dimension, 3])])
+
+
+def index_of(server, model):
+    return next(entry for entry in server.post("/v2/repository/index", "").json() if entry["name"] == model)
+
+
+@pytest.mark.parametrize("config", ["", "max_batch_size: 0\n", "max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 2000 }\n"])
+def test_values_found_for_one_client_go_to_no_other(serve, config):
+    server = serve(config, model=found)
+    asked = [([0, 11, 22], [11, 22]), ([0, 0, 0], []), ([33, 0, 0], [33])] * 8
+    answers = together(server, [{"inputs": [fp32("x", [1, 3], row)]} for row, _ in asked])
+    for (row, right), answer in zip(asked, answers):
+        (output,) = answer.json()["outputs"]
+        assert output["data"] == right and output["shape"] == [len(right), 1], (row, answer)
+    (output,) = server.post("/v2/models/m/infer", json.dumps({"inputs": [fp32("x", [0, 3], [])]})).json()["outputs"]
+    assert output["shape"] == [0, 1]
+    assert ("first dimension of output 'y'" in index_of(server, "m").get("reason", "")) == ("8" in config)
+
+
+@pytest.mark.parametrize("config", ["", "max_batch_size: 8\ndynamic_batching { max_queue_delay_microseconds: 2000 }\n"])
+def test_rows_that_look_at_each_other_are_not_joined(serve, config):
+    server = serve(config, model=softmax)
+    for answer in together(server, [{"inputs": [fp32("x", [1, 3], [n, 0, -n])]} for n in range(16)]):
+        assert answer.json()["outputs"][0]["data"] == [1, 1, 1]
+    assert server.get("/v2/models/m/config").json()["max_batch_size"] == 0
+    assert ("served without batching" in index_of(server, "m").get("reason", "")) == ("8" in config)

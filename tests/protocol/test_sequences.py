@@ -39,6 +39,7 @@ sequence_batching {
   control_input { name: "READY" control { kind: CONTROL_SEQUENCE_READY int32_false_true: [ 0, 1 ] } }
   control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: %s } }
 }
+parameters { key: "ridge_row_check" value { string_value: "off" } }  # it shows the rows of its run
 """
 
 
