@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include "front/fake_service.h"
-#include "front/grpc/server.h"
+#include "front/grpc/api.h"
+#include "front/http/server.h"
 #include "until_signalled.h"
 
 namespace {
@@ -42,7 +43,7 @@ class CountingService final : public front::FakeService {
 }  // namespace
 
 int main(int count, char** arguments) {
-  front::grpc::ServerOptions options{.listen = {.address = "127.0.0.1", .port = 0}};
+  front::http::ServerOptions options{.name = "grpc", .listen = {.address = "127.0.0.1", .port = 0}};
   for (int i = 1; i < count; ++i) {
     if (std::string_view(arguments[i]) == "--threads" && i + 1 < count)
       options.threads = std::atoi(arguments[++i]);
@@ -54,6 +55,8 @@ int main(int count, char** arguments) {
       "identity", {1}, "echo_platform", {{"x", DataType::kFp32, {-1, 16}}}, {{"y", DataType::kFp32, {-1, 16}}}};
   front::ControlThreads control;
   const UntilSignalled until_signalled;
-  const auto server = front::grpc::Server::start(options, service, control);
+  const auto server = front::http::Server::start(
+      options, std::make_shared<front::grpc::Api>(
+                   service, front::grpc::ApiOptions{.io_threads = static_cast<size_t>(options.threads)}, control));
   return until_signalled.serve(server);
 }

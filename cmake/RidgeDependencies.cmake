@@ -67,30 +67,7 @@ target_link_libraries(ridge_asio INTERFACE Threads::Threads)
 # TLS. Shared: its corrections come from the distribution.
 find_package(OpenSSL 3.0 REQUIRED)
 
-# gRPC. Linked statically: the program starts in half the time, and packages hold no 50 more libraries. Not for the thread sanitizer,
-# which can tell what is not instrumented by its library only (tsan.supp).
-set(grpc_suffix a)
-if(RIDGE_SANITIZE MATCHES "thread")
-  set(grpc_suffix so)
-endif()
-find_path(GRPC_INCLUDE_DIR grpcpp/grpcpp.h REQUIRED)
-set(RIDGE_GRPC_LIBRARIES "")
-foreach(library grpc++ grpc gpr upb address_sorting cares re2)
-  find_library(GRPC_${library} lib${library}.${grpc_suffix} REQUIRED)
-  list(APPEND RIDGE_GRPC_LIBRARIES "${GRPC_${library}}")
-endforeach()
-get_filename_component(grpc_folder "${GRPC_gpr}" DIRECTORY)
-file(GLOB absl_libraries "${grpc_folder}/libabsl_*.${grpc_suffix}")
-list(APPEND RIDGE_GRPC_LIBRARIES ${absl_libraries})
-add_library(ridge_grpc INTERFACE)
-if(RIDGE_SANITIZE MATCHES "thread")
-  target_compile_definitions(ridge_grpc INTERFACE RIDGE_THREAD_SANITIZER)
-endif()
-target_include_directories(ridge_grpc SYSTEM INTERFACE "${GRPC_INCLUDE_DIR}")
-target_link_libraries(ridge_grpc INTERFACE -Wl,--as-needed -Wl,--start-group ${RIDGE_GRPC_LIBRARIES} -Wl,--end-group OpenSSL::SSL ZLIB::ZLIB Threads::Threads
-                                           ${CMAKE_DL_LIBS})
-
-# HTTP/2's frames, for the client of gRPC. Linked statically as gRPC is.
+# HTTP/2's frames, which carry gRPC. Linked statically: packages hold one library less.
 find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h REQUIRED)
 find_library(NGHTTP2_LIBRARY libnghttp2.a REQUIRED)
 add_library(ridge_nghttp2 INTERFACE)

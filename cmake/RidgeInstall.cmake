@@ -14,7 +14,7 @@ install(FILES LICENSE NOTICE DESTINATION share/doc/ridge)
 install(CODE "set(source [[${PROJECT_SOURCE_DIR}]])
 set(build [[${PROJECT_BINARY_DIR}]])
 set(deps [[${RIDGE_DEPS}]])
-set(static_libraries [[${RIDGE_GRPC_LIBRARIES}]])
+set(static_libraries [[${NGHTTP2_LIBRARY}]])
 set(version [[${PROJECT_VERSION}]])")
 install(SCRIPT cmake/install.cmake)
 

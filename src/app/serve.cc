@@ -251,31 +251,18 @@ Status ServeRun::open_ports() {
                          .access_log = access_log_,
                          .tracer = tracer_,
                          .memory = memory};
-    http::ServerOptions listen{.listen = {request_.http_address, request_.http_port, request_.unix_mode},
-                               .passed = passed("http"),
-                               .threads = threads,
-                               .max_connections = request_.http_max_connections,
-                               .max_connections_per_address = request_.http_max_connections_per_address,
-                               .tls = tls_,
-                               .memory = memory,
-                               .idle_timeout = request_.idle_timeout,
-                               .head_timeout = request_.http_timeout,
-                               .stall_timeout = request_.http_timeout};
+    http::ServerOptions listen = listen_options("http", request_.http_address, request_.http_port);
+    listen.threads = threads;
+    listen.memory = memory;
     RIDGE_ASSIGN(http_, http::Server::start(
                             listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
     log::info("http: listening on {}{}", http_->name(), tls_ ? ", TLS" : "");
   }
-  if (request_.allow_grpc) RIDGE_TRY(open_grpc(memory, request_.max_body_memory));
+  if (request_.allow_grpc) RIDGE_TRY(open_grpc(memory));
   if (has_metrics_port()) {
     const std::string& address = request_.metrics_address.empty() ? request_.http_address : request_.metrics_address;
-    http::ServerOptions listen{.listen = {address, request_.metrics_port, request_.unix_mode},
-                               .passed = passed("metrics"),
-                               .max_connections_per_address = request_.http_max_connections_per_address,
-                               .tls = tls_,
-                               .head_timeout = request_.http_timeout,
-                               .stall_timeout = request_.http_timeout};
-    RIDGE_ASSIGN(metrics_,
-                 http::Server::start(listen, std::make_shared<http::MetricsApi>(metrics_text, keys_, access_log_)));
+    RIDGE_ASSIGN(metrics_, http::Server::start(listen_options("metrics", address, request_.metrics_port),
+                                               std::make_shared<http::MetricsApi>(metrics_text, keys_, access_log_)));
     const bool is_path = metrics_->port() == 0;
     log::info("metrics: {}",
               is_path ? metrics_->name() : fmt::format("{}://{}/metrics", tls_ ? "https" : "http", metrics_->name()));
@@ -318,24 +305,34 @@ void ServeRun::start_watchdog(bool looks) {
   });
 }
 
-Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory) {
-  front::grpc::ServerOptions options = request_.grpc;
-  options.listen.unix_mode = request_.unix_mode;
-  options.passed = passed("grpc");
-  options.threads = io_threads(options.threads, kLeastGrpcThreads, request_);
+front::http::ServerOptions ServeRun::listen_options(const char* name, const std::string& address, uint16_t port) const {
+  return {.name = name,
+          .listen = {address, port, request_.unix_mode},
+          .passed = passed(name),
+          .max_connections = request_.http_max_connections,
+          .max_connections_per_address = request_.http_max_connections_per_address,
+          .tls = tls_,
+          .idle_timeout = request_.idle_timeout,
+          .head_timeout = request_.http_timeout,
+          .stall_timeout = request_.http_timeout};
+}
+
+Status ServeRun::open_grpc(std::shared_ptr<front::MemoryBudget> memory) {
+  front::http::ServerOptions listen = listen_options("grpc", request_.grpc_address, request_.grpc_port);
+  listen.threads = io_threads(request_.grpc_threads, kLeastGrpcThreads, request_);
+  listen.memory = memory;
+  front::grpc::ApiOptions options = request_.grpc;
+  options.io_threads = static_cast<size_t>(listen.threads);
   options.server_version = RIDGE_VERSION;
   options.largest_unpacked = request_.max_input_bytes;
   options.memory = std::move(memory);
-  options.transport_memory = most_memory;
-  options.idle_timeout = request_.idle_timeout;
-  options.tls = tls_;
-  options.handshake_timeout = request_.http_timeout;
   options.keys = keys_;
   options.access_log = access_log_;
   options.tracer = tracer_;
   options.shared_memory = request_.shared_memory;
   options.model_control = request_.model_control;
-  RIDGE_ASSIGN(grpc_, front::grpc::Server::start(options, *server_, *control_threads_));
+  RIDGE_ASSIGN(grpc_, front::http::Server::start(
+                          listen, std::make_shared<front::grpc::Api>(*server_, std::move(options), *control_threads_)));
   log::info("grpc: listening on {}{}", grpc_->name(), tls_ ? ", TLS" : "");
   return {};
 }
@@ -400,13 +397,14 @@ void ServeRun::shut_down() {
   start_watchdog(false);
   if (request_.drain_time.count() > 0 && !failed_) {
     server_->retire();
-    if (http_) http_->retire();
+    for (front::http::Server* port : {http_.get(), grpc_.get()})
+      if (port != nullptr) port->retire();
     clock_->sleep_for(request_.drain_time);
   }
   server_->begin_drain();
   if (grpc_) grpc_->begin_drain();
   if (http_) http_->drain(kLongestDrain);  // wait_for_end() reads the clock
-  if (grpc_) grpc_->wait(kLongestDrain);
+  if (grpc_) grpc_->drain(kLongestDrain);
   answered_ = true;
   server_->abort();  // no client waits for what still runs
   if (metrics_) metrics_->drain(std::chrono::seconds(1));

@@ -22,7 +22,7 @@
 #include "front/access_log.h"
 #include "front/client_policy.h"
 #include "front/control.h"
-#include "front/grpc/server.h"
+#include "front/grpc/api.h"
 #include "front/http/server.h"
 #include "front/tls.h"
 #include "serve/recorder.h"
@@ -49,9 +49,12 @@ struct ServeRequest {
   std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
   uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process
-  front::grpc::ServerOptions grpc{.threads = 0};  // threads 0: by the cores; what HTTP has, too, follows from the rest
-  std::optional<front::TlsFiles> tls;             // for all ports; absent: plain
-  std::string keys_file;                          // empty: no call needs a key
+  std::string grpc_address = "0.0.0.0";
+  uint16_t grpc_port = 8001;           // 0: any free one
+  int grpc_threads = 0;                // 0: by the cores
+  front::grpc::ApiOptions grpc = {};   // what HTTP has, too, follows from the rest
+  std::optional<front::TlsFiles> tls;  // for all ports; absent: plain
+  std::string keys_file;               // empty: no call needs a key
   front::ClientPolicy shared_memory = front::ClientPolicy::kThisMachine;
   front::ClientPolicy model_control = front::ClientPolicy::kThisMachine;
   std::optional<TraceConfig> trace;                 // absent: no traces
@@ -94,7 +97,8 @@ class ServeRun {
   Status check_passed() const;
   Status open_files();
   Status open_ports();
-  Status open_grpc(std::shared_ptr<front::MemoryBudget> memory, uint64_t most_memory);
+  Status open_grpc(std::shared_ptr<front::MemoryBudget> memory);
+  front::http::ServerOptions listen_options(const char* name, const std::string& address, uint16_t port) const;
   Status write_port_file() const;
   void load();
   void log_loaded() const;
@@ -113,19 +117,18 @@ class ServeRun {
   telemetry::HostSampler host_;
   std::optional<telemetry::GpuSampler> gpus_;
   std::unique_ptr<serve::Server> server_;
-  std::unique_ptr<front::ControlThreads> control_threads_;  // outlives what takes calls
-  std::unique_ptr<front::grpc::Server> grpc_;
-  std::unique_ptr<front::http::Server> http_, metrics_;  // destroying one closes its port
-  std::string not_loaded_;                               // written before failed_
-  Clock* clock_ = &system_clock();                       // of run()
-  TimePoint exit_by_{};                                  // the end of exit_timeout, on it
-  bool hangs_ = false;                                   // a run that was given up still goes on; before ended_
-  std::atomic<bool> failed_ = false;                     // a model failed to load, and this ends the server
-  std::atomic<bool> answered_ = false;                   // every accepted request
-  std::atomic<bool> ended_ = false;                      // and every thread
-  std::jthread reloading_;                               // of the files of TLS and keys
-  std::jthread watchdog_;                                // tells the service manager that the server is alive
-  std::jthread loading_, stopper_;                       // last: they use the rest
+  std::unique_ptr<front::ControlThreads> control_threads_;      // outlives what takes calls
+  std::unique_ptr<front::http::Server> http_, grpc_, metrics_;  // destroying one closes its port
+  std::string not_loaded_;                                      // written before failed_
+  Clock* clock_ = &system_clock();                              // of run()
+  TimePoint exit_by_{};                                         // the end of exit_timeout, on it
+  bool hangs_ = false;                                          // a run that was given up still goes on; before ended_
+  std::atomic<bool> failed_ = false;                            // a model failed to load, and this ends the server
+  std::atomic<bool> answered_ = false;                          // every accepted request
+  std::atomic<bool> ended_ = false;                             // and every thread
+  std::jthread reloading_;                                      // of the files of TLS and keys
+  std::jthread watchdog_;                                       // tells the service manager that the server is alive
+  std::jthread loading_, stopper_;                              // last: they use the rest
 };
 
 }  // namespace ridge::app

@@ -111,9 +111,9 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--http-idle-timeout-secs", options.idle_timeout_seconds)->check(in_range(0.1, 1'000'000));
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port)->check(port);
-  app.add_option("--grpc-address", options.request.grpc.listen.address);
-  app.add_option("--grpc-port", options.request.grpc.listen.port)->check(port);
-  app.add_option("--grpc-infer-thread-count", options.request.grpc.threads)->check(in_range(0, 256));
+  app.add_option("--grpc-address", options.request.grpc_address);
+  app.add_option("--grpc-port", options.request.grpc_port)->check(port);
+  app.add_option("--grpc-infer-thread-count", options.request.grpc_threads)->check(in_range(0, 256));
   app.add_option("--grpc-infer-response-compression-level", options.grpc_compression)
       ->check(CLI::IsMember({"none", "low", "medium", "high"}));
   const CLI::Validator milliseconds = in_range(0, 2'147'483'647);
@@ -177,18 +177,12 @@ front::ClientPolicy client_policy(const std::string& clients) {
   return clients == "true" || clients == "1" ? front::ClientPolicy::kAll : front::ClientPolicy::kNone;
 }
 
-front::grpc::Compression compression_of(const std::string& level) {
-  if (level == "low") return front::grpc::Compression::kLow;
-  if (level == "medium") return front::grpc::Compression::kMedium;
-  return level == "high" ? front::grpc::Compression::kHigh : front::grpc::Compression::kNone;
-}
-
-void set_grpc(const ServeOptions& options, front::grpc::ServerOptions& grpc) {
-  grpc.compression = compression_of(options.grpc_compression);
-  grpc.keepalive_time = std::chrono::milliseconds(options.keepalive_time_ms);
-  grpc.keepalive_timeout = std::chrono::milliseconds(options.keepalive_timeout_ms);
-  grpc.connection_age = std::chrono::milliseconds(options.connection_age_ms);
-  grpc.connection_age_grace = std::chrono::milliseconds(options.connection_grace_ms);
+void set_grpc(const ServeOptions& options, front::grpc::ApiOptions& grpc) {
+  grpc.packs_answers = options.grpc_compression != "none";
+  grpc.streams.keepalive_time = std::chrono::milliseconds(options.keepalive_time_ms);
+  grpc.streams.keepalive_timeout = std::chrono::milliseconds(options.keepalive_timeout_ms);
+  grpc.streams.connection_age = std::chrono::milliseconds(options.connection_age_ms);
+  grpc.streams.connection_age_grace = std::chrono::milliseconds(options.connection_grace_ms);
 }
 
 Result<std::optional<front::TlsFiles>> tls_files(const ServeOptions& options) {

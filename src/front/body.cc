@@ -108,9 +108,16 @@ struct BodyPool::Shelf {
   bool used RIDGE_GUARDED_BY(mutex) = false;  // since tidy()
 
   void tidy() {
+    {
+      MutexLock lock(mutex);
+      if (std::exchange(used, false)) return;
+    }
+    drop();
+  }
+
+  void drop() {
     std::vector<std::unique_ptr<Body>> unused;  // freed after the lock
     MutexLock lock(mutex);
-    if (std::exchange(used, false)) return;
     unused.swap(bodies);
     bytes = 0;
   }
@@ -138,6 +145,7 @@ BodyPool::BodyPool(std::shared_ptr<MemoryBudget> budget)
     : budget_(std::move(budget)), shelf_(std::make_shared<Shelf>()) {}
 
 void BodyPool::tidy() { shelf_->tidy(); }
+void BodyPool::drop() { shelf_->drop(); }
 
 std::shared_ptr<Body> BodyPool::take() {
   std::unique_ptr<Body> body = shelf_->take();

@@ -65,8 +65,9 @@ class BodyPool {
   explicit BodyPool(std::shared_ptr<MemoryBudget> budget);
   // Given back to the pool when the last owner lets go, on whatever thread; the pool may be gone by then.
   std::shared_ptr<Body> take();
-  // Frees what lies unused if no body was taken since the last call.
+  // Frees what lies unused if no body was taken since the last call; drop() in any case.
   void tidy();
+  void drop();
 
  private:
   struct Shelf;

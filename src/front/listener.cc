@@ -153,10 +153,4 @@ Result<Listener> listen_on_passed(Descriptor socket) {
   return described(std::move(socket));
 }
 
-Result<std::string> check_listening(const std::string& address, uint16_t port) {
-  RIDGE_ASSIGN(tcp::endpoint endpoint, endpoint_of(address, port));
-  RIDGE_TRY(bound_to(endpoint));
-  return name_of(endpoint);
-}
-
 }  // namespace ridge::front

@@ -54,8 +54,4 @@ Result<Listener> listen_on(const ListenOptions& options);
 // Of a descriptor that the service manager passed. kInvalid: it is no stream socket that listens.
 Result<Listener> listen_on_passed(Descriptor socket);
 
-// Whether a port can be listened on, before gRPC tries it: its own error does not say what is wrong. The address and port as gRPC names
-// them: "0.0.0.0:8001", "[::]:8001".
-Result<std::string> check_listening(const std::string& address, uint16_t port);
-
 }  // namespace ridge::front

@@ -127,13 +127,14 @@ Status use_client_ca(SSL_CTX& context, const std::string& file, const std::strin
   return {};
 }
 
-// Of the protocols that a client offers; one that offers none of ours may try all the same.
-int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+// Of the protocols that a client offers the port's, which its stream says (Stream); a client that offers none of these may try all the same.
+int choose_protocol(SSL* session, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
-  constexpr std::string_view kOurs = "\x08http/1.1";
-  const auto* ours = reinterpret_cast<const unsigned char*>(kOurs.data());
+  const auto* text = static_cast<const char*>(SSL_get_app_data(session));
+  const auto* ours = reinterpret_cast<const unsigned char*>(text);
+  const auto ours_size = static_cast<unsigned int>(std::string_view(text).size());
   unsigned char* found = nullptr;
-  if (SSL_select_next_proto(&found, size, ours, kOurs.size(), offered, offered_size) != OPENSSL_NPN_NEGOTIATED)
+  if (SSL_select_next_proto(&found, size, ours, ours_size, offered, offered_size) != OPENSSL_NPN_NEGOTIATED)
     return SSL_TLSEXT_ERR_NOACK;
   *chosen = found;
   return SSL_TLSEXT_ERR_OK;
@@ -157,17 +158,17 @@ std::shared_ptr<SSL_CTX> new_context() {
 
 Result<TlsMaterial> read_tls(const TlsFiles& files) {
   TlsMaterial material;
-  RIDGE_ASSIGN(material.certificate, read_pem("--tls-cert", files.certificate));
-  RIDGE_ASSIGN(material.key, read_pem("--tls-key", files.key));
-  if (!files.client_ca.empty()) {
-    RIDGE_ASSIGN(material.client_ca, read_pem("--tls-client-ca", files.client_ca));
-  }
+  RIDGE_ASSIGN(const std::string certificate, read_pem("--tls-cert", files.certificate));
+  RIDGE_ASSIGN(const std::string key, read_pem("--tls-key", files.key));
   ERR_clear_error();
   material.context = new_context();
   if (!material.context) return Error{Code::kFailed, "OpenSSL gave no context for TLS: " + openssl_reason()};
-  RIDGE_TRY(use_certificate(*material.context, files.certificate, material.certificate));
-  RIDGE_TRY(use_key(*material.context, files.key, material.key));
-  if (!files.client_ca.empty()) RIDGE_TRY(use_client_ca(*material.context, files.client_ca, material.client_ca));
+  RIDGE_TRY(use_certificate(*material.context, files.certificate, certificate));
+  RIDGE_TRY(use_key(*material.context, files.key, key));
+  if (!files.client_ca.empty()) {
+    RIDGE_ASSIGN(const std::string authorities, read_pem("--tls-client-ca", files.client_ca));
+    RIDGE_TRY(use_client_ca(*material.context, files.client_ca, authorities));
+  }
   return material;
 }
 

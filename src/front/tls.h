@@ -1,6 +1,6 @@
 // What a port needs to speak TLS, from PEM files: certificate, key and, for mutual TLS, the authorities of clients.
 //
-// TLS 1.2 and 1.3. HTTP takes the context of OpenSSL, gRPC the texts. No message of an error or of the log holds a part of a file.
+// TLS 1.2 and 1.3. No message of an error or of the log holds a part of a file.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,6 @@ struct TlsFiles {
 };
 
 struct TlsMaterial {
-  std::string certificate, key, client_ca;  // PEM
   std::shared_ptr<ssl_ctx_st> context;
 };
 

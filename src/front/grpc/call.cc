@@ -1,280 +1,398 @@
 #include "front/grpc/call.h"
 
+#include <algorithm>
+#include <charconv>
 #include <new>
-#include <optional>
 
-#include "base/percent.h"
 #include "front/error_text.h"
-#include "front/grpc/handover.h"
+#include "front/grpc/message_coding.h"
+#include "front/http/completion_queue.h"
 #include "front/trace_context.h"
 
 namespace ridge::front::grpc {
 namespace {
 
 // Percent-encoding trebles it in the trailers, of which clients accept 8 KiB.
-constexpr size_t kLongestStatus = 2000;  // [bytes]
-constexpr size_t kPackedFrom = 1024;     // [bytes] of an answer: packing less saves no packet
-constexpr uint64_t kSlowestBytesPerMs =
-    1024 * 1024 / 1000;  // at which a client takes its answer while the server drains
+constexpr size_t kLongestStatus = 2000;     // [bytes]
+constexpr size_t kPackedFrom = 1024;        // [bytes] of an answer: packing less saves no packet
+constexpr size_t kLongPacking = 32 * 1024;  // [bytes] of one that is packed on a thread of its own, as HTTP's
 // Of a message from a client: its deadline is over there so much earlier than here.
 constexpr std::chrono::milliseconds kShortWay{10};
 
-// A message's slices, which count in the budget while they are held.
-class HeldSlices {
- public:
-  HeldSlices(std::vector<::grpc::Slice> slices, size_t size, std::shared_ptr<MemoryBudget> memory)
-      : slices_(std::move(slices)), size_(size), memory_(std::move(memory)) {}
-  ~HeldSlices() {
-    if (memory_) memory_->give_back(size_);
-  }
-  HeldSlices(const HeldSlices&) = delete;
-  HeldSlices& operator=(const HeldSlices&) = delete;
+enum GrpcStatus { kOk = 0, kCancelled = 1, kDeadlineExceeded = 4 };
 
-  Pieces pieces() const {
-    Pieces pieces;
-    for (const ::grpc::Slice& slice : slices_)
-      pieces.emplace_back(reinterpret_cast<const std::byte*>(slice.begin()), slice.size());
-    return pieces;
-  }
-
- private:
-  std::vector<::grpc::Slice> slices_;
-  size_t size_;
-  std::shared_ptr<MemoryBudget> memory_;
-};
-
-::grpc::StatusCode code_of(Code code) {
+int number_of(Code code) {
   switch (code) {
-    case Code::kInvalid: return ::grpc::StatusCode::INVALID_ARGUMENT;
-    case Code::kNotFound: return ::grpc::StatusCode::NOT_FOUND;
-    case Code::kUnsupported: return ::grpc::StatusCode::UNIMPLEMENTED;
-    case Code::kUnavailable: return ::grpc::StatusCode::UNAVAILABLE;
-    case Code::kExhausted: return ::grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case Code::kTimeout: return ::grpc::StatusCode::DEADLINE_EXCEEDED;
-    case Code::kCancelled: return ::grpc::StatusCode::CANCELLED;
-    case Code::kUnauthenticated: return ::grpc::StatusCode::UNAUTHENTICATED;
-    case Code::kForbidden: return ::grpc::StatusCode::PERMISSION_DENIED;
-    case Code::kFailed: return ::grpc::StatusCode::INTERNAL;
+    case Code::kInvalid: return 3;           // INVALID_ARGUMENT
+    case Code::kNotFound: return 5;          // NOT_FOUND
+    case Code::kForbidden: return 7;         // PERMISSION_DENIED
+    case Code::kExhausted: return 8;         // RESOURCE_EXHAUSTED
+    case Code::kUnsupported: return 12;      // UNIMPLEMENTED
+    case Code::kFailed: return 13;           // INTERNAL
+    case Code::kUnavailable: return 14;      // UNAVAILABLE
+    case Code::kUnauthenticated: return 16;  // UNAUTHENTICATED
+    case Code::kTimeout: return kDeadlineExceeded;
+    case Code::kCancelled: return kCancelled;
   }
-  return ::grpc::StatusCode::INTERNAL;
+  return 13;
 }
 
-bool is_of_this_machine(std::string_view peer) {
-  return peer.starts_with("ipv4:127.") || peer.starts_with("ipv6:[::1]") || peer.starts_with("ipv6:%5B::1%5D") ||
-         peer.starts_with("ipv6:[::ffff:127.") || peer.starts_with("ipv6:%5B::ffff:127.") || peer.starts_with("unix:");
-}
+constexpr std::string_view kStatusNames[] = {
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
 
-// As gRPC names a peer: "ipv4:127.0.0.1:34354", "ipv6:%5B::1%5D:34354", "unix:…".
-std::string address_of(const std::string& peer) {
-  if (peer.starts_with("unix:")) return "unix";
-  std::string text = percent_decoded(peer).value_or(peer);
-  if (!text.starts_with("ipv4:") && !text.starts_with("ipv6:")) return text;
-  text = text.substr(5, text.rfind(':') - 5);
-  return text.starts_with('[') ? text.substr(1, text.size() - 2) : text;
-}
-
-std::string_view name_of(::grpc::StatusCode code) {
-  constexpr std::string_view kNames[] = {
-      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-      "DATA_LOSS", "UNAUTHENTICATED"};
-  const auto number = static_cast<size_t>(code);
-  return number < std::size(kNames) ? kNames[number] : "UNKNOWN";
-}
-
-// Of the metadata that the client sent; empty: not there.
-std::string_view metadata_of(const ::grpc::GenericServerContext& context, const char* name) {
-  const auto& metadata = context.client_metadata();
-  const auto row = metadata.find(name);
-  return row == metadata.end() ? std::string_view() : std::string_view(row->second.data(), row->second.size());
-}
-
-Credentials credentials_of(const ::grpc::GenericServerContext& context) {
-  return {metadata_of(context, "authorization"), metadata_of(context, "x-api-key")};
-}
-
-grpc_compression_level level_of(Compression compression) {
-  switch (compression) {
-    case Compression::kNone: return GRPC_COMPRESS_LEVEL_NONE;
-    case Compression::kLow: return GRPC_COMPRESS_LEVEL_LOW;
-    case Compression::kMedium: return GRPC_COMPRESS_LEVEL_MED;
-    case Compression::kHigh: return GRPC_COMPRESS_LEVEL_HIGH;
+// All but printable ASCII without '%', as %XX.
+std::string percent_text(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '%')
+      encoded += c;
+    else
+      encoded.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
   }
-  return GRPC_COMPRESS_LEVEL_NONE;
+  return encoded;
+}
+
+// "8S", with one to eight digits. Absent: malformed.
+std::optional<Nanoseconds> read_timeout(std::string_view text) {
+  constexpr std::string_view kUnits = "numSMH";
+  constexpr int64_t kNanoseconds[] = {1, 1'000, 1'000'000, 1'000'000'000, 60'000'000'000, 3'600'000'000'000};
+  const size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  int64_t count = 0;
+  const char* const end = text.data() + text.size() - 1;
+  if (unit == kUnits.npos || text.size() < 2 || text.size() > 9) return std::nullopt;
+  if (const auto [read, failed] = std::from_chars(text.data(), end, count);
+      failed != std::errc{} || read != end || count < 0)
+    return std::nullopt;
+  constexpr int64_t kMost =
+      std::chrono::nanoseconds(std::chrono::hours(24 * 365)).count();  // longer: as good as for ever
+  return Nanoseconds(count > kMost / kNanoseconds[unit] ? kMost : count * kNanoseconds[unit]);
+}
+
+bool is_grpc(std::string_view content_type) {
+  constexpr std::string_view kType = "application/grpc";
+  if (!content_type.starts_with(kType)) return false;
+  content_type.remove_prefix(kType.size());
+  return content_type.empty() || content_type[0] == ';' || content_type.starts_with("+proto");
 }
 
 }  // namespace
 
-Error out_of_memory() { return {Code::kExhausted, "not enough memory for this request"}; }
-
-::grpc::Status status_of(const Error& error) {
-  return {code_of(error.code), error_text(error.message, kLongestStatus)};
+Error out_of_memory() {
+  return {Code::kExhausted,
+          "not enough memory for this request: the messages of all clients together take more than --max-body-memory"};
 }
 
-void Call::Operation::done(bool ok) {
-  const std::shared_ptr<Call> held = std::move(call);
-  (held.get()->*then)(ok);
+Call::Call(Api& api, http::StreamHost& host, int32_t stream)
+    : api_(api),
+      host_(&host),
+      stream_(stream),
+      clock_(*host.options().clock),
+      mailbox_(host.mailbox()),
+      io_thread_(host.io_thread()),
+      from_this_machine_(host.from_this_machine()),
+      arrived_(clock_.now()),
+      longest_(api.options.largest_message),
+      in_{.began = arrived_, .last_moved = {}, .moved = 0},
+      client_(api.options.access_log ? host.client_address() : std::string_view()) {}
+
+// ---- the head
+
+void Call::take_field(std::string_view name, std::string_view value) {
+  struct Row {
+    std::string_view name;
+    std::string Head::*field;
+  };
+  static constexpr Row kRows[] = {{":method", &Head::method},
+                                  {":path", &Head::path},
+                                  {"content-type", &Head::content_type},
+                                  {"grpc-timeout", &Head::timeout},
+                                  {"grpc-encoding", &Head::encoding},
+                                  {"grpc-accept-encoding", &Head::accept_encoding},
+                                  {"authorization", &Head::authorization},
+                                  {"x-api-key", &Head::api_key},
+                                  {"traceparent", &Head::trace_parent},
+                                  {"tracestate", &Head::trace_state}};
+  for (const Row& row : kRows)
+    if (row.name == name && (head_.*row.field).empty()) head_.*row.field = value;
 }
 
-void Call::request() {
-  auto wire = std::make_unique<Wire>();
-  Wire& to = *wire;
-  {
-    MutexLock lock(mutex_);
-    wire_ = std::move(wire);
-  }
-  accept_.call = shared_from_this();
-  to.context.AsyncNotifyWhenDone(&ended_);
-  loop_.generic().RequestCall(&to.context, &to.stream, &loop_.queue(), &loop_.queue(), &accept_);
+void Call::refuse_head() {
+  if (head_.path.empty()) head_.path = "/";
+  finish(Error{Code::kExhausted,
+               "the call's metadata has more than " + std::to_string(api_.stream_options.limits.fields) + " bytes"});
 }
 
-void Call::accepted(bool ok) {
-  if (!ok) return;  // the server ends
-  arrived_ = loop_.now();
-  loop_.accept_one();
-  if (loop_.shared().options.access_log) {
-    MutexLock lock(mutex_);
-    client_ = address_of(wire_->context.peer());
-  }
-  ended_.call = shared_from_this();
-  loop_.add(ended_.call);
+void Call::begin() {
+  if (head_.method != "POST") return refuse("405");
+  if (!is_grpc(head_.content_type)) return refuse("415");
+  if (Status fit = read_head(); !fit) return finish(fit);
   exchange_ = make_exchange(*this);
   exchange_->begin();
-  if (loop_.cutting_off()) cancel();
 }
 
-Call::Wire* Call::begin(Operation& operation) {
-  MutexLock lock(mutex_);
-  if (over_ || finished_) return nullptr;
-  if (&operation == &finish_) finished_ = true;
-  ++under_way_;
-  operation.call = shared_from_this();
-  given_to_grpc(static_cast<Tag*>(&operation));
-  return wire_.get();
+Status Call::read_head() {
+  const std::optional<Coding> coding = coding_named(head_.encoding);
+  if (!coding)
+    return Error{Code::kUnsupported, "unknown grpc-encoding '" + error_text(head_.encoding, 100) +
+                                         "'; accepted: " + std::string(kAcceptedCodings)};
+  coding_ = *coding;
+  if (api_.options.packs_answers) answer_coding_ = coding_for(head_.accept_encoding);
+  if (head_.timeout.empty()) return {};
+  const std::optional<Nanoseconds> timeout = read_timeout(head_.timeout);
+  if (!timeout)
+    return invalid("grpc-timeout should be one to eight digits and a unit (H, M, S, m, u, n), found '" +
+                   error_text(head_.timeout, 20) + "'");
+  deadline_ = arrived_ + *timeout;
+  return {};
 }
+
+// What is no call of gRPC.
+void Call::refuse(std::string_view http_status) {
+  finished_ = responded_ = true;
+  status_ = number_of(Code::kInvalid);
+  const http::Field fields[] = {{":status", http_status}};
+  host_->session().respond(stream_, fields, true);
+}
+
+Status Call::check_access(Groups groups) const {
+  return front::check_access(api_.options.keys.get(), groups, credentials());
+}
+
+// ---- reading
 
 void Call::read() {
-  if (Wire* wire = begin(read_)) wire->stream.Read(&wire->received, &read_);
+  wants_ = true;
+  pump();
 }
 
-::grpc::WriteOptions Call::options_for(Wire& wire, size_t size) {
-  {
-    MutexLock lock(mutex_);
-    bytes_out_ += size;
-    write_ends_ =
-        loop_.now() + loop_.shared().options.drain_timeout + std::chrono::milliseconds(size / kSlowestBytesPerMs);
+// While there is a message, what follows it waits. The rest.
+std::span<const std::byte> Call::feed(std::span<const std::byte> bytes) {
+  while (!message_ && !finished_ && !bytes.empty()) {
+    Result<size_t> taken = reader_.feed(bytes, api_.bodies, longest_);
+    if (!taken) {
+      fail(std::move(taken).error());
+      break;
+    }
+    host_->session().consumed(stream_, *taken);
+    bytes = bytes.subspan(*taken);
+    message_ = reader_.take();
+    if (message_ && message_->packed && coding_ == Coding::kIdentity)
+      fail({Code::kFailed, "a message is marked as compressed, but the call has no grpc-encoding"});
   }
-  ::grpc::WriteOptions options;
-  const Compression compression = loop_.shared().options.compression;
-  if (compression == Compression::kNone) return options;
-  wire.context.set_compression_level(level_of(compression));
-  if (size < kPackedFrom) options.set_no_compression();
-  return options;
+  if (finished_) {
+    host_->session().consumed(stream_, bytes.size());
+    return {};
+  }
+  return bytes;
 }
 
-void Call::write(const ::grpc::ByteBuffer& message) {
-  Wire* wire = begin(write_);
-  if (wire == nullptr) return;
-  const ::grpc::WriteOptions options = options_for(*wire, message.Length());
-  wire->stream.Write(message, options, &write_);
+void Call::take_body(std::span<const std::byte> bytes) {
+  in_.moved += bytes.size();
+  in_.last_moved = now();
+  try {
+    if (!backlog_) bytes = feed(bytes);
+    if (!bytes.empty() && !backlog_) {
+      backlog_ = api_.bodies.take();
+      backlog_->start(0);
+      backlog_next_ = 0;
+    }
+    if (!bytes.empty()) backlog_->append(bytes);
+    pump();
+  } catch (const std::bad_alloc&) {
+    fail(out_of_memory());
+  }
+}
+
+void Call::end_body() {
+  body_ended_ = true;
+  if (finished_) return;
+  if (!backlog_ && !message_ && reader_.partial()) return fail(invalid("the call ended within a message"));
+  pump();
+}
+
+void Call::next_message() {
+  if (!backlog_) return;
+  const auto rest = backlog_->bytes().subspan(backlog_next_);
+  backlog_next_ = backlog_->size() - feed(rest).size();
+  if (backlog_next_ == backlog_->size()) backlog_ = nullptr;
+}
+
+void Call::pump() {
+  if (std::exchange(pumping_, true)) return;
+  while (wants_ && !finished_) {
+    if (!message_) next_message();
+    if (!message_ && (!body_ended_ || backlog_)) break;
+    wants_ = false;
+    exchange_->received(message_.has_value());
+  }
+  pumping_ = false;
+}
+
+MessageBytes Call::take_message() {
+  MessageBytes message = std::move(*message_);
+  message_.reset();
+  had_message_ = true;
+  bytes_in_ += message.size;
+  in_ = {.began = now(), .last_moved = {}, .moved = 0};
+  return message;
+}
+
+// ---- writing
+
+void Call::send(AnswerParts parts, bool last) {
+  if (finished_ || host_ == nullptr) return;
+  const size_t size = size_of(parts);
+  if (answer_coding_ == Coding::kIdentity || size < kPackedFrom) return put(std::move(parts), false, last);
+  if (size <= kLongPacking) return send_packed(std::move(parts), last);
+  auto held = std::make_shared<AnswerParts>(std::move(parts));
+  std::function<void()> job = [self = shared_from_this(), held, last] { self->send_packed(std::move(*held), last); };
+  if (!api_.convert.run(std::function(job))) job();  // too many wait, but the answer is kept
+}
+
+// Any thread.
+void Call::send_packed(AnswerParts parts, bool last) {
+  std::vector<std::span<const std::byte>> pieces;
+  for (const http::SentPart& part : parts) {
+    pieces.push_back(std::as_bytes(std::span(part.text)));
+    pieces.push_back(part.bytes);
+  }
+  const auto packed = std::make_shared<const std::string>(encode(answer_coding_, pieces));
+  run([this, packed, last] {
+    AnswerParts message(1);
+    message[0].bytes = std::as_bytes(std::span(*packed));
+    message[0].owner = packed;
+    put(std::move(message), true, last);
+  });
+}
+
+std::vector<http::Field> Call::answer_head() const {
+  std::vector<http::Field> fields = {
+      {":status", "200"}, {"content-type", "application/grpc"}, {"grpc-accept-encoding", kAcceptedCodings}};
+  if (answer_coding_ != Coding::kIdentity) fields.push_back({"grpc-encoding", coding_name(answer_coding_)});
+  return fields;
+}
+
+void Call::put(AnswerParts parts, bool packed, bool last) {
+  if (finished_ || host_ == nullptr) return;
+  const size_t size = size_of(parts);
+  if (!api_.take_memory(size)) return fail(out_of_memory());
+  held_memory_ += size;
+  bytes_out_ += size;
+  http::Http2Session& session = host_->session();
+  if (!std::exchange(responded_, true)) session.respond(stream_, answer_head(), false);
+  out_ = {.began = now(), .last_moved = {}, .moved = session.sent_bytes(stream_)};
+  parts.front().text.insert(0, message_prefix(size, packed));
+  session.send(stream_, std::move(parts));
+  if (last) finish({});
 }
 
 void Call::finish(const Status& status) {
-  Wire* wire = begin(finish_);
-  if (wire == nullptr) return;
-  if (!status && status.error().retry_after.count() > 0) {
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(status.error().retry_after);
-    wire->context.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait.count()));
+  if (host_ == nullptr || std::exchange(finished_, true)) return;
+  status_ = status ? int{kOk} : number_of(status.error().code);
+  const std::string number = std::to_string(status_);
+  std::string message, wait;
+  std::vector<http::Field> fields;
+  if (!responded_) fields = answer_head();
+  fields.push_back({"grpc-status", number});
+  if (!status) {
+    message = percent_text(error_text(status.error().message, kLongestStatus));
+    fields.push_back({"grpc-message", message});
+    if (status.error().retry_after.count() > 0) {
+      wait = std::to_string(std::chrono::ceil<std::chrono::milliseconds>(status.error().retry_after).count());
+      fields.push_back({"grpc-retry-pushback-ms", wait});
+    }
   }
-  const ::grpc::Status sent = status ? ::grpc::Status::OK : status_of(status.error());
-  {
-    MutexLock lock(mutex_);
-    status_ = sent.error_code();
-  }
-  wire->stream.Finish(sent, &finish_);
+  if (responded_)
+    host_->session().finish(stream_, fields);
+  else
+    host_->session().respond(stream_, fields, true);
+  responded_ = true;
 }
 
-void Call::write_and_finish(const ::grpc::ByteBuffer& message) {
-  Wire* wire = begin(finish_);
-  if (wire == nullptr) return;
-  {
-    MutexLock lock(mutex_);
-    status_ = ::grpc::StatusCode::OK;
-  }
-  const ::grpc::WriteOptions options = options_for(*wire, message.Length());
-  wire->stream.WriteAndFinish(message, options, ::grpc::Status::OK, &finish_);
+void Call::give_back_memory() {
+  if (api_.options.memory) api_.options.memory->give_back(std::exchange(held_memory_, 0));
 }
 
-void Call::read_done(bool ok) {
-  try {
-    exchange_->received(ok);
-  } catch (const std::bad_alloc&) {
-    finish(out_of_memory());
-  }
-  settle();
+void Call::sent() {
+  give_back_memory();
+  if (!finished_) exchange_->written();
 }
 
-void Call::write_done(bool ok) {
-  if (ok) exchange_->written();
-  settle();
+// ---- the end
+
+// Of what the client did wrong, or of its time.
+void Call::fail(Error error) {
+  if (exchange_ && !finished_) exchange_->cancelled();
+  finish(std::move(error));
 }
 
-void Call::finish_done(bool) { settle(); }
+void Call::closed(bool whole) {
+  give_back_memory();
+  if (!whole) status_ = status_of_cancelled();
+  if (exchange_ && !finished_) exchange_->cancelled();
+  finished_ = true;
+  host_ = nullptr;
+  backlog_ = nullptr;
+  message_.reset();
+  log_end();
+  if (std::shared_ptr<Trace> trace = std::move(trace_)) trace->end();
+}
 
-void Call::ended(bool) {
-  bool cancelled = false;
-  {
-    MutexLock lock(mutex_);
-    over_ = true;
-    cancelled = wire_->context.IsCancelled();
-    if (cancelled) status_ = status_of_cancelled();
-    ++under_way_;  // this one
+void Call::tick(TimePoint now) {
+  if (is_late(now)) return host_->session().reset(stream_);
+  if (finished_ || !exchange_) return;
+  if (now >= deadline_) return fail({Code::kTimeout, "the call's deadline has passed"});
+  const bool waits = wants_ && (reader_.partial() || (!had_message_ && !exchange_->waits_for_ever()));
+  if (waits && now >= http::deadline_of(http::Phase::kBody, in_, host_->options(), host_->drain_began()))
+    return fail({Code::kTimeout, "the request was not received in time"});
+  exchange_->tick();
+}
+
+// Whether the client does not take what was sent to it.
+bool Call::is_late(TimePoint now) {
+  const http::Http2Session& session = host_->session();
+  if (session.unsent(stream_) == 0) return false;
+  const uint64_t sent = session.sent_bytes(stream_);
+  if (sent != out_.moved) {
+    out_ = {.began = out_.began, .last_moved = now, .moved = sent};
+    return false;
   }
-  if (cancelled) exchange_->cancelled();
-  settle();
+  const TimePoint moved = std::max(out_.began, out_.last_moved);
+  return now >= http::deadline_of(http::Phase::kWriting, {.began = moved, .last_moved = moved, .moved = 0},
+                                  host_->options(), host_->drain_began());
+}
+
+void Call::begin_drain() {
+  if (!finished_ && exchange_) exchange_->begin_drain();
 }
 
 // What its client sees of a call whose status did not reach it. Clients end a call at their own deadline, which is earlier than the one
-// here: by the way, and by 1 % at most, as it travels rounded up (gRPC's timeout_encoding.cc).
-::grpc::StatusCode Call::status_of_cancelled() const {
-  using std::chrono::system_clock;
-  const system_clock::time_point deadline = wire_->context.deadline();
-  if (deadline == system_clock::time_point::max()) return ::grpc::StatusCode::CANCELLED;
-  const auto left = std::chrono::duration_cast<Nanoseconds>(deadline - system_clock::now());
-  const Nanoseconds rounded = (left + (loop_.now() - arrived_)) / 100 + kShortWay;
-  return left <= rounded ? ::grpc::StatusCode::DEADLINE_EXCEEDED : ::grpc::StatusCode::CANCELLED;
+// here: by the way, and by 1 % at most, as it travels rounded up.
+int Call::status_of_cancelled() const {
+  if (deadline_ == TimePoint::max()) return kCancelled;
+  const Nanoseconds rounded = (deadline_ - arrived_) / 100 + kShortWay;
+  return deadline_ - now() <= rounded ? kDeadlineExceeded : kCancelled;
 }
 
-// One operation has ended.
-void Call::settle() {
-  std::unique_ptr<Wire> unused;
-  {
-    MutexLock lock(mutex_);
-    --under_way_;
-    if (!over_ || under_way_ > 0) return;
-    unused = std::move(wire_);
-  }
-  log_end(*unused);
-  end_trace();
-  loop_.remove(*this);
-}
-
-void Call::log_end(Wire& wire) {
-  const ServerOptions& options = loop_.shared().options;
-  if (!options.access_log) return;
-  const std::string key = options.keys ? options.keys->current()->name_of(credentials_of(wire.context)) : "";
-  const std::optional<TraceContext> caller = parse_traceparent(metadata_of(wire.context, "traceparent"));
-  MutexLock lock(mutex_);
+void Call::log_end() {
+  const ApiOptions& options = api_.options;
+  if (!options.access_log || head_.path.empty()) return;
+  const std::string key = options.keys ? options.keys->current()->name_of(credentials()) : "";
+  const std::optional<TraceContext> caller = parse_traceparent(head_.trace_parent);
   options.access_log->record({.client = client_,
                               .key = key,
                               .method = "GRPC",
-                              .path = wire.context.method(),
+                              .path = head_.path,
                               .model = model_,
-                              .status = name_of(status_),
+                              .status = kStatusNames[status_],
                               .bytes_in = bytes_in_,
                               .bytes_out = bytes_out_,
-                              .duration = loop_.now() - arrived_,
+                              .duration = now() - arrived_,
                               .request_id = request_id_,
                               .trace_id = trace_   ? std::string_view(trace_->record.trace_id)
                                           : caller ? std::string_view(caller->trace_id)
@@ -283,98 +401,34 @@ void Call::log_end(Wire& wire) {
 
 std::shared_ptr<Trace> Call::begin_trace(const std::string& model, const std::string& request_id,
                                          TimePoint arrived) const {
-  Tracer* const tracer = loop_.shared().options.tracer.get();
+  Tracer* const tracer = api_.options.tracer.get();
   if (tracer == nullptr) return nullptr;
-  MutexLock lock(mutex_);
-  if (!wire_) return nullptr;
   std::shared_ptr<Trace> trace = tracer->begin({.protocol = "grpc",
                                                 .model = model,
-                                                .parent = metadata_of(wire_->context, "traceparent"),
-                                                .state = metadata_of(wire_->context, "tracestate"),
+                                                .parent = head_.trace_parent,
+                                                .state = head_.trace_state,
                                                 .arrived = arrived});
   if (trace) trace->record.request_id = request_id;
   return trace;
 }
 
-void Call::hold(std::shared_ptr<Trace> trace) {
-  MutexLock lock(mutex_);
-  if (!over_) trace_ = std::move(trace);
-}
-
-void Call::end_trace() {
-  std::shared_ptr<Trace> trace;
-  {
-    MutexLock lock(mutex_);
-    trace.swap(trace_);
-  }
-  if (trace) trace->end();
-}
-
 void Call::describe(const std::string& model, const std::string& request_id) {
-  if (!loop_.shared().options.access_log) return;
-  MutexLock lock(mutex_);
   model_ = model;
   request_id_ = request_id;
 }
 
-Result<MessageBytes> Call::take_message() {
-  std::vector<::grpc::Slice> slices;
-  size_t size = 0;
-  {
-    MutexLock lock(mutex_);
-    size = wire_->received.Length();
-    bytes_in_ += size;
-    if (!wire_->received.Dump(&slices).ok()) slices.clear();
-    wire_->received.Clear();
-  }
-  const std::shared_ptr<MemoryBudget>& memory = loop_.shared().options.memory;
-  if (memory && !memory->take(size))
-    return Error{Code::kExhausted,
-                 "not enough memory for this request: the requests of all clients together take more than "
-                 "--max-body-memory"};
-  const auto held = std::make_shared<HeldSlices>(std::move(slices), size, memory);
-  return MessageBytes{held->pieces(), size, held};
+void Call::end_round_soon() {
+  if (host_ != nullptr) host_->end_round_soon();
 }
 
-const std::string& Call::method() const {
-  MutexLock lock(mutex_);
-  return wire_->context.method();
-}
-
-Status Call::check_access(Groups groups) const {
-  const Keys* keys = loop_.shared().options.keys.get();
-  if (keys == nullptr) return {};
-  MutexLock lock(mutex_);
-  return front::check_access(keys, groups, credentials_of(wire_->context));
-}
-
-TimePoint Call::deadline() const {
-  using std::chrono::system_clock;
-  MutexLock lock(mutex_);
-  const system_clock::time_point deadline = wire_->context.deadline();
-  const auto left = deadline - system_clock::now();
-  if (deadline == system_clock::time_point::max() || left > std::chrono::hours(24 * 365)) return TimePoint::max();
-  return loop_.now() + std::chrono::duration_cast<Nanoseconds>(left);
-}
-
-bool Call::from_this_machine() const {
-  MutexLock lock(mutex_);
-  return wire_ && is_of_this_machine(wire_->context.peer());
-}
-
-void Call::cut_off_if_late(TimePoint drain_began) {
-  if (exchange_->busy()) return;
-  TimePoint latest = drain_began + loop_.shared().options.drain_timeout;
-  {
-    MutexLock lock(mutex_);
-    latest = std::max(latest, write_ends_);
-  }
-  if (loop_.now() > latest) cancel();
-}
-
-void Call::cancel() {
-  MutexLock lock(mutex_);
-  if (wire_) wire_->context.TryCancel();
+void Call::run(std::function<void()> work) {
+  mailbox_->put({.connection = 0, .work = [self = shared_from_this(), work = std::move(work)] {
+                   try {
+                     work();
+                   } catch (const std::bad_alloc&) {
+                     self->finish(out_of_memory());
+                   }
+                 }});
 }
 
 }  // namespace ridge::front::grpc

@@ -1,140 +1,152 @@
-// Call: one call of a client, from the request for it to its last operation, whatever its method. Included only by this folder's own
-// sources, as completion_loop.h.
+// Call: one call of a client, whatever its method: a stream of HTTP/2 as messages and a status (gRPC's PROTOCOL-HTTP2.md).
 //
-// Operations are started by the loop's thread or by the thread that has the answer, and end on the loop's thread. What belongs to
-// gRPC is freed there, when the call is over and no operation is under way; an answer that comes later finds it gone. So a worker
-// never waits for a client, and a server that ends never waits for a worker.
+// One thread (its connection's), but for what is said to be of any.
 #pragma once
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/support/byte_buffer.h>
-
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "base/result.h"
-#include "front/grpc/completion_loop.h"
-#include "front/grpc/message_bytes.h"
+#include "front/access.h"
+#include "front/content_coding.h"
+#include "front/grpc/api.h"
+#include "front/grpc/infer_message.h"
+#include "front/grpc/message_reader.h"
+#include "front/http/deadline.h"
+#include "front/http/stream_port.h"
+#include "front/trace.h"
 
 namespace ridge::front::grpc {
 
-// What a call does, by its method. On the loop's thread.
+// What a call does, by its method.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual void begin() = 0;
   // Of Call::read(); false: no more messages.
   virtual void received(bool ok) = 0;
-  virtual void written() {}
-  // The client gave up, or its deadline has passed.
+  virtual void written() {}  // what Call::write() was given has left
+  // The client gave up, or its time is over.
   virtual void cancelled() {}
   virtual void begin_drain() {}
   virtual void tick() {}
-  // Whether it waits for the server, not for the client.
-  virtual bool busy() const { return false; }
+  // Whether the client may leave it without a message as long as it likes.
+  virtual bool waits_for_ever() const { return false; }
 };
 
-class Call final : public std::enable_shared_from_this<Call> {
+class Call final : public http::StreamHandler, public std::enable_shared_from_this<Call> {
  public:
-  explicit Call(Loop& loop)
-      : loop_(loop),
-        mailbox_(loop.mailbox()),
-        packs_answers_(loop.shared().options.compression != Compression::kNone) {}
+  Call(Api& api, http::StreamHost& host, int32_t stream);
 
-  // Asks the server for a call; once.
-  void request();
-
-  // Any thread. They do nothing once the call is over. One write at a time; finish() once, after the last write has ended.
-  void write(const ::grpc::ByteBuffer& message);
+  // What comes next is given to the exchange once.
+  void read();
+  void limit_messages(uint64_t longest) { longest_ = longest; }  // [bytes] as received
+  MessageBytes take_message();
+  // They do nothing once the call is over. One write at a time.
+  void write(AnswerParts parts) { send(std::move(parts), false); }
   void finish(const Status& status);
-  void write_and_finish(const ::grpc::ByteBuffer& message);
-  bool from_this_machine() const;  // false once the call is over
+  void write_and_finish(AnswerParts parts) { send(std::move(parts), true); }
+  // Its work in progress need not be done.
+  void client_left() { host_->client_left(); }
+  void end_round_soon();
+  serve::Round& round() { return api_.rounds[io_thread_]; }
   // What it is about, for the access log.
   void describe(const std::string& model, const std::string& request_id);
+  // It ends with the call.
+  void hold(std::shared_ptr<Trace> trace) { trace_ = std::move(trace); }
+
+  // Any thread.
+  Api& api() { return api_; }
+  bool from_this_machine() const { return from_this_machine_; }
+  TimePoint arrived() const { return arrived_; }
+  TimePoint deadline() const { return deadline_; }  // max(): none
+  TimePoint now() const { return clock_.now(); }
+  bool draining() const { return host_ != nullptr && host_->drain_began() != TimePoint::max(); }
+  Coding coding() const { return coding_; }  // of packed messages
+  const std::string& path() const { return head_.path; }
+  Status check_access(Groups groups) const;
   // A trace of a request of it; null: not traced.
   std::shared_ptr<Trace> begin_trace(const std::string& model, const std::string& request_id, TimePoint arrived) const;
-  // It ends with the call.
-  void hold(std::shared_ptr<Trace> trace);
-  Mailbox& mailbox() { return *mailbox_; }  // of its loop
-  bool packs_answers() const { return packs_answers_; }
+  // Runs it on the call's thread, unless that has ended.
+  void run(std::function<void()> work);
 
-  // The loop's thread.
-  void read();
-  // The message of the read that has ended. Bytes of memory are taken from the budget until its owner is gone. kExhausted.
-  Result<MessageBytes> take_message();
-  const std::string& method() const;
-  // Whether the client's key opens calls of these groups.
-  Status check_access(Groups groups) const;
-  TimePoint arrived() const { return arrived_; }
-  TimePoint deadline() const;  // on the steady clock; max() = none
-  Loop& loop() { return loop_; }
-
-  void tick() { exchange_->tick(); }
-  void begin_drain() { exchange_->begin_drain(); }
-  // Once draining: cancelled if the client has neither sent its request nor taken its answer in the time for it.
-  void cut_off_if_late(TimePoint drain_began);
-  void cancel();
-  void set_slot(size_t slot) { slot_ = slot; }
-  size_t slot() const { return slot_; }
+  // StreamHandler
+  void take_field(std::string_view name, std::string_view value) override;
+  void begin() override;
+  void refuse_head() override;
+  void take_body(std::span<const std::byte> bytes) override;
+  void end_body() override;
+  void sent() override;
+  void closed(bool whole) override;
+  void tick(TimePoint now) override;
+  void begin_drain() override;
 
  private:
-  // gRPC's part.
-  struct Wire {
-    ::grpc::GenericServerContext context;
-    ::grpc::GenericServerAsyncReaderWriter stream{&context};
-    ::grpc::ByteBuffer received;
-  };
-  struct Operation final : Tag {
-    explicit Operation(void (Call::*does)(bool ok)) : then(does) {}
-    void done(bool ok) override;
-
-    void (Call::*then)(bool ok);
-    std::shared_ptr<Call> call;  // while it is under way
+  // The fields that mean something.
+  struct Head {
+    std::string method, path, content_type, timeout, encoding, accept_encoding, authorization, api_key, trace_parent,
+        trace_state;
   };
 
-  void accepted(bool ok);
-  void read_done(bool ok);
-  void write_done(bool ok);
-  void finish_done(bool ok);
-  void ended(bool ok);
-  Wire* begin(Operation& operation);
-  void settle();
-  ::grpc::WriteOptions options_for(Wire& wire, size_t size);
-  void log_end(Wire& wire);
-  ::grpc::StatusCode status_of_cancelled() const RIDGE_REQUIRES(mutex_);
-  void end_trace();
+  Status read_head();
+  Credentials credentials() const { return {head_.authorization, head_.api_key}; }
+  void refuse(std::string_view http_status);
+  std::span<const std::byte> feed(std::span<const std::byte> bytes);
+  void next_message();
+  void pump();
+  void fail(Error error);
+  void send(AnswerParts parts, bool last);
+  void send_packed(AnswerParts parts, bool last);
+  void put(AnswerParts parts, bool packed, bool last);
+  std::vector<http::Field> answer_head() const;
+  void give_back_memory();
+  bool is_late(TimePoint now);
+  int status_of_cancelled() const;
+  void log_end();
 
-  Loop& loop_;
-  const std::shared_ptr<Mailbox> mailbox_;
-  const bool packs_answers_;
-  Operation accept_{&Call::accepted}, read_{&Call::read_done}, write_{&Call::write_done}, finish_{&Call::finish_done},
-      ended_{&Call::ended};
-  std::unique_ptr<Exchange> exchange_;
-  TimePoint arrived_{};
-  size_t slot_ = 0;  // in the loop
+  Api& api_;
+  http::StreamHost* host_;  // null: over
+  const int32_t stream_;
+  Clock& clock_;
+  const std::shared_ptr<http::CompletionQueue> mailbox_;
+  const size_t io_thread_;
+  const bool from_this_machine_;
+  const TimePoint arrived_;
+  Head head_;
+  TimePoint deadline_ = TimePoint::max();
+  Coding coding_ = Coding::kIdentity, answer_coding_ = Coding::kIdentity;
+  std::unique_ptr<Exchange> exchange_;  // null: refused by its head
 
-  mutable Mutex mutex_;
-  std::unique_ptr<Wire> wire_ RIDGE_GUARDED_BY(mutex_);  // null: over
-  int under_way_ RIDGE_GUARDED_BY(mutex_) = 0;           // operations
-  bool over_ RIDGE_GUARDED_BY(mutex_) = false;
-  bool finished_ RIDGE_GUARDED_BY(mutex_) = false;
+  // Reading.
+  uint64_t longest_;  // [bytes]
+  MessageReader reader_;
+  std::optional<MessageBytes> message_;  // that is not taken yet
+  std::shared_ptr<Body> backlog_;        // behind it, and the client may not send much more; null: none
+  size_t backlog_next_ = 0;
+  bool wants_ = false, pumping_ = false, body_ended_ = false, had_message_ = false;
+  http::Progress in_;
+
+  // Writing.
+  bool responded_ = false, finished_ = false;
+  http::Progress out_;
+  uint64_t held_memory_ = 0;  // [bytes] of the budget, for what has not left
+
   // For the access log.
-  std::string client_ RIDGE_GUARDED_BY(mutex_);  // while there is no connection any more, too
-  ::grpc::StatusCode status_ RIDGE_GUARDED_BY(mutex_) = ::grpc::StatusCode::CANCELLED;
-  uint64_t bytes_in_ RIDGE_GUARDED_BY(mutex_) = 0, bytes_out_ RIDGE_GUARDED_BY(mutex_) = 0;
-  std::string model_ RIDGE_GUARDED_BY(mutex_), request_id_ RIDGE_GUARDED_BY(mutex_);
-  std::shared_ptr<Trace> trace_ RIDGE_GUARDED_BY(mutex_);
-  TimePoint write_ends_ RIDGE_GUARDED_BY(mutex_) = TimePoint::min();  // at the latest, if the client takes it
+  std::string client_;
+  int status_ = 0;
+  uint64_t bytes_in_ = 0, bytes_out_ = 0;
+  std::string model_, request_id_;
+  std::shared_ptr<Trace> trace_;
 };
-
-// A status of gRPC for an error. The message is UTF-8 and short: its trailers must not be larger than clients accept.
-::grpc::Status status_of(const Error& error);
 
 Error out_of_memory();
 
-// By the method's name; answers UNIMPLEMENTED if there is none (method.cc).
+// By the method's name; answers UNIMPLEMENTED if there is none (methods.cc).
 std::unique_ptr<Exchange> make_exchange(Call& call);
 
 }  // namespace ridge::front::grpc

@@ -94,25 +94,25 @@ void append_head(std::string& text, const serve::InferResponse& answer, const Ou
   }
 }
 
+}  // namespace
+
 size_t size_of(const AnswerParts& parts) {
   size_t bytes = 0;
-  for (const AnswerPart& part : parts) bytes += part.text.size() + part.tensor.size();
+  for (const http::SentPart& part : parts) bytes += part.size();
   return bytes;
 }
-
-}  // namespace
 
 Result<AnswerParts> encode_infer_response(serve::InferResponse answer, const OutputRegions& regions, AnswerKind kind) {
   AnswerParts parts(1);
   parts.back().text.reserve(256);
   append_head(parts.back().text, answer, regions);
   for (serve::ResponseOutput& output : answer.outputs) {
-    AnswerPart& part = parts.back();
+    http::SentPart& part = parts.back();
     append_block_head(part.text, 6, output.data.size());
     if (output.data.size() < kCopiedTensor) {
       part.text.append(reinterpret_cast<const char*>(output.data.data()), output.data.size());
     } else {
-      part.tensor = output.data;
+      part.bytes = output.data;
       part.owner = std::move(output.owner);
       parts.emplace_back();
     }

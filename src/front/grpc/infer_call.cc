@@ -1,12 +1,10 @@
 #include "front/grpc/infer_call.h"
 
-#include <atomic>
 #include <new>
 #include <utility>
 
 #include "front/error_text.h"
 #include "front/grpc/message_coding.h"
-#include "front/grpc/message_to_send.h"
 #include "front/infer_rules.h"
 #include "serve/round.h"
 
@@ -15,9 +13,7 @@ namespace {
 
 // From here on work goes to another thread; as HTTP's limits (infer_endpoint.cc), measured there.
 constexpr size_t kLongContents = 64 * 1024;  // [bytes] of typed values to read, or of a message to unpack
-constexpr size_t kLongPacking = 32 * 1024;   // [bytes] of an answer to compress
 constexpr size_t kLongestTraceError = 1024;  // [bytes]
-constexpr size_t kLongAnswer = 256 * 1024;   // [bytes] that a worker does not send itself
 
 // Whether a span has it as its error, by OpenTelemetry's semantic conventions for gRPC servers: UNIMPLEMENTED, UNAVAILABLE,
 // DEADLINE_EXCEEDED, INTERNAL.
@@ -27,100 +23,101 @@ bool is_of_server(Code code) {
 
 // A request on its way to the service.
 struct InferSubmission {
-  std::shared_ptr<Call> call;  // the rest is valid while it lives
-  Shared& shared;
-  TimePoint arrived, deadline;
+  std::shared_ptr<Call> call;
+  TimePoint arrived;
   std::stop_token client;
   InferOutcomeDone done;
-  MessageBytes message = {};
+  MessageBytes message;
   serve::InferRequest request = {};
-  std::string id = {};
-  std::shared_ptr<Trace> trace = {};
-
-  void fail(Error error) { done({.answer = std::move(error), .id = std::move(id), .trace = std::move(trace)}); }
+  InferOutcome outcome = {};
 };
 using SubmissionPtr = std::shared_ptr<InferSubmission>;
 
+// Any thread.
+void end(const SubmissionPtr& submission, Result<serve::InferResponse> answer) {
+  submission->outcome.answer = std::move(answer);
+  submission->call->run([submission] { submission->done(std::move(submission->outcome)); });
+}
+
 // False: the request was invalid, and is answered.
-bool read(InferSubmission& submission) {
-  Shared& shared = submission.shared;
+bool read(const SubmissionPtr& submission) {
+  Call& call = *submission->call;
+  InferOutcome& outcome = submission->outcome;
   try {
     Result<serve::InferRequest> request =
-        decode_infer_request(std::move(submission.message), shared.bodies, submission.id);
-    if (!request) return submission.fail(std::move(request).error()), false;
-    submission.call->describe(request->model, submission.id);
-    submission.trace = submission.call->begin_trace(request->model, submission.id, submission.arrived);
+        decode_infer_request(std::move(submission->message), call.api().bodies, outcome.id);
+    if (!request) return end(submission, std::move(request).error()), false;
+    outcome.model = request->model;
+    outcome.trace = call.begin_trace(request->model, outcome.id, submission->arrived);
     if (uses_regions(*request))
-      if (Status allowed = check_regions_allowed(shared.options.shared_memory, submission.call->from_this_machine());
-          !allowed)
-        return submission.fail(std::move(allowed).error()), false;
-    submission.request = std::move(*request);
+      if (Status allowed = check_regions_allowed(call.api().options.shared_memory, call.from_this_machine()); !allowed)
+        return end(submission, std::move(allowed).error()), false;
+    submission->request = std::move(*request);
     return true;
   } catch (const std::bad_alloc&) {
-    submission.fail(out_of_memory());
+    end(submission, out_of_memory());
     return false;
   }
 }
 
-// On the loop's thread it may also run there, if that has nothing else to do; else the worker's thread sends the answers meanwhile.
-void submit(const SubmissionPtr& submission, bool on_loop = false) {
+// On the call's thread it may also run there, at the end of its round.
+void submit(const SubmissionPtr& submission, bool on_own_thread = false) {
+  Call& call = *submission->call;
   serve::InferRequest request = std::move(submission->request);
   request.arrived = submission->arrived;
-  request.deadline = submission->deadline;
+  request.deadline = call.deadline();
   request.cancelled = submission->client;
-  request.stages = stages_of(submission->trace);
-  serve::Round round;
-  if (on_loop && submission->call->loop().take_leisure()) request.round = &round;
-  OutputRegions regions = output_regions(request);
-  serve::Service& service = submission->shared.service;
-  service.infer(std::move(request), [submission,
-                                     regions = std::move(regions)](Result<serve::InferResponse> answer) mutable {
-    submission->done({std::move(answer), std::move(regions), std::move(submission->id), std::move(submission->trace)});
-  });
-  round.end();
+  request.stages = stages_of(submission->outcome.trace);
+  submission->outcome.regions = output_regions(request);
+  if (on_own_thread) {
+    request.round = &call.round();
+    call.end_round_soon();
+  }
+  call.api().service.infer(std::move(request),
+                           [submission](Result<serve::InferResponse> answer) { end(submission, std::move(answer)); });
 }
 
 void convert(const SubmissionPtr& submission, std::function<void()> job) {
-  if (submission->shared.convert.run(std::move(job))) return;
-  submission->fail({Code::kUnavailable, "too many large requests are waiting to be parsed; try again later"});
+  if (submission->call->api().convert.run(std::move(job))) return;
+  end(submission, Error{Code::kUnavailable, "too many large requests are waiting to be parsed; try again later"});
 }
 
 void read_and_submit(const SubmissionPtr& submission) {
   if (submission->client.stop_requested()) return;
-  if (read(*submission)) submit(submission);
+  if (read(submission)) submit(submission);
 }
 
 // Unpacks up to `limit`.
-Status unpack(InferSubmission& submission, Coding coding, uint64_t limit) {
+Status unpack(InferSubmission& submission, uint64_t limit) {
   try {
-    RIDGE_ASSIGN(submission.message,
-                 unpacked(submission.message, coding, {limit, kInputSizeOption}, submission.shared.bodies));
+    RIDGE_ASSIGN(submission.message, unpacked(submission.message, submission.call->coding(), {limit, kInputSizeOption},
+                                              submission.call->api().bodies));
     return {};
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
 }
 
-void unpack_read_and_submit(const SubmissionPtr& submission, Coding coding) {
+void unpack_read_and_submit(const SubmissionPtr& submission) {
   if (submission->client.stop_requested()) return;
-  Status unpacked = unpack(*submission, coding, submission->shared.options.largest_unpacked);
-  if (!unpacked) return submission->fail(std::move(unpacked).error());
+  Status unpacked = unpack(*submission, submission->call->api().options.largest_unpacked);
+  if (!unpacked) return end(submission, std::move(unpacked).error());
   read_and_submit(submission);
 }
 
 // A packed message counts as what it is when it is unpacked: up to the limit of a short one it is unpacked here.
 void begin(const SubmissionPtr& submission) {
-  if (const std::optional<Coding> coding = coding_of(submission->message)) {
-    const uint64_t limit = std::min<uint64_t>(kLongContents, submission->shared.options.largest_unpacked);
+  if (submission->message.packed) {
+    const uint64_t limit = std::min<uint64_t>(kLongContents, submission->call->api().options.largest_unpacked);
     const bool is_short = submission->message.size <= kLongContents;
-    Status unpacked = is_short ? unpack(*submission, *coding, limit) : Error{Code::kExhausted, ""};
+    Status unpacked = is_short ? unpack(*submission, limit) : Error{Code::kExhausted, ""};
     if (!unpacked && unpacked.error().code == Code::kExhausted)
-      return convert(submission, [submission, coding] { unpack_read_and_submit(submission, *coding); });
-    if (!unpacked) return submission->fail(std::move(unpacked).error());
+      return convert(submission, [submission] { unpack_read_and_submit(submission); });
+    if (!unpacked) return end(submission, std::move(unpacked).error());
   }
   if (has_long_contents(submission->message, kLongContents))
     return convert(submission, [submission] { read_and_submit(submission); });
-  if (!read(*submission)) return;
+  if (!read(submission)) return;
   if (has_many_elements(submission->request)) return convert(submission, [submission] { submit(submission); });
   submit(submission, true);
 }
@@ -134,69 +131,43 @@ class InferExchange final : public Exchange {
   void received(bool ok) override {
     if (!ok) return call_.finish(invalid("the call has no message; send a ModelInferRequest"));
     waits_ = true;
-    infer(call_, call_.arrived(), stop_.get_token(), [this, call = call_.shared_from_this()](InferOutcome outcome) {
-      answer(call, std::move(outcome));
-      waits_ = false;
-    });
+    infer(call_, call_.arrived(), stop_.get_token(), [this](InferOutcome outcome) { answer(std::move(outcome)); });
   }
   void cancelled() override {
     stop_.request_stop();
-    if (waits_) call_.loop().client_left();
+    if (waits_) call_.client_left();
   }
-  bool busy() const override { return waits_; }
 
  private:
-  static void answer(const std::shared_ptr<Call>& call, InferOutcome outcome) {
-    call->hold(outcome.trace);
+  void answer(InferOutcome outcome) {
+    waits_ = false;
+    call_.describe(outcome.model, outcome.id);
+    call_.hold(outcome.trace);
     Result<AnswerParts> parts = parts_of(std::move(outcome), AnswerKind::kUnary);
-    if (!parts) return call->finish(std::move(parts).error());
-    send_from_right_thread(call, std::move(*parts),
-                           [call](AnswerParts answer) { call->write_and_finish(message_of(std::move(answer))); });
+    if (!parts) return call_.finish(std::move(parts).error());
+    call_.write_and_finish(std::move(*parts));
   }
 
-  Call& call_;
+  Call& call_;  // is held while a request is under way
   std::stop_source stop_;
-  std::atomic<bool> waits_ = false;  // for the service
+  bool waits_ = false;  // for the service
 };
 
 }  // namespace
 
 void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDone done) {
-  Result<MessageBytes> message = call.take_message();
-  if (!message) return done({.answer = std::move(message).error()});
-  Shared& shared = call.loop().shared();
   begin(std::make_shared<InferSubmission>(InferSubmission{.call = call.shared_from_this(),
-                                                          .shared = shared,
                                                           .arrived = arrived,
-                                                          .deadline = call.deadline(),
                                                           .client = std::move(client),
                                                           .done = std::move(done),
-                                                          .message = std::move(*message)}));
+                                                          .message = call.take_message()}));
 }
 
 Result<AnswerParts> parts_of(InferOutcome outcome, AnswerKind kind) {
   if (!outcome.answer && outcome.trace && is_of_server(outcome.answer.error().code))
     outcome.trace->record.error = error_text(outcome.answer.error().message, kLongestTraceError);
   if (!outcome.answer) return std::move(outcome.answer).error();
-  try {
-    return encode_infer_response(std::move(*outcome.answer), outcome.regions, kind);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-}
-
-void send_from_right_thread(const std::shared_ptr<Call>& call, AnswerParts parts,
-                            std::function<void(AnswerParts)> send) {
-  size_t size = 0;
-  for (const AnswerPart& part : parts) size += part.text.size() + part.tensor.size();
-  const bool packs = call->packs_answers() && size > kLongPacking;
-  if (!packs && size <= kLongAnswer) return send(std::move(parts));
-  auto held = std::make_shared<AnswerParts>(std::move(parts));
-  std::function<void()> job = [call, held, send = std::move(send)] { send(std::move(*held)); };
-  call->mailbox().put([call, packs, job = std::move(job)] {  // the loop lives when this runs
-    if (!packs || !call->loop().shared().convert.run(std::function(job)))
-      job();  // too many wait, but the answer is kept
-  });
+  return encode_infer_response(std::move(*outcome.answer), outcome.regions, kind);
 }
 
 std::unique_ptr<Exchange> infer_exchange(Call& call) { return std::make_unique<InferExchange>(call); }

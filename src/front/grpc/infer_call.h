@@ -1,5 +1,4 @@
-// Inference: what the one request of ModelInfer and the many of ModelStreamInfer share. Included only by this folder's own sources,
-// as completion_loop.h.
+// Inference: what the one request of ModelInfer and the many of ModelStreamInfer share. Included only by this folder's own sources.
 #pragma once
 
 #include <functional>
@@ -14,24 +13,19 @@ namespace ridge::front::grpc {
 
 // The answer to one request, or why there is none, and the request's id as far as it is known.
 struct InferOutcome {
-  Result<serve::InferResponse> answer;
+  Result<serve::InferResponse> answer{Error{}};
   OutputRegions regions = {};
-  std::string id = {};
+  std::string model = {}, id = {};
   std::shared_ptr<Trace> trace = {};  // ends when the answer has been sent; null: not traced
 };
 using InferOutcomeDone = std::function<void(InferOutcome)>;
 
-// Unpacks, decodes and submits the message that the call has received; long ones on threads of their own. `done` is called once, from
-// any thread, perhaps at once. On the loop's thread.
+// Unpacks, decodes and submits the message that the call has received; long ones on threads of their own. `done` is called once, on the
+// call's thread, later.
 void infer(Call& call, TimePoint arrived, std::stop_token client, InferOutcomeDone done);
 
-// The message of an outcome, whose trace says why there is none. Any thread.
+// The message of an outcome, whose trace says why there is none.
 Result<AnswerParts> parts_of(InferOutcome outcome, AnswerKind kind);
-
-// Sends a message by `send`: long ones from the loop's thread, because the worker has other work; those to be compressed from a thread
-// of their own. `call` is held until then. Any thread.
-void send_from_right_thread(const std::shared_ptr<Call>& call, AnswerParts parts,
-                            std::function<void(AnswerParts)> send);
 
 // ModelInfer.
 std::unique_ptr<Exchange> infer_exchange(Call& call);

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "front/body.h"
 #include "front/grpc/message_bytes.h"
+#include "front/http/sent_part.h"
 #include "serve/service.h"
 
 namespace ridge::front::grpc {
@@ -32,12 +33,8 @@ using OutputRegions = std::vector<std::optional<serve::SharedMemoryView>>;
 OutputRegions output_regions(const serve::InferRequest& request);
 
 // A message to send: the text and the tensor of each part, one after the other.
-struct AnswerPart {
-  std::string text;
-  std::span<const std::byte> tensor = {};
-  std::shared_ptr<const void> owner = {};  // of the tensor
-};
-using AnswerParts = std::vector<AnswerPart>;
+using AnswerParts = std::vector<http::SentPart>;
+size_t size_of(const AnswerParts& parts);  // [bytes]
 
 enum class AnswerKind {
   kUnary,   // ModelInferResponse

@@ -61,8 +61,8 @@ void check_answer(const serve::InferRequest& request) {
     Result<AnswerParts> parts = encode_infer_response(answer, output_regions(request), kind);
     if (!parts) std::abort();
     std::string text;
-    for (const AnswerPart& part : *parts)
-      text.append(part.text).append(reinterpret_cast<const char*>(part.tensor.data()), part.tensor.size());
+    for (const http::SentPart& part : *parts)
+      text.append(part.text).append(reinterpret_cast<const char*>(part.bytes.data()), part.bytes.size());
     inference::ModelInferResponse unary;
     inference::ModelStreamInferResponse stream;
     if (kind == AnswerKind::kUnary ? !unary.ParseFromString(text) : !stream.ParseFromString(text)) std::abort();
@@ -75,8 +75,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   static BodyPool bodies(nullptr);
   const auto text = std::make_shared<const std::string>(reinterpret_cast<const char*>(data + 1), size - 1);
-  if (const std::optional<Coding> coding = coding_of(cut(text, text->size())))
-    static_cast<void>(unpacked(cut(text, size_t{data[0]} + 1), *coding, {1 << 16}, bodies));
+  for (const Coding coding : {Coding::kGzip, Coding::kDeflate})
+    static_cast<void>(unpacked(cut(text, size_t{data[0]} + 1), coding, {1 << 16}, bodies));
   std::string id, id_of_pieces;
   has_long_contents(cut(text, size_t{data[0]} + 1), 16);
   Result<serve::InferRequest> whole = decode_infer_request(cut(text, std::max<size_t>(1, text->size())), bodies, id);

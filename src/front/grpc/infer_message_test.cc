@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "front/grpc/message_coding.h"
+#include "front/grpc/message_reader.h"
 #include "grpc_service.pb.h"
 
 namespace ridge::front::grpc {
@@ -285,7 +286,7 @@ TEST_F(InferMessage, LongTypedContentsAreSeenBeforeTheyAreRead) {
 
 std::string joined(const AnswerParts& parts) {
   std::string text;
-  for (const AnswerPart& part : parts) text += part.text + text_of(part.tensor);
+  for (const http::SentPart& part : parts) text += part.text + text_of(part.bytes);
   return text;
 }
 
@@ -303,7 +304,7 @@ TEST(InferAnswer, IsWhatProtobufReadsAndLongTensorsAreNotCopied) {
   const OutputRegions regions{{}, {}, serve::SharedMemoryView{"region", 4, 8}};
   Result<AnswerParts> parts = encode_infer_response(response_of(small, large), regions, AnswerKind::kUnary);
   ASSERT_TRUE(parts);
-  EXPECT_EQ(reinterpret_cast<const char*>(parts->front().tensor.data()), large->data());
+  EXPECT_EQ(reinterpret_cast<const char*>(parts->front().bytes.data()), large->data());
   EXPECT_EQ(parts->front().owner, large);
   inference::ModelInferResponse read;
   ASSERT_TRUE(read.ParseFromString(joined(*parts)));
@@ -335,13 +336,12 @@ TEST(InferAnswer, OfAStreamIsTheSameInside) {
   EXPECT_EQ(stream.infer_response().id(), "7");
 }
 
-TEST(PackedMessages, AreKnownByTheirFirstBytesAndUnpackedWithinALimit) {
+TEST(PackedMessages, AreUnpackedWithinALimit) {
   BodyPool bodies(nullptr);
   const std::string plain(100'000, 'a');
   const std::span<const std::byte> piece = std::as_bytes(std::span(plain));
   for (Coding coding : {Coding::kGzip, Coding::kDeflate}) {
     const MessageBytes packed = in_pieces_of(encode(coding, {&piece, 1}), 50);
-    ASSERT_EQ(coding_of(packed), coding);
     Result<MessageBytes> read = unpacked(packed, coding, {plain.size()}, bodies);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(text_of(read->pieces[0]), plain);
@@ -350,10 +350,36 @@ TEST(PackedMessages, AreKnownByTheirFirstBytesAndUnpackedWithinALimit) {
     broken.pieces.pop_back();
     EXPECT_EQ(unpacked(broken, coding, {plain.size()}, bodies).error().code, Code::kInvalid);
   }
-  inference::ModelInferRequest request;
-  request.set_model_name("m");
-  EXPECT_FALSE(coding_of(in_pieces_of(request.SerializeAsString(), 1)));
-  EXPECT_FALSE(coding_of({}));
+}
+
+TEST(PackedMessages, AreCodedAsTheCallSays) {
+  EXPECT_EQ(coding_named(""), Coding::kIdentity);
+  EXPECT_EQ(coding_named("deflate"), Coding::kDeflate);
+  EXPECT_EQ(coding_named("zstd"), std::nullopt);
+  EXPECT_EQ(coding_for("identity,deflate,gzip"), Coding::kGzip);
+  EXPECT_EQ(coding_for("snappy"), Coding::kIdentity);
+}
+
+TEST(MessageReader, GivesMessagesHoweverTheirBytesAreCut) {
+  BodyPool bodies(nullptr);
+  const std::string stream =
+      message_prefix(3, false) + "abc" + message_prefix(0, true) + message_prefix(1, false) + "d";
+  for (size_t piece = 1; piece <= stream.size(); ++piece) {
+    MessageReader reader;
+    std::string read;
+    for (auto bytes = std::as_bytes(std::span(stream)); !bytes.empty();) {
+      Result<size_t> taken = reader.feed(bytes.first(std::min(piece, bytes.size())), bodies, 3);
+      ASSERT_TRUE(taken);
+      bytes = bytes.subspan(*taken);
+      while (std::optional<MessageBytes> message = reader.take())
+        read += text_of(message->pieces[0]) + (message->packed ? "*" : ".");
+    }
+    EXPECT_EQ(read, "abc.*d.");
+    EXPECT_FALSE(reader.partial());
+  }
+  MessageReader reader;
+  const std::string too_long = message_prefix(4, false);
+  EXPECT_EQ(reader.feed(std::as_bytes(std::span(too_long)), bodies, 3).error().code, Code::kExhausted);
 }
 
 }  // namespace

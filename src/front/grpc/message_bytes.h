@@ -14,6 +14,7 @@ struct MessageBytes {
   Pieces pieces;
   size_t size = 0;  // of all of them
   std::shared_ptr<const void> owner = {};
+  bool packed = false;  // by the call's encoding
 };
 
 }  // namespace ridge::front::grpc

@@ -1,18 +1,7 @@
 #include "front/grpc/message_coding.h"
 
-#include <array>
-
 namespace ridge::front::grpc {
 namespace {
-
-// The first two bytes; zeros where there are none.
-std::array<uint32_t, 2> first_bytes(const MessageBytes& message) {
-  std::array<uint32_t, 2> bytes{};
-  size_t count = 0;
-  for (std::span<const std::byte> piece : message.pieces)
-    for (size_t i = 0; i < piece.size() && count < bytes.size(); ++i) bytes[count++] = static_cast<uint32_t>(piece[i]);
-  return bytes;
-}
 
 MessageBytes whole(std::shared_ptr<Body> body) {
   MessageBytes message{{body->bytes()}, body->size(), nullptr};
@@ -22,11 +11,17 @@ MessageBytes whole(std::shared_ptr<Body> body) {
 
 }  // namespace
 
-std::optional<Coding> coding_of(const MessageBytes& message) {
-  const auto [first, second] = first_bytes(message);
-  if (first == 0x1f && second == 0x8b) return Coding::kGzip;                       // RFC 1952, 2.3.1
-  if (first == 0x78 && (first * 256 + second) % 31 == 0) return Coding::kDeflate;  // RFC 1950, 2.2
+std::optional<Coding> coding_named(std::string_view name) {
+  if (name.empty() || name == "identity") return Coding::kIdentity;
+  for (const Coding coding : {Coding::kGzip, Coding::kDeflate})
+    if (name == coding_name(coding)) return coding;
   return std::nullopt;
+}
+
+Coding coding_for(std::string_view accepted) {
+  for (const Coding coding : {Coding::kGzip, Coding::kDeflate})
+    if (accepted.find(coding_name(coding)) != std::string_view::npos) return coding;
+  return Coding::kIdentity;
 }
 
 Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, const SizeLimit& limit, BodyPool& bodies) {

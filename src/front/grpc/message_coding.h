@@ -1,9 +1,9 @@
-// Compressed messages. gRPC's core would unpack them whole before it looks at any limit, so it is told not to; they arrive as they
-// were sent and are unpacked here, within a limit. Pure.
+// Compressed messages, which are unpacked within a limit. Pure.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "front/body.h"
@@ -12,8 +12,11 @@
 
 namespace ridge::front::grpc {
 
-// By the first bytes: no message of the protocol begins like packed ones, whose first byte is an invalid tag, or an unknown field.
-std::optional<Coding> coding_of(const MessageBytes& message);
+inline constexpr std::string_view kAcceptedCodings = "identity,deflate,gzip";
+// Of a call's grpc-encoding; empty: identity. Absent: none of the accepted ones.
+std::optional<Coding> coding_named(std::string_view name);
+// Of answers: the first that a client accepts, by its grpc-accept-encoding; kIdentity: none.
+Coding coding_for(std::string_view accepted);
 
 // kExhausted: longer than the limit. kInvalid: corrupt. May throw std::bad_alloc.
 Result<MessageBytes> unpacked(const MessageBytes& message, Coding coding, const SizeLimit& limit, BodyPool& bodies);

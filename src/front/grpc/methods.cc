@@ -44,7 +44,7 @@ std::unique_ptr<Exchange> exchange_for(Call& call, Groups groups, Make make) {
 }  // namespace
 
 std::unique_ptr<Exchange> make_exchange(Call& call) {
-  const std::string& path = call.method();
+  const std::string& path = call.path();
   for (const StreamMethod& method : kOtherMethods)
     if (method.path == path) return exchange_for(call, method.groups, [&] { return method.make(call); });
   for (const UnaryMethod& method : unary_methods())

@@ -1,13 +1,11 @@
 #include "front/grpc/unary_call.h"
 
-#include <atomic>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "front/control.h"
 #include "front/grpc/message_coding.h"
-#include "front/grpc/message_to_send.h"
 
 namespace ridge::front::grpc {
 namespace {
@@ -19,78 +17,66 @@ class UnaryExchange final : public Exchange {
   // Who may not call does not send.
   void begin() override {
     if (Status allowed = check_client(); !allowed) return call_.finish(allowed);
+    if (method_.longest > 0) call_.limit_messages(method_.longest);
     call_.read();
   }
 
   void received(bool ok) override {
     if (!ok) return call_.finish(invalid("the call has no message"));
-    Result<MessageBytes> message = call_.take_message();
-    if (!message) return call_.finish(std::move(message).error());
-    if (method_.longest > 0 && message->size > method_.longest)
-      return call_.finish(invalid("the message has " + std::to_string(message->size) + " bytes, this method takes " +
-                                  std::to_string(method_.longest)));
-    waits_ = true;
-    run(job_of(std::move(*message)));
+    run(job_of(call_.take_message()));
   }
-  bool busy() const override { return waits_; }
 
  private:
   Status check_client() const {
-    const Shared& shared = call_.loop().shared();
+    const Api& api = call_.api();
     if (method_.rights == Rights::kAll) return {};
     const bool local = call_.from_this_machine();
-    if (method_.rights == Rights::kRegions) return check_regions_allowed(shared.options.shared_memory, local);
-    RIDGE_TRY(check_control_allowed(shared.options.model_control, local));
-    return method_.rights == Rights::kLoading ? shared.service.check_control() : Status();
+    if (method_.rights == Rights::kRegions) return check_regions_allowed(api.options.shared_memory, local);
+    RIDGE_TRY(check_control_allowed(api.options.model_control, local));
+    return method_.rights == Rights::kLoading ? api.service.check_control() : Status();
   }
 
   // It may run when the server is gone; the service is not.
   std::function<void()> job_of(MessageBytes message) {
-    Shared& shared = call_.loop().shared();
-    const bool local = call_.from_this_machine();
-    return [this, call = call_.shared_from_this(), &service = shared.service, options = shared.options, local,
+    return [call = call_.shared_from_this(), api = call_.api().shared_from_this(), &method = method_,
             message = std::move(message)] {
       std::string model;
-      answer(*call, {service, options, local, model}, message);
-      waits_ = false;
+      Result<std::string> answered = answer(*call, *api, method, message, model);
+      call->run([&call = *call, model, answered = std::move(answered)] {
+        call.describe(model, "");
+        if (!answered) return call.finish(answered.error());
+        call.write_and_finish({{.text = *answered}});
+      });
     };
   }
 
-  void answer(Call& call, const UnaryContext& context, const MessageBytes& message) const {
+  static Result<std::string> answer(const Call& call, const Api& api, const UnaryMethod& method,
+                                    const MessageBytes& message, std::string& model) {
+    const UnaryContext context{api.service, api.options, call.from_this_machine(), model};
     try {
-      Result<std::string> response = answer_plain(context, message);
-      call.describe(context.model, "");
-      if (response) return call.write_and_finish(message_of(*response));
-      call.finish(std::move(response).error());
+      if (!message.packed) return method.answer(context, message);
+      const uint64_t most = api.options.largest_unpacked;
+      const SizeLimit limit =
+          method.longest > 0 && method.longest < most ? SizeLimit{method.longest} : SizeLimit{most, kInputSizeOption};
+      BodyPool bodies(api.options.memory);
+      RIDGE_ASSIGN(const MessageBytes plain, unpacked(message, call.coding(), limit, bodies));
+      return method.answer(context, plain);
     } catch (const std::bad_alloc&) {
-      call.finish(out_of_memory());
+      return out_of_memory();
     }
   }
 
-  Result<std::string> answer_plain(const UnaryContext& context, const MessageBytes& message) const {
-    const std::optional<Coding> coding = coding_of(message);
-    if (!coding) return method_.answer(context, message);
-    const uint64_t most = context.options.largest_unpacked;
-    const SizeLimit limit =
-        method_.longest > 0 && method_.longest < most ? SizeLimit{method_.longest} : SizeLimit{most, kInputSizeOption};
-    BodyPool bodies(context.options.memory);
-    RIDGE_ASSIGN(MessageBytes plain, unpacked(message, *coding, limit, bodies));
-    return method_.answer(context, plain);
-  }
-
   void run(std::function<void()> job) {
-    ControlThreads& threads = call_.loop().shared().control;
+    Api& api = call_.api();
     if (method_.runs_on == RunsOn::kLoop) return job();
     if (method_.runs_on == RunsOn::kLoads)
-      if (std::optional<Error> refused = no_load_is_possible(call_.loop().shared().service))
-        return call_.finish(*std::move(refused));
-    JobThreads& thread = method_.runs_on == RunsOn::kLoads ? threads.loads : threads.control;
+      if (std::optional<Error> refused = no_load_is_possible(api.service)) return call_.finish(*std::move(refused));
+    JobThreads& thread = method_.runs_on == RunsOn::kLoads ? api.control.loads : api.control.control;
     if (!thread.run(std::move(job))) call_.finish(too_many_calls());
   }
 
   Call& call_;
   const UnaryMethod& method_;
-  std::atomic<bool> waits_ = false;  // for the service
 };
 
 }  // namespace

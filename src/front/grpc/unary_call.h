@@ -1,4 +1,4 @@
-// Calls of unary_methods(). Included only by this folder's own sources, as completion_loop.h.
+// Calls of unary_methods(). Included only by this folder's own sources.
 #pragma once
 
 #include <memory>

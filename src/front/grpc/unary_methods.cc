@@ -33,6 +33,9 @@ Result<std::string> answer_of(const Context& context, const MessageBytes& messag
   PiecesStream stream(message.pieces);
   if (!request.ParseFromZeroCopyStream(&stream))
     return invalid("the message is not a valid " + request.GetDescriptor()->name());
+  if constexpr (requires { request.repository_name(); })
+    if (!request.repository_name().empty())
+      return Error{Code::kUnsupported, "repository names are not supported; leave repository_name out"};
   if constexpr (requires { request.model_name(); })
     context.model = request.model_name();
   else if constexpr (requires { request.version(); })

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "front/access.h"
+#include "front/grpc/api.h"
 #include "front/grpc/message_bytes.h"
-#include "front/grpc/server.h"
 #include "serve/service.h"
 
 namespace ridge::front::grpc {
@@ -29,7 +29,7 @@ enum class RunsOn : uint8_t {
 
 struct UnaryContext {
   serve::Service& service;
-  const ServerOptions& options;
+  const ApiOptions& options;
   bool from_this_machine;  // the client
   std::string& model;      // receives the model that the request names, for the access log
 };

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "front/grpc/message_coding.h"
-#include "front/grpc/message_to_send.h"
 #include "front/grpc/reflection.h"
 #include "health.pb.h"
 #include "serve/server.h"
@@ -17,15 +16,14 @@ constexpr uint64_t kLongestQuestion = 64 * 1024;  // [bytes]
 class HealthWatch final : public Exchange {
  public:
   explicit HealthWatch(Call& call) : call_(call) {}
-  ~HealthWatch() override = default;
 
   void begin() override {
-    if (call_.loop().draining()) return call_.finish(serve::shutting_down());
+    if (call_.draining()) return call_.finish(serve::shutting_down());
     call_.read();
   }
   void received(bool ok) override {
     if (!ok) return call_.finish(invalid("the call has no message"));
-    call_.loop().watch(1);
+    call_.take_message();
     watches_ = true;
     tell();
   }
@@ -34,25 +32,18 @@ class HealthWatch final : public Exchange {
     tell();
   }
   void tick() override { tell(); }
-  void cancelled() override { stop_watching(); }
-  void begin_drain() override {
-    stop_watching();
-    call_.finish(serve::shutting_down());
-  }
+  void begin_drain() override { call_.finish(serve::shutting_down()); }
 
  private:
-  void stop_watching() {
-    if (std::exchange(watches_, false)) call_.loop().watch(-1);
-  }
   void tell() {
-    const bool ready = call_.loop().shared().service.ready();
+    const bool ready = call_.api().service.ready();
     if (!watches_ || writing_ || ready == told_) return;
     told_ = ready;
     writing_ = true;
     using Response = ::grpc::health::v1::HealthCheckResponse;
     Response response;
     response.set_status(ready ? Response::SERVING : Response::NOT_SERVING);
-    call_.write(message_of(response.SerializeAsString()));
+    call_.write({{.text = response.SerializeAsString()}});
   }
 
   Call& call_;
@@ -66,24 +57,25 @@ class ReflectionExchange final : public Exchange {
   explicit ReflectionExchange(Call& call) : call_(call) {}
 
   void begin() override {
-    if (call_.loop().draining()) return call_.finish(serve::shutting_down());
+    if (call_.draining()) return call_.finish(serve::shutting_down());
+    call_.limit_messages(kLongestQuestion);
     call_.read();
   }
   void received(bool ok) override {
     if (!ok) return call_.finish({});
     Result<std::string> answer = answer_question();
     if (!answer) return call_.finish(std::move(answer).error());
-    call_.write(message_of(*answer));
+    call_.write({{.text = std::move(*answer)}});
   }
-  void written() override { call_.loop().draining() ? call_.finish(serve::shutting_down()) : call_.read(); }
+  void written() override { call_.draining() ? call_.finish(serve::shutting_down()) : call_.read(); }
   void begin_drain() override { call_.finish(serve::shutting_down()); }
+  bool waits_for_ever() const override { return true; }
 
  private:
   Result<std::string> answer_question() {
-    RIDGE_ASSIGN(MessageBytes message, call_.take_message());
-    if (message.size > kLongestQuestion) return invalid("the question is too long");
-    if (const std::optional<Coding> coding = coding_of(message)) {
-      RIDGE_ASSIGN(message, unpacked(message, *coding, {kLongestQuestion}, call_.loop().shared().bodies));
+    MessageBytes message = call_.take_message();
+    if (message.packed) {
+      RIDGE_ASSIGN(message, unpacked(message, call_.coding(), {kLongestQuestion}, call_.api().bodies));
     }
     return answer_reflection(message);
   }

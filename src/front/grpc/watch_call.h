@@ -1,5 +1,4 @@
-// The calls whose answers come as long as the client listens: health and reflection. Included only by this folder's own sources, as
-// completion_loop.h.
+// The calls whose answers come as long as the client listens: health and reflection. Included only by this folder's own sources.
 #pragma once
 
 #include <memory>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cstring>
 #include <utility>
 
+#include "base/log.h"
 #include "front/http/connection.h"
 #include "front/tls.h"
 
@@ -21,68 +21,18 @@ std::chrono::milliseconds tick_period(const ServerOptions& options) {
   return std::clamp(shortest / 4, std::chrono::milliseconds(5), std::chrono::milliseconds(250));
 }
 
+constexpr size_t kScratch = 256 * 1024;  // [bytes]
 constexpr std::chrono::seconds kTidyPeriod{5};
-
-// The mailbox of this thread, so that immediate answers need no lock.
-thread_local const CompletionQueue* own_mailbox = nullptr;
+constexpr std::chrono::milliseconds kDropPeriod{20};  // how soon the request of a call that its client ended is dropped
 
 }  // namespace
 
-// ---- CompletionQueue
-
-void CompletionQueue::put(Item item) {
-  if (own_mailbox == this) {
-    local.push_back(std::move(item));
-    return;
-  }
-  bool wake = false;
-  {
-    MutexLock lock(mutex_);
-    wake = remote_.empty();  // otherwise it has already been woken
-    remote_.push_back(std::move(item));
-  }
-  if (wake)
-    boost::asio::post(context, [this] {
-      if (thread != nullptr) thread->run_completions();
-    });
+void Warnings::once(std::atomic<bool>& warned, const std::string& what) const {
+  if (!warned.exchange(true)) log::warning("{}: {}", server, what);
 }
 
-std::vector<CompletionQueue::Item> CompletionQueue::take_remote() {
-  MutexLock lock(mutex_);
-  return std::exchange(remote_, {});
-}
-
-Responder::Responder(std::shared_ptr<CompletionQueue> mailbox, uint64_t connection)
-    : completions_(std::move(mailbox)), connection_(connection) {}
-
-Responder::Responder(Responder&& other) noexcept = default;
-
-Responder& Responder::operator=(Responder&& other) noexcept {
-  std::swap(completions_, other.completions_);
-  std::swap(connection_, other.connection_);
-  return *this;
-}
-
-Responder::~Responder() {
-  if (completions_) send(error_response(500, "the request was dropped without an answer"));
-}
-
-void Responder::send(Response response) {
-  if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::move(response), nullptr});
-}
-
-void Responder::send_later(Finish finish) {
-  if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::nullopt, std::move(finish)});
-}
-
-boost::asio::ip::address address_of(const boost::asio::generic::stream_protocol::socket& socket) {
-  boost::system::error_code gone;  // then the connection ends at its first read
-  const auto peer = socket.remote_endpoint(gone);
-  const int family = peer.protocol().family();
-  if (gone || (family != AF_INET && family != AF_INET6)) return {};
-  boost::asio::ip::tcp::endpoint endpoint;
-  std::memcpy(endpoint.data(), peer.data(), std::min(peer.size(), endpoint.capacity()));
-  return endpoint.address();
+void Warnings::failed_handshake(const std::string& problem) {
+  if (!problem.empty()) once(handshake, "the TLS handshake with a client failed: " + problem + "; more are not logged");
 }
 
 // ---- ConnectionCount
@@ -115,16 +65,16 @@ bool ConnectionCount::wait_for_none(Clock& clock, Nanoseconds patience) {
 
 // ---- IoThread
 
-IoThread::IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, Warnings& warnings,
-                   size_t index)
+IoThread::IoThread(const ServerOptions& options, Port& port, ConnectionCount& count, Warnings& warnings, size_t index)
     : options_(options),
-      handler_(handler),
+      port_(port),
       count_(count),
       warnings_(warnings),
       index_(index),
       completions_(std::make_shared<CompletionQueue>()),
       bodies_(options.memory),
       ticker_(completions_->context),
+      dropper_(completions_->context),
       thread_([this] { run(); }) {}
 
 IoThread::~IoThread() {
@@ -133,21 +83,20 @@ IoThread::~IoThread() {
 }
 
 void IoThread::run() {
-  own_mailbox = completions_.get();
-  completions_->thread = this;
+  completions_->start(*this);
   tick();
   completions_->context.run();  // ends when close_all() has cancelled all pending work
-  completions_->thread = nullptr;
-  own_mailbox = nullptr;
+  completions_->stop();
 }
 
 void IoThread::tick() {
   const TimePoint time = now();
   for_each_connection([&](Connection& connection) { connection.enforce_deadline(time); });
-  if (std::exchange(client_left_, false)) handler_.clients_left();
+  if (std::exchange(client_left_, false)) port_.clients_left();
   run_completions();
   if (time >= tidy_at_) {
     bodies_.tidy();
+    port_.tidy();
     tidy_at_ = time + kTidyPeriod;
   }
   ticker_.expires_after(tick_period(options_));
@@ -167,8 +116,9 @@ void IoThread::adopt(boost::asio::generic::stream_protocol::socket socket, const
   Slot& slot = slots_[index];
   slot.address = address;
   const std::shared_ptr<const TlsMaterial> tls = options_.tls ? options_.tls->current() : nullptr;
-  slot.connection = std::make_shared<Connection>(*this, Stream(std::move(socket), tls ? tls->context.get() : nullptr),
-                                                 make_id(index, slot.generation));
+  slot.connection =
+      port_.connect(*this, Stream(std::move(socket), tls ? tls->context.get() : nullptr, port_.protocols()),
+                    make_id(index, slot.generation));
   slot.connection->start();
 }
 
@@ -193,7 +143,7 @@ void IoThread::end_round_soon() {
   if (std::exchange(round_ends_soon_, true)) return;
   boost::asio::post(context(), [this] {
     round_ends_soon_ = false;
-    handler_.end_round(index_);
+    port_.end_round(index_);
     run_completions();
   });
 }
@@ -202,6 +152,10 @@ void IoThread::run_completions() {
   std::vector<CompletionQueue::Item> items = completions_->take_remote();
   while (true) {
     for (CompletionQueue::Item& item : items) {
+      if (item.work) {
+        item.work();
+        continue;
+      }
       Connection* connection = find(item.connection);
       if (connection == nullptr) continue;  // the client has gone
       if (!item.response && !item.finish) {
@@ -212,9 +166,26 @@ void IoThread::run_completions() {
       if (item.response) connection->complete(std::move(*item.response));
     }
     items.clear();
+    if (completions_->local.empty()) flush();
     if (completions_->local.empty()) return;
     std::swap(items, completions_->local);
   }
+}
+
+void IoThread::flush() {
+  for (const uint64_t id : std::exchange(to_flush_, {}))
+    if (Connection* connection = find(id)) connection->flush();
+}
+
+void IoThread::client_left_now() {
+  if (std::exchange(drops_soon_, true)) return;
+  dropper_.expires_after(kDropPeriod);
+  dropper_.async_wait([this](const boost::system::error_code& ec) {
+    drops_soon_ = false;
+    if (ec || closed_) return;
+    port_.clients_left();
+    run_completions();
+  });
 }
 
 template <typename Visit>
@@ -223,9 +194,21 @@ void IoThread::for_each_connection(Visit visit) {
     if (std::shared_ptr<Connection> connection = slots_[i].connection) visit(*connection);
 }
 
+std::span<std::byte> IoThread::scratch() {
+  if (scratch_.empty()) scratch_.resize(kScratch);
+  return scratch_;
+}
+
+void IoThread::retire() {
+  retiring_ = true;
+  for_each_connection([](Connection& connection) { connection.retire(); });
+  run_completions();
+}
+
 void IoThread::begin_drain() {
   drain_began_ = now();
   for_each_connection([](Connection& connection) { connection.begin_drain(); });
+  run_completions();
 }
 
 void IoThread::close_all() {
@@ -233,6 +216,7 @@ void IoThread::close_all() {
   closed_ = true;
   for_each_connection([](Connection& connection) { connection.close(); });
   ticker_.cancel();
+  dropper_.cancel();
 }
 
 }  // namespace ridge::front::http

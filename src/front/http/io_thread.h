@@ -1,62 +1,41 @@
-// The inside of Server: one event loop, its connections and its mailbox. Included only by the server's own sources, which is
-// why Asio is visible here.
+// The inside of Server: one event loop and its connections. Included only by the server's own sources, which is why Asio is visible here.
 //
-// Everything runs on the thread of `CompletionQueue::context` except CompletionQueue::put, which is thread-safe.
+// Everything runs on the thread of its mailbox's context.
 #pragma once
 
 #include <atomic>
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/mutex.h"
 #include "front/body.h"
-#include "front/http/message.h"
+#include "front/http/completion_queue.h"
+#include "front/http/port.h"
 #include "front/http/server.h"
+#include "front/http/stream.h"
 
 namespace ridge::front::http {
-
-class Connection;
-class IoThread;
-
-// Answers on their way to connections. Shared by the thread and by every Responder, so that an answer may arrive after its
-// connection, or the whole server, is gone.
-class CompletionQueue {
- public:
-  struct Item {
-    uint64_t connection = 0;
-    std::optional<Response> response;  // or, when absent, the result of `finish`
-    Finish finish;                     // absent too: more of an answer that is sent as it comes
-  };
-
-  void put(Item item);
-
-  boost::asio::io_context context{1};  // 1 = run by one thread; posting from others stays allowed
-  // Of the context's thread only:
-  IoThread* thread = nullptr;  // null = stopped
-  std::vector<Item> local;
-  std::vector<Item> take_remote();
-
- private:
-  Mutex mutex_;
-  std::vector<Item> remote_ RIDGE_GUARDED_BY(mutex_);
-};
-
-// The client's address, which a client by a Unix socket has not: then it is 0.0.0.0.
-boost::asio::ip::address address_of(const boost::asio::generic::stream_protocol::socket& socket);
 
 // What the log says once of a server, whatever clients do.
 struct Warnings {
   std::string server;  // "http 0.0.0.0:8000"
   std::atomic<bool> plain_to_tls = false, tls_to_plain = false, handshake = false;
+
+  void once(std::atomic<bool>& warned, const std::string& what) const;
+  void tls_at_plain_port() {
+    once(tls_to_plain, "a client spoke TLS, which this port does not (--tls-cert), and was refused");
+  }
+  // `problem`: why; empty: the client just left.
+  void failed_handshake(const std::string& problem);
 };
 
 // How many connections the server has, in all and by client address, and a waiter for none.
@@ -79,7 +58,7 @@ class ConnectionCount {
 
 class IoThread {
  public:
-  IoThread(const ServerOptions& options, Handler& handler, ConnectionCount& count, Warnings& warnings, size_t index);
+  IoThread(const ServerOptions& options, Port& port, ConnectionCount& count, Warnings& warnings, size_t index);
   ~IoThread();  // cuts all connections off
 
   boost::asio::io_context& context() { return completions_->context; }
@@ -87,20 +66,23 @@ class IoThread {
   // On this thread:
   // A connection that was taken from the count, by that address.
   void adopt(boost::asio::generic::stream_protocol::socket socket, const ConnectionCount::Address& address);
-  void retire() { retiring_ = true; }
+  void retire();
   void begin_drain();
   // Behind the events that are there already.
   void end_round_soon();
   // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
+  void flush_soon(uint64_t connection) { to_flush_.push_back(connection); }  // when completions have been delivered
   void forget(uint64_t connection);
   void client_left() { client_left_ = true; }  // before its answer
+  void client_left_now();                      // likewise, and its request is dropped soon
 
   const ServerOptions& options() const { return options_; }
   TimePoint now() const { return options_.clock->now(); }
-  Handler& handler() { return handler_; }
   Warnings& warnings() { return warnings_; }
   BodyPool& bodies() { return bodies_; }
+  // Where a connection may read to for the moment.
+  std::span<std::byte> scratch();
   const std::shared_ptr<CompletionQueue>& mailbox() const { return completions_; }
   size_t index() const { return index_; }
   bool draining() const { return drain_began_ != TimePoint::max(); }
@@ -115,6 +97,7 @@ class IoThread {
   };
 
   void run();
+  void flush();
   void tick();
   void close_all();
   Connection* find(uint64_t id);
@@ -122,21 +105,23 @@ class IoThread {
   void for_each_connection(Visit visit);
 
   const ServerOptions& options_;
-  Handler& handler_;
+  Port& port_;
   ConnectionCount& count_;
   Warnings& warnings_;
   size_t index_;
   std::shared_ptr<CompletionQueue> completions_;
   BodyPool bodies_;
-  boost::asio::steady_timer ticker_;
+  std::vector<std::byte> scratch_;
+  boost::asio::steady_timer ticker_, dropper_;
   TimePoint tidy_at_{};
   bool closed_ = false;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   TimePoint drain_began_ = TimePoint::max();
   bool retiring_ = false;
-  bool client_left_ = false;
+  bool client_left_ = false, drops_soon_ = false;
   bool round_ends_soon_ = false;
+  std::vector<uint64_t> to_flush_;
   std::jthread thread_;  // last: ends first
 };
 

@@ -19,6 +19,7 @@
 #include "front/access.h"
 #include "front/body.h"
 #include "front/http/answer_stream.h"
+#include "front/http/port.h"
 #include "front/size_limit.h"
 #include "front/trace.h"
 
@@ -103,10 +104,12 @@ struct Outcome {
 };
 constexpr int kClientLeft = 499;  // nginx' number for it
 
-// The code behind the server. Thread-safe: every I/O thread calls it. Must not block.
-class Handler {
+// The code behind a port that speaks HTTP/1.1. Thread-safe: every I/O thread calls it. Must not block.
+class Handler : public Port {
  public:
-  virtual ~Handler() = default;
+  std::shared_ptr<Connection> connect(IoThread& thread, Stream stream, uint64_t id) final;
+  std::string_view protocols() const final { return "\x08http/1.1"; }
+  std::string no_room() const final;
   // Of the body of a request with this head; the body itself is not there yet.
   virtual SizeLimit body_limit(const Request& head) = 0;
   // The answer to a request with this head whose client may not make it; absent: it may.
@@ -116,10 +119,6 @@ class Handler {
   virtual void shape_error(const Request&, Response&) {}
   // The request has been answered, or its connection has ended. Its body is not there any more.
   virtual void ended(const Request&, const Outcome&) {}
-  // After calls of handle() on that I/O thread, before it waits.
-  virtual void end_round(size_t /*io_thread*/) {}
-  // Some requests' clients have left before their answers.
-  virtual void clients_left() {}
 };
 
 // {"error": message} with that status.

@@ -2,7 +2,7 @@
 #include <array>
 #include <charconv>
 
-#include "front/http/connection.h"
+#include "front/http/http1_connection.h"
 
 namespace ridge::front::http {
 namespace {
@@ -39,7 +39,7 @@ void append_field(std::string& text, std::string_view name, std::string_view val
 
 }  // namespace
 
-void Connection::write_head() {
+void Http1Connection::write_head() {
   size_t length = response_.text.size();
   for (std::span<const std::byte> blob : response_.blobs) length += blob.size();
   head_.assign("HTTP/1.1 ");

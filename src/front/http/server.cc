@@ -42,7 +42,7 @@ void raise_descriptor_limit() {
 // the kernel's sharding by hash would leave threads idle.
 struct Server::Impl {
   ServerOptions options;
-  std::shared_ptr<Handler> handler;
+  std::shared_ptr<Port> behind;
   std::optional<ConnectionCount> count;
   Warnings warnings;
   std::vector<std::unique_ptr<IoThread>> threads;
@@ -50,7 +50,7 @@ struct Server::Impl {
   std::unique_ptr<asio::steady_timer> pause;
   Listener listener;
   size_t next = 0;
-  bool warned = false, warned_of_many = false;
+  bool warned = false, warned_of_many = false, draining = false;
 
   ~Impl() {
     on_first([this] { stop_accepting(); });
@@ -110,12 +110,7 @@ struct Server::Impl {
     if (!std::exchange(warned_of_many, true))
       log::warning("{}: as many connections are open as {} allows; more are refused", warnings.server, limit);
     if (options.tls) return;  // a handshake is work for a connection that counts
-    constexpr std::string_view kBody =
-        "{\"error\":\"the server has as many connections as it allows, in all or from one address; try again later\"}";
-    const std::string answer =
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n"
-        "Content-Length: " +
-        std::to_string(kBody.size()) + "\r\n\r\n" + std::string(kBody);
+    const std::string answer = behind->no_room();
     SystemError ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(answer), ignored);
@@ -135,18 +130,18 @@ struct Server::Impl {
   }
 };
 
-Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared_ptr<Handler> handler) {
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared_ptr<Port> port) {
   raise_descriptor_limit();
   auto impl = std::make_unique<Impl>();
   impl->options = std::move(options);
   RIDGE_ASSIGN(impl->listener, impl->options.passed ? listen_on_passed(std::move(*impl->options.passed))
                                                     : listen_on(impl->options.listen));
-  impl->warnings.server = "http " + impl->listener.name;
-  impl->handler = std::move(handler);
+  impl->warnings.server = impl->options.name + " " + impl->listener.name;
+  impl->behind = std::move(port);
   impl->count.emplace(impl->options.max_connections, impl->options.max_connections_per_address);
   size_t count = static_cast<size_t>(std::max(1, impl->options.threads));
   for (size_t i = 0; i < count; ++i)
-    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->handler, *impl->count, impl->warnings, i));
+    impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->behind, *impl->count, impl->warnings, i));
   impl->on_first([&] {
     asio::io_context& first = impl->threads[0]->context();
     impl->pause = std::make_unique<asio::steady_timer>(first);
@@ -179,9 +174,14 @@ void Server::retire() {
   impl_->on_each([](IoThread& thread) { thread.retire(); });
 }
 
-bool Server::drain(std::chrono::milliseconds patience) {
+void Server::begin_drain() {
+  if (std::exchange(impl_->draining, true)) return;
   impl_->on_first([this] { impl_->stop_accepting(); });
   impl_->on_each([](IoThread& thread) { thread.begin_drain(); });
+}
+
+bool Server::drain(std::chrono::milliseconds patience) {
+  begin_drain();
   return impl_->count->wait_for_none(*impl_->options.clock, patience);
 }
 

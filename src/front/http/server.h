@@ -1,10 +1,10 @@
-// Server: HTTP/1.1 over TCP or Unix sockets, plain or by TLS. Reads requests, hands them to a Handler, delivers the answers in order. Knows nothing of
+// Server: a port over TCP or Unix sockets, plain or by TLS, whose connections speak HTTP/1.1 (Handler) or HTTP/2 (StreamPort). Knows nothing of
 // inference.
 //
 // N threads, each with its own event loop and its own connections; nothing is shared between them on the way of a
-// request. Requests of one connection are answered strictly in order. Every state of a connection has a deadline, so
+// request. Every state of a connection has a deadline, so
 // that silent or slow clients go away and cost other clients nothing.
-// start(), port() and drain() from one thread; the destructor closes everything at once.
+// start(), port(), begin_drain() and drain() from one thread; the destructor closes everything at once.
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,7 @@
 namespace ridge::front::http {
 
 struct ServerOptions {
+  std::string name = "http";  // in the log
   ListenOptions listen{.address = "0.0.0.0", .port = 8000};
   std::shared_ptr<Descriptor> passed = {};  // by the service manager, in place of the above; taken; null: none
   int threads = 1;
@@ -42,17 +43,19 @@ struct ServerOptions {
 class Server {
  public:
   // Binds, listens and answers from now on. kFailed: the port is taken, the address is not of this machine, …
-  static Result<std::unique_ptr<Server>> start(ServerOptions options, std::shared_ptr<Handler> handler);
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, std::shared_ptr<Port> port);
   ~Server();
 
   uint16_t port() const;            // 0: none, but a path
   const std::string& name() const;  // "0.0.0.0:8000", "unix:/run/ridge.sock"
   // Whether every thread goes through its loop within that time.
   bool responds(std::chrono::milliseconds patience);
-  // From now on every answer closes its connection; new connections are still accepted.
+  // From now on every answer closes its connection, and those of HTTP/2 are told to end; new connections are still accepted.
   void retire();
   // Stops accepting, closes idle connections at once, lets requests in progress finish, as long as their bytes move, and closes
-  // their connections after the answer; returns when all are gone or `patience` has passed (false: some were cut off).
+  // their connections after the answer. Does not wait.
+  void begin_drain();
+  // Likewise; returns when all are gone or `patience` has passed (false: some were cut off).
   bool drain(std::chrono::milliseconds patience);
 
  private:

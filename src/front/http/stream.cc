@@ -3,7 +3,9 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <cstring>
 #include <new>
 
 namespace ridge::front::http {
@@ -11,16 +13,61 @@ namespace {
 
 constexpr size_t kReadAtOnce = 256 * 1024;  // [bytes]; then other connections have their turn
 
+bool is_loopback(const boost::asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  return address.is_loopback();
+}
+
+// The remaining pieces in Asio's form, without a copy of the vector.
+struct Rest {
+  using value_type = boost::asio::const_buffer;
+  using const_iterator = const boost::asio::const_buffer*;
+  const_iterator from, to;
+  const_iterator begin() const { return from; }
+  const_iterator end() const { return to; }
+};
+
 }  // namespace
+
+boost::asio::ip::address address_of(const Stream::Socket& socket) {
+  boost::system::error_code gone;  // then the connection ends at its first read
+  const auto peer = socket.remote_endpoint(gone);
+  const int family = peer.protocol().family();
+  if (gone || (family != AF_INET && family != AF_INET6)) return {};
+  boost::asio::ip::tcp::endpoint endpoint;
+  std::memcpy(endpoint.data(), peer.data(), std::min(peer.size(), endpoint.capacity()));
+  return endpoint.address();
+}
+
+size_t Pieces::write_to(Stream& stream, Stream::ErrorCode& ec) {
+  const size_t sent = stream.write_some(Rest{pieces.data() + next, pieces.data() + pieces.size()}, ec);
+  for (size_t count = ec ? 0 : sent; count > 0;) {
+    const size_t taken = std::min(count, pieces[next].size());
+    pieces[next] += taken;
+    count -= taken;
+    if (pieces[next].size() == 0) ++next;
+  }
+  return ec ? 0 : sent;
+}
 
 void Stream::Free::operator()(ssl_st* session) const { SSL_free(session); }
 
-Stream::Stream(Socket socket, ssl_ctx_st* tls) : socket_(std::move(socket)) {
+Stream::Stream(Socket socket, ssl_ctx_st* tls, std::string_view protocols)
+    : socket_(std::move(socket)), protocols_(protocols) {
+  ErrorCode ec;
+  socket_.set_option(boost::asio::ip::tcp::no_delay(true), ec);
+  socket_.non_blocking(true, ec);
+  const bool is_unix = socket_.local_endpoint(ec).protocol().family() == AF_UNIX;
+  const boost::asio::ip::address address = address_of(socket_);
+  from_this_machine_ = is_unix || is_loopback(address);
+  client_address_ = is_unix ? "unix" : address.to_string();
   if (tls == nullptr) return;
   session_.reset(SSL_new(tls));
   if (session_ == nullptr) throw std::bad_alloc();
   SSL_set_fd(session_.get(), socket_.native_handle());
   SSL_set_accept_state(session_.get());
+  SSL_set_app_data(session_.get(), const_cast<char*>(protocols_.data()));  // choose_protocol() of tls.cc
 }
 
 bool Stream::handshaking() const { return session_ != nullptr && SSL_is_init_finished(session_.get()) == 0; }

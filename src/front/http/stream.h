@@ -9,10 +9,13 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 struct ssl_st;      // and SSL
@@ -24,10 +27,12 @@ class Stream {
   using ErrorCode = boost::system::error_code;
   using Socket = boost::asio::generic::stream_protocol::socket;  // of IP or of a path
 
-  // `tls`: null = plain; it may end before the stream.
-  Stream(Socket socket, ssl_ctx_st* tls);
+  // `tls`: null = plain; it may end before the stream. `protocols`: those that a client of TLS may choose, in the form of ALPN; of static storage.
+  Stream(Socket socket, ssl_ctx_st* tls, std::string_view protocols);
 
   Socket& socket() { return socket_; }
+  const std::string& client_address() const { return client_address_; }  // "unix" of a path
+  bool from_this_machine() const { return from_this_machine_; }
   bool is_tls() const { return session_ != nullptr; }
   bool handshaking() const;
 
@@ -36,6 +41,15 @@ class Stream {
   void async_read_some(boost::asio::mutable_buffer to, Done done) {
     if (session_ == nullptr) return socket_.async_read_some(to, std::move(done));
     start_read(to, std::move(done));
+  }
+  // `done` (error) when read_some() may have something.
+  template <typename Done>
+  void async_wait_read(Done done) {
+    socket_.async_wait(read_wants_write_ ? Socket::wait_write : Socket::wait_read, std::move(done));
+  }
+  // Does not wait.
+  size_t read_some(boost::asio::mutable_buffer to, ErrorCode& ec) {
+    return session_ == nullptr ? socket_.read_some(to, ec) : read_now(to, ec);
   }
   // Does not wait. What it has taken may be unsent, and is sent by the next call: until has_unsent() is false.
   template <typename Buffers>
@@ -76,9 +90,32 @@ class Stream {
 
   Socket socket_;
   std::unique_ptr<ssl_st, Free> session_;  // null: plain
-  std::string staged_;                     // plain text that OpenSSL has not sent wholly
+  std::string_view protocols_;
+  std::string client_address_;
+  bool from_this_machine_ = false;
+  std::string staged_;  // plain text that OpenSSL has not sent wholly
   std::string problem_;
   bool read_wants_write_ = false, failed_ = false, plain_http_ = false;
+};
+
+// The client's address, which a client by a Unix socket has not: then it is 0.0.0.0.
+boost::asio::ip::address address_of(const Stream::Socket& socket);
+
+// What is written next, piece by piece; others own it.
+struct Pieces {
+  std::vector<boost::asio::const_buffer> pieces = {};
+  size_t next = 0;
+
+  void clear() {
+    pieces.clear();
+    next = 0;
+  }
+  void add(const void* data, size_t size) {
+    if (size > 0) pieces.emplace_back(data, size);
+  }
+  bool all_sent() const { return next == pieces.size(); }
+  // As much as the stream takes [bytes].
+  size_t write_to(Stream& stream, Stream::ErrorCode& ec);
 };
 
 }  // namespace ridge::front::http

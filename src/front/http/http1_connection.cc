@@ -1,4 +1,4 @@
-#include "front/http/connection.h"
+#include "front/http/http1_connection.h"
 
 #include <linux/sockios.h>
 #include <poll.h>
@@ -12,8 +12,6 @@
 #include <charconv>
 #include <cstring>
 #include <new>
-
-#include "base/log.h"
 
 namespace ridge::front::http {
 namespace {
@@ -38,15 +36,6 @@ size_t tensor_offset(const Head& head) {
   return offset;
 }
 
-// The remaining data in Asio's form, without a copy of the vector.
-struct Rest {
-  using value_type = asio::const_buffer;
-  using const_iterator = const asio::const_buffer*;
-  const_iterator from, to;
-  const_iterator begin() const { return from; }
-  const_iterator end() const { return to; }
-};
-
 std::optional<std::string_view> view(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   return *text;
@@ -61,37 +50,35 @@ void append_chunk(std::string& into, std::string_view data) {
   into.append("\r\n").append(data).append("\r\n");
 }
 
-bool is_loopback(const asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped())
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
-  return address.is_loopback();
-}
-
 }  // namespace
 
-Connection::Connection(IoThread& thread, Stream stream, uint64_t id)
-    : thread_(thread), stream_(std::move(stream)), id_(id), parser_(thread.options().header_limit) {
+std::shared_ptr<Connection> Handler::connect(IoThread& thread, Stream stream, uint64_t id) {
+  return std::make_shared<Http1Connection>(thread, *this, std::move(stream), id);
+}
+
+std::string Handler::no_room() const {
+  constexpr std::string_view kBody =
+      "{\"error\":\"the server has as many connections as it allows, in all or from one address; try again later\"}";
+  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+         std::to_string(kBody.size()) + "\r\n\r\n" + std::string(kBody);
+}
+
+Http1Connection::Http1Connection(IoThread& thread, Handler& handler, Stream stream, uint64_t id)
+    : thread_(thread), handler_(handler), stream_(std::move(stream)), id_(id), parser_(thread.options().header_limit) {
   input_.resize(kInputStart);
 }
 
-void Connection::start() {
-  ErrorCode ec;
-  stream_.socket().set_option(asio::ip::tcp::no_delay(true), ec);
-  stream_.socket().non_blocking(true, ec);
-  const bool is_unix = stream_.socket().local_endpoint(ec).protocol().family() == AF_UNIX;
-  const asio::ip::address address = address_of(stream_.socket());
-  from_this_machine_ = is_unix || is_loopback(address);
-  client_address_ = is_unix ? "unix" : address.to_string();
+void Http1Connection::start() {
   enter(stream_.is_tls() ? Phase::kHandshake : Phase::kIdle);
   read_input();
 }
 
-void Connection::enter(Phase phase) {
+void Http1Connection::enter(Phase phase) {
   phase_ = phase;
   progress_ = {.began = thread_.now(), .last_moved = {}, .moved = 0};
 }
 
-void Connection::close() {
+void Http1Connection::close() {
   if (phase_ == Phase::kClosed) return;
   if (phase_ == Phase::kHandling) thread_.client_left();
   if (phase_ == Phase::kHandling || answers()) report(kClientLeft);
@@ -102,13 +89,13 @@ void Connection::close() {
   thread_.forget(id_);
 }
 
-void Connection::begin_drain() {
+void Http1Connection::begin_drain() {
   if (phase_ == Phase::kLingering || (phase_ == Phase::kIdle && asked_)) close();  // a first request may be under way
 }
 
 // ---- reading
 
-void Connection::read_input() {
+void Http1Connection::read_input() {
   if (begin_ == end_) begin_ = end_ = 0;
   if (begin_ > 0) {
     std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
@@ -121,13 +108,13 @@ void Connection::read_input() {
       [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
 }
 
-void Connection::read_body() {
+void Http1Connection::read_body() {
   std::span<std::byte> room = body_->room(static_cast<size_t>(remaining_));
   stream_.async_read_some(asio::buffer(room.data(), room.size()),
                           [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_body(ec, count); });
 }
 
-void Connection::on_input(const ErrorCode& ec, size_t count) {
+void Http1Connection::on_input(const ErrorCode& ec, size_t count) {
   if (phase_ == Phase::kClosed) return;
   if (ec) return read_failed();
   if (phase_ == Phase::kHandshake) enter(Phase::kIdle);
@@ -142,7 +129,7 @@ void Connection::on_input(const ErrorCode& ec, size_t count) {
   thread_.run_completions();
 }
 
-void Connection::on_body(const ErrorCode& ec, size_t count) {
+void Http1Connection::on_body(const ErrorCode& ec, size_t count) {
   if (phase_ == Phase::kClosed) return;
   if (ec) return close();
   body_->commit(count);
@@ -154,25 +141,19 @@ void Connection::on_body(const ErrorCode& ec, size_t count) {
 }
 
 // During a handshake the log says why, once a port: others may try as often as they like.
-void Connection::read_failed() {
+void Http1Connection::read_failed() {
   if (phase_ != Phase::kHandshake) return close();
   if (stream_.fall_back_to_plain()) {
-    warn_once(thread_.warnings().plain_to_tls, "a client spoke plain HTTP, and was told to use https (--tls-cert)");
+    Warnings& warnings = thread_.warnings();
+    warnings.once(warnings.plain_to_tls, "a client spoke plain HTTP, and was told to use https (--tls-cert)");
     refuse(400, "this port speaks TLS: use https://");
     return thread_.run_completions();
   }
-  if (!stream_.handshake_problem().empty())
-    warn_once(thread_.warnings().handshake,
-              "the TLS handshake with a client failed: " + stream_.handshake_problem() + "; more are not logged");
+  thread_.warnings().failed_handshake(stream_.handshake_problem());
   close();
 }
 
-void Connection::warn_once(std::atomic<bool>& warned, const std::string& what) {
-  if (warned.exchange(true)) return;
-  log::warning("{}: {}", thread_.warnings().server, what);
-}
-
-void Connection::advance() {
+void Http1Connection::advance() {
   try {
     while (true) {
       bool more = false;
@@ -192,7 +173,7 @@ void Connection::advance() {
   }
 }
 
-void Connection::begin_message() {
+void Http1Connection::begin_message() {
   enter(Phase::kHead);
   arrived_ = received_;
   probed_ = false;
@@ -200,7 +181,7 @@ void Connection::begin_message() {
   parser_.reset();
 }
 
-bool Connection::advance_head() {
+bool Http1Connection::advance_head() {
   if (begin_ == end_) {
     read_input();
     return false;
@@ -226,25 +207,24 @@ bool Connection::advance_head() {
 }
 
 // A client that waits for the server's part of a handshake.
-void Connection::refuse_tls() {
-  warn_once(thread_.warnings().tls_to_plain,
-            "a client spoke TLS, which this port does not (--tls-cert), and was refused");
+void Http1Connection::refuse_tls() {
+  thread_.warnings().tls_at_plain_port();
   refuse(400, "this port speaks plain HTTP, not TLS: use http://");
 }
 
-void Connection::begin_content() {
+void Http1Connection::begin_content() {
   const Head& head = parser_.head();
   keep_alive_ = head.keep_alive;
   body_.reset();  // of a refused request
   describe_request();
-  if (std::optional<Response> refusal = thread_.handler().refusal(request_)) {
+  if (std::optional<Response> refusal = handler_.refusal(request_)) {
     const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
     if (has_body) return refuse(std::move(*refusal));  // it is not read
     phase_ = Phase::kHandling;
     return Responder(thread_.mailbox(), id_).send(std::move(*refusal));
   }
   if (!head.chunked && head.content_length.value_or(0) == 0) return dispatch();
-  limit_ = thread_.handler().body_limit(request_);
+  limit_ = handler_.body_limit(request_);
   remaining_ = head.content_length.value_or(0);
   if (remaining_ > limit_.bytes) return refuse_content(remaining_);
   body_ = thread_.bodies().take();
@@ -254,20 +234,20 @@ void Connection::begin_content() {
 }
 
 // An oversized body is read and dropped, so that the client gets the answer and can continue; a huge one is not.
-void Connection::refuse_content(uint64_t size) {
+void Http1Connection::refuse_content(uint64_t size) {
   if (size > kDiscardLimit || parser_.head().expects_continue)
     return refuse(413, "the body has " + std::to_string(size) + " bytes; this server accepts " +
                            std::to_string(limit_.bytes) + limit_.remedy());
   enter(Phase::kDiscard);
 }
 
-void Connection::send_continue() {
+void Http1Connection::send_continue() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   ErrorCode ec;
   stream_.write_some(asio::buffer(kContinue.data(), kContinue.size()), ec);  // an idle socket can buffer 25 bytes
 }
 
-bool Connection::advance_body() {
+bool Http1Connection::advance_body() {
   while (remaining_ > 0 && begin_ < end_) {
     std::span<std::byte> room = body_->room(static_cast<size_t>(remaining_));
     size_t count = std::min(room.size(), end_ - begin_);
@@ -283,7 +263,7 @@ bool Connection::advance_body() {
   return false;
 }
 
-bool Connection::advance_chunks() {
+bool Http1Connection::advance_chunks() {
   RequestParser::Step step{};
   if (begin_ < end_) step = parser_.feed_chunks(pending_input(), *body_, limit_.bytes);
   begin_ += step.consumed;
@@ -306,7 +286,7 @@ bool Connection::advance_chunks() {
   return false;
 }
 
-bool Connection::advance_discard() {
+bool Http1Connection::advance_discard() {
   size_t count = static_cast<size_t>(std::min<uint64_t>(remaining_, end_ - begin_));
   begin_ += count;
   remaining_ -= count;
@@ -322,7 +302,7 @@ bool Connection::advance_discard() {
 }
 
 // Its texts are the parser's.
-void Connection::describe_request() {
+void Http1Connection::describe_request() {
   const Head& head = parser_.head();
   request_ = {.method = head.method,
               .target = head.target,
@@ -335,21 +315,21 @@ void Connection::describe_request() {
               .body = nullptr,
               .arrived = arrived_,
               .io_thread = thread_.index(),
-              .client_address = client_address_,
-              .from_this_machine = from_this_machine_ && !head.renamed,
+              .client_address = stream_.client_address(),
+              .from_this_machine = stream_.from_this_machine() && !head.renamed,
               .cross_site = head.cross_site,
               .client = client_.get_token()};
 }
 
-void Connection::dispatch() {
+void Http1Connection::dispatch() {
   phase_ = Phase::kHandling;
   request_.body = std::move(body_);
-  thread_.handler().handle(request_, Responder(thread_.mailbox(), id_));
+  handler_.handle(request_, Responder(thread_.mailbox(), id_));
   request_.body.reset();
   thread_.end_round_soon();
 }
 
-void Connection::refuse(Response response) {
+void Http1Connection::refuse(Response response) {
   describe_request();  // as far as it was read
   keep_alive_ = false;
   phase_ = Phase::kHandling;
@@ -358,10 +338,10 @@ void Connection::refuse(Response response) {
 
 // ---- writing
 
-void Connection::complete(Response response) {
+void Http1Connection::complete(Response response) {
   if (phase_ != Phase::kHandling) return;
   response_ = std::move(response);
-  if (response_.status >= 400) thread_.handler().shape_error(request_, response_);
+  if (response_.status >= 400) handler_.shape_error(request_, response_);
   if (response_.stream && parser_.head().method == Method::kHead) std::exchange(response_.stream, nullptr)->close();
   const bool ends_by_closing = response_.stream && parser_.head().http_1_0;
   if (response_.close || ends_by_closing || !thread_.keeps_connections()) keep_alive_ = false;
@@ -369,24 +349,22 @@ void Connection::complete(Response response) {
   sent_ = 0;
   write_head();
   pieces_.clear();
-  next_piece_ = 0;
-  pieces_.emplace_back(head_.data(), head_.size());
+  pieces_.add(head_.data(), head_.size());
   if (parser_.head().method != Method::kHead) {
-    if (!response_.text.empty()) pieces_.emplace_back(response_.text.data(), response_.text.size());
-    for (std::span<const std::byte> blob : response_.blobs)
-      if (!blob.empty()) pieces_.emplace_back(blob.data(), blob.size());
+    pieces_.add(response_.text.data(), response_.text.size());
+    for (std::span<const std::byte> blob : response_.blobs) pieces_.add(blob.data(), blob.size());
   }
   if (response_.stream)
     response_.stream->open([mailbox = thread_.mailbox(), id = id_] { mailbox->put({id, std::nullopt, nullptr}); });
   write();
 }
 
-void Connection::continue_stream() {
+void Http1Connection::continue_stream() {
   if (phase_ == Phase::kStreaming && take_stream()) write();
 }
 
 // What is there of a stream becomes the next pieces. False: nothing is there, or the connection has been closed.
-bool Connection::take_stream() {
+bool Http1Connection::take_stream() {
   const AnswerStream::Taken taken = response_.stream->take();
   if (taken.given_up) {
     close();
@@ -402,7 +380,7 @@ bool Connection::take_stream() {
 }
 
 // HTTP/1.0 has no chunks: there the end of the connection is that of the answer.
-void Connection::put_chunk(std::string_view text, bool last) {
+void Http1Connection::put_chunk(std::string_view text, bool last) {
   enter(Phase::kWriting);
   if (parser_.head().http_1_0) {
     chunk_ = text;
@@ -412,11 +390,10 @@ void Connection::put_chunk(std::string_view text, bool last) {
     if (last) chunk_ += "0\r\n\r\n";
   }
   pieces_.clear();
-  next_piece_ = 0;
-  if (!chunk_.empty()) pieces_.emplace_back(chunk_.data(), chunk_.size());
+  pieces_.add(chunk_.data(), chunk_.size());
 }
 
-void Connection::write() {
+void Http1Connection::write() {
   do {
     if (!write_pieces()) return;
   } while (response_.stream && take_stream());
@@ -424,10 +401,10 @@ void Connection::write() {
 }
 
 // False: the rest is written later, or the connection has been closed.
-bool Connection::write_pieces() {
-  while (next_piece_ < pieces_.size() || stream_.has_unsent()) {
+bool Http1Connection::write_pieces() {
+  while (!pieces_.all_sent() || stream_.has_unsent()) {
     ErrorCode ec;
-    size_t count = stream_.write_some(Rest{pieces_.data() + next_piece_, pieces_.data() + pieces_.size()}, ec);
+    const size_t count = pieces_.write_to(stream_, ec);
     if (ec == asio::error::would_block || ec == asio::error::try_again) {
       stream_.socket().async_wait(Stream::Socket::wait_write, [self = shared_from_this()](const ErrorCode& failed) {
         if (self->phase_ == Phase::kClosed) return;
@@ -444,29 +421,22 @@ bool Connection::write_pieces() {
     progress_.moved += count;
     sent_ += count;
     progress_.last_moved = thread_.now();
-    while (count > 0) {
-      size_t taken = std::min(count, pieces_[next_piece_].size());
-      pieces_[next_piece_] += taken;
-      count -= taken;
-      if (pieces_[next_piece_].size() == 0) ++next_piece_;
-    }
   }
   return true;
 }
 
-void Connection::report(int status) {
+void Http1Connection::report(int status) {
   const Head& head = parser_.head();
-  thread_.handler().ended(request_,
-                          {.status = status,
-                           .bytes_in = head.chunked ? parser_.body_received() : head.content_length.value_or(0),
-                           .bytes_out = answers() && sent_ > head_.size() ? sent_ - head_.size() : 0,
-                           .duration = thread_.now() - arrived_,
-                           .response = answers() ? &response_ : nullptr});
+  handler_.ended(request_, {.status = status,
+                            .bytes_in = head.chunked ? parser_.body_received() : head.content_length.value_or(0),
+                            .bytes_out = answers() && sent_ > head_.size() ? sent_ - head_.size() : 0,
+                            .duration = thread_.now() - arrived_,
+                            .response = answers() ? &response_ : nullptr});
 }
 
 // Whether the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection
 // instead, and did not get it.
-bool Connection::awaits_client() {
+bool Http1Connection::awaits_client() {
   if (begin_ != end_ || thread_.now() - arrived_ < kAnswerPatience) return false;
   pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
   if (::poll(&socket, 1, 0) <= 0) return false;
@@ -478,7 +448,7 @@ bool Connection::awaits_client() {
   return ::ioctl(socket.fd, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged > 0;  // enforce_deadline() looks again
 }
 
-void Connection::written() {
+void Http1Connection::written() {
   if (awaits_client()) return;
   asked_ = true;
   report(response_.status);
@@ -496,7 +466,7 @@ void Connection::written() {
 
 // Closing with unread bytes in the socket would send a reset, which can overtake the answer: shut our side, then read until the
 // client has closed its own (RFC 9112, 9.6).
-void Connection::linger() {
+void Http1Connection::linger() {
   if (thread_.draining() && begin_ == end_) return close();
   enter(Phase::kLingering);
   begin_ = end_ = 0;
@@ -508,14 +478,14 @@ void Connection::linger() {
 
 // ---- deadlines
 
-void Connection::enforce_deadline(TimePoint now) {
+void Http1Connection::enforce_deadline(TimePoint now) {
   if (phase_ == Phase::kHandling && now - arrived_ > kClientPatience && client_is_gone()) return close();
   if (phase_ == Phase::kStreaming) return probe_stream(now);
   if (phase_ == Phase::kHandshake && !stream_.handshaking()) enter(Phase::kIdle);
   const bool silent = phase_ == Phase::kIdle || phase_ == Phase::kHandshake;
   if (silent && thread_.draining() && now - thread_.drain_began() >= kFirstRequest) return close();
   if (now < deadline_of(phase_, progress_, thread_.options(), thread_.drain_began())) {
-    if (phase_ == Phase::kWriting && next_piece_ == pieces_.size() && !stream_.has_unsent()) written();
+    if (phase_ == Phase::kWriting && pieces_.all_sent() && !stream_.has_unsent()) written();
     return;
   }
   if (silent || phase_ == Phase::kWriting || phase_ == Phase::kLingering)
@@ -527,7 +497,7 @@ void Connection::enforce_deadline(TimePoint now) {
 // A client that closed its socket and one that only ended its sending look the same (RFC 9293, 3.6). The second must get its
 // answer, so an interim response, which every client skips (RFC 9110, 15.2), is sent: the first resets the connection.
 // HTTP/1.0 has none (the same), and such a client counts as waiting until a reset.
-bool Connection::client_is_gone() {
+bool Http1Connection::client_is_gone() {
   pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
   if (::poll(&socket, 1, 0) <= 0) return false;
   if ((socket.revents & (POLLERR | POLLHUP)) != 0) return true;
@@ -536,7 +506,7 @@ bool Connection::client_is_gone() {
 }
 
 // Likewise while an answer is under way and silent: a client whose end of sending was seen gets what means nothing in it.
-void Connection::probe_stream(TimePoint now) {
+void Http1Connection::probe_stream(TimePoint now) {
   if (now - progress_.began <= kClientPatience) return;
   pollfd socket{stream_.socket().native_handle(), POLLRDHUP, 0};
   if (::poll(&socket, 1, 0) <= 0) return;
@@ -547,7 +517,7 @@ void Connection::probe_stream(TimePoint now) {
 }
 
 // Answers once, if the client listens, and closes: a read is still pending, so there is no lingering.
-void Connection::timed_out() {
+void Http1Connection::timed_out() {
   keep_alive_ = false;
   response_ = error_response(408, "the request was not received in time");
   write_head();

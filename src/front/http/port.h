@@ -1,0 +1,32 @@
+// Port: what answers behind a port, as its I/O threads see it: the connections that it makes, and when they have been looked at. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace ridge::front::http {
+
+class Connection;
+class IoThread;
+class Stream;
+
+class Port {
+ public:
+  virtual ~Port() = default;
+  virtual std::shared_ptr<Connection> connect(IoThread& thread, Stream stream, uint64_t id) = 0;
+  // What a client of TLS may choose, in the form of ALPN; of static storage.
+  virtual std::string_view protocols() const = 0;
+  // The bytes that refuse a connection for which there is no room.
+  virtual std::string no_room() const = 0;
+  // After the requests that a look at the sockets of that I/O thread has found, before it waits.
+  virtual void end_round(size_t /*io_thread*/) {}
+  // Some requests' clients have left before their answers.
+  virtual void clients_left() {}
+  // Every few seconds: memory that is not needed may go.
+  virtual void tidy() {}
+};
+
+}  // namespace ridge::front::http
