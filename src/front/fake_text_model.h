@@ -72,16 +72,22 @@ class FakeTextModel final : public serve::TextModel {
   int64_t created() const override { return 1700000000; }
   const text::Tokenizer& tokenizer() const override { return tokenizer_; }
   const generate::Sampling& usual_sampling() const override { return usual_sampling_; }
-  // "role: content|" of each message, the tools' names, and "assistant:" where an answer is to follow.
-  Result<std::string> prompt_of(const Json& variables) const override {
+  bool chats() const override { return true; }
+  const text::AnswerForm& answer_form() const override { return form; }
+  // "role: content|" of each message, the tools' names, and "assistant:" where an answer is to follow, with what `thought` has behind it.
+  Result<std::string> prompt_of(Json variables) const override {
     std::string text;
+    if (variables.contains("reasoning_effort")) text += variables["reasoning_effort"].get<std::string>() + ";";
+    if (variables.contains("documents")) text += std::to_string(variables["documents"].size()) + " documents;";
     if (variables.contains("tools"))
       for (const Json& tool : variables["tools"]) text += tool["function"]["name"].get<std::string>() + ";";
     for (const Json& message : variables["messages"]) {
       if (message["role"] == "unknown") return invalid("the template knows no role 'unknown'");
-      text += message["role"].get<std::string>() + ": " + message["content"].get<std::string>() + "|";
+      const Json& content = message["content"];
+      text += message["role"].get<std::string>() + ": " +
+              (content.is_string() ? content.get<std::string>() : content.dump()) + "|";
     }
-    if (variables["add_generation_prompt"].get<bool>()) text += "assistant:";
+    if (variables["add_generation_prompt"].get<bool>()) text += "assistant:" + thought;
     return text;
   }
 
@@ -151,6 +157,8 @@ class FakeTextModel final : public serve::TextModel {
 
   std::vector<std::string> answers;
   serve::TextRequest last;
+  text::AnswerForm form = text::answer_form_of("");
+  std::string thought;
   serve::TextFigures figures_;
 
  private:

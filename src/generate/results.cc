@@ -51,7 +51,8 @@ void Scheduler::State::take_prompt_chances(const Part& part, std::span<const flo
     if (next >= sequence.prompt_tokens) return;
     if (static_cast<int64_t>(sequence.prompt_chances.size()) + 1 != next) continue;
     const int32_t token = sequence.tokens[next];
-    sequence.prompt_chances.push_back({token, LogProbs(row(rows, i)).of(token)});
+    const LogProbs chances(row(rows, i));
+    sequence.prompt_chances.push_back({{token, chances.of(token)}, chances.most_likely(sequence.request.logprobs)});
   }
 }
 

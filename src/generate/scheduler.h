@@ -65,17 +65,21 @@ struct TokenChance {
   int32_t token = 0;
   float logprob = 0;  // natural logarithm, of the model's own distribution at temperature 1
 };
+struct PromptChance : TokenChance {
+  std::vector<TokenChance> alternatives = {};  // most likely first
+};
 enum class Finish { kNone, kStop, kLength, kCancelled, kDeadline };
 
 struct Event {
   Id id = 0;
-  std::optional<int32_t> token = {};             // drawn by this step
-  std::optional<TokenChance> chance = {};        // of it, where logprobs are wanted
-  std::vector<TokenChance> alternatives = {};    // most likely first
-  std::vector<TokenChance> prompt_chances = {};  // with the first event of a step, of the prompt's tokens but the first
-  int64_t reused_tokens = 0;                     // of the prompt, that were in the cache
-  Nanoseconds started{};                         // when the next() was that gave the request its first step
-  Finish finish = Finish::kNone;                 // the request is forgotten with this event
+  std::optional<int32_t> token = {};           // drawn by this step
+  std::optional<TokenChance> chance = {};      // of it, where logprobs are wanted
+  std::vector<TokenChance> alternatives = {};  // most likely first
+  std::vector<PromptChance> prompt_chances =
+      {};                         // with the first event of a step, of the prompt's tokens but the first
+  int64_t reused_tokens = 0;      // of the prompt, that were in the cache
+  Nanoseconds started{};          // when the next() was that gave the request its first step
+  Finish finish = Finish::kNone;  // the request is forgotten with this event
 };
 
 constexpr int64_t kUsualStepTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)

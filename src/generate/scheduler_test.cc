@@ -111,7 +111,13 @@ TEST(Scheduler, LogprobsAreOfEachTokenAndOfThePromptOnce) {
     const Answer& answer = simulation.answers[2];
     EXPECT_EQ(answer.logprobs.size(), 5U);
     ASSERT_EQ(answer.prompt_chances.size(), 19U);
-    for (size_t i = 0; i < 19; ++i) EXPECT_EQ(answer.prompt_chances[i].token, request.prompt[i + 1]);
+    for (size_t i = 0; i < 19; ++i) {
+      const PromptChance& chance = answer.prompt_chances[i];
+      EXPECT_EQ(chance.token, request.prompt[i + 1]);
+      ASSERT_EQ(chance.alternatives.size(), 3U);
+      EXPECT_GE(chance.alternatives[0].logprob, chance.logprob);
+      EXPECT_GE(chance.alternatives[0].logprob, chance.alternatives[2].logprob);
+    }
     // The chance of a prompt's last token is that of the same token drawn after the rest.
     Request shorter = test_request(3, test_prompt(1, 19), 1);
     shorter.logprobs = 0;

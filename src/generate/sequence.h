@@ -40,7 +40,7 @@ struct Sequence {
   NGramDrafts drafts;
   double tried = 0, accepted = 0;  // drafts, with forgetting
   TokenCounts counts;
-  std::vector<TokenChance> prompt_chances = {};
+  std::vector<PromptChance> prompt_chances = {};
 
   std::span<const int32_t> known() const {
     return admitted ? std::span(tokens) : std::span<const int32_t>(request.prompt);

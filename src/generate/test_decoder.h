@@ -91,7 +91,7 @@ class HashDecoder {
 struct Answer {
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
-  std::vector<TokenChance> prompt_chances;
+  std::vector<PromptChance> prompt_chances;
   std::vector<Nanoseconds> times;  // of the tokens
   int64_t reused = 0;
   Nanoseconds started{};

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "checkpoint/documents.h"
 
 namespace ridge::serve {
 namespace {
+
+bool is_quote(char c) { return c == '"' || c == '\''; }
 
 // A text, or an added token as an object.
 std::string special_text(const Json& config, const char* key) {
@@ -36,17 +40,32 @@ std::optional<std::string> template_text(const Json& config) {
   return std::nullopt;
 }
 
-Result<text::ChatTemplate> template_of(const checkpoint::TextDocuments& documents) {
-  const std::optional<std::string> text =
-      documents.chat_template ? documents.chat_template : template_text(*documents.texts);
+Result<text::ChatTemplate> template_of(const std::optional<std::string>& text, const std::string& path) {
   if (!text)
-    return Error{
-        Code::kUnsupported,
+    return invalid(
         "the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); send "
-        "a whole prompt to /v1/completions"};
+        "a whole prompt to /v1/completions");
   Result<text::ChatTemplate> parsed = text::ChatTemplate::parse(*text);
   if (parsed) return parsed;
-  return Error{Code::kUnsupported, "the model's chat template is not understood: " + parsed.error().message};
+  log::warning("{}: its chat template is not understood, so chats are refused, and completions are not: {}", path,
+               parsed.error().message);
+  return invalid("the model's chat template is not understood: " + parsed.error().message);
+}
+
+// Whether the template writes the texts of parts, and not the list or an error. Found by a trial, which sees through macros and renamed variables.
+bool reads_parts(const LanguageFiles& files) {
+  constexpr std::array kTexts{"the first part", "another part"};
+  Json parts = Json::array();
+  for (const char* text : kTexts) parts.push_back({{"type", "text"}, {"text", text}});
+  const Json messages = Json::array({{{"role", "user"}, {"content", std::move(parts)}}});
+  const Result<std::string> tried = files.chat->render({{"messages", messages},
+                                                        {"add_generation_prompt", true},
+                                                        {"bos_token", files.begin_text},
+                                                        {"eos_token", files.end_text}});
+  return tried && std::ranges::all_of(kTexts, [&](std::string_view text) {
+           const size_t at = tried->find(text), behind = at + text.size();
+           return at != std::string::npos && (behind == tried->size() || !is_quote((*tried)[behind]));
+         });
 }
 
 void add_numbers(const Json& config, std::vector<int32_t>& tokens) {
@@ -112,13 +131,18 @@ Result<LanguageFiles> read_language_files(const std::string& path, bool recommen
   Result<text::Tokenizer> tokenizer = text::Tokenizer::parse(documents.tokenizer);
   if (!tokenizer) return wrap(std::move(tokenizer).error(), path);
   std::shared_ptr<const text::TokenTrie> tokens = trie_of(*tokenizer);
+  const std::optional<std::string> chat_template =
+      documents.chat_template ? documents.chat_template : template_text(*documents.texts);
   LanguageFiles files{std::move(*tokenizer),
-                      template_of(documents),
+                      template_of(chat_template, path),
+                      false,
+                      text::answer_form_of(chat_template.value_or("")),
                       special_text(*documents.texts, "bos_token"),
                       special_text(*documents.texts, "eos_token"),
                       {},
                       std::move(tokens),
                       {}};
+  files.reads_parts = files.chat && reads_parts(files);
   if (recommended) {
     RIDGE_ASSIGN(files.recommended, recommended_of(*model.generation, path));
   }

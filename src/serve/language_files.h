@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "generate/scheduler.h"
+#include "text/answer_form.h"
 #include "text/chat_template.h"
 #include "text/token_trie.h"
 #include "text/tokenizer.h"
@@ -23,7 +24,9 @@ struct RecommendedSampling {
 
 struct LanguageFiles {
   text::Tokenizer tokenizer;
-  Result<text::ChatTemplate> chat;                // kUnsupported: it has none, or one that is not understood
+  Result<text::ChatTemplate> chat;  // kInvalid: it has none, or one that is not understood
+  bool reads_parts = false;         // the template takes contents that are lists of parts
+  text::AnswerForm answer_form;
   std::string begin_text, end_text;               // special tokens, as templates write them; may be empty
   generate::SharedList<int32_t> stop_tokens;      // of the model
   std::shared_ptr<const text::TokenTrie> tokens;  // but the special ones

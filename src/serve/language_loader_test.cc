@@ -119,7 +119,8 @@ TEST_F(LanguageLoaderTest, WritesAConversationByTheTemplateOfItsFolder) {
   const auto server = started(options(ControlMode::kExplicit));
   ASSERT_TRUE(server->load("m", {}).ok());
   const Result<std::string> none = text_model(*server)->prompt_of(conversation);
-  EXPECT_EQ(none.error().code, Code::kUnsupported);
+  EXPECT_EQ(none.error().code, Code::kInvalid);
+  EXPECT_FALSE(text_model(*server)->chats());
   EXPECT_NE(none.error().message.find("chat_template"), std::string::npos) << none.error().message;
   folder_.write("m/1/tokenizer_config.json",
                 R"({"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": [
@@ -132,7 +133,32 @@ TEST_F(LanguageLoaderTest, WritesAConversationByTheTemplateOfItsFolder) {
   EXPECT_EQ(*text_model(*server)->prompt_of(conversation), "[user]") << "the file goes before";
   folder_.write("m/1/chat_template.jinja", "{% for %}");
   ASSERT_TRUE(server->load("m", {}).ok()) << "completions need none";
-  EXPECT_EQ(text_model(*server)->prompt_of(conversation).error().code, Code::kUnsupported);
+  EXPECT_EQ(text_model(*server)->prompt_of(conversation).error().code, Code::kInvalid);
+  EXPECT_FALSE(text_model(*server)->chats()) << "and its page has no chat box";
+}
+
+TEST_F(LanguageLoaderTest, GivesPartsAndNullAsTheTemplateReadsThem) {
+  add_model("m");
+  const auto server = started(options(ControlMode::kExplicit));
+  const auto prompt = [&](const std::string& chat_template, Json content) {
+    folder_.write("m/1/chat_template.jinja", chat_template);
+    EXPECT_TRUE(server->load("m", {}).ok());
+    const Json messages = Json::array({{{"role", "user"}, {"content", std::move(content)}}});
+    const Result<std::string> text = text_model(*server)->prompt_of({{"messages", messages}});
+    return text ? *text : text.error().message;
+  };
+  const Json parts = Json::parse(R"([{"type":"text","text":"one"},{"type":"text","text":"two"}])");
+  EXPECT_EQ(prompt("{% for m in messages %}{{ m.content }}{% endfor %}", parts), "one\ntwo");
+  EXPECT_EQ(prompt("{% for m in messages %}{{ m.content | tojson }}{% endfor %}", parts), R"("one\ntwo")");
+  EXPECT_EQ(prompt("{{ bos_token + messages[0]['content'] }}", parts), "one\ntwo");
+  EXPECT_EQ(prompt("{% macro text(c) %}{% if c is string %}{{ c }}{% else %}{% for p in c %}{{ p.text }}{% endfor %}"
+                   "{% endif %}{% endmacro %}{% for m in messages %}{{ text(m.content) }}{% endfor %}",
+                   parts),
+            "onetwo");
+  EXPECT_EQ(prompt("{% for m in messages %}{{ m.content[0].text + '+' + m.content[1].text }}{% endfor %}", parts),
+            "one+two");
+  EXPECT_EQ(prompt("{% if messages[0].content is none %}none{% endif %}", nullptr), "none");
+  EXPECT_EQ(prompt("<{{ messages[0].content + '>' }}", nullptr), "<>") << "the template cannot have null";
 }
 
 TEST_F(LanguageLoaderTest, SaysWhatFitsWhereMemoryIsShort) {

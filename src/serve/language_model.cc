@@ -37,6 +37,16 @@ uint64_t random_seed() {
   return (uint64_t{device()} << 32) | device();
 }
 
+bool has_no_content(const Json& message) { return message["content"].is_null(); }
+
+// As vLLM gives them to templates that know only texts.
+std::string joined_parts(const Json& parts) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i)
+    text.append(i == 0 ? "" : "\n").append(parts[i]["text"].get_ref<const std::string&>());
+  return text;
+}
+
 uint64_t TextEnds::*counter_of(Finish finish) {
   switch (finish) {
     case Finish::kStop: return &TextEnds::stopped;
@@ -125,12 +135,21 @@ void LanguageModel::infer(InferRequest /*request*/, InferDone done) {
                           name())));
 }
 
-Result<std::string> LanguageModel::prompt_of(const Json& variables) const {
-  if (!loaded_.texts.chat) return loaded_.texts.chat.error();
-  Json all = variables;
-  if (!all.contains("bos_token")) all["bos_token"] = loaded_.texts.begin_text;
-  if (!all.contains("eos_token")) all["eos_token"] = loaded_.texts.end_text;
-  return loaded_.texts.chat->render(all);
+// A template that cannot have a content of null gets an empty one.
+Result<std::string> LanguageModel::prompt_of(Json variables) const {
+  const LanguageFiles& texts = loaded_.texts;
+  if (!texts.chat) return texts.chat.error();
+  if (!variables.contains("bos_token")) variables["bos_token"] = texts.begin_text;
+  if (!variables.contains("eos_token")) variables["eos_token"] = texts.end_text;
+  Json& messages = variables["messages"];
+  if (!texts.reads_parts)
+    for (Json& message : messages)
+      if (message["content"].is_array()) message["content"] = joined_parts(message["content"]);
+  Result<std::string> text = texts.chat->render(variables);
+  if (text || std::ranges::none_of(messages, has_no_content)) return text;
+  for (Json& message : messages)
+    if (has_no_content(message)) message["content"] = "";
+  return texts.chat->render(variables);
 }
 
 Result<std::unique_ptr<TextTicket>> LanguageModel::generate(TextRequest request, std::shared_ptr<TextSink> sink) {

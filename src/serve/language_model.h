@@ -73,7 +73,9 @@ class LanguageModel final : public Servable,
   int64_t created() const override { return created_; }
   const text::Tokenizer& tokenizer() const override { return loaded_.texts.tokenizer; }
   const generate::Sampling& usual_sampling() const override { return loaded_.texts.recommended.sampling; }
-  Result<std::string> prompt_of(const Json& variables) const override;
+  bool chats() const override { return loaded_.texts.chat.ok(); }
+  const text::AnswerForm& answer_form() const override { return loaded_.texts.answer_form; }
+  Result<std::string> prompt_of(Json variables) const override;
   Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) override;
   TextFigures figures() const override;
 

@@ -199,6 +199,12 @@ TEST_F(LanguageModelTest, GivesChancesOfTokensAndOfThePrompt) {
   EXPECT_EQ(sink->prompt()[0].text, "c");
   EXPECT_EQ(sink->prompt()[0].logprob, 0);
   EXPECT_LT(sink->prompt()[6].logprob, 0);
+  ASSERT_EQ(sink->prompt()[6].alternatives.size(), 2U);
+  EXPECT_GE(sink->prompt()[6].alternatives[0].logprob, sink->prompt()[6].logprob);
+  request.most_tokens = 0;
+  const auto scored = answer(*server, request);
+  EXPECT_EQ(scored->text(), "");
+  EXPECT_EQ(scored->prompt()[6].alternatives.size(), 2U);
 }
 
 // Versions differ by their vocabulary, and so by their answers.

@@ -1,12 +1,17 @@
 #include "serve/text_choice.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace ridge::serve {
 namespace {
 
-TextToken text_token(const text::Tokenizer& tokenizer, const generate::TokenChance& chance) {
-  return {chance.token, tokenizer.bytes_of(chance.token), chance.logprob, {}};
+TextToken text_token(const text::Tokenizer& tokenizer, const generate::TokenChance& chance,
+                     std::span<const generate::TokenChance> alternatives = {}) {
+  TextToken token{chance.token, tokenizer.bytes_of(chance.token), chance.logprob, {}};
+  for (const generate::TokenChance& each : alternatives) token.alternatives.push_back(text_token(tokenizer, each));
+  return token;
 }
 
 }  // namespace
@@ -15,7 +20,8 @@ TextChoice::TextChoice(const text::Tokenizer& tokenizer, const TextRequest& requ
     : tokenizer_(tokenizer),
       include_stop_(request.include_stop),
       least_tokens_(request.least_tokens),
-      detokenizer_(tokenizer, request.with_special),
+      stop_tokens_(request.stop_tokens),
+      detokenizer_(tokenizer, request.with_special, request.marks),
       stops_(request.stop, request.include_stop) {
   piece_.choice = index;
 }
@@ -28,11 +34,9 @@ std::optional<TextPiece> TextChoice::add(const generate::Event& event) {
     const bool is_stop_token = event.finish == generate::Finish::kStop;
     if (!is_stop_token || include_stop_)
       piece_.text += stops_.add(detokenizer_.add(*event.token), tokens_ > least_tokens_);
-    if (event.chance) {
-      piece_.tokens.push_back(text_token(tokenizer_, *event.chance));
-      for (const generate::TokenChance& chance : event.alternatives)
-        piece_.tokens.back().alternatives.push_back(text_token(tokenizer_, chance));
-    }
+    if (event.chance) piece_.tokens.push_back(text_token(tokenizer_, *event.chance, event.alternatives));
+    if (is_stop_token && std::ranges::find(stop_tokens_, *event.token) != stop_tokens_.end())
+      piece_.stop_token = event.token;
   }
   if (event.finish != generate::Finish::kNone && !stops_.found()) {
     piece_.text += stops_.add(detokenizer_.end(), tokens_ > least_tokens_);
@@ -52,9 +56,9 @@ std::vector<TextToken> prompt_tokens(const text::Tokenizer& tokenizer, const Tex
                                      const generate::Event& event) {
   std::vector<TextToken> tokens;
   if (!request.prompt_logprobs) return tokens;
-  for (const int32_t token : request.prompt) tokens.push_back({token, tokenizer.bytes_of(token), 0, {}});
-  for (size_t i = 1; i < tokens.size() && i <= event.prompt_chances.size(); ++i)
-    tokens[i].logprob = event.prompt_chances[i - 1].logprob;
+  tokens.push_back(text_token(tokenizer, {request.prompt.front(), 0}));
+  for (const generate::PromptChance& chance : event.prompt_chances)
+    tokens.push_back(text_token(tokenizer, chance, chance.alternatives));
   return tokens;
 }
 

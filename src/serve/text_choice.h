@@ -14,7 +14,7 @@ namespace ridge::serve {
 
 class TextChoice {
  public:
-  // `tokenizer` outlives it. `index`: of the choice in its request.
+  // `tokenizer` and the request's marks outlive it. `index`: of the choice in its request.
   TextChoice(const text::Tokenizer& tokenizer, const TextRequest& request, int index);
 
   // Empty: nothing to deliver yet. Not after a piece that finishes.
@@ -25,6 +25,7 @@ class TextChoice {
   const text::Tokenizer& tokenizer_;
   const bool include_stop_;
   const int64_t least_tokens_;
+  const generate::SharedList<int32_t> stop_tokens_;
   text::Detokenizer detokenizer_;
   StopTexts stops_;
   int64_t tokens_ = 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "serve/test_language_model.h"
 
 namespace ridge::serve {
@@ -45,6 +47,27 @@ TEST_F(TextChoiceTest, EachTokenIsAPieceAsLongAsItsTextIsCertain) {
   EXPECT_EQ(all.text, "abc");
   EXPECT_EQ(all.token_ids, (std::vector<int32_t>{65, 66, 67}));
   EXPECT_EQ(pieces_, 3);
+}
+
+TEST_F(TextChoiceTest, NamesTheStopTokenOfTheRequest) {
+  request_.stop_tokens = {'c' - ' '};
+  TextChoice choice(tokenizer_, request_, 0);
+  Event event;
+  event.token = 'c' - ' ';
+  event.finish = Finish::kStop;
+  EXPECT_EQ(choice.add(event)->stop_token, 'c' - ' ');
+  event.token = kTestEnd;
+  EXPECT_EQ(TextChoice(tokenizer_, request_, 0).add(event)->stop_token, std::nullopt);
+}
+
+TEST_F(TextChoiceTest, SpecialTokensThatAReaderNeedsAreWritten) {
+  constexpr std::array<std::string_view, 1> kMarks{"</s>"};
+  Event event;
+  event.token = kTestEnd;
+  event.finish = Finish::kLength;
+  EXPECT_EQ(TextChoice(tokenizer_, request_, 0).add(event)->text, "");
+  request_.marks = kMarks;
+  EXPECT_EQ(TextChoice(tokenizer_, request_, 0).add(event)->text, "</s>");
 }
 
 TEST_F(TextChoiceTest, HeldTextComesWithTheNextPieceAndItsTokens) {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "base/result.h"
 #include "generate/scheduler.h"
 #include "serve/text_figures.h"
+#include "text/answer_form.h"
 #include "text/json_grammar.h"
 #include "text/tokenizer.h"
 
@@ -27,7 +30,8 @@ struct TextRequest {
   bool include_stop = false;               // but with this
   generate::SharedList<int32_t> stop_tokens;
   bool ignore_eos = false;
-  bool with_special = false;  // special tokens are written into the text
+  bool with_special = false;                     // special tokens are written into the text
+  std::span<const std::string_view> marks = {};  // these are in any case; they outlive the answer
   generate::Sampling sampling;
   bool has_seed = false;  // else the server draws one
   int logprobs = -1;
@@ -52,7 +56,8 @@ struct TextPiece {
   std::vector<int32_t> token_ids;  // that this piece adds
   std::vector<TextToken> tokens;   // only with logprobs
   generate::Finish finish = generate::Finish::kNone;
-  std::string stop_reason;  // the text that ended it, or empty
+  std::string stop_reason;                 // the text that ended it, or empty
+  std::optional<int32_t> stop_token = {};  // the one of the request's that ended it
 };
 
 struct TextUsage {
@@ -90,8 +95,12 @@ class TextModel {
   virtual const text::Tokenizer& tokenizer() const = 0;
   // Of a request that says nothing of it: what the model's files recommend.
   virtual const generate::Sampling& usual_sampling() const = 0;
-  // The conversation by the model's chat template. kInvalid: it has none, or what the template says.
-  virtual Result<std::string> prompt_of(const Json& variables) const = 0;
+  // It has a chat template, and that can be read.
+  virtual bool chats() const = 0;
+  virtual const text::AnswerForm& answer_form() const = 0;
+  // The conversation by the model's chat template: messages as OpenAI has them; contents are texts, lists of parts of type text, or null. kInvalid: it
+  // has none, or what the template says.
+  virtual Result<std::string> prompt_of(Json variables) const = 0;
   // Errors come at once and the sink is not called: kInvalid, kUnavailable (with what was predicted).
   virtual Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) = 0;
   virtual TextFigures figures() const = 0;

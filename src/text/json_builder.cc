@@ -27,6 +27,7 @@ void JsonBuilder::set_targets(uint32_t rule, const std::vector<uint32_t>& target
 }
 
 uint32_t JsonBuilder::literal(std::string_view text, uint32_t next) {
+  if (text.empty()) return next;
   const auto at = static_cast<uint32_t>(program_.text.size());
   program_.text += text;
   return add({.kind = JsonNode::kLiteral, .next = next, .a = at, .b = static_cast<uint32_t>(text.size())});

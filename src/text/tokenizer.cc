@@ -227,13 +227,19 @@ std::string Tokenizer::bytes_of(int32_t token) const { return parts_->decoder.by
 
 bool Tokenizer::is_special(int32_t token) const { return parts_->added.is_special(piece_of(token)); }
 
-Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special)
-    : parts_(*tokenizer.parts_), with_special_(with_special), chain_(std::make_unique<DecoderChain>(parts_.decoder)) {}
+Detokenizer::Detokenizer(const Tokenizer& tokenizer, bool with_special, std::span<const std::string_view> marks)
+    : parts_(*tokenizer.parts_),
+      with_special_(with_special),
+      marks_(marks),
+      chain_(std::make_unique<DecoderChain>(parts_.decoder)) {}
 Detokenizer::~Detokenizer() = default;
 Detokenizer::Detokenizer(Detokenizer&&) noexcept = default;
 
 std::string Detokenizer::add(int32_t token) {
-  const auto piece = parts_.shown_piece(token, with_special_);
+  auto piece = parts_.shown_piece(token, with_special_);
+  if (!piece && !marks_.empty()) piece = parts_.piece_of(token);
+  if (piece && !with_special_ && parts_.added.is_special(*piece) && std::ranges::find(marks_, *piece) == marks_.end())
+    return {};
   return piece ? chain_->add(*piece) : std::string();
 }
 

@@ -51,8 +51,9 @@ class Tokenizer {
 // wrong. One thread.
 class Detokenizer {
  public:
-  // `tokenizer` outlives it.
-  explicit Detokenizer(const Tokenizer& tokenizer, bool with_special = false);
+  // `tokenizer` and `marks` outlive it. `marks`: special tokens that are written all the same.
+  explicit Detokenizer(const Tokenizer& tokenizer, bool with_special = false,
+                       std::span<const std::string_view> marks = {});
   ~Detokenizer();
   Detokenizer(Detokenizer&&) noexcept;
   std::string add(int32_t token);
@@ -61,6 +62,7 @@ class Detokenizer {
  private:
   const Tokenizer::Parts& parts_;
   bool with_special_;
+  std::span<const std::string_view> marks_;
   std::unique_ptr<DecoderChain> chain_;
 };
 

@@ -141,6 +141,20 @@ def test_several_choices_stops_and_logprobs(client):
     assert all(len(token.top_logprobs) == 2 and token.top_logprobs[0].logprob >= token.logprob - 1e-6 for token in chat.logprobs.content)
 
 
+def test_a_prompt_is_scored_beside_the_likeliest_tokens(client):
+    prompt = "Once upon"
+    scored = client.completions.create(model="fast", prompt=prompt, max_tokens=0, echo=True, logprobs=1)
+    choice = scored.choices[0]
+    assert (choice.text, choice.finish_reason, scored.usage.completion_tokens) == (prompt, "length", 0)
+    tops = choice.logprobs.top_logprobs
+    assert choice.logprobs.tokens == list(prompt) and tops[0] is None
+    for i in range(1, len(prompt)):  # as lm-eval asks whether a token is the greedy one
+        likeliest = client.completions.create(model="fast", prompt=prompt[:i], max_tokens=1, logprobs=0, **EXACT).choices[0].logprobs
+        assert max(tops[i], key=tops[i].get) == likeliest.tokens[0] and max(tops[i].values()) == pytest.approx(likeliest.token_logprobs[0], abs=1e-4)
+        assert tops[i][prompt[i]] == choice.logprobs.token_logprobs[i]
+    assert client.completions.create(model="fast", prompt=prompt, extra_body={"max_completion_tokens": 3, "ignore_eos": True}).usage.completion_tokens == 3
+
+
 def test_tools_are_shown_to_the_model(client):
     without = client.chat.completions.create(model="fast", messages=HELLO, max_tokens=1, **EXACT).usage.prompt_tokens
     for choice, shown in {"auto": True, "required": True, "none": False}.items():

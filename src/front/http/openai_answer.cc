@@ -35,10 +35,14 @@ class OpenAiAnswer::Sink final : public serve::TextSink {
   const size_t prompt_;
 };
 
+OpenAiAnswer::Choice::Choice(const OpenAiAnswerOptions& options) : thoughts(options.thoughts) {
+  if (options.calls != nullptr) calls.emplace(*options.calls);
+}
+
 OpenAiAnswer::OpenAiAnswer(OpenAiAnswerOptions options, Responder responder)
     : options_(std::move(options)),
       responder_(std::move(responder)),
-      choices_(options_.prompts.size() * options_.choices),
+      choices_(options_.prompts.size() * options_.choices, Choice(options_)),
       usages_(options_.prompts.size()),
       open_(options_.prompts.size()) {
   for (size_t i = 0; i < choices_.size(); ++i) {
@@ -92,26 +96,31 @@ bool OpenAiAnswer::keep(uint64_t bytes) {
 
 void OpenAiAnswer::take_text(Choice& choice, serve::TextPiece& piece) {
   AnswerPart& part = choice.part;
-  const bool last = piece.finish != generate::Finish::kNone;
-  if (!options_.has_tools) {
-    part.text += piece.text;
-  } else {
-    ToolCallReader::Found found = choice.calls.add(piece.text);
-    if (last) {
-      ToolCallReader::Found rest = choice.calls.end();
-      found.text += rest.text;
-      for (ToolCall& call : rest.calls) found.calls.push_back(std::move(call));
-    }
-    part.text += found.text;
-    for (ToolCall& call : found.calls) {
-      if (options_.one_call && choice.calls_found > 0) break;
-      part.calls.push_back({choice.calls_found++, "call_" + new_trace_id().substr(0, kCallIdDigits), std::move(call)});
-    }
+  const bool last = piece.finish != generate::Finish::kNone, cut = piece.finish == generate::Finish::kLength;
+  for (const bool end : {false, true}) {
+    if (end && !last) return;
+    ThoughtReader::Found read = end ? choice.thoughts.end() : choice.thoughts.add(piece.text);
+    if (!options_.without_thoughts) part.thought += read.thought;
+    if (!choice.calls)
+      part.text += read.text;
+    else
+      take_found(choice, choice.calls->add(read.text));
   }
-  if (!last) return;
+  if (choice.calls) take_found(choice, choice.calls->end(cut, options_.must_call));
+  if (cut && choice.calls_found == 0 && !options_.called.empty()) take_found(choice, {{}, {{options_.called, ""}}});
   const bool calls_tools = choice.calls_found > 0 && piece.finish == generate::Finish::kStop;
   part.finish = calls_tools ? "tool_calls" : finish_name(piece.finish);
   part.stop_reason = std::move(piece.stop_reason);
+  part.stop_token = piece.stop_token;
+}
+
+void OpenAiAnswer::take_found(Choice& choice, ToolCallReader::Found found) {
+  choice.part.text += found.text;
+  for (ToolCall& call : found.calls) {
+    if (options_.one_call && choice.calls_found > 0) break;
+    choice.part.calls.push_back(
+        {choice.calls_found++, "call_" + new_trace_id().substr(0, kCallIdDigits), std::move(call)});
+  }
 }
 
 void OpenAiAnswer::piece(size_t prompt, serve::TextPiece piece, const serve::TextUsage& usage) {
@@ -128,7 +137,8 @@ void OpenAiAnswer::piece(size_t prompt, serve::TextPiece piece, const serve::Tex
   if (options_.form.token_ids)
     part.token_ids.insert(part.token_ids.end(), piece.token_ids.begin(), piece.token_ids.end());
   const bool echoes = part.prompt != nullptr && !part.prompt->echo.empty();
-  const bool shows = echoes || !part.text.empty() || !part.calls.empty() || !part.finish.empty();
+  const bool shows =
+      echoes || !part.text.empty() || !part.thought.empty() || !part.calls.empty() || !part.finish.empty();
   if (options_.stream && shows) send_part(choice);
   if (over_) gone.swap(tickets_);
 }

@@ -25,8 +25,12 @@ struct OpenAiAnswerOptions {
   OpenAiForm form;
   size_t choices = 1;  // of each prompt
   bool stream = false, usage_always = false;
-  bool has_tools = false;             // calls are looked for
-  bool one_call = false;              // those after the first are left out
+  const text::CallForm* calls = nullptr;  // that are looked for; null: none
+  bool one_call = false;                  // those after the first are left out
+  bool must_call = false;                 // all is calls: of this function, or of any
+  std::string called = {};
+  ThoughtReader::Stage thoughts = ThoughtReader::Stage::kAnswers;
+  bool without_thoughts = false;      // they are left out
   std::vector<AnswerPrompt> prompts;  // in their order
   std::shared_ptr<Trace> trace = {};  // null: not traced
   MemoryHold memory = MemoryHold();   // what is kept of the request; the answer as it grows is added
@@ -47,8 +51,10 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
  private:
   class Sink;
   struct Choice {
-    AnswerPart part;  // what has not been sent
-    ToolCallReader calls;
+    explicit Choice(const OpenAiAnswerOptions& options);
+    AnswerPart part = {};  // what has not been sent
+    ThoughtReader thoughts;
+    std::optional<ToolCallReader> calls;
     int calls_found = 0;
   };
   using Tickets = std::vector<std::unique_ptr<serve::TextTicket>>;
@@ -60,6 +66,7 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
 
   bool keep(uint64_t bytes) RIDGE_REQUIRES(mutex_);
   void take_text(Choice& choice, serve::TextPiece& piece);
+  void take_found(Choice& choice, ToolCallReader::Found found);
   void send_part(Choice& choice) RIDGE_REQUIRES(mutex_);
   void fail(const Error& error) RIDGE_REQUIRES(mutex_);
   void finish() RIDGE_REQUIRES(mutex_);

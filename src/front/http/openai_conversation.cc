@@ -14,10 +14,7 @@ namespace dom = simdjson::dom;
 
 namespace {
 
-// Parts of type text, one behind the other, as vLLM gives them to templates that know only texts.
-Result<std::string> text_of_parts(const dom::array& parts, const std::string& where) {
-  std::string text;
-  bool first = true;
+Status check_parts(const dom::array& parts, const std::string& where) {
   for (const dom::element part : parts) {
     std::string_view type, content;
     if (part["type"].get_string().get(type) != simdjson::SUCCESS)
@@ -27,10 +24,8 @@ Result<std::string> text_of_parts(const dom::array& parts, const std::string& wh
                      "'; this server reads only those of type 'text'");
     if (part["text"].get_string().get(content) != simdjson::SUCCESS)
       return invalid(where + ".content has a part of type 'text' without a 'text'");
-    if (!std::exchange(first, false)) text += '\n';
-    text += content;
   }
-  return text;
+  return {};
 }
 
 // Templates get the arguments of a call as an object; clients send them back as the text that they got.
@@ -55,18 +50,34 @@ Result<Json> read_message(const dom::element& value, std::string_view name, size
   dom::element content;
   const bool given = value["content"].get(content) == simdjson::SUCCESS && !content.is_null();
   if (!given) {
-    message["content"] = "";
+    message["content"] = nullptr;
   } else if (content.is_array()) {
-    RIDGE_ASSIGN(message["content"], text_of_parts(content.get_array().value_unsafe(), where));
+    RIDGE_TRY(check_parts(content.get_array().value_unsafe(), where));
   } else if (!content.is_string()) {
     return wrong_type(where + ".content", "a text or a list of parts", content);
   }
   parse_arguments(message);
+  // vLLM's newer name; templates know the older one.
+  if (message.contains("reasoning") && !message.contains("reasoning_content"))
+    message["reasoning_content"] = message["reasoning"];
   return message;
 }
 
 constexpr std::pair<std::string_view, ToolChoice> kToolChoices[] = {
     {"none", ToolChoice::kNone}, {"auto", ToolChoice::kAuto}, {"required", ToolChoice::kRequired}};
+
+Status keep_tools(Conversation& conversation, const std::vector<std::string>& names) {
+  Json chosen = Json::array();
+  for (const std::string& name : names) {
+    const size_t before = chosen.size();
+    for (const Json& tool : conversation.tools)
+      if (tool["function"]["name"] == name) chosen.push_back(tool);
+    if (chosen.size() == before)
+      return invalid("'tool_choice' names the function " + in_quotes(name) + ", which 'tools' has not");
+  }
+  conversation.tools = std::move(chosen);
+  return {};
+}
 
 // Of a named function only that one is shown; tools that may not be called are not.
 Status choose_tools(Conversation& conversation) {
@@ -75,13 +86,9 @@ Status choose_tools(Conversation& conversation) {
     return invalid("'tool_choice' names tools, and the request has none");
   }
   if (conversation.choice == ToolChoice::kNone) conversation.tools = Json();
+  if (!conversation.allowed.empty()) RIDGE_TRY(keep_tools(conversation, conversation.allowed));
   if (conversation.choice != ToolChoice::kFunction) return {};
-  Json chosen = Json::array();
-  for (Json& tool : conversation.tools)
-    if (tool["function"]["name"] == conversation.chosen) chosen.push_back(std::move(tool));
-  conversation.tools = std::move(chosen);
-  if (!conversation.tools.empty()) return {};
-  return invalid("'tool_choice' names the function " + in_quotes(conversation.chosen) + ", which 'tools' has not");
+  return keep_tools(conversation, {conversation.chosen});
 }
 
 }  // namespace
@@ -120,10 +127,31 @@ Status read_tool_choice(Conversation& conversation, const dom::element& value, s
     conversation.choice = row->second;
     return {};
   }
+  dom::element allowed;
+  if (value["allowed_tools"].get(allowed) == simdjson::SUCCESS) {
+    dom::array tools;
+    if (allowed["tools"].get_array().get(tools) != simdjson::SUCCESS || tools.size() == 0)
+      return invalid(R"('tool_choice' should have {"allowed_tools":{"mode":"auto","tools":[…]}})");
+    for (const dom::element tool : tools) {
+      if (tool["function"]["name"].get_string().get(text) != simdjson::SUCCESS)
+        return invalid("'tool_choice' should list functions as 'allowed_tools'");
+      conversation.allowed.emplace_back(text);
+    }
+    dom::element mode;
+    if (allowed["mode"].get(mode) == simdjson::SUCCESS) return read_tool_choice(conversation, mode, name);
+    return {};
+  }
   if (value["function"]["name"].get_string().get(text) != simdjson::SUCCESS)
-    return invalid(R"('tool_choice' should be none, auto, required or {"type":"function","function":{"name":…}})");
+    return invalid(
+        R"('tool_choice' should be none, auto, required, {"type":"function","function":{"name":…}} or allowed_tools)");
   conversation.choice = ToolChoice::kFunction;
   conversation.chosen = text;
+  return {};
+}
+
+Status read_documents(Conversation& conversation, const dom::element& value, std::string_view name) {
+  if (!value.is_array()) return wrong_member(name, "a list of documents", value);
+  RIDGE_ASSIGN(conversation.documents, json_of(value, name));
   return {};
 }
 
@@ -134,16 +162,23 @@ Status finish_conversation(Conversation conversation, OpenAiRequest& request, st
   request.one_call = !conversation.parallel_calls;
   about = "tools";
   const bool named = conversation.choice == ToolChoice::kFunction;
-  if (request.has_tools && (named || conversation.choice == ToolChoice::kRequired)) {
-    RIDGE_ASSIGN(request.wanted.form, call_form(conversation.tools, conversation.parallel_calls && !named));
+  request.must_call = request.has_tools && (named || conversation.choice == ToolChoice::kRequired);
+  if (request.must_call) {
+    RIDGE_ASSIGN(request.wanted.form,
+                 call_form(conversation.tools, conversation.parallel_calls && !named, *request.answers.calls));
+    if (conversation.tools.size() == 1) request.called = conversation.tools[0]["function"]["name"];
   }
   about = "continue_final_message";
   if (request.continue_final && conversation.add_generation_prompt)
     return invalid("'continue_final_message' goes with 'add_generation_prompt': false");
   about.clear();
+  // As vLLM gives them to the template; chat_template_kwargs says it best.
   Json& variables = request.variables;
-  variables =
-      conversation.template_arguments.is_null() ? Json(Json::object()) : std::move(conversation.template_arguments);
+  variables = Json::object();
+  if (!conversation.documents.is_null()) variables["documents"] = std::move(conversation.documents);
+  if (!conversation.reasoning_effort.empty()) variables["reasoning_effort"] = conversation.reasoning_effort;
+  if (conversation.reasoning_effort == "none") variables["enable_thinking"] = false;
+  if (!conversation.template_arguments.is_null()) variables.update(conversation.template_arguments);
   variables["messages"] = std::move(conversation.messages);
   if (request.has_tools) variables["tools"] = std::move(conversation.tools);
   variables["add_generation_prompt"] = conversation.add_generation_prompt;

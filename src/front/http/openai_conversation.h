@@ -15,15 +15,18 @@ namespace ridge::front::http {
 enum class ToolChoice : uint8_t { kNone, kAuto, kRequired, kFunction };
 
 struct Conversation {
-  Json messages = {}, tools = {}, template_arguments = {};  // null: not given
+  Json messages = {}, tools = {}, template_arguments = {}, documents = {};  // null: not given
+  std::string reasoning_effort = {};
   ToolChoice choice = ToolChoice::kAuto;
-  std::string chosen = {};  // function
+  std::string chosen = {};                // function
+  std::vector<std::string> allowed = {};  // functions; empty: all
   bool parallel_calls = true;
   bool add_generation_prompt = true;
 };
 
 Status read_messages(Conversation& conversation, const simdjson::dom::element& value, std::string_view name);
 Status read_tools(Conversation& conversation, const simdjson::dom::element& value, std::string_view name);
+Status read_documents(Conversation& conversation, const simdjson::dom::element& value, std::string_view name);
 Status read_tool_choice(Conversation& conversation, const simdjson::dom::element& value, std::string_view name);
 
 // The variables of the chat template, and the form of an answer that must be a call. Errors: kInvalid; `about` is then the member that is wrong.

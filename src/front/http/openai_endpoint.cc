@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/log.h"
 #include "front/error_text.h"
 #include "front/http/coding_fields.h"
 #include "front/http/openai_answer.h"
@@ -37,7 +38,12 @@ Json card_of(const std::string& name, int64_t created, Json most_tokens) {
           {"parent", nullptr},
           {"max_model_len", std::move(most_tokens)}};
 }
-Json card_of(const serve::TextModel& model) { return card_of(model.name(), model.created(), model.context()); }
+// `chat`: it has a chat template that can be read.
+Json card_of(const serve::TextModel& model) {
+  Json card = card_of(model.name(), model.created(), model.context());
+  card["chat"] = model.chats();
+  return card;
+}
 // `task` tells it from language models.
 Json card_of(const serve::Encoder& encoder) {
   Json card = card_of(encoder.model, encoder.created, encoder.most_tokens > 0 ? Json(encoder.most_tokens) : Json());
@@ -54,7 +60,9 @@ std::string_view without_blanks(std::string_view text) {
 
 // Templates end a message with marks of their own, and may trim it: the text is cut behind the last place of the last message's.
 Result<std::string> cut_behind_last_message(std::string text, const Json& variables) {
-  const std::string& last = variables["messages"].back()["content"].get_ref<const std::string&>();
+  const Json* content = &variables["messages"].back()["content"];
+  if (content->is_array() && !content->empty()) content = &content->back()["text"];
+  const std::string last = content->is_string() ? content->get<std::string>() : "";
   const size_t whole = text.rfind(last), cut = whole == std::string::npos ? text.rfind(without_blanks(last)) : whole;
   if (last.empty() || cut == std::string::npos)
     return invalid(
@@ -90,9 +98,15 @@ std::string text_of(Prompt& prompt, std::span<const int32_t> tokens, const text:
 Reader reader_of(const serve::TextModel& model) { return {model.name(), model.tokenizer(), model.context()}; }
 
 // A conversation becomes a text.
-Status apply_template(OpenAiRequest& request, const serve::TextModel& model) {
+Status apply_template(OpenAiRequest& request, const serve::TextModel& model, ThoughtReader::Stage& thoughts) {
   if (request.variables.is_null()) return {};
   RIDGE_ASSIGN(std::string text, model.prompt_of(request.variables));
+  if (request.answers.thinks && !request.wanted.form) {
+    const std::string_view end = without_blanks(text);
+    thoughts = end.ends_with(text::kThoughtBegins) ? ThoughtReader::Stage::kThinks
+               : end.ends_with(text::kThoughtEnds) ? ThoughtReader::Stage::kAnswers
+                                                   : ThoughtReader::Stage::kBefore;
+  }
   if (request.continue_final) {
     RIDGE_ASSIGN(text, cut_behind_last_message(std::move(text), request.variables));
   }
@@ -270,14 +284,15 @@ void OpenAiEndpoint::run(Call& call) {
   if (!call.memory.set(kToRead * (*body)->size())) throw std::bad_alloc();
   const uint64_t body_bytes = (*body)->size();
   std::string about;
-  const UsualSampling usual = [this](const std::string& name) {
+  const HabitsOf habits = [this](const std::string& name) {
     const Result<serve::TextModelPtr> model = model_of(name);
-    return model ? (*model)->usual_sampling() : generate::Sampling();
+    return model ? ModelHabits{(*model)->usual_sampling(), (*model)->answer_form()} : ModelHabits();
   };
-  Result<OpenAiRequest> request = read_openai_request(**body, call.call, usual, about);
+  Result<OpenAiRequest> request = read_openai_request(**body, call.call, habits, about);
   body = std::shared_ptr<const Body>();
   call.memory.set(body_bytes);
   if (!request) return call.send(refusal(request.error(), std::move(about)));
+  name_unknown(request->unknown);
   if (call.call == OpenAiCall::kEmbedding) return embed(call, std::move(*request));
   Result<serve::TextModelPtr> model = model_of(request->model);
   if (!model) return call.send(refusal(model.error(), "model"));
@@ -285,16 +300,32 @@ void OpenAiEndpoint::run(Call& call) {
     Response response;
     const Result<std::vector<int32_t>> tokens = reader_of(**model).tokens_of(request->prompts.front(), false);
     if (!tokens) return call.send(refusal(tokens.error(), "tokens"));
+    for (const int32_t token : *tokens)
+      if ((*model)->tokenizer().piece_of(token).empty())
+        return call.send(
+            refusal(invalid("model '" + (*model)->name() + "' has no token " + std::to_string(token)), "tokens"));
     response.text = dump_json({{"prompt", (*model)->tokenizer().decode(*tokens, true)}});
     return call.send(std::move(response));
   }
-  if (Status applied = apply_template(*request, **model); !applied)
-    return call.send(refusal(applied.error(), "messages"));
   generate(call, std::move(*request), **model, body_bytes);
+}
+
+// Once each, of so many names; what clients make up otherwise is not written into the log.
+void OpenAiEndpoint::name_unknown(const std::vector<std::string>& members) {
+  constexpr size_t kMostNames = 100, kLongestShown = 64;
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  for (const std::string& member : members) {
+    if (member.size() > kLongestShown || member.find_first_not_of(kLetters) != std::string::npos) continue;
+    MutexLock lock(mutex_);
+    if (unknown_.size() < kMostNames && unknown_.insert(member).second)
+      log::warning("requests have the member '{}', which is not known here and has no effect (said once)", member);
+  }
 }
 
 void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextModel& model, uint64_t body_bytes) {
   OpenAiAnswerOptions options;
+  if (Status applied = apply_template(request, model, options.thoughts); !applied)
+    return call.send(refusal(applied.error(), "messages"));
   for (Prompt& prompt : request.prompts) {
     Result<std::vector<int32_t>> tokens = reader_of(model).tokens_of(prompt, request.add_special);
     if (!tokens) return call.send(refusal(tokens.error(), "prompt"));
@@ -317,8 +348,12 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
   options.choices = static_cast<size_t>(wanted.choices);
   options.stream = request.stream;
   options.usage_always = request.usage_always;
-  options.has_tools = request.has_tools;
+  if (request.has_tools) options.calls = request.answers.calls;
   options.one_call = request.one_call;
+  options.must_call = request.must_call;
+  options.called = std::move(request.called);
+  options.without_thoughts = request.without_thoughts;
+  if (call.call == OpenAiCall::kChat) wanted.marks = request.answers.marks(request.has_tools);
   if (options_.tracer)
     options.trace = options_.tracer->begin({.protocol = "http",
                                             .model = options.form.model,

@@ -8,9 +8,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
+#include "base/mutex.h"
 #include "front/access.h"
 #include "front/http/message.h"
 #include "front/job_threads.h"
@@ -46,10 +49,13 @@ class OpenAiEndpoint {
   Result<serve::EncoderPtr> encoder_of(const std::string& name) const;
   void generate(Call& call, OpenAiRequest request, serve::TextModel& model, uint64_t body_bytes);
   void embed(Call& call, OpenAiRequest request);
+  void name_unknown(const std::vector<std::string>& members);
 
   serve::Service& service_;
   const OpenAiOptions options_;
-  JobThreads threads_;  // last: ends first
+  Mutex mutex_;
+  std::set<std::string> unknown_ RIDGE_GUARDED_BY(mutex_);  // members of requests that the log has named
+  JobThreads threads_;                                      // last: ends first
 };
 
 // GET /v1/models.

@@ -86,7 +86,7 @@ constexpr const char* kHello = R"({"model":"m","messages":[{"role":"user","conte
 
 TEST_F(OpenAiTest, ListsItsModels) {
   const nlohmann::json card = {{"id", "m"},   {"object", "model"}, {"created", 1700000000}, {"owned_by", "ridge"},
-                               {"root", "m"}, {"parent", nullptr}, {"max_model_len", 128}};
+                               {"root", "m"}, {"parent", nullptr}, {"max_model_len", 128},  {"chat", true}};
   EXPECT_EQ(nlohmann::json::parse(client_->ask(get("/v1/models"))->body),
             nlohmann::json({{"object", "list"}, {"data", {card}}}));
   EXPECT_EQ(nlohmann::json::parse(client_->ask(get("/v1/models/m"))->body), card);
@@ -278,6 +278,80 @@ TEST_F(OpenAiTest, CallsOfToolsAreParsed) {
   EXPECT_EQ(finish, "tool_calls");
 }
 
+TEST_F(OpenAiTest, CallsAreReadInTheFormOfTheModelsKind) {
+  const std::string body = R"({"messages":[{"role":"user","content":"q"}],"max_tokens":99,"n":2,
+      "tools":[{"type":"function","function":{"name":"f"}}])";
+  model_->form = text::answer_form_of("<|python_tag|>");
+  model_->answers = {R"({"name": "f", "parameters": {"a": 1}})", R"(<|python_tag|>{"name": "f", "parameters": {}})"};
+  nlohmann::json choices = generate("/v1/chat/completions", body + "}")["choices"];
+  EXPECT_EQ(choices[0]["message"]["tool_calls"][0]["function"]["arguments"], R"({"a":1})");
+  EXPECT_EQ(choices[1]["message"]["tool_calls"][0]["function"]["arguments"], "{}");
+  EXPECT_EQ(model_->last.marks.front(), "<|python_tag|>") << "a special token that the reader needs to see";
+  model_->form = text::answer_form_of("[TOOL_CALLS]");
+  model_->answers = {R"([TOOL_CALLS][{"name":"f","arguments":{}},{"name":"f","arguments":{"b":2}}])", "no"};
+  choices = generate("/v1/chat/completions", body + "}")["choices"];
+  EXPECT_EQ(choices[0]["message"]["tool_calls"][1]["function"]["arguments"], R"({"b":2})");
+  EXPECT_EQ(choices[1]["message"]["content"], "no");
+}
+
+TEST_F(OpenAiTest, ACallThatIsCutIsNoText) {
+  model_->answers = {R"(<tool_call>{"name": "f", "arguments": {"c": "long"}}</tool_call>)"};
+  const auto cut = [&](int most) {
+    return generate("/v1/chat/completions", R"({"messages":[{"role":"user","content":"q"}],
+        "tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required","max_tokens":)" +
+                                                std::to_string(most) + "}")["choices"][0];
+  };
+  const nlohmann::json early = cut(3), late = cut(50);
+  EXPECT_EQ(early["message"]["content"], nullptr);
+  EXPECT_EQ(early["message"]["tool_calls"][0]["function"], nlohmann::json({{"name", "f"}, {"arguments", ""}}));
+  EXPECT_EQ(late["message"]["content"], nullptr);
+  EXPECT_EQ(late["message"]["tool_calls"][0]["function"]["arguments"], R"({"c": "l)");
+  EXPECT_EQ(late["finish_reason"], "length");
+}
+
+TEST_F(OpenAiTest, ThoughtsStandApart) {
+  model_->form = text::answer_form_of("<think>");
+  model_->answers = {"<think>\nhm\n</think>\n\nYes"};
+  const nlohmann::json message = generate("/v1/chat/completions", kHello)["choices"][0]["message"];
+  EXPECT_EQ(message,
+            nlohmann::json::parse(R"({"role":"assistant","content":"Yes","reasoning":"hm","reasoning_content":"hm"})"));
+  std::string thought, text;
+  for (const std::string& data :
+       events("/v1/chat/completions", R"({"messages":[{"role":"user","content":"hello"}],"stream":true})")) {
+    if (data == "[DONE]") continue;
+    const nlohmann::json delta = nlohmann::json::parse(data)["choices"][0]["delta"];
+    thought += delta.value("reasoning", "");
+    EXPECT_EQ(delta.value("reasoning", ""), delta.value("reasoning_content", ""));
+    text += delta.value("content", "");
+  }
+  EXPECT_EQ(thought + "|" + text, "hm|Yes");
+
+  const std::string without =
+      R"({"model":"m","messages":[{"role":"user","content":"hello"}],"include_reasoning":false})";
+  EXPECT_FALSE(generate("/v1/chat/completions", without)["choices"][0]["message"].contains("reasoning"));
+  model_->thought = "<think>\n";  // the template begins it
+  model_->answers = {"hm</think>Yes"};
+  EXPECT_EQ(generate("/v1/chat/completions", kHello)["choices"][0]["message"]["reasoning"], "hm");
+  model_->thought = "<think>\n\n</think>\n\n";  // enable_thinking false
+  model_->answers = {"Yes <think>"};
+  EXPECT_EQ(generate("/v1/chat/completions", kHello)["choices"][0]["message"]["content"], "Yes <think>");
+}
+
+TEST_F(OpenAiTest, APromptIsScoredWithoutAnAnswer) {
+  const nlohmann::json answer = generate(
+      "/v1/completions", R"({"prompt":"ab","add_special_tokens":false,"echo":true,"logprobs":2,"max_tokens":0})");
+  EXPECT_EQ(answer["choices"][0]["text"], "ab");
+  EXPECT_EQ(answer["choices"][0]["logprobs"]["top_logprobs"], nlohmann::json::parse(R"([null,{"b":-0.5,"?":-1.5}])"));
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 0);
+}
+
+TEST_F(OpenAiTest, GoesOnWithAMessageInParts) {
+  const nlohmann::json answer = generate(
+      "/v1/chat/completions", R"({"messages":[{"role":"assistant","content":[{"type":"text","text":"It is "}]}],
+                                  "add_generation_prompt":false,"continue_final_message":true})");
+  EXPECT_TRUE(answer["choices"][0]["message"]["content"].get<std::string>().ends_with("It is "));
+}
+
 TEST_F(OpenAiTest, TextThatLooksLikeACallStaysTextWithoutTools) {
   model_->answers = {"<tool_call>{\"name\":\"f\"}</tool_call>"};
   const nlohmann::json choice = generate("/v1/chat/completions", kHello)["choices"][0];
@@ -296,7 +370,9 @@ TEST_F(OpenAiTest, ErrorsHaveTheFormOfTheirProtocol) {
   refused(post("/v1/completions", R"({"prompt":")" + std::string(200, 'x') + R"("})"), 400);
   refused(post("/v1/completions", R"({"prompt":")" + std::string(100'000, 'x') + R"("})"), 413);
   refused(get("/v1/completions"), 405);
-  refused(post("/v1/responses", "{}"), 501);
+  refused(post("/v1/responses", "{}"), 404);
+  refused(post("/v1/audio/transcriptions", "{}"), 404);
+  EXPECT_EQ(refused(post("/detokenize", R"({"tokens":[104,257]})"), 400)["param"], "tokens");
   refused(get("/v1/nothing"), 404);
   EXPECT_EQ(refused(post("/tokenize", "{}"), 400)["param"], "prompt");
   const nlohmann::json of_others = nlohmann::json::parse(client_->ask(post("/v1/models/none:predict", "{}"))->body);

@@ -19,15 +19,15 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr int64_t kMostChoices = 128;
-constexpr int64_t kMostCompletionLogprobs = 5, kMostChatLogprobs = 20;
-constexpr int64_t kUsualTokens = 16;  // of a completion that says nothing of it, as OpenAI's
+constexpr int64_t kMostLogprobs = 20;  // as vLLM's --max-logprobs; of OpenAI's completions 5
+constexpr int64_t kUsualTokens = 16;   // of a completion that says nothing of it, as OpenAI's
 
 // What is read of a request before its parts are held against each other.
 struct OpenAiReading {
   OpenAiCall call;
   OpenAiRequest request = {};
   Conversation conversation = {};
-  std::optional<int64_t> best_of = {}, top_logprobs = {};
+  std::optional<int64_t> best_of = {}, top_logprobs = {}, most_completion_tokens = {};
   bool wants_logprobs = false;
   bool has_stream_options = false;
   std::optional<bool> add_special = {};
@@ -256,19 +256,38 @@ constexpr Member kMembers[] = {
     {"tool_choice", kChat, read_conversation<read_tool_choice>},
     {"parallel_tool_calls", kChat, read_switch<kConversation, &Conversation::parallel_calls>},
     {"response_format", kBoth, read_response_format},
-    {"max_tokens", kBoth, read_count<1, kNoLimit, kRequest, kWanted, &serve::TextRequest::most_tokens>},
-    {"max_completion_tokens", kChat, read_count<1, kNoLimit, kRequest, kWanted, &serve::TextRequest::most_tokens>},
+    {"max_tokens", kText, read_count<0, kNoLimit, kRequest, kWanted, &serve::TextRequest::most_tokens>},
+    {"max_tokens", kChat, read_count<1, kNoLimit, kRequest, kWanted, &serve::TextRequest::most_tokens>},
+    {"max_completion_tokens", kText, read_count<0, kNoLimit, &OpenAiReading::most_completion_tokens>},
+    {"max_completion_tokens", kChat, read_count<1, kNoLimit, &OpenAiReading::most_completion_tokens>},
     {"n", kBoth, read_count<1, kMostChoices, kRequest, kWanted, &serve::TextRequest::choices>},
     {"best_of", kText, read_count<1, kMostChoices, &OpenAiReading::best_of>},
     {"echo", kText, read_switch<kRequest, &OpenAiRequest::echo>},
+    {"echo", kChat, read_only<false>},
+    {"modalities", kChat,
+     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
+       dom::array kinds;
+       std::string_view kind;
+       const bool text = value.get_array().get(kinds) == simdjson::SUCCESS && kinds.size() == 1 &&
+                         kinds.at(0).get_string().get(kind) == simdjson::SUCCESS && kind == "text";
+       return text ? Status() : read_refused(reading, value, name);
+     }},
+    {"include_reasoning", kChat,
+     [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
+       RIDGE_ASSIGN(const bool wanted, read_bool(value, in_quotes(name)));
+       reading.request.without_thoughts = !wanted;
+       return {};
+     }},
+    {"reasoning_effort", kChat | kToTokens, read_short_text<kConversation, &Conversation::reasoning_effort>},
+    {"documents", kChat | kToTokens, read_conversation<read_documents>},
     {"suffix", kText,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        return value.is_string() && value.get_string().value_unsafe().empty() ? Status()
                                                                              : read_refused(reading, value, name);
      }},
-    {"logprobs", kText, read_count<0, kMostCompletionLogprobs, kRequest, kWanted, &serve::TextRequest::logprobs>},
+    {"logprobs", kText, read_count<0, kMostLogprobs, kRequest, kWanted, &serve::TextRequest::logprobs>},
     {"logprobs", kChat, read_switch<&OpenAiReading::wants_logprobs>},
-    {"top_logprobs", kChat, read_count<0, kMostChatLogprobs, &OpenAiReading::top_logprobs>},
+    {"top_logprobs", kChat, read_count<0, kMostLogprobs, &OpenAiReading::top_logprobs>},
     {"stop", kBoth, read_stop},
     {"stop_token_ids", kBoth,
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
@@ -354,6 +373,70 @@ constexpr Member kMembers[] = {
     {"guided_grammar", kBoth, read_refused},
 };
 
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
+
+// Members of other servers that would make another answer. They may say what is so anyway: a neutral number, false, or nothing.
+struct ForeignMember {
+  std::string_view name;
+  std::string_view instead;
+  double neutral = kNever;
+};
+constexpr std::string_view kUseForm = "response_format with a JSON schema";
+constexpr ForeignMember kForeign[] = {
+    // llama.cpp's
+    {"grammar", kUseForm},
+    {"json_schema", "response_format"},
+    {"n_predict", "max_tokens", -1},
+    {"n_probs", "logprobs", 0},
+    {"post_sampling_probs", "logprobs"},
+    {"repeat_penalty", "repetition_penalty", 1},
+    {"typical_p", "top_p", 1},
+    {"top_n_sigma", "min_p", -1},
+    {"dynatemp_range", "temperature", 0},
+    {"mirostat", "top_p", 0},
+    {"dry_multiplier", "repetition_penalty", 0},
+    {"xtc_probability", "temperature", 0},
+    {"samplers", "the order that vLLM has"},
+    {"t_max_predict_ms", "max_tokens", 0},
+    {"lora", "a model of its own"},
+    // SGLang's
+    {"regex", kUseForm},
+    {"ebnf", kUseForm},
+    {"structural_tag", kUseForm},
+    {"lora_path", "a model of its own"},
+    // vLLM's
+    {"return_tokens_as_token_ids", "return_token_ids"},
+    {"logprob_token_ids", "logprobs"},
+    {"thinking_token_budget", "max_tokens"},
+    {"repetition_detection", "repetition_penalty"},
+    {"length_penalty", "repetition_penalty", 1},
+    // OpenAI's
+    {"web_search_options", "a tool"},
+};
+
+bool is_neutral(const dom::element& value, double neutral) {
+  switch (value.type()) {
+    case dom::element_type::BOOL: return !value.get_bool().value_unsafe();
+    case dom::element_type::STRING: return value.get_string().value_unsafe().empty();
+    case dom::element_type::ARRAY: return dom::array(value.get_array().value_unsafe()).size() == 0;
+    case dom::element_type::OBJECT: return dom::object(value.get_object().value_unsafe()).size() == 0;
+    case dom::element_type::NULL_VALUE: return true;
+    default: return value.get_double().value_unsafe() == neutral;
+  }
+}
+
+// A member that stands in no table here is named.
+Status read_foreign(OpenAiReading& reading, const dom::key_value_pair& pair) {
+  const auto* row = std::ranges::find(kForeign, pair.key, &ForeignMember::name);
+  if (row != std::end(kForeign) && (of(reading.call) & kBoth) != 0)
+    return is_neutral(pair.value, row->neutral)
+               ? Status()
+               : invalid(in_quotes(pair.key) + " is not supported; use " + std::string(row->instead));
+  std::vector<std::string>& unknown = reading.request.unknown;
+  if (unknown.size() < kMostUnknown) unknown.emplace_back(pair.key.substr(0, kLongestName));
+  return {};
+}
+
 const Member* member_of(OpenAiCall call, std::string_view name) {
   const auto* found = std::find_if(std::begin(kMembers), std::end(kMembers),
                                    [&](const Member& row) { return row.name == name && (row.calls & of(call)) != 0; });
@@ -364,8 +447,11 @@ Status read_members(OpenAiReading& reading, const dom::object& object, std::stri
   std::vector<const Member*> seen;
   for (const dom::key_value_pair pair : object) {
     const Member* member = member_of(reading.call, pair.key);
-    if (member == nullptr) continue;
     about = pair.key;
+    if (member == nullptr) {
+      RIDGE_TRY(read_foreign(reading, pair));
+      continue;
+    }
     if (std::find(seen.begin(), seen.end(), member) != seen.end())
       return invalid("member " + in_quotes(pair.key) + " is given twice");
     seen.push_back(member);
@@ -411,6 +497,11 @@ Status check_together(OpenAiReading& reading, std::string& about) {
     about = "stream_options";
     return invalid("'stream_options' needs 'stream': true");
   }
+  if (reading.most_completion_tokens) wanted.most_tokens = reading.most_completion_tokens;
+  if (wanted.most_tokens == 0 && !request.echo) {
+    about = reading.most_completion_tokens ? "max_completion_tokens" : "max_tokens";
+    return invalid(in_quotes(about) + " is 0, which generates nothing; with 'echo' it gives the prompt's logprobs");
+  }
   if (wanted.most_tokens && wanted.least_tokens > *wanted.most_tokens) {
     about = "min_tokens";
     return invalid("'min_tokens' is more than the request's most tokens");
@@ -421,7 +512,7 @@ Status check_together(OpenAiReading& reading, std::string& about) {
 
 }  // namespace
 
-Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const UsualSampling& usual,
+Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const HabitsOf& habits_of,
                                           std::string& about) {
   about.clear();
   JsonParser parser;
@@ -431,7 +522,9 @@ Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, con
   if (call == OpenAiCall::kCompletion) request.wanted.most_tokens = kUsualTokens;
   std::string_view model;
   if (object["model"].get_string().get(model) != simdjson::SUCCESS) model = {};
-  request.wanted.sampling = usual(std::string(model));
+  ModelHabits habits = habits_of(std::string(model));
+  request.wanted.sampling = std::move(habits.sampling);
+  request.answers = habits.answers;
   RIDGE_TRY(read_members(reading, object, about));
   RIDGE_TRY(finish_prompt(reading, about));
   RIDGE_TRY(check_together(reading, about));

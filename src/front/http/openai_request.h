@@ -1,5 +1,5 @@
 // Requests of OpenAI's API, /v1/completions, /v1/chat/completions and /v1/embeddings, and of vLLM's /tokenize and /detokenize. One table of members
-// (openai_request.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does. Pure.
+// (openai_request.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does, and named. Pure.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,18 @@ struct OpenAiRequest {
   bool token_texts = false;  // in that of /tokenize
   bool has_tools = false;    // and calls of them are looked for in the answer
   bool one_call = false;     // at most (parallel_tool_calls false)
+  bool must_call = false;
+  std::string called = {};  // of tools that must be called, where there is one only
+  text::AnswerForm answers = text::answer_form_of("");
+  bool without_thoughts = false;          // they are left out of the answer
+  std::vector<std::string> unknown = {};  // members, kMostUnknown at most
   // Of embeddings.
   bool base64 = false;                // FP32, little-endian; else lists of numbers
   std::optional<int64_t> dimensions;  // the first so many, brought to length 1 again
 };
 
 // At most, of one request; more is refused before it is kept. OpenAI's numbers where it has any.
+constexpr size_t kMostUnknown = 8;             // members that are named
 constexpr int kMostAnswers = 1024;             // of all its prompts together
 constexpr int kMostInputs = 2048;              // of an embedding
 constexpr int64_t kMostInputTokens = 300'000;  // of all inputs of an embedding together
@@ -50,11 +56,16 @@ constexpr size_t kMostStops = 16, kLongestStop = 4096;  // [bytes] of one
 constexpr size_t kMostStopTokens = 256;
 constexpr size_t kLongestName = 512;  // [bytes] of `user` and `cache_salt`
 
-// Of a request that says nothing of it, by the name of its model, which may be empty or unknown.
-using UsualSampling = std::function<generate::Sampling(const std::string& model)>;
+// What a request goes by that says nothing of it, and what its model does.
+struct ModelHabits {
+  generate::Sampling sampling = {};
+  text::AnswerForm answers = text::answer_form_of("");
+};
+// By the name of a model, which may be empty or unknown.
+using HabitsOf = std::function<ModelHabits(const std::string& model)>;
 
 // kInvalid; `about` is then the member that is wrong, or empty.
-Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const UsualSampling& usual,
+Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const HabitsOf& habits,
                                           std::string& about);
 
 }  // namespace ridge::front::http

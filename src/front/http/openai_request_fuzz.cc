@@ -56,19 +56,22 @@ struct ReadCalls {
   }
 };
 
-ReadCalls read_calls(std::string_view text, size_t size) {
-  ToolCallReader reader;
+ReadCalls read_calls(std::string_view text, size_t size, const text::CallForm& form) {
+  ToolCallReader reader(form);
   ReadCalls read;
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) read.take(reader.add(text.substr(0, size)));
-  read.take(reader.end());
+  read.take(reader.end(true, false));
   return read;
 }
 
 void check_tool_calls(std::string_view text) {
-  const ReadCalls whole = read_calls(text, text.size() + 1), bytes = read_calls(text, 1);
-  check(whole.text == bytes.text && whole.calls.size() == bytes.calls.size());
-  for (size_t i = 0; i < whole.calls.size(); ++i)
-    check(whole.calls[i].name == bytes.calls[i].name && whole.calls[i].arguments == bytes.calls[i].arguments);
+  for (const char* sign : {"<tool_call>", "[TOOL_CALLS]", "<|python_tag|>"}) {
+    const text::CallForm& form = *text::answer_form_of(sign).calls;
+    const ReadCalls whole = read_calls(text, text.size() + 1, form), bytes = read_calls(text, 1, form);
+    check(whole.text == bytes.text && whole.calls.size() == bytes.calls.size());
+    for (size_t i = 0; i < whole.calls.size(); ++i)
+      check(whole.calls[i].name == bytes.calls[i].name && whole.calls[i].arguments == bytes.calls[i].arguments);
+  }
 }
 
 }  // namespace
@@ -84,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   body.append(std::as_bytes(std::span(bytes)));
   std::string about;
   const Result<OpenAiRequest> request =
-      read_openai_request(body, call, [](const std::string&) { return generate::Sampling(); }, about);
+      read_openai_request(body, call, [](const std::string&) { return ModelHabits(); }, about);
   if (request) {
     check(request->prompts.size() * static_cast<size_t>(request->wanted.choices) <=
           (call == OpenAiCall::kEmbedding ? size_t{kMostInputs} : size_t{kMostAnswers}));

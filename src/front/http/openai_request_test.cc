@@ -14,10 +14,10 @@ struct ReadRequest {
 };
 
 // That of the model m.
-generate::Sampling usual_sampling(const std::string& model) {
-  generate::Sampling sampling;
-  if (model == "m") sampling.top_k = 20;
-  return sampling;
+ModelHabits habits_of(const std::string& model) {
+  ModelHabits habits;
+  if (model == "m") habits.sampling.top_k = 20;
+  return habits;
 }
 
 ReadRequest read_as(OpenAiCall call, std::string_view json) {
@@ -25,7 +25,7 @@ ReadRequest read_as(OpenAiCall call, std::string_view json) {
   body.start(json.size());
   body.append(std::as_bytes(std::span(json.data(), json.size())));
   ReadRequest read;
-  read.request = read_openai_request(body, call, usual_sampling, read.about);
+  read.request = read_openai_request(body, call, habits_of, read.about);
   return read;
 }
 
@@ -121,7 +121,12 @@ TEST(OpenAiRequest, NamesTheMemberThatIsWrong) {
       {R"("n":0)", "n"},
       {R"("n":129)", "n"},
       {R"("best_of":2)", "best_of"},
-      {R"("logprobs":6)", "logprobs"},
+      {R"("max_completion_tokens":0)", "max_completion_tokens"},
+      {R"("grammar":"root ::= x")", "grammar"},
+      {R"("typical_p":0.9)", "typical_p"},
+      {R"("samplers":["top_k"])", "samplers"},
+      {R"("json_schema":{"type":"object"})", "json_schema"},
+      {R"("logprobs":21)", "logprobs"},
       {R"("logprobs":true)", "logprobs"},
       {R"("stop":"")", "stop"},
       {R"("stop":[1])", "stop"},
@@ -215,8 +220,8 @@ TEST(OpenAiRequest, AConversationBecomesTheTemplatesVariables) {
   ASSERT_TRUE(read.request) << read.request.error().message;
   EXPECT_TRUE(read.request->has_tools);
   EXPECT_EQ(read.request->variables, Json::parse(R"({"enable_thinking":false,"messages":[
-      {"role":"user","content":"a\nb","name":"N"},
-      {"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"x":1}}}]},
+      {"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"name":"N"},
+      {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":{"x":1}}}]},
       {"role":"tool","tool_call_id":"1","content":"7"}],
       "tools":[{"type":"function","function":{"name":"g"}}],"add_generation_prompt":true})"));
 }
@@ -276,6 +281,59 @@ TEST(OpenAiRequest, AnswersInJson) {
       OpenAiCall::kChat,
       R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"(?=a)b"}}}})");
   EXPECT_EQ(refused.about, "response_format");
+}
+
+TEST(OpenAiRequest, MembersOfOtherServersMaySayWhatIsSoAnyway) {
+  const OpenAiRequest request = completion(
+      R"(,"grammar":"","mirostat":0,"typical_p":1.0,"n_predict":-1,"lora":[],"json_schema":null,"priority":3,"x y":1,"store":true)");
+  EXPECT_EQ(request.unknown, (std::vector<std::string>{"priority", "x y", "store"}));
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += ",\"a" + std::to_string(i) + "\":1";
+  EXPECT_EQ(completion(many).unknown.size(), kMostUnknown);
+  EXPECT_TRUE(chat(R"(,"modalities":["text"],"echo":false)").unknown.empty());
+  const auto about = [](const char* members) {
+    return read_as(OpenAiCall::kChat, R"({"messages":[{"role":"user","content":"x"}],)" + std::string(members) + "}")
+        .about;
+  };
+  EXPECT_EQ(about(R"("modalities":["text","audio"])"), "modalities");
+  EXPECT_EQ(about(R"("web_search_options":{"search_context_size":"low"})"), "web_search_options");
+  EXPECT_EQ(about(R"("documents":{})"), "documents");
+}
+
+TEST(OpenAiRequest, APromptMayBeScoredWithoutAnAnswer) {
+  const serve::TextRequest wanted = completion(R"(,"max_tokens":0,"echo":true,"logprobs":1)").wanted;
+  EXPECT_EQ(wanted.most_tokens, 0);
+  EXPECT_TRUE(wanted.prompt_logprobs);
+  EXPECT_EQ(completion(R"(,"max_completion_tokens":3)").wanted.most_tokens, 3);
+  EXPECT_EQ(chat(R"(,"max_completion_tokens":2,"max_tokens":9)").wanted.most_tokens, 2);
+}
+
+TEST(OpenAiRequest, DocumentsAndEffortGoToTheTemplate) {
+  const Json variables = chat(R"(,"documents":[{"title":"t","text":"x"}],"reasoning_effort":"low")").variables;
+  EXPECT_EQ(variables["documents"][0]["title"], "t");
+  EXPECT_EQ(variables["reasoning_effort"], "low");
+  EXPECT_FALSE(variables.contains("enable_thinking"));
+  EXPECT_EQ(chat(R"(,"reasoning_effort":"none")").variables["enable_thinking"], false);
+  EXPECT_EQ(chat(R"(,"reasoning_effort":"none","chat_template_kwargs":{"enable_thinking":true})")
+                .variables["enable_thinking"],
+            true);
+  EXPECT_TRUE(chat(R"(,"include_reasoning":false)").without_thoughts);
+}
+
+TEST(OpenAiRequest, OnlyAllowedToolsAreShownAndCalled) {
+  const std::string tools =
+      R"(,"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],"tool_choice":)";
+  const auto allowed = [&](const char* mode, const char* name) {
+    return tools + R"({"type":"allowed_tools","allowed_tools":{"mode":")" + mode +
+           R"(","tools":[{"type":"function","function":{"name":")" + name + R"("}}]}})";
+  };
+  const OpenAiRequest may = chat(allowed("auto", "g"));
+  EXPECT_EQ(may.variables["tools"].size(), 1U);
+  EXPECT_FALSE(may.wanted.form);
+  EXPECT_EQ(chat(allowed("required", "g")).called, "g");
+  const ReadRequest unknown =
+      read_as(OpenAiCall::kChat, R"({"messages":[{"role":"user","content":"x"}])" + allowed("auto", "h") + "}");
+  EXPECT_EQ(unknown.about, "tool_choice");
 }
 
 TEST(OpenAiRequest, LogprobsOfAChatAreASwitchAndANumber) {

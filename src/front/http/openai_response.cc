@@ -122,12 +122,22 @@ void append_calls(std::string& text, std::span<const NamedCall> calls, bool with
   });
 }
 
+// By vLLM's name, and by the one that it had before and that others have.
+void append_thought(std::string& text, const AnswerPart& part) {
+  for (const std::string_view name : {"reasoning", "reasoning_content"}) {
+    if (!text.ends_with('{')) text += ',';
+    text.append("\"").append(name).append("\":");
+    append_json_string(text, part.thought);
+  }
+}
+
 void append_message(std::string& text, const AnswerPart& part) {
   text += R"("message":{"role":"assistant","content":)";
-  if (part.text.empty() && !part.calls.empty())
+  if (part.text.empty() && (!part.calls.empty() || !part.thought.empty()))
     text += "null";
   else
     append_json_string(text, part.text);
+  if (!part.thought.empty()) append_thought(text, part);
   if (!part.calls.empty()) {
     text += R"(,"tool_calls":)";
     append_calls(text, part.calls, false);
@@ -137,14 +147,14 @@ void append_message(std::string& text, const AnswerPart& part) {
 
 void append_delta(std::string& text, const AnswerPart& part) {
   text += R"("delta":{)";
-  if (!part.text.empty() || part.calls.empty()) {
-    if (!part.text.empty() || part.finish.empty()) {
-      text += R"("content":)";
-      append_json_string(text, part.text);
-    }
+  if (!part.thought.empty()) append_thought(text, part);
+  if (!part.text.empty() || (part.thought.empty() && part.calls.empty() && part.finish.empty())) {
+    if (!text.ends_with('{')) text += ',';
+    text += R"("content":)";
+    append_json_string(text, part.text);
   }
   if (!part.calls.empty()) {
-    if (!part.text.empty()) text += ',';
+    if (!text.ends_with('{')) text += ',';
     text += R"("tool_calls":)";
     append_calls(text, part.calls, true);
   }
@@ -169,7 +179,10 @@ void append_finish(std::string& text, const AnswerPart& part) {
   }
   append_json_string(text, part.finish);
   text += R"(,"stop_reason":)";
-  part.stop_reason.empty() ? static_cast<void>(text += "null") : append_json_string(text, part.stop_reason);
+  if (part.stop_token)
+    append_json_integer(text, int64_t{*part.stop_token});
+  else
+    part.stop_reason.empty() ? static_cast<void>(text += "null") : append_json_string(text, part.stop_reason);
 }
 
 void append_choice(std::string& text, const OpenAiForm& form, const AnswerPart& part, bool whole) {

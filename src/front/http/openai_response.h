@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ struct AnswerPart {
   int choice = 0;
   bool begins = false;                   // nothing of this choice has been sent
   const AnswerPrompt* prompt = nullptr;  // of a part that begins; null: nothing of it is shown
+  std::string thought = {};              // before the text
   std::string text = {};
   std::vector<NamedCall> calls = {};
   std::vector<serve::TextToken> tokens = {};  // with logprobs
@@ -50,6 +52,7 @@ struct AnswerPart {
   std::vector<int32_t> token_ids = {};
   std::string_view finish = {};  // "stop", …; empty: more comes
   std::string stop_reason = {};  // the text that ended it
+  std::optional<int32_t> stop_token = {};
 
   std::span<const serve::TextToken> prompt_tokens() const {
     return prompt != nullptr ? std::span(prompt->tokens) : std::span<const serve::TextToken>();

@@ -36,6 +36,11 @@ TEST(OpenAiResponse, TheFirstEventOfAChatHasTheRoleAndTheLastAFinishReason) {
             "\n\n");
 }
 
+TEST(OpenAiResponse, AStopTokenIsNamedByItsNumber) {
+  EXPECT_NE(event_of(kCompletion, {.finish = "stop", .stop_token = 7}, nullptr).find(R"("stop_reason":7})"),
+            std::string::npos);
+}
+
 TEST(OpenAiResponse, UsageComesInAnEventWithoutChoicesOrInEach) {
   OpenAiForm form = kChat;
   form.with_usage = true;

@@ -79,11 +79,7 @@ constexpr const char* kNoRepositoryNames = "repository names in the path are not
 constexpr const char* kNoRegionName =
     "'region name' is necessary to register a shared memory region: …/region/NAME/register";
 constexpr const char* kOnlyPredict = "of TensorFlow Serving's calls only :predict is supported";
-constexpr const char* kOnlyTexts =
-    "of OpenAI's API only /v1/models, /v1/completions, /v1/chat/completions and /v1/embeddings are supported";
 constexpr RefusedPath kRefused[] = {
-    {"/v1/responses", 501, kOnlyTexts},
-    {"/v1/audio/transcriptions", 501, kOnlyTexts},
     {"/v1/models/{model}:classify", 501, kOnlyPredict},
     {"/v1/models/{model}:regress", 501, kOnlyPredict},
     {"/v2/repository/{repository}/index", 501, kNoRepositoryNames},
