@@ -127,6 +127,7 @@ bool Scheduler::State::admit(Sequence& sequence) {
 
 void Scheduler::State::preempt(Sequence& sequence) {
   ++counted.preemptions;
+  sequence.undrawn.clear();
   sequence.lost = sequence.computed;
   release(sequence);
   std::erase(running, &sequence);

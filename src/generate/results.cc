@@ -74,6 +74,11 @@ void Scheduler::State::take_answers(const Part& part, std::span<const float> row
     events.push_back(std::move(event));
     return;
   }
+  if (request.filter != nullptr && !request.filter->ready()) {
+    const std::span<const float> logits = row(rows, part.samples - 1);
+    sequence.undrawn.assign(logits.begin(), logits.end());
+    return fill(sequence);
+  }
   Finish finish = Finish::kNone;
   int64_t accepted = 0;
   for (int64_t i = 0; i <= part.drafts && finish == Finish::kNone; ++i) {
@@ -99,6 +104,10 @@ void Scheduler::State::take_answers(const Part& part, std::span<const float> row
 // Draws the next token and appends it.
 Event Scheduler::State::event_of(Sequence& sequence, std::span<const float> logits) {
   const Request& request = sequence.request;
+  if (request.filter != nullptr) {
+    Event failed{.id = request.id, .finish = Finish::kFailed, .failure = request.filter->failure()};
+    if (failed.failure) return failed;
+  }
   const bool may_stop = sequence.answered() >= request.least_tokens;
   const bool penalties = has_penalties(request.sampling);
   Draw draw{logits, request.sampling, penalties ? &sequence.counts : nullptr, request.filter.get()};
@@ -123,7 +132,7 @@ Event Scheduler::State::event_of(Sequence& sequence, std::span<const float> logi
   } else if (sequence.answered() >= request.most_tokens) {
     event.finish = Finish::kLength;
   }
-  if (request.filter != nullptr && event.finish != Finish::kStop) request.filter->accept(token);
+  if (request.filter != nullptr && event.finish == Finish::kNone) request.filter->accept(token);
   return event;
 }
 

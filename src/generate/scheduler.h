@@ -39,7 +39,11 @@ struct Sampling {
 class TokenFilter {
  public:
   virtual ~TokenFilter() = default;
-  // Sets what may not come next to −∞.
+  // What may come next is known. Until then its sequence takes no part in steps; others do.
+  virtual bool ready() { return true; }
+  // Once ready: what may come next could not be found, and the request ends.
+  virtual std::optional<Error> failure() { return std::nullopt; }
+  // Once ready: sets what may not come next to −∞.
   virtual void mask(std::span<float> logits) = 0;
   virtual void accept(int32_t token) = 0;
 };
@@ -68,18 +72,19 @@ struct TokenChance {
 struct PromptChance : TokenChance {
   std::vector<TokenChance> alternatives = {};  // most likely first
 };
-enum class Finish { kNone, kStop, kLength, kCancelled, kDeadline };
+enum class Finish { kNone, kStop, kLength, kCancelled, kDeadline, kFailed };
 
 struct Event {
   Id id = 0;
   std::optional<int32_t> token = {};           // drawn by this step
   std::optional<TokenChance> chance = {};      // of it, where logprobs are wanted
   std::vector<TokenChance> alternatives = {};  // most likely first
-  std::vector<PromptChance> prompt_chances =
-      {};                         // with the first event of a step, of the prompt's tokens but the first
-  int64_t reused_tokens = 0;      // of the prompt, that were in the cache
-  Nanoseconds started{};          // when the next() was that gave the request its first step
-  Finish finish = Finish::kNone;  // the request is forgotten with this event
+  // With the first event of a step, of the prompt's tokens but the first.
+  std::vector<PromptChance> prompt_chances = {};
+  int64_t reused_tokens = 0;          // of the prompt, that were in the cache
+  Nanoseconds started{};              // when the next() was that gave the request its first step
+  Finish finish = Finish::kNone;      // the request is forgotten with this event
+  std::optional<Error> failure = {};  // of kFailed
 };
 
 constexpr int64_t kUsualStepTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)
@@ -132,7 +137,7 @@ class Scheduler {
   std::vector<Event> done(const engine::Logits& logits, Nanoseconds now);
   // The step failed: its sequences end; everything else goes on. Their ids.
   std::vector<Id> failed();
-  // Ends without a step: cancelled, or too late.
+  // Events besides those of done(): ends without a step, cancelled or too late, and tokens that waited for their filters. Asked after next().
   std::vector<Event> take_ended();
 
   // From now to the first token of a request of so many tokens that came now, behind all that wait; 0 as long as the line is not known.

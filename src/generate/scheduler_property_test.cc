@@ -6,13 +6,22 @@
 namespace ridge::generate {
 namespace {
 
-// Only even tokens; counts what it is told.
+// Only even tokens; asked a few times before it knows them.
 class EvenTokens : public TokenFilter {
  public:
+  explicit EvenTokens(int rounds) : rounds_(rounds), left_(rounds) {}
+  bool ready() override { return left_ == 0 || --left_ == 0; }
   void mask(std::span<float> logits) override {
     for (size_t i = 1; i < logits.size(); i += 2) logits[i] = -std::numeric_limits<float>::infinity();
   }
-  void accept(int32_t token) override { EXPECT_EQ(token % 2, 0); }
+  void accept(int32_t token) override {
+    EXPECT_EQ(token % 2, 0);
+    left_ = rounds_;
+  }
+
+ private:
+  const int rounds_;
+  int left_;
 };
 
 class Dice {
@@ -49,7 +58,7 @@ Request any_request(Dice& dice, Id id, Nanoseconds now) {
   request.stop_tokens = std::move(stops);
   request.least_tokens = dice.below(request.most_tokens + 1);
   request.key = dice.one_in(2) ? "a" : "b";
-  if (dice.one_in(3)) request.filter = std::make_shared<EvenTokens>();
+  if (dice.one_in(3)) request.filter = std::make_shared<EvenTokens>(static_cast<int>(dice.below(4)));
   if (dice.one_in(4)) request.sampling.repetition_penalty = 1.3;
   if (dice.one_in(4)) request.prompt_logprobs = true;
   if (dice.one_in(3)) request.deadline = now + from_seconds(1e-3 * static_cast<double>(1 + dice.below(60)));
@@ -124,11 +133,13 @@ class AnyRun {
     }
   }
 
-  // A sequence that has its first token gets one in every step, unless it is preempted.
+  // A sequence that has its first token gets one in every step, unless it is preempted or waits for its filter.
   void round_with_every_decode() {
     std::map<Id, size_t> before;
     for (const auto& [id, answer] : simulation_.answers) {
-      if (!answer.tokens.empty() && answer.ends == 0) before[id] = answer.tokens.size();
+      const bool filtered = std::ranges::any_of(
+          requests_, [id = id](const Request& request) { return request.id == id && request.filter != nullptr; });
+      if (!answer.tokens.empty() && answer.ends == 0 && !filtered) before[id] = answer.tokens.size();
     }
     simulation_.round();
     if (simulation_.scheduler.figures().preemptions > 0) return;
@@ -139,7 +150,9 @@ class AnyRun {
   }
 
   void fail() {
-    if (simulation_.scheduler.next(simulation_.now).sequences.empty()) return;
+    const Step step = simulation_.scheduler.next(simulation_.now);
+    simulation_.take(simulation_.scheduler.take_ended());
+    if (step.sequences.empty()) return;
     for (const Id id : simulation_.scheduler.failed()) ++simulation_.answers[id].ends;
     simulation_.take(simulation_.scheduler.take_ended());
   }

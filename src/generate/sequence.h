@@ -41,6 +41,7 @@ struct Sequence {
   double tried = 0, accepted = 0;  // drafts, with forgetting
   TokenCounts counts;
   std::vector<PromptChance> prompt_chances = {};
+  std::vector<float> undrawn = {};  // logits of the next token, until the filter is ready
 
   std::span<const int32_t> known() const {
     return admitted ? std::span(tokens) : std::span<const int32_t>(request.prompt);

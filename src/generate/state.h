@@ -45,6 +45,7 @@ struct Scheduler::State {
   // step_policy.cc
   Step next(Nanoseconds now);
   void end_expired(Nanoseconds now);
+  void draw_late();
   void find_blocks_for_decodes();
   void add_decodes();
   void add_drafts();
@@ -78,8 +79,8 @@ struct Scheduler::State {
   int passed_steps = 0;  // in a row, in which a prompt that was due first had to wait for shorter ones
   Nanoseconds began{}, predicted{};
   bool under_way = false;
-  size_t vocabulary = 0;  // of the logits at hand
-  std::vector<Event> ended;
+  size_t vocabulary = 0;     // of the logits at hand
+  std::vector<Event> ended;  // for take_ended()
   Figures counted;
 };
 

@@ -14,11 +14,13 @@ Step Scheduler::State::next(Nanoseconds now) {
   parts.clear();
   load = {};
   end_expired(now);
+  draw_late();
   find_blocks_for_decodes();
   add_decodes();
   add_drafts();
   add_prefills();
-  while (parts.empty() && running.size() > 1) {  // they wait for each other's blocks
+  const bool late = std::ranges::any_of(running, [](const Sequence* sequence) { return !sequence->undrawn.empty(); });
+  while (parts.empty() && running.size() > 1 && !late) {  // they wait for each other's blocks
     preempt(*least_recomputation());
     add_prefills();
   }
@@ -44,7 +46,17 @@ void Scheduler::State::end_expired(Nanoseconds now) {
   while (Sequence* sequence = queue.expired(now)) end(*sequence, Finish::kDeadline);
 }
 
-// Every decode runs in every step; where blocks are missing, others are preempted.
+// Tokens whose filters were not ready when their step was done.
+void Scheduler::State::draw_late() {
+  for (size_t i = running.size(); i > 0; --i) {
+    Sequence& sequence = *running[i - 1];
+    if (sequence.undrawn.empty() || !sequence.request.filter->ready()) continue;
+    ended.push_back(event_of(sequence, std::exchange(sequence.undrawn, {})));
+    if (ended.back().finish != Finish::kNone) end(sequence, Finish::kNone);
+  }
+}
+
+// Every decode whose next token is drawn runs in every step; where blocks are missing, others are preempted.
 void Scheduler::State::find_blocks_for_decodes() {
   const auto missing = [&] {
     return std::ranges::count_if(running, [&](const Sequence* sequence) {
@@ -60,7 +72,7 @@ void Scheduler::State::find_blocks_for_decodes() {
 
 void Scheduler::State::add_decodes() {
   for (Sequence* sequence : running) {
-    if (sequence->stage != Stage::kDecode) continue;
+    if (sequence->stage != Stage::kDecode || !sequence->undrawn.empty()) continue;
     [[maybe_unused]] const bool grown = grow(*sequence, sequence->length());
     assert(grown);
     load.add(1, static_cast<double>(sequence->computed));

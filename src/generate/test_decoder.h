@@ -115,8 +115,8 @@ class Simulation {
   bool round() {
     const Step step = scheduler.next(now);
     take(scheduler.take_ended());
-    if (step.sequences.empty()) return false;
     ++steps;
+    if (step.sequences.empty()) return scheduler.figures().running > 0;  // they wait for their filters
     if (seen) seen(step);
     const engine::Logits logits = decoder_.step(step.sequences);
     now += from_seconds(truth_.seconds(step.load));

@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/utc.h"
-#include "serve/form_filter.h"
 #include "serve/server.h"
 #include "serve/text_request_check.h"
 
@@ -53,7 +52,8 @@ uint64_t TextEnds::*counter_of(Finish finish) {
     case Finish::kLength: return &TextEnds::full;
     case Finish::kCancelled: return &TextEnds::cancelled;
     case Finish::kDeadline: return &TextEnds::late;
-    case Finish::kNone: break;
+    case Finish::kNone:
+    case Finish::kFailed: break;
   }
   return &TextEnds::failed;
 }
@@ -89,6 +89,7 @@ LanguageModel::LanguageModel(LoadedLanguageModel loaded, DeadlineTimer& timer, C
       inbox_(std::make_shared<TextInbox>(loaded_.queue_limit, clock)),
       limit_(std::move(limit)),
       watch_(limit_.most, 1),
+      forms_(loaded_.texts.tokens, limit_.most, clock_, [inbox = inbox_] { inbox->wake(); }),
       scheduler_(loaded_.generation) {
   figures_.note(scheduler_.figures(), scheduler_.line());
 }
@@ -242,9 +243,7 @@ Status LanguageModel::add_choice(Stream& stream, size_t choice) {
   wanted.logprobs = request.logprobs;
   wanted.prompt_logprobs = request.prompt_logprobs && choice == 0;
   if (request.form)
-    wanted.filter =
-        std::make_shared<FormFilter>(*request.form, loaded_.texts.tokens,
-                                     std::vector<int32_t>(wanted.stop_tokens.begin(), wanted.stop_tokens.end()));
+    wanted.filter = forms_.filter(*request.form, {wanted.stop_tokens.begin(), wanted.stop_tokens.end()});
   wanted.key = request.key;
   wanted.prefix_group = request.prefix_group;
   wanted.arrived = stream.arrived.time_since_epoch();
@@ -305,6 +304,7 @@ void LanguageModel::deliver(const generate::Event& event, TimePoint now) {
   if (found == places_.end()) return;  // it was cancelled, or ended by a stop text
   Stream& stream = *found->second.stream;
   const size_t index = found->second.choice;
+  if (event.failure) return end_stream(stream, *event.failure, &TextEnds::failed);
   if (event.finish == Finish::kDeadline)
     return end_stream(
         stream,

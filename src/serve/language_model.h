@@ -17,6 +17,7 @@
 #include "engine/decoder.h"
 #include "generate/scheduler.h"
 #include "serve/deadline_timer.h"
+#include "serve/form_filter.h"
 #include "serve/language_files.h"
 #include "serve/model_settings.h"
 #include "serve/run_watch.h"
@@ -117,6 +118,7 @@ class LanguageModel final : public Servable,
   TextStatistics figures_;
   const RunLimit limit_;
   RunWatch watch_;
+  FormFilters forms_;
   // Of the step thread; when its step is given up, of the timer's.
   generate::Scheduler scheduler_;
   Streams streams_;                                 // by number

@@ -106,6 +106,26 @@ TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {
   EXPECT_GT(figures.decode_step.counts.back(), 0U);
 }
 
+TEST_F(LanguageModelTest, FormsAreKeptToWhileOthersGoOn) {
+  add_model("m", {{"step_ms", 1}});
+  const auto server = started(options());
+  Running free = begin(*server, endless_request("free"));
+  const auto form = [](std::string_view schema) {
+    return text::JsonGrammar::of(parse_json(schema, "test").value()).value();
+  };
+  for (const int choices : {1, 3}) {
+    TextRequest request = text_request("a form", 200);
+    request.form = form(R"({"enum":["one of these","another"]})");
+    request.choices = choices;
+    const auto sink = answer(*server, request);
+    const std::string text = sink->text();
+    EXPECT_TRUE(text == "\"one of these\"" || text == "\"another\"") << text;
+    EXPECT_EQ(sink->last().finish, Finish::kStop);
+  }
+  free.ticket.reset();
+  EXPECT_EQ(free.sink->wait().error().code, Code::kCancelled);
+}
+
 TEST_F(LanguageModelTest, ADestroyedTicketEndsItsAnswerAndFreesItsBlocks) {
   add_model("m", {{"step_ms", 2}, {"context", 100'000}}, parameter("ridge_cache_tokens", "200000"));
   const auto server = started(options());

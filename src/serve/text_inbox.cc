@@ -27,6 +27,14 @@ void TextInbox::cancel(uint64_t number) {
   changed_.notify_one();
 }
 
+void TextInbox::wake() {
+  {
+    MutexLock lock(mutex_);
+    news_.woken = true;
+  }
+  changed_.notify_one();
+}
+
 void TextInbox::begun() {
   MutexLock lock(mutex_);
   --waiting_;
@@ -48,7 +56,9 @@ void TextInbox::abort() {
   changed_.notify_one();
 }
 
-bool TextInbox::has_news() const { return !news_.arrivals.empty() || !news_.cancelled.empty() || news_.closed; }
+bool TextInbox::has_news() const {
+  return !news_.arrivals.empty() || !news_.cancelled.empty() || news_.closed || news_.woken;
+}
 
 TextInbox::News TextInbox::take(TimePoint due) {
   MutexLock lock(mutex_);

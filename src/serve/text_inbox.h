@@ -32,6 +32,8 @@ class TextInbox {
   };
   Added add(TextRequest request, std::shared_ptr<TextSink> sink);
   void cancel(uint64_t number);
+  // take() returns.
+  void wake();
   // A request that take() gave waits no more.
   void begun();
   // No more requests are taken.
@@ -42,7 +44,7 @@ class TextInbox {
   struct News {
     std::vector<TextArrival> arrivals;
     std::vector<uint64_t> cancelled;
-    bool closed = false, aborted = false;
+    bool closed = false, aborted = false, woken = false;
   };
   // Waits until there are news, or `due`; not once it is closed.
   News take(TimePoint due);

@@ -1,43 +1,40 @@
 #include "text/json_grammar.h"
 
-#include <algorithm>
-
 #include "text/json_schema.h"
 
 namespace ridge::text {
 
-Result<JsonGrammar> JsonGrammar::of(const Json& schema) {
-  RIDGE_ASSIGN(JsonProgram program, compile_schema(schema));
-  return JsonGrammar(std::make_shared<const JsonProgram>(std::move(program)));
+Result<JsonGrammar> JsonGrammar::made(Result<JsonProgram> program) {
+  if (!program) return std::move(program).error();
+  return JsonGrammar(std::make_shared<const JsonProgram>(std::move(*program)));
 }
 
+Result<JsonGrammar> JsonGrammar::of(const Json& schema) { return made(compile_schema(schema)); }
 Result<JsonGrammar> JsonGrammar::of(std::span<const JsonInText> texts, bool several) {
-  RIDGE_ASSIGN(JsonProgram program, compile_texts(texts, several));
-  return JsonGrammar(std::make_shared<const JsonProgram>(std::move(program)));
+  return made(compile_texts(texts, several));
 }
-
-JsonState::JsonState(JsonGrammar grammar) : grammar_(std::move(grammar)), machine_(grammar_.program()) {
-  machine_.begin(branches_);
+Result<JsonGrammar> JsonGrammar::of_expression(std::string_view expression) {
+  return made(compile_expression(expression));
+}
+Result<JsonGrammar> JsonGrammar::of_choice(const std::vector<std::string>& texts) {
+  return made(compile_choice(texts));
 }
 
 bool JsonState::accept(std::string_view bytes) {
-  JsonMachine machine = machine_;
-  std::vector<JsonBranch> branches = branches_, next;
+  constexpr size_t kMostBytes = 32 << 20;  // of states
+  if (states_->bytes() > kMostBytes) move_to(std::make_shared<JsonStates>(states_->program()));
+  uint32_t at = number_;
   for (const char byte : bytes) {
-    next.clear();
-    for (const JsonBranch& branch : branches) machine.step(branch, static_cast<uint8_t>(byte), next);
-    if (next.empty()) return false;
-    branches.swap(next);
+    at = states_->next(at, static_cast<uint8_t>(byte));
+    if (at == JsonStates::kNone) return false;
   }
-  machine.compact(branches);
-  machine_ = std::move(machine);
-  branches_ = std::move(branches);
+  number_ = at;
   return true;
 }
 
-bool JsonState::may_end() const {
-  return std::any_of(branches_.begin(), branches_.end(),
-                     [&](const JsonBranch& branch) { return machine_.may_end(branch); });
+void JsonState::move_to(std::shared_ptr<JsonStates> states) {
+  number_ = states->adopt(*states_, number_);
+  states_ = std::move(states);
 }
 
 }  // namespace ridge::text

@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "text/json_machine.h"
 #include "text/json_schema.h"
+#include "text/json_states.h"
 
 namespace ridge::text {
 
@@ -23,29 +23,35 @@ class JsonGrammar {
   static Result<JsonGrammar> of(const Json& schema);
   // One of these texts, at least one; with `several` one after another, white space between them.
   static Result<JsonGrammar> of(std::span<const JsonInText> texts, bool several);
-  const JsonProgram& program() const { return *program_; }
+  // No JSON: a text that the regular expression describes as a whole (errors as of `pattern`), or one of these, at least one and none empty.
+  static Result<JsonGrammar> of_expression(std::string_view expression);
+  static Result<JsonGrammar> of_choice(const std::vector<std::string>& texts);
+  const std::shared_ptr<const JsonProgram>& program() const { return program_; }
 
  private:
+  static Result<JsonGrammar> made(Result<JsonProgram> program);
   explicit JsonGrammar(std::shared_ptr<const JsonProgram> program) : program_(std::move(program)) {}
   std::shared_ptr<const JsonProgram> program_;
 };
 
-// Where a document stands. Copied cheaply; one thread. From every state there is a way to a whole document.
+// Where a document stands. Copied cheaply; copies share states: one thread. From every state there is a way to a whole document.
 class JsonState {
  public:
-  explicit JsonState(JsonGrammar grammar);
+  explicit JsonState(const JsonGrammar& grammar) : JsonState(std::make_shared<JsonStates>(grammar.program())) {}
+  explicit JsonState(std::shared_ptr<JsonStates> states) : states_(std::move(states)), number_(states_->begin()) {}
 
   // False: these bytes are not allowed here, and the state is as it was.
   bool accept(std::string_view bytes);
   // The document may end here.
-  bool may_end() const;
-  const JsonMachine& machine() const { return machine_; }
-  const std::vector<JsonBranch>& branches() const { return branches_; }
+  bool may_end() const { return states_->may_end(number_); }
+  const std::shared_ptr<JsonStates>& states() const { return states_; }
+  uint32_t number() const { return number_; }
+  // The same place in other states of the grammar.
+  void move_to(std::shared_ptr<JsonStates> states);
 
  private:
-  JsonGrammar grammar_;
-  JsonMachine machine_;
-  std::vector<JsonBranch> branches_;
+  std::shared_ptr<JsonStates> states_;
+  uint32_t number_;
 };
 
 }  // namespace ridge::text

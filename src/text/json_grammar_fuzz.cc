@@ -26,6 +26,11 @@ std::vector<std::string> fuzz_tokens() {
   return tokens;
 }
 
+TokenSet allowed_by(TokenMask mask) {
+  if (!mask.find().ok()) std::abort();
+  return mask.allowed();
+}
+
 bool leads_on(const JsonState& state) {
   for (int byte = 0; byte < 256; ++byte) {
     JsonState next = state;
@@ -54,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (!state.may_end()) std::abort();
       break;
     }
-    const TokenSet set = mask.allowed();
+    const TokenSet set = allowed_by(mask);
     for (int32_t token = 1; token < trie->vocabulary(); ++token) {
       if (text.size() % 8 != 0 && token < 257) continue;  // single bytes now and then
       JsonState next = state;

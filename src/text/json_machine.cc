@@ -6,7 +6,6 @@ namespace ridge::text {
 namespace {
 
 constexpr size_t kCompared = 16;  // of the newest branches, for one that is there already
-constexpr size_t kComparedFrames = 16;
 
 void add_branch(const JsonBranch& branch, std::vector<JsonBranch>& out) {
   const size_t compared = std::min(kCompared, out.size());
@@ -23,14 +22,21 @@ JsonMachine::JsonMachine(const JsonProgram& program) : program_(&program), frame
 void JsonMachine::begin(std::vector<JsonBranch>& out) { expand(program_->begin, 0, 0, out); }
 
 uint32_t JsonMachine::push(const Frame& frame) {
-  const size_t compared = std::min(kComparedFrames, frames_.size());
-  for (size_t i = frames_.size(); i > frames_.size() - compared; --i) {
-    const Frame& other = frames_[i - 1];
-    if (other.node == frame.node && other.count == frame.count && other.parent == frame.parent)
-      return static_cast<uint32_t>(i - 1);
-  }
-  frames_.push_back(frame);
-  return static_cast<uint32_t>(frames_.size() - 1);
+  const auto [entry, added] = numbers_.emplace(frame, static_cast<uint32_t>(frames_.size()));
+  if (added) frames_.push_back(frame);
+  return entry->second;
+}
+
+uint32_t JsonMachine::adopt_frame(const JsonMachine& other, uint32_t frame) {
+  if (frame == 0) return 0;
+  Frame own = other.frames_[frame];
+  own.parent = adopt_frame(other, own.parent);
+  return push(own);
+}
+
+JsonBranch JsonMachine::adopt(const JsonMachine& other, JsonBranch branch) {
+  branch.parent = adopt_frame(other, branch.parent);
+  return branch;
 }
 
 // From a node to those that read bytes. Ways that cannot end within the depth that is left are not taken: every branch leads to a whole document.
@@ -67,7 +73,11 @@ void JsonMachine::expand(uint32_t node, uint32_t count, uint32_t parent, std::ve
         add_branch({node, count, 0, parent}, out);
         node = here.next;
         break;
-      case JsonNode::kBytes: return add_branch({node, count, here.a, parent}, out);
+      case JsonNode::kBytes:
+        add_branch({node, count, here.a, parent}, out);
+        if (!program_->bytes.accepts(here.a)) return;
+        node = here.next;
+        break;
       case JsonNode::kText: return add_branch({node, count, json_lexer().text_start, parent}, out);
       case JsonNode::kLiteral:
       case JsonNode::kEnd: return add_branch({node, count, 0, parent}, out);
@@ -130,24 +140,6 @@ ByteSet JsonMachine::bytes(const JsonBranch& branch) const {
     case JsonNode::kText: return json_lexer().bytes(branch.state);
     default: return bytes;
   }
-}
-
-void JsonMachine::compact(std::vector<JsonBranch>& branches) {
-  std::vector<uint32_t> moved(frames_.size(), 0);
-  moved[0] = 1;
-  for (const JsonBranch& branch : branches) moved[branch.parent] = 1;
-  for (size_t i = frames_.size() - 1; i > 0; --i)
-    if (moved[i]) moved[frames_[i].parent] = 1;
-  uint32_t kept = 0;
-  for (size_t i = 0; i < frames_.size(); ++i) {
-    if (!moved[i]) continue;
-    frames_[kept] = frames_[i];
-    frames_[kept].parent = moved[frames_[i].parent];
-    moved[i] = kept++;
-  }
-  frames_.resize(kept);
-  frames_[0].parent = 0;
-  for (JsonBranch& branch : branches) branch.parent = moved[branch.parent];
 }
 
 }  // namespace ridge::text

@@ -1,8 +1,9 @@
 // Runs a JsonProgram byte by byte. What came so far may be read in several ways (anyOf): each is a branch with its own stack; stacks share their lower
-// frames. Small and copyable; one thread. The program outlives it.
+// frames, and equal frames are one. One thread. The program outlives it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "text/json_program.h"
@@ -17,7 +18,7 @@ struct JsonBranch {
   uint32_t count = 0;   // characters of a string, values of an array
   uint32_t state = 0;   // within the node: bytes of a literal or of white space, the byte automaton's state
   uint32_t parent = 0;  // frame
-  bool operator==(const JsonBranch&) const = default;
+  auto operator<=>(const JsonBranch&) const = default;
 };
 
 class JsonMachine {
@@ -36,23 +37,24 @@ class JsonMachine {
   const JsonNode& node_of(const JsonBranch& branch) const { return program_->nodes[branch.node]; }
   const JsonProgram& program() const { return *program_; }
 
-  // Frames are added by steps. release(): forgets those since mark().
-  size_t mark() const { return frames_.size(); }
-  void release(size_t mark) { frames_.resize(mark); }
-  // Forgets what no branch needs.
-  void compact(std::vector<JsonBranch>& branches);
+  // A branch of another machine of the same program, as one of this.
+  JsonBranch adopt(const JsonMachine& other, JsonBranch branch);
+  size_t frames() const { return frames_.size(); }
 
  private:
   // Where a rule goes on when the value that it waits for has ended.
   struct Frame {
     uint32_t node = 0, count = 0, parent = 0, depth = 0;
+    auto operator<=>(const Frame&) const = default;
   };
   uint32_t push(const Frame& frame);
+  uint32_t adopt_frame(const JsonMachine& other, uint32_t frame);
   void expand(uint32_t node, uint32_t count, uint32_t parent, std::vector<JsonBranch>& out);
   void step_text(const JsonBranch& branch, uint8_t byte, std::vector<JsonBranch>& out);
 
   const JsonProgram* program_;
-  std::vector<Frame> frames_;  // parents stand before their children; the first is the document's
+  std::vector<Frame> frames_;  // the first is the document's
+  std::map<Frame, uint32_t> numbers_;
 };
 
 }  // namespace ridge::text

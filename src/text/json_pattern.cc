@@ -18,7 +18,7 @@
 namespace ridge::text {
 namespace {
 
-constexpr size_t kMostPatternParts = 50'000, kMostPatternStates = 5'000;
+constexpr size_t kMostPatternParts = 50'000, kMostPatternStates = 20'000;
 constexpr size_t kMostPatternWork = 20'000'000;  // steps: tenths of a second
 
 // The bytes of a pattern's strings as a nondeterministic automaton (Thompson 1968).
@@ -33,15 +33,18 @@ class ByteMatcher {
     std::vector<uint32_t> free;  // reached without a byte
   };
 
-  ByteMatcher() : states_(2) {
-    const uint32_t open = add();
-    states_[0].edges.push_back({'"', '"', open});
-    begin_ = open;
-  }
+  explicit ByteMatcher(PatternOf of) : of_(of), states_(2) {}
   // False: more states than are kept.
   bool add(const RegularExpression& expression) {
-    const uint32_t close = add_part(expression, begin_);
-    states_[close].edges.push_back({'"', '"', 1});
+    const uint32_t open = add();
+    const uint32_t close = add_part(expression, open);
+    if (of_ == PatternOf::kString) {
+      states_[kBegin].edges.push_back({'"', '"', open});
+      states_[close].edges.push_back({'"', '"', kEnd});
+    } else {
+      states_[kBegin].free.push_back(open);
+      states_[close].free.push_back(kEnd);
+    }
     return states_.size() <= kMostPatternParts;
   }
   const State& state(uint32_t number) const { return states_[number]; }
@@ -98,8 +101,12 @@ class ByteMatcher {
     return to;
   }
 
-  // As JSON.stringify writes them; surrogates are no characters.
+  // In strings as JSON.stringify writes them; surrogates are no characters.
   void add_characters(uint32_t from, uint32_t to, char32_t first, char32_t last) {
+    if (of_ == PatternOf::kText && first < 0x80) {
+      add_utf8(from, to, first, std::min<char32_t>(last, 0x7f));
+      first = 0x80;
+    }
     for (char32_t c = first; c <= std::min<char32_t>(last, '\\'); ++c) {
       if (c >= 0x20 && c != '"' && c != '\\') continue;
       std::string text;
@@ -144,8 +151,8 @@ class ByteMatcher {
     }
   }
 
+  const PatternOf of_;
   std::vector<State> states_;
-  uint32_t begin_ = 0;
 };
 
 // The same strings, one state at a time (the subset construction of Rabin and Scott 1959); states that lead to no end are left out.
@@ -274,10 +281,10 @@ constexpr std::pair<std::string_view, std::string_view> kFormatPatterns[] = {
 
 }  // namespace
 
-Result<uint32_t> add_pattern(ByteAutomaton& bytes, std::string_view pattern, const std::string& place) {
-  Result<RegularExpression> expression = parse_regular_expression(pattern);
+Result<uint32_t> add_pattern(ByteAutomaton& bytes, std::string_view pattern, PatternOf of, const std::string& place) {
+  Result<RegularExpression> expression = parse_regular_expression(pattern, of == PatternOf::kText);
   if (!expression) return schema_error(expression.error().code, place, expression.error().message);
-  ByteMatcher matcher;
+  ByteMatcher matcher(of);
   DeterministicBytes states(matcher);
   if (!matcher.add(*expression) || !states.build())
     return schema_error(Code::kExhausted, place,

@@ -183,6 +183,11 @@ void set_heights(JsonProgram& program) {
 
 }  // namespace
 
+std::string JsonProgram::place_of(uint32_t node) const {
+  const auto after = std::ranges::upper_bound(places, node, {}, &std::pair<uint32_t, std::string>::first);
+  return after == places.begin() ? "#" : std::prev(after)->second;
+}
+
 bool finish(JsonProgram& program, size_t most_targets) {
   TargetSearch search(program);
   std::vector<uint32_t> flat;

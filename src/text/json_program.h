@@ -91,6 +91,10 @@ struct JsonProgram {
   std::string text;
   ByteAutomaton bytes;
   uint32_t begin = 0, end = 0;  // nodes: the document's rule, kEnd
+  std::string source;           // what it was compiled from: programs of equal ones are equal
+  // Places in the schema (their ends), each of the nodes from a number on.
+  std::vector<std::pair<uint32_t, std::string>> places;
+  std::string place_of(uint32_t node) const;
 };
 
 // Once all nodes are there: targets of kAny that are kAny give way to theirs, and every node gets its height. False: more than `most_targets` of one node, or

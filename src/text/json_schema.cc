@@ -110,6 +110,10 @@ Result<uint32_t> SchemaCompiler::compile() {
     if (here_text_.size() > kLongestPlace)
       return schema_error(Code::kExhausted, here_text_.substr(0, kLongestName) + "…",
                           fmt::format("names of more than {} bytes lead there", kLongestPlace));
+    constexpr size_t kMostOfPlace = 120;  // of its end [bytes]
+    const size_t left_out = here_text_.size() - std::min(here_text_.size(), kMostOfPlace);
+    builder_.program().places.emplace_back(program.nodes.size(),
+                                           (left_out > 0 ? "…" : "") + here_text_.substr(left_out));
     RIDGE_TRY(compile_rule(waiting_.front(), here_text_));
     if (program.nodes.size() > kMostNodes || program.bytes.size() > kMostByteStates)
       return schema_error(Code::kExhausted, here_text_,
@@ -332,7 +336,7 @@ Result<uint32_t> SchemaCompiler::pattern_node(std::string_view pattern, const st
       return schema_error(Code::kExhausted, place, fmt::format("more than {} bytes", kLongestPattern));
     if (patterns.size() == kMostPatterns)
       return schema_error(Code::kExhausted, place, fmt::format("more than {} different patterns", kMostPatterns));
-    RIDGE_ASSIGN(const uint32_t state, add_pattern(builder_.program().bytes, pattern, place));
+    RIDGE_ASSIGN(const uint32_t state, add_pattern(builder_.program().bytes, pattern, PatternOf::kString, place));
     known = patterns.emplace(pattern, state).first;
   }
   return builder_.bytes(known->second);
@@ -500,6 +504,28 @@ Result<JsonProgram> compile_schema(const Json& schema) {
   RIDGE_ASSIGN(program.begin, SchemaCompiler(builder, schema).compile());
   RIDGE_TRY(finish_program(program));
   RIDGE_TRY(check_that_it_ends(program, program.begin));
+  program.source = dump_json(schema);
+  return std::move(program);
+}
+
+Result<JsonProgram> compile_expression(std::string_view expression) {
+  JsonBuilder builder;
+  JsonProgram& program = builder.program();
+  if (expression.size() > kLongestPattern)
+    return Error{Code::kExhausted, fmt::format("the regular expression has more than {} bytes", kLongestPattern)};
+  RIDGE_ASSIGN(const uint32_t state, add_pattern(program.bytes, expression, PatternOf::kText, "regular expression"));
+  program.begin = builder.bytes(state);
+  RIDGE_TRY(finish_program(program));
+  program.source = fmt::format("expression {}", expression);
+  return std::move(program);
+}
+
+Result<JsonProgram> compile_choice(const std::vector<std::string>& texts) {
+  JsonBuilder builder;
+  JsonProgram& program = builder.program();
+  program.begin = builder.bytes(program.bytes.add_words(texts));
+  RIDGE_TRY(finish_program(program));
+  program.source = "choice " + dump_json(Json(texts));
   return std::move(program);
 }
 
@@ -509,11 +535,14 @@ Result<JsonProgram> compile_texts(std::span<const JsonInText> texts, bool severa
   program.begin = builder.rule();
   const std::optional<uint32_t> again = several ? std::optional(program.begin) : std::nullopt;
   std::vector<uint32_t> targets, rules;
+  program.source = several ? "several " : "one ";
   for (const JsonInText& text : texts) {
     Result<uint32_t> rule = SchemaCompiler(builder, *text.schema).compile();
     if (!rule) return wrap(std::move(rule).error(), text.name);
     rules.push_back(*rule);
     targets.push_back(builder.in_text(text, *rule, again));
+    for (const std::string& part : {text.begin, text.before, dump_json(*text.schema), text.after, text.end})
+      program.source += fmt::format("{} {}", part.size(), part);
   }
   builder.set_targets(program.begin, targets);
   RIDGE_TRY(finish_program(program));

@@ -3,6 +3,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -20,6 +22,9 @@ struct JsonInText {
 
 // As JsonGrammar::of().
 Result<JsonProgram> compile_schema(const Json& schema);
+// As JsonGrammar::of_expression() and of_choice().
+Result<JsonProgram> compile_expression(std::string_view expression);
+Result<JsonProgram> compile_choice(const std::vector<std::string>& texts);
 Result<JsonProgram> compile_texts(std::span<const JsonInText> texts, bool several);
 
 }  // namespace ridge::text

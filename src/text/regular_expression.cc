@@ -71,16 +71,16 @@ RegularExpression any_text() {
 
 class ExpressionParser {
  public:
-  explicit ExpressionParser(std::string_view text) {
+  ExpressionParser(std::string_view text, bool whole) : whole_(whole) {
     for (size_t at = 0; at < text.size();) text_.push_back(next_code_point(text, at));
   }
 
   Result<RegularExpression> whole() {
     RegularExpression choice{.kind = RegularExpression::kChoice};
     do {
-      const bool begins = take('^');
+      const bool begins = take('^') || whole_;
       RIDGE_ASSIGN(RegularExpression sequence, read_sequence(0));
-      const bool ends = take('$');
+      const bool ends = take('$') || whole_;
       if (!begins) sequence.parts.insert(sequence.parts.begin(), any_text());
       if (!ends) sequence.parts.push_back(any_text());
       choice.parts.push_back(std::move(sequence));
@@ -252,13 +252,14 @@ class ExpressionParser {
   }
 
   std::u32string text_;
+  const bool whole_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-Result<RegularExpression> parse_regular_expression(std::string_view pattern) {
-  return ExpressionParser(pattern).whole();
+Result<RegularExpression> parse_regular_expression(std::string_view pattern, bool whole) {
+  return ExpressionParser(pattern, whole).whole();
 }
 
 }  // namespace ridge::text

@@ -186,12 +186,12 @@ std::string write_string(const std::string& text, Dice& dice) {
 }
 
 bool within_quotes(const JsonState& state) {
-  const auto& branches = state.branches();
+  const auto& branches = state.states()->branches(state.number());
   return std::any_of(branches.begin(), branches.end(), [&](const JsonBranch& branch) {
-    const JsonNode::Kind kind = state.machine().node_of(branch).kind;
+    const JsonNode::Kind kind = state.states()->machine().node_of(branch).kind;
     if (kind == JsonNode::kText) return json_lexer().within_quotes(branch.state);
     if (kind != JsonNode::kBytes) return false;
-    const uint32_t lexer_state = state.machine().program().bytes.lexer_state(branch.state);
+    const uint32_t lexer_state = state.states()->program()->bytes.lexer_state(branch.state);
     return lexer_state != ByteAutomaton::kNoState && json_lexer().within_quotes(lexer_state);
   });
 }

@@ -1,59 +1,71 @@
 #include "text/token_mask.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <limits>
+#include <map>
 
 namespace ridge::text {
 namespace {
 
-// One mask: the tree of tokens and the automaton, walked together.
+// One set: the tree of tokens and the states of the grammar, walked together.
 class TokenWalk {
  public:
-  TokenWalk(const JsonState& state, const TokenTrie& trie, TokenSet& set)
-      : machine_(state.machine()), trie_(trie), set_(set) {}
+  TokenWalk(JsonStates& states, const TokenTrie& trie, TokenSet& set, const std::function<bool()>& goes_on)
+      : states_(states), trie_(trie), set_(set), goes_on_(goes_on), last_work_(states.work() + TokenSets::kMostWork) {}
 
-  void add_all(const std::vector<JsonBranch>& branches) {
+  // False: it was too much, or was stopped.
+  bool add_all(uint32_t state) {
+    if (goes_on_ && !goes_on_()) return false;
+    // Strings that end alike and may go on alike are one.
+    std::map<Group, std::vector<JsonBranch>> groups;
     std::vector<JsonBranch> rest;
-    for (const JsonBranch& branch : branches) {
-      const TokenTrie::WithinQuotes* within = within_quotes(branch);
-      if (within) {
-        add_within_quotes(branch, *within);
-      } else {
+    for (const JsonBranch& branch : std::vector(states_.branches(state))) {
+      const JsonNode& node = states_.machine().node_of(branch);
+      const bool is_text = node.kind == JsonNode::kText;
+      const uint32_t lexer_state = is_text                         ? branch.state
+                                   : node.kind == JsonNode::kBytes ? program().bytes.lexer_state(branch.state)
+                                                                   : JsonLexer::kNoState;
+      if (trie_.within_quotes(lexer_state) == nullptr) {
         rest.push_back(branch);
+        continue;
       }
+      Group group{.lexer_state = lexer_state};
+      if (is_text) {
+        group.least = node.a - std::min(node.a, branch.count);
+        if (node.b != kUnbounded) group.most = node.b - branch.count;
+      } else if (!program().bytes.is_lexers(branch.state)) {
+        group.key = branch.state;
+      }
+      states_.machine().leave(branch, groups[group]);
     }
-    if (!rest.empty()) walk(TokenTrie::kRoot, rest, bytes_of(rest));
+    for (auto& [group, after] : groups) add_within_quotes(group, states_.state_of(std::move(after)));
+    if (!rest.empty()) walk(TokenTrie::kRoot, states_.state_of(std::move(rest)));
+    return !stopped_;
   }
 
  private:
-  const TokenTrie::WithinQuotes* within_quotes(const JsonBranch& branch) const {
-    const JsonNode& node = machine_.node_of(branch);
-    if (node.kind == JsonNode::kText) return trie_.within_quotes(branch.state);
-    return node.kind == JsonNode::kBytes ? trie_.within_quotes(machine_.program().bytes.lexer_state(branch.state))
-                                         : nullptr;
-  }
+  struct Group {
+    uint32_t lexer_state = 0, least = 0, most = kUnbounded;
+    uint32_t key = ByteAutomaton::kNoState;  // a state of listed keys, which may not end there
+    auto operator<=>(const Group&) const = default;
+  };
+  const JsonProgram& program() const { return *states_.program(); }
 
-  void add_within_quotes(const JsonBranch& branch, const TokenTrie::WithinQuotes& within) {
-    const JsonNode& node = machine_.node_of(branch);
-    const bool is_text = node.kind == JsonNode::kText;
-    const uint32_t least = is_text ? node.a : 0, most = is_text ? node.b : kUnbounded;
-    add_unended(within, most == kUnbounded ? most : most - branch.count);
-
-    const size_t mark = machine_.mark();
-    std::vector<JsonBranch> after;
-    machine_.leave(branch, after);
-    const ByteSet bytes = bytes_of(after);
+  void add_within_quotes(const Group& group, uint32_t after) {
+    const TokenTrie::WithinQuotes& within = *trie_.within_quotes(group.lexer_state);
+    add_unended(within, group.most);
     std::vector<uint32_t> taken;
-    if (!is_text) find_taken_keys(branch.state, TokenTrie::kRoot, taken);
+    if (group.key != ByteAutomaton::kNoState) find_taken_keys(group.key, TokenTrie::kRoot, taken);
     for (const TokenTrie::WithinQuotes::End& end : within.ends) {
-      const uint64_t count = uint64_t{branch.count} + end.characters;
-      if (count < least || count > most || std::find(taken.begin(), taken.end(), end.node) != taken.end()) continue;
+      if (end.characters < group.least || end.characters > group.most ||
+          std::find(taken.begin(), taken.end(), end.node) != taken.end())
+        continue;
       trie_.add_tokens(trie_.node(end.node), set_);
-      if (trie_.node(end.node).children > 0) walk(end.node, after, bytes);
+      if (after != JsonStates::kNone) walk(end.node, after);
     }
-    machine_.release(mark);
   }
 
   void add_unended(const TokenTrie::WithinQuotes& within, uint32_t most) {
@@ -74,73 +86,88 @@ class TokenWalk {
 
   // Where a token would end a key that the object lists under its own rule.
   void find_taken_keys(uint32_t state, uint32_t from, std::vector<uint32_t>& taken) const {
-    const ByteAutomaton& bytes = machine_.program().bytes;
+    const ByteAutomaton& bytes = program().bytes;
     if (bytes.is_lexers(state)) return;
-    const std::span<const TokenTrie::Node> children = trie_.children(from);
-    for (const ByteAutomaton::Edge *edge = bytes.begin_edges(state), *end = bytes.end_edges(state); edge != end;
-         ++edge) {
-      const auto child = std::lower_bound(children.begin(), children.end(), edge->byte,
-                                          [](const TokenTrie::Node& node, uint8_t byte) { return node.byte < byte; });
-      if (child == children.end() || child->byte != edge->byte) continue;
-      const uint32_t number = trie_.number_of(*child);
+    const ByteAutomaton::Edge *edge = bytes.begin_edges(state), *end = bytes.end_edges(state);
+    trie_.for_each_child(from, [&](uint32_t number, const TokenTrie::Node& child) {
+      while (edge != end && edge->byte < child.byte) ++edge;
+      if (edge == end || edge->byte != child.byte) return;
       if (edge->target == ByteAutomaton::kNoState) {
         taken.push_back(number);
       } else {
         find_taken_keys(edge->target, number, taken);
       }
+    });
+  }
+
+  void walk(uint32_t from, uint32_t state) {
+    constexpr int kRound = 4096;
+    if (stopped_) return;
+    if (++walked_ % kRound == 0 && goes_on_ && !goes_on_()) stopped_ = true;
+    for (uint32_t at = from + 1, end = trie_.node(from).end; at < end; at = trie_.node(at).end) {
+      const TokenTrie::Node& node = trie_.node(at);
+      const uint32_t next = states_.next(state, node.byte);
+      if (next == JsonStates::kNone) continue;
+      trie_.add_tokens(node, set_);
+      if (trie_.has_children(at)) walk(at, next);
     }
+    if (states_.work() + walked_ / 8 > last_work_) stopped_ = true;
   }
 
-  ByteSet bytes_of(const std::vector<JsonBranch>& branches) const {
-    ByteSet bytes;
-    for (const JsonBranch& branch : branches) bytes |= machine_.bytes(branch);
-    return bytes;
-  }
-
-  void walk(uint32_t from, const std::vector<JsonBranch>& branches, const ByteSet& bytes) {
-    if (levels_.empty()) levels_.emplace_back();
-    levels_[0] = branches;
-    visit(from, 0, bytes);
-  }
-
-  // `bytes`: of the branches of this level.
-  void visit(uint32_t from, size_t level, const ByteSet& bytes) {
-    if (levels_.size() == level + 1) levels_.emplace_back();
-    const std::vector<JsonBranch>& here = levels_[level];
-    std::vector<JsonBranch>& next = levels_[level + 1];
-    const size_t mark = machine_.mark();
-    for (const TokenTrie::Node& node : trie_.children(from)) {
-      if (!bytes[node.byte]) continue;
-      next.clear();
-      for (const JsonBranch& branch : here) machine_.step(branch, node.byte, next);
-      if (!next.empty()) {
-        trie_.add_tokens(node, set_);
-        if (node.children > 0) visit(trie_.number_of(node), level + 1, bytes_of(next));
-      }
-      machine_.release(mark);
-    }
-  }
-
-  JsonMachine machine_;
+  JsonStates& states_;
   const TokenTrie& trie_;
   TokenSet& set_;
-  std::deque<std::vector<JsonBranch>> levels_;  // by bytes of the token; none moves
+  const std::function<bool()>& goes_on_;
+  const uint64_t last_work_;
+  uint64_t walked_ = 0;  // nodes with children
+  bool stopped_ = false;
 };
 
 }  // namespace
 
-TokenMask::TokenMask(JsonGrammar grammar, std::shared_ptr<const TokenTrie> trie, std::vector<int32_t> ends)
-    : state_(std::move(grammar)), trie_(std::move(trie)) {
+TokenSets::TokenSets(const JsonGrammar& grammar, std::shared_ptr<const TokenTrie> trie)
+    : trie_(std::move(trie)), states_(std::make_shared<JsonStates>(grammar.program())) {}
+
+Result<std::shared_ptr<const TokenSet>> TokenSets::at(JsonState& place, const std::function<bool()>& goes_on) {
+  if (bytes() > kMostBytes) clear();
+  if (place.states() != states_) place.move_to(states_);
+  const auto known = sets_.find(place.number());
+  if (known != sets_.end()) return known->second;
+  TokenSet set(trie_->words());
+  if (!TokenWalk(*states_, *trie_, set, goes_on).add_all(place.number())) {
+    const JsonBranch& branch = states_->branches(place.number()).back();  // of the latest rule
+    return Error{Code::kExhausted,
+                 fmt::format("JSON schema, {}: which tokens may come next took too long to find; make its patterns "
+                             "shorter, or its alternatives fewer",
+                             states_->program()->place_of(branch.node))};
+  }
+  return sets_.emplace(place.number(), std::make_shared<const TokenSet>(std::move(set))).first->second;
+}
+
+void TokenSets::clear() {
+  states_ = std::make_shared<JsonStates>(states_->program());
+  sets_.clear();
+}
+
+TokenMask::TokenMask(std::shared_ptr<TokenSets> sets, std::vector<int32_t> ends)
+    : sets_(std::move(sets)), trie_(sets_->trie()), place_(sets_->states()), may_end_(place_.may_end()) {
   std::erase_if(ends, [&](int32_t token) { return token < 0 || token >= trie_->vocabulary(); });
   ends_ = std::make_shared<const std::vector<int32_t>>(std::move(ends));
 }
 
+Status TokenMask::find(const std::function<bool()>& goes_on) {
+  found_ = std::make_shared<const TokenSet>();
+  if (ended_) return {};
+  RIDGE_ASSIGN(found_, sets_->at(place_, goes_on));
+  return {};
+}
+
 TokenSet TokenMask::allowed() const {
-  TokenSet set(trie_->words());
-  if (!ended_) TokenWalk(state_, *trie_, set).add_all(state_.branches());
+  TokenSet set = *found_;
+  set.resize(trie_->words());
   for (const int32_t token : *ends_) {
     remove_token(set, token);
-    if (may_end()) add_token(set, token);
+    if (may_end_) add_token(set, token);
   }
   return set;
 }
@@ -166,13 +193,15 @@ bool TokenMask::mask(std::span<float> logits) const {
 
 bool TokenMask::accept(int32_t token) {
   if (std::find(ends_->begin(), ends_->end(), token) != ends_->end()) {
-    if (!may_end()) return false;
+    if (!may_end_) return false;
     ended_ = true;
     return true;
   }
   if (ended_ || token < 0 || token >= trie_->vocabulary()) return false;
   const std::string& bytes = trie_->bytes_of(token);
-  return !bytes.empty() && bytes.size() <= TokenTrie::kLongestToken && state_.accept(bytes);
+  if (bytes.empty() || bytes.size() > TokenTrie::kLongestToken || !place_.accept(bytes)) return false;
+  may_end_ = place_.may_end();
+  return true;
 }
 
 }  // namespace ridge::text

@@ -2,12 +2,14 @@
 //
 // A token is allowed where all its bytes are, wherever it crosses the end of a string, value or object. Tokens that end a text are allowed exactly where
 // the document may end. What may come within a string is known of the vocabulary beforehand; the rest is found by walking the tree of tokens and the
-// automaton together, which few bytes pass.
+// states of the grammar together, once per state: sets are kept with the states, which sequences of one grammar share.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "text/json_grammar.h"
@@ -15,26 +17,59 @@
 
 namespace ridge::text {
 
-// Of one sequence. Copied cheaply (speculation, preemption); one thread.
+// The sets of a grammar, of at most about kMostBytes. One thread.
+class TokenSets {
+ public:
+  static constexpr size_t kMostBytes = 32 << 20;
+  // Of one set: tenths of a second where the unusual ones take milliseconds.
+  static constexpr uint64_t kMostWork = 2'000'000;
+
+  TokenSets(const JsonGrammar& grammar, std::shared_ptr<const TokenTrie> trie);
+
+  const std::shared_ptr<JsonStates>& states() const { return states_; }
+  const std::shared_ptr<const TokenTrie>& trie() const { return trie_; }
+  // The tokens whose bytes may come at `place`, which moves to the states that are kept. kExhausted: it takes more work than kMostWork, or `goes_on`, which
+  // is asked every millisecond or so, says no; the message names the place in the schema.
+  Result<std::shared_ptr<const TokenSet>> at(JsonState& place, const std::function<bool()>& goes_on);
+  void clear();
+  size_t bytes() const { return states_->bytes() + sets_.size() * (trie_->words() * sizeof(uint64_t) + 64); }
+
+ private:
+  std::shared_ptr<const TokenTrie> trie_;
+  std::shared_ptr<JsonStates> states_;
+  std::unordered_map<uint32_t, std::shared_ptr<const TokenSet>> sets_;  // by state
+};
+
+// Of one sequence. Copied cheaply (speculation, preemption); one thread, but for mask() between find() and accept().
 class TokenMask {
  public:
   // `ends`: tokens that end a text; those of them that the vocabulary lacks are ignored.
-  TokenMask(JsonGrammar grammar, std::shared_ptr<const TokenTrie> trie, std::vector<int32_t> ends);
+  TokenMask(std::shared_ptr<TokenSets> sets, std::vector<int32_t> ends);
+  TokenMask(const JsonGrammar& grammar, std::shared_ptr<const TokenTrie> trie, std::vector<int32_t> ends)
+      : TokenMask(std::make_shared<TokenSets>(grammar, std::move(trie)), std::move(ends)) {}
 
+  // Finds what may come next; as TokenSets::at().
+  Status find(const std::function<bool()>& goes_on = {});
+  // find() comes before these two.
   TokenSet allowed() const;
   // Sets what may not come next to −∞. False: no token may come, as the vocabulary cannot spell what must follow; or the document is whole and there are no `ends`.
   bool mask(std::span<float> logits) const;
   // False: the token was not allowed, and nothing has changed.
   bool accept(int32_t token);
+  TokenSets& sets() { return *sets_; }
+  // Lets states go that its sets have left.
+  void settle() { place_.move_to(sets_->states()); }
   // The document may end here.
-  bool may_end() const { return ended_ || state_.may_end(); }
+  bool may_end() const { return may_end_; }
   bool ended() const { return ended_; }  // a token that ends a text was accepted
 
  private:
-  JsonState state_;
+  std::shared_ptr<TokenSets> sets_;
   std::shared_ptr<const TokenTrie> trie_;
+  JsonState place_;
   std::shared_ptr<const std::vector<int32_t>> ends_;
-  bool ended_ = false;
+  std::shared_ptr<const TokenSet> found_;
+  bool ended_ = false, may_end_ = false;
 };
 
 }  // namespace ridge::text

@@ -11,6 +11,12 @@ namespace {
 
 constexpr int32_t kEndOfText = 0, kOtherEnd = 1, kSpecial = 2;  // without bytes
 
+TokenSet allowed_by(TokenMask mask) {
+  const Status found = mask.find();
+  EXPECT_TRUE(found.ok()) << found.error().message;
+  return mask.allowed();
+}
+
 // Three special tokens, every byte, and pieces as tokenizers have them: some twice, some that cross ends, some that split characters.
 std::vector<std::string> test_vocabulary() {
   std::vector<std::string> tokens(3);
@@ -107,7 +113,7 @@ class TokenMaskTest : public testing::Test {
     return static_cast<int32_t>(std::find(tokens_.begin() + 3, tokens_.end(), text) - tokens_.begin());
   }
   static bool has(const TokenSet& set, int32_t token) { return (set[token / 64] >> (token % 64) & 1) != 0; }
-  bool allows(const TokenMask& mask, std::string_view text) const { return has(mask.allowed(), token(text)); }
+  bool allows(const TokenMask& mask, std::string_view text) const { return has(allowed_by(mask), token(text)); }
   void type(TokenMask& mask, std::string_view text) const {
     for (const char c : text) ASSERT_TRUE(mask.accept(token(std::string(1, c)))) << text;
   }
@@ -143,7 +149,7 @@ TEST_F(TokenMaskTest, TokensMayCrossTheEndsOfValues) {
 TEST_F(TokenMaskTest, TokensOfTheSameBytesAreAllowedTogether) {
   TokenMask mask = mask_of(R"({"type":"string"})");
   EXPECT_TRUE(mask.accept(token("\"")));
-  const TokenSet set = mask.allowed();
+  const TokenSet set = allowed_by(mask);
   EXPECT_EQ(std::count_if(tokens_.begin(), tokens_.end(),
                           [&](const std::string& text) {
                             return text == "the" && has(set, static_cast<int32_t>(&text - tokens_.data()));
@@ -153,16 +159,16 @@ TEST_F(TokenMaskTest, TokensOfTheSameBytesAreAllowedTogether) {
 
 TEST_F(TokenMaskTest, TextEndsWhereTheDocumentMayEndAndNowhereElse) {
   TokenMask mask = mask_of(R"({"type":"integer"})");
-  EXPECT_FALSE(has(mask.allowed(), kEndOfText));
+  EXPECT_FALSE(has(allowed_by(mask), kEndOfText));
   EXPECT_FALSE(mask.accept(kEndOfText));
   EXPECT_TRUE(mask.accept(token("12")));
-  EXPECT_TRUE(has(mask.allowed(), kEndOfText));
-  EXPECT_TRUE(has(mask.allowed(), kOtherEnd));
-  EXPECT_FALSE(has(mask.allowed(), kSpecial));
+  EXPECT_TRUE(has(allowed_by(mask), kEndOfText));
+  EXPECT_TRUE(has(allowed_by(mask), kOtherEnd));
+  EXPECT_FALSE(has(allowed_by(mask), kSpecial));
   EXPECT_TRUE(allows(mask, "123"));
   EXPECT_TRUE(mask.accept(kOtherEnd));
   EXPECT_TRUE(mask.ended());
-  EXPECT_THAT(members(mask.allowed()), testing::ElementsAre(kEndOfText, kOtherEnd));
+  EXPECT_THAT(members(allowed_by(mask)), testing::ElementsAre(kEndOfText, kOtherEnd));
   EXPECT_FALSE(mask.accept(token("1")));
 }
 
@@ -181,10 +187,36 @@ TEST_F(TokenMaskTest, LengthsBoundWhatATokenMayAdd) {
   EXPECT_TRUE(allows(mask, "\xa9\""));  // the third character, and the end
 }
 
+TEST_F(TokenMaskTest, SequencesOfOneGrammarShareTheirSets) {
+  const auto grammar = JsonGrammar::of(parse_json(R"({"type":"string","pattern":"^a.*x$"})", "test").value()).value();
+  const auto sets = std::make_shared<TokenSets>(grammar, trie_);
+  TokenMask first(sets, {kEndOfText}), second(sets, {kEndOfText});
+  type(first, "\"abcd");
+  const TokenSet expected = allowed_by(first);
+  const uint64_t work = sets->states()->work();
+  type(second, "\"ab the");  // another text that leads to the same state
+  EXPECT_EQ(allowed_by(second), expected);
+  EXPECT_EQ(sets->states()->work(), work) << "nothing was left to find";
+  sets->clear();
+  type(first, "x\"");
+  EXPECT_THAT(members(allowed_by(first)), testing::ElementsAre(kEndOfText));
+  EXPECT_EQ(allowed_by(second), expected);
+}
+
+TEST_F(TokenMaskTest, WhatIsStoppedNamesItsPlace) {
+  TokenMask mask = mask_of(R"({"properties":{"a":{"type":"string","pattern":"x"}},"required":["a"]})");
+  type(mask, "{\"a\":");
+  const Status found = mask.find([] { return false; });
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.error().message, testing::HasSubstr("#/properties/a:"));
+  EXPECT_TRUE(mask.find().ok());
+}
+
 TEST_F(TokenMaskTest, LogitsOfOtherTokensBecomeMinusInfinity) {
   TokenMask mask = mask_of(R"({"enum":["abc","abd"]})");
   type(mask, "\"ab");
   std::vector<float> logits(tokens_.size() + 100, 1.5F);  // a model's vocabulary is often padded
+  ASSERT_TRUE(mask.find().ok());
   EXPECT_TRUE(mask.mask(logits));
   for (int32_t i = 0; i < static_cast<int32_t>(logits.size()); ++i)
     EXPECT_EQ(logits[i], i == token("c") || i == token("d") ? 1.5F : -INFINITY) << i;
@@ -192,9 +224,10 @@ TEST_F(TokenMaskTest, LogitsOfOtherTokensBecomeMinusInfinity) {
 
 TEST_F(TokenMaskTest, TellsWhenTheVocabularyCannotGoOn) {
   const std::vector<std::string> few{"[", "]", "1"};
-  const TokenMask mask(JsonGrammar::of(parse_json(R"({"type":"object"})", "test").value()).value(),
-                       std::make_shared<const TokenTrie>(few), {});
+  TokenMask mask(JsonGrammar::of(parse_json(R"({"type":"object"})", "test").value()).value(),
+                 std::make_shared<const TokenTrie>(few), {});
   std::vector<float> logits(3);
+  ASSERT_TRUE(mask.find().ok());
   EXPECT_FALSE(mask.mask(logits));
 }
 
@@ -208,7 +241,7 @@ TEST_F(TokenMaskTest, RandomWalksGiveValidDocuments) {
     JsonState state(JsonGrammar::of(schema).value());
     std::string text;
     for (int step = 0; step < 40 && !mask.ended(); ++step) {
-      const TokenSet set = mask.allowed();
+      const TokenSet set = allowed_by(mask);
       const std::vector<int32_t> allowed = members(set);
       ASSERT_FALSE(allowed.empty()) << schema << text;
       ASSERT_EQ(has(set, kEndOfText), state.may_end());

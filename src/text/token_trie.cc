@@ -1,8 +1,8 @@
 #include "text/token_trie.h"
 
 #include <algorithm>
-#include <deque>
 #include <functional>
+#include <string_view>
 
 namespace ridge::text {
 
@@ -19,31 +19,29 @@ TokenTrie::TokenTrie(std::span<const std::string> tokens)
     if (lexer.within_quotes(state)) within_[state] = look_within_quotes(state);
 }
 
-// Level by level, so that children stand together: what is open is a node and the range of tokens below it.
 void TokenTrie::add_nodes(std::span<const int32_t> sorted) {
-  struct Open {
-    uint32_t node;
-    size_t begin, end, depth;
-  };
   nodes_.emplace_back();
-  std::deque<Open> open{{kRoot, 0, sorted.size(), 0}};
-  for (; !open.empty(); open.pop_front()) {
-    const auto [node, begin, end, depth] = open.front();
-    size_t at = begin;
-    for (; at < end && bytes_[sorted[at]].size() == depth; ++at) {
-      same_[sorted[at]] = nodes_[node].token;
-      nodes_[node].token = sorted[at];
+  std::vector<uint32_t> path{kRoot};  // by depth, of the last token
+  std::string_view last;
+  const auto close = [&](size_t depth) {
+    for (; path.size() > depth + 1; path.pop_back()) nodes_[path.back()].end = static_cast<uint32_t>(nodes_.size());
+  };
+  for (const int32_t token : sorted) {
+    const std::string_view bytes = bytes_[token];
+    const auto [differs, unused] = std::mismatch(last.begin(), last.end(), bytes.begin(), bytes.end());
+    close(static_cast<size_t>(differs - last.begin()));
+    while (path.size() <= bytes.size()) {
+      path.push_back(static_cast<uint32_t>(nodes_.size()));
+      nodes_.push_back({.byte = static_cast<uint8_t>(bytes[path.size() - 2])});
     }
-    nodes_[node].first_child = static_cast<uint32_t>(nodes_.size());
-    while (at < end) {
-      const char byte = bytes_[sorted[at]][depth];
-      const size_t first = at;
-      while (at < end && bytes_[sorted[at]][depth] == byte) ++at;
-      open.push_back({static_cast<uint32_t>(nodes_.size()), first, at, depth + 1});
-      nodes_.push_back({.byte = static_cast<uint8_t>(byte)});
-      ++nodes_[node].children;
-    }
+    Node& node = nodes_[path.back()];
+    node.several = node.token != kNoToken;
+    same_[token] = node.token;
+    node.token = token;
+    last = bytes;
   }
+  close(0);
+  nodes_[kRoot].end = static_cast<uint32_t>(nodes_.size());
 }
 
 TokenTrie::WithinQuotes TokenTrie::look_within_quotes(uint32_t lexer_state) const {
@@ -51,20 +49,19 @@ TokenTrie::WithinQuotes TokenTrie::look_within_quotes(uint32_t lexer_state) cons
   WithinQuotes found;
   found.tokens.resize(words());
   const auto visit = [&](const auto& again, uint32_t from, uint32_t state, uint32_t characters) -> void {
-    for (const Node& node : children(from)) {
+    for_each_child(from, [&](uint32_t number, const Node& node) {
       const uint32_t next = lexer.next(state, node.byte);
-      if (next == JsonLexer::kNoState) continue;
-      const uint32_t number = number_of(node);
+      if (next == JsonLexer::kNoState) return;
       if (lexer.accepts(next)) {
         found.ends.push_back({number, characters});
-        continue;
+        return;
       }
       const uint32_t begun = characters + (state == lexer.text ? 1 : 0);
       for (int32_t token = node.token; token != kNoToken; token = same_[token])
         found.by_length.emplace_back(begun, token);
       add_tokens(node, found.tokens);
       again(again, number, next, begun);
-    }
+    });
   };
   visit(visit, kRoot, lexer_state, 0);
   std::sort(found.by_length.begin(), found.by_length.end(), std::greater<>());

@@ -25,21 +25,28 @@ class TokenTrie {
   // `tokens`: the bytes that each stands for within a text, by its number. Empty, as special tokens have to be, or longer than kLongestToken: never in a mask.
   explicit TokenTrie(std::span<const std::string> tokens);
 
+  // In preorder: the nodes below one follow it, up to `end`.
   struct Node {
-    uint32_t first_child = 0;  // children stand together, by their byte
-    uint16_t children = 0;
-    uint8_t byte = 0;
+    uint32_t end = 0;
     int32_t token = kNoToken;
+    uint8_t byte = 0;
+    bool several = false;  // tokens of these bytes
   };
   static constexpr uint32_t kRoot = 0;
-  std::span<const Node> children(uint32_t node) const {
-    return std::span(nodes_).subspan(nodes_[node].first_child, nodes_[node].children);
-  }
-  uint32_t number_of(const Node& node) const { return static_cast<uint32_t>(&node - nodes_.data()); }
   const Node& node(uint32_t number) const { return nodes_[number]; }
+  bool has_children(uint32_t number) const { return nodes_[number].end > number + 1; }
+  // Calls visit(number, node) of each child, by growing bytes.
+  template <typename F>
+  void for_each_child(uint32_t number, F visit) const {
+    for (uint32_t child = number + 1; child < nodes_[number].end; child = nodes_[child].end)
+      visit(child, nodes_[child]);
+  }
   // The node's tokens: the vocabulary may have several of the same bytes.
   void add_tokens(const Node& node, TokenSet& set) const {
-    for (int32_t token = node.token; token != kNoToken; token = same_[token]) add_token(set, token);
+    if (node.token == kNoToken) return;
+    add_token(set, node.token);
+    if (!node.several) return;
+    for (int32_t token = same_[node.token]; token != kNoToken; token = same_[token]) add_token(set, token);
   }
 
   int64_t vocabulary() const { return static_cast<int64_t>(bytes_.size()); }
@@ -67,7 +74,7 @@ class TokenTrie {
 
   std::vector<std::string> bytes_;
   std::vector<int32_t> same_;  // the next token of the same bytes
-  std::vector<Node> nodes_;    // by depth
+  std::vector<Node> nodes_;
   std::vector<std::optional<WithinQuotes>> within_;
 };
 

@@ -140,23 +140,67 @@ Status read_tokens_to_show(OpenAiReading& reading, const dom::element& value, st
   return {};
 }
 
-// What a schema has that is not known here is the client's to change.
-Result<text::JsonGrammar> form_of(const Json& schema) {
-  Result<text::JsonGrammar> form = text::JsonGrammar::of(schema);
+// What a schema has that is not done here is the client's to change.
+Status set_form(OpenAiReading& reading, Result<text::JsonGrammar> form) {
   if (!form) return invalid(form.error().message);
-  return form;
+  if (reading.request.wanted.form) return invalid("the request asks for a form of its answer twice");
+  reading.request.wanted.form = std::move(*form);
+  return {};
+}
+
+Status read_expression(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN(const std::string_view expression, read_string(value, in_quotes(name)));
+  return set_form(reading, text::JsonGrammar::of_expression(expression));
+}
+
+Status read_choice(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  constexpr const char* kForm = "a list of texts that are not empty";
+  std::vector<std::string> texts;
+  if (!value.is_array()) return wrong_member(name, kForm, value);
+  for (const dom::element each : dom::array(value.get_array().value_unsafe())) {
+    RIDGE_ASSIGN(const std::string_view text, read_string(each, in_quotes(name)));
+    if (!text.empty()) texts.emplace_back(text);
+  }
+  if (texts.empty()) return wrong_member(name, kForm, value);
+  return set_form(reading, text::JsonGrammar::of_choice(texts));
+}
+
+// A schema, or the text of one.
+Status read_schema(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  RIDGE_ASSIGN(Json schema, json_of(value, name));
+  if (schema.is_string()) {
+    RIDGE_ASSIGN(schema, parse_json(schema.get<std::string>(), in_quotes(name)));
+  }
+  return set_form(reading, text::JsonGrammar::of(schema));
+}
+
+// As vLLM has it: {"json"}, {"regex"}, {"choice"} or {"json_object": true}.
+Status read_structured(OpenAiReading& reading, const dom::element& value, std::string_view name) {
+  if (!value.is_object()) return wrong_member(name, "an object", value);
+  for (const dom::key_value_pair pair : dom::object(value.get_object().value_unsafe())) {
+    if (pair.value.is_null() || (pair.value.is_bool() && !pair.value.get_bool().value_unsafe())) continue;
+    const std::string member = std::string(name) + "." + std::string(pair.key);
+    if (pair.key == "json") {
+      RIDGE_TRY(read_schema(reading, pair.value, member));
+    } else if (pair.key == "regex") {
+      RIDGE_TRY(read_expression(reading, pair.value, member));
+    } else if (pair.key == "choice") {
+      RIDGE_TRY(read_choice(reading, pair.value, member));
+    } else if (pair.key == "json_object") {
+      RIDGE_TRY(set_form(reading, text::JsonGrammar::of(Json::object())));
+    } else {
+      return invalid(in_quotes(member) + " is not supported; use json, regex or choice");
+    }
+  }
+  return {};
 }
 
 Status read_response_format(OpenAiReading& reading, const dom::element& value, std::string_view name) {
   std::string_view type;
   if (value["type"].get_string().get(type) != simdjson::SUCCESS)
     return invalid(in_quotes(name) + " should be an object with a 'type': text, json_object or json_schema");
-  std::optional<text::JsonGrammar>& form = reading.request.wanted.form;
   if (type == "text") return {};
-  if (type == "json_object") {
-    RIDGE_ASSIGN(form, form_of(Json::object()));
-    return {};
-  }
+  if (type == "json_object") return set_form(reading, text::JsonGrammar::of(Json::object()));
   if (type != "json_schema")
     return invalid("'response_format' has the type '" + std::string(type) +
                    "'; this server knows text, json_object and json_schema");
@@ -164,8 +208,7 @@ Status read_response_format(OpenAiReading& reading, const dom::element& value, s
   if (value["json_schema"]["schema"].get(given) != simdjson::SUCCESS || !given.is_object())
     return invalid(R"('response_format' of type json_schema should have {"json_schema":{"name":…,"schema":{…}}})");
   RIDGE_ASSIGN(const Json schema, json_of(given, name));
-  RIDGE_ASSIGN(form, form_of(schema));
-  return {};
+  return set_form(reading, text::JsonGrammar::of(schema));
 }
 
 Status read_stop(OpenAiReading& reading, const dom::element& value, std::string_view name) {
@@ -352,6 +395,12 @@ constexpr Member kMembers[] = {
        reading.request.wanted.first_token_within = from_seconds(milliseconds / 1e3);
        return {};
      }},
+    {"structured_outputs", kBoth, read_structured},
+    {"guided_json", kBoth, read_schema},
+    {"guided_regex", kBoth, read_expression},
+    {"guided_choice", kBoth, read_choice},
+    {"regex", kBoth, read_expression},    // SGLang
+    {"json_schema", kBoth, read_schema},  // llama.cpp
     // What would make another answer, and is not there.
     {"use_beam_search", kBoth, read_only<false>},
     {"chat_template", kChat | kToTokens, read_refused},
@@ -366,11 +415,6 @@ constexpr Member kMembers[] = {
     {"allowed_token_ids", kBoth, read_refused},
     {"bad_words", kBoth, read_refused},
     {"logits_processors", kBoth, read_refused},
-    {"structured_outputs", kBoth, read_refused},
-    {"guided_json", kBoth, read_refused},
-    {"guided_regex", kBoth, read_refused},
-    {"guided_choice", kBoth, read_refused},
-    {"guided_grammar", kBoth, read_refused},
 };
 
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
@@ -381,11 +425,10 @@ struct ForeignMember {
   std::string_view instead;
   double neutral = kNever;
 };
-constexpr std::string_view kUseForm = "response_format with a JSON schema";
+constexpr std::string_view kUseForm = "structured_outputs (json, regex or choice)";
 constexpr ForeignMember kForeign[] = {
     // llama.cpp's
     {"grammar", kUseForm},
-    {"json_schema", "response_format"},
     {"n_predict", "max_tokens", -1},
     {"n_probs", "logprobs", 0},
     {"post_sampling_probs", "logprobs"},
@@ -400,11 +443,11 @@ constexpr ForeignMember kForeign[] = {
     {"t_max_predict_ms", "max_tokens", 0},
     {"lora", "a model of its own"},
     // SGLang's
-    {"regex", kUseForm},
     {"ebnf", kUseForm},
     {"structural_tag", kUseForm},
     {"lora_path", "a model of its own"},
     // vLLM's
+    {"guided_grammar", kUseForm},
     {"return_tokens_as_token_ids", "return_token_ids"},
     {"logprob_token_ids", "logprobs"},
     {"thinking_token_budget", "max_tokens"},
@@ -512,6 +555,8 @@ Status check_together(OpenAiReading& reading, std::string& about) {
 
 }  // namespace
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 says so of the lists of `reading` while it is made
 Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const HabitsOf& habits_of,
                                           std::string& about) {
   about.clear();
@@ -531,5 +576,6 @@ Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, con
   request.add_special = reading.add_special.value_or(request.variables.is_null());  // templates write theirs
   return std::move(request);
 }
+#pragma GCC diagnostic pop
 
 }  // namespace ridge::front::http

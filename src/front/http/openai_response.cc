@@ -291,7 +291,8 @@ std::string_view finish_name(generate::Finish finish) {
     case generate::Finish::kStop: return "stop";
     case generate::Finish::kLength: return "length";
     case generate::Finish::kCancelled:
-    case generate::Finish::kDeadline: break;
+    case generate::Finish::kDeadline:
+    case generate::Finish::kFailed: break;
   }
   return "abort";
 }
