@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include <new>
+#include <exception>
 #include <utility>
 
 #include "base/log.h"
@@ -43,8 +43,8 @@ void JobThreads::work(const std::stop_token& stop) {
     }
     try {
       job();
-    } catch (const std::bad_alloc&) {
-      log::error("out of memory in a request; it is dropped");  // its Responder answers with an error
+    } catch (const std::exception& e) {  // memory or threads; its Responder answers with an error
+      log::error("a request is dropped: {}", e.what());
     }
   }
 }

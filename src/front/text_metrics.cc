@@ -1,5 +1,6 @@
 #include "front/text_metrics.h"
 
+#include <algorithm>
 #include <string>
 
 #include "serve/text_model.h"
@@ -131,6 +132,18 @@ std::span<const TextMetric> text_metrics() { return kTextMetrics; }
 std::vector<serve::TextFigures> text_figures(const serve::Service& service) {
   std::vector<serve::TextFigures> figures;
   for (const serve::TextModelPtr& model : service.text_models()) figures.push_back(model->figures());
+  // What an older load of the same version still does counts as that version's; its totals have been told.
+  for (const serve::TextModelPtr& model : service.retired_text_models()) {
+    const serve::TextFigures old = model->figures();
+    const auto same = std::ranges::find_if(
+        figures, [&](const auto& each) { return each.model == old.model && each.version == old.version; });
+    if (same == figures.end()) {
+      figures.push_back(old);
+      continue;
+    }
+    same->scheduler.running += old.scheduler.running;
+    same->scheduler.waiting += old.scheduler.waiting;
+  }
   return figures;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <new>
 
 #include "generate/state.h"
 
@@ -31,6 +32,7 @@ Status Scheduler::State::check(const Request& request) const {
 
 Status Scheduler::State::add(Request request, Nanoseconds now) {
   RIDGE_TRY(check(request));
+  ended.reserve(std::max(ended.capacity(), 2 * (ended.size() + sequences.size() + 1)));
   auto sequence = std::make_unique<Sequence>();
   sequence->request = std::move(request);
   sequence->prompt_tokens = sequence->length();
@@ -60,9 +62,15 @@ Status Scheduler::State::add(Request request, Nanoseconds now) {
       return error;
     }
   }
-  sequence->share = &queue.enter(std::exchange(sequence->request.key, {}));
-  queue.add(*sequence);
-  sequences.emplace(given.id, std::move(sequence));
+  Sequence& kept = *sequences.emplace(given.id, std::move(sequence)).first->second;
+  try {
+    kept.share = &queue.enter(std::exchange(kept.request.key, {}));
+    queue.add(kept);
+  } catch (const std::bad_alloc&) {
+    if (kept.share != nullptr) queue.leave(*kept.share);
+    sequences.erase(kept.request.id);
+    throw;
+  }
   return {};
 }
 
@@ -94,7 +102,8 @@ AnswerLengths::Expected Scheduler::State::blocks_to_come(const Sequence& sequenc
 }
 
 bool Scheduler::State::admit(Sequence& sequence) {
-  const std::vector<int32_t> prefix = cached_prefix(sequence);
+  at_work = &sequence;
+  std::vector<int32_t> prefix = cached_prefix(sequence);
   AnswerLengths::Expected needed = blocks_to_come(sequence);
   for (const int32_t block : prefix) needed.tokens -= pool.references(block) > 0 ? 1 : 0;
   for (const Sequence* other : running) {
@@ -104,18 +113,21 @@ bool Scheduler::State::admit(Sequence& sequence) {
   }
   const bool fits = needed.tokens + deviations * std::sqrt(needed.variance) <= static_cast<double>(pool.free());
   if (!fits && !running.empty()) return false;
+  if (!sequence.admitted) {
+    sequence.tokens.assign(sequence.request.prompt.begin(), sequence.request.prompt.end());
+    if (has_penalties(sequence.request.sampling)) sequence.counts.add_prompt(sequence.tokens);
+  }
+  // From here on no memory is asked for.
   queue.remove(sequence);
   for (const int32_t block : prefix) pool.hold(block);
-  sequence.blocks = prefix;
-  sequence.filled = static_cast<int64_t>(prefix.size());
+  sequence.blocks = std::move(prefix);
+  sequence.filled = static_cast<int64_t>(sequence.blocks.size());
   sequence.computed = sequence.filled * settings.cache.block_tokens;
   sequence.stage = Stage::kPrefill;
   running.push_back(&sequence);
   if (sequence.admitted) {
     counted.preempted_tokens += std::max<int64_t>(sequence.lost - sequence.computed, 0);
   } else {
-    sequence.tokens.assign(sequence.request.prompt.begin(), sequence.request.prompt.end());
-    if (has_penalties(sequence.request.sampling)) sequence.counts.add_prompt(sequence.tokens);
     sequence.admitted = true;
     sequence.reused = sequence.computed;
     sequence.started = began;
@@ -134,6 +146,7 @@ void Scheduler::State::preempt(Sequence& sequence) {
   sequence.stage = Stage::kWaiting;
   // Before all with a deadline; among its kind in the order of arrival.
   sequence.latest_start = Nanoseconds::min() / 2 + sequence.request.arrived;
+  at_work = &sequence;
   queue.add(sequence);
 }
 
@@ -156,6 +169,8 @@ Sequence* Scheduler::State::least_recomputation() const {
 // Blocks for so many positions; false: not all, what there was is held.
 bool Scheduler::State::grow(Sequence& sequence, int64_t positions) {
   while (static_cast<int64_t>(sequence.blocks.size()) * settings.cache.block_tokens < positions) {
+    at_work = &sequence;
+    if (sequence.blocks.size() == sequence.blocks.capacity()) sequence.blocks.reserve(2 * sequence.blocks.size() + 8);
     const auto block = pool.take();
     if (!block) return false;
     sequence.blocks.push_back(*block);

@@ -1,6 +1,8 @@
 #include "generate/fair_queue.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 namespace ridge::generate {
 
@@ -20,11 +22,12 @@ void FairQueue::Work::remove(const Sequence& sequence) {
 }
 
 Share& FairQueue::enter(const std::string& key) {
-  auto& share = shares_[key];
-  if (share == nullptr) share = std::make_unique<Share>(Share{key, ++keys_});
-  ++share->sequences;
+  auto found = shares_.find(key);
+  if (found == shares_.end()) found = shares_.emplace(key, std::make_unique<Share>(Share{key, ++keys_})).first;
+  Share& share = *found->second;
+  ++share.sequences;
   if (shares_.size() > forget_at_) forget_idle();
-  return *share;
+  return share;
 }
 
 void FairQueue::leave(Share& share) { --share.sequences; }
@@ -38,8 +41,18 @@ void FairQueue::forget_idle() {
 }
 
 void FairQueue::add(Sequence& sequence) {
+  sequence.queued = true;
   ++size_;
   work_.add(sequence);
+  try {
+    list(sequence);
+  } catch (const std::bad_alloc&) {
+    remove(sequence);
+    throw;
+  }
+}
+
+void FairQueue::list(Sequence& sequence) {
   if (sequence.request.deadline && !sequence.admitted) by_deadline_.insert(&sequence);
   if (sequence.latest_start) {
     urgent_.insert(&sequence);
@@ -55,6 +68,7 @@ void FairQueue::add(Sequence& sequence) {
 }
 
 void FairQueue::remove(Sequence& sequence) {
+  if (!std::exchange(sequence.queued, false)) return;
   --size_;
   work_.remove(sequence);
   if (sequence.request.deadline && !sequence.admitted) by_deadline_.erase(&sequence);
@@ -87,11 +101,10 @@ Sequence* FairQueue::expired(Nanoseconds now) const {
 }
 
 void FairQueue::charge(Share& share, double seconds, bool begins) {
-  const bool listed = !share.waiting.empty();
-  if (listed) by_used_.erase(&share);
+  auto listed = by_used_.extract(&share);
   if (begins) virtual_time_ = std::max(virtual_time_, share.used_s);
   share.used_s += seconds;
-  if (listed) by_used_.insert(&share);
+  if (listed) by_used_.insert(std::move(listed));
 }
 
 FairQueue::Work FairQueue::work_before(Nanoseconds latest_start) const {

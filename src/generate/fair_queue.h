@@ -45,8 +45,9 @@ class FairQueue {
   Share& enter(const std::string& key);
   void leave(Share& share);
 
+  // Without memory for it: throws, and it is not in the queue.
   void add(Sequence& sequence);
-  void remove(Sequence& sequence);
+  void remove(Sequence& sequence);  // if it is in the queue
   int64_t size() const { return size_; }
   Sequence* first() const;
   // Of those without a deadline, of the key that has had the least service: the one with the fewest tokens to compute.
@@ -84,6 +85,7 @@ class FairQueue {
                                                           : a->request.id < b->request.id;
     }
   };
+  void list(Sequence& sequence);
   void forget_idle();
 
   std::unordered_map<std::string, std::unique_ptr<Share>> shares_;

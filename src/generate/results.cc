@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <new>
 
 #include "generate/state.h"
 
@@ -7,8 +8,10 @@ namespace ridge::generate {
 
 std::vector<Event> Scheduler::State::done(const engine::Logits& logits, Nanoseconds now) {
   assert(under_way);
-  under_way = false;
-  line.add({load, to_seconds(now - began)});
+  try {
+    line.add({load, to_seconds(now - began)});
+  } catch (const std::bad_alloc&) {  // it learns nothing of this step
+  }
   vocabulary = logits.rows == 0 ? 0 : logits.values.size() / static_cast<size_t>(logits.rows);
   std::vector<Event> events;
   int64_t row = 0;
@@ -19,10 +22,15 @@ std::vector<Event> Scheduler::State::done(const engine::Logits& logits, Nanoseco
     part.sequence->in_step = false;
     if (part.sequence->cancelled) {
       end(*part.sequence, Finish::kCancelled);
-    } else {
+      continue;
+    }
+    try {
       take_part(part, rows, events);
+    } catch (const std::bad_alloc&) {
+      end(*part.sequence, Finish::kFailed);
     }
   }
+  under_way = false;
   parts.clear();
   return events;
 }
@@ -70,9 +78,8 @@ void Scheduler::State::take_answers(const Part& part, std::span<const float> row
     event.started = sequence.started;
     event.finish = Finish::kLength;
     fill(sequence);
-    end(sequence, Finish::kNone);
     events.push_back(std::move(event));
-    return;
+    return end(sequence, Finish::kNone);
   }
   if (request.filter != nullptr && !request.filter->ready()) {
     const std::span<const float> logits = row(rows, part.samples - 1);
@@ -139,10 +146,10 @@ Event Scheduler::State::event_of(Sequence& sequence, std::span<const float> logi
 // Forgets the sequence; a finish goes to take_ended().
 void Scheduler::State::end(Sequence& sequence, Finish finish) {
   if (finish != Finish::kNone) {
-    Event event{sequence.request.id};
-    event.finish = finish;
-    ended.push_back(std::move(event));
+    ended.emplace_back().id = sequence.request.id;
+    ended.back().finish = finish;
   }
+  if (at_work == &sequence) at_work = nullptr;
   if (sequence.stage == Stage::kWaiting) {
     queue.remove(sequence);
   } else {
@@ -152,6 +159,14 @@ void Scheduler::State::end(Sequence& sequence, Finish finish) {
   }
   queue.leave(*sequence.share);
   sequences.erase(sequence.request.id);
+}
+
+// Memory ran out while a step was made: the sequence that it was for ends, and the rest waits for another step.
+void Scheduler::State::fail_one() {
+  parts.clear();
+  for (Sequence* sequence : running) sequence->in_step = false;
+  Sequence* const failed_one = at_work != nullptr ? at_work : !running.empty() ? running.back() : queue.first();
+  if (failed_one != nullptr) end(*failed_one, Finish::kFailed);
 }
 
 }  // namespace ridge::generate

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
+#include <new>
 
 #include "generate/state.h"
 
@@ -12,6 +14,9 @@ Scheduler::State::State(const Settings& given)
   assert(settings.cache.block_tokens > 0 && settings.most_sequences > 0);
   // Every decode has a token in every step.
   if (settings.most_tokens) settings.most_sequences = std::min(settings.most_sequences, *settings.most_tokens);
+  running.reserve(static_cast<size_t>(settings.most_sequences));
+  parts.reserve(running.capacity());
+  failed.reserve(running.capacity());
   if (settings.overbooking > 0) deviations = normal_quantile_above(std::min(settings.overbooking, 0.5));
 }
 
@@ -31,24 +36,36 @@ void Scheduler::cancel(Id id) {
   }
 }
 
-Step Scheduler::next(Nanoseconds now) { return state_->next(now); }
+Step Scheduler::next(Nanoseconds now) {
+  try {
+    return state_->next(now);
+  } catch (const std::bad_alloc&) {
+    state_->fail_one();
+    return {};
+  }
+}
 
 std::vector<Event> Scheduler::done(const engine::Logits& logits, Nanoseconds now) { return state_->done(logits, now); }
 
-std::vector<Id> Scheduler::failed() {
+const std::vector<Id>& Scheduler::failed() {
   assert(state_->under_way);
   state_->under_way = false;
-  std::vector<Id> ids;
+  state_->failed.clear();
   for (const Part& part : state_->parts) {
     const bool cancelled = part.sequence->cancelled;
-    if (!cancelled) ids.push_back(part.sequence->request.id);
+    if (!cancelled) state_->failed.push_back(part.sequence->request.id);
     state_->end(*part.sequence, cancelled ? Finish::kCancelled : Finish::kNone);
   }
   state_->parts.clear();
-  return ids;
+  return state_->failed;
 }
 
-std::vector<Event> Scheduler::take_ended() { return std::exchange(state_->ended, {}); }
+std::vector<Event> Scheduler::take_ended() {
+  std::vector<Event> events(std::make_move_iterator(state_->ended.begin()),
+                            std::make_move_iterator(state_->ended.end()));
+  state_->ended.clear();  // keeps its room
+  return events;
+}
 
 Nanoseconds Scheduler::predicted_first_token(int64_t prompt_tokens, Nanoseconds now) const {
   return state_->first_token_after(state_->queue.work(), nullptr, prompt_tokens, now);

@@ -84,7 +84,7 @@ struct Event {
   int64_t reused_tokens = 0;          // of the prompt, that were in the cache
   Nanoseconds started{};              // when the next() was that gave the request its first step
   Finish finish = Finish::kNone;      // the request is forgotten with this event
-  std::optional<Error> failure = {};  // of kFailed
+  std::optional<Error> failure = {};  // of kFailed; absent: there was no memory for it
 };
 
 constexpr int64_t kUsualStepTokens = 512;  // as vLLM's and OpenVINO GenAI's defaults are (2048 and 256)
@@ -121,6 +121,7 @@ struct Step {
   std::vector<Id> ids;  // of the sequences, in their order
 };
 
+// An allocation that fails throws in add(), which then has changed nothing, and in take_ended(), which loses nothing; elsewhere it ends one sequence.
 class Scheduler {
  public:
   explicit Scheduler(Settings settings);
@@ -136,8 +137,8 @@ class Scheduler {
   // Of the step that next() gave. Rows of `logits` as the step asked for them.
   std::vector<Event> done(const engine::Logits& logits, Nanoseconds now);
   // The step failed: its sequences end; everything else goes on. Their ids.
-  std::vector<Id> failed();
-  // Events besides those of done(): ends without a step, cancelled or too late, and tokens that waited for their filters. Asked after next().
+  const std::vector<Id>& failed();
+  // Events besides those of done(): ends without a step, cancelled, too late or failed, and tokens that waited for their filters.
   std::vector<Event> take_ended();
 
   // From now to the first token of a request of so many tokens that came now, behind all that wait; 0 as long as the line is not known.

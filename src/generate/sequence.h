@@ -26,6 +26,7 @@ struct Sequence {
   int64_t filled = 0;           // the first so many blocks are full, and known to the pool by their content
   Stage stage = Stage::kWaiting;
   bool in_step = false, cancelled = false;
+  bool queued = false;  // in the FairQueue
 
   Share* share = nullptr;
   Nanoseconds due{};                             // its place among those of its key

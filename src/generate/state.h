@@ -64,6 +64,7 @@ struct Scheduler::State {
   Event event_of(Sequence& sequence, std::span<const float> row);
   std::span<const float> row(std::span<const float> rows, int64_t index) const;
   void end(Sequence& sequence, Finish finish);
+  void fail_one();
 
   Settings settings;
   RefinedLine line;
@@ -79,8 +80,10 @@ struct Scheduler::State {
   int passed_steps = 0;  // in a row, in which a prompt that was due first had to wait for shorter ones
   Nanoseconds began{}, predicted{};
   bool under_way = false;
-  size_t vocabulary = 0;     // of the logits at hand
-  std::vector<Event> ended;  // for take_ended()
+  size_t vocabulary = 0;        // of the logits at hand
+  std::vector<Event> ended;     // for take_ended(); with room for all sequences
+  std::vector<Id> failed;       // of the last step that failed; with room for all that run
+  Sequence* at_work = nullptr;  // what memory is asked for, for
   Figures counted;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <new>
 #include <queue>
 #include <tuple>
 
@@ -11,13 +12,18 @@ namespace ridge::generate {
 Step Scheduler::State::next(Nanoseconds now) {
   assert(!under_way);
   began = now;
+  at_work = nullptr;
   parts.clear();
   load = {};
   end_expired(now);
   draw_late();
   find_blocks_for_decodes();
   add_decodes();
-  add_drafts();
+  try {
+    add_drafts();
+  } catch (const std::bad_alloc&) {  // a step does without them
+    at_work = nullptr;
+  }
   add_prefills();
   const bool late = std::ranges::any_of(running, [](const Sequence* sequence) { return !sequence->undrawn.empty(); });
   while (parts.empty() && running.size() > 1 && !late) {  // they wait for each other's blocks
@@ -26,6 +32,8 @@ Step Scheduler::State::next(Nanoseconds now) {
   }
   Step step;
   if (parts.empty()) return step;
+  step.sequences.reserve(parts.size());
+  step.ids.reserve(parts.size());
   charge();
   for (const Part& part : parts) {
     Sequence& sequence = *part.sequence;
@@ -51,6 +59,7 @@ void Scheduler::State::draw_late() {
   for (size_t i = running.size(); i > 0; --i) {
     Sequence& sequence = *running[i - 1];
     if (sequence.undrawn.empty() || !sequence.request.filter->ready()) continue;
+    at_work = &sequence;
     ended.push_back(event_of(sequence, std::exchange(sequence.undrawn, {})));
     if (ended.back().finish != Finish::kNone) end(sequence, Finish::kNone);
   }
@@ -123,8 +132,8 @@ void Scheduler::State::add_drafts() {
       const int64_t most = std::min(kMostDrafts, sequence.request.most_tokens - sequence.answered() - 1);
       std::vector<int32_t> draft = sequence.drafts.draft(sequence.tokens, most);
       if (draft.empty()) continue;
+      draft.insert(draft.begin(), sequence.tokens.back());
       sequence.fed = std::move(draft);
-      sequence.fed.insert(sequence.fed.begin(), sequence.tokens.back());
     }
     if (part.tokens >= static_cast<int64_t>(sequence.fed.size())) continue;
     if (!grow(sequence, sequence.length() + part.drafts + 1)) continue;

@@ -1,8 +1,14 @@
 #include "serve/deadline_timer.h"
 
+#include <new>
 #include <utility>
 
 namespace ridge::serve {
+namespace {
+
+constexpr std::chrono::milliseconds kAgain{50};  // after memory ran out
+
+}  // namespace
 
 DeadlineTimer::DeadlineTimer(Clock& clock) : clock_(clock), thread_([this] { run(); }) {}
 
@@ -36,8 +42,14 @@ void DeadlineTimer::run() {
     std::weak_ptr<Expirable> target = entries_.top().target;
     entries_.pop();
     lock.unlock();
-    if (auto alive = target.lock()) alive->expire(now);
+    bool done = true;
+    try {
+      if (auto alive = target.lock()) alive->expire(now);
+    } catch (const std::bad_alloc&) {
+      done = false;
+    }
     lock.lock();
+    if (!done) entries_.push({now + kAgain, std::move(target)});  // in the room that its entry had
   }
 }
 

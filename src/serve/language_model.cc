@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <list>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -22,14 +24,26 @@ constexpr std::chrono::milliseconds kIdleRound{10};  // until a scheduler that h
 
 class Ticket final : public TextTicket {
  public:
-  Ticket(std::shared_ptr<TextInbox> inbox, uint64_t number) : inbox_(std::move(inbox)), number_(number) {}
+  explicit Ticket(std::shared_ptr<TextInbox> inbox) : inbox_(std::move(inbox)) {}
   ~Ticket() override { inbox_->cancel(number_); }
   void cancel() override { inbox_->cancel(number_); }
+  void set(uint64_t number) { number_.front() = number; }
 
  private:
   const std::shared_ptr<TextInbox> inbox_;
-  const uint64_t number_;
+  std::list<uint64_t> number_{0};  // until it is cancelled; 0: of no request
 };
+
+// Short enough to need no memory of its own.
+Error no_memory() { return {Code::kUnavailable, "out of memory"}; }
+
+// Without memory for that, what the sink belongs to answers when it is let go.
+void end_sink(TextSink& sink, Status status, const TextUsage& usage) {
+  try {
+    sink.end(std::move(status), usage);
+  } catch (const std::bad_alloc&) {
+  }
+}
 
 uint64_t random_seed() {
   std::random_device device;
@@ -159,6 +173,7 @@ Result<std::unique_ptr<TextTicket>> LanguageModel::generate(TextRequest request,
     request.most_tokens = std::min(request.most_tokens.value_or(*most), *most);
   RIDGE_TRY(check_text_request(limits, request));
   if (!request.has_seed) request.sampling.seed = random_seed();
+  auto ticket = std::make_unique<Ticket>(inbox_);
   const TextInbox::Added added = inbox_->add(std::move(request), std::move(sink));
   switch (added.refusal) {
     case TextInbox::Refusal::kNone: break;
@@ -169,7 +184,8 @@ Result<std::unique_ptr<TextTicket>> LanguageModel::generate(TextRequest request,
       return Error{Code::kUnavailable, fmt::format("{} requests to model '{}' wait already, which is the most",
                                                    loaded_.queue_limit, name())};
   }
-  return std::unique_ptr<TextTicket>(std::make_unique<Ticket>(inbox_, added.number));
+  ticket->set(added.number);
+  return std::unique_ptr<TextTicket>(std::move(ticket));
 }
 
 void LanguageModel::close() { inbox_->close(); }
@@ -180,13 +196,26 @@ void LanguageModel::abort() {
 }
 
 void LanguageModel::work() {
-  while (take_news()) {
-    const generate::Step step = scheduler_.next(now());
+  bool goes_on = true;
+  while (goes_on) try {
+      goes_on = round();
+    } catch (const std::bad_alloc&) {  // where no request is at work: the next round does it
+    }
+}
+
+// False: that was the last.
+bool LanguageModel::round() {
+  if (!take_news()) return false;
+  const generate::Step step = scheduler_.next(now());
+  const auto deliver_ended = [&] {
     for (const generate::Event& event : scheduler_.take_ended()) deliver(event, clock_.now());
-    idle_ = step.sequences.empty();
-    if (!idle_ && !run(step)) return;
-    figures_.note(scheduler_.figures(), scheduler_.line());
-  }
+  };
+  deliver_ended();  // tokens of earlier steps, before those of this one
+  idle_ = step.sequences.empty();
+  if (!idle_ && !run(step)) return false;
+  deliver_ended();
+  figures_.note(scheduler_.figures(), scheduler_.line());
+  return true;
 }
 
 // False: everything is done, and nothing comes any more.
@@ -199,8 +228,21 @@ bool LanguageModel::take_news() {
   return !news.closed || !streams_.empty();
 }
 
-// Choices after the first wait for its first token where they can share its prompt's blocks.
 void LanguageModel::begin(TextArrival arrival) {
+  const uint64_t number = arrival.number;
+  const std::shared_ptr<TextSink> sink = arrival.sink;
+  try {
+    begin_stream(std::move(arrival));
+  } catch (const std::bad_alloc&) {
+    if (const auto found = streams_.find(number); found != streams_.end())
+      return end_stream(*found->second, no_memory(), &TextEnds::failed);
+    inbox_->begun();
+    end_sink(*sink, no_memory(), {});
+  }
+}
+
+// Choices after the first wait for its first token where they can share its prompt's blocks.
+void LanguageModel::begin_stream(TextArrival arrival) {
   auto made = std::make_unique<Stream>();
   Stream& stream = *made;
   stream.number = arrival.number;
@@ -248,29 +290,29 @@ Status LanguageModel::add_choice(Stream& stream, size_t choice) {
   wanted.prefix_group = request.prefix_group;
   wanted.arrived = stream.arrived.time_since_epoch();
   if (request.first_token_within && choice == 0) wanted.deadline = wanted.arrived + *request.first_token_within;
-  RIDGE_TRY(scheduler_.add(std::move(wanted), now()));
   stream.choices[choice].id = last_id_;
   stream.choices[choice].times.arrived = stream.arrived;
   places_[last_id_] = {&stream, choice};
+  Status added = scheduler_.add(std::move(wanted), now());
+  if (!added) places_.erase(last_id_);
   ++stream.added;
-  return {};
+  return added;
 }
 
 void LanguageModel::cancel(uint64_t number) {
   if (const auto found = streams_.find(number); found != streams_.end())
-    end_stream(*found->second, Error{Code::kCancelled, "the client has left"}, &TextEnds::cancelled);
+    end_stream(*found->second, Error{Code::kCancelled, "client has left"}, &TextEnds::cancelled);
 }
 
 // False: the step was given up, and with it the version.
 bool LanguageModel::run(const generate::Step& step) {
   const TimePoint begin = clock_.now();
-  if (const auto due = watch_.begin(0, {}, 0, begin)) timer_.schedule(*due, weak_from_this());
   figures_.begin_step(begin);
-  const Result<engine::Logits> logits = loaded_.decoder->step(step.sequences);
+  double bound_s = 0;
+  const Result<engine::Logits> logits = logits_of(step, begin, bound_s);
   const RunWatch::End ended = watch_.end(0);
   if (ended == RunWatch::End::kGivenUp) return false;  // the server, its clock and timer may be gone
   const TimePoint end = clock_.now();
-  const double bound_s = loaded_.bound ? loaded_.bound(step.sequences) : 0;
   figures_.end_step(end, {static_cast<int64_t>(step.load.tokens), step.predicted, bound_s, step.decode});
   if (bound_s > 0) note_bound(step, to_seconds(end - begin), bound_s);
   if (logits) {
@@ -279,13 +321,27 @@ bool LanguageModel::run(const generate::Step& step) {
     for (const generate::Event& event : events) deliver(event, end);
     return true;
   }
-  const Error why = inbox_->aborted()                    ? shutting_down()
-                    : ended == RunWatch::End::kBrokenOff ? too_long()
-                                                         : logits.error();
+  const auto why = [&]() -> Error {
+    try {
+      return inbox_->aborted() ? shutting_down() : ended == RunWatch::End::kBrokenOff ? too_long() : logits.error();
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    }
+  };
   for (const generate::Id id : scheduler_.failed())
     if (const auto place = places_.find(id); place != places_.end())
-      end_stream(*place->second.stream, why, &TextEnds::failed);
+      end_stream(*place->second.stream, why(), &TextEnds::failed);
   return true;
+}
+
+Result<engine::Logits> LanguageModel::logits_of(const generate::Step& step, TimePoint begin, double& bound_s) {
+  try {
+    if (loaded_.bound) bound_s = loaded_.bound(step.sequences);
+    if (const auto due = watch_.begin(0, {}, 0, begin)) timer_.schedule(*due, weak_from_this());
+    return loaded_.decoder->step(step.sequences);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
 }
 
 // Of each answer that the step computed.
@@ -303,8 +359,18 @@ void LanguageModel::deliver(const generate::Event& event, TimePoint now) {
   const auto found = places_.find(event.id);
   if (found == places_.end()) return;  // it was cancelled, or ended by a stop text
   Stream& stream = *found->second.stream;
-  const size_t index = found->second.choice;
-  if (event.failure) return end_stream(stream, *event.failure, &TextEnds::failed);
+  const uint64_t number = stream.number;
+  try {
+    take_event(stream, found->second.choice, event, now);
+  } catch (const std::bad_alloc&) {
+    if (const auto left = streams_.find(number); left != streams_.end())
+      end_stream(*left->second, no_memory(), &TextEnds::failed);
+  }
+}
+
+void LanguageModel::take_event(Stream& stream, size_t index, const generate::Event& event, TimePoint now) {
+  if (event.finish == Finish::kFailed)
+    return end_stream(stream, event.failure.value_or(no_memory()), &TextEnds::failed);
   if (event.finish == Finish::kDeadline)
     return end_stream(
         stream,
@@ -372,7 +438,7 @@ void LanguageModel::end_stream(Stream& stream, Status status, uint64_t TextEnds:
                                                               : FailureReason::kRejected,
                                 1, latency);
   const std::unique_ptr<Stream> last = std::move(streams_.extract(stream.number).mapped());
-  last->sink->end(std::move(status), last->usage);
+  end_sink(*last->sink, std::move(status), last->usage);
 }
 
 void LanguageModel::end_all(const Error& why) {
@@ -414,7 +480,7 @@ void LanguageModel::give_up() {
   if (limit_.given_up) limit_.given_up(*this, reason);  // before its requests are answered
   inbox_->close();
   for (TextArrival& arrival : inbox_->take(TimePoint::min()).arrivals)
-    arrival.sink->end(Error{Code::kUnavailable, reason}, {});
+    end_sink(*arrival.sink, Error{Code::kUnavailable, reason}, {});
   end_all(too_long());
   MutexLock lock(end_mutex_);
   if (state_ == ThreadState::kWorks) state_ = ThreadState::kGivenUp;

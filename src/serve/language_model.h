@@ -1,6 +1,8 @@
 // LanguageModel: one loaded version of a language model: a decoder, the thread that runs its steps, and the requests in work. A step longer than a limit
 // is broken off; one that does not end even then costs the version its life, and the process its memory (RunWatch).
 //
+// An allocation that fails on the step thread costs the requests that it was for, which end with 503.
+//
 // Thread-safe. Life: make → start() → generate()… → close() → join(). A request's sink is called on the step thread, without a lock.
 #pragma once
 
@@ -93,12 +95,16 @@ class LanguageModel final : public Servable,
   void work();
   bool take_news();
   void begin(TextArrival arrival);
+  void begin_stream(TextArrival arrival);
   Status add_choice(Stream& stream, size_t choice);
   generate::SharedList<int32_t> stop_tokens_of(const TextRequest& request) const;
   void cancel(uint64_t number);
   bool run(const generate::Step& step);
+  bool round();
   void note_bound(const generate::Step& step, double seconds, double bound_s);
   void deliver(const generate::Event& event, TimePoint now);
+  void take_event(Stream& stream, size_t index, const generate::Event& event, TimePoint now);
+  Result<engine::Logits> logits_of(const generate::Step& step, TimePoint begin, double& bound_s);
   void begin_answer(Stream& stream, const generate::Event& event, TimePoint now);
   void end_choice(Stream& stream, size_t choice, generate::Finish finish, TimePoint now);
   void end_stream(Stream& stream, Status status, uint64_t TextEnds::*cause);

@@ -107,7 +107,7 @@ TEST_F(LanguageModelTest, ManyRequestsAtOnceAnswerAsEachAlone) {
 }
 
 TEST_F(LanguageModelTest, FormsAreKeptToWhileOthersGoOn) {
-  add_model("m", {{"step_ms", 1}});
+  add_model("m", {{"step_ms", 1}, {"context", 100'000}}, parameter("ridge_cache_tokens", "200000"));
   const auto server = started(options());
   Running free = begin(*server, endless_request("free"));
   const auto form = [](std::string_view schema) {
@@ -258,6 +258,33 @@ TEST_F(LanguageModelTest, ReloadsUnderLoadTearNoAnswer) {
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(first, 0);
   EXPECT_GT(second, 0);
+}
+
+// One old version beside the new one: the third load ends the first version's stream when its time is over.
+TEST_F(LanguageModelTest, AFurtherReloadEndsOldStreamsAndTheIndexNamesThem) {
+  const auto add = [&](int load) {
+    add_model("m", {{"step_ms", 1}, {"context", 100'000}, {"weight_bytes", load}},
+              parameter("ridge_cache_tokens", "200000"));
+  };
+  ServerOptions short_drain = options(ControlMode::kExplicit);
+  short_drain.drain_time = milliseconds(20);
+  const auto server = started(short_drain);
+  const auto unloading = [&] {
+    return std::ranges::count(server->index(false), ModelState::kUnloading, &IndexEntry::state);
+  };
+  std::vector<Running> running;
+  for (int load = 0; load < 3; ++load) {
+    add(load);
+    ASSERT_TRUE(server->load("m", {}).ok());
+    EXPECT_EQ(unloading(), load == 0 ? 0 : 1);
+    EXPECT_EQ(server->retired_text_models().size(), load == 0 ? 0U : 1U);
+    running.push_back(begin(*server, endless_request("load" + std::to_string(load))));
+    running.back().sink->await_pieces(1);
+  }
+  EXPECT_EQ(server->retired_text_models().front()->figures().scheduler.running, 1);
+  EXPECT_FALSE(running[0].sink->wait().ok());
+  running.clear();
+  server->drain();
 }
 
 TEST_F(LanguageModelTest, AnUnchangedModelIsNotLoadedAgain) {

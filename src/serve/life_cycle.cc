@@ -91,7 +91,7 @@ Status LifeCycle::load_alone(const std::string& model, const LoadRequest& reques
   auto turn = turn_of(model);
   MutexLock lock(*turn);
   if (loading_.stop_requested()) return shutting_down();
-  Status loaded = load_steps(model, request);
+  Status loaded = load_caught(model, request);
   if (loaded) return {};
   if (loading_.stop_requested()) {
     log::info("the load of model '{}' was cancelled", model);
@@ -99,6 +99,15 @@ Status LifeCycle::load_alone(const std::string& model, const LoadRequest& reques
   }
   log::error("failed to load '{}', {}", model.substr(0, 300), loaded.error().message);
   return Error{loaded.error().code, for_clients(loaded.error().message)};
+}
+
+// Threads and memory may be exhausted meanwhile: then only this load fails.
+Status LifeCycle::load_caught(const std::string& model, const LoadRequest& request) {
+  try {
+    return load_steps(model, request);
+  } catch (const std::exception& e) {
+    return Error{Code::kExhausted, fmt::format("out of threads or memory ({}); use fewer instances", e.what())};
+  }
 }
 
 // The log has the whole paths.
@@ -133,12 +142,17 @@ Status LifeCycle::load_and_publish(const ModelSource& source) {
   Result<Versions> versions = load_guarded(source);
   if (!versions) {
     Error error = std::move(versions).error();
+    if (source.ensemble) {
+      MutexLock lock(names_mutex_);
+      waiting_.insert(model);
+    }
     if (source.files) error.message = without_folders(error.message, {{source.directory, model + "/"}});
     table_.fail_load(model, source.versions, for_clients(error.message));
     return error;
   }
   follow(table_.ready_versions(model), *versions);
   RIDGE_TRY(table_.publish(model, *versions));
+  reaper_.serve(*versions);
   return {};
 }
 
@@ -163,11 +177,8 @@ Result<Versions> LifeCycle::load_versions(const ModelSource& source) {
       if (!loaded) return wrap(std::move(loaded).error(), fmt::format("version {}", version));
       served = std::move(*loaded);
     }
-    if (Result<PartsPtr> parts = served->find_parts(); !parts) {
-      MutexLock lock(names_mutex_);
-      waiting_.insert(source.name);
+    if (Result<PartsPtr> parts = served->find_parts(); !parts)
       return wrap(std::move(parts).error(), fmt::format("version {}", version));
-    }
     versions.push_back(std::move(served));
   }
   return versions;
@@ -212,7 +223,10 @@ RunLimit LifeCycle::run_limit() {
           [this](const Servable& given_up, const std::string& reason) { table_.give_up(given_up, reason); }};
 }
 
+// Beside the new version there is memory for one old one: those before it end first.
 Result<VersionPtr> LifeCycle::load_language_model(const ModelSource& source, int64_t version) {
+  reaper_.await_retired(source.name, table_.ready_versions(source.name), *options_.clock, options_.drain_time,
+                        loading_.get_token());
   RIDGE_ASSIGN(LoadedLanguageModel loaded,
                serve::load_language_model(options_, source, version, warm_ups_, loading_.get_token()));
   const engine::DecoderInfo& info = loaded.decoder->info();
@@ -237,7 +251,7 @@ Result<VersionPtr> LifeCycle::load_ensemble(const ModelSource& source, int64_t v
   return reaper_.keep(std::move(ensemble));
 }
 
-// That no ensemble is among the models of its own steps, and of theirs.
+// That no ensemble is among the models of its own steps, and of theirs; of those that do not serve as their configurations have it.
 Status LifeCycle::check_nesting(const Servable& ensemble) const {
   const std::string& name = ensemble.settings().name;
   std::vector<std::vector<std::string>> ways;
@@ -250,8 +264,7 @@ Status LifeCycle::check_nesting(const Servable& ensemble) const {
       return invalid(
           fmt::format("ensembles are nested deeper than {}: '{}'", kDeepestNesting, fmt::join(way, "' → '")));
     const Result<VersionPtr> next = table_.find(way.back(), 0);
-    if (!next) continue;
-    for (const std::string& model : (*next)->models()) {
+    for (const std::string& model : next ? (*next)->models() : models_of_ensemble(options_, way.back(), {})) {
       ways.push_back(way);
       ways.back().push_back(model);
     }

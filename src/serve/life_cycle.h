@@ -50,6 +50,9 @@ class LifeCycle {
   // Refuses the requests that wait, and has the engines break off their runs: of all versions that have not ended.
   void abort() { reaper_.abort(); }
 
+  // Versions that others have replaced, or that were unloaded, and that still answer.
+  std::vector<std::shared_ptr<Servable>> retired() const { return reaper_.retired("", table_.ready_versions("")); }
+
   const ModelTable& table() const { return table_; }
   const WarmUps& warm_ups() const { return warm_ups_; }
 
@@ -61,6 +64,7 @@ class LifeCycle {
   bool serves(const std::string& model) const { return table_.find(model, 0).ok(); }
   void note_loaded(const std::string& model, bool for_ensemble);
   std::vector<std::string> unused_models_of(const std::string& ensemble);
+  Status load_caught(const std::string& model, const LoadRequest& request);
   Status load_steps(const std::string& model, const LoadRequest& request);
   Status load_and_publish(const ModelSource& source);
   Result<Versions> load_guarded(const ModelSource& source);
@@ -87,7 +91,7 @@ class LifeCycle {
   Mutex names_mutex_;
   std::set<std::string> for_ensembles_ RIDGE_GUARDED_BY(names_mutex_);  // loaded because an ensemble needs them
   std::set<std::string> waiting_
-      RIDGE_GUARDED_BY(names_mutex_);  // ensembles whose last load failed for want of a model
+      RIDGE_GUARDED_BY(names_mutex_);  // ensembles whose last load failed, for want of a model perhaps
   Mutex turns_mutex_;
   std::map<std::string, std::shared_ptr<Mutex>> turns_ RIDGE_GUARDED_BY(turns_mutex_);  // one per model in work
 };

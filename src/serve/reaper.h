@@ -8,9 +8,12 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "serve/model_table.h"
 
@@ -23,12 +26,25 @@ class Reaper {
   ~Reaper();  // after every version has ended
   // Owns the version; the result is shared, and ends the version when the last copy is gone.
   VersionPtr keep(std::shared_ptr<Servable> version);
+  // These serve: they are retired once they do not any more.
+  void serve(const std::vector<VersionPtr>& versions);
+  // Those that served and have not ended, of one model or (empty name) of all, but `serving`.
+  std::vector<std::shared_ptr<Servable>> retired(const std::string& model,
+                                                 const std::vector<VersionPtr>& serving) const;
+  // Waits until the model has one version at most, serving or not, or until `stop`; the requests of older ones are refused after `grace`, unless it is 0,
+  // and their runs broken off.
+  void await_retired(const std::string& model, const std::vector<VersionPtr>& serving, Clock& clock, Nanoseconds grace,
+                     const std::stop_token& stop);
   // Of every version that has not ended, whoever holds it.
   void abort();
   // Waits until every version has ended. All who hold one let go of it soon.
   void wait();
 
  private:
+  struct Kept {
+    std::weak_ptr<Servable> version;
+    bool served = false;
+  };
   struct Ending {
     bool done = false;
     std::jthread thread;
@@ -38,10 +54,10 @@ class Reaper {
   void end(std::shared_ptr<Servable> version, Ending& ending);
 
   std::function<void(const Servable&)> ended_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   ConditionVariable changed_;
   std::vector<std::shared_ptr<Servable>> unshared_ RIDGE_GUARDED_BY(mutex_);  // to be ended
-  std::vector<std::weak_ptr<Servable>> kept_ RIDGE_GUARDED_BY(mutex_);        // not ended yet
+  std::vector<Kept> kept_ RIDGE_GUARDED_BY(mutex_);                           // not ended yet
   std::list<Ending> endings_ RIDGE_GUARDED_BY(mutex_);
   bool stop_ RIDGE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: starts after all other members

@@ -60,6 +60,7 @@ class ModelServer final : public Server {
   void freed_much() override { heap_.note(); }
   Result<TextModelPtr> text_model(const std::string& model) const override;
   std::vector<TextModelPtr> text_models() const override;
+  std::vector<TextModelPtr> retired_text_models() const override;
   Result<EncoderPtr> encoder(const std::string& model) const override;
   std::vector<EncoderPtr> encoders() const override;
   std::vector<std::string> long_warm_ups() const override { return models_.warm_ups().longer_than(kLongWarmUp); }
@@ -329,6 +330,13 @@ std::vector<TextModelPtr> ModelServer::text_models() const {
   });
 }
 
+std::vector<TextModelPtr> ModelServer::retired_text_models() const {
+  std::vector<TextModelPtr> models;
+  for (const std::shared_ptr<Servable>& version : models_.retired())
+    if (TextModel* const text = version->text_model(); text != nullptr) models.emplace_back(version, text);
+  return models;
+}
+
 Result<EncoderPtr> ModelServer::encoder(const std::string& model) const {
   if (draining_) return shutting_down();
   RIDGE_ASSIGN(const VersionPtr served, models_.table().find(model, 0));
@@ -352,6 +360,15 @@ std::vector<IndexEntry> ModelServer::index(bool only_ready) const {
       entry.state = ModelState::kUnavailable;
       entry.reason = found.error().message;
     }
+  }
+  for (const std::shared_ptr<Servable>& version : models_.retired()) {
+    const ModelSettings& settings = version->settings();
+    const auto shown = [&](const IndexEntry& entry) {
+      return entry.name == settings.name && entry.version == settings.version && entry.state == ModelState::kUnloading;
+    };
+    if (std::ranges::none_of(entries, shown))
+      entries.push_back({settings.name, settings.version, ModelState::kUnloading,
+                         "replaced by a newer load; it ends when its last answers have ended"});
   }
   std::set<std::string> known;
   for (const IndexEntry& entry : entries) known.insert(entry.name);

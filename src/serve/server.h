@@ -50,9 +50,11 @@ struct ServerOptions {
   int load_threads = 0;          // models loaded at the same time at start; 0 = up to 4, at most the cores
   std::chrono::seconds warmup_limit{0};    // of one version's warm-up; 0 = none
   std::chrono::milliseconds run_limit{0};  // of a run that serves; 0 = none
-  uint64_t response_cache_bytes = 0;       // of all models' cached answers together, with their requests; 0 = no cache
-  std::vector<HostPolicy> host_policies;   // one per name
-  bool rate_limit = false;                 // instances wait for the resources of their rate_limiter
+  // That old versions of a language model have to end their answers before a further one is loaded; 0: as long as it takes.
+  std::chrono::milliseconds drain_time{0};
+  uint64_t response_cache_bytes = 0;      // of all models' cached answers together, with their requests; 0 = no cache
+  std::vector<HostPolicy> host_policies;  // one per name
+  bool rate_limit = false;                // instances wait for the resources of their rate_limiter
   std::vector<ResourceLimit> resource_limits;  // of rate_limit; empty = what the most demanding instance needs
   std::function<uint64_t()> free_memory;       // [bytes] that this process can still take; empty = not known
   BoundFunction bound;                         // of this machine; empty = its limits are not known

@@ -241,6 +241,8 @@ class Service {
   virtual Result<TextModelPtr> text_model(const std::string& model) const;
   // The highest version of each language model that serves, by name.
   virtual std::vector<TextModelPtr> text_models() const { return {}; }
+  // Versions of them that serve no more and have answers to end.
+  virtual std::vector<TextModelPtr> retired_text_models() const { return {}; }
   // The same of models that make embeddings; kInvalid: it is none, and why.
   virtual Result<EncoderPtr> encoder(const std::string& model) const;
   virtual std::vector<EncoderPtr> encoders() const { return {}; }

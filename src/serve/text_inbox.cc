@@ -11,18 +11,18 @@ TextInbox::Added TextInbox::add(TextRequest request, std::shared_ptr<TextSink> s
     MutexLock lock(mutex_);
     if (news_.closed) return {0, Refusal::kClosed};
     if (waiting_ >= limit_) return {0, Refusal::kFull};
-    ++waiting_;
     added.number = ++last_number_;
     news_.arrivals.push_back({added.number, std::move(request), std::move(sink), now});
+    ++waiting_;
   }
   changed_.notify_one();
   return added;
 }
 
-void TextInbox::cancel(uint64_t number) {
+void TextInbox::cancel(std::list<uint64_t>& number) {
   {
     MutexLock lock(mutex_);
-    news_.cancelled.push_back(number);
+    news_.cancelled.splice(news_.cancelled.end(), number);
   }
   changed_.notify_one();
 }

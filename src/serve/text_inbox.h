@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -31,7 +32,8 @@ class TextInbox {
     Refusal refusal = Refusal::kNone;
   };
   Added add(TextRequest request, std::shared_ptr<TextSink> sink);
-  void cancel(uint64_t number);
+  // The request of this number, a list of one, which is taken: nothing is allocated where a request ends.
+  void cancel(std::list<uint64_t>& number);
   // take() returns.
   void wake();
   // A request that take() gave waits no more.
@@ -43,7 +45,7 @@ class TextInbox {
 
   struct News {
     std::vector<TextArrival> arrivals;
-    std::vector<uint64_t> cancelled;
+    std::list<uint64_t> cancelled;
     bool closed = false, aborted = false, woken = false;
   };
   // Waits until there are news, or `due`; not once it is closed.
