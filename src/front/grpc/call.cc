@@ -231,6 +231,7 @@ void Call::pump() {
     exchange_->received(message_.has_value());
   }
   pumping_ = false;
+  if (finished_) backlog_ = nullptr;
 }
 
 MessageBytes Call::take_message() {
@@ -294,6 +295,8 @@ void Call::put(AnswerParts parts, bool packed, bool last) {
 void Call::finish(const Status& status) {
   if (host_ == nullptr || std::exchange(finished_, true)) return;
   status_ = status ? int{kOk} : number_of(status.error().code);
+  reader_ = {};  // what came of a message counts in the memory for all until then
+  if (!pumping_) backlog_ = nullptr;
   const std::string number = std::to_string(status_);
   std::string message, wait;
   std::vector<http::Field> fields;
