@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -169,6 +170,10 @@ std::string client_options(const ServeRequest& request, const std::string& liste
   return options + (request.tls ? "https://" : "");
 }
 
+bool is_of_this_machine(const std::string& address) {
+  return front::is_unix_address(address) || address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
 // The next signal, or 0 when `until` has become true or the deadline has passed.
 int wait_for_signal(const ServeControl& control, const std::atomic<bool>& until,
                     TimePoint deadline = TimePoint::max()) {
@@ -178,6 +183,13 @@ int wait_for_signal(const ServeControl& control, const std::atomic<bool>& until,
 }
 
 }  // namespace
+
+std::chrono::milliseconds drain_time(const ServeRequest& request, int signal) {
+  if (request.drain_time) return *request.drain_time;
+  const bool local = (!request.allow_http || is_of_this_machine(request.http_address)) &&
+                     (!request.allow_grpc || is_of_this_machine(request.grpc_address));
+  return std::chrono::seconds(signal == SIGTERM && !local ? 5 : 0);
+}
 
 // Certificates and keys, before anything waits for the models.
 Status ServeRun::open_files() {
@@ -395,11 +407,11 @@ void ServeRun::log_loaded() const {
 void ServeRun::shut_down() {
   tell_service_manager("STOPPING=1\nSTATUS=answering the requests in progress");
   start_watchdog(false);
-  if (request_.drain_time.count() > 0 && !failed_) {
+  if (drain_time_.count() > 0) {
     server_->retire();
     for (front::http::Server* port : {http_.get(), grpc_.get()})
       if (port != nullptr) port->retire();
-    clock_->sleep_for(request_.drain_time);
+    clock_->sleep_for(drain_time_);
   }
   server_->begin_drain();
   if (grpc_) grpc_->begin_drain();
@@ -463,13 +475,14 @@ ServeEnd ServeRun::run(const ServeControl& control) {
                                      failed > 0 ? fmt::format(", {} not loaded", failed) : ""));
     loaded();
   });
-  if (const int signal = wait_for_signal(control, failed_); signal != 0)
+  const int signal = wait_for_signal(control, failed_);
+  if (signal != 0)
     log::info("{}: finishing the requests in progress; a second signal exits at once", strsignal(signal));
   else
     control.not_loaded(not_loaded_);
+  if (!failed_) drain_time_ = drain_time(request_, signal);
   clock_ = control.clock;
-  exit_by_ =
-      clock_->now() + std::min<std::chrono::milliseconds>(kLongestDrain, request_.drain_time + request_.exit_timeout);
+  exit_by_ = clock_->now() + std::min<std::chrono::milliseconds>(kLongestDrain, drain_time_ + request_.exit_timeout);
   stopper_ = std::jthread([this] { shut_down(); });
   return wait_for_end(control);
 }

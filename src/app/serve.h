@@ -37,8 +37,8 @@ struct ServeRequest {
   std::optional<serve::RecordOptions> record;
   bool exit_on_error = false;  // a model that fails to load at start ends the server
   std::chrono::seconds exit_timeout{30};
-  std::chrono::milliseconds drain_time{
-      0};  // before the ports close, in which clients and load balancers turn elsewhere
+  // Before the ports close, in which clients and load balancers turn elsewhere; absent: as drain_time() has it.
+  std::optional<std::chrono::milliseconds> drain_time;
 
   bool allow_http = true, allow_metrics = true, allow_grpc = true;
   // Metrics address empty: same as HTTP; if that is a path, metrics are there alone.
@@ -63,6 +63,10 @@ struct ServeRequest {
   std::shared_ptr<ServiceManager> service_manager;  // null: none
   std::string port_file;                            // receives the ports as JSON; empty: none
 };
+
+// Where none is requested: 5 s at SIGTERM, with which services are stopped, if other machines reach a port, so that a load balancer may be
+// in front; else none, for people at terminals and servers that only this machine reaches.
+std::chrono::milliseconds drain_time(const ServeRequest& request, int signal);
 
 struct ServeControl {
   std::function<int(Nanoseconds at_most)> next_signal;         // waits at most this long; 0: no signal
@@ -120,6 +124,7 @@ class ServeRun {
   std::unique_ptr<front::ControlThreads> control_threads_;      // outlives what takes calls
   std::unique_ptr<front::http::Server> http_, grpc_, metrics_;  // destroying one closes its port
   std::string not_loaded_;                                      // written before failed_
+  std::chrono::milliseconds drain_time_{};                      // of run()
   Clock* clock_ = &system_clock();                              // of run()
   TimePoint exit_by_{};                                         // the end of exit_timeout, on it
   bool hangs_ = false;                                          // a run that was given up still goes on; before ended_

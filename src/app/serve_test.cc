@@ -140,6 +140,20 @@ TEST_F(ServeTest, AModelWhoseFilesAreLargerThanTheFreeMemoryIsNotLoaded) {
       << not_loaded_;
 }
 
+TEST_F(ServeTest, DrainsByItselfAtSigtermOfAServerThatOtherMachinesReach) {
+  ServeRequest request;
+  EXPECT_EQ(drain_time(request, SIGTERM), std::chrono::seconds(5));
+  EXPECT_EQ(drain_time(request, SIGINT), std::chrono::seconds(0));
+  EXPECT_EQ(drain_time(request, SIGHUP), std::chrono::seconds(0));
+  request.http_address = "127.0.0.1";
+  EXPECT_EQ(drain_time(request, SIGTERM), std::chrono::seconds(5)) << "gRPC";
+  request.grpc_address = "unix:/run/ridge.sock";
+  EXPECT_EQ(drain_time(request, SIGTERM), std::chrono::seconds(0));
+  request.drain_time = std::chrono::seconds(2);
+  EXPECT_EQ(drain_time(request, SIGTERM), std::chrono::seconds(2));
+  EXPECT_EQ(drain_time(request, SIGINT), std::chrono::seconds(2));
+}
+
 TEST_F(ServeTest, ASecondSignalWaitsForNothing) {
   add_model("slow", "runs slowly");
   const std::unique_ptr<ServeRun> run = open();

@@ -31,7 +31,8 @@ struct ServeOptions {
   bool strict_model_config = false, no_auto_complete = false;
   std::vector<std::string> no_effect;  // values of kNoEffect
   int64_t exit_timeout_seconds = 30, warmup_timeout_seconds = 1800;
-  double drain_seconds = 0, run_timeout_seconds = 0;
+  std::optional<double> drain_seconds;
+  double run_timeout_seconds = 0;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
   std::vector<std::string> cache_config, resource_limits, shadows, trace_config;
@@ -251,7 +252,10 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   RIDGE_ASSIGN(server.host_policies, app::parse_host_policies(options.host_policies));
   RIDGE_TRY(set_shadows(options.shadows, server.shadows));
   RIDGE_ASSIGN(request.trace, app::parse_trace_config(options.trace_config));
-  request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000));
+  if (options.drain_seconds) {
+    request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(*options.drain_seconds * 1000));
+    server.drain_time = *request.drain_time;
+  }
   server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));
   server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);
   request.exit_timeout = std::chrono::seconds(options.exit_timeout_seconds);

@@ -44,18 +44,15 @@ std::optional<Entry> at_threads(const std::vector<Entry>& entries, int threads, 
 
 int usable_threads(const Machine& machine) {
   int threads = std::max(1, machine.cpu.allowed_cores);
-  if (machine.cpu.quota) {
-    double whole = std::floor(*machine.cpu.quota);
-    if (whole < threads) threads = static_cast<int>(std::max(1.0, whole));
-  }
+  if (machine.cpu.quota && *machine.cpu.quota < threads)
+    threads = static_cast<int>(std::max(1.0, std::ceil(*machine.cpu.quota)));
   return threads;
 }
 
 double quota_factor(const Machine& machine, int busy) {
   if (!machine.cpu.quota) return 1;
-  const double threads = std::min(busy, std::max(1, machine.cpu.allowed_cores));
-  const double whole = std::min(busy, usable_threads(machine));
-  return std::min(threads, *machine.cpu.quota) / whole;
+  const double threads = std::min(busy, usable_threads(machine));
+  return std::min(threads, *machine.cpu.quota) / threads;
 }
 
 std::optional<Peak> peak(const Machine& machine, Precision precision, int threads) {

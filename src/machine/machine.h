@@ -145,10 +145,10 @@ void visit_fields(auto& visit, Is<Machine> auto& machine) {
   visit.unless_empty("disturbance", machine.disturbance);
 }
 
-// Threads that a computation can keep busy: allowed cores, capped by the quota (rounded down, at least 1).
+// Threads that a computation can keep busy: allowed cores, capped by the quota (rounded up, as its last CPU is paid for in part).
 int usable_threads(const Machine& machine);
-// Factor by which a quota stretches the work of `busy` threads: 1 without a quota or with a whole one. Limits are measured on whole
-// CPUs; with a quota of 1.5 two threads do 1.5 times the work of one, with 0.5 half of it.
+// The part of the work of `busy` threads on whole CPUs, on which limits are measured, that a quota leaves: 1 without a quota or with a
+// whole one; with a quota of 1.5 three quarters of what two threads do, with 0.5 half of one's.
 double quota_factor(const Machine& machine, int busy);
 
 // The peak at `precision` for `threads` threads: the measured entry with that thread count, else derived (origin

@@ -32,9 +32,13 @@ Machine example() {
   return machine;
 }
 
-TEST(UsableThreads, AreAllowedCoresCappedByWholeQuota) {
+TEST(UsableThreads, AreAllowedCoresCappedByTheQuotaRoundedUp) {
   Machine machine = example();
-  EXPECT_EQ(usable_threads(machine), 3);
+  EXPECT_EQ(usable_threads(machine), 4);
+  machine.cpu.quota = 2;
+  EXPECT_EQ(usable_threads(machine), 2);
+  machine.cpu.quota = 7.5;
+  EXPECT_EQ(usable_threads(machine), 8);
   machine.cpu.quota = 0.5;
   EXPECT_EQ(usable_threads(machine), 1);
   machine.cpu.quota = 64;
@@ -45,11 +49,12 @@ TEST(UsableThreads, AreAllowedCoresCappedByWholeQuota) {
   EXPECT_EQ(usable_threads(machine), 1);
 }
 
-TEST(Duty, IsWhatAFractionOfACpuAddsOrTakes) {
+TEST(QuotaFactor, IsWhatAFractionOfACpuTakes) {
   Machine machine = example();
   machine.cpu.quota = 1.5;
   EXPECT_EQ(quota_factor(machine, 1), 1);
-  EXPECT_EQ(quota_factor(machine, 2), 1.5);
+  EXPECT_EQ(quota_factor(machine, 2), 0.75);
+  EXPECT_EQ(quota_factor(machine, 4), 0.75);
   machine.cpu.quota = 0.5;
   EXPECT_EQ(quota_factor(machine, 1), 0.5);
   EXPECT_EQ(quota_factor(machine, 4), 0.5);

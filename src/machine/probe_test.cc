@@ -39,7 +39,7 @@ TEST(Probe, SiblingsOfOneCoreCountOnce) {
   EXPECT_EQ(machine.cpu.allowed_cpus, 4);
   EXPECT_EQ(machine.cpu.allowed_cores, 4);
   EXPECT_THAT(machine.cpu.core_cpus, ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(usable_threads(machine), 2);
+  EXPECT_EQ(usable_threads(machine), 3);
 }
 
 TEST(Probe, CachesAreThoseOfAllowedCpusWithoutInstructions) {

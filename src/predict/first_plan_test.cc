@@ -63,7 +63,7 @@ TEST(FirstPlan, FollowsTheQuotaAndStopsSpinningUnderIt) {
   machine::Machine limited = machine();
   limited.cpu.quota = 2.5;
   plan::Plan plan = plan::first_plan(limited, costs_of(8e9), plan_request());
-  EXPECT_EQ(plan.threads, 2);
+  EXPECT_EQ(plan.threads, 3);
   EXPECT_EQ(plan.spin, plan::Spin::kOff);
   EXPECT_NE(plan.reasons[0].find("quota of 2.5"), std::string::npos);
 }

@@ -138,8 +138,9 @@ class BusyScheduler {
     }
   }
   std::optional<Rejection> submit(std::optional<Nanoseconds> deadline, std::optional<Nanoseconds> timeout = {},
-                                  uint64_t priority = 0) {
+                                  uint64_t priority = 0, std::stop_token cancelled = {}) {
     JobPtr next = job();
+    next->request.cancelled = std::move(cancelled);
     if (deadline) next->request.deadline = clock_.now() + *deadline;
     next->request.timeout = timeout;
     next->request.priority = priority;
@@ -181,6 +182,15 @@ TEST(Admission, WaitsOnlyForRequestsOfItsPriorityAndAbove) {
   EXPECT_FALSE(scheduler.submit(20ms, {}, 1));
   EXPECT_TRUE(scheduler.submit(39ms, {}, 2));
   EXPECT_FALSE(scheduler.submit(40ms, {}, 2));
+}
+
+TEST(Admission, RequestsWhoseClientsHaveLeftAreNotWaitedFor) {
+  BusyScheduler scheduler;
+  std::stop_source leaves;
+  for (int i = 0; i < 6; ++i) ASSERT_FALSE(scheduler.submit({}, {}, 0, leaves.get_token()));
+  EXPECT_TRUE(scheduler.submit(20ms));
+  leaves.request_stop();
+  EXPECT_FALSE(scheduler.submit(20ms));
 }
 
 TEST(Admission, ARequestsTimeoutIsItsDeadlineWhereTheModelAllowsIt) {

@@ -140,6 +140,19 @@ TEST_F(EnsembleTest, AnEnsembleThatContainsItselfIsRefused) {
 
 const std::string kCached = kPair + "response_cache { enable: true } ";
 
+TEST_F(EnsembleTest, EnsemblesThatNameEachOtherAreRefusedByNameUntilOneOfThemIsMended) {
+  add("plus", each([](float x) { return x + 1; }));
+  add_ensemble("left", step("right", {{"x", "x"}}, "y"));
+  add_ensemble("right", step("left", {{"x", "x"}}, "y"));
+  auto server = start_server(ControlMode::kExplicit, {"*"});
+  EXPECT_TRUE(has_text(state_of(*server, "left"), "'left' → 'right' → 'left'")) << state_of(*server, "left");
+  EXPECT_TRUE(has_text(state_of(*server, "right"), "'right' → 'left' → 'right'")) << state_of(*server, "right");
+  EXPECT_TRUE(server->model_ready("plus", 0));
+  add_ensemble("right", step("plus", {{"x", "x"}}, "y"));
+  ASSERT_TRUE(server->load("left", {}));
+  EXPECT_TRUE(server->ready());
+}
+
 TEST_F(EnsembleTest, AnEqualRequestIsAnsweredFromItsCacheUntilAModelIsAnotherOne) {
   std::atomic<int> runs = 0;
   std::atomic<float> factor = 10;

@@ -15,7 +15,7 @@ int64_t rows_of_best_batch(int64_t whole, Nanoseconds deadline, double per_ns, c
   int64_t best = whole;
   double best_rate = 0;
   for (int64_t rows = whole; rows > 0; rows = std::min(rows - 1, rows * 4 / 5)) {
-    const auto time = static_cast<double>(std::max<int64_t>(1, times.high(rows).count()));
+    const auto time = static_cast<double>(std::max<int64_t>(1, times.expected(rows).count()));
     const double window = std::min(time, static_cast<double>(deadline.count()) - time);
     const double rate = std::min(static_cast<double>(rows), per_ns * window) / time;
     if (rate <= best_rate) continue;
@@ -42,12 +42,12 @@ Outlook outlook_of(int64_t rows, const Ahead& ahead, QueueLoad load, const TimeL
   const size_t instances = load.free_in.size();
   Outlook outlook;
   outlook.wait = load.free_in[batches % instances] +
-                 static_cast<int64_t>(batches / instances) * (times.high(batch) + load.resources);
+                 static_cast<int64_t>(batches / instances) * (times.expected(batch) + load.resources);
 
   const double before = (requests - static_cast<double>(batches) * per_batch) * rows_each;
   const double own = std::ceil(before) + static_cast<double>(rows);
   const double grown = own + static_cast<double>(outlook.wait.count()) * per_ns;
-  outlook.run = times.high(static_cast<int64_t>(std::min(grown, std::max(own, static_cast<double>(batch)))));
+  outlook.run = times.expected(static_cast<int64_t>(std::min(grown, std::max(own, static_cast<double>(batch)))));
   return outlook;
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 // A batch is cut only for that many times as many answers in time: what is left behind makes the next ones late.
 constexpr double kWorthIt = 1.125;
+constexpr size_t kLongestLook = 1000;  // [requests] under the scheduler's lock
 
 TimePoint earlier(TimePoint deadline, Nanoseconds timeout, TimePoint now) {
   if (timeout <= Nanoseconds(0) || timeout > TimePoint::max() - now) return deadline;
@@ -71,14 +72,24 @@ TimeLimits RequestQueue::limits_of(const InferRequest& request, TimePoint now) c
   return limits;
 }
 
-Ahead RequestQueue::ahead_of(const InferRequest& request) const {
+Ahead RequestQueue::ahead_of(const InferRequest& request, bool looks) const {
   const size_t level = level_of(request);
-  Ahead ahead{levels_[level].waiting.jobs.size(), levels_[level].waiting.rows};
-  for (size_t i = 0; i < level; ++i)
-    for (const Line* line : {&levels_[i].waiting, &levels_[i].delayed}) {
-      ahead.requests += line->jobs.size();
-      ahead.rows += line->rows;
+  Ahead ahead;
+  size_t left_to_look = looks ? kLongestLook : 0;
+  const auto add = [&](const Line& line) {
+    ahead.requests += line.jobs.size();
+    ahead.rows += line.rows;
+    for (auto job = line.jobs.begin(); job != line.jobs.end() && left_to_look > 0; ++job, --left_to_look) {
+      if (!(*job)->request.cancelled.stop_requested()) continue;
+      --ahead.requests;
+      ahead.rows -= (*job)->rows;
     }
+  };
+  for (size_t i = 0; i < level; ++i) {
+    add(levels_[i].waiting);
+    add(levels_[i].delayed);
+  }
+  add(levels_[level].waiting);
   return ahead;
 }
 

@@ -26,7 +26,8 @@ class RequestQueue {
   [[nodiscard]] std::optional<Rejection> add(JobPtr job, TimePoint now);
   // What counts for a request that would be added now: its deadlines, where they refuse it, and those that wait before it.
   TimeLimits limits_of(const InferRequest& request, TimePoint now) const;
-  Ahead ahead_of(const InferRequest& request) const;
+  // `looks`: without those of them whose clients have left, as far as a short look shows.
+  Ahead ahead_of(const InferRequest& request, bool looks) const;
   BatchDecision decide(TimePoint now, const BatchPace& pace = {}) const { return policy_.decide(now, pace); }
   const BatchPolicy& forming() const { return policy_; }
   // How many of the first `requests`, as a batch that begins now, give the most answers by their deadlines per time: all, unless fewer
@@ -57,7 +58,6 @@ class RequestQueue {
   struct Level {
     Line waiting, delayed;
   };
-  Ahead ahead_of(size_t level) const;
   size_t level_of(const InferRequest& request) const;
   void extend_policy(const Job& job);
   void rebuild_policy();

@@ -227,14 +227,20 @@ TEST(RequestQueue, CountsRequestsAndRowsThatRunBeforeANewOne) {
   ASSERT_TRUE(add(queue, make_job("a", 2, 2, 1, microseconds(10))));
   ASSERT_TRUE(add(queue, make_job("b", 3, 2, 1)));
   ASSERT_TRUE(add(queue, make_job("c", 1, 2, 2)));
-  ASSERT_TRUE(add(queue, make_job("d", 4, 2, 2)));
-  const auto ahead = [&](uint64_t priority) {
+  JobPtr last = make_job("d", 4, 2, 2);
+  std::stop_source leaves;
+  last->request.cancelled = leaves.get_token();
+  ASSERT_TRUE(add(queue, std::move(last)));
+  const auto ahead = [&](uint64_t priority, bool looks = false) {
     InferRequest request;
     request.priority = priority;
-    const Ahead found = queue.ahead_of(request);
+    const Ahead found = queue.ahead_of(request, looks);
     return std::pair(found.requests, found.rows);
   };
   EXPECT_EQ(ahead(1), std::pair(size_t{2}, int64_t{5}));
+  EXPECT_EQ(ahead(2, true), std::pair(size_t{4}, int64_t{10}));
+  leaves.request_stop();
+  EXPECT_EQ(ahead(2, true), std::pair(size_t{3}, int64_t{6})) << "d's client has left";
   EXPECT_EQ(ahead(2), std::pair(size_t{4}, int64_t{10}));
   Jobs gone;
   queue.expire(at(10), gone);

@@ -64,7 +64,7 @@ std::vector<Nanoseconds> Scheduler::free_in(TimePoint now) const {
   const Nanoseconds resources = resource_waits_.high(1);
   const auto rest = [now](TimePoint begun, Nanoseconds time) { return std::max(Nanoseconds(0), time - (now - begun)); };
   std::vector<Nanoseconds> free(static_cast<size_t>(notified_), resources);
-  for (const Running& run : running_) free.push_back(rest(run.begun, times_.high(run.rows)) + resources);
+  for (const Running& run : running_) free.push_back(rest(run.begun, times_.expected(run.rows)) + resources);
   for (const TimePoint since : awaiting_) free.push_back(rest(since, resources));
   return free;
 }
@@ -74,14 +74,18 @@ Status Scheduler::check_deadline(const Job& job, TimePoint now) const {
   const TimeLimits limits = queue_.limits_of(job.request, now);
   if (std::min(limits.in_queue, limits.answer) == Nanoseconds::max()) return {};
   const BatchLimits& batch = queue_.settings().batch;
-  QueueLoad load{.free_in = free_in(now),
-                 .requests_per_batch = requests_per_batch(),
-                 .rows_per_batch = batch.merge ? batch.max_rows : job.rows,
-                 .gap = arrivals_.gap(),
-                 .resources = resource_waits_.high(1)};
+  const QueueLoad load{.free_in = free_in(now),
+                       .requests_per_batch = requests_per_batch(),
+                       .rows_per_batch = batch.merge ? batch.max_rows : job.rows,
+                       .gap = arrivals_.gap(),
+                       .resources = resource_waits_.high(1)};
   if (load.free_in.empty()) return {};
-  return check_outlook(outlook_of(job.rows, queue_.ahead_of(job.request), std::move(load), limits, times_), limits,
-                       job.request.model);
+  const auto check = [&](bool looks) {
+    return check_outlook(outlook_of(job.rows, queue_.ahead_of(job.request, looks), load, limits, times_), limits,
+                         job.request.model);
+  };
+  Status met = check(false);
+  return met ? met : check(true);
 }
 
 // The next time for expire(), if earlier than the requested one; else TimePoint::max().

@@ -9,6 +9,7 @@ namespace {
 // After this time of other batches, or as much as twenty of them take.
 constexpr Nanoseconds kForget = std::chrono::seconds(2);
 constexpr int kForgetBatches = 20;
+constexpr int kVaries = 4;  // times the least: more than noise
 
 }  // namespace
 
@@ -21,6 +22,7 @@ void ServiceTimes::record(int64_t rows, Nanoseconds time, TimePoint now) {
   std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
   size.usual = sorted[(count * 3 + 3) / 4 - 1];
   size.high = sorted[count < kWindow ? count - 1 : count - 2];
+  size.expected = sorted[0] * kVaries < size.high ? sorted[0] : size.high;
   const Nanoseconds forget = std::max(kForget, kForgetBatches * time);
   std::erase_if(sizes_, [&](const auto& entry) { return now - entry.second.last > forget; });
 }

@@ -26,6 +26,15 @@ TEST(ServiceTimes, AnswersWithTheTwelfthAndTheFourteenthOfFifteen) {
   EXPECT_EQ(times.high(1), 14ms);
 }
 
+TEST(ServiceTimes, ExpectsTheLeastWhereTheDataDecideHowLongARunTakes) {
+  ServiceTimes times;
+  for (int i = 0; i < 4; ++i) times.record(1, 10ms + i * 5ms, at(i));
+  EXPECT_EQ(times.expected(1), 25ms) << "noise";
+  times.record(1, 10s, at(5));
+  EXPECT_EQ(times.expected(1), 10ms);
+  EXPECT_EQ(times.high(1), 10s);
+}
+
 TEST(ServiceTimes, OneOutlierChangesNothingOnceTheWindowIsFull) {
   ServiceTimes times;
   for (int i = 0; i < 14; ++i) times.record(1, 10ms, at(i));

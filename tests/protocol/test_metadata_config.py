@@ -16,9 +16,10 @@ def test_server_metadata(server):
 def test_only_extensions_that_work_are_declared(server):
     extensions = server.get("/v2").json()["extensions"]
     paths = {"system_shared_memory": "/v2/systemsharedmemory/status", "cuda_shared_memory": "/v2/cudasharedmemory/status",
-             "trace": "/v2/trace/setting", "logging": "/v2/logging"}
+             "logging": "/v2/logging"}
     for extension, path in paths.items():
         assert (extension in extensions) == (server.get(path).status == 200), extension
+    assert "trace" not in extensions, "there is no collector"
 
 
 def test_model_metadata_has_leading_batch_dimension_and_config_order(server):

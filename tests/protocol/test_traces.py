@@ -141,6 +141,8 @@ def test_settings_over_http_and_grpc(repository, collector):
     with traced(repository, collector.url, "rate=5", "count=7") as server:
         with http_library.InferenceServerClient(f"127.0.0.1:{server.port}") as http, grpc_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as grpc:
             start = {"trace_level": ["TIMESTAMPS"], "trace_rate": "5", "trace_count": "7", "log_frequency": "0", "trace_file": "", "trace_mode": "opentelemetry"}
+            assert "trace" in server.get("/v2").json()["extensions"]
+            assert server.post("/v2/trace/setting", {"trace_level": "OFF"}).status == 400, "it is a list"
             assert http.get_trace_settings() == start == http.get_trace_settings("identity")
             assert http.update_trace_settings("identity", settings={"trace_rate": "1", "trace_count": "-1"})["trace_rate"] == "1"
             assert grpc.get_trace_settings("identity", as_json=True)["settings"]["trace_rate"]["value"] == ["1"]
@@ -156,6 +158,8 @@ def test_settings_over_http_and_grpc(repository, collector):
                     http.update_trace_settings(settings=settings)
                 with pytest.raises(InferenceServerException):
                     grpc.update_trace_settings(settings=settings)
+            assert "trace" in server.get("/v2").json()["extensions"]
+            assert server.post("/v2/trace/setting", {"trace_level": "OFF"}).status == 400, "it is a list"
             assert http.get_trace_settings() == start
             with pytest.raises(InferenceServerException, match="nope"):
                 http.get_trace_settings("nope")

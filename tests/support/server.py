@@ -142,7 +142,7 @@ class Server:
         self.log = open(self.log_path, "wb")
         # PIPE-less: a full pipe must never block the server under test.
         self.process = subprocess.Popen(
-            [*wrapper, RIDGE, "serve", str(repository), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file),
+            [*wrapper, RIDGE, "serve", str(repository), "--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--port-file", str(self.port_file), "--drain-secs=0",
              *map(str, arguments)],
             stdout=self.log, stderr=self.log if log_to is None else log_to, env={**os.environ, **(environment or {})}, pass_fds=pass_fds)
         try:

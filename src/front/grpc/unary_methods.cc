@@ -70,7 +70,8 @@ Result<inference::ServerMetadataResponse> server_metadata(const Context& context
   inference::ServerMetadataResponse response;
   response.set_name(kServerName);
   response.set_version(context.options.server_version);
-  for (std::string& extension : extensions(is_allowed(context.options.shared_memory, context.from_this_machine)))
+  for (std::string& extension : extensions(is_allowed(context.options.shared_memory, context.from_this_machine),
+                                           context.options.tracer != nullptr))
     response.add_extensions(std::move(extension));
   return response;
 }

@@ -336,8 +336,8 @@ Response Api::describe(const Route& route, bool from_this_machine, TimePoint ask
       return show(service_.regions(route.region_kind, route.region),
                   [](const std::vector<serve::RegionRequest>& regions) { return json_of(regions); });
     default:
-      return json_response(
-          server_metadata(options_.server_version, is_allowed(options_.shared_memory, from_this_machine)));
+      return json_response(server_metadata(
+          options_.server_version, is_allowed(options_.shared_memory, from_this_machine), options_.tracer != nullptr));
   }
 }
 

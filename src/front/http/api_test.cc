@@ -160,11 +160,11 @@ TEST_F(ApiTest, DescribesServerAndModels) {
   nlohmann::json server = ask_json(get("/v2/"));
   EXPECT_EQ(server["name"], "ridge");
   EXPECT_EQ(server["version"], "1.2");
-  EXPECT_EQ(server["extensions"],
-            nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
-                            "model_repository(unload_dependents)", "statistics", "logging", "trace", "sequence",
-                            "sequence(string_id)", "schedule_policy", "parameters", "system_shared_memory",
-                            "cuda_shared_memory"}));
+  EXPECT_EQ(
+      server["extensions"],
+      nlohmann::json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
+                      "model_repository(unload_dependents)", "statistics", "logging", "sequence", "sequence(string_id)",
+                      "schedule_policy", "parameters", "system_shared_memory", "cuda_shared_memory"}));
   nlohmann::json model = ask_json(get("/v2/models/echo"));
   EXPECT_EQ(model["versions"], nlohmann::json({"1"}));
   EXPECT_EQ(model["inputs"][0], nlohmann::json({{"name", "x"}, {"datatype", "FP32"}, {"shape", {-1, 16}}}));

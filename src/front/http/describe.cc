@@ -51,8 +51,8 @@ const char* status_name(serve::ModelState state) {
 
 }  // namespace
 
-Json server_metadata(const std::string& version, bool shared_memory) {
-  return {{"name", kServerName}, {"version", version}, {"extensions", extensions(shared_memory)}};
+Json server_metadata(const std::string& version, bool shared_memory, bool traces) {
+  return {{"name", kServerName}, {"version", version}, {"extensions", extensions(shared_memory, traces)}};
 }
 
 Json model_metadata(const serve::ModelMetadata& model) {

@@ -9,8 +9,8 @@
 
 namespace ridge::front::http {
 
-// `shared_memory`: as of extensions().
-Json server_metadata(const std::string& version, bool shared_memory);
+// `shared_memory`, `traces`: as of extensions().
+Json server_metadata(const std::string& version, bool shared_memory, bool traces);
 Json model_metadata(const serve::ModelMetadata& model);
 Json model_statistics(std::span<const serve::ModelStatistics> models);
 // The answer of TensorFlow Serving's GetModelStatus for these versions of one model.

@@ -301,7 +301,7 @@ TEST_F(OpenAiTest, ACallThatIsCutIsNoText) {
         "tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required","max_tokens":)" +
                                                 std::to_string(most) + "}")["choices"][0];
   };
-  const nlohmann::json early = cut(3), late = cut(50);
+  const nlohmann::json early = cut(3), late = cut(46);
   EXPECT_EQ(early["message"]["content"], nullptr);
   EXPECT_EQ(early["message"]["tool_calls"][0]["function"], nlohmann::json({{"name", "f"}, {"arguments", ""}}));
   EXPECT_EQ(late["message"]["content"], nullptr);

@@ -15,6 +15,8 @@ Result<TraceChanges> read_trace_request(std::string_view body) {
   for (const auto& [name, value] : json.items()) {
     std::optional<std::vector<std::string>>& change = changes[name];
     auto is_text = [](const Json& each) { return each.is_string(); };
+    if (name == "trace_level" && !value.is_array() && !value.is_null())
+      return invalid("'trace_level' should be a list: [\"TIMESTAMPS\"] or [\"OFF\"]");
     if (value.is_string() || value.is_number_integer())
       change = {value.is_string() ? value.get<std::string>() : dump_json(value)};
     else if (value.is_array() && std::all_of(value.begin(), value.end(), is_text))
