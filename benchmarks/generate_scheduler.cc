@@ -32,8 +32,10 @@ Settings settings_of(int64_t sequences) {
 Request request_of(Id id, int64_t prompt, int64_t answer) {
   Request request;
   request.id = id;
+  std::vector<int32_t> tokens;
   for (int64_t i = 0; i < prompt; ++i)
-    request.prompt.push_back(static_cast<int32_t>(split_mix(id * 10007 + static_cast<uint64_t>(i)) % 30000));
+    tokens.push_back(static_cast<int32_t>(split_mix(id * 10007 + static_cast<uint64_t>(i)) % 30000));
+  request.prompt = std::move(tokens);
   request.most_tokens = answer;
   request.sampling.temperature = 0;
   request.key = "key " + std::to_string(id % 100);

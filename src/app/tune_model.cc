@@ -60,7 +60,9 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.best = tuning.candidate;
   facts.engine = engine::named(tune::engine_of(tuning.candidate, request.engine)).backend;
   facts.precision = tuning.best.precision;
-  facts.batches = model.batching.possible && tune::check_batching(*model.benchmark, tuning.candidate).possible;
+  // Of co-located models the sessions are closed by now; serve looks at the rows again.
+  facts.batches = model.batching.possible &&
+                  (model.benchmark == nullptr || tune::check_batching(*model.benchmark, tuning.candidate).possible);
   facts.verified_batch = verified_batch;
   facts.batching = tuning.batching_advice;
   if (request.engine == facts.engine && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;

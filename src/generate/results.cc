@@ -10,7 +10,7 @@ std::vector<Event> Scheduler::State::done(const engine::Logits& logits, Nanoseco
   assert(under_way);
   try {
     line.add({load, to_seconds(now - began)});
-  } catch (const std::bad_alloc&) {  // it learns nothing of this step
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it learns nothing of this step
   }
   vocabulary = logits.rows == 0 ? 0 : logits.values.size() / static_cast<size_t>(logits.rows);
   std::vector<Event> events;

@@ -57,10 +57,10 @@ std::shared_ptr<generate::TokenFilter> FormFilters::filter(const text::JsonGramm
   return filter;
 }
 
-void FormFilters::ask(std::shared_ptr<Filter> filter) {
+void FormFilters::ask(const std::shared_ptr<Filter>& filter) {
   {
     MutexLock lock(mutex_);
-    asked_.push_back(std::move(filter));
+    asked_.push_back(filter);
   }
   changed_.notify_one();
 }

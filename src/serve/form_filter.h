@@ -28,7 +28,7 @@ class FormFilters {
 
  private:
   class Filter;
-  void ask(std::shared_ptr<Filter> filter);
+  void ask(const std::shared_ptr<Filter>& filter);
   void work(const std::stop_token& stop);
   void find(Filter& filter, const std::function<bool()>& goes_on);
   std::shared_ptr<text::TokenSets> sets_of(const text::JsonGrammar& form);

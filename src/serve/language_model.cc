@@ -41,7 +41,7 @@ Error no_memory() { return {Code::kUnavailable, "out of memory"}; }
 void end_sink(TextSink& sink, Status status, const TextUsage& usage) {
   try {
     sink.end(std::move(status), usage);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
   }
 }
 
@@ -199,7 +199,7 @@ void LanguageModel::work() {
   bool goes_on = true;
   while (goes_on) try {
       goes_on = round();
-    } catch (const std::bad_alloc&) {  // where no request is at work: the next round does it
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): no request is at work, the next round does it
     }
 }
 

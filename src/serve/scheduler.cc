@@ -80,7 +80,7 @@ Status Scheduler::check_deadline(const Job& job, TimePoint now) const {
                        .gap = arrivals_.gap(),
                        .resources = resource_waits_.high(1)};
   if (load.free_in.empty()) return {};
-  const auto check = [&](bool looks) {
+  const auto check = [&](bool looks) RIDGE_REQUIRES(mutex_) {
     return check_outlook(outlook_of(job.rows, queue_.ahead_of(job.request, looks), load, limits, times_), limits,
                          job.request.model);
   };

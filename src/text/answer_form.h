@@ -11,12 +11,12 @@ namespace ridge::text {
 // {"name":…,"arguments":{…}} between marks.
 struct CallForm {
   std::string_view name;
-  std::array<std::string_view, 2> signs;      // of a chat template of this form: one of them stands in it
-  std::string_view begin, end = {};                // marks of a call; without an end it ends with its JSON
-  std::string_view arguments;                 // the member that has them
+  std::array<std::string_view, 2> signs;                // of a chat template of this form: one of them stands in it
+  std::string_view begin, end = {};                     // marks of a call; without an end it ends with its JSON
+  std::string_view arguments;                           // the member that has them
   std::string_view forced_begin = {}, forced_end = {};  // around the JSON of a call that must be made
-  bool bare = false;                          // a call may begin an answer without its mark
-  std::array<std::string_view, 6> marks;      // that may be special tokens; the last two are those of thoughts
+  bool bare = false;                                    // a call may begin an answer without its mark
+  std::array<std::string_view, 6> marks;  // that may be special tokens; the last two are those of thoughts
 };
 
 constexpr std::string_view kThoughtBegins = "<think>", kThoughtEnds = "</think>";

@@ -249,14 +249,14 @@ void Call::send(AnswerParts parts, bool last) {
   if (finished_ || host_ == nullptr) return;
   const size_t size = size_of(parts);
   if (answer_coding_ == Coding::kIdentity || size < kPackedFrom) return put(std::move(parts), false, last);
-  if (size <= kLongPacking) return send_packed(std::move(parts), last);
+  if (size <= kLongPacking) return send_packed(parts, last);
   auto held = std::make_shared<AnswerParts>(std::move(parts));
-  std::function<void()> job = [self = shared_from_this(), held, last] { self->send_packed(std::move(*held), last); };
+  std::function<void()> job = [self = shared_from_this(), held, last] { self->send_packed(*held, last); };
   if (!api_.convert.run(std::function(job))) job();  // too many wait, but the answer is kept
 }
 
 // Any thread.
-void Call::send_packed(AnswerParts parts, bool last) {
+void Call::send_packed(const AnswerParts& parts, bool last) {
   std::vector<std::span<const std::byte>> pieces;
   for (const http::SentPart& part : parts) {
     pieces.push_back(std::as_bytes(std::span(part.text)));

@@ -101,7 +101,7 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
   void pump();
   void fail(Error error);
   void send(AnswerParts parts, bool last);
-  void send_packed(AnswerParts parts, bool last);
+  void send_packed(const AnswerParts& parts, bool last);
   void put(AnswerParts parts, bool packed, bool last);
   std::vector<http::Field> answer_head() const;
   void give_back_memory();

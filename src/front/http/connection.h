@@ -19,7 +19,7 @@ class Connection {
   virtual void close() = 0;
 
   // Of HTTP/1.1: the answer to the request being handled; more of it may be there.
-  virtual void complete(Response) {}
+  virtual void complete(Response) {}  // NOLINT(performance-unnecessary-value-param): it is moved where there is one
   virtual void continue_stream() {}
   // Of HTTP/2: sends what has been left to send since IoThread::flush_soon().
   virtual void flush() {}
