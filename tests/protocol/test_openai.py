@@ -205,7 +205,7 @@ def test_errors_are_what_the_client_expects(client):
     with pytest.raises(openai.BadRequestError):
         client.completions.create(model="fast", prompt="a", suffix="b")
     with pytest.raises(openai.BadRequestError):
-        client.completions.create(model="fast", prompt="x" * 10_000_000)
+        client.completions.create(model="fast", prompt="x" * 500_000)
 
 
 def test_a_stream_that_is_closed_ends_its_generation(client, server):
@@ -289,7 +289,7 @@ def test_what_cannot_be_embedded_is_refused(client):
             client.embeddings.create(**({"model": "mean", "input": "a"} | request))
         assert wrong.value.param == param and all(each in wrong.value.body["message"] for each in said), wrong.value
 
-    refused("input", "input 1 has 41 tokens", "40", input=["a", "x" * 41])
+    refused("input", "more than 40 tokens", input=["a", "x" * 41])
     refused("input", "no tokens", input="")
     refused("input", "token 96", "0 to 95", input=[1, 96])
     refused("dimensions", "7", "6", dimensions=7)
