@@ -142,10 +142,14 @@ struct BodyPool::Shelf {
 };
 
 BodyPool::BodyPool(std::shared_ptr<MemoryBudget> budget)
-    : budget_(std::move(budget)), shelf_(std::make_shared<Shelf>()) {}
+    : budget_(std::move(budget)), shelf_(std::make_shared<Shelf>()) {
+  if (budget_)
+    budget_->on_refusal([shelf = std::weak_ptr(shelf_)] {
+      if (const std::shared_ptr<Shelf> own = shelf.lock()) own->drop();
+    });
+}
 
 void BodyPool::tidy() { shelf_->tidy(); }
-void BodyPool::drop() { shelf_->drop(); }
 
 std::shared_ptr<Body> BodyPool::take() {
   std::unique_ptr<Body> body = shelf_->take();

@@ -65,9 +65,8 @@ class BodyPool {
   explicit BodyPool(std::shared_ptr<MemoryBudget> budget);
   // Given back to the pool when the last owner lets go, on whatever thread; the pool may be gone by then.
   std::shared_ptr<Body> take();
-  // Frees what lies unused if no body was taken since the last call; drop() in any case.
+  // Frees what lies unused if no body was taken since the last call. The budget frees it before it refuses a request.
   void tidy();
-  void drop();
 
  private:
   struct Shelf;

@@ -4,8 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
+
+#include "base/mutex.h"
 
 namespace ridge::front {
 
@@ -13,11 +17,15 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
   bool take(uint64_t bytes);  // false: they do not fit
+  // Called before anything is refused, on any thread: frees what was taken and is not used.
+  void on_refusal(std::function<void()> free_unused);
   void give_back(uint64_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
 
  private:
   const uint64_t limit_;
   std::atomic<uint64_t> taken_{0};
+  Mutex mutex_;
+  std::vector<std::function<void()>> free_unused_ RIDGE_GUARDED_BY(mutex_);
 };
 
 class MemoryHold {

@@ -22,12 +22,6 @@ Api::Api(serve::Service& of, ApiOptions given, ControlThreads& threads)
   google::protobuf::SetLogHandler(nullptr);  // a client's text that is not UTF-8 is its error, not a line of ours
 }
 
-bool Api::take_memory(uint64_t bytes) {
-  if (!options.memory || options.memory->take(bytes)) return true;
-  bodies.drop();  // what lies unused counts, too
-  return options.memory->take(bytes);
-}
-
 std::shared_ptr<http::StreamHandler> Api::open(http::StreamHost& host, int32_t stream) {
   return std::make_shared<Call>(*this, host, stream);
 }

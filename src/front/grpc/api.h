@@ -47,8 +47,6 @@ class Api final : public http::StreamPort, public std::enable_shared_from_this<A
   void end_round(size_t io_thread) override { rounds[io_thread].end(); }
   void clients_left() override { service.drop_cancelled(); }
   void tidy() override { bodies.tidy(); }
-  // Of the memory for messages; false: there is not as much.
-  bool take_memory(uint64_t bytes);
 
   // Of the calls.
   serve::Service& service;

@@ -98,6 +98,7 @@ Call::Call(Api& api, http::StreamHost& host, int32_t stream)
       arrived_(clock_.now()),
       longest_(api.options.largest_message),
       in_{.began = arrived_, .last_moved = {}, .moved = 0},
+      unsent_(api.options.memory),
       client_(api.options.access_log ? host.client_address() : std::string_view()) {}
 
 // ---- the head
@@ -128,8 +129,7 @@ void Call::refuse_head() {
 }
 
 void Call::begin() {
-  if (head_.method != "POST") return refuse("405");
-  if (!is_grpc(head_.content_type)) return refuse("415");
+  if (head_.method != "POST" || !is_grpc(head_.content_type)) return;  // refused at its end
   if (Status fit = read_head(); !fit) return finish(fit);
   exchange_ = make_exchange(*this);
   exchange_->begin();
@@ -152,11 +152,14 @@ Status Call::read_head() {
 }
 
 // What is no call of gRPC.
-void Call::refuse(std::string_view http_status) {
+void Call::refuse() {
   finished_ = responded_ = true;
   status_ = number_of(Code::kInvalid);
-  const http::Field fields[] = {{":status", http_status}};
-  host_->session().respond(stream_, fields, true);
+  const http::Field fields[] = {{":status", head_.method == "POST" ? "415" : "405"}, {"content-type", "text/plain"}};
+  http::Http2Session& session = host_->session();
+  session.respond(stream_, fields, false);
+  session.send(stream_, {{.text = "this port speaks gRPC: POST with content-type application/grpc\n"}});
+  session.finish(stream_, {});
 }
 
 Status Call::check_access(Groups groups) const {
@@ -172,7 +175,7 @@ void Call::read() {
 
 // While there is a message, what follows it waits. The rest.
 std::span<const std::byte> Call::feed(std::span<const std::byte> bytes) {
-  while (!message_ && !finished_ && !bytes.empty()) {
+  while (exchange_ && !message_ && !finished_ && !bytes.empty()) {
     Result<size_t> taken = reader_.feed(bytes, api_.bodies, longest_);
     if (!taken) {
       fail(std::move(taken).error());
@@ -184,11 +187,9 @@ std::span<const std::byte> Call::feed(std::span<const std::byte> bytes) {
     if (message_ && message_->packed && coding_ == Coding::kIdentity)
       fail({Code::kFailed, "a message is marked as compressed, but the call has no grpc-encoding"});
   }
-  if (finished_) {
-    host_->session().consumed(stream_, bytes.size());
-    return {};
-  }
-  return bytes;
+  if (exchange_ && !finished_) return bytes;
+  host_->session().consumed(stream_, bytes.size());
+  return {};
 }
 
 void Call::take_body(std::span<const std::byte> bytes) {
@@ -211,6 +212,7 @@ void Call::take_body(std::span<const std::byte> bytes) {
 void Call::end_body() {
   body_ended_ = true;
   if (finished_) return;
+  if (!exchange_) return refuse();
   if (!backlog_ && !message_ && reader_.partial()) return fail(invalid("the call ended within a message"));
   pump();
 }
@@ -281,8 +283,7 @@ std::vector<http::Field> Call::answer_head() const {
 void Call::put(AnswerParts parts, bool packed, bool last) {
   if (finished_ || host_ == nullptr) return;
   const size_t size = size_of(parts);
-  if (!api_.take_memory(size)) return fail(out_of_memory());
-  held_memory_ += size;
+  if (!unsent_.add(size)) return fail(out_of_memory());
   bytes_out_ += size;
   http::Http2Session& session = host_->session();
   if (!std::exchange(responded_, true)) session.respond(stream_, answer_head(), false);
@@ -317,12 +318,8 @@ void Call::finish(const Status& status) {
   responded_ = true;
 }
 
-void Call::give_back_memory() {
-  if (api_.options.memory) api_.options.memory->give_back(std::exchange(held_memory_, 0));
-}
-
 void Call::sent() {
-  give_back_memory();
+  unsent_.set(0);
   if (!finished_) exchange_->written();
 }
 
@@ -335,7 +332,7 @@ void Call::fail(Error error) {
 }
 
 void Call::closed(bool whole) {
-  give_back_memory();
+  unsent_.set(0);
   if (!whole) status_ = status_of_cancelled();
   if (exchange_ && !finished_) exchange_->cancelled();
   finished_ = true;
@@ -348,12 +345,12 @@ void Call::closed(bool whole) {
 
 void Call::tick(TimePoint now) {
   if (is_late(now)) return host_->session().reset(stream_);
-  if (finished_ || !exchange_) return;
+  if (finished_) return;
   if (now >= deadline_) return fail({Code::kTimeout, "the call's deadline has passed"});
-  const bool waits = wants_ && (reader_.partial() || (!had_message_ && !exchange_->waits_for_ever()));
+  const bool waits = !exchange_ || (wants_ && (reader_.partial() || (!had_message_ && !exchange_->waits_for_ever())));
   if (waits && now >= http::deadline_of(http::Phase::kBody, in_, host_->options(), host_->drain_began()))
     return fail({Code::kTimeout, "the request was not received in time"});
-  exchange_->tick();
+  if (exchange_) exchange_->tick();
 }
 
 // Whether the client does not take what was sent to it.

@@ -95,7 +95,7 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
 
   Status read_head();
   Credentials credentials() const { return {head_.authorization, head_.api_key}; }
-  void refuse(std::string_view http_status);
+  void refuse();
   std::span<const std::byte> feed(std::span<const std::byte> bytes);
   void next_message();
   void pump();
@@ -104,7 +104,6 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
   void send_packed(const AnswerParts& parts, bool last);
   void put(AnswerParts parts, bool packed, bool last);
   std::vector<http::Field> answer_head() const;
-  void give_back_memory();
   bool is_late(TimePoint now);
   int status_of_cancelled() const;
   void log_end();
@@ -134,7 +133,7 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
   // Writing.
   bool responded_ = false, finished_ = false;
   http::Progress out_;
-  uint64_t held_memory_ = 0;  // [bytes] of the budget, for what has not left
+  MemoryHold unsent_;  // of the memory for all, for what has not left
 
   // For the access log.
   std::string client_;

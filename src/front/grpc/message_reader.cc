@@ -1,7 +1,6 @@
 #include "front/grpc/message_reader.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace ridge::front::grpc {
@@ -20,14 +19,8 @@ Result<size_t> MessageReader::feed(std::span<const std::byte> bytes, BodyPool& b
     body_ = bodies.take();
     body_->start(0);
   }
-  const size_t before = body_->size(), count = std::min<size_t>(bytes.size() - taken, length_ - before);
-  try {
-    body_->append(bytes.subspan(taken, count));
-  } catch (const std::bad_alloc&) {
-    bodies.drop();  // what lies unused counts, too
-    const size_t appended = body_->size() - before;
-    body_->append(bytes.subspan(taken + appended, count - appended));
-  }
+  const size_t count = std::min<size_t>(bytes.size() - taken, length_ - body_->size());
+  body_->append(bytes.subspan(taken, count));
   return taken + count;
 }
 

@@ -50,16 +50,15 @@ class UnaryExchange final : public Exchange {
     };
   }
 
-  static Result<std::string> answer(const Call& call, const Api& api, const UnaryMethod& method,
-                                    const MessageBytes& message, std::string& model) {
+  static Result<std::string> answer(const Call& call, Api& api, const UnaryMethod& method, const MessageBytes& message,
+                                    std::string& model) {
     const UnaryContext context{api.service, api.options, call.from_this_machine(), model};
     try {
       if (!message.packed) return method.answer(context, message);
       const uint64_t most = api.options.largest_unpacked;
       const SizeLimit limit =
           method.longest > 0 && method.longest < most ? SizeLimit{method.longest} : SizeLimit{most, kInputSizeOption};
-      BodyPool bodies(api.options.memory);
-      RIDGE_ASSIGN(const MessageBytes plain, unpacked(message, call.coding(), limit, bodies));
+      RIDGE_ASSIGN(const MessageBytes plain, unpacked(message, call.coding(), limit, api.bodies));
       return method.answer(context, plain);
     } catch (const std::bad_alloc&) {
       return out_of_memory();

@@ -89,7 +89,7 @@ void Http2Connection::on_readable(const ErrorCode& failed) {
 bool Http2Connection::receive(std::span<const std::byte> bytes) {
   const bool greeted = session_.greeted();
   if (!session_.receive(bytes)) {
-    if (!greeted) refuse_other_protocol({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!greeted && static_cast<char>(bytes[0]) == kTlsHandshake) thread_.warnings().tls_at_plain_port();
     if (greeted) write();  // says why
     return false;
   }
@@ -98,17 +98,6 @@ bool Http2Connection::receive(std::span<const std::byte> bytes) {
   else if (head_began_ == TimePoint::max())
     head_began_ = received_;
   return true;
-}
-
-void Http2Connection::refuse_other_protocol(std::string_view first) {
-  if (first.starts_with(kTlsHandshake)) return thread_.warnings().tls_at_plain_port();
-  if (first.empty() || first[0] < 'A' || first[0] > 'Z') return;
-  constexpr std::string_view kAnswer =
-      "HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\nContent-Length: 39\r\n\r\n"
-      "this port speaks gRPC, over HTTP/2 only";
-  ErrorCode ignored;
-  stream_.write_some(asio::buffer(kAnswer.data(), kAnswer.size()), ignored);
-  stream_.shutdown_send(ignored);
 }
 
 // ---- writing

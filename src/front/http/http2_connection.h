@@ -46,7 +46,6 @@ class Http2Connection final : public Connection,
   void read();
   void on_readable(const ErrorCode& failed);
   bool receive(std::span<const std::byte> bytes);
-  void refuse_other_protocol(std::string_view first);
   bool write();
   void announce_end();
   void linger();

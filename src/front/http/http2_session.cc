@@ -210,11 +210,10 @@ Http2Session::Http2Session(const Http2Limits& limits, Open open, std::function<v
   nghttp2_session_callbacks_del(callbacks);
   nghttp2_option_del(options);
   if (made != 0) throw std::bad_alloc();
-  const std::array<nghttp2_settings_entry, 5> settings = {{{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams},
+  const std::array<nghttp2_settings_entry, 4> settings = {{{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams},
                                                            {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.window},
                                                            {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, limits_.frame},
-                                                           {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_.fields},
-                                                           {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}}};
+                                                           {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_.fields}}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
 }
