@@ -60,14 +60,14 @@ def grpc_message(model):
     return struct.pack(">BI", 0, len(message)) + message
 
 
-def h2load(body, connections, seconds):
-    """A connection per caller, one call at a time, one thread."""
+def h2load(body, connections, seconds, port=GRPC_PORT, calls=1):
+    """Each connection has so many calls at a time; one thread."""
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log"
         text = subprocess.run(
-            ["h2load", "-t1", f"-c{connections}", "-m1", f"--duration={seconds}", "--warm-up-time=1", f"--log-file={log}", "-d", str(body),
+            ["h2load", "-t1", f"-c{connections}", f"-m{calls}", f"--duration={seconds}", "--warm-up-time=1", f"--log-file={log}", "-d", str(body),
              "-H", "content-type: application/grpc", "-H", "te: trailers",
-             f"http://127.0.0.1:{GRPC_PORT}/inference.GRPCInferenceService/ModelInfer"], capture_output=True, text=True, check=True).stdout
+             f"http://127.0.0.1:{port}/inference.GRPCInferenceService/ModelInfer"], capture_output=True, text=True, check=True).stdout
         times = sorted(int(line.split()[2]) for line in log.read_text().splitlines())
     if " 0 failed, 0 errored" not in text:
         raise SystemExit(f"h2load saw errors:\n{text}")
