@@ -52,6 +52,15 @@ tune::Target target_of(const TuneRequest& request) {
   return target;
 }
 
+// As found for the untuned model where engine and precision are its own. Of co-located models the sessions are closed in the end; then
+// serve looks at the rows of the rest.
+bool may_batch(const TuneModel& model, const tune::Candidate& candidate) {
+  const tune::Candidate untuned = tune::baseline_candidate();
+  const bool known = candidate.engine == untuned.engine && candidate.variant == untuned.variant;
+  if (!model.batching.possible || known || model.benchmark == nullptr) return model.batching.possible;
+  return tune::check_batching(*model.benchmark, candidate).possible;
+}
+
 tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, int64_t verified_batch) {
   const TuneRequest& request = model.request;
   tune::ServingFacts facts;
@@ -60,9 +69,7 @@ tune::ServingFacts facts_of(const TuneModel& model, const tune::Tuning& tuning, 
   facts.best = tuning.candidate;
   facts.engine = engine::named(tune::engine_of(tuning.candidate, request.engine)).backend;
   facts.precision = tuning.best.precision;
-  // Of co-located models the sessions are closed by now; serve looks at the rows again.
-  facts.batches = model.batching.possible &&
-                  (model.benchmark == nullptr || tune::check_batching(*model.benchmark, tuning.candidate).possible);
+  facts.batches = may_batch(model, tuning.candidate);
   facts.verified_batch = verified_batch;
   facts.batching = tuning.batching_advice;
   if (request.engine == facts.engine && tuning.candidate.engine.empty()) facts.engine_options = request.engine_options;
@@ -231,7 +238,7 @@ Result<precision::Deviation> deviation_of(const tune::Candidate& candidate, cons
 
 Result<bool> keeps_rows_apart(const tune::Candidate& candidate, const TuneModel& model) {
   if (candidate.batch == 1) return true;
-  if (!tune::check_batching(*model.benchmark, candidate).possible) return false;
+  if (!may_batch(model, candidate)) return false;
   if (model.request.evaluation) return true;
   RIDGE_ASSIGN(const precision::Deviation deviation, measured_deviation(candidate, model));
   return precision::within(deviation, model.request.guard);
