@@ -336,7 +336,7 @@ constexpr Member kMembers[] = {
      [](OpenAiReading& reading, const dom::element& value, std::string_view name) -> Status {
        RIDGE_ASSIGN(std::vector<int32_t> tokens, read_tokens(value, name));
        std::ranges::sort(tokens);
-       tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+       tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
        if (tokens.size() > kMostStopTokens) return too_many(name, kMostStopTokens, "different tokens");
        reading.request.wanted.stop_tokens = std::move(tokens);
        return {};
