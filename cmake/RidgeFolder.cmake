@@ -2,12 +2,14 @@
 #   src/NAME/**.cc               -> static library ridge_NAME (src/cli/main.cc stays out: it is the program)
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
+#   tests/unit/NAME/**.h         -> what these share: fakes and models, included as "NAME/x.h"
 # Subfolders after EXCEPT are something else's sources. ONCE: its code runs once for a user's command or waits for a device, so the time
 # to compile it counts more than its speed (-O1: a third less).
 # Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
 include(GoogleTest)
 
 set(RIDGE_FOLDERS "")
+set(RIDGE_TEST_HEADERS "${PROJECT_SOURCE_DIR}/tests/unit")
 if(RIDGE_SANITIZE MATCHES "fuzzer")
   set(RIDGE_FUZZ ON)
   add_custom_target(fuzz)
@@ -90,6 +92,7 @@ function(ridge_folder name)
     add_executable(${name}_test ${tests})
     ridge_several_at_a_time(${name}_test)
     target_link_libraries(${name}_test PRIVATE ridge_${name} ${libraries} ${arg_TEST_LINK} GTest::gmock GTest::gtest_main)
+    target_include_directories(${name}_test PRIVATE "${RIDGE_TEST_HEADERS}")
     target_compile_definitions(${name}_test PRIVATE RIDGE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # What a test checks is in the library; of its own code only the time to compile it counts (-40 %).
     target_compile_options(${name}_test PRIVATE -O0)
@@ -107,6 +110,7 @@ function(ridge_folder name)
       get_filename_component(stem "${fuzzer}" NAME_WE)
       add_executable(${stem} "${fuzzer}")
       target_link_libraries(${stem} PRIVATE ridge_${name} ${libraries})
+      target_include_directories(${stem} PRIVATE "${RIDGE_TEST_HEADERS}")
       target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
       add_dependencies(fuzz ${stem})
     endforeach()

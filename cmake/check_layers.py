@@ -1,6 +1,6 @@
 """check_layers.py: refuses includes that the architecture does not have.
 
-1. src/<folder>/ includes only the folders that docs/architecture.md's table gives it; every folder is in the table, and the
+1. src/<folder>/ (of tests also tests/unit/<folder>/) includes only the folders that docs/architecture.md's table gives it; every folder is in the table, and the
    table grants nothing that the product does not use and nothing that stands below. Tests may also include what their folder's
    TEST_LINK in CMakeLists.txt names, which grants nothing unused either.
 2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but for the
@@ -17,6 +17,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOTS = (ROOT / "src", ROOT / "tests/unit")  # the product and its unit tests; what only tests share
 # Vocabulary of interfaces: text formatting and JSON's forward declarations; of what tests share: the system's and GoogleTest.
 OPEN = {"fmt/format.h", "nlohmann/json_fwd.hpp", "unistd.h", "arpa/inet.h", "netinet/in.h", "poll.h", "gtest/gtest.h"}
 # plan.h: the default of plans. doctor/: packages of Python that bear the name, and a finding about them.
@@ -47,8 +48,7 @@ def links():
 
 def is_test(path):
     """Whether a file belongs to the tests: a test, a fuzz target, or a header that they share."""
-    shared = path.suffix == ".h" and path.name.startswith(("test_", "fake_"))
-    return shared or path.name.endswith(("_test.cc", "_fuzz.cc"))
+    return path.is_relative_to(ROOTS[1]) or path.name.endswith(("_test.cc", "_fuzz.cc"))
 
 
 def ours(kind, name):
@@ -64,9 +64,9 @@ def third_party(kind, name):
 @functools.cache
 def shown_by(name):
     """The third-party headers that including our header `name` brings in."""
-    path = ROOT / "src" / name
+    path = next((root / name for root in ROOTS if (root / name).is_file()), None)
     shown = set()
-    for kind, inner in INCLUDE.findall(path.read_text()) if path.is_file() else ():
+    for kind, inner in INCLUDE.findall(path.read_text()) if path else ():
         if ours(kind, inner):
             shown |= shown_by(inner)
         elif third_party(kind, inner):
@@ -75,10 +75,11 @@ def shown_by(name):
 
 
 def check_file(path, allowed, for_tests, used, complain):
-    folder = path.relative_to(ROOT / "src").parts[0]
     test = is_test(path)
+    place = path.relative_to(next(root for root in ROOTS if path.is_relative_to(root)))
+    folder = place.parts[0]
     may = allowed[folder] | for_tests if test else allowed[folder]
-    own = "::".join(["ridge", *path.relative_to(ROOT / "src").parent.parts]).replace("ridge::base", "ridge")
+    own = "::".join(["ridge", *place.parent.parts]).replace("ridge::base", "ridge")
     text = path.read_text()
     named = re.findall(r"^namespace (ridge[\w:]*) \{", text, re.MULTILINE)
     # A class of another folder may be declared ahead; what the file defines lies in its folder's namespace, or in one inside it.
@@ -97,7 +98,7 @@ def check_file(path, allowed, for_tests, used, complain):
 
 def check_engine_names(path, engines, complain):
     name = str(path.relative_to(ROOT))
-    if name.startswith(NAMES_ENGINES) or name.endswith("_test.cc") or path.name.startswith("test_"):
+    if name.startswith(NAMES_ENGINES) or is_test(path):
         return
     code = re.sub(r"^\s*#.*|//.*", "", path.read_text(), flags=re.MULTILINE)
     for literal in re.findall(r'"(' + "|".join(engines) + ')"', code):
@@ -132,7 +133,7 @@ def main():
         if folder.name not in allowed:
             complain(folder, "is not in the table of docs/architecture.md")
             continue
-        for path in sorted([*folder.rglob("*.h"), *folder.rglob("*.cc")]):
+        for path in sorted(path for root in ROOTS for kind in ("*.h", "*.cc") for path in (root / folder.name).rglob(kind)):
             check_file(path, allowed, linked.get(folder.name, (set(), set()))[1], used, complain)
             check_engine_names(path, engines, complain)
     order = list(allowed)
