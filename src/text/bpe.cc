@@ -144,7 +144,9 @@ std::vector<Bpe::Symbol> Bpe::symbols_of(std::string_view word) const {
 }
 
 void Bpe::merge(std::vector<Symbol>& symbols) const {
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
+  std::vector<Candidate> room;
+  room.reserve(2 * symbols.size());  // each merge ends one and adds at most two; what is not used is no memory
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue({}, std::move(room));
   const auto consider = [&](uint32_t left, uint32_t right) {
     if (const Rule* rule = rule_of(symbols[left].token, symbols[right].token))
       queue.push({rule->rank, left, rule->token});
@@ -154,12 +156,12 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = symbols[best.place];
-    if (left.merged || left.next == kNone) continue;
+    if (left.token < 0 || left.next == kNone) continue;
     Symbol& right = symbols[left.next];
     const Rule* rule = rule_of(left.token, right.token);
     if (!rule || rule->token != best.token) continue;  // one of the two has changed since
     left.token = best.token;
-    right.merged = true;
+    right.token = -1;
     left.next = right.next;
     if (left.next != kNone) symbols[left.next].previous = best.place;
     if (left.previous != kNone) consider(left.previous, best.place);
@@ -186,7 +188,7 @@ void Bpe::encode(std::string_view word, std::vector<int32_t>& tokens) const {
   merge(symbols);
   std::vector<int32_t> encoded;
   for (const Symbol& symbol : symbols)
-    if (!symbol.merged) encoded.push_back(symbol.token);
+    if (symbol.token >= 0) encoded.push_back(symbol.token);
   tokens.insert(tokens.end(), encoded.begin(), encoded.end());
   if (!cached) return;
   const MutexLock lock(shelf.mutex);

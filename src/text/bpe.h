@@ -31,9 +31,8 @@ class Bpe final : public WordModel {
     int32_t token = 0;
   };
   struct Symbol {
-    int32_t token;
+    int32_t token;  // negative: merged into the one before it
     uint32_t previous, next;
-    bool merged = false;  // into the one before it
   };
   struct Shelf {
     mutable Mutex mutex;

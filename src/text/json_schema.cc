@@ -22,6 +22,7 @@ constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostReferenc
 constexpr size_t kLongestName = 4096, kLongestPattern = 16'384, kMostCopied = size_t{1} << 20,
                  kLongestPlace = 65'536;  // [bytes]
 constexpr size_t kMostNodes = 200'000, kMostByteStates = 1'000'000;
+constexpr size_t kMostOfWords = 128 * 1024;  // [bytes] of the values of an enum or a choice; each takes up to 150
 
 Error too_many_properties(const std::string& place) {
   return schema_error(Code::kExhausted, place, fmt::format("more than {} properties", kMostProperties));
@@ -120,6 +121,13 @@ Result<uint32_t> SchemaCompiler::compile() {
                           fmt::format("the schema is too large: more than {} parts", kMostNodes));
   }
   return begin;
+}
+
+Status check_length(const std::vector<std::string>& words, const std::string& place) {
+  size_t bytes = 0;
+  for (const std::string& word : words) bytes += word.size();
+  if (bytes <= kMostOfWords) return {};
+  return schema_error(Code::kExhausted, place, fmt::format("its values have more than {} bytes", kMostOfWords));
 }
 
 Status finish_program(JsonProgram& program) {
@@ -281,6 +289,7 @@ Result<SchemaCompiler::Targets> SchemaCompiler::targets_of_values(const Json& sc
   if (words.empty())
     return schema_error(Code::kInvalid, place_of(place, name),
                         "none of its values is allowed by what stands beside it");
+  RIDGE_TRY(check_length(words, place_of(place, name)));
   return Targets{builder_.bytes(builder_.program().bytes.add_words(words))};
 }
 
@@ -523,6 +532,7 @@ Result<JsonProgram> compile_expression(std::string_view expression) {
 Result<JsonProgram> compile_choice(const std::vector<std::string>& texts) {
   JsonBuilder builder;
   JsonProgram& program = builder.program();
+  RIDGE_TRY(check_length(texts, "#"));
   program.begin = builder.bytes(program.bytes.add_words(texts));
   RIDGE_TRY(finish_program(program));
   program.source = "choice " + dump_json(Json(texts));

@@ -16,6 +16,7 @@
 #include "front/http/openai_answer.h"
 #include "front/http/openai_request.h"
 #include "front/http/openai_response.h"
+#include "front/http/openai_values.h"
 #include "front/span_id.h"
 #include "serve/embedding.h"
 #include "serve/text_model.h"
@@ -182,8 +183,7 @@ struct EmbeddingsAnswer {
 };
 
 constexpr uint64_t kBodyRoom = uint64_t{1} << 20;  // [bytes] beside its texts
-// Bytes of memory per byte of a body while it is read, where it has texts of English or tokens of four digits.
-constexpr uint64_t kToRead = 8;
+constexpr uint64_t kToRead = 8;  // [bytes] of memory per byte of a body, of at least kBodyRoom, while it is read
 constexpr uint64_t kAnswerBytes = 2048;  // of one that has not begun
 
 // What is kept of a request until its answers end; of its form no more than its body had.
@@ -281,8 +281,14 @@ void OpenAiEndpoint::run(Call& call) {
   Result<std::shared_ptr<const Body>> body =
       unpacked(std::move(call.body), call.content_encoding, body_limit(call.call), 0);
   if (!body) return call.send(body_error_response(body.error()));
-  if (!call.memory.set(kToRead * (*body)->size())) throw std::bad_alloc();
-  const uint64_t body_bytes = (*body)->size();
+  const uint64_t body_bytes = (*body)->size(), most_to_read = kToRead * std::max(body_bytes, kBodyRoom);
+  const uint64_t to_read = bytes_to_read((*body)->text());
+  if (to_read > most_to_read)
+    return call.send(refusal(invalid("the request has so many values that reading its " + std::to_string(body_bytes) +
+                                     " bytes takes " + std::to_string(to_read) + "; this server gives it " +
+                                     std::to_string(most_to_read) + ": send fewer values"),
+                             ""));
+  if (!call.memory.set(std::max(to_read, kToRead * body_bytes))) throw std::bad_alloc();
   std::string about;
   const HabitsOf habits = [this](const std::string& name) {
     const Result<serve::TextModelPtr> model = model_of(name);
@@ -290,7 +296,6 @@ void OpenAiEndpoint::run(Call& call) {
   };
   Result<OpenAiRequest> request = read_openai_request(**body, call.call, habits, about);
   body = std::shared_ptr<const Body>();
-  call.memory.set(body_bytes);
   if (!request) return call.send(refusal(request.error(), std::move(about)));
   name_unknown(request->unknown);
   if (call.call == OpenAiCall::kEmbedding) return embed(call, std::move(*request));
@@ -395,6 +400,7 @@ void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
   }
   if (const Status right = serve::check_texts(**encoder, wanted.texts); !right)
     return answer->responder.send(refusal(right.error(), "input"));
+  answer->memory.set(static_cast<uint64_t>(answer->tokens) * sizeof(int32_t));
   if (options_.tracer)
     answer->trace = options_.tracer->begin({.protocol = "http",
                                             .model = answer->model,

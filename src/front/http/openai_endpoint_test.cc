@@ -205,6 +205,37 @@ TEST_F(OpenAiTest, PromptsAreMadeTokensNoFurtherThanTheContext) {
   EXPECT_EQ(refused(post("/detokenize", R"({"tokens":[)" + tokens + "]}"), 400)["param"], "tokens");
 }
 
+// Of a list of the least values memory would be 10 to 90 times the body.
+TEST_F(OpenAiTest, NoMoreValuesAreReadThanTheirBodyPaysFor) {
+  start({.max_input_bytes = uint64_t{64} << 20});
+  const auto list = [](const std::string& before, const std::string& each, const std::string& after) {
+    std::string text = before + each;
+    while (text.size() < 1'040'000) text += "," + each;
+    return text + after;
+  };
+  const std::string chat = R"({"messages":[{"role":"user","content":"a"}],)", completion = R"({"prompt":"a",)";
+  const std::pair<const char*, std::string> dense[] = {
+      {"/v1/completions", list(R"({"prompt":[)", "1", "]}")},
+      {"/v1/completions", list(R"({"prompt":[)", "[1]", "]}")},
+      {"/v1/completions", list(completion + R"("stop_token_ids":[)", "5", "]}")},
+      {"/v1/completions", list(completion + R"("x":[)", "{}", "]}")},
+      {"/v1/completions",
+       list(completion + R"("response_format":{"type":"json_schema","json_schema":{"schema":{"enum":[)", "1", "]}}}}")},
+      {"/v1/completions", list(completion + R"("guided_json":"{\"enum\":[)", "1", R"(]}"})")},
+      {"/v1/chat/completions", list(chat + R"("chat_template_kwargs":{"x":[)", "\"\"", "]}}")},
+      {"/v1/chat/completions", list(R"({"messages":[)", R"({"role":"user","content":"a"})", "]}")},
+      {"/v1/chat/completions",
+       list(R"({"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","\u0061rguments":"[)", "1",
+            R"(]"}}]}]})")},
+      {"/detokenize", list(R"({"tokens":[)", "1", "]}")}};
+  for (const auto& [path, body] : dense) {
+    const std::string message = refused(post(path, body), 400)["message"];
+    EXPECT_NE(message.find("send fewer values"), std::string::npos) << body.substr(0, 100) << message;
+  }
+  const std::string message = refused(post("/v1/completions", list(R"({"prompt":[)", "1234", "]}")), 400)["message"];
+  EXPECT_NE(message.find("more than 128 tokens"), std::string::npos) << message;
+}
+
 TEST_F(OpenAiTest, WhatIsKeptOfARequestCountsInTheBudget) {
   const auto budget = std::make_shared<MemoryBudget>(200'000);
   start({.max_input_bytes = 100'000, .memory = budget});

@@ -30,7 +30,7 @@ std::string with_long_integers_as_fractions(std::string_view json) {
   constexpr size_t kSafeDigits = 18;
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string result;
-  result.reserve(json.size() + 64);
+  result.reserve(json.size() + 64 + simdjson::SIMDJSON_PADDING);
   bool in_string = false;
   for (size_t i = 0; i < json.size();) {
     char c = json[i];
@@ -67,8 +67,10 @@ Result<dom::object> JsonParser::parse(std::string_view json) {
   simdjson::simdjson_result<dom::element> parsed = parser_.parse(json.data(), json.size(), false);
   if (parsed.error() != simdjson::SUCCESS && parsed.error() != simdjson::MEMALLOC) {
     std::string rewritten = with_long_integers_as_fractions(json);
+    const size_t size = rewritten.size();
+    rewritten.append(simdjson::SIMDJSON_PADDING, '\0');
     // The parsed text is copied: `rewritten` may be freed.
-    if (rewritten.size() != json.size()) parsed = parser_.parse(simdjson::padded_string(rewritten));
+    if (size != json.size()) parsed = parser_.parse(rewritten.data(), size, false);
   }
   if (parsed.error() == simdjson::MEMALLOC) throw std::bad_alloc();
   if (parsed.error() == simdjson::DEPTH_ERROR)
