@@ -3,7 +3,8 @@
 #   src/NAME/**_test.cc          -> test program NAME_test, each of its tests known to ctest, label "unit"
 #   src/NAME/**_fuzz.cc          -> fuzz target, in the fuzz preset only
 #   tests/unit/NAME/**.h         -> what these share: fakes and models, included as "NAME/x.h"
-# Subfolders after EXCEPT are something else's sources. ONCE: its code runs once for a user's command or waits for a device, so the time
+# Subfolders after EXCEPT are something else's sources. Files after SHARED are a library of their own, ridge_NAME_shared, for what links
+# nothing else of the folder. ONCE: its code runs once for a user's command or waits for a device, so the time
 # to compile it counts more than its speed (-O1: a third less).
 # Does nothing for a folder without sources. The libraries made so far are in RIDGE_FOLDERS.
 include(GoogleTest)
@@ -29,7 +30,7 @@ function(ridge_several_at_a_time target)
 endfunction()
 
 function(ridge_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ONCE" "" "LINK;TEST_LINK;EXCEPT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ONCE" "" "LINK;TEST_LINK;EXCEPT;SHARED")
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${folder}/*.h")
@@ -61,6 +62,15 @@ function(ridge_folder name)
     endif()
   endforeach()
 
+  if(arg_SHARED)
+    list(TRANSFORM arg_SHARED PREPEND "${folder}/")
+    list(REMOVE_ITEM sources ${arg_SHARED})
+    add_library(ridge_${name}_shared STATIC ${arg_SHARED})
+    ridge_several_at_a_time(ridge_${name}_shared)
+    target_include_directories(ridge_${name}_shared PUBLIC "${PROJECT_SOURCE_DIR}/src")
+    target_link_libraries(ridge_${name}_shared PUBLIC ${libraries})
+    list(APPEND libraries ridge_${name}_shared)
+  endif()
   if(sources)
     add_library(ridge_${name} STATIC ${sources})
     ridge_several_at_a_time(ridge_${name})

@@ -87,6 +87,11 @@ class Session {
   virtual void terminate() {}
   // After terminate(), when the runs that it broke off have ended: runs are taken again.
   virtual void resume() {}
+  // What it reads again later lives as long as the session.
+  void keep(std::shared_ptr<const void> files) { kept_ = std::move(files); }
+
+ private:
+  std::shared_ptr<const void> kept_;
 };
 
 // Opens Plan::model with Plan::engine. The error says which libraries were tried and why each failed. Runs of the fake engine

@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -42,6 +43,12 @@ std::vector<std::string> external_files(const onnx::ModelProto& model) {
   for (const onnx::FunctionProto& function : model.functions())
     for (const onnx::NodeProto& node : function.node()) collect(node, files);
   return {files.begin(), files.end()};
+}
+
+bool escapes(const std::string& location) {
+  const std::filesystem::path path(location);
+  return path.empty() || path.is_absolute() || location.find('\0') != std::string::npos ||
+         *path.lexically_normal().begin() == "..";
 }
 
 void point_to(onnx::TensorProto& tensor, const std::string& location, int64_t offset, int64_t length) {

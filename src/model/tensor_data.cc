@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/tensor.h"
+#include "model/external_files.h"
 #include "model/onnx_types.h"
 
 namespace ridge::model {
@@ -50,16 +51,9 @@ Result<External> external_of(const Proto& tensor) {
   return external;
 }
 
-// By name only: files in a model's folder may be links into a store, as in download caches.
-bool escapes(const std::filesystem::path& location) {
-  if (location.is_absolute()) return true;
-  const std::string first = location.lexically_normal().begin()->string();
-  return first == "..";
-}
-
 Status check_external(const Proto& tensor, std::optional<int64_t> expected, const std::string& folder) {
   RIDGE_ASSIGN(const External external, external_of(tensor));
-  if (external.location.find('\0') != std::string::npos || escapes(external.location))
+  if (escapes(external.location))
     return invalid_tensor(tensor, "has its data in '" + external.location +
                                       "', outside the model's folder; only files beside the model are read");
   const std::filesystem::path path = std::filesystem::path(folder) / external.location;

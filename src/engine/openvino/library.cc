@@ -7,6 +7,7 @@
 
 #include "base/dynlib.h"
 #include "engine/loaded_libraries.h"
+#include "model/inlined_file.h"
 
 namespace ridge::engine::openvino {
 namespace {
@@ -92,7 +93,16 @@ Result<Info> find_library(const plan::Plan& plan) {
 
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   RIDGE_ASSIGN(const Library* library, load(plan.engine_library));
-  return library->plugin->open(plan, library->path);
+  Result<std::unique_ptr<Session>> session = library->plugin->open(plan, library->path);
+  if (session || session.error().code != Code::kInvalid || !plan.model.ends_with(".onnx")) return session;
+  RIDGE_ASSIGN(std::optional<model::InlinedFile> inlined, model::inlined_file(plan.model));
+  if (!inlined) return session;
+  plan::Plan other = plan;
+  other.model = inlined->path;
+  session = library->plugin->open(other, library->path);
+  if (!session) return wrap(session.error(), plan.model + " with its functions expanded");
+  (*session)->keep(std::make_shared<model::InlinedFile>(std::move(*inlined)));
+  return session;
 }
 
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan) {

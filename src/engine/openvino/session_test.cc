@@ -92,6 +92,27 @@ TEST_F(OpenVinoSession, AgreesWithOnnxRuntimeForAnyBatchWhetherItsShapesAreFixed
   }
 }
 
+TEST_F(OpenVinoSession, RunsFunctionsOfTheModelsOwnForShapesThatItIsReadAgainFor) {
+  const std::string body = block(7, block(1, "a") + block(1, "a") + block(2, "b") + block(4, "Add"));
+  const std::string twice = block(25, block(1, "Twice") + block(4, "a") + block(5, "b") + body +
+                                          block(9, test_model::number(2, 17)) + block(10, "own"));
+  const std::string call =
+      block(1, block(1, "x") + block(2, "y") + block(3, "call") + block(4, "Twice") + block(7, "own"));
+  plan::Plan plan =
+      plan_for(model(call, block(11, value_info("x", kFloat, {-1, 4})), block(12, value_info("y", kFloat, {-1, 4}))) +
+               block(8, block(1, "own") + test_model::number(2, 1)) + twice);
+  plan.shapes = {{"x", {2, 4}}};
+  std::unique_ptr<Session> session = open_model(plan);
+  ASSERT_NE(session, nullptr);
+  for (int64_t rows : {2, 3}) {
+    std::vector<float> in(static_cast<size_t>(rows) * 4, 1.5F), out(in.size());
+    Output output{DataType::kFp32, {rows, 4}, std::as_writable_bytes(std::span(out)), nullptr};
+    Status ran = run_once(*session, {DataType::kFp32, {rows, 4}, std::as_bytes(std::span(in))}, output);
+    ASSERT_TRUE(ran.ok()) << ran.error().message;
+    EXPECT_EQ(out, std::vector<float>(in.size(), 3.0F));
+  }
+}
+
 TEST_F(OpenVinoSession, RefusesStringsWithAReason) {
   Result<std::unique_ptr<Session>> session = engine::open(plan_for(identity(kString)));
   ASSERT_FALSE(session.ok());

@@ -34,11 +34,11 @@ Result<std::shared_ptr<ov::Model>> ModelFile::read() const {
               [&]() -> Result<std::shared_ptr<ov::Model>> { return core().read_model(path_); });
   if (model || model.error().code != Code::kFailed) return model;
   const bool unknown = model.error().message.find("No conversion rule") != std::string::npos;
-  return Error{Code::kInvalid, model.error().message +
-                                   (unknown ? "\nOpenVINO does not know these operators, or they are functions of the "
-                                              "model's own; the engine onnxruntime may run them."
-                                            : "\nThe file is damaged, or uses what OpenVINO does not know; the engine "
-                                              "onnxruntime may run it.")};
+  return Error{Code::kInvalid,
+               model.error().message +
+                   (unknown ? "\nOpenVINO does not know these operators; the engine onnxruntime may run them."
+                            : "\nThe file is damaged, or uses what OpenVINO does not know; the engine "
+                              "onnxruntime may run it.")};
 }
 
 std::map<std::string, Shape> fixed_shapes(const ov::Model& model, const std::map<std::string, Shape>& wanted) {
