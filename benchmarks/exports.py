@@ -1,4 +1,4 @@
-"""exports.py DIR [--make | --compare] [--only TEXT]... [--seconds S] [--rounds N]: whether `ridge plan` understands exported files.
+"""exports.py DIR [--make | --compare] [--only TEXT]... [--plan-only]: whether `ridge plan` understands exported files.
 
 Makes models of torchvision, transformers and torch with random weights (nothing is downloaded), exports them with both
 exporters of torch and several opsets, open dimensions named; writes one network channels-last as Keras exports are, loops and
@@ -6,14 +6,13 @@ branches as TensorFlow's are, and a quantised one. Then each file is planned, me
 
   FLOPs      multiply-adds that ridge counts, twice, beside an independent counter: torch's FlopCounterMode on the module that was
              exported ("torch"), or a count written down by hand for what is no torch module ("hand"); goal: within 1 %
-  estimate   `ridge plan` beside the median of `ridge bench` (the lowest of the rounds), or with --busy beside CPU time
   memory     `ridge plan --memory` beside the peak (VmHWM) that `--measure` shows, median of 3
   question   a file with open dimensions beside the batch, planned without them, must ask for them and exit 2
 
 DIR keeps the files, and counts.json. `--make` needs the packages of `pypi_exports` in ./versions, in a virtual environment of its
 own:
   . ./versions && python3 -m venv VENV && VENV/bin/pip install "${pypi_exports[@]}" && VENV/bin/python benchmarks/exports.py DIR --make
-`--compare` needs only ridge (RIDGE, default build/release/ridge), and RIDGE_DEPS (default .deps).
+`--compare` needs only ridge (RIDGE, default build/release/ridge).
 Exit 1 where a file cannot be planned, an operator has no rule, FLOPs differ, or no question is asked.
 """
 
@@ -542,15 +541,10 @@ def run(*command):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True)
 
 
-def shapes_of(ridge, path, words):
-    """NAME=1x2x3 of every input, for the process whose time is measured."""
-    return [words[i + 1] for i in range(0, len(words), 2) if words[i] == "--shape" and "x" in words[i + 1]]
-
-
 class Row:
     def __init__(self, name, entry):
         self.name, self.entry, self.faults, self.plan = name, entry, [], None
-        self.estimate = self.measured = self.memory = self.peak = None
+        self.memory = self.peak = None
 
 
 def plan_row(ridge, row, path, threads):
@@ -560,7 +554,6 @@ def plan_row(ridge, row, path, threads):
         row.faults.append(f"plan exits {done.returncode}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ''}")
         return
     row.plan = json.loads(done.stdout)
-    row.estimate = row.plan.get("estimate_ms")
     if row.plan["without_rule"]:
         row.faults.append("no rule: " + ", ".join(row.plan["without_rule"]))
     ratio = 2 * row.plan["macs"] / row.entry["flops"]
@@ -575,52 +568,6 @@ def plan_row(ridge, row, path, threads):
         asked = run(ridge, "plan", path)
         if asked.returncode != 2 or "leaves open" not in asked.stderr:
             row.faults.append(f"without shapes: exit {asked.returncode}, no question")
-
-
-# One thread's work in the engine as CPU time [ms], which other programs on the machine stretch far less than latency: the lowest
-# of many runs.
-BUSY = """
-import sys, time, numpy, onnxruntime
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads, options.log_severity_level = 1, 4
-session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-shapes = dict(word.split("=") for word in sys.argv[3:])
-kinds = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(bool)": numpy.bool_}
-feed = {}
-for value in session.get_inputs():
-    sizes = [int(size) for size in shapes[value.name].split("x")] if value.name in shapes else [
-        size if isinstance(size, int) else 1 for size in value.shape]
-    real = value.type == "tensor(float)"
-    feed[value.name] = numpy.random.default_rng(1).random(sizes, numpy.float32) if real else numpy.ones(sizes, kinds[value.type])
-session.run(None, feed)
-times, end = [], time.monotonic() + float(sys.argv[2])
-while len(times) < 5 or time.monotonic() < end:
-    start = time.process_time()
-    session.run(None, feed)
-    times.append(1e3 * (time.process_time() - start))
-print(min(times))
-"""
-
-
-def busy_row(row, path, options, deps):
-    words = shapes_of(None, path, row.entry["arguments"])
-    done = run(deps / "python/bin/python", "-c", BUSY, path, options.seconds, *words)
-    if done.returncode != 0:
-        row.faults.append(f"the engine: {done.stderr.strip().splitlines()[-1]}")
-        return
-    row.measured = float(done.stdout)
-
-
-def measure_row(ridge, row, path, options):
-    words = row.entry["arguments"]
-    times = []
-    for _ in range(options.rounds):
-        done = run(ridge, "bench", path, *words, "--threads", options.threads, "--seconds", options.seconds, "--json")
-        if done.returncode not in (0, 1):
-            row.faults.append(f"bench exits {done.returncode}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ''}")
-            return
-        times.append(json.loads(done.stdout)["latency_ms"]["p50"])
-    row.measured = min(times)
 
 
 def memory_row(ridge, row, path):
@@ -650,25 +597,21 @@ def print_row(row):
         return
     ours, theirs = 2 * row.plan["macs"], row.entry["flops"]
     print(f"{row.name:28} {row.entry['opset']:5} {ours / 1e9:9.4f} {theirs / 1e9:9.4f} {row.entry['counter']:5} {100 * (ours / theirs - 1):+6.2f} % "
-          f"{ratio_text(row.estimate, row.measured, 'ms', 1)} "
           f"{ratio_text(row.memory and row.memory['peak'], row.peak, 'MB', 1e6)}  {'; '.join(row.faults) or 'ok'}", flush=True)
 
 
 def summary(rows):
-    for name, pairs in (("estimate", [(r.estimate, r.measured) for r in rows]),
-                        ("memory", [(r.memory and r.memory["peak"], r.peak) for r in rows])):
-        errors = [abs(a / b - 1) for a, b in pairs if a and b]
-        if errors:
-            print(f"{name}: {len(errors)} files, {100 * sum(e <= 0.1 for e in errors) / len(errors):.0f} % within ±10 %, "
-                  f"{100 * sum(e <= 0.2 for e in errors) / len(errors):.0f} % within ±20 %, median error {100 * statistics.median(errors):.1f} %, "
-                  f"worst {100 * max(errors):.0f} %")
+    errors = [abs(row.memory["peak"] / row.peak - 1) for row in rows if row.memory and row.peak]
+    if errors:
+        print(f"memory: {len(errors)} files, {100 * sum(e <= 0.1 for e in errors) / len(errors):.0f} % within ±10 %, "
+              f"{100 * sum(e <= 0.2 for e in errors) / len(errors):.0f} % within ±20 %, median error {100 * statistics.median(errors):.1f} %, "
+              f"worst {100 * max(errors):.0f} %")
 
 
 def compare(folder, wanted, options):
     ridge = os.environ.get("RIDGE", "build/release/ridge")
-    deps = pathlib.Path(os.environ.get("RIDGE_DEPS", ".deps"))
     rows, skipped = [], []
-    print(f"{'file':28} {'opset':>5} {'ridge':>9} {'counter':>9} {'':5} {'GFLOP':>8} {'estimate / measured':>26} {'memory / measured':>26}")
+    print(f"{'file':28} {'opset':>5} {'ridge':>9} {'counter':>9} {'':5} {'GFLOP':>8}  {'memory / measured':>26}")
     for name, entry in json.loads((folder / "counts.json").read_text()).items():
         if not wanted(name):
             continue
@@ -677,8 +620,7 @@ def compare(folder, wanted, options):
             continue
         row, path = Row(name, entry), folder / entry["file"]
         plan_row(ridge, row, path, options.threads)
-        if row.plan is not None and options.seconds > 0:
-            busy_row(row, path, options, deps) if options.busy else measure_row(ridge, row, path, options)
+        if row.plan is not None and not options.plan_only:
             memory_row(ridge, row, path)
         print_row(row)
         rows.append(row)
@@ -697,9 +639,7 @@ def main():
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of measuring per file and round; 0: only plan")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--busy", action="store_true", help="measured is CPU time of one thread, for a machine that others use")
+    parser.add_argument("--plan-only", action="store_true", help="runs no model")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
 

@@ -89,7 +89,7 @@ class Plan(Result):
     estimate_error_percent: typing.Optional[float] = None
 
     def _rows(self):
-        estimate = [("estimate (derived)", f"{_number(self.estimate_ms, 'ms')} ± {_number(self.estimate_error_percent, '%')}")]
+        estimate = [("estimate (carried over)", f"{_number(self.estimate_ms, 'ms')} ± {_number(self.estimate_error_percent, '%')}")]
         uncounted = not self.flops and bool(self.raw.get("without_rule"))
         return [("model", f"{self.model}, batch {self.batch}, {self.precision}"),
                 ("device", (self.raw.get("device") or {}).get("name", "")),

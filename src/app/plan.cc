@@ -21,10 +21,9 @@ plan::Plan bounded_plan(const PlannedModel& model) {
   return plan;
 }
 
-// If something depends on it. Without it there is no estimate, and the reason is kept.
+// The memory depends on it. Without it the reason is kept.
 void add_engine_graph(PlannedModel& model) {
-  const bool asked = can_be_estimated(model) || model.request.memory;
-  if (!model.device.machine || !asked) return;
+  if (!model.device.machine || !model.request.memory) return;
   if (model.unbound.is_ir()) {
     model.no_engine_graph = "it does not read OpenVINO's IR";
     return;
@@ -37,10 +36,6 @@ Result<PlannedModel> planned(const PlanRequest& request, const BoundModel& bound
   RIDGE_ASSIGN(model.device, know_device(request, control));
   model.plan = bounded_plan(model);
   RIDGE_ASSIGN(model.limits, limits_of(model.device, model.plan.threads));
-  if (model.device.machine) {
-    RIDGE_ASSIGN(model.efficiency, known_efficiency(model));
-    if (model.efficiency) model.ledger = known_ledger(*model.efficiency);
-  }
   add_engine_graph(model);
   return model;
 }
@@ -84,21 +79,15 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& bound, cons
   plan.forecast = first_forecast(model);
   plan.device = model.device;
   plan.reasons = model.plan.reasons;
-  plan.efficiency = model.efficiency;
-  plan.ledger = model.ledger;
   plan.no_engine_graph = model.no_engine_graph;
-  if (model.engine_graph) {
-    RIDGE_ASSIGN(plan.estimate, estimate_of(model, *model.engine_graph, plan.forecast.bound.ms));
-  }
   plan.carried = carried_of(model, model.costs, rows_of(model.graph));
-  RIDGE_ASSIGN(plan.curve, curve_of(model, plan.estimate.has_value()));
-  if (request.verify) {
-    RIDGE_ASSIGN(plan.verified, verify(model, plan.estimate));
-    plan.ledger.push_back(plan.verified->verification);
+  RIDGE_ASSIGN(plan.curve, curve_of(model));
+  if (request.measure) {
+    RIDGE_ASSIGN(plan.measured, measure_run(model));
   }
   RIDGE_TRY(add_load_and_cost(model, plan));
   if (request.memory) {
-    RIDGE_ASSIGN(plan.memory, plan_memory(*request.memory, model));
+    RIDGE_ASSIGN(plan.memory, plan_memory(*request.memory, model, plan.measured));
   }
   if (request.training) {
     RIDGE_ASSIGN(plan.training, plan_training(*request.training, model));
@@ -117,11 +106,8 @@ Json to_json(const ModelPlan& plan) {
   visit_fields(visit, plan.forecast);
   visit.unless_empty("reasons", plan.reasons);
   visit.unless_empty("curve", plan.curve);
-  if (plan.estimate)
-    visit_fields(visit, *plan.estimate);
-  else if (plan.carried)
-    visit_fields(visit, *plan.carried);
-  if (plan.verified) visit("verified", plan.verified->verification);
+  if (plan.carried) visit_fields(visit, *plan.carried);
+  if (plan.measured && plan.measured->report) visit("measured", *plan.measured->report);
   visit.unless_empty("load", plan.load);
   visit.unless_empty("cost", plan.cost);
   visit.unless_empty("memory", plan.memory);
@@ -147,25 +133,18 @@ Result<ModelPlan> plan_of(const Json& document) {
     visit.optional("curve", plan.curve);
     visit.optional("reasons", plan.reasons);
   }));
-  if (!document.contains("estimate")) return plan;
-  if (document["estimate"].contains("range_ms")) {
+  if (document.contains("measured")) {
+    RIDGE_ASSIGN(predict::EngineReport report, from_json<predict::EngineReport>(document["measured"]));
+    plan.measured = MeasuredRun{std::move(report)};
+  }
+  // Estimates without a range are of earlier versions.
+  if (document.contains("estimate") && document["estimate"].contains("range_ms")) {
     RIDGE_ASSIGN(plan.carried, from_json<predict::DeviceEstimate>(document));
     const Json held = document["estimate"].value("held_percent", Json::object());
     plan.carried->held = {held.value("compute", 0.0) / 100, held.value("memory", 0.0) / 100,
                           held.value("start", 0.0) / 100};
-  } else {
-    RIDGE_ASSIGN(plan.estimate, from_json<predict::Estimate>(document));
-    const Json& kernels = document["estimate"]["kernels"];
-    for (size_t i = 0; i < plan.estimate->layers.size() && i < kernels.size(); ++i)
-      plan.estimate->layers[i].known = kernels[i].value("known", true);
   }
   return plan;
-}
-
-Json ledger_json(const ModelPlan& plan) {
-  Json entries = Json::array();
-  for (const predict::Verification& entry : plan.ledger) entries.push_back(predict::to_json(entry));
-  return entries;
 }
 
 }  // namespace ridge::app

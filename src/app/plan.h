@@ -1,5 +1,5 @@
 // A model's cost and the least time that a device needs for it, before anything runs; and the answers to further questions:
-// estimated time, load, cost, memory, training. Prints nothing; plan() is the main path.
+// measured time, load, cost, memory, training. Prints nothing; plan() is the main path.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,9 @@
 #include "llm/simulate.h"
 #include "machine/machine.h"
 #include "predict/device_estimate.h"
-#include "predict/efficiency.h"
 #include "predict/engine_process.h"
-#include "predict/estimate.h"
 #include "predict/forecast.h"
 #include "predict/memory.h"
-#include "predict/verify.h"
 #include "sizing/economics.h"
 #include "sizing/llm.h"
 #include "sizing/training_plan.h"
@@ -31,16 +28,11 @@
 namespace ridge::app {
 
 // Steps that take seconds to minutes.
-enum class PlanPhase { kMachine, kCalibration, kVerification };
+enum class PlanPhase { kMachine, kMeasurement };
 
 struct PlanControl {
   // The control of a phase lives as long as the phase.
   std::function<RunControl(PlanPhase)> begin = [](PlanPhase) { return RunControl{}; };
-  // After --calibrate: stored in the file `path`; "": this machine was already calibrated.
-  std::function<void(const predict::Efficiency&, const std::string& path)> calibrated = [](const auto&, const auto&) {};
-  // The engine needs more than a second for its graph; the answers without it, with a rough estimate.
-  std::function<void(double bound_ms, std::optional<double> estimate_ms)> waiting = [](double, auto) {};
-  Clock* clock = &system_clock();
   std::string program = "/proc/self/exe";  // takes predict::kEngineVerb
 };
 
@@ -52,9 +44,10 @@ struct PlanDevice {
   double memory_bytes = 0;                // available to a model; 0: not known
 };
 
-struct StoredVerification {
-  predict::Verification verification;
-  std::string file;  // path of the ledger
+// What a process that ran the model reports, or the limit that stopped it.
+struct MeasuredRun {
+  std::optional<predict::EngineReport> report;
+  double stopped_at = 0;  // [bytes]; 0: not stopped
 };
 
 struct LoadPlan {
@@ -86,14 +79,10 @@ void visit_fields(auto& visit, Is<CostPlan> auto& plan) {
   visit.derived("machines_usd_per_hour", plan.renting_usd_per_hour());
 }
 
-// Memory needed by a process that ran the model, or the limit that stopped it.
-struct MeasuredMemory {
-  std::optional<predict::EngineReport> report;
-  double stopped_at = 0;  // [bytes]; 0: not stopped
-};
-void visit_fields(auto& visit, Is<MeasuredMemory> auto& measured) {
+// The memory of the process.
+void visit_fields(auto& visit, Is<MeasuredRun> auto& measured) {
   if (!measured.report) return visit("stopped_at", measured.stopped_at);
-  visit.derived("engine", measured.report->engine + " " + measured.report->version);
+  visit.derived("engine", measured.report->engine_name());
   visit("program", measured.report->start.resident);
   visit("loading_peak", measured.report->loaded.peak);
   visit("loaded", measured.report->loaded.resident);
@@ -109,7 +98,7 @@ struct MemoryPlan {
   std::optional<predict::InferenceMemory> process;  // on this machine, by parts
   double weights = 0, activations = 0;              // on a GPU, beside predict::kAssumedContextBytes
   double peak = 0;                                  // estimated
-  std::optional<MeasuredMemory> measured;
+  std::optional<MeasuredRun> measured;
   double needed = 0;                 // as measured, else as estimated
   std::optional<int64_t> max_batch;  // absent: the file fixes it
   int64_t instances = 0;
@@ -135,13 +124,10 @@ struct ModelPlan {
   predict::Forecast forecast;  // at the first batch
   PlanDevice device;
   std::vector<std::string> reasons;                // of the bounded plan
-  std::optional<predict::Efficiency> efficiency;   // of this machine, if calibrated
-  std::vector<predict::Verification> ledger;       // its predictions and measurements so far
   std::string no_engine_graph;                     // why the engine's graph is missing
-  std::optional<predict::Estimate> estimate;       // on a calibrated machine
   std::optional<predict::DeviceEstimate> carried;  // of a GPU with a rate for the precision
   std::vector<predict::CurvePoint> curve;          // empty unless a range of batches was requested
-  std::optional<StoredVerification> verified;
+  std::optional<MeasuredRun> measured;             // stopped only where a memory limit was given
   std::optional<LoadPlan> load;
   std::optional<CostPlan> cost;
   std::optional<MemoryPlan> memory;
@@ -159,12 +145,8 @@ Result<ModelPlan> plan(const PlanRequest& request, const BoundModel& model, cons
 // Whether the answer is no: the load cannot be carried, or the memory does not suffice.
 bool is_no(const ModelPlan& plan);
 Json to_json(const ModelPlan& plan);
-// Of a kept document its forecast, curve and estimate; the answers to further questions are not read back.
+// Of a kept document its forecast, curve, estimate and measurement; the answers to further questions are not read back.
 Result<ModelPlan> plan_of(const Json& document);
-Json ledger_json(const ModelPlan& plan);
-
-// Calibrates this machine, unless it is or `request` asks for a fresh one.
-Status calibrate(const PlanRequest& request, const PlanControl& control);
 
 // A language model from its dimensions, and the storage of weights and cache if it is a file of weights.
 struct LlmSource {

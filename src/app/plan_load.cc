@@ -20,7 +20,6 @@ constexpr const char* kSlowEnd = "slow end of the estimate, carried over";
 
 Service service_at(const predict::CurvePoint& point) {
   if (point.estimate_slow_ms) return {point.batch, *point.estimate_slow_ms, kSlowEnd};
-  if (point.estimate_ms) return {point.batch, *point.estimate_ms, "estimate"};
   return {point.batch, point.bound_ms, kBound};
 }
 
@@ -38,7 +37,8 @@ Result<Service> service_from(const std::string& path) {
 // The first of the planned forms that exists.
 std::vector<Service> planned_services(const ModelPlan& plan) {
   const int64_t batch = plan.forecast.batch;
-  if (plan.estimate && plan.curve.empty()) return {{batch, plan.estimate->ms, "estimate"}};
+  if (plan.measured && plan.measured->report)
+    return {{batch, plan.measured->report->latency_ms.mean, "measured, --measure"}};
   if (plan.carried && plan.curve.empty()) return {{batch, plan.carried->ms.slow, kSlowEnd}};
   if (plan.curve.empty()) return {{batch, plan.forecast.bound.ms, kBound}};
   std::vector<Service> services;

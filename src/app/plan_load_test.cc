@@ -30,11 +30,13 @@ TEST_F(ServicesTest, WhatIsBetterKnownGoesFirst) {
   EXPECT_EQ(ms(), std::vector<double>{1});  // the bound
   plan_.carried.emplace().ms.slow = 4;
   EXPECT_EQ(ms(), std::vector<double>{4});  // the slow end
-  plan_.estimate.emplace().ms = 5;
+  plan_.carried.reset();
+  plan_.measured.emplace().report.emplace().latency_ms.mean = 5;
   EXPECT_EQ(ms(), std::vector<double>{5});
+  plan_.measured.reset();
   plan_.curve.resize(3);
   plan_.curve[0].bound_ms = 6;
-  plan_.curve[1].estimate_ms = 7;
+  plan_.curve[1].bound_ms = 7;
   plan_.curve[2].estimate_ms = 8;
   plan_.curve[2].estimate_slow_ms = 9;
   EXPECT_EQ(ms(), (std::vector<double>{6, 7, 9}));

@@ -7,8 +7,6 @@
 namespace ridge::app {
 namespace {
 
-constexpr int kMeasuredRuns = 5;
-
 void set_limit(const MemoryRequest& request, const PlanDevice& device, MemoryPlan& plan) {
   plan.limit = request.limit_bytes.value_or(device.memory_bytes);
   if (request.limit_bytes)
@@ -33,16 +31,6 @@ Result<std::optional<int64_t>> max_batch_of(const PlannedModel& model, const Mem
       [&](int64_t rows) { return predict::memory_at(line, static_cast<double>(rows)); }, plan.limit));
 }
 
-Result<MeasuredMemory> measure_memory(const PlannedModel& model, double limit_bytes) {
-  ChildLimits limits = engine_limits(model.device.machine->memory);
-  if (limit_bytes > 0) limits.memory_bytes = std::min(limits.memory_bytes, static_cast<uint64_t>(limit_bytes));
-  Result<predict::EngineReport> report = predict::ask_engine(model.plan, kMeasuredRuns, limits, model.control.program);
-  if (report) return MeasuredMemory{std::move(*report)};
-  if (report.error().code == Code::kExhausted)
-    return MeasuredMemory{std::nullopt, static_cast<double>(limits.memory_bytes)};
-  return wrap(report.error(), "--measure");
-}
-
 // At another batch, from the engine's graph if it was available for the first one.
 Result<double> peak_here(const PlannedModel& model, const model::Graph& graph) {
   if (!model.engine_graph) return predict::inference_memory(graph, nullptr).peak;
@@ -50,16 +38,16 @@ Result<double> peak_here(const PlannedModel& model, const model::Graph& graph) {
   return predict::inference_memory(graph, &executed).peak;
 }
 
-Status add_process(const MemoryRequest& request, const PlannedModel& model, MemoryPlan& plan) {
+Status add_process(const PlannedModel& model, const std::optional<MeasuredRun>& measured, MemoryPlan& plan) {
   plan.process = predict::inference_memory(model.graph, model.engine_graph ? &*model.engine_graph : nullptr);
   plan.peak = plan.needed = plan.process->peak;
   RIDGE_ASSIGN(plan.max_batch,
                max_batch_of(model, plan, [&](const model::Graph& graph) { return peak_here(model, graph); }));
   plan.instances = predict::instances_that_fit(*plan.process, plan.limit);
-  if (!request.measure) return {};
-  RIDGE_ASSIGN(plan.measured, measure_memory(model, plan.limit));
-  plan.needed = plan.measured->report ? static_cast<double>(plan.measured->report->steady.peak)
-                                      : std::max(plan.measured->stopped_at, plan.limit + 1);
+  plan.measured = measured;
+  if (measured)
+    plan.needed = measured->report ? static_cast<double>(measured->report->steady.peak)
+                                   : std::max(measured->stopped_at, plan.limit + 1);
   return {};
 }
 
@@ -103,10 +91,11 @@ Result<sizing::TrainingDevice> training_device(const PlannedModel& model, sizing
 
 }  // namespace
 
-Result<MemoryPlan> plan_memory(const MemoryRequest& request, const PlannedModel& model) {
+Result<MemoryPlan> plan_memory(const MemoryRequest& request, const PlannedModel& model,
+                               const std::optional<MeasuredRun>& measured) {
   MemoryPlan plan;
   set_limit(request, model.device, plan);
-  RIDGE_TRY(model.device.gpu ? add_gpu(model, plan) : add_process(request, model, plan));
+  RIDGE_TRY(model.device.gpu ? add_gpu(model, plan) : add_process(model, measured, plan));
   return plan;
 }
 

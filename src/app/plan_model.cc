@@ -9,30 +9,9 @@
 namespace ridge::app {
 namespace {
 
-constexpr Nanoseconds kPatience = std::chrono::seconds(1);
 constexpr Nanoseconds kLongestQuestion = std::chrono::minutes(5);
+constexpr Nanoseconds kMeasuredTime = std::chrono::seconds(2);
 constexpr double kMemoryShare = 0.9;
-
-// The answers that need no engine.
-void give_quick_estimate(const PlannedModel& model) {
-  const double bound_ms = cost::bound(model.costs, model.limits).ms;
-  const Result<std::optional<predict::Estimate>> quick = estimate_of(model, model.graph, bound_ms);
-  const bool known = quick && *quick;
-  model.control.waiting(bound_ms, known ? std::optional((*quick)->ms) : std::nullopt);
-}
-
-// Of questions that begin now: after a second the quick estimate is given.
-ChildLimits patient_limits(const PlannedModel& model) {
-  ChildLimits limits = engine_limits(model.device.machine->memory);
-  limits.interrupted = [&model, given = false, due = model.control.clock->now() + kPatience]() mutable {
-    if (!given && model.control.clock->now() >= due) {
-      given = true;
-      give_quick_estimate(model);
-    }
-    return false;
-  };
-  return limits;
-}
 
 }  // namespace
 
@@ -86,7 +65,7 @@ void ask_for_engine_graph(PlannedModel& model) {
   question.machine = model.device.machine->id;
   question.folder = predict::default_graph_folder();
   question.program = model.control.program;
-  const ChildLimits limits = patient_limits(model);
+  const ChildLimits limits = engine_limits(model.device.machine->memory);
   Result<predict::EngineGraph> engine = predict::EngineGraph::ask(model.unbound, question, limits);
   Result<model::Graph> graph = engine ? engine->at(model.graph, limits) : engine.error();
   if (!graph) {
@@ -98,7 +77,31 @@ void ask_for_engine_graph(PlannedModel& model) {
 }
 
 Result<model::Graph> engine_graph_at(const PlannedModel& model, const model::Graph& bound) {
-  return model.engine->at(bound, patient_limits(model));
+  return model.engine->at(bound, engine_limits(model.device.machine->memory));
+}
+
+std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows) {
+  if (!model.device.gpu) return std::nullopt;
+  const Result<cost::DeviceLimits> limits = limits_of(model.device, 0, cost::Accumulate::kFp32);
+  if (!limits || cost::bound(costs, *limits).ms <= 0) return std::nullopt;
+  Result<predict::DeviceEstimate> carried =
+      predict::estimate_on(*model.device.gpu, *limits, costs, model.request.precision, rows);
+  return carried ? std::optional(std::move(*carried)) : std::nullopt;
+}
+
+Result<MeasuredRun> measure_run(const PlannedModel& model) {
+  const RunControl phase = model.control.begin(PlanPhase::kMeasurement);
+  phase.report("in a process of its own", 0);
+  ChildLimits limits = engine_limits(model.device.machine->memory);
+  limits.interrupted = phase.interrupted;
+  const std::optional<MemoryRequest>& memory = model.request.memory;
+  if (memory && memory->limit_bytes)
+    limits.memory_bytes = std::min(limits.memory_bytes, static_cast<uint64_t>(*memory->limit_bytes));
+  Result<predict::EngineReport> report = predict::ask_engine(model.plan, kMeasuredTime, limits, model.control.program);
+  if (report) return MeasuredRun{std::move(*report)};
+  if (memory && report.error().code == Code::kExhausted)
+    return MeasuredRun{std::nullopt, static_cast<double>(limits.memory_bytes)};
+  return wrap(report.error(), "--measure");
 }
 
 predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs) {
@@ -109,19 +112,13 @@ predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const co
   return forecast;
 }
 
-Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model, bool estimated) {
+Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model) {
   std::vector<predict::CurvePoint> curve;
   if (!model.request.batch.is_curve()) return curve;
   for (const int64_t batch : predict::batches_of(model.request.batch)) {
     RIDGE_ASSIGN(const model::Graph graph, graph_at(model, batch));
     const cost::Costs costs = cost::count(graph, model.request.precision);
     curve.push_back(predict::curve_point(forecast_of(model, batch, costs)));
-    if (estimated) {
-      RIDGE_ASSIGN(const model::Graph executed, engine_graph_at(model, graph));
-      RIDGE_ASSIGN(const std::optional<predict::Estimate> estimate,
-                   estimate_of(model, executed, curve.back().bound_ms));
-      curve.back().estimate_ms = estimate->ms;
-    }
     if (const auto carried = carried_of(model, costs, rows_of(graph))) {
       curve.back().estimate_ms = carried->ms.likely;
       curve.back().estimate_slow_ms = carried->ms.slow;

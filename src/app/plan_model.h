@@ -37,42 +37,31 @@ struct PlannedModel {
   cost::Costs costs;
   PlanDevice device = {};
   cost::DeviceLimits limits = {};
-  plan::Plan plan = {};  // on the CPU
-  std::optional<predict::Efficiency> efficiency = {};
-  std::vector<predict::Verification> ledger = {};  // of this machine, if calibrated
-  std::unique_ptr<predict::EngineGraph> engine =
-      {};                                         // the engine's graph for all sizes; null: not requested, or refused
-  std::optional<model::Graph> engine_graph = {};  // at the first batch; absent like it
-  std::string no_engine_graph = {};               // reason of the refusal
+  plan::Plan plan = {};                               // on the CPU
+  std::unique_ptr<predict::EngineGraph> engine = {};  // its graph for all sizes; null: not requested, or refused
+  std::optional<model::Graph> engine_graph = {};      // at the first batch; absent like it
+  std::string no_engine_graph = {};                   // reason of the refusal
 };
 
 // The model at another batch: an error where the file fixes the batch or a full shape was given; the second is absent then.
 Result<model::Graph> graph_at(const PlannedModel& model, int64_t batch);
 std::optional<model::Graph> graph_with_rows(const PlannedModel& model, int64_t rows);
-// Fills in `engine` and `engine_graph`, or the reason of a refusal. Calls control.waiting if that takes longer than a second.
+// Fills in `engine` and `engine_graph`, or the reason of a refusal.
 void ask_for_engine_graph(PlannedModel& model);
 // The engine's graph in place of `bound`, which is at another batch.
 Result<model::Graph> engine_graph_at(const PlannedModel& model, const model::Graph& bound);
 // Memory for a process that opens a model: nine tenths of this machine's available memory.
 ChildLimits engine_limits(const machine::Memory& memory);
 
-// The calibration of this machine; calibrates first if requested.
-Result<std::optional<predict::Efficiency>> known_efficiency(const PlannedModel& model);
-std::vector<predict::Verification> known_ledger(const predict::Efficiency& efficiency);
-bool can_be_estimated(const PlannedModel& model);
-// `graph`: the engine's; with the file's graph the estimate is rough. Not below `bound_ms`. None where no estimate is possible.
-Result<std::optional<predict::Estimate>> estimate_of(const PlannedModel& model, const model::Graph& graph,
-                                                     double bound_ms);
 // None for this machine, or if no rate of the GPU at the precision has a source. `costs`: of `rows`.
 std::optional<predict::DeviceEstimate> carried_of(const PlannedModel& model, const cost::Costs& costs, int64_t rows);
-// Runs the model beside a few calibration models, and adds the comparison to the ledger.
-Result<StoredVerification> verify(const PlannedModel& model, const std::optional<predict::Estimate>& estimate);
+// Runs the model in a child process for two seconds.
+Result<MeasuredRun> measure_run(const PlannedModel& model);
 
 predict::Forecast forecast_of(const PlannedModel& model, int64_t batch, const cost::Costs& costs);
-// Of `estimated`: the points have an estimate too.
-Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model, bool estimated);
+Result<std::vector<predict::CurvePoint>> curve_of(const PlannedModel& model);
 
-// The time of one run for load and cost, one per batch: given, measured, estimated, or else the bound. Errors: the file is not
+// The time of one run for load and cost, one per batch: given, measured, carried over, or else the bound. Errors: the file is not
 // the output of `ridge bench --json`; the time is not known.
 Result<std::vector<sizing::Service>> services_of(const ServiceRequest& request, const ModelPlan& plan);
 LoadPlan plan_load(const LoadRequest& request, const ModelPlan& plan, const std::vector<sizing::Service>& services);
@@ -88,7 +77,9 @@ struct CostSubject {
 };
 Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subject);
 
-Result<MemoryPlan> plan_memory(const MemoryRequest& request, const PlannedModel& model);
+// `measured` may be empty.
+Result<MemoryPlan> plan_memory(const MemoryRequest& request, const PlannedModel& model,
+                               const std::optional<MeasuredRun>& measured);
 
 Result<sizing::TrainingPlan> plan_training(const TrainingRequest& request, const PlannedModel& model);
 

@@ -18,7 +18,7 @@
 
 namespace ridge::app {
 
-// The time of one run, if it is not estimated; at most one of the two.
+// The time of one run, if it is neither measured nor estimated; at most one of the two.
 struct ServiceRequest {
   std::optional<double> ms;
   std::string from;  // file with the JSON of `ridge bench MODEL`: its mean latency
@@ -38,7 +38,6 @@ struct CostRequest {
 
 struct MemoryRequest {
   std::optional<double> limit_bytes;  // absent: the device's
-  bool measure = false;               // run the model too
 };
 
 struct TrainingRequest {
@@ -93,15 +92,13 @@ struct PlanRequest {
   model::Binding binding;  // with the first batch; insists on it if one was requested
   predict::BatchRange batch;
   std::optional<int> threads;
-  int instances = 1;  // of the estimate
   Precision precision = Precision::kFp32;
   std::optional<catalogue::CatalogueDevice> device;  // absent: this machine's CPU
   std::optional<limits::NvidiaGpu> gpu;              // `device` is this GPU of this machine
   std::string engine = plan::kUsualEngine;           // on the CPU
   bool fresh = false;                                // ignores stored figures of this machine
   bool keep_disturbed = false;                       // stores what is measured even if the machine is busy
-  bool calibrate = false;                            // first
-  bool verify = false;                               // the estimate, by a run
+  bool measure = false;                              // runs the model too
   ServiceRequest service;
   std::optional<LoadRequest> load;
   std::optional<CostRequest> cost;

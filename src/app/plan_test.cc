@@ -8,7 +8,6 @@
 #include "app/plan_model.h"
 #include "app/test_tuning.h"
 #include "checkpoint/test_gguf.h"
-#include "predict/calibration_store.h"
 
 namespace ridge::app {
 namespace {
@@ -36,8 +35,6 @@ class PlanTest : public TuningTest {
       phases_.push_back(phase);
       return control_;
     };
-    plan_control_.calibrated = [this](const predict::Efficiency&, const std::string& kept) { kept_.push_back(kept); };
-    plan_control_.clock = &clock_;
     plan_control_.program = path("program");
     answer("[ $3 != 0 ] || cp " + request_.model + " \"$to\"");
   }
@@ -48,14 +45,15 @@ class PlanTest : public TuningTest {
   }
 
   // Commands of the engine's process before it reports 100, 200, 300 MB at the start, with the model loaded and after runs.
-  // $to: output path of the optimised graph, if requested; $3: runs.
+  // $to: output path of the optimised graph, if requested; $3: milliseconds of runs.
   void answer(const std::string& commands) {
     const std::string script =
         "#!/bin/sh\nto=$(printf '%s' \"$2\" | sed 's/.*\"optimised_model\":\"\\([^\"]*\\)\".*/\\1/')\n" + commands +
         " || exit 3\n"
         R"(echo "{\"engine\":\"fake\",\"version\":\"1\",\"start\":{\"resident\":90000000,\"peak\":100000000},)"
         R"(\"loaded\":{\"resident\":190000000,\"peak\":200000000},\"steady\":{\"resident\":290000000,)"
-        R"(\"peak\":300000000},\"load_ms\":1,\"runs\":$3}")"
+        R"(\"peak\":300000000},\"load_ms\":1,\"runs\":$3,\"latency_ms\":{\"mean\":5,\"p50\":4,\"p90\":6,\"p95\":7,)"
+        R"(\"p99\":8,\"min\":3,\"max\":9}}")"
         "\n";
     ASSERT_TRUE(write_file_atomically(path("program"), script));
     std::filesystem::permissions(path("program"), std::filesystem::perms::owner_all);
@@ -73,34 +71,9 @@ class PlanTest : public TuningTest {
     return plan(request_, model, plan_control_);
   }
 
-  // As if this machine had been calibrated with one thread: a product of 512 columns takes 2 ms.
-  void keep_calibration(const std::optional<machine::Disturbance>& disturbance = {}) {
-    predict::Efficiency e;
-    e.disturbance = disturbance;
-    e.machine = machine::probe()->id;
-    e.engine = "fake";
-    e.engine_version = "1";
-    e.measured_at = "2026-11-22T12:00:00Z";
-    predict::Calibration& calibration = e.calibrations.emplace_back();
-    for (const int64_t n : {256, 512, 1024}) {
-      const double us = 2000.0 * static_cast<double>(n) / kWidth;
-      calibration.samples.push_back({"s", 1e6, us, 1, 0});
-      const auto tensor = [](Shape shape, bool weight) {
-        return cost::Operand{true, DataType::kFp32, std::move(shape), weight, {}};
-      };
-      predict::Kernel kernel;
-      kernel.op = "MatMul";
-      kernel.inputs = {tensor({1, kWidth}, false), tensor({kWidth, n}, true)};
-      kernel.outputs = {tensor({1, n}, false)};
-      calibration.kernels.push_back({kernel, us, static_cast<int>(calibration.samples.size()) - 1});
-    }
-    ASSERT_TRUE(predict::keep_calibration(predict::default_calibration_folder(), e));
-  }
-
   PlanRequest request_;
   PlanControl plan_control_;
   std::vector<PlanPhase> phases_;
-  std::vector<std::string> kept_;
 };
 
 TEST_F(PlanTest, BoundsTheModelByTheLimitsOfThisMachine) {
@@ -113,7 +86,7 @@ TEST_F(PlanTest, BoundsTheModelByTheLimitsOfThisMachine) {
   ASSERT_EQ(forecast.layers.size(), 1U);
   EXPECT_TRUE(forecast.layers[0].live_bytes.has_value());
   EXPECT_GT(forecast.device_memory_bytes, 0);
-  EXPECT_FALSE(plan->estimate || plan->carried || plan->load || plan->cost || plan->memory || plan->training);
+  EXPECT_FALSE(plan->measured || plan->carried || plan->load || plan->cost || plan->memory || plan->training);
   EXPECT_TRUE(plan->curve.empty());
   EXPECT_FALSE(is_no(*plan));
   EXPECT_EQ(phases_, std::vector<PlanPhase>{PlanPhase::kMachine});
@@ -136,82 +109,23 @@ TEST_F(PlanTest, AGpuOfTheCatalogueIsPlannedForWithoutALookAtThisMachine) {
   EXPECT_TRUE(phases_.empty());
 }
 
-TEST_F(PlanTest, ACalibratedMachineHasAnEstimateOfWhatTheEngineRunsInFp32) {
-  keep_calibration();
-  plan_control_.waiting = [](double, auto) { FAIL() << "no time passes on this clock"; };
-  set_batch(1, 2);
+TEST_F(PlanTest, AMeasuredRunStandsBesideTheBoundAndCarriesTheLoad) {
+  request_.measure = true;
+  request_.load.emplace().goal.rows_per_s = 10;
   Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
-  ASSERT_TRUE(plan->estimate) << plan->no_engine_graph;
-  EXPECT_NEAR(plan->estimate->ms, 2, 0.2);
-  EXPECT_TRUE(plan->curve.at(1).estimate_ms.has_value());
-  const Json json = to_json(*plan);
-  EXPECT_DOUBLE_EQ(json["estimate_ms"], plan->estimate->ms);
-  EXPECT_FALSE(json.contains("verified"));
+  EXPECT_EQ(to_json(*plan)["measured"]["latency_ms"]["p50"], 4);
+  EXPECT_EQ(plan->load->capacity.service.ms, 5);
+  EXPECT_FALSE(plan->memory);
+  EXPECT_EQ(phases_, (std::vector<PlanPhase>{PlanPhase::kMachine, PlanPhase::kMeasurement}));
+  const Result<ModelPlan> back = plan_of(to_json(*plan));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->measured->report->latency_ms.mean, 5);
 
-  request_.precision = Precision::kFp16;
+  answer("echo the engine fails; false");
   plan = run();
-  ASSERT_TRUE(plan);
-  EXPECT_FALSE(plan->estimate);
-  EXPECT_TRUE(plan->no_engine_graph.empty());  // not requested
-}
-
-TEST_F(PlanTest, WithoutTheEnginesGraphThereIsNoEstimateAndAReason) {
-  keep_calibration();
-  answer("echo opset 99 is too new; false");
-  const Result<ModelPlan> plan = run();
-  ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_TRUE(plan->efficiency);
-  EXPECT_FALSE(plan->estimate);
-  EXPECT_NE(plan->no_engine_graph.find("opset 99"), std::string::npos);
-}
-
-TEST_F(PlanTest, SaysWhatItKnowsWhereTheEngineTakesLongerThanASecond) {
-  FakeClock clock{std::chrono::seconds(1)};  // the process ends once the estimate was given
-  keep_calibration();
-  answer("while [ ! -e " + path("given") + " ]; do sleep 0.01; done; cp " + request_.model + " \"$to\"");
-  plan_control_.clock = &clock;
-  std::vector<std::pair<double, std::optional<double>>> given;
-  plan_control_.waiting = [&](double bound_ms, std::optional<double> estimate_ms) {
-    given.emplace_back(bound_ms, estimate_ms);
-    EXPECT_TRUE(write_file_atomically(path("given"), ""));
-  };
-  const Result<ModelPlan> plan = run();
-  ASSERT_TRUE(plan) << plan.error().message;
-  ASSERT_EQ(given.size(), 1U);
-  EXPECT_DOUBLE_EQ(given[0].first, plan->forecast.bound.ms);
-  EXPECT_NEAR(given[0].second.value(), 2, 0.2);
-}
-
-TEST_F(PlanTest, CalibratesOnlyWhatIsNotCalibrated) {
-  keep_calibration();
-  ASSERT_TRUE(calibrate(request_, plan_control_));
-  EXPECT_EQ(kept_, std::vector<std::string>{""});
-  EXPECT_EQ(phases_, std::vector<PlanPhase>{PlanPhase::kMachine});
-  plan_on("T4");
-  const Status refused = calibrate(request_, plan_control_);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kInvalid);
-}
-
-TEST_F(PlanTest, ACalibrationOfABusyMachineThatWasKeptIsNotRefusedLater) {
-  machine::Disturbance busy;
-  busy.seconds = 1;
-  busy.steal_share = 0.5;
-  ASSERT_TRUE(machine::disturbed(busy));
-  keep_calibration(busy);
-  const Status calibrated = calibrate(request_, plan_control_);
-  EXPECT_TRUE(calibrated) << calibrated.error().message;
-  EXPECT_EQ(kept_, std::vector<std::string>{""});
-}
-
-TEST_F(PlanTest, VerifiesOnlyAnEstimateOfOneInstance) {
-  request_.verify = true;
-  EXPECT_EQ(run().error().code, Code::kInvalid);  // not calibrated
-  keep_calibration();
-  request_.instances = 2;
-  EXPECT_EQ(run().error().code, Code::kInvalid);
-  EXPECT_EQ(std::count(phases_.begin(), phases_.end(), PlanPhase::kVerification), 0);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message.find("--measure"), 0U);
 }
 
 TEST_F(PlanTest, MemoryAndTrainingAreMembersOfOneObject) {
@@ -266,13 +180,14 @@ TEST_F(PlanTest, AFileThatFixesItsBatchHasNoLargestOne) {
 }
 
 TEST_F(PlanTest, MeasuredMemoryCountsInPlaceOfTheEstimate) {
-  request_.memory = MemoryRequest{.limit_bytes = 290e6, .measure = true};
+  request_.measure = true;
+  request_.memory = MemoryRequest{.limit_bytes = 290e6};
   Result<ModelPlan> plan = run();
   ASSERT_TRUE(plan) << plan.error().message;
   ASSERT_TRUE(plan->memory->measured && plan->memory->measured->report);
   EXPECT_EQ(plan->memory->needed, 300e6);
   EXPECT_FALSE(plan->memory->fits());
-  EXPECT_EQ(to_json(*plan)["memory"]["measured"]["runs"], 5);
+  EXPECT_EQ(to_json(*plan)["memory"]["measured"]["runs"], 2000);  // the script reports its milliseconds
 
   answer("[ $3 = 0 ] && cp " + request_.model + " \"$to\" || exec sleep 60");  // the run itself is stopped at its limit
   request_.memory->limit_bytes = 1;

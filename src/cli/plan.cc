@@ -28,9 +28,9 @@ namespace ridge::cli {
 namespace {
 
 // For the lines at the end: options that bench and tune have too, and what is not asked again.
-constexpr std::string_view kBenchAfterPlan[] = {"--shape", "--threads", "--instances", "--device"};
+constexpr std::string_view kBenchAfterPlan[] = {"--shape", "--threads", "--device"};
 constexpr std::string_view kTuneAfterPlan[] = {"--shape", "--threads", "--device", "--p99-ms", "--rps"};
-constexpr std::string_view kNotAgain[] = {"--batch", "--calibrate", "--fresh", "--keep-disturbed"};
+constexpr std::string_view kNotAgain[] = {"--batch", "--fresh", "--keep-disturbed"};
 
 // Wrong usage, or a missing value that can be given as an option.
 int ask_back(const Error& error) {
@@ -39,42 +39,13 @@ int ask_back(const Error& error) {
 }
 
 app::RunControl show_phase(app::PlanPhase phase) {
-  if (phase == app::PlanPhase::kMachine) return interruptible("measure this machine", "plan");
-  return interruptible(phase == app::PlanPhase::kCalibration ? "calibrate this machine" : "run the model", "plan");
+  return interruptible(phase == app::PlanPhase::kMachine ? "measure this machine" : "run the model", "plan");
 }
 
-void say_calibrated(const predict::Efficiency& efficiency, const std::string& path) {
-  if (path.empty())
-    return say_note(fmt::format("this machine was calibrated {} with {} {}; --fresh repeats it", efficiency.measured_at,
-                                efficiency.engine, efficiency.engine_version));
-  std::string errors;
-  for (const predict::Calibration& calibration : efficiency.calibrations)
-    errors += fmt::format("; with {} two of three of its models are predicted within {}",
-                          counted(calibration.threads, "thread"), format_percent(100 * calibration.held_out_error));
-  say_note(fmt::format("calibrated in {:.0f} s{}; kept in {}", efficiency.seconds, errors, path));
-}
-
-void say_quick_estimate(double bound_ms, std::optional<double> estimate_ms) {
-  std::string text = "bound " + (bound_ms > 0 ? format_ms(bound_ms) : "not known");
-  if (estimate_ms)
-    text += fmt::format("; about {} from the graph in the file, before the engine's optimisations",
-                        format_ms(*estimate_ms));
-  say_note(text + "; asking ONNX Runtime for the graph that it runs");
-}
-
-app::PlanControl control_of(const PlanOptions& options) {
+app::PlanControl plan_control() {
   app::PlanControl control;
   control.begin = show_phase;
-  control.calibrated = say_calibrated;
-  if (!options.json) control.waiting = say_quick_estimate;
   return control;
-}
-
-Status write_plan_page(const PlanOptions& options, const app::ModelPlan& plan) {
-  if (options.page.file.empty()) return {};
-  Json json = to_json(plan);
-  if (plan.efficiency) json["ledger"] = app::ledger_json(plan);
-  return write_page(options.command, options.page, json);
 }
 
 // The config.json of a language model's folder stands for the folder; everything else is as given.
@@ -165,13 +136,11 @@ int plan_model(const PlanOptions& options, const app::PlanRequest& request) {
   if (!unbound) return fail("plan", unbound.error());
   const Result<app::BoundModel> model = app::bind(request, std::move(*unbound));
   if (!model) return ask_back(model.error());
-  Result<app::ModelPlan> plan = app::plan(request, *model, control_of(options));
+  Result<app::ModelPlan> plan = app::plan(request, *model, plan_control());
   if (!plan) return fail("plan", plan.error());
   const int exit = show(options, request, *plan);
-  const Status kept = keep(options.command, options.output, to_json(*plan));
-  const Status drawn = write_plan_page(options, *plan);
-  for (const Status* written : {&kept, &drawn})
-    if (!*written) return fail("plan", written->error());
+  if (Status kept = keep_and_draw(options.command, options.output, options.page, to_json(*plan)); !kept)
+    return fail("plan", kept.error());
   return exit;
 }
 
@@ -220,7 +189,7 @@ int plan_llm(const PlanOptions& options, const app::PlanRequest& request) {
   if (!request.llm.serving.gpus.empty()) return plan_serving(options, request, *source);
   Result<sizing::LlmSetup> setup = app::llm_setup(request, *source);
   if (!setup) return ask_back(setup.error());
-  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, control_of(options));
+  Result<app::LlmPlan> plan = app::plan_llm(request, *source, *setup, plan_control());
   if (!plan) return plan.error().code == Code::kInvalid ? ask_back(plan.error()) : fail("plan", plan.error());
   if (options.csv) {
     print_verbatim(llm_csv(*plan));
@@ -255,16 +224,10 @@ int plan(std::span<const std::string> arguments) {
   Result<app::PlanRequest> request = request_of(options);
   if (!request && request.error().code == Code::kUnavailable) return fail("plan", request.error());
   if (!request) return ask_back(request.error());
-  if (request->calibrate && request->model.empty()) {
-    Status calibrated = app::calibrate(*request, control_of(options));
-    if (!calibrated) return fail("plan", calibrated.error());
-    print_next({"ridge plan resnet50", "ridge bench device"});
-    return kDone;
-  }
   return is_llm(options) ? plan_llm(options, *request) : plan_model(options, *request);
 }
 
-// Costs, estimate and layers as text. Answers to further questions are in the document.
+// Costs, times and layers as text. Answers to further questions are in the document.
 Status show_plan(const Json& document) {
   if (document.contains("layers")) {
     RIDGE_ASSIGN(const app::ModelPlan plan, app::plan_of(document));
@@ -276,7 +239,7 @@ Status show_plan(const Json& document) {
     print(llm_text(plan, app::about_of(document).command.line.find("--reserve") != std::string::npos));
   }
   std::string others;
-  for (const char* member : {"verified", "load", "cost", "memory", "training"})
+  for (const char* member : {"load", "cost", "memory", "training"})
     if (document.contains(member)) others += (others.empty() ? "" : ", ") + std::string(member);
   if (!others.empty()) print("\nalso in the document, shown by --json: " + others);
   return {};

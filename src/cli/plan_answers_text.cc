@@ -1,4 +1,4 @@
-// The answers to the questions beside a plan: verification, load, cost.
+// The answers to the questions beside a plan: load, cost.
 #include <fmt/format.h>
 
 #include "base/units.h"
@@ -7,21 +7,6 @@
 
 namespace ridge::cli {
 namespace {
-
-std::string verified_text(const app::StoredVerification& verified) {
-  const predict::Verification& v = verified.verification;
-  const double off = 100 * (v.predicted_ms / v.measured_ms - 1);
-  return table({},
-               {{"measured", format_ms(v.measured_ms),
-                 fmt::format("± {} between runs, {} runs (measured)", format_percent(v.spread_percent), v.runs)},
-                {"predicted", format_ms(v.predicted_ms),
-                 fmt::format("{:+.1f} % off; {} with the change below", off,
-                             format_ms(v.predicted_ms * v.machine_change))},
-                {"machine's change", fmt::format("{:.3f}", v.machine_change),
-                 "time of calibration models now over then (measured)"}},
-               "lrl") +
-         "kept in " + verified.file + "\n";
-}
 
 std::string capacity_table(const app::LoadPlan& load) {
   const sizing::Capacity& c = load.capacity;
@@ -127,7 +112,6 @@ std::string cost_text(const app::CostPlan& plan) {
 
 std::string answers_text(const app::ModelPlan& plan) {
   std::string text;
-  if (plan.verified) text += "\n" + verified_text(*plan.verified);
   if (plan.load) text += "\n" + load_text(*plan.load);
   if (plan.cost) text += "\n" + cost_text(*plan.cost);
   if (plan.memory) text += "\n" + memory_text(plan);

@@ -27,7 +27,7 @@ std::string parts_table(const predict::InferenceMemory& m) {
       "lrl");
 }
 
-std::string measured_text(const app::MeasuredMemory& measured) {
+std::string measured_text(const app::MeasuredRun& measured) {
   if (!measured.report)
     return fmt::format("measured: stopped at {}: the process needs more\n", format_bytes(measured.stopped_at));
   const predict::EngineReport& report = *measured.report;
@@ -37,8 +37,8 @@ std::string measured_text(const app::MeasuredMemory& measured) {
                {{"loading", bytes(report.loaded.peak), "peak while loading (measured)"},
                 {"resident", bytes(report.steady.resident), fmt::format("after {} runs (measured)", report.runs)},
                 {"peak", bytes(report.steady.peak),
-                 fmt::format("at any time (measured); {} {}, {} of it the program without an engine", report.engine,
-                             report.version, bytes(report.start.resident))}},
+                 fmt::format("at any time (measured); {}, {} of it the program without an engine", report.engine_name(),
+                             bytes(report.start.resident))}},
                "lrl");
 }
 

@@ -13,9 +13,7 @@
 namespace ridge::cli {
 namespace {
 
-bool wants_memory(const PlanOptions& options) {
-  return options.memory || options.measure || !options.memory_limit.empty();
-}
+bool wants_memory(const PlanOptions& options) { return options.memory || !options.memory_limit.empty(); }
 
 bool wants_cost(const PlanOptions& options) {
   const app::CostRequest& c = options.costs;
@@ -26,7 +24,7 @@ bool wants_cost(const PlanOptions& options) {
 Status check_model(const PlanOptions& options) {
   const app::PlanRequest& request = options.request;
   const bool flags = !request.llm.flags.empty();
-  if (request.model.empty() == flags || (request.calibrate && request.model.empty())) return ok_status();
+  if (request.model.empty() == flags) return ok_status();
   return Error{Code::kInvalid,
                flags
                    ? "MODEL and --llm both describe a model; give one of them"
@@ -54,11 +52,23 @@ Status check_form(const PlanOptions& options) {
         "model"};
   const bool served = !serving.gpus.empty();
   const bool layers = (!served && (!options.page.file.empty() || (options.rows_per_s && !here))) ||
-                      wants_memory(options) || !options.optimiser.empty();
+                      wants_memory(options) || options.request.measure || !options.optimiser.empty();
   if (!is_llm(options) || !layers) return ok_status();
-  return Error{Code::kInvalid,
-               "--html, --rps, --memory and --training need a model whose layers are known; for a language model's "
-               "dimensions use --json, --csv, --batch and --cost, --rps on this machine, or --gpu for its serving"};
+  return Error{
+      Code::kInvalid,
+      "--html, --rps, --measure, --memory and --training need a model whose layers are known; for a language model's "
+      "dimensions use --json, --csv, --batch and --cost, --rps on this machine, or --gpu for its serving"};
+}
+
+// The file is run as it is, by the CPU.
+Status check_measure(const PlanOptions& options) {
+  if (!options.request.measure ||
+      (options.device.empty() && (options.precision.empty() || options.precision == "fp32")))
+    return ok_status();
+  return Error{
+      Code::kInvalid,
+      "--measure runs the model as it is on this machine's CPU; leave --device and --precision out (ridge bench "
+      "measures others)"};
 }
 
 Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {
@@ -77,14 +87,12 @@ Result<std::optional<app::LoadRequest>> load_of(const PlanOptions& options) {
 Result<std::optional<app::MemoryRequest>> memory_of(const PlanOptions& options) {
   std::optional<app::MemoryRequest> memory;
   if (!wants_memory(options)) return memory;
-  memory = app::MemoryRequest{std::nullopt, options.measure};
+  memory.emplace();
   if (!options.memory_limit.empty()) {
     Result<int64_t> bytes = parse_bytes(options.memory_limit);
     if (!bytes) return wrap(bytes.error(), "--memory-limit");
     memory->limit_bytes = static_cast<double>(*bytes);
   }
-  if (options.measure && !options.device.empty())
-    return Error{Code::kInvalid, "--measure runs the model on this machine's CPU; leave --device out"};
   return memory;
 }
 
@@ -169,7 +177,6 @@ void declare_cost(CLI::App& app, PlanOptions& options) {
 void declare_memory(CLI::App& app, PlanOptions& options) {
   app.add_flag("--memory", options.memory);
   app.add_option("--memory-limit", options.memory_limit);
-  app.add_flag("--measure", options.measure);
 }
 
 void declare_training(CLI::App& app, PlanOptions& options) {
@@ -242,9 +249,7 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("--precision", options.precision);
   app.add_option("--device,-d", options.device);
   app.add_option("--layers", options.layers)->check(not_negative());
-  app.add_option("--instances", options.request.instances)->check(in_range(1, kMostInstances));
-  app.add_flag("--calibrate", options.request.calibrate);
-  app.add_flag("--verify", options.request.verify);
+  app.add_flag("--measure", options.request.measure);
   app.add_flag("--fresh", options.request.fresh);
   app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   auto* json = app.add_flag("--json", options.json);
@@ -280,6 +285,7 @@ Result<app::PlanRequest> request_of(const PlanOptions& options) {
   }
   if (options.training.setup.devices > 1 && !serving.gpus.empty()) serving.most_gpus = options.training.setup.devices;
   RIDGE_TRY(check_form(options));
+  RIDGE_TRY(check_measure(options));
   RIDGE_ASSIGN(request.load, load_of(options));
   RIDGE_ASSIGN(request.memory, memory_of(options));
   if (wants_cost(options)) request.cost = options.costs;

@@ -34,7 +34,7 @@ struct PlanOptions {
   std::optional<int> instances_per_machine;
   bool cost = false;
   app::CostRequest costs;
-  bool memory = false, measure = false;
+  bool memory = false;
   std::string memory_limit;                   // "2GiB"; empty: the device's memory
   std::string optimiser, training_precision;  // empty: no training; as --precision
   std::string link = "pcie4";

@@ -31,20 +31,6 @@ std::string memory_text(const Forecast& f) {
   return text;
 }
 
-// The estimate's assumptions, or how to get one.
-std::vector<std::string> estimate_notes(const app::ModelPlan& plan) {
-  if (plan.estimate) return plan.estimate->notes;
-  if (plan.carried) return plan.carried->evidence;
-  if (!plan.device.machine) return {};
-  if (plan.forecast.precision != Precision::kFp32)
-    return {"no estimate: the calibration covers FP32, as ONNX Runtime's CPU provider computes"};
-  if (plan.efficiency)
-    return {"no estimate: ONNX Runtime did not report the graph that it runs: " + plan.no_engine_graph};
-  return {
-      "no estimate: this machine is not calibrated; `ridge plan --calibrate` does it once, in two to four minutes "
-      "(longer on a busy machine)"};
-}
-
 // Below, a call of any engine costs more: the rate that it would allow says nothing.
 constexpr double kLeastCall_ms = 1e-3;
 
@@ -55,13 +41,12 @@ std::string share_text(double bound_ms, double estimate_ms) {
   return "share of the limit " + format_percent(100 * bound_ms / estimate_ms);
 }
 
-std::vector<std::vector<std::string>> estimate_rows(const predict::Estimate& e, double bound_ms) {
-  const std::string share = share_text(bound_ms, e.ms);
-  return {{"estimate", format_ms(e.ms),
-           fmt::format("± {} expected; {} (derived from a calibration with {}, {})", format_percent(e.error_percent),
-                       share, e.engine, e.measured_at)},
-          {"will reach", format_row_rate(e.throughput_per_s),
-           e.instances == 1 ? "one instance" : fmt::format("{} instances together", e.instances)}};
+std::vector<std::vector<std::string>> measured_rows(const predict::EngineReport& r, const Forecast& f) {
+  return {
+      {"measured", format_ms(r.latency_ms.p50),
+       fmt::format("median of {}, p99 {}; {} ({})", counted(r.runs, "run"), format_ms(r.latency_ms.p99),
+                   share_text(f.bound.ms, r.latency_ms.p50), r.engine_name())},
+      {"reaches", format_row_rate(1e3 * static_cast<double>(f.batch) / r.latency_ms.mean), "one run after the other"}};
 }
 
 std::vector<std::vector<std::string>> estimate_rows(const predict::DeviceEstimate& e, double bound_ms) {
@@ -99,10 +84,10 @@ std::string summary_table(const app::ModelPlan& plan) {
       {"at most", rate,
        tiny ? "the bound is shorter than a call of an engine, which decides here"
             : "upper bound for any engine on this device"}};
-  if (plan.estimate)
-    for (std::vector<std::string>& row : estimate_rows(*plan.estimate, f.bound.ms)) rows.push_back(std::move(row));
   if (plan.carried)
     for (std::vector<std::string>& row : estimate_rows(*plan.carried, f.bound.ms)) rows.push_back(std::move(row));
+  if (plan.measured && plan.measured->report)
+    for (std::vector<std::string>& row : measured_rows(*plan.measured->report, f)) rows.push_back(std::move(row));
   return table({}, rows, "lrl");
 }
 
@@ -149,18 +134,6 @@ std::string layer_table(const Forecast& forecast, size_t most) {
   return table({"layer", "operator", "FLOPs", "bytes", "FLOP/byte", "bound", "limiter"}, rows, "ll3r2r1r4rl");
 }
 
-std::string estimate_table(const predict::Estimate& estimate, int most) {
-  std::vector<const predict::Estimate::Layer*> layers;
-  for (const auto& layer : estimate.layers) layers.push_back(&layer);
-  std::stable_sort(layers.begin(), layers.end(), [](const auto* a, const auto* b) { return a->ms > b->ms; });
-  if (layers.size() > static_cast<size_t>(most)) layers.resize(static_cast<size_t>(most));
-  std::vector<std::vector<std::string>> rows;
-  for (const auto* layer : layers)
-    rows.push_back({layer->name, layer->op, format_ms(layer->ms), format_percent(100 * layer->ms / estimate.ms),
-                    "± " + format_percent(layer->error_percent) + (layer->known ? "" : ", a guess")});
-  return table({"executed", "kernel", "estimate", "share", "expected error"}, rows, "ll2rrl1");
-}
-
 }  // namespace
 
 std::string summary_text(const app::ModelPlan& plan) {
@@ -168,7 +141,8 @@ std::string summary_text(const app::ModelPlan& plan) {
   std::string text = title(f) + "\n" + summary_table(plan);
   for (const std::string& reason : plan.reasons) text += "plan: " + reason + "\n";
   for (const std::string& note : f.notes) text += note_text(note);
-  for (const std::string& note : estimate_notes(plan)) text += note_text(note);
+  if (plan.carried)
+    for (const std::string& note : plan.carried->evidence) text += note_text(note);
   if (!plan.curve.empty()) text += "\n" + curve_table(plan.curve);
   return text;
 }
@@ -177,8 +151,7 @@ std::string layers_text(const app::ModelPlan& plan, int most) {
   if (most <= 0) return "";
   const int columns = static_cast<int>(output_columns() == kUnbounded ? 80 : output_columns());
   std::string chart = roofline_chart(plan.forecast, {.columns = columns, .unicode = terminal_is_utf8()});
-  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(plan.forecast, static_cast<size_t>(most)) +
-         (plan.estimate ? "\n" + estimate_table(*plan.estimate, most) : "");
+  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(plan.forecast, static_cast<size_t>(most));
 }
 
 std::string csv_text(const app::ModelPlan& plan) {

@@ -65,7 +65,6 @@ enum class KernelFamily : uint8_t {
   kTransposedConvolution,
   kMatMul,
   kGatedRecurrence,
-  kPooling,
 };
 
 enum class Trait : uint16_t {

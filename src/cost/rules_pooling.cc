@@ -45,21 +45,21 @@ void lp(Context& context, double) {
 void max_roi_pool(Context& context, double) { per_output_element(context, 1); }
 
 constexpr Rule kPoolingRules[] = {
-    {kOnnx, "MaxPool", pool, 1, {kKeepsMaxima, kMovesInts, kPooling}},
-    {kOnnx, "AveragePool", pool, 1, {kKeepsInput, kComputesInts, kPooling}},
-    {kOnnx, "LpPool", lp, 0, {kKeepsInput, kPooling}},
-    {kOnnx, "GlobalMaxPool", per_input_element, 1, {kKeepsMaxima, kPooling}},
-    {kOnnx, "GlobalAveragePool", per_input_element, 1, {kKeepsNothing, kComputesInts, kPooling}},
-    {kOnnx, "GlobalLpPool", global_lp, 0, {kPooling}},
-    {kOnnx, "MaxRoiPool", max_roi_pool, 0, {kPooling}},
+    {kOnnx, "MaxPool", pool, 1, {kKeepsMaxima, kMovesInts}},
+    {kOnnx, "AveragePool", pool, 1, {kKeepsInput, kComputesInts}},
+    {kOnnx, "LpPool", lp, 0, {kKeepsInput}},
+    {kOnnx, "GlobalMaxPool", per_input_element, 1, {kKeepsMaxima}},
+    {kOnnx, "GlobalAveragePool", per_input_element, 1, {kKeepsNothing, kComputesInts}},
+    {kOnnx, "GlobalLpPool", global_lp, 0, {}},
+    {kOnnx, "MaxRoiPool", max_roi_pool, 0, {}},
     {kOnnx, "MaxUnpool", moves},
-    {kMicrosoft, "QLinearAveragePool", quantised_pool, 1, {kPooling}},
-    {kMicrosoft, "QLinearGlobalAveragePool", quantised_global_pool, 0, {kPooling}},
-    {kMicrosoft, "NhwcMaxPool", per_output_element, 1, {kPooling}},
-    {kBlocked, "MaxPool", pool, 1, {kKeepsMaxima, kPooling}},
-    {kBlocked, "AveragePool", pool, 1, {kKeepsInput, kPooling}},
-    {kBlocked, "GlobalMaxPool", per_input_element, 1, {kKeepsMaxima, kPooling}},
-    {kBlocked, "GlobalAveragePool", per_input_element, 1, {kKeepsNothing, kPooling}},
+    {kMicrosoft, "QLinearAveragePool", quantised_pool, 1, {}},
+    {kMicrosoft, "QLinearGlobalAveragePool", quantised_global_pool, 0, {}},
+    {kMicrosoft, "NhwcMaxPool", per_output_element, 1, {}},
+    {kBlocked, "MaxPool", pool, 1, {kKeepsMaxima}},
+    {kBlocked, "AveragePool", pool, 1, {kKeepsInput}},
+    {kBlocked, "GlobalMaxPool", per_input_element, 1, {kKeepsMaxima}},
+    {kBlocked, "GlobalAveragePool", per_input_element, 1, {kKeepsNothing}},
 };
 
 }  // namespace

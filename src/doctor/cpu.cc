@@ -324,23 +324,6 @@ Finding judge_limits(const machine::Machine* machine) {
                                : with_command("ridge bench device --fresh", warn(finding, evidence, remedy));
 }
 
-// The calibration on which estimates rest.
-Finding judge_calibration(const machine::Tree& tree) {
-  Finding finding = about(kCpuArea, "calibration", "calibration of the estimates", "ridge plan --calibrate");
-  if (!tree.files.contains(entry::kCalibration)) return not_applicable(finding, "this machine is not calibrated");
-  const Result<Json> json = machine::json_at(tree, entry::kCalibration);
-  const Result<KeptCalibration> kept = json ? from_json<KeptCalibration>(*json) : Result<KeptCalibration>(json.error());
-  if (!kept) return not_applicable(finding, kept.error().message);
-  const bool busy = machine::disturbed(kept->disturbance), wide = kept->spread_percent > machine::kMostSpreadPercent;
-  std::string evidence =
-      fmt::format("of {}, runs of a model spread by {:.0f} %", kept->measured_at, kept->spread_percent);
-  if (busy) evidence += "; " + machine::sentence(*kept->disturbance);
-  if (!busy && !wide) return ok(finding, evidence);
-  return with_command(
-      "ridge plan --calibrate --fresh",
-      warn(finding, evidence, "ridge plan --calibrate --fresh, when nothing else runs: every estimate rests on it"));
-}
-
 }  // namespace
 
 Findings judge_cpu(const Facts& facts) {
@@ -359,8 +342,7 @@ Findings judge_cpu(const Facts& facts) {
           judge_mitigations(tree),
           judge_steal(tree),
           judge_load(tree, machine),
-          judge_limits(machine),
-          judge_calibration(tree)};
+          judge_limits(machine)};
 }
 
 }  // namespace ridge::doctor

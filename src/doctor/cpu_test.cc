@@ -58,22 +58,6 @@ TEST(CpuLoad, NamesWhatElseRuns) {
               AllOf(StartsWith("warn: 8.00"), HasSubstr("stop other work")));
 }
 
-TEST(CpuCalibration, WarnsOfOneMadeOnABusyMachine) {
-  const auto judged = [](const std::string& json) {
-    return judged_cpu("=== tools/calibration: " + json + "\n", "cpu.calibration");
-  };
-  EXPECT_THAT(judged_cpu("", "cpu.calibration"), StartsWith("not_applicable: this machine is not calibrated"));
-  EXPECT_THAT(judged(R"({"measured_at": "2026-11-20", "spread_percent": 3})"), StartsWith("ok: of 2026-11-20"));
-  EXPECT_THAT(judged(R"({"measured_at": "2026-11-20", "spread_percent": 77})"),
-              AllOf(StartsWith("warn: "), HasSubstr("77 %"), HasSubstr("--fresh")));
-  EXPECT_THAT(
-      judged(R"({"measured_at": "2026-11-20", "spread_percent": 3, "disturbance": {"seconds": 9, "cpus": 2, )"
-             R"("share_of_cpu_got": 0.5, "waited_s": 9, "throttled_s": 0, "steal_share": 0, "other_cpus": 1.9, )"
-             R"("others": []}})"),
-      AllOf(StartsWith("warn: "), HasSubstr("was busy")));
-  EXPECT_THAT(judged("[]"), StartsWith("not_applicable: "));
-}
-
 TEST(CpuCommands, BelongToBadFindingsOnly) {
   const auto command = [](const std::string& governor) {
     for (const Finding& finding :

@@ -30,20 +30,7 @@ inline constexpr const char* kInstalled = "tools/installed";        // lines: pa
 inline constexpr const char* kEngines = "tools/engines";            // see engines.h
 inline constexpr const char* kTime = "tools/time";                  // see clocks.h
 inline constexpr const char* kOthers = "tools/others";              // machine::Disturbance while the doctor looked
-inline constexpr const char* kCalibration = "tools/calibration";    // KeptCalibration
 }  // namespace entry
-
-// The newest calibration of this machine's estimates.
-struct KeptCalibration {
-  std::string measured_at;
-  double spread_percent = 0;
-  std::optional<machine::Disturbance> disturbance;
-};
-void visit_fields(auto& visit, Is<KeptCalibration> auto& kept) {
-  visit("measured_at", kept.measured_at);
-  visit("spread_percent", kept.spread_percent);
-  visit.unless_empty("disturbance", kept.disturbance);
-}
 
 struct Facts {
   machine::Tree tree;

@@ -12,7 +12,6 @@
 #include "machine/cgroup.h"
 #include "machine/disturbance.h"
 #include "machine/probe.h"
-#include "predict/calibration_store.h"
 
 namespace ridge::doctor {
 namespace {
@@ -69,13 +68,6 @@ void set_machine(Facts& facts, const Result<machine::Machine>& machine) {
     facts.machine_reason = machine.error().message;
 }
 
-// The newest calibration, without its samples.
-std::optional<KeptCalibration> kept_calibration(const machine::Machine& machine) {
-  const auto known = predict::recall_calibration(predict::default_calibration_folder(), machine.id);
-  if (!known) return std::nullopt;
-  return KeptCalibration{known->measured_at, predict::spread_percent(*known), known->disturbance};
-}
-
 }  // namespace
 
 Facts gather(const GatherOptions& options) {
@@ -104,11 +96,7 @@ Facts gather(const GatherOptions& options) {
   if (wanted(options, "cpu")) facts.tree.files[entry::kOthers] = dump_json(json_of(watch.end()));
   // Last, because measuring starts threads.
   set_machine(facts, machine_with_limits(options));
-  if (!facts.machine) return facts;
-  facts.tree.files[entry::kMachine] = dump_json(to_json(*facts.machine));
-  if (wanted(options, "cpu"))
-    if (const std::optional<KeptCalibration> kept = kept_calibration(*facts.machine))
-      facts.tree.files[entry::kCalibration] = dump_json(json_of(*kept));
+  if (facts.machine) facts.tree.files[entry::kMachine] = dump_json(to_json(*facts.machine));
   return facts;
 }
 

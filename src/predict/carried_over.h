@@ -1,5 +1,5 @@
 // Expected share of the datasheet's limits on a device that has not been run: carried over from public measurements of other
-// devices. Replaced by a calibration where there is one.
+// devices.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
 // DeviceEstimate: the time of a run on a catalogue device that has not been run: its limits, times the shares that publicly
-// measured devices have reached (carried_over.h). A range, wider than a calibrated estimate's error; for choosing what to
-// measure, not for promising a latency. Pure.
+// measured devices have reached (carried_over.h). A range, for choosing what to measure, not for promising a latency. Pure.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +37,6 @@ void visit_fields(auto& visit, Is<DeviceEstimate> auto& estimate) {
       held.derived("start", 100 * estimate.held.start);
     });
     how("notes", estimate.evidence);
-    how.derived("kernels", std::vector<std::string>());
   });
 }
 

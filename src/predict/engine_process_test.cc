@@ -23,12 +23,12 @@ class EngineProcessTest : public ::testing::Test {
   Result<EngineReport> ask(const std::string& body, const ChildLimits& limits = {.time = std::chrono::seconds(60)}) {
     plan::Plan plan;
     plan.model = "m.onnx";
-    return ask_engine(plan, 3, limits, program(body));
+    return ask_engine(plan, std::chrono::milliseconds(3), limits, program(body));
   }
   TemporaryFolder folder_ = *TemporaryFolder::make();
 };
 
-EngineReport some_report() { return {"onnxruntime", "1.31.1", {10, 11}, {100, 150}, {120, 160}, 7.5, 3}; }
+EngineReport some_report() { return {"onnxruntime", "1.31.1", {10, 11}, {100, 150}, {120, 160}, 7.5, 3, {.mean = 2}}; }
 
 TEST(EngineReport, ComesBackAsItWas) {
   Result<EngineReport> back = from_json<EngineReport>(to_json(some_report()));
@@ -38,7 +38,7 @@ TEST(EngineReport, ComesBackAsItWas) {
   EXPECT_FALSE(from_json<EngineReport>(Json{{"engine", "onnxruntime"}}));
 }
 
-TEST_F(EngineProcessTest, ReportsTheLastLineAndIsGivenVerbPlanAndRuns) {
+TEST_F(EngineProcessTest, ReportsTheLastLineAndIsGivenVerbPlanAndMilliseconds) {
   Result<EngineReport> report =
       ask("echo what the engine prints by itself\n"
           "[ \"$1\" = engine-process ] && [ \"$3\" = 3 ] || exit 9\n"

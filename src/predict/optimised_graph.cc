@@ -35,7 +35,7 @@ plan::Plan loading_plan(const plan::Plan& plan, const std::string& model, const 
 Status write_graph(const plan::Plan& plan, const GraphQuestion& question, const ChildLimits& limits) {
   std::error_code failure;
   fs::create_symlink("/dev/null", plan.optimised_model + ".weights", failure);
-  Result<EngineReport> report = ask_engine(plan, 0, limits, question.program);
+  Result<EngineReport> report = ask_engine(plan, Nanoseconds{}, limits, question.program);
   if (!report) return report.error();
   return {};
 }

@@ -77,7 +77,7 @@ class OptimisedGraphTest : public ::testing::Test {
         second + " ;; *) " + first +
         " ;; esac || exit 3\n"
         R"(echo '{"engine":"fake","version":"1","start":{"resident":1,"peak":1},"loaded":{"resident":1,"peak":1},)"
-        R"("steady":{"resident":1,"peak":1},"load_ms":1,"runs":0}')"
+        R"("steady":{"resident":1,"peak":1},"load_ms":1,"runs":0,"latency_ms":{}}')"
         "\n";
     ASSERT_TRUE(write_file_atomically(question_.program, script));
     std::filesystem::permissions(question_.program, std::filesystem::perms::owner_all);

@@ -79,20 +79,13 @@ def test_a_name_stays_text(written):
     browser.check_name_stays_text(written[0], "ridge plan · model.onnx", "td.name")
 
 
-def test_an_estimate_stands_beside_the_bound(written, tmp_path):
+def test_a_measured_run_stands_beside_the_bound(written, tmp_path):
     path, plan = written
-    kernel = {"name": "second", "op": "MatMul", "ms": 0.25, "error_percent": 7.5}
-    plan = {**plan, "estimate_ms": 0.5, "estimate_per_s": 2000, "estimate_error_percent": 9,
-            "estimate": {"engine": "engine 1.2", "calibrated_at": "2026", "threads": 2, "instances": 1, "between_ms": 0.1,
-                         "notes": ["a note"], "kernels": [kernel]},
-            "ledger": [{"model": "a.onnx", "batch": 1, "predicted_ms": 5, "measured_ms": 5.2, "at": "2026-11-21T17:00:00Z"}] * 2}
-    (tmp_path / "estimated.html").write_text(browser.with_data(path, plan))
+    latency = {name: 0.5 for name in ("mean", "p50", "p90", "p95", "p99", "min", "max")}
+    (tmp_path / "measured.html").write_text(browser.with_data(path, {**plan, "measured": {"engine": "engine", "runs": 7, "latency_ms": latency}}))
     with browser.page(390) as (page, complaints):
-        browser.show(page, tmp_path / "estimated.html")
-        assert page.locator('.figures [data-member="estimate_ms"]').text_content() == "500 µs"
-        assert page.locator('.figures [data-member="estimate_ms"] + span').text_content() == "455 µs – 545 µs"
-        assert page.locator('#estimate [data-member="estimate.kernels.0.error_percent"]').text_content() == "± 7.50 %"
-        assert page.evaluate("Chart.getChart('predictions-chart').data.datasets[0].data.length") == 2
+        browser.show(page, tmp_path / "measured.html")
+        assert page.locator('.figures [data-member="measured.latency_ms.p50"]').text_content() == "500 µs"
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert complaints == []
 
@@ -101,7 +94,7 @@ def test_a_range_of_the_estimate_never_goes_below_the_bound(written, tmp_path):
     path, plan = written
     low = plan["bound_ms"] / 4
     estimated = {**plan, "estimate_ms": 2 * plan["bound_ms"], "estimate_error_percent": 87, "curve": None,
-                 "estimate": {"basis": "carried over", "range_ms": {"slow": 4 * plan["bound_ms"], "fast": low}, "notes": [], "kernels": []}}
+                 "estimate": {"basis": "carried over", "range_ms": {"slow": 4 * plan["bound_ms"], "fast": low}, "notes": []}}
     (tmp_path / "range.html").write_text(browser.with_data(path, estimated))
     with browser.shown(tmp_path / "range.html", 1280) as (page, _):
         bound = page.locator('.figures [data-member="bound_ms"]').text_content()

@@ -4,9 +4,9 @@
 const plan = ridge.data;
 const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, dollars, range, make,
        section, longSection, quiet, bullets, warning, name, number, cell, noCell, figure, figures, table, expander, originCell, properties,
-       limitRows, fileName, header, plusMinus, faded, canvas, draw, axis, plain, decades, ticksAt, byteTicks, kDashes} = ridge;
+       limitRows, fileName, header, faded, canvas, draw, axis, plain, decades, ticksAt, byteTicks, kDashes} = ridge;
 
-const estimated = plan.estimate_ms > 0;
+const estimated = plan.estimate_ms > 0 && plan.estimate.range_ms;
 const words = text => text.replaceAll('_', ' ');
 
 function title() {
@@ -17,19 +17,17 @@ function title() {
     quiet('what it costs, and the least time this device needs'));
 }
 
-// The times that two of three runs lie in, or those between the device's limits as publicly measured devices reach them; never less
-// than the bound.
+// By the shares of their limits that publicly measured devices reach; never less than the bound.
 function estimateRange() {
-  const given = plan.estimate.range_ms;
-  const error = plan.estimate_error_percent / 100;
-  const [low, high] = given ? [given.fast, given.slow] : [plan.estimate_ms * (1 - error), plan.estimate_ms * (1 + error)];
-  return range(Math.max(low, plan.bound_ms), high, milliseconds);
+  const {fast, slow} = plan.estimate.range_ms;
+  return range(Math.max(fast, plan.bound_ms), slow, milliseconds);
 }
 
 function tiles() {
   return figures(
     figure('bound', milliseconds, 'bound_ms', say(`limited by ${plan.limiter}`)),
     estimated ? figure('estimate', milliseconds, 'estimate_ms', estimateRange()) : null,
+    plan.measured ? figure('measured', milliseconds, 'measured.latency_ms.p50', say(`${plan.measured.runs} runs`)) : null,
     figure('FLOPs', flops, 'flops'), figure('parameters', count, 'params'), figure('memory', bytes, 'memory_bytes.inference'),
     figure('ridge point', intensity, 'ridge_point', say(plan.device.origin)));
 }
@@ -47,6 +45,7 @@ function summary() {
     ['least time for the arithmetic', milliseconds, 'compute_bound_ms', 'derived'],
     ['least time for the memory', milliseconds, 'memory_bound_ms', 'derived'], ['bound', milliseconds, 'bound_ms', 'derived']];
   if (estimated) rows.push(['estimate', milliseconds, 'estimate_ms', 'derived']);
+  if (plan.measured) rows.push(['measured', milliseconds, 'measured.latency_ms.p50', 'measured']);
   const body = rows.map(([title, show, member, origin]) => [say(title), cell(show, member), originCell(origin)]);
   if (plan.bound_ms >= kLeastCall)
     body.push([say('at most'), make('td', rowsPerSecond(1000 * plan.batch / plan.bound_ms), {class: 'number'}), originCell('derived')]);
@@ -61,9 +60,6 @@ function limits() {
 
 const running = plan.layers.filter(layer => layer.runs !== false);
 const summed = running.reduce((sum, layer) => sum + layer.bound_ms, 0);
-
-// The executed kernels that kept their layer's name.
-const kernels = new Map(plan.estimate ? plan.estimate.kernels.map(kernel => [kernel.name, kernel]) : []);
 
 function roofline() {
   const dots = running.filter(layer => layer.flops > 0 && layer.intensity > 0 && layer.bound_ms > 0)
@@ -94,13 +90,8 @@ function roofline() {
       type: 'line', label: roof.label, data: roof.data, borderColor: roof.outermost ? c.text : shades[index % shades.length],
       borderWidth: roof.outermost ? 2 : 1.5, borderDash: roof.dash, pointStyle: 'line', pointRadius: 0, pointHitRadius: 0, tension: 0,
     }));
-    const about = layer => {
-      const lines = [layer.name, layer.op, flops(layer.flops), bytes(layer.bytes), intensity(layer.intensity),
-                     `${say('bound')} ${milliseconds(layer.bound_ms)} (${say(`limited by ${layer.limiter}`)})`];
-      const kernel = kernels.get(layer.name);
-      if (kernel) lines.push(`${say('estimate')} ${milliseconds(kernel.ms)} ${plusMinus(kernel.error_percent)}`);
-      return lines;
-    };
+    const about = layer => [layer.name, layer.op, flops(layer.flops), bytes(layer.bytes), intensity(layer.intensity),
+                            `${say('bound')} ${milliseconds(layer.bound_ms)} (${say(`limited by ${layer.limiter}`)})`];
     const options = plain(c, {
       x: axis(c, 'arithmetic intensity [FLOP/byte]', {type: 'logarithmic', min: left, max: right, ticks: decades(String)}),
       y: axis(c, 'FLOP/s', {type: 'logarithmic', min: bottom, max: top, ticks: decades(rate)}),
@@ -164,50 +155,11 @@ function curve() {
                  table(['#batch', '#bound', '#at most', ...(guessed ? ['#estimate', '#estimate'] : []), '#memory', 'limiter'], rows));
 }
 
-// The engine's expected performance, kernel by kernel, with the expected error of each.
 function estimate() {
-  const answer = plan.estimate;
-  if (!answer) return null;
-  const order = answer.kernels.map((kernel, index) => [kernel, index]).sort((a, b) => b[0].ms - a[0].ms);
-  const rows = order.map(([kernel, index]) => [
-    name(kernel.name), kernel.op,
-    cell(milliseconds, `estimate.kernels.${index}.ms`), cell(plusMinus, `estimate.kernels.${index}.error_percent`)]);
+  if (!estimated) return null;
   return longSection('estimate', 'Estimate', make('p', null, {},
-    number('b', milliseconds, 'estimate_ms'), make('span', ` (${estimateRange()})`),
-    answer.engine ? ` · ${answer.engine} · ${answer.calibrated_at}` : ` · ${say(answer.basis)}`),
-    rows.length === 0 ? null
-      : expander(`all ${rows.length} kernels`, table(['layer', 'operator', '#estimate', '#prediction error'], rows), rows.length <= 15),
-    (answer.notes || []).map(quiet));
-}
-
-// Predictions and measurements on this machine so far, one dot per comparison; on the line is exact, between the dashes within
-// 10 %.
-function predictions() {
-  const ledger = plan.ledger;
-  if (!Array.isArray(ledger) || ledger.length === 0) return null;
-  const [element, box] = canvas('predictions-chart', true);
-  element.dataset.points = ledger.length;
-  const all = ledger.flatMap(entry => [entry.predicted_ms, entry.measured_ms]);
-  const ends = [Math.min(...all) / 1.5, Math.max(...all) * 1.5];
-  draw(element, c => {
-    const along = (label, factor, dash) => ({type: 'line', label, borderColor: c.quiet, borderDash: dash, borderWidth: 1, pointRadius: 0,
-                                             pointHitRadius: 0, data: ends.map(x => ({x, y: x * factor}))});
-    const scale = title => axis(c, title, {type: 'logarithmic', min: ends[0], max: ends[1], ticks: decades(milliseconds)});
-    return {
-      type: 'scatter',
-      data: {datasets: [{label: say('predicted'), backgroundColor: faded(c.accent), pointRadius: 4,
-                         data: ledger.map(entry => ({x: entry.measured_ms, y: entry.predicted_ms, entry}))},
-                        along('=', 1, []), along('+10 %', 1.1, [4, 4]), along('−10 %', 0.9, [2, 3])]},
-      options: plain(c, {x: scale('measured'), y: scale('predicted')},
-                     {filter: item => item.raw.entry !== undefined,
-                      callbacks: {label: ({raw: {entry}}) => `${entry.model} · ${say('batch')} ${entry.batch} · ${milliseconds(entry.predicted_ms)} / ${milliseconds(entry.measured_ms)}`}}),
-    };
-  });
-  const rows = ledger.map((entry, index) => [
-    name(entry.model), cell(String, `ledger.${index}.batch`),
-    cell(milliseconds, `ledger.${index}.predicted_ms`), cell(milliseconds, `ledger.${index}.measured_ms`), entry.at]);
-  return section('predictions', 'Predicted and measured', box,
-                 expander(`all ${ledger.length} comparisons`, table(['model', '#batch', '#predicted', '#measured', 'date'], rows)));
+    number('b', milliseconds, 'estimate_ms'), make('span', ` (${estimateRange()}) · ${say(plan.estimate.basis)}`)),
+    (plan.estimate.notes || []).map(quiet));
 }
 
 // Members of an object in bytes, by their names.
@@ -290,6 +242,6 @@ function notes() {
 
 ridge.page(() => [
   title(), tiles(), roofline(), memory(), curve(), ridge.halves(summary(), limits(), inferenceMemory(), training(), load()), cost(), estimate(),
-  predictions(), layers(), notes(),
+  layers(), notes(),
 ]);
 })();
