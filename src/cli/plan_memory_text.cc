@@ -74,20 +74,14 @@ std::string gpu_text(const app::ModelPlan& plan) {
          fit_text(memory);
 }
 
-std::string bytes_or_dash(const std::optional<double>& bytes) { return bytes ? format_bytes(*bytes) : "-"; }
-
 std::string training_memory(const sizing::TrainingPlan& plan) {
   const sizing::TrainingMemory& m = plan.point.memory;
-  const sizing::HandbookMemory& h = plan.handbook.memory;
   std::vector<std::vector<std::string>> rows = {
-      {"parameters", format_bytes(m.parameters), format_bytes(h.parameters)},
-      {"gradients", format_bytes(m.gradients), format_bytes(h.gradients)},
-      {"optimiser", format_bytes(m.optimiser), format_bytes(h.optimiser)},
-      {"activations", format_bytes(m.activations), bytes_or_dash(h.activations)},
-      {"working", format_bytes(m.working), "-"},
-      {"total", format_bytes(m.total()), format_bytes(h.total())}};
-  if (m.host > 0) rows.push_back({"in host memory", format_bytes(m.host), "-"});
-  return table({"per device", "by the graph", "by the handbook"}, rows, "lrr");
+      {"parameters", format_bytes(m.parameters)}, {"gradients", format_bytes(m.gradients)},
+      {"optimiser", format_bytes(m.optimiser)},   {"activations", format_bytes(m.activations)},
+      {"working", format_bytes(m.working)},       {"total", format_bytes(m.total())}};
+  if (m.host > 0) rows.push_back({"in host memory", format_bytes(m.host)});
+  return table({"per device", "memory"}, rows, "lr");
 }
 
 std::string training_speed(const sizing::TrainingPlan& plan) {
@@ -158,8 +152,6 @@ std::string training_text(const sizing::TrainingPlan& plan) {
                   plan.setup.accumulate > 1 ? fmt::format(" × {} accumulated", plan.setup.accumulate) : "",
                   plan.setup.devices > 1 ? fmt::format(", {} devices", plan.setup.devices) : "");
   text += training_memory(plan) + training_fit(plan) + training_speed(plan) + training_curve(plan);
-  text += "handbook: the formula and the figures of the guides, for comparison (ridge explain handbook)\n";
-  for (const std::string& note : plan.handbook.notes) text += "handbook: " + note + "\n";
   for (const std::string& note : plan.notes) text += note_text(note);
   return text + training_assumptions(plan);
 }

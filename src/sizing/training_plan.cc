@@ -88,7 +88,6 @@ TrainingPlan plan_training(const TrainingQuestion& question) {
   plan.point = point_at(one, question);
   plan.kept_bytes_per_row = one.kept_bytes / one.batch;
   plan.kept_by_operator = one.kept_by_operator;
-  plan.handbook = compare_with_handbook(*question.one, one, question.setup, plan.point.memory);
   add_notes(one, question, plan);
   if (question.two != nullptr)
     add_curve(one, profile(*question.two, static_cast<double>(question.batch_of_two), question.setup), question, plan);

@@ -1,5 +1,5 @@
-// The answer to "can I train this here, with what batch, how fast": memory by part, the curve over the batch, the handbook's
-// formula beside it. Pure; `ridge plan --training` shows it.
+// The answer to "can I train this here, with what batch, how fast": memory by part, and the curve over the batch. Pure;
+// `ridge plan --training` shows it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include "base/fields.h"
 #include "base/units.h"
 #include "model/graph.h"
-#include "sizing/handbook_memory.h"
 #include "sizing/training.h"
 #include "sizing/training_speed.h"
 
@@ -55,7 +54,6 @@ struct TrainingPlan {
   TrainingPoint point;               // at the requested batch
   std::optional<int64_t> max_batch;  // 0: none; absent: the model's batch is fixed, or the device's memory not known
   std::vector<TrainingPoint> curve;  // powers of two up to twice the largest that fits
-  HandbookComparison handbook;
   double kept_bytes_per_row = 0;
   std::vector<std::pair<std::string, double>> kept_by_operator;  // [bytes] at the batch, largest first
   std::vector<std::string> notes;
@@ -72,7 +70,6 @@ void visit_fields(auto& visit, Is<TrainingPlan> auto& plan) {
   visit.object("kept_by_operator", [&](auto& kept) {
     for (auto& [op, bytes] : plan.kept_by_operator) kept(op.c_str(), bytes);
   });
-  visit("handbook", plan.handbook);
   visit("curve", plan.curve);
   visit("notes", plan.notes);
 }

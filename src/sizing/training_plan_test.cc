@@ -80,11 +80,10 @@ TEST_F(TrainingPlanTest, AFixedBatchHasNoCurveAndAnUnknownPeakNoSpeed) {
   EXPECT_FALSE(plan.point.speed);
 }
 
-TEST_F(TrainingPlanTest, JsonHasTheTotalAndTheHandbooksSide) {
+TEST_F(TrainingPlanTest, JsonHasThePartsAndTheCurve) {
   Json json = json_of(plan_training(question()));
   EXPECT_EQ(json["memory_bytes"]["parameters"], 4 * 8192);
-  EXPECT_EQ(json["handbook"]["optimiser"], 8 * 8192);
-  EXPECT_TRUE(json["handbook"]["activations"].is_null());
+  EXPECT_EQ(json["memory_bytes"]["optimiser"], 8 * 8192);
   EXPECT_TRUE(json["curve"].is_array());
 }
 
