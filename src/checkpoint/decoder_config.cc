@@ -69,12 +69,30 @@ Status refuse_foreign(const Json& json) {
   return {};
 }
 
-Status refuse_window(const Json& json, const Kind& kind, int64_t context) {
+// Within its sliding window a model attends to everything.
+Result<int64_t> context_of(const Json& json, const Kind& kind, int64_t context, const Rope& rope) {
+  if (rope.scaling == RopeScaling::kYarn)
+    context = std::max(context, static_cast<int64_t>(std::min(rope.original_context * rope.factor, double{kLargest})));
   RIDGE_ASSIGN(const int64_t window, json_member_or<int64_t>(json, "sliding_window", 0));
   RIDGE_ASSIGN(const bool used, json_member_or<bool>(json, "use_sliding_window", kind.window_unless_off));
-  if (!used || window <= 0 || window >= context) return {};
-  return unsupported(
-      fmt::format("sliding_window of {} tokens in a context of {}: only full attention is known", window, context));
+  return used && window > 0 ? std::min(window, context) : context;
+}
+
+// Source: transformers, modeling_rope_utils.py (_compute_yarn_parameters).
+Status read_yarn(const Json& scaling, Rope& rope) {
+  double factor = 0, mscale = 0, mscale_all = 0;
+  RIDGE_TRY(read_fields(scaling, [&](auto& visit) {
+    visit.optional("beta_fast", rope.beta_fast, above(0));
+    visit.optional("beta_slow", rope.beta_slow, above(0));
+    visit.optional("truncate", rope.truncate);
+    visit.optional("attention_factor", factor, above(0));
+    visit.optional("mscale", mscale);
+    visit.optional("mscale_all_dim", mscale_all);
+  }));
+  const auto sharpened = [&](double scale) { return rope.factor <= 1 ? 1 : 0.1 * scale * std::log(rope.factor) + 1; };
+  const bool by_scales = mscale != 0 && mscale_all != 0;
+  rope.attention_factor = factor > 0 ? factor : by_scales ? sharpened(mscale) / sharpened(mscale_all) : sharpened(1);
+  return {};
 }
 
 // "rope_parameters" holds all of it in newer files, "rope_scaling" only the scaling in older ones.
@@ -92,10 +110,12 @@ Result<Rope> rope_of(const Json& json, int64_t context) {
       rope.scaling = RopeScaling::kLinear;
     else if (type == "llama3")
       rope.scaling = RopeScaling::kLlama3;
+    else if (type == "yarn")
+      rope.scaling = RopeScaling::kYarn;
     else if (type == "divisors")
       rope.scaling = RopeScaling::kDivisors;
     else if (type != "default")
-      return unsupported(fmt::format("{} is of type '{}'; known: default, linear, llama3", member, type));
+      return unsupported(fmt::format("{} is of type '{}'; known: default, linear, llama3, yarn", member, type));
     if (rope.scaling == RopeScaling::kDivisors) {
       RIDGE_TRY(read_fields(scaling, [&](auto& visit) { visit("divisors", rope.divisors, above(0)); }));
     } else if (rope.scaling != RopeScaling::kNone) {
@@ -104,13 +124,16 @@ Result<Rope> rope_of(const Json& json, int64_t context) {
     if (rope.scaling == RopeScaling::kLlama3) {
       RIDGE_ASSIGN(rope.low_freq_factor, json_member<double>(scaling, "low_freq_factor"));
       RIDGE_ASSIGN(rope.high_freq_factor, json_member<double>(scaling, "high_freq_factor"));
-      RIDGE_ASSIGN(rope.original_context,
-                   json_member_or<double>(scaling, "original_max_position_embeddings", static_cast<double>(context)));
     }
+    RIDGE_ASSIGN(rope.original_context,
+                 json_member_or<double>(scaling, "original_max_position_embeddings", static_cast<double>(context)));
+    if (rope.scaling == RopeScaling::kYarn) RIDGE_TRY(read_yarn(scaling, rope));
   }
-  const bool sane = rope.theta > 0 && rope.factor > 0 &&
-                    (rope.scaling != RopeScaling::kLlama3 || (rope.low_freq_factor > 0 && rope.original_context > 0 &&
-                                                              rope.high_freq_factor > rope.low_freq_factor));
+  const bool bent = rope.scaling == RopeScaling::kLlama3 || rope.scaling == RopeScaling::kYarn;
+  const bool sane = rope.theta > 0 && rope.factor > 0 && (!bent || rope.original_context > 0) &&
+                    (rope.scaling != RopeScaling::kYarn || rope.theta != 1) &&
+                    (rope.scaling != RopeScaling::kLlama3 ||
+                     (rope.low_freq_factor > 0 && rope.high_freq_factor > rope.low_freq_factor));
   if (!sane || !std::isfinite(rope.theta * rope.factor))
     return invalid(std::string(member) +
                    ": its numbers scale nothing: factors are above 0, and high_freq_factor is above low_freq_factor");
@@ -169,8 +192,8 @@ Result<DecoderConfig> read_config(const Json& json, const Json* generation) {
   config.kind = kind.type;
   RIDGE_TRY(refuse_foreign(json));
   RIDGE_TRY(read_dimensions(json, config));
-  RIDGE_TRY(refuse_window(json, kind, config.context));
   RIDGE_ASSIGN(config.rope, rope_of(json, config.context));
+  RIDGE_ASSIGN(config.context, context_of(json, kind, config.context, config.rope));
   if (config.rope.scaling == RopeScaling::kDivisors &&
       static_cast<int64_t>(config.rope.divisors.size()) != config.head_dim / 2)
     return invalid(fmt::format("{} divisors of positions for the {} frequencies of a head", config.rope.divisors.size(),
@@ -204,15 +227,25 @@ Result<DecoderConfig> read_decoder_config(const std::string& path) {
 
 std::vector<double> rope_frequencies(const Rope& rope, int64_t head_dim) {
   std::vector<double> frequencies(static_cast<size_t>(head_dim / 2));
+  // YaRN: the pair of a head that makes so many turns in the original context.
+  const auto pair_of = [&](double turns) {
+    return static_cast<double>(head_dim) * std::log(rope.original_context / (turns * 2 * std::numbers::pi)) /
+           (2 * std::log(rope.theta));
+  };
+  const double fast = pair_of(rope.beta_fast), slow = pair_of(rope.beta_slow);
+  const double low = std::max(rope.truncate ? std::floor(fast) : fast, 0.0);
+  const double high = std::min(rope.truncate ? std::ceil(slow) : slow, static_cast<double>(head_dim - 1));
   for (size_t i = 0; i < frequencies.size(); ++i) {
     double& frequency = frequencies[i];
     frequency = std::pow(rope.theta, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
     if (rope.scaling == RopeScaling::kLinear) frequency /= rope.factor;
     if (rope.scaling == RopeScaling::kDivisors) frequency /= rope.divisors[i];
-    if (rope.scaling != RopeScaling::kLlama3) continue;
+    if (rope.scaling != RopeScaling::kLlama3 && rope.scaling != RopeScaling::kYarn) continue;
     const double wave = 2 * std::numbers::pi / frequency;  // [tokens]
     const double smooth =
-        (rope.original_context / wave - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
+        rope.scaling == RopeScaling::kYarn
+            ? 1 - (static_cast<double>(i) - low) / (high == low ? 0.001 : high - low)
+            : (rope.original_context / wave - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
     const double kept = std::clamp(smooth, 0.0, 1.0);
     frequency = (1 - kept) * frequency / rope.factor + kept * frequency;
   }

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -79,9 +81,8 @@ TEST(DecoderConfig, RefusesByNameWhatItDoesNotCompute) {
                                                   {"hidden_act", "gelu"},
                                                   {"mlp_bias", true},
                                                   {"partial_rotary_factor", 0.5},
-                                                  {"sliding_window", 64},
                                                   {"quantization_config", {{"quant_method", "awq"}}},
-                                                  {"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}}},
+                                                  {"rope_scaling", {{"rope_type", "longrope"}, {"factor", 2.0}}},
                                                   {"architectures", {"LlamaForSequenceClassification"}}};
   for (const auto& [member, value] : changes) {
     Json json = small("llama");
@@ -95,17 +96,21 @@ TEST(DecoderConfig, RefusesByNameWhatItDoesNotCompute) {
   }
 }
 
-TEST(DecoderConfig, TakesASlidingWindowThatIsNotInUse) {
+TEST(DecoderConfig, TheContextEndsWithTheSlidingWindowThatIsInUse) {
+  const auto context = [](const Json& json) { return decoder_config_of(json, nullptr)->context; };
   Json json = small("qwen2");
   json["sliding_window"] = 64;
-  EXPECT_TRUE(decoder_config_of(json, nullptr).ok());
+  EXPECT_EQ(context(json), 128);
   json["use_sliding_window"] = true;
-  refusal(json);
-  json["sliding_window"] = 128;
-  EXPECT_TRUE(decoder_config_of(json, nullptr).ok()) << "as wide as the context";
+  EXPECT_EQ(context(json), 64);
+  json["sliding_window"] = 4096;
+  EXPECT_EQ(context(json), 128);
   Json mistral = small("mistral");
+  EXPECT_EQ(context(mistral), 128);
+  mistral["sliding_window"] = 32;
+  EXPECT_EQ(context(mistral), 32);
   mistral["sliding_window"] = nullptr;
-  EXPECT_TRUE(decoder_config_of(mistral, nullptr).ok());
+  EXPECT_EQ(context(mistral), 128);
 }
 
 TEST(DecoderConfig, RefusesDimensionsThatFitNoModel) {
@@ -117,6 +122,27 @@ TEST(DecoderConfig, RefusesDimensionsThatFitNoModel) {
     json[member] = value;
     EXPECT_EQ(decoder_config_of(json, nullptr).error().code, Code::kInvalid) << member;
   }
+}
+
+TEST(DecoderConfig, StretchesLongWavesAndSharpensAttentionAsYarnDoes) {
+  // Frequencies of a head of 16 by the formulas of transformers' _compute_yarn_parameters.
+  Json json = small("qwen2");
+  json["rope_theta"] = 10000.0;
+  json["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 4096}};
+  const auto check = [&](std::span<const double> expected, double attention_factor) {
+    const Result<DecoderConfig> config = decoder_config_of(json, nullptr);
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_EQ(config->context, 4 * 4096);
+    EXPECT_NEAR(config->rope.attention_factor, attention_factor, 1e-12);
+    const std::vector<double> scaled = rope_frequencies(config->rope, 16);
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(scaled[i] / expected[i], 1, 1e-9) << i;
+  };
+  check(std::vector<double>{1, 0.316227766017, 0.1, 0.025693505989, 0.00625, 0.00138349647630, 0.00025,
+                            0.0000790569415042},
+        0.1 * std::log(4) + 1);
+  json["rope_scaling"].update(
+      Json{{"beta_fast", 16}, {"beta_slow", 2}, {"truncate", false}, {"attention_factor", 1.5}});
+  check(std::vector<double>{1, 0.316227766017, 0.1, 0.0316227766017, 0.00676161920188, 0.000825104359474}, 1.5);
 }
 
 TEST(DecoderConfig, StretchesLongWavesAsLlama3Does) {

@@ -98,6 +98,7 @@ Result<Json> rotary_of(const Gguf& file, const std::string& prefix) {
     return Json{{"rope_type", "divisors"}, {"divisors", values}};
   }
   if (type == "none") return Json();
+  if (type != "linear") return unsupported_gguf(fmt::format("positions are scaled by '{}'; known: linear", type));
   RIDGE_ASSIGN(const double factor, gguf_value<double>(file, prefix + "rope.scaling.factor"));
   return Json{{"rope_type", type}, {"factor", factor}};
 }

@@ -127,7 +127,6 @@ TEST(GgufConfig, RefusesByNameWhatItDoesNotCompute) {
       {"llama.expert_count", [](TestGguf& f) { f.number("llama.expert_count", 8); }},
       {"llama-gguf-split", [](TestGguf& f) { f.number("split.count", 2); }},
       {"4 of them rotated", [](TestGguf& f) { f.number("llama.rope.dimension_count", 4); }},
-      {"sliding_window", [](TestGguf& f) { f.number("llama.attention.sliding_window", 32); }},
       {"yarn", [](TestGguf& f) { f.text("llama.rope.scaling.type", "yarn").real("llama.rope.scaling.factor", 4); }},
       {"blk.0.ffn_gate_exps.weight", [](TestGguf& f) { add_tensor(f, "blk.0.ffn_gate_exps.weight", {2}); }},
       {"12 tensors", [](TestGguf& f) { add_tensor(f, "blk.0.attn_output.bias", {kHidden}); }},

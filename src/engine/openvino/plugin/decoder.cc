@@ -169,14 +169,14 @@ Result<CacheShape> cache_shape_of(const StepInputs& inputs) {
 class RotaryTable {
  public:
   RotaryTable(const checkpoint::Rope& rope, int64_t head_dim)
-      : frequencies_(checkpoint::rope_frequencies(rope, head_dim)) {}
+      : frequencies_(checkpoint::rope_frequencies(rope, head_dim)), factor_(rope.attention_factor) {}
   size_t width() const { return 2 * frequencies_.size(); }
   void reach(int64_t positions) {
     for (int64_t position = positions_; position < positions; ++position)
       for (int half = 0; half < 2; ++half)
         for (const double frequency : frequencies_) {
-          cos_.push_back(static_cast<float>(std::cos(static_cast<double>(position) * frequency)));
-          sin_.push_back(static_cast<float>(std::sin(static_cast<double>(position) * frequency)));
+          cos_.push_back(static_cast<float>(factor_ * std::cos(static_cast<double>(position) * frequency)));
+          sin_.push_back(static_cast<float>(factor_ * std::sin(static_cast<double>(position) * frequency)));
         }
     positions_ = std::max(positions_, positions);
   }
@@ -189,6 +189,7 @@ class RotaryTable {
 
  private:
   const std::vector<double> frequencies_;
+  const double factor_;
   int64_t positions_ = 0;
   std::vector<float> cos_, sin_;  // [position, head_dim]
 };
