@@ -7,13 +7,14 @@
   identity   1 connection of 64 calls, gRPC            ÷  Triton's                                        goal ≥ 6
   identity   16 and 64 connections, requests/s         ÷  an echo on the same HTTP or gRPC library        goal ≥ 0.6
   16 MB      4 connections, requests/s                 ÷  the same echo                                   goal ≥ 0.8
+  all of these                                         ÷  an earlier program's, with --before             goal: no slower
 
 Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range.
 Load comes from the same cores: by HTTP from wrk, by gRPC from `ridge bench grpc://`, many calls of one connection from h2load. Triton is optional: give the folder of its launcher
 with --peers (the launcher takes REPOSITORY HTTP GRPC METRICS; its identity model runs in Triton's python backend, which costs a hop to
 another process).
 
-  benchmarks/serve_overhead.py [--rounds 7] [--seconds 4] [--peers DIR --peer-repository DIR] [--out FILE]
+  benchmarks/serve_overhead.py [--rounds 7] [--seconds 4] [--peers DIR --peer-repository DIR] [--before PROGRAM] [--out FILE]
 """
 
 import argparse
@@ -204,6 +205,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=4, help="of load per party and round")
     parser.add_argument("--peers", type=pathlib.Path, help="folder that holds Triton's launcher `triton`")
     parser.add_argument("--peer-repository", type=pathlib.Path, help="Triton repository with an identity model x → y, FP32 [16]")
+    parser.add_argument("--before", type=pathlib.Path, help="an earlier `ridge`, served beside this one")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=pathlib.Path, help="also write the report here")
     options = parser.parse_args()
@@ -216,9 +218,13 @@ def main():
         base = 18300
         http = {"ridge": base, "echo": base + 10}
         grpc = {"ridge": base + 1, "echo": base + 11}
-        stack.enter_context(process(
-            [ridge, "serve", str(folder / "repo"), "--http-port", str(http["ridge"]), "--grpc-port", str(grpc["ridge"]), "--metrics-port", str(base + 2)],
-            f"http://127.0.0.1:{base}/v2/health/ready"))
+        programs = {"ridge": ridge}
+        if options.before:
+            programs["before"], http["before"], grpc["before"] = str(options.before), base + 30, base + 31
+        for party, program in programs.items():
+            stack.enter_context(process(
+                [program, "serve", str(folder / "repo"), "--http-port", str(http[party]), "--grpc-port", str(grpc[party]), "--metrics-port", str(http[party] + 2)],
+                f"http://127.0.0.1:{http[party]}/v2/health/ready"))
         echoes = RELEASE / "benchmarks"
         stack.enter_context(process([str(echoes / "http_echo"), str(http["echo"])], f"http://127.0.0.1:{http['echo']}/v2/health/ready"))
         stack.enter_context(process([str(echoes / "grpc_echo"), str(grpc["echo"])], None))
@@ -248,10 +254,10 @@ def main():
         calls.write_bytes(grpc_message("identity"))
         for party in grpc:
             trials[f"{party} gRPC 64 calls"] = lambda port=grpc[party]: h2load(calls, 1, seconds, port, 64)
-        for party in ("ridge", "echo"):
-            model = "large" if party == "ridge" else "identity"
+        for party in (*programs, "echo"):
+            model = "large" if party in programs else "identity"
             trials[f"{party} HTTP 16 MB"] = by_http(http[party], model, large, 4)
-            trials[f"{party} gRPC 16 MB"] = by_grpc(grpc[party], model, 4, *([] if party == "ridge" else ["--shape", f"x={LARGE // 16}x16"]))
+            trials[f"{party} gRPC 16 MB"] = by_grpc(grpc[party], model, 4, *([] if party in programs else ["--shape", f"x={LARGE // 16}x16"]))
         for model in HEAVY:
             trials[f"served {model}"] = lambda model=model: bench(ridge, f"http://127.0.0.1:{base}/v2/models/{model}", 4, 2 * seconds)
             trials[f"in-process {model}"] = lambda model=model: (
@@ -284,6 +290,9 @@ def main():
                                   "≥ 0.6", lambda r: r >= 0.6))
         rows.append(ratio_row(f"16 MB {protocol} c=4 ridge / echo [requests/s]", rates(f"ridge {protocol} 16 MB"), rates(f"echo {protocol} 16 MB"),
                               "≥ 0.8", lambda r: r >= 0.8))
+    for name in [name for name in results if name.startswith("before ")]:
+        what = name.removeprefix("before ")
+        rows.append(ratio_row(f"{what} ridge / before [requests/s]", rates(f"ridge {what}"), rates(name), "≥ 0.97", lambda r: r >= 0.97))
 
     report([f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)", machine_line(),
             f"commit: {commit()}", f"load of the machine at the end (1 min average): {os.getloadavg()[0]:.2f}", ""],
