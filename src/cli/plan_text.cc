@@ -8,7 +8,6 @@
 #include "base/csv.h"
 #include "base/units.h"
 #include "cli/paragraph.h"
-#include "cli/roofline_chart.h"
 #include "cli/terminal.h"
 
 namespace ridge::cli {
@@ -148,10 +147,7 @@ std::string summary_text(const app::ModelPlan& plan) {
 }
 
 std::string layers_text(const app::ModelPlan& plan, int most) {
-  if (most <= 0) return "";
-  const int columns = static_cast<int>(output_columns() == kUnbounded ? 80 : output_columns());
-  std::string chart = roofline_chart(plan.forecast, {.columns = columns, .unicode = terminal_is_utf8()});
-  return "\n" + chart + (chart.empty() ? "" : "\n") + layer_table(plan.forecast, static_cast<size_t>(most));
+  return most <= 0 ? "" : "\n" + layer_table(plan.forecast, static_cast<size_t>(most));
 }
 
 std::string csv_text(const app::ModelPlan& plan) {

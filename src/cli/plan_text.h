@@ -10,7 +10,7 @@ namespace ridge::cli {
 std::string summary_text(const app::ModelPlan& plan);  // with the curve over batches, if there is one
 // The answers to further questions, each part after an empty line.
 std::string answers_text(const app::ModelPlan& plan);
-// Roofline and table of at most `most` layers; empty for 0.
+// A table of at most `most` layers; empty for 0.
 std::string layers_text(const app::ModelPlan& plan, int most);
 std::string csv_text(const app::ModelPlan& plan);  // the curve if there is one, else the layers
 
