@@ -1,4 +1,4 @@
-// The texts that the reference language models' tokenizer is learnt from: those of `ridge explain`, in English and Chinese, and the documents.
+// Texts of ridge: those of `ridge explain`, in English and Chinese, and the documents. Language models are judged on them.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace ridge::zoo {
 
 std::vector<std::string_view> corpus();
 
-// The text of docs/<name>.md, and of this folder's chat_template.jinja; empty when there is none.
+// The text of docs/<name>.md, and of this folder's chat_template.jinja and merges.txt; empty when there is none.
 std::string_view document(std::string_view name);
 
 }  // namespace ridge::zoo

@@ -1,5 +1,5 @@
-// Reference language models: a checkpoint folder as Hugging Face lays it out, with seeded random weights and a tokenizer learnt from the texts
-// in this program. transformers, vLLM and llama.cpp's converter read it too.
+// Reference language models: a checkpoint folder as Hugging Face lays it out, with seeded random weights and a tokenizer.
+// transformers, vLLM and llama.cpp's converter read it too.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "zoo/byte_pairs.h"
 #include "zoo/corpus.h"
 
 namespace ridge::zoo {
@@ -45,11 +44,24 @@ std::array<std::string, 256> byte_characters() {
   return characters;
 }
 
-std::string in_characters(const std::string& bytes) {
-  static const std::array<std::string, 256> kCharacters = byte_characters();
-  std::string text;
-  for (const char byte : bytes) text += kCharacters[static_cast<unsigned char>(byte)];
-  return text;
+struct BytePairs {
+  std::vector<std::string> tokens;       // the 256 bytes, then what the merges add
+  std::vector<std::string_view> merges;  // "left right", in order of rank
+};
+
+// The first of those that ridge's texts gave (merges.txt), up to `most` tokens.
+BytePairs byte_pairs(size_t most) {
+  const std::array<std::string, 256> bytes = byte_characters();
+  BytePairs pairs{.tokens = std::vector<std::string>(bytes.begin(), bytes.end()), .merges = {}};
+  std::string_view rest = document("merges");
+  for (size_t end = 0; !rest.empty() && pairs.tokens.size() < most; rest.remove_prefix(end + 1)) {
+    end = rest.find('\n');
+    const std::string_view merge = rest.substr(0, end);
+    const size_t blank = merge.find(' ');
+    pairs.merges.push_back(merge);
+    pairs.tokens.push_back(std::string(merge.substr(0, blank)) += merge.substr(blank + 1));
+  }
+  return pairs;
 }
 
 Json special_token(const std::string& text, size_t number) {
@@ -73,9 +85,8 @@ Json begin_of_text(int64_t begin) {
 }
 
 Json model_of(const BytePairs& learnt) {
-  Json vocabulary = Json::object(), merges = Json::array();
-  for (size_t i = 0; i < learnt.tokens.size(); ++i) vocabulary[in_characters(learnt.tokens[i])] = i;
-  for (const auto& [left, right] : learnt.merges) merges.push_back(in_characters(left) + " " + in_characters(right));
+  Json vocabulary = Json::object();
+  for (size_t i = 0; i < learnt.tokens.size(); ++i) vocabulary[learnt.tokens[i]] = i;
   return {{"type", "BPE"},
           {"dropout", nullptr},
           {"unk_token", nullptr},
@@ -85,7 +96,7 @@ Json model_of(const BytePairs& learnt) {
           {"byte_fallback", false},
           {"ignore_merges", false},
           {"vocab", std::move(vocabulary)},
-          {"merges", std::move(merges)}};
+          {"merges", learnt.merges}};
 }
 
 Json tokenizer_of(const BytePairs& learnt, const std::vector<std::string>& special, int64_t begin) {
@@ -125,8 +136,7 @@ Json tokenizer_config(const std::vector<std::string>& special, size_t first_spec
 }  // namespace
 
 TokenizerFiles tokenizer_files(size_t vocabulary) {
-  const std::vector<std::string_view> texts = corpus();
-  const BytePairs learnt = learn_byte_pairs(texts, vocabulary - kSpecial.size());
+  const BytePairs learnt = byte_pairs(vocabulary - kSpecial.size());
   const std::vector<std::string> special = special_tokens(vocabulary - learnt.tokens.size());
   const auto number = [&](const char* text) {
     return static_cast<int64_t>(learnt.tokens.size()) +

@@ -1,6 +1,5 @@
 // Reference models with seeded random weights, so that nothing needs a download. Untrained: their outputs mean nothing, but
-// they cost the same as the originals. The same seed gives the same file, byte for byte; a language model's tokenizer is learnt from
-// texts that change from release to release.
+// they cost the same as the originals. The same seed gives the same file, byte for byte.
 #pragma once
 
 #include <cstdint>
