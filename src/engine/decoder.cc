@@ -1,18 +1,8 @@
 #include "engine/decoder.h"
 
-#include <array>
-
 #include "engine/engines.h"
 
 namespace ridge::engine {
-namespace {
-
-constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kCacheForms = {
-    {{CacheForm::kFp32, "fp32"}, {CacheForm::kBf16, "bf16"}, {CacheForm::kU8, "u8"}}};
-
-}  // namespace
-
-NameTable<CacheForm> names_of(CacheForm) { return kCacheForms; }
 
 Result<std::unique_ptr<Decoder>> open_decoder(const DecoderPlan& plan, Clock& clock) {
   RIDGE_TRY(check_name(plan.engine));

@@ -5,9 +5,7 @@
 #include <cassert>
 
 #include "base/nearest.h"
-#include "engine/fake/fake_decoder.h"
-#include "engine/fake/fake_session.h"
-#include "engine/fake/script.h"
+#include "engine/fake_engine.h"
 #include "engine/onnxruntime/accelerators.h"
 #include "engine/onnxruntime/library.h"
 #include "engine/onnxruntime/parameters.h"
@@ -92,15 +90,24 @@ constexpr Engine kEngines[] = {
         .name = "fake",
         .label = "the fake engine",
         .devices = kEveryDevice,
-        .open = fake::open_session,
-        .find = [](const plan::Plan&) -> Result<Info> { return fake::engine_info(); },
-        .open_decoder = fake::open_decoder,
+        .open = [](const plan::Plan& plan, Clock& clock) -> Result<std::unique_ptr<Session>> {
+          RIDGE_ASSIGN(const FakeEngine* engine, fake_engine());
+          return engine->open(plan, clock);
+        },
+        .find = [](const plan::Plan&) -> Result<Info> {
+          RIDGE_ASSIGN(const FakeEngine* engine, fake_engine());
+          return engine->info();
+        },
+        .open_decoder = [](const DecoderPlan& plan, Clock& clock) -> Result<std::unique_ptr<Decoder>> {
+          RIDGE_ASSIGN(const FakeEngine* engine, fake_engine());
+          return engine->open_decoder(plan, clock);
+        },
         .for_tests = true,
         .takes_precision = true,
         .pools_threads = true,
         .own_threads = true,
         .switches = kOnnxRuntimeSwitches,
-        .script_suffix = fake::kScriptSuffix,
+        .script_suffix = ".fake.json",
         .backend = "onnxruntime",  // its meaning while the model was tuned
         .parameters = onnxruntime::parameters,
         .read_parameter = onnxruntime::read_parameter,

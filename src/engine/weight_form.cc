@@ -3,6 +3,7 @@
 #include <array>
 
 #include "checkpoint/graph_folder.h"
+#include "engine/decoder.h"
 
 namespace ridge::engine {
 namespace {
@@ -12,6 +13,9 @@ constexpr std::array<std::pair<WeightForm, std::string_view>, 5> kWeightForms = 
                                                                                   {WeightForm::kFp16, "fp16"},
                                                                                   {WeightForm::kInt8, "int8"},
                                                                                   {WeightForm::kInt4, "int4"}}};
+
+constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kCacheForms = {
+    {{CacheForm::kFp32, "fp32"}, {CacheForm::kBf16, "bf16"}, {CacheForm::kU8, "u8"}}};
 
 // Of OpenVINO's types.
 constexpr std::pair<std::string_view, WeightForm> kGraphForms[] = {
@@ -29,6 +33,7 @@ Result<WeightForm> form_of_graph(const std::string& folder) {
 }  // namespace
 
 NameTable<WeightForm> names_of(WeightForm) { return kWeightForms; }
+NameTable<CacheForm> names_of(CacheForm) { return kCacheForms; }
 
 Result<WeightForm> form_of(const std::string& checkpoint, std::optional<WeightForm> asked) {
   const auto name = [](WeightForm form) { return std::string(name_of(kWeightForms, form)); };
