@@ -170,7 +170,7 @@ TEST_F(GrpcApi, RefusesARequestForWhichNoMemoryIsLeft) {
 }
 
 TEST_F(GrpcApi, AnswersThatAClientDoesNotTakeCountInTheMemoryAndEndInTime) {
-  start({.memory = std::make_shared<MemoryBudget>(8 << 20)}, {.stall_timeout = 500ms});
+  start({.memory = std::make_shared<MemoryBudget>(4 << 20)}, {.stall_timeout = 2000ms});
   TestClient unread(server_->port(), 0);
   std::vector<int32_t> streams;
   for (int i = 0; i < 20; ++i) {
