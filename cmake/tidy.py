@@ -33,7 +33,7 @@ def included(path):
     """The files of ours that `path` includes, by way of others too, and itself."""
     found = {path}
     for name in INCLUDE.findall(path.read_text()):
-        for place in (ROOT / "src" / name, ROOT / name, path.parent / name):
+        for place in (ROOT / "src" / name, ROOT / "tests/unit" / name, ROOT / name, path.parent / name):
             if place.is_file():
                 found |= included(place)
                 break
