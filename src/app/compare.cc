@@ -38,27 +38,36 @@ std::string shapes_of(const Measurement& m) {
 
 std::string machine_of(const About& about) { return about.machine ? about.machine->id : "an unknown machine"; }
 
-std::vector<Caveat> caveats_of(const About& before, const Measurement& then, const About& now,
-                               const Measurement& today) {
-  std::vector<Caveat> caveats;
-  const auto differ = [&](const char* id, const char* what, const std::string& one, const std::string& other) {
-    if (one != other) caveats.push_back({id, fmt::format("{}: {} then, {} now", what, one, other)});
-  };
-  differ("other-machine", "another machine", machine_of(before), machine_of(now));
+// Adds a caveat where the two are not the same.
+void differ(Comparison& comparison, const char* id, const char* what, const std::string& then,
+            const std::string& today) {
+  if (then != today) comparison.caveats.push_back({id, fmt::format("{}: {} then, {} now", what, then, today)});
+}
+
+// Other work slows one run more than another, which no interval within a run covers: then there is no judgement.
+void note_disturbances(Comparison& comparison, const std::optional<machine::Disturbance>& then,
+                       const std::optional<machine::Disturbance>& today) {
+  for (const auto& [disturbance, when] : {std::pair(&then, "then"), std::pair(&today, "now")})
+    if (machine::disturbed(*disturbance)) {
+      comparison.caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(**disturbance))});
+      comparison.judged = false;
+    }
+}
+
+void add_caveats(const Measurement& then, const Measurement& today, Comparison& comparison) {
+  differ(comparison, "other-machine", "another machine", machine_of(comparison.before), machine_of(comparison.now));
   if (!then.model_digest.empty() && !today.model_digest.empty() && then.model_digest != today.model_digest)
-    caveats.push_back({"other-model", fmt::format("the model files differ: {} and {}", then.model, today.model)});
-  differ("other-shapes", "other shapes of the inputs", shapes_of(then), shapes_of(today));
-  differ("other-precision", "another precision", std::string(precision_name(then.precision)),
+    comparison.caveats.push_back(
+        {"other-model", fmt::format("the model files differ: {} and {}", then.model, today.model)});
+  differ(comparison, "other-shapes", "other shapes of the inputs", shapes_of(then), shapes_of(today));
+  differ(comparison, "other-precision", "another precision", std::string(precision_name(then.precision)),
          std::string(precision_name(today.precision)));
-  differ("other-engine", "another engine or device",
+  differ(comparison, "other-engine", "another engine or device",
          fmt::format("{} {} on {}", then.engine, then.engine_version, then.device),
          fmt::format("{} {} on {}", today.engine, today.engine_version, today.device));
-  differ("other-settings", "other settings", settings_of(then), settings_of(today));
-  differ("other-load", "another load", load_of(then), load_of(today));
-  for (const auto& [measured, when] : {std::pair(&then, "then"), std::pair(&today, "now")})
-    if (machine::disturbed(measured->disturbance))
-      caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(*measured->disturbance))});
-  return caveats;
+  differ(comparison, "other-settings", "other settings", settings_of(then), settings_of(today));
+  differ(comparison, "other-load", "another load", load_of(then), load_of(today));
+  note_disturbances(comparison, then.disturbance, today.disturbance);
 }
 
 // A figure of a bench: its value, and its difference in logarithms at a confidence.
@@ -98,26 +107,27 @@ constexpr Once kOnce[] = {{"load", "opening the session", "ms", [](const Measure
                           {"memory", "growth of resident memory", "B",
                            [](const Measurement& m) { return static_cast<double>(m.rss_delta_bytes); }}};
 
-// Other work slows one run more than another, which no interval within a run covers.
-bool judgeable(const Measurement& then, const Measurement& today) {
-  return !machine::disturbed(then.disturbance) && !machine::disturbed(today.disturbance);
+// The row as it is shown, and whether it is worse by more than was accepted.
+bool judge(const measure::MeanDifference& shown, const measure::MeanDifference& strict, tune::Good good,
+           double accepted_percent, FigureChange& row) {
+  FigureChange strictly = row;
+  tune::judge(strict, good, accepted_percent, strictly);
+  tune::judge(shown, good, 0, row);
+  return strictly.verdict == tune::Change::kRegressed;
 }
 
 // `confidence` of the answer whether it is slower.
 FigureChange of_speed(const Speed& speed, const Measurement& then, const Measurement& today, double accepted_percent,
-                      double confidence, bool& slower) {
+                      double confidence, Comparison& comparison) {
   FigureChange row = tune::figure_of(speed.id, speed.what, speed.unit, speed.value(then), speed.value(today));
   if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
   if (std::string_view(speed.id) == "throughput" && (then.load || today.load))
     return tune::set_aside(std::move(row), "given by the load");
-  if (!judgeable(then, today)) return tune::set_aside(std::move(row), "not judged: a busy machine");
+  if (!comparison.judged) return tune::set_aside(std::move(row), "not judged: a busy machine");
   const measure::MeanDifference shown = speed.difference(then, today, kShownConfidence);
   if (!std::isfinite(shown.half_width)) return tune::set_aside(std::move(row), "too few samples for an interval");
-  tune::judge(shown, speed.good, 0, row);
-  FigureChange strict = row;
-  strict.verdict = tune::Change::kAsBefore;
-  tune::judge(speed.difference(then, today, confidence), speed.good, accepted_percent, strict);
-  slower |= speed.decides && strict.verdict == tune::Change::kRegressed;
+  const bool worse = judge(shown, speed.difference(then, today, confidence), speed.good, accepted_percent, row);
+  comparison.slower |= speed.decides && worse;
   return row;
 }
 
@@ -145,10 +155,9 @@ std::vector<LayerChange> layers_of(const Measurement& then, const Measurement& t
 Status compare_benches(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   RIDGE_ASSIGN(const Measurement then, from_json<Measurement>(before));
   RIDGE_ASSIGN(const Measurement today, from_json<Measurement>(now));
-  comparison.caveats = caveats_of(comparison.before, then, comparison.now, today);
-  comparison.judged = judgeable(then, today);
+  add_caveats(then, today, comparison);
   for (const Speed& speed : kSpeeds)
-    comparison.figures.push_back(of_speed(speed, then, today, accepted_percent, tune::kConfidence, comparison.slower));
+    comparison.figures.push_back(of_speed(speed, then, today, accepted_percent, tune::kConfidence, comparison));
   for (const Once& once : kOnce)
     comparison.figures.push_back(tune::set_aside(
         tune::figure_of(once.id, once.what, once.unit, once.value(then), once.value(today)), "measured once"));
@@ -159,7 +168,7 @@ Status compare_benches(const Json& before, const Json& now, double accepted_perc
 // ------------------------------------------------------------------------------------------------- of bench URL
 
 // The requests of one load, as a measurement of a model has its runs.
-Measurement as_measurement(const client::Point& point, const client::ServerMeasurement& m) {
+Measurement as_measurement(const client::Point& point) {
   Measurement measured;
   measured.latency_ms = point.latency_ms;
   measured.throughput_per_s = point.rows_per_s;
@@ -167,7 +176,6 @@ Measurement as_measurement(const client::Point& point, const client::ServerMeasu
   measured.samples = point.samples;
   measured.histogram = point.histogram;
   measured.load = point.load;
-  measured.disturbance = m.disturbance;
   return measured;
 }
 
@@ -186,22 +194,16 @@ std::string request_of(const client::ServerMeasurement& m) {
   return text;
 }
 
-std::vector<Caveat> caveats_of(const About& before, const client::ServerMeasurement& then, const About& now,
-                               const client::ServerMeasurement& today) {
-  std::vector<Caveat> caveats;
-  const auto differ = [&](const char* id, const char* what, const std::string& one, const std::string& other) {
-    if (one != other) caveats.push_back({id, fmt::format("{}: {} then, {} now", what, one, other)});
-  };
-  differ("other-machine", "another machine of the client", machine_of(before), machine_of(now));
-  differ("other-server", "another server", then.server + " " + then.server_version + " at " + then.url,
+void add_caveats(const client::ServerMeasurement& then, const client::ServerMeasurement& today,
+                 Comparison& comparison) {
+  differ(comparison, "other-machine", "another machine of the client", machine_of(comparison.before),
+         machine_of(comparison.now));
+  differ(comparison, "other-server", "another server", then.server + " " + then.server_version + " at " + then.url,
          today.server + " " + today.server_version + " at " + today.url);
-  differ("other-model", "another model", then.model + " version " + then.model_version,
+  differ(comparison, "other-model", "another model", then.model + " version " + then.model_version,
          today.model + " version " + today.model_version);
-  differ("other-request", "another request", request_of(then), request_of(today));
-  for (const auto& [measured, when] : {std::pair(&then, "then"), std::pair(&today, "now")})
-    if (machine::disturbed(measured->disturbance))
-      caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(*measured->disturbance))});
-  return caveats;
+  differ(comparison, "other-request", "another request", request_of(then), request_of(today));
+  note_disturbances(comparison, then.disturbance, today.disturbance);
 }
 
 using PointPair = std::pair<const client::Point*, const client::Point*>;  // then, now: of one load
@@ -272,17 +274,16 @@ FigureChange of_load(FigureChange row, const client::Point& point) {
 Status compare_servers(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   RIDGE_ASSIGN(const auto then, from_json<client::ServerMeasurement>(before));
   RIDGE_ASSIGN(const auto today, from_json<client::ServerMeasurement>(now));
-  comparison.caveats = caveats_of(comparison.before, then, comparison.now, today);
-  comparison.judged = !machine::disturbed(then.disturbance) && !machine::disturbed(today.disturbance);
+  add_caveats(then, today, comparison);
   const std::vector<PointPair> pairs = same_loads(then, today, comparison.caveats);
   if (pairs.empty())
     return Error{Code::kInvalid, "the two have no load in common: give both the same --concurrency or --rate"};
   const double confidence = 1 - (1 - tune::kConfidence) / static_cast<double>(pairs.size());
   for (const auto& [first, second] : pairs) {
     for (const Speed& speed : kSpeeds)
-      comparison.figures.push_back(of_load(of_speed(speed, as_measurement(*first, then), as_measurement(*second, today),
-                                                    accepted_percent, confidence, comparison.slower),
-                                           *first));
+      comparison.figures.push_back(of_load(
+          of_speed(speed, as_measurement(*first), as_measurement(*second), accepted_percent, confidence, comparison),
+          *first));
     for (FigureChange& row : token_changes(first->tokens, second->tokens))
       comparison.figures.push_back(of_load(std::move(row), *first));
   }
@@ -327,20 +328,16 @@ double number_at(const Json& row, const char* member) {
 
 // A limit is the best that was reached, and the spread is that of all its bursts: a change within it may be a busy machine's.
 FigureChange of_rate_row(const RateList& list, const Json& then, const Json& today, double accepted_percent,
-                         bool judged, bool& slower) {
+                         Comparison& comparison) {
   const std::string name = row_name_of(then);
   FigureChange row = tune::figure_of(fmt::format("{}.{}", list.list, name), name, list.unit, number_at(then, list.rate),
                                      number_at(today, list.rate));
   if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
-  if (!judged) return tune::set_aside(std::move(row), "not judged: a busy machine");
+  if (!comparison.judged) return tune::set_aside(std::move(row), "not judged: a busy machine");
   const measure::MeanDifference difference = {
       std::log(row.now / row.before),
       std::hypot(number_at(then, "spread_percent"), number_at(today, "spread_percent")) / 100};
-  tune::judge(difference, tune::Good::kHigh, 0, row);
-  FigureChange strict = row;
-  strict.verdict = tune::Change::kAsBefore;
-  tune::judge(difference, tune::Good::kHigh, accepted_percent, strict);
-  slower |= strict.verdict == tune::Change::kRegressed;
+  comparison.slower |= judge(difference, difference, tune::Good::kHigh, accepted_percent, row);
   return row;
 }
 
@@ -372,25 +369,15 @@ std::string device_of(const Json& document) {
 Status compare_devices(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   if (before.contains("cards") != now.contains("cards"))
     return Error{Code::kInvalid, "one is of a device, the other of what several GPUs exchange"};
-  const std::string then = device_of(before), today = device_of(now);
-  if (then != today)
-    comparison.caveats.push_back({"other-device", "another device: " + then + " then, " + today + " now"});
-  if (machine_of(comparison.before) != machine_of(comparison.now))
-    comparison.caveats.push_back(
-        {"other-machine",
-         fmt::format("another machine: {} then, {} now", machine_of(comparison.before), machine_of(comparison.now))});
-  for (const auto& [document, when] : {std::pair(&before, "then"), std::pair(&now, "now")})
-    if (const auto disturbance = disturbance_of(*document); machine::disturbed(disturbance)) {
-      comparison.caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(*disturbance))});
-      comparison.judged = false;
-    }
+  differ(comparison, "other-device", "another device", device_of(before), device_of(now));
+  differ(comparison, "other-machine", "another machine", machine_of(comparison.before), machine_of(comparison.now));
+  note_disturbances(comparison, disturbance_of(before), disturbance_of(now));
   for (const RateList& list : kRateLists) {
     const Json& others = list_in(now, list.list);
     for (const Json& row : list_in(before, list.list)) {
       const auto same = std::ranges::find(others, row_name_of(row), row_name_of);
       if (same != others.end())
-        comparison.figures.push_back(
-            of_rate_row(list, row, *same, accepted_percent, comparison.judged, comparison.slower));
+        comparison.figures.push_back(of_rate_row(list, row, *same, accepted_percent, comparison));
     }
   }
   return {};
@@ -401,9 +388,7 @@ Status compare_devices(const Json& before, const Json& now, double accepted_perc
 Status compare_tunings(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   RIDGE_ASSIGN(const tune::Tuning then, from_json<tune::Tuning>(before));
   RIDGE_ASSIGN(const tune::Tuning today, from_json<tune::Tuning>(now));
-  if (then.shapes != today.shapes)
-    comparison.caveats.push_back(
-        {"other-shapes", "other shapes of the inputs: " + then.shapes + " then, " + today.shapes + " now"});
+  differ(comparison, "other-shapes", "other shapes of the inputs", then.shapes, today.shapes);
   comparison.figures = tune::compare(then, today, {.tolerance_percent = accepted_percent});
   comparison.slower = tune::regressed(comparison.figures);
   comparison.judged = comparison.slower || !tune::withheld(comparison.figures);
