@@ -269,6 +269,8 @@ Status ServeRun::open_ports() {
     RIDGE_ASSIGN(http_, http::Server::start(
                             listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
     log::info("http: listening on {}{}", http_->name(), tls_ ? ", TLS" : "");
+    example_host_ = http_->port() == 0 ? "localhost" : fmt::format("localhost:{}", http_->port());
+    example_options_ = client_options(request_, http_->name());
   }
   if (request_.allow_grpc) RIDGE_TRY(open_grpc(memory));
   if (has_metrics_port()) {
@@ -395,12 +397,10 @@ void ServeRun::log_loaded() const {
     log::info("shares of the physical limit are not shown: this machine was not measured (ridge bench device)");
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
-  if (!metadata || !http_) return;
-  const std::string host = http_->port() == 0 ? "localhost" : fmt::format("localhost:{}", http_->port());
-  const std::string options = client_options(request_, http_->name());
-  log::info("try: {}", server_->text_model(first).ok()
-                           ? completion_line(host, first, options)
-                           : request_line(host, first, metadata->inputs, options, metadata->sequences));
+  if (!metadata || example_host_.empty()) return;
+  log::info("try: {}", server_->text_model(first).ok() ? completion_line(example_host_, first, example_options_)
+                                                       : request_line(example_host_, first, metadata->inputs,
+                                                                      example_options_, metadata->sequences));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.

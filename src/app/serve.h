@@ -123,6 +123,7 @@ class ServeRun {
   std::unique_ptr<serve::Server> server_;
   std::unique_ptr<front::ControlThreads> control_threads_;      // outlives what takes calls
   std::unique_ptr<front::http::Server> http_, grpc_, metrics_;  // destroying one closes its port
+  std::string example_host_, example_options_;                  // of a request that the log shows; empty: no HTTP
   std::string not_loaded_;                                      // written before failed_
   std::chrono::milliseconds drain_time_{};                      // of run()
   Clock* clock_ = &system_clock();                              // of run()
