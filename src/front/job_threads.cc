@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
@@ -43,7 +44,8 @@ void JobThreads::work(const std::stop_token& stop) {
     }
     try {
       job();
-    } catch (const std::exception& e) {  // memory or threads; its Responder answers with an error
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): its Responder answers with an error
+    } catch (const std::exception& e) {
       log::error("a request is dropped: {}", e.what());
     }
   }

@@ -1,44 +1,21 @@
 // Allocations of the step thread fail one after the other: each costs the requests that it was for, and nothing else.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "serve/failing_allocations.h"
 #include "serve/test_language_model.h"
-
-namespace {
-
-thread_local int64_t allocations_left = -1;  // of this thread, until one fails; −1: none does
-std::atomic<int> failures = 0;
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (allocations_left >= 0 && allocations_left-- == 0) {
-    ++failures;
-    throw std::bad_alloc();
-  }
-  const std::size_t least = size == 0 ? 1 : size;
-  void* memory = alignment == 0 ? std::malloc(least)
-                                : std::aligned_alloc(alignment, (least + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace ridge::serve {
 namespace {
 
-class AllocationFailureTest : public LanguageServerTest {};
+thread_local int64_t allocations_left = -1;  // of this thread, until one fails; −1: none does
+
+class AllocationFailureTest : public LanguageServerTest {
+ protected:
+  AllocationFailureTest() {
+    fails_now = [] { return allocations_left >= 0 && allocations_left-- == 0; };
+  }
+  ~AllocationFailureTest() override { fails_now = nullptr; }
+};
 
 TEST_F(AllocationFailureTest, OfTheStepThreadCostsTheRequestAlone) {
   add_model("m", {{"block_tokens", 4}}, parameter("ridge_sequences", "3") + parameter("ridge_cache_tokens", "160"));

@@ -84,10 +84,11 @@ void FormFilters::work(const std::stop_token& stop) {
     if (!filter) continue;
     const TimePoint begin = clock_.now();
     // Until the server ends, the answer is not wanted any more (nothing else has the filter), or time is up.
-    find(*filter, [&] {
+    const auto goes_on = [&] {
       return !stop.stop_requested() && filter.use_count() > 1 &&
              (longest_.count() == 0 || clock_.now() - begin < longest_);
-    });
+    };
+    find(*filter, std::ref(goes_on));  // which needs no memory
     filter->spent_ += clock_.now() - begin;
     {
       MutexLock lock(mutex_);
@@ -107,7 +108,7 @@ void FormFilters::find(Filter& filter, const std::function<bool()>& goes_on) try
   if (Status found = filter.mask_->find(goes_on); !found) filter.failure_ = invalid(found.error().message);
   make_room();
 } catch (const std::bad_alloc&) {
-  filter.failure_ = Error{Code::kUnavailable, "out of memory for the tokens that the answer's form allows"};
+  filter.failure_ = Error{Code::kUnavailable, "out of memory"};  // short enough to need none itself
 }
 
 std::shared_ptr<text::TokenSets> FormFilters::sets_of(const text::JsonGrammar& form) {

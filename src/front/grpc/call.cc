@@ -286,15 +286,25 @@ void Call::put(AnswerParts parts, bool packed, bool last) {
   if (!unsent_.add(size)) return fail(out_of_memory());
   bytes_out_ += size;
   http::Http2Session& session = host_->session();
-  if (!std::exchange(responded_, true)) session.respond(stream_, answer_head(), false);
+  if (!responded_) session.respond(stream_, answer_head(), false);
+  responded_ = true;
   out_ = {.began = now(), .last_moved = {}, .moved = session.sent_bytes(stream_)};
   parts.front().text.insert(0, message_prefix(size, packed));
   session.send(stream_, std::move(parts));
   if (last) finish({});
 }
 
+// Without memory for the status, the stream is reset.
 void Call::finish(const Status& status) {
   if (host_ == nullptr || std::exchange(finished_, true)) return;
+  try {
+    send_status(status);
+  } catch (const std::bad_alloc&) {
+    host_->session().reset(stream_);
+  }
+}
+
+void Call::send_status(const Status& status) {
   status_ = status ? int{kOk} : number_of(status.error().code);
   reader_ = {};  // what came of a message counts in the memory for all until then
   if (!pumping_) backlog_ = nullptr;
@@ -334,18 +344,22 @@ void Call::fail(Error error) {
 void Call::closed(bool whole) {
   unsent_.set(0);
   if (!whole) status_ = status_of_cancelled();
-  if (exchange_ && !finished_) exchange_->cancelled();
+  try {
+    if (exchange_ && !finished_) exchange_->cancelled();
+    log_end();
+    if (std::shared_ptr<Trace> trace = std::move(trace_)) trace->end();
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): what the log and the trace say of it is lacking
+  }
   finished_ = true;
   host_ = nullptr;
   backlog_ = nullptr;
   message_.reset();
-  log_end();
-  if (std::shared_ptr<Trace> trace = std::move(trace_)) trace->end();
 }
 
 void Call::tick(TimePoint now) {
   if (is_late(now)) return host_->session().reset(stream_);
   if (finished_) return;
+  if (out_of_memory_) return give_up();
   if (now >= deadline_) return fail({Code::kTimeout, "the call's deadline has passed"});
   const bool waits = !exchange_ || (wants_ && (reader_.partial() || (!had_message_ && !exchange_->waits_for_ever())));
   if (waits && now >= http::deadline_of(http::Phase::kBody, in_, host_->options(), host_->drain_began()))
@@ -421,14 +435,24 @@ void Call::end_round_soon() {
   if (host_ != nullptr) host_->end_round_soon();
 }
 
-void Call::run(std::function<void()> work) {
-  mailbox_->put({.connection = 0, .work = [self = shared_from_this(), work = std::move(work)] {
-                   try {
-                     work();
-                   } catch (const std::bad_alloc&) {
-                     self->finish(out_of_memory());
-                   }
-                 }});
+void Call::run_later(std::function<void()> work) {
+  std::list<http::Completion> one(1);
+  one.front().work = [self = shared_from_this(), work = std::move(work)] {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      self->give_up();
+    }
+  };
+  mailbox_->put(std::move(one));
+}
+
+void Call::give_up() {
+  try {
+    fail(out_of_memory());
+  } catch (const std::bad_alloc&) {
+    if (host_ != nullptr) host_->session().reset(stream_);
+  }
 }
 
 }  // namespace ridge::front::grpc

@@ -3,8 +3,10 @@
 // One thread (its connection's), but for what is said to be of any.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,8 +74,15 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
   Status check_access(Groups groups) const;
   // A trace of a request of it; null: not traced.
   std::shared_ptr<Trace> begin_trace(const std::string& model, const std::string& request_id, TimePoint arrived) const;
-  // Runs it on the call's thread, unless that has ended.
-  void run(std::function<void()> work);
+  // Runs it on the call's thread, unless that has ended. Without memory for it the call fails.
+  template <typename Work>
+  void run(Work work) {
+    try {
+      run_later(std::move(work));
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+  }
 
   // StreamHandler
   void take_field(std::string_view name, std::string_view value) override;
@@ -93,6 +102,9 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
         trace_state;
   };
 
+  void run_later(std::function<void()> work);
+  void give_up();
+  void send_status(const Status& status);
   Status read_head();
   Credentials credentials() const { return {head_.authorization, head_.api_key}; }
   void refuse();
@@ -132,6 +144,7 @@ class Call final : public http::StreamHandler, public std::enable_shared_from_th
 
   // Writing.
   bool responded_ = false, finished_ = false;
+  std::atomic<bool> out_of_memory_ = false;  // for what was to run here
   http::Progress out_;
   MemoryHold unsent_;  // of the memory for all, for what has not left
 

@@ -42,7 +42,7 @@ class UnaryExchange final : public Exchange {
             message = std::move(message)] {
       std::string model;
       Result<std::string> answered = answer(*call, *api, method, message, model);
-      call->run([&call = *call, model, answered = std::move(answered)] {
+      call->run([&call = *call, model = std::move(model), answered = std::move(answered)] {
         call.describe(model, "");
         if (!answered) return call.finish(answered.error());
         call.write_and_finish({{.text = *answered}});

@@ -3,7 +3,7 @@
 namespace ridge::front::http {
 
 bool AnswerStream::write(std::string_view text) {
-  std::function<void()> wake;
+  std::shared_ptr<const std::function<void()>> wake;
   bool kept = false;
   {
     MutexLock lock(mutex_);
@@ -16,23 +16,27 @@ bool AnswerStream::write(std::string_view text) {
       given_up_ = true;
     if (was_empty || !kept) wake = wake_;
   }
-  if (wake) wake();
+  if (wake) (*wake)();
   return kept;
 }
 
-void AnswerStream::end() {
-  std::function<void()> wake;
+void AnswerStream::end() { tell(&AnswerStream::ended_); }
+void AnswerStream::give_up() { tell(&AnswerStream::given_up_); }
+
+void AnswerStream::tell(bool AnswerStream::*change) {
+  std::shared_ptr<const std::function<void()>> wake;
   {
     MutexLock lock(mutex_);
-    ended_ = true;
+    this->*change = true;
     if (!closed_) wake = wake_;
   }
-  if (wake) wake();
+  if (wake) (*wake)();
 }
 
 void AnswerStream::open(std::function<void()> wake) {
+  auto kept = std::make_shared<const std::function<void()>>(std::move(wake));
   MutexLock lock(mutex_);
-  wake_ = std::move(wake);
+  wake_ = std::move(kept);
 }
 
 AnswerStream::Taken AnswerStream::take() {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,8 @@ class AnswerStream {
 
   // Of the maker. False: nothing reaches the client any more.
   bool write(std::string_view text);
-  void end();  // that was the last
+  void end();      // that was the last
+  void give_up();  // the rest cannot be made: the connection closes
 
   // Of the connection. `wake` is called, on any thread, when there is something to take again.
   void open(std::function<void()> wake);
@@ -39,8 +41,10 @@ class AnswerStream {
   const std::string_view filler;
 
  private:
+  void tell(bool AnswerStream::*change);
+
   Mutex mutex_;
-  std::function<void()> wake_ RIDGE_GUARDED_BY(mutex_);
+  std::shared_ptr<const std::function<void()>> wake_ RIDGE_GUARDED_BY(mutex_);
   std::string waiting_ RIDGE_GUARDED_BY(mutex_);
   bool ended_ RIDGE_GUARDED_BY(mutex_) = false;
   bool closed_ RIDGE_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,7 @@
 #include "front/http/completion_queue.h"
 
 #include <boost/asio/post.hpp>
+#include <new>
 #include <utility>
 
 #include "front/http/io_thread.h"
@@ -23,49 +24,70 @@ void CompletionQueue::stop() {
   own_mailbox = nullptr;
 }
 
-void CompletionQueue::put(Item item) {
-  if (own_mailbox == this) {
-    local.push_back(std::move(item));
-    return;
-  }
+void CompletionQueue::put(std::list<Completion>&& one) {
+  if (own_mailbox == this) return local.splice(local.end(), one);
   bool wake = false;
   {
     MutexLock lock(mutex_);
     wake = remote_.empty();  // otherwise it has already been woken
-    remote_.push_back(std::move(item));
+    remote_.splice(remote_.end(), one);
   }
-  if (wake)
-    boost::asio::post(context, [this] {
-      if (thread_ != nullptr) thread_->run_completions();
-    });
+  if (wake) try {
+      boost::asio::post(context, [this] {
+        if (thread_ != nullptr) thread_->run_completions();
+      });
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the thread's next tick takes it
+    }
 }
 
-std::vector<CompletionQueue::Item> CompletionQueue::take_remote() {
+void CompletionQueue::wake(uint64_t connection) {
+  try {
+    put(std::list<Completion>(1, Completion{.connection = connection}));
+  } catch (const std::bad_alloc&) {
+    missed_ = true;
+  }
+}
+
+std::list<Completion> CompletionQueue::take_remote() {
   MutexLock lock(mutex_);
   return std::exchange(remote_, {});
 }
 
 Responder::Responder(std::shared_ptr<CompletionQueue> mailbox, uint64_t connection)
-    : completions_(std::move(mailbox)), connection_(connection) {}
+    : completions_(std::move(mailbox)), completion_(1, Completion{.connection = connection}) {}
 
 Responder::Responder(Responder&& other) noexcept = default;
 
 Responder& Responder::operator=(Responder&& other) noexcept {
   std::swap(completions_, other.completions_);
-  std::swap(connection_, other.connection_);
+  std::swap(completion_, other.completion_);
   return *this;
 }
 
 Responder::~Responder() {
-  if (completions_) send(error_response(500, "the request was dropped without an answer"));
+  try {
+    if (completions_) send(error_response(503, "the request was dropped without an answer; try again later"));
+  } catch (const std::bad_alloc&) {
+    drop();
+  }
+}
+
+void Responder::drop() {
+  Response empty;
+  empty.status = 503;
+  send(std::move(empty));
 }
 
 void Responder::send(Response response) {
-  if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::move(response), nullptr});
+  if (!completions_) return;
+  completion_.front().response = std::move(response);
+  std::exchange(completions_, nullptr)->put(std::move(completion_));
 }
 
-void Responder::send_later(Finish finish) {
-  if (auto mailbox = std::exchange(completions_, nullptr)) mailbox->put({connection_, std::nullopt, std::move(finish)});
+void Responder::send_what(Finish finish) {
+  if (!completions_) return;
+  completion_.front().finish = std::move(finish);
+  std::exchange(completions_, nullptr)->put(std::move(completion_));
 }
 
 }  // namespace ridge::front::http

@@ -4,19 +4,10 @@
 
 #include <cmath>
 
+#include "front/http/test_outputs.h"
+
 namespace ridge::front::http {
 namespace {
-
-template <typename T>
-serve::ResponseOutput output_with(std::string name, DataType type, Shape shape, std::vector<T> values) {
-  auto owner = std::make_shared<std::vector<T>>(std::move(values));
-  return {std::move(name), type, std::move(shape), std::as_bytes(std::span(*owner)), owner};
-}
-
-serve::ResponseOutput texts(std::string name, std::string_view block, Shape shape) {
-  return output_with(std::move(name), DataType::kBytes, std::move(shape),
-                     std::vector<char>(block.begin(), block.end()));
-}
 
 std::string text_of(const Result<Response>& response) {
   return response ? response->text : "error: " + response.error().message;

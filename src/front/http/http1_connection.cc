@@ -103,15 +103,18 @@ void Http1Connection::read_input() {
     begin_ = 0;
   }
   if (end_ == input_.size()) input_.resize(2 * input_.size());  // the parser bounds the unconsumed data
-  stream_.async_read_some(
-      asio::buffer(input_.data() + end_, input_.size() - end_),
-      [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_input(ec, count); });
+  stream_.async_read_some(asio::buffer(input_.data() + end_, input_.size() - end_),
+                          [self = shared_from_this()](const ErrorCode& ec, size_t count) {
+                            IoThread::guarded(*self, [&] { self->on_input(ec, count); });
+                          });
 }
 
 void Http1Connection::read_body() {
   std::span<std::byte> room = body_->room(static_cast<size_t>(remaining_));
   stream_.async_read_some(asio::buffer(room.data(), room.size()),
-                          [self = shared_from_this()](const ErrorCode& ec, size_t count) { self->on_body(ec, count); });
+                          [self = shared_from_this()](const ErrorCode& ec, size_t count) {
+                            IoThread::guarded(*self, [&] { self->on_body(ec, count); });
+                          });
 }
 
 void Http1Connection::on_input(const ErrorCode& ec, size_t count) {
@@ -354,8 +357,7 @@ void Http1Connection::complete(Response response) {
     pieces_.add(response_.text.data(), response_.text.size());
     for (std::span<const std::byte> blob : response_.blobs) pieces_.add(blob.data(), blob.size());
   }
-  if (response_.stream)
-    response_.stream->open([mailbox = thread_.mailbox(), id = id_] { mailbox->put({id, std::nullopt, nullptr}); });
+  if (response_.stream) response_.stream->open([mailbox = thread_.mailbox(), id = id_] { mailbox->wake(id); });
   write();
 }
 
@@ -409,7 +411,7 @@ bool Http1Connection::write_pieces() {
       stream_.socket().async_wait(Stream::Socket::wait_write, [self = shared_from_this()](const ErrorCode& failed) {
         if (self->phase_ == Phase::kClosed) return;
         if (failed) return self->close();
-        self->write();
+        IoThread::guarded(*self, [&] { self->write(); });
         self->thread_.run_completions();
       });
       return false;
@@ -425,13 +427,15 @@ bool Http1Connection::write_pieces() {
   return true;
 }
 
-void Http1Connection::report(int status) {
+// Without memory for it, that is all that is lacking.
+void Http1Connection::report(int status) try {
   const Head& head = parser_.head();
   handler_.ended(request_, {.status = status,
                             .bytes_in = head.chunked ? parser_.body_received() : head.content_length.value_or(0),
                             .bytes_out = answers() && sent_ > head_.size() ? sent_ - head_.size() : 0,
                             .duration = thread_.now() - arrived_,
                             .response = answers() ? &response_ : nullptr});
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): see above
 }
 
 // Whether the client has ended its sending and has not acknowledged the answer: one that had closed its socket resets the connection

@@ -60,7 +60,9 @@ void Http2Connection::close() {
 void Http2Connection::read() {
   if (reads_ || phase_ == Phase::kClosed || (writes_ && session_.waiting_frames() > kMostFrames)) return;
   reads_ = true;
-  stream_.async_wait_read([self = shared_from_this()](const ErrorCode& failed) { self->on_readable(failed); });
+  stream_.async_wait_read([self = shared_from_this()](const ErrorCode& failed) {
+    IoThread::guarded(*self, [&] { self->on_readable(failed); });
+  });
 }
 
 void Http2Connection::on_readable(const ErrorCode& failed) {
@@ -82,7 +84,8 @@ void Http2Connection::on_readable(const ErrorCode& failed) {
   thread_.run_completions();
   if (count < room.size()) return read();
   reads_ = true;
-  asio::post(thread_.context(), [self = shared_from_this()] { self->on_readable({}); });
+  asio::post(thread_.context(),
+             [self = shared_from_this()] { IoThread::guarded(*self, [&] { self->on_readable({}); }); });
 }
 
 // False: the connection ends.
@@ -120,7 +123,7 @@ bool Http2Connection::write() {
         stream_.socket().async_wait(Stream::Socket::wait_write, [self = shared_from_this()](const ErrorCode& failed) {
           self->writes_ = false;
           if (failed) self->close();
-          self->flush();
+          IoThread::guarded(*self, [&] { self->flush(); });
           self->thread_.run_completions();
         });
         return false;

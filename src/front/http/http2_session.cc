@@ -145,7 +145,7 @@ struct Http2Session::Callbacks {
     const std::shared_ptr<StreamHandler> handler = std::move(row->second.handler);
     const bool whole = row->second.ended;
     own.streams_.erase(row);
-    if (handler) handler->closed(whole);
+    if (handler) handler->closed(whole);  // throws nothing
     return 0;
   }
 
@@ -170,14 +170,17 @@ struct Http2Session::Callbacks {
     if (count > 0) *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (count < stream.unsent || !stream.finishes) return static_cast<ssize_t>(count);
     *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    const std::vector<nghttp2_nv> trailers = pairs_of(stream.trailers);
-    return nghttp2_submit_trailer(session, number, trailers.data(), trailers.size()) == 0
-               ? static_cast<ssize_t>(count)
-               : ssize_t{NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE};
+    try {
+      const std::vector<nghttp2_nv> trailers = pairs_of(stream.trailers);
+      if (nghttp2_submit_trailer(session, number, trailers.data(), trailers.size()) == 0)
+        return static_cast<ssize_t>(count);
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the stream is reset
+    }
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
 
   static int send_data(nghttp2_session*, nghttp2_frame* frame, const uint8_t* head, size_t count,
-                       nghttp2_data_source* source, void* user) {
+                       nghttp2_data_source* source, void* user) try {
     Http2Session& own = self(user);
     if (own.output_->size() >= own.most_) return NGHTTP2_ERR_WOULDBLOCK;
     Stream& stream = *static_cast<Stream*>(source->ptr);
@@ -185,6 +188,8 @@ struct Http2Session::Callbacks {
     own.take_data(stream, count);
     if (stream.unsent == 0) own.all_sent_.push_back(frame->hd.stream_id);
     return 0;
+  } catch (const std::bad_alloc&) {
+    return NGHTTP2_ERR_CALLBACK_FAILURE;  // the connection ends
   }
 };
 
@@ -321,16 +326,17 @@ void Http2Session::resume(int32_t number, Stream& stream) {
 void Http2Session::send(int32_t number, std::vector<SentPart> parts) {
   Stream& stream = at(number);
   for (SentPart& part : parts) {
-    stream.unsent += part.size();
-    if (part.size() > 0) stream.parts.push_back(std::move(part));
+    const size_t size = part.size();
+    if (size > 0) stream.parts.push_back(std::move(part));
+    stream.unsent += size;
   }
   resume(number, stream);
 }
 
 void Http2Session::finish(int32_t number, std::span<const Field> trailers) {
   Stream& stream = at(number);
-  stream.finishes = true;
   for (const Field& field : trailers) stream.trailers.emplace_back(field.name, field.value);
+  stream.finishes = true;
   resume(number, stream);
 }
 

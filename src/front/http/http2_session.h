@@ -64,7 +64,7 @@ class StreamHandler {
   virtual void take_body(std::span<const std::byte> bytes) = 0;
   virtual void end_body() = 0;
   virtual void sent() = 0;  // all of what Http2Session::send() was given has left for the socket
-  // The stream has ended; its session may not be called any more. `whole`: the answer's end has left.
+  // The stream has ended; its session may not be called any more. `whole`: the answer's end has left. Throws nothing.
   virtual void closed(bool whole) = 0;
   virtual void tick(TimePoint /*now*/) {}
   virtual void begin_drain() {}

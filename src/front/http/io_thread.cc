@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
-#include "front/http/connection.h"
 #include "front/tls.h"
 
 namespace ridge::front::http {
@@ -82,44 +83,59 @@ IoThread::~IoThread() {
   thread_.join();
 }
 
+// What lacks memory outside a connection is done by the next tick.
 void IoThread::run() {
   completions_->start(*this);
-  tick();
-  completions_->context.run();  // ends when close_all() has cancelled all pending work
+  for (bool over = false; !over;) try {
+      if (!ticks_ && !closed_) tick();
+      completions_->context.run();  // ends when close_all() has cancelled all pending work
+      over = true;
+    } catch (const std::bad_alloc&) {
+      std::this_thread::yield();
+    }
   completions_->stop();
 }
 
 void IoThread::tick() {
-  const TimePoint time = now();
-  for_each_connection([&](Connection& connection) { connection.enforce_deadline(time); });
-  if (std::exchange(client_left_, false)) port_.clients_left();
-  run_completions();
-  if (time >= tidy_at_) {
-    bodies_.tidy();
-    port_.tidy();
-    tidy_at_ = time + kTidyPeriod;
-  }
   ticker_.expires_after(tick_period(options_));
   ticker_.async_wait([this](const boost::system::error_code& ec) {
+    ticks_ = false;
     if (!ec && !closed_) tick();  // a wait that ended before its cancellation returns no error
   });
+  ticks_ = true;
+  const TimePoint time = now();
+  for_each_connection([&](Connection& connection) { connection.enforce_deadline(time); });
+  if (completions_->take_missed()) for_each_connection([](Connection& connection) { connection.continue_stream(); });
+  port_.end_round(index_);
+  run_completions();
+  if (std::exchange(client_left_, false)) port_.clients_left();
+  if (on_tick_) on_tick_();
+  if (time < tidy_at_) return;
+  bodies_.tidy();
+  port_.tidy();
+  tidy_at_ = time + kTidyPeriod;
 }
 
 void IoThread::adopt(boost::asio::generic::stream_protocol::socket socket, const ConnectionCount::Address& address) {
   if (draining()) return count_.give_back(address);
-  if (free_slots_.empty()) {
-    free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
-    slots_.emplace_back();
+  std::shared_ptr<Connection> connection;
+  try {
+    if (free_slots_.empty()) {
+      free_slots_.reserve(slots_.size() + 1);  // forget() needs no memory
+      slots_.emplace_back();
+      free_slots_.push_back(static_cast<uint32_t>(slots_.size() - 1));
+    }
+    const std::shared_ptr<const TlsMaterial> tls = options_.tls ? options_.tls->current() : nullptr;
+    connection = port_.connect(*this, Stream(std::move(socket), tls ? tls->context.get() : nullptr, port_.protocols()),
+                               make_id(free_slots_.back(), slots_[free_slots_.back()].generation));
+  } catch (const std::bad_alloc&) {
+    return count_.give_back(address);
   }
-  uint32_t index = free_slots_.back();
+  Slot& slot = slots_[free_slots_.back()];
   free_slots_.pop_back();
-  Slot& slot = slots_[index];
   slot.address = address;
-  const std::shared_ptr<const TlsMaterial> tls = options_.tls ? options_.tls->current() : nullptr;
-  slot.connection =
-      port_.connect(*this, Stream(std::move(socket), tls ? tls->context.get() : nullptr, port_.protocols()),
-                    make_id(index, slot.generation));
-  slot.connection->start();
+  slot.connection = connection;
+  guarded(*connection, [&] { connection->start(); });
 }
 
 void IoThread::forget(uint64_t id) {
@@ -127,58 +143,63 @@ void IoThread::forget(uint64_t id) {
   if (find(id) == nullptr) return;
   ++slots_[index].generation;
   free_slots_.push_back(index);
-  std::shared_ptr<Connection> last = std::move(slots_[index].connection);
-  // The connection calls this from its own members: it is destroyed when they have returned.
-  boost::asio::post(context(), [last = std::move(last)] {});
+  slots_[index].connection = nullptr;  // its members call this: who called them holds it
   count_.give_back(slots_[index].address);
 }
 
-Connection* IoThread::find(uint64_t id) {
+std::shared_ptr<Connection> IoThread::find(uint64_t id) {
   auto index = static_cast<uint32_t>(id);
   if (index >= slots_.size() || slots_[index].generation != id >> 32) return nullptr;
-  return slots_[index].connection.get();
+  return slots_[index].connection;
 }
 
 void IoThread::end_round_soon() {
-  if (std::exchange(round_ends_soon_, true)) return;
+  if (round_ends_soon_) return;
   boost::asio::post(context(), [this] {
     round_ends_soon_ = false;
     port_.end_round(index_);
     run_completions();
   });
+  round_ends_soon_ = true;
 }
 
 void IoThread::run_completions() {
-  std::vector<CompletionQueue::Item> items = completions_->take_remote();
+  std::list<Completion> completions = completions_->take_remote();
   while (true) {
-    for (CompletionQueue::Item& item : items) {
-      if (item.work) {
-        item.work();
-        continue;
-      }
-      Connection* connection = find(item.connection);
-      if (connection == nullptr) continue;  // the client has gone
-      if (!item.response && !item.finish) {
-        connection->continue_stream();
-        continue;
-      }
-      if (!item.response) item.response = item.finish({completions_, item.connection});
-      if (item.response) connection->complete(std::move(*item.response));
-    }
-    items.clear();
+    for (; !completions.empty(); completions.pop_front()) deliver(completions.front());
     if (completions_->local.empty()) flush();
     if (completions_->local.empty()) return;
-    std::swap(items, completions_->local);
+    std::swap(completions, completions_->local);
+  }
+}
+
+void IoThread::deliver(Completion& completion) {
+  if (completion.work) return completion.work();
+  const std::shared_ptr<Connection> connection = find(completion.connection);
+  if (!connection) return;  // the client has gone
+  guarded(*connection, [&] {
+    if (!completion.response && !completion.finish) return connection->continue_stream();
+    if (!completion.response) completion.response = completion.finish({completions_, completion.connection});
+    if (completion.response) connection->complete(std::move(*completion.response));
+  });
+}
+
+void IoThread::flush_soon(uint64_t connection) {
+  try {
+    to_flush_.push_back(connection);
+  } catch (const std::bad_alloc&) {
+    flush_all_ = true;
   }
 }
 
 void IoThread::flush() {
+  if (std::exchange(flush_all_, false)) for_each_connection([](Connection& connection) { connection.flush(); });
   for (const uint64_t id : std::exchange(to_flush_, {}))
-    if (Connection* connection = find(id)) connection->flush();
+    if (const std::shared_ptr<Connection> connection = find(id)) guarded(*connection, [&] { connection->flush(); });
 }
 
 void IoThread::client_left_now() {
-  if (std::exchange(drops_soon_, true)) return;
+  if (drops_soon_) return;
   dropper_.expires_after(kDropPeriod);
   dropper_.async_wait([this](const boost::system::error_code& ec) {
     drops_soon_ = false;
@@ -186,12 +207,14 @@ void IoThread::client_left_now() {
     port_.clients_left();
     run_completions();
   });
+  drops_soon_ = true;
 }
 
 template <typename Visit>
 void IoThread::for_each_connection(Visit visit) {
   for (size_t i = 0; i < slots_.size(); ++i)
-    if (std::shared_ptr<Connection> connection = slots_[i].connection) visit(*connection);
+    if (std::shared_ptr<Connection> connection = slots_[i].connection)
+      guarded(*connection, [&] { visit(*connection); });
 }
 
 std::span<std::byte> IoThread::scratch() {

@@ -8,8 +8,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +22,7 @@
 #include "base/mutex.h"
 #include "front/body.h"
 #include "front/http/completion_queue.h"
+#include "front/http/connection.h"
 #include "front/http/port.h"
 #include "front/http/server.h"
 #include "front/http/stream.h"
@@ -70,10 +74,21 @@ class IoThread {
   void begin_drain();
   // Behind the events that are there already.
   void end_round_soon();
+  // Called a few times a second.
+  void on_tick(std::function<void()> call) { on_tick_ = std::move(call); }
   // Delivers the mailbox's content. Called at the end of every event.
   void run_completions();
-  void flush_soon(uint64_t connection) { to_flush_.push_back(connection); }  // when completions have been delivered
+  void flush_soon(uint64_t connection);  // when completions have been delivered
   void forget(uint64_t connection);
+  // Work of a connection that its caller holds: without memory for it, the connection closes.
+  template <typename Work>
+  static void guarded(Connection& connection, Work work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      connection.close();
+    }
+  }
   void client_left() { client_left_ = true; }  // before its answer
   void client_left_now();                      // likewise, and its request is dropped soon
 
@@ -98,9 +113,10 @@ class IoThread {
 
   void run();
   void flush();
+  void deliver(Completion& completion);
   void tick();
   void close_all();
-  Connection* find(uint64_t id);
+  std::shared_ptr<Connection> find(uint64_t id);
   template <typename Visit>
   void for_each_connection(Visit visit);
 
@@ -114,7 +130,8 @@ class IoThread {
   std::vector<std::byte> scratch_;
   boost::asio::steady_timer ticker_, dropper_;
   TimePoint tidy_at_{};
-  bool closed_ = false;
+  std::function<void()> on_tick_;
+  bool closed_ = false, ticks_ = false;  // ticks_: the next tick will come
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   TimePoint drain_began_ = TimePoint::max();
@@ -122,7 +139,8 @@ class IoThread {
   bool client_left_ = false, drops_soon_ = false;
   bool round_ends_soon_ = false;
   std::vector<uint64_t> to_flush_;
-  std::jthread thread_;  // last: ends first
+  bool flush_all_ = false;  // there was no memory for one more in to_flush_
+  std::jthread thread_;     // last: ends first
 };
 
 }  // namespace ridge::front::http

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -67,6 +69,7 @@ struct Response {
 
 // Where finished answers go: the I/O thread that owns the connection.
 class CompletionQueue;
+struct Completion;
 
 // The slot of a request that waits for its answer.
 struct ReplyTo {
@@ -84,14 +87,25 @@ class Responder {
   explicit Responder(const ReplyTo& to) : Responder(to.mailbox, to.connection) {}
   Responder(Responder&& other) noexcept;
   Responder& operator=(Responder&& other) noexcept;
-  ~Responder();  // unanswered: the client gets a 500, not silence
+  ~Responder();  // unanswered: the client gets a 503, not silence
 
+  // Need no memory. Where it is lacking for what send_later() is given, that is the answer.
   void send(Response response);
-  void send_later(Finish finish);
+  template <typename Work>
+  void send_later(Work finish) {
+    try {
+      send_what(Finish(std::move(finish)));
+    } catch (const std::bad_alloc&) {
+      drop();
+    }
+  }
 
  private:
+  void send_what(Finish finish);
+  void drop();
+
   std::shared_ptr<CompletionQueue> completions_;  // null = answered
-  uint64_t connection_ = 0;
+  std::list<Completion> completion_;              // one
 };
 
 // How a request ended.

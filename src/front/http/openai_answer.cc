@@ -189,15 +189,32 @@ Response OpenAiAnswer::described(Response response) const {
 
 void OpenAiAnswer::fail(const Error& error) {
   over_ = true;
-  Response response = inference_error_response(error);
-  if (!stream_) return responder_.send(described(std::move(response)));
-  stream_->write(error_event(response));
-  stream_->write(kDoneEvent);
-  stream_->end();
+  guarded([&]() RIDGE_REQUIRES(mutex_) {
+    Response response = inference_error_response(error);
+    if (!stream_) return responder_.send(described(std::move(response)));
+    stream_->write(error_event(response));
+    stream_->write(kDoneEvent);
+    stream_->end();
+  });
+}
+
+// Without memory for its end a stream is given up, and another answer is the error of its responder.
+template <typename Work>
+void OpenAiAnswer::guarded(Work work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    if (stream_) stream_->give_up();
+    const Responder gone = std::move(responder_);
+  }
 }
 
 void OpenAiAnswer::finish() {
   over_ = true;
+  guarded([&]() RIDGE_REQUIRES(mutex_) { send_whole(); });
+}
+
+void OpenAiAnswer::send_whole() {
   if (stream_) {
     if (options_.form.with_usage) stream_->write(usage_event(options_.form, usage()));
     stream_->write(kDoneEvent);

@@ -70,6 +70,9 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
   void send_part(Choice& choice) RIDGE_REQUIRES(mutex_);
   void fail(const Error& error) RIDGE_REQUIRES(mutex_);
   void finish() RIDGE_REQUIRES(mutex_);
+  void send_whole() RIDGE_REQUIRES(mutex_);
+  template <typename Work>
+  void guarded(Work work) RIDGE_REQUIRES(mutex_);
   Response described(Response response) const;
   serve::TextUsage usage() const RIDGE_REQUIRES(mutex_);
 

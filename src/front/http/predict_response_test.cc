@@ -5,19 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "front/http/test_outputs.h"
+
 namespace ridge::front::http {
 namespace {
-
-template <typename T>
-serve::ResponseOutput output_with(std::string name, DataType type, Shape shape, std::vector<T> values) {
-  auto owner = std::make_shared<std::vector<T>>(std::move(values));
-  return {std::move(name), type, std::move(shape), std::as_bytes(std::span(*owner)), owner};
-}
-
-serve::ResponseOutput texts(std::string name, std::string_view bytes, Shape shape) {
-  return output_with(std::move(name), DataType::kBytes, std::move(shape),
-                     std::vector<char>(bytes.begin(), bytes.end()));
-}
 
 constexpr std::string_view kFooAndByte("\3\0\0\0foo\1\0\0\0\xff", 12);
 

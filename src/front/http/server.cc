@@ -8,8 +8,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <future>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -25,8 +25,6 @@ using Protocol = asio::generic::stream_protocol;
 using Socket = Protocol::socket;
 using Acceptor = asio::basic_socket_acceptor<Protocol>;
 using SystemError = boost::system::error_code;
-
-constexpr std::chrono::milliseconds kAcceptPause{100};  // after running out of descriptors
 
 // A thousand idle clients need a thousand descriptors; the usual soft limit is 1024, the hard one far above.
 void raise_descriptor_limit() {
@@ -47,9 +45,9 @@ struct Server::Impl {
   Warnings warnings;
   std::vector<std::unique_ptr<IoThread>> threads;
   std::unique_ptr<Acceptor> acceptor;
-  std::unique_ptr<asio::steady_timer> pause;
   Listener listener;
   size_t next = 0;
+  std::weak_ptr<const void> accepting;  // while the acceptor has what it is to do
   bool warned = false, warned_of_many = false, draining = false;
 
   ~Impl() {
@@ -79,15 +77,20 @@ struct Server::Impl {
 
   void stop_accepting() {
     acceptor.reset();
-    pause.reset();
     listener.file = {};
   }
 
+  // Goes on by itself; the thread's ticks begin it again when descriptors or memory were lacking.
   void accept() {
+    if (!accepting.expired() || acceptor == nullptr) return;
     IoThread& target = *threads[next];
-    acceptor->async_accept(target.context(), [this, &target](const SystemError& ec, Socket socket) {
+    // Asio lets go of it without a call where it lacks memory.
+    auto held = std::make_shared<const bool>();
+    accepting = held;
+    acceptor->async_accept(target.context(), [this, &target, held](const SystemError& ec, Socket socket) mutable {
+      held = nullptr;
       if (acceptor == nullptr || ec == asio::error::operation_aborted) return;
-      if (ec) return pause_accepting(ec);
+      if (ec) return warn_of(ec);
       const asio::ip::address address = address_of(socket);
       if (const char* limit = count->take(address))
         refuse(std::move(socket), limit);
@@ -99,10 +102,14 @@ struct Server::Impl {
 
   void hand_over(IoThread& target, Socket socket, const asio::ip::address& address) {
     next = (next + 1) % threads.size();
-    asio::post(target.context(), [&target, address, socket = std::move(socket)]() mutable {
-      target.adopt(std::move(socket), address);
-      target.run_completions();
-    });
+    try {
+      asio::post(target.context(), [&target, address, socket = std::move(socket)]() mutable {
+        target.adopt(std::move(socket), address);
+        target.run_completions();
+      });
+    } catch (const std::bad_alloc&) {
+      count->give_back(address);
+    }
   }
 
   // Says why, instead of letting it wait for an answer; its request is not read.
@@ -119,14 +126,10 @@ struct Server::Impl {
     socket.read_some(asio::buffer(unread), ignored);
   }
 
-  void pause_accepting(const SystemError& ec) {
+  void warn_of(const SystemError& ec) {
     if (!std::exchange(warned, true))
       log::warning("{}: cannot accept connections: {}; raise the limit of open files (ulimit -n)", warnings.server,
                    ec.message());
-    pause->expires_after(kAcceptPause);
-    pause->async_wait([this](const SystemError& cancelled) {
-      if (!cancelled && acceptor != nullptr) accept();
-    });
   }
 };
 
@@ -143,11 +146,11 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, std::shared
   for (size_t i = 0; i < count; ++i)
     impl->threads.push_back(std::make_unique<IoThread>(impl->options, *impl->behind, *impl->count, impl->warnings, i));
   impl->on_first([&] {
-    asio::io_context& first = impl->threads[0]->context();
-    impl->pause = std::make_unique<asio::steady_timer>(first);
     const int family = impl->listener.family;
-    impl->acceptor = std::make_unique<Acceptor>(first, Protocol(family, 0), impl->listener.socket.release());
+    impl->acceptor =
+        std::make_unique<Acceptor>(impl->threads[0]->context(), Protocol(family, 0), impl->listener.socket.release());
     impl->accept();
+    impl->threads[0]->on_tick([&accepting = *impl] { accepting.accept(); });
   });
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

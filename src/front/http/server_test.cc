@@ -201,7 +201,7 @@ TEST(HttpServer, AClientThatOnlyEndedItsSendingIsAnsweredHoweverLongItWaits) {
 TEST(HttpServer, AnswersARequestThatNoHandlerAnswered) {
   auto server = start();
   TestClient client(server->port());
-  EXPECT_EQ(client.ask(get("/forget"))->status, 500);
+  EXPECT_EQ(client.ask(get("/forget"))->status, 503);
 }
 
 TEST(HttpServer, OutlivesClientsThatVanish) {
