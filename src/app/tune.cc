@@ -124,7 +124,8 @@ Status add_layers(const TuneModel& model, const RunControl& control, tune::Tunin
   auto layers = [&](const tune::Candidate& candidate, measure::Measurement& m) -> Status {
     Result<cost::DeviceLimits> limits = cost::limits_of(model.machine, m.threads);
     RIDGE_ASSIGN(m.layers, measure::measure_layers(tune::to_plan(candidate, model.plan, known), model.graph.get(),
-                                                   limits ? &*limits : nullptr, time, ended, *control.clock));
+                                                   limits ? &*limits : nullptr, time, model.request.seconds, ended,
+                                                   *control.clock));
     return {};
   };
   control.report("layers of the untuned model, for the page", 1);

@@ -149,7 +149,8 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
     if (options.progress) options.progress("profile", 0);
-    RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known, layers_time(options), options.interrupted, clock));
+    RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known, layers_time(options), to_seconds(options.max_time),
+                                          options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
   }
   if (machine::disturbed(m.disturbance) && !m.load) m.undisturbed = undisturbed(m);

@@ -135,7 +135,7 @@ std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, cons
 }
 
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
-                                          const cost::DeviceLimits* limits, Nanoseconds time,
+                                          const cost::DeviceLimits* limits, Nanoseconds time, double seconds,
                                           const std::function<bool()>& interrupted, Clock& clock) {
   RIDGE_ASSIGN(TemporaryFolder folder, TemporaryFolder::make());
   plan::Plan profiled = plan;
@@ -143,7 +143,7 @@ Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::G
   profiled.profile = true;
   const bool writes_graph = engine::named(plan.engine).writes_graph;
   if (writes_graph) profiled.optimised_model = folder.path() + "/optimised.onnx";
-  RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1, 1, clock));  // runs once
+  RIDGE_ASSIGN(Runner runner, Runner::open(profiled, graph, 1, 1, clock, seconds));  // runs once
   const TimePoint end = clock.now() + time;
   constexpr int kLeast = kWarmUpRuns + kLeastRuns;
   const int most = most_runs(graph);

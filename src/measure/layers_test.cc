@@ -111,7 +111,7 @@ TEST(MeasureLayers, EndsBeforeTheProfileOfAQuickModelIsTooLongToBeRead) {
   FakeClock clock;
   const TimePoint begin = clock.now();
   const Result<std::vector<Layer>> layers =
-      measure_layers(plan, nullptr, nullptr, std::chrono::seconds(10), nullptr, clock);
+      measure_layers(plan, nullptr, nullptr, std::chrono::seconds(10), 0, nullptr, clock);
   ASSERT_TRUE(layers) << layers.error().message;
   EXPECT_EQ(layers->size(), 1u);
   EXPECT_NEAR(to_seconds(clock.now() - begin), 50'002 * 1e-5, 1e-3);
