@@ -219,8 +219,10 @@ Result<VersionPtr> LifeCycle::load_model(const ModelSource& source, int64_t vers
 }
 
 RunLimit LifeCycle::run_limit() {
-  return {options_.run_limit,
-          [this](const Servable& given_up, const std::string& reason) { table_.give_up(given_up, reason); }};
+  return {options_.run_limit, [this](const Servable& given_up, const std::string& reason) {
+            reaper_.give_up(given_up);  // first: the index says why, not that it was replaced
+            table_.give_up(given_up, reason);
+          }};
 }
 
 // Beside the new version there is memory for one old one: those before it end first.

@@ -35,6 +35,11 @@ void Reaper::serve(const std::vector<VersionPtr>& versions) {
     for (const VersionPtr& version : versions) kept.served |= kept.version.lock().get() == version.get();
 }
 
+void Reaper::give_up(const Servable& version) {
+  MutexLock lock(mutex_);
+  for (Kept& kept : kept_) kept.served = kept.served && kept.version.lock().get() != &version;
+}
+
 std::vector<std::shared_ptr<Servable>> Reaper::retired(const std::string& model,
                                                        const std::vector<VersionPtr>& serving) const {
   std::vector<std::shared_ptr<Servable>> versions;

@@ -28,6 +28,8 @@ class Reaper {
   VersionPtr keep(std::shared_ptr<Servable> version);
   // These serve: they are retired once they do not any more.
   void serve(const std::vector<VersionPtr>& versions);
+  // A version whose run does not end; it is not retired.
+  void give_up(const Servable& version);
   // Those that served and have not ended, of one model or (empty name) of all, but `serving`.
   std::vector<std::shared_ptr<Servable>> retired(const std::string& model,
                                                  const std::vector<VersionPtr>& serving) const;

@@ -49,6 +49,18 @@ TEST(Reaper, EndsAVersionWhileAnotherStillAnswers) {
   EXPECT_EQ(ended, 2);
 }
 
+TEST(Reaper, WhatWasGivenUpIsNotRetired) {
+  std::latch answered(0);
+  Reaper reaper([](const Servable&) {});
+  const VersionPtr given_up = reaper.keep(std::make_shared<Waiting>(answered));
+  const VersionPtr replaced = reaper.keep(std::make_shared<Waiting>(answered));
+  reaper.serve({given_up, replaced});
+  reaper.give_up(*given_up);
+  const std::vector<std::shared_ptr<Servable>> retired = reaper.retired("", {});
+  ASSERT_EQ(retired.size(), 1U);
+  EXPECT_EQ(retired[0].get(), replaced.get());
+}
+
 TEST(Reaper, ItsEndWaitsForAllVersions) {
   std::latch none(0);
   std::atomic<int> ended = 0;
