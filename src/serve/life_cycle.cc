@@ -257,6 +257,7 @@ Result<VersionPtr> LifeCycle::load_ensemble(const ModelSource& source, int64_t v
 Status LifeCycle::check_nesting(const Servable& ensemble) const {
   const std::string& name = ensemble.settings().name;
   std::vector<std::vector<std::string>> ways;
+  std::set<std::pair<std::string, size_t>> seen;  // models, each at a depth: ways of one length go on alike
   for (const std::string& model : ensemble.models()) ways.push_back({name, model});
   for (size_t i = 0; i < ways.size(); ++i) {
     const std::vector<std::string> way = ways[i];
@@ -265,6 +266,7 @@ Status LifeCycle::check_nesting(const Servable& ensemble) const {
     if (way.size() > kDeepestNesting)
       return invalid(
           fmt::format("ensembles are nested deeper than {}: '{}'", kDeepestNesting, fmt::join(way, "' → '")));
+    if (!seen.emplace(way.back(), way.size()).second) continue;
     const Result<VersionPtr> next = table_.find(way.back(), 0);
     for (const std::string& model : next ? (*next)->models() : models_of_ensemble(options_, way.back(), {})) {
       ways.push_back(way);

@@ -108,10 +108,12 @@ Result<std::vector<ModelDirectory>> scan_repository(const std::string& repositor
   std::vector<ModelDirectory> plain = plain_models(repository);
   for (ModelDirectory& model : models)
     if (plain.empty() && refused_name(model.name).empty() && has_model_file(model.path)) model.passed_over.clear();
-  for (ModelDirectory& file : plain)
-    if (std::ranges::any_of(models, [&](const auto& m) { return m.name == file.name && m.passed_over.empty(); }))
-      file.passed_over = "a folder beside it is the model of its name";
-  std::ranges::move(plain, std::back_inserter(models));
+  for (ModelDirectory& file : plain) {
+    const auto same = std::ranges::find_if(
+        models, [&](const auto& model) { return model.name == file.name && model.passed_over.empty(); });
+    if (same != models.end()) file.passed_over = same->path + " beside it is the model of its name";
+    models.push_back(std::move(file));
+  }
   return models;
 }
 
@@ -152,7 +154,7 @@ std::vector<ModelDirectory> plain_models(const std::string& folder) {
     if (entries->path().filename().string().starts_with('.')) continue;
     if (auto model = plain_model(entries->path())) models.push_back(std::move(*model));
   }
-  std::sort(models.begin(), models.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(models, {}, [](const auto& model) { return std::pair(model.name, model.path); });
   return models;
 }
 

@@ -131,6 +131,13 @@ TEST(Repository, AModelIsAFolderBeforeAFileOfItsName) {
   EXPECT_EQ(find_model({folder.path()}, "a")->path, folder.path() + "/a");
 }
 
+TEST(Repository, OfTwoFilesOfOneNameTheFirstIsServed) {
+  TestFolder folder;
+  for (const char* name : {"a.onnx", "a.gguf", "b.onnx"}) folder.write(name, "");
+  EXPECT_EQ(models_in(folder), "a -a b");
+  EXPECT_EQ(find_model({folder.path()}, "a")->path, folder.path() + "/a.gguf");
+}
+
 // Its load says what it lacks.
 TEST(Repository, AFolderWithAModelsFileButNoVersionIsAModelAmongFolders) {
   TestFolder folder;
