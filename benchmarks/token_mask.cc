@@ -1,6 +1,9 @@
 // What response_format costs: to make the tree of a vocabulary of 150 000 tokens, to compile a schema, and to make the mask of each token of a document.
 //
 //   token_mask [ROUNDS [TOKENS]]
+//   token_mask --tokens
+//
+// The second form prints the vocabulary as TOKENS has it, for token_mask_peers.py.
 //
 // `first`: with states and sets found anew; `again`: a later request with the same schema. Without TOKENS, a file that has on each line the bytes of a token
 // in hexadecimal, the vocabulary is made: words with and without a space before them, capitals, Chinese characters and
@@ -238,6 +241,14 @@ void run(const Case& one, const std::shared_ptr<const text::TokenTrie>& trie, in
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count > 1 && std::string_view(arguments[1]) == "--tokens") {
+    const Vocabulary vocabulary;
+    for (const std::string& token : vocabulary.tokens()) {
+      for (const char byte : token) std::printf("%02x", static_cast<unsigned char>(byte));
+      std::printf("\n");
+    }
+    return 0;
+  }
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 100;
   const std::vector<std::string> tokens = count > 2 ? read_tokens(arguments[2]) : Vocabulary().tokens();
   const double begin = now_us();

@@ -50,7 +50,8 @@ uint32_t JsonBuilder::array(uint32_t least, uint32_t most, const std::vector<uin
   const uint32_t first_count = std::max<uint32_t>(1, static_cast<uint32_t>(prefix.size()));
   uint32_t after = spaced_close, before = 0;  // after and before the value that is looked at
   if (items) {
-    after = add({.kind = JsonNode::kMore, .a = least > first_count ? least : 0, .b = most, .c = spaced_close});
+    after =
+        add({.kind = JsonNode::kMore, .a = least > first_count ? least : 0, .b = most, .c = spaced_close, .d = *items});
     before = call(*items, after, counted);
     program_.nodes[after].next = comma(before);
   }
@@ -71,31 +72,44 @@ uint32_t JsonBuilder::in_text(const JsonInText& text, uint32_t rule, std::option
   return literal(text.begin, space(literal(text.before, call(rule, literal(text.after, space(end))))));
 }
 
-// Made from its end.
-uint32_t JsonBuilder::object(const std::vector<JsonMember>& members, std::optional<uint32_t> additional) {
+// Made from its end. Where members are counted, one that may be left out is taken only while those that are required
+// still fit, and left out only while
+// enough follow.
+uint32_t JsonBuilder::object(const std::vector<JsonMember>& members, const std::vector<JsonOthers>& others,
+                             uint32_t least, uint32_t most) {
   const uint32_t close = literal("}", return_), spaced_close = space(close);
+  auto required = static_cast<uint32_t>(std::ranges::count_if(members, &JsonMember::required));
+  if (required > most || (others.empty() && members.size() < least)) return rule();
+  if (least <= required) least = 0;
+  if (others.empty() && most >= members.size()) most = kUnbounded;
+  if (most == 0) return literal("{", space(close));
+  const uint32_t counted = most != kUnbounded ? most : least;
   uint32_t member = rule();       // one of the members from here on: so far none, a choice without targets
   uint32_t after = spaced_close;  // a value: a comma and one of those, or the end
-  bool may_close = true;
-  if (additional) {
-    std::vector<std::string> keys;
-    for (const JsonMember& listed : members) {
-      keys.push_back(dump_json(Json(listed.name)));
-      keys.back().pop_back();
+  if (!others.empty()) {
+    const uint32_t owed = rule();
+    after = more(least, most, spaced_close, comma(member), owed);
+    std::vector<uint32_t> keys, rules;
+    for (const JsonOthers& other : others) {
+      const uint32_t value = literal(":", space(call(other.rule, after, counted)));
+      keys.push_back(add({.kind = JsonNode::kCharacters, .next = value, .a = other.keys}));
+      rules.push_back(other.rule);
     }
-    const uint32_t key = keys.empty() ? json_lexer().key_start : program_.bytes.add_other_keys(keys);
-    member = add({.kind = JsonNode::kBytes, .a = key});
-    after = choice(comma(member), spaced_close);
-    program_.nodes[member].next = literal(":", space(call(*additional, after)));
+    set_targets(member, keys);
+    set_targets(owed, rules);
   }
+  required = 0;  // from here on
   for (size_t i = members.size(); i > 0; --i) {
     const JsonMember& listed = members[i - 1];
-    const uint32_t key = literal(dump_json(Json(listed.name)) + ":", space(call(listed.rule, after)));
-    member = listed.required ? key : choice(key, member);
-    may_close = may_close && !listed.required;
-    after = may_close ? choice(comma(member), spaced_close) : comma(member);
+    const uint32_t key = literal(dump_json(Json(listed.name)) + ":", space(call(listed.rule, after, counted)));
+    const auto following = static_cast<uint32_t>(members.size() - i);
+    const uint32_t skipped = others.empty() ? least - std::min(least, following) : 0;
+    const bool is_last = following == 0 && others.empty();
+    member = listed.required || is_last ? key : more(skipped, most == kUnbounded ? most : most - required, member, key);
+    required += listed.required ? 1 : 0;
+    after = required == 0 ? more(least, most, spaced_close, comma(member)) : comma(member);
   }
-  return literal("{", space(may_close ? choice(member, close) : member));
+  return literal("{", space(required == 0 && least == 0 ? choice(member, close) : member));
 }
 
 }  // namespace ridge::text

@@ -17,19 +17,30 @@ struct KnownKeyword {
 // What restricts documents in JSON Schema 2020-12 and its older drafts, and OpenAPI's `nullable`. Any other word is a note (2020-12 core, 6.5); so is
 // `format` ("format-annotation"), which is looked at for some strings only.
 constexpr KnownKeyword kKnownKeywords[] = {
-    {"$ref", Keyword::kInstead},
-    {"anyOf", Keyword::kInstead},
-    {"oneOf", Keyword::kInstead},
-    {"allOf", Keyword::kInstead},
+    {"$ref", Keyword::kSchemas},
+    {"anyOf", Keyword::kSchemas},
+    {"oneOf", Keyword::kSchemas},
+    {"allOf", Keyword::kSchemas},
+    {"not", Keyword::kSchemas},
+    {"if", Keyword::kSchemas},
     {"enum", Keyword::kValues},
     {"const", Keyword::kValues},
     {"type", Keyword::kType},
     {"nullable", Keyword::kNullable},
     {"properties", Keyword::kObject},
     {"required", Keyword::kObject},
+    {"patternProperties", Keyword::kObject},
     {"additionalProperties", Keyword::kObject},
+    {"propertyNames", Keyword::kObject},
+    {"minProperties", Keyword::kObject},
+    {"maxProperties", Keyword::kObject},
+    {"dependencies", Keyword::kObject},
+    {"dependentRequired", Keyword::kObject},
+    {"dependentSchemas", Keyword::kObject},
     {"items", Keyword::kArray},
     {"prefixItems", Keyword::kArray},
+    {"additionalItems", Keyword::kArray},
+    {"uniqueItems", Keyword::kArray},
     {"minItems", Keyword::kArray},
     {"maxItems", Keyword::kArray},
     {"pattern", Keyword::kString},
@@ -39,27 +50,10 @@ constexpr KnownKeyword kKnownKeywords[] = {
     {"maximum", Keyword::kNumber},
     {"exclusiveMinimum", Keyword::kNumber},
     {"exclusiveMaximum", Keyword::kNumber},
+    {"multipleOf", Keyword::kNumber},
 };
-constexpr std::string_view kRefused[] = {"$dynamicRef",
-                                         "$recursiveRef",
-                                         "additionalItems",
-                                         "contains",
-                                         "dependencies",
-                                         "dependentRequired",
-                                         "dependentSchemas",
-                                         "disallow",
-                                         "divisibleBy",
-                                         "extends",
-                                         "if",
-                                         "maxProperties",
-                                         "minProperties",
-                                         "multipleOf",
-                                         "not",
-                                         "patternProperties",
-                                         "propertyNames",
-                                         "unevaluatedItems",
-                                         "unevaluatedProperties",
-                                         "uniqueItems"};
+constexpr std::string_view kRefused[] = {"$dynamicRef", "$recursiveRef", "contains",         "disallow",
+                                         "divisibleBy", "extends",       "unevaluatedItems", "unevaluatedProperties"};
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 constexpr uint32_t kMostCounted = 1'000'000;
 
@@ -127,18 +121,6 @@ Status check_keywords(const Json& schema, const std::string& place) {
   return {};
 }
 
-Status check_beside(const Json& schema, const std::string& name, std::vector<Keyword> allowed,
-                    const std::string& place) {
-  for (const auto& [other, value] : schema.items()) {
-    if (other == name) continue;
-    RIDGE_ASSIGN(const Keyword about, keyword_of(other, place));
-    if (about == Keyword::kNote || std::find(allowed.begin(), allowed.end(), about) != allowed.end()) continue;
-    return schema_error(Code::kUnsupported, place_of(place, other),
-                        fmt::format("not supported beside `{}`; write it into what `{}` has", name, name));
-  }
-  return {};
-}
-
 Result<const Json*> resolve(const Json& root, const Json& reference, const std::string& place) {
   const std::string* text = reference.is_string() ? reference.get_ptr<const std::string*>() : nullptr;
   if (!text || (*text != "#" && !text->starts_with("#/")))
@@ -168,30 +150,28 @@ bool is_of_type(const Json& value, std::string_view type) {
 }
 
 Result<std::vector<std::string>> types_of(const Json& schema, const std::string& place) {
+  const Json& given = schema["type"];
   std::vector<std::string> types;
-  if (const auto given = schema.find("type"); given != schema.end()) {
-    const Json list = given->is_array() ? *given : Json::array({*given});
-    for (const Json& type : list) {
-      if (!type.is_string() ||
-          std::find(std::begin(kTypes), std::end(kTypes), type.get<std::string>()) == std::end(kTypes))
-        return schema_error(
-            Code::kInvalid, place_of(place, "type"),
-            fmt::format("should be object, array, string, number, integer, boolean, null or a list of them, found {}",
-                        dump_json(*given).substr(0, 80)));
-      types.push_back(type.get<std::string>());
-    }
-  } else {
-    constexpr std::pair<Keyword, const char*> kAbout[] = {{Keyword::kObject, "object"},
-                                                          {Keyword::kArray, "array"},
-                                                          {Keyword::kString, "string"},
-                                                          {Keyword::kNumber, "number"}};
-    for (const auto& [about, type] : kAbout)
-      for (const auto& [name, value] : schema.items())
-        if (keyword_of(name, place).value() == about && (types.empty() || types.back() != type)) types.push_back(type);
-    if (types.empty()) types = {"object", "array", "string", "number", "boolean", "null"};
+  const Json list = given.is_array() ? given : Json::array({given});
+  for (const Json& type : list) {
+    if (!type.is_string() || std::ranges::find(kTypes, type.get<std::string>()) == std::end(kTypes))
+      return schema_error(
+          Code::kInvalid, place_of(place, "type"),
+          fmt::format("should be object, array, string, number, integer, boolean, null or a list of them, found {}",
+                      dump_json(given).substr(0, 80)));
+    types.push_back(type.get<std::string>());
   }
-  if (std::find(types.begin(), types.end(), "number") != types.end()) std::erase(types, "integer");
   return types;
+}
+
+const char* type_about(Keyword about) {
+  switch (about) {
+    case Keyword::kObject: return "object";
+    case Keyword::kArray: return "array";
+    case Keyword::kString: return "string";
+    case Keyword::kNumber: return "number";
+    default: return nullptr;
+  }
 }
 
 Result<uint32_t> count_or(const Json& schema, const char* name, uint32_t otherwise, const std::string& place) {

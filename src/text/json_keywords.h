@@ -1,4 +1,4 @@
-// The keywords of JSON Schema: what each is about, and what may stand beside it. Not for what they mean: json_schema.cc. Pure.
+// The keywords of JSON Schema: what each is about. Not for what they mean: json_schema.cc. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ridge::text {
 // What a keyword of a schema is about.
 enum class Keyword : uint8_t {
   kNote,     // restricts nothing
-  kInstead,  // stands for the whole schema: $ref, anyOf, oneOf, allOf
+  kSchemas,  // is about other schemas: $ref, anyOf, oneOf, allOf, not, if
   kValues,   // enum, const
   kType,
   kNullable,
@@ -28,17 +28,15 @@ enum class Keyword : uint8_t {
 Result<Keyword> keyword_of(std::string_view name, const std::string& place);
 // Every member is a keyword, and an object or boolean is a schema.
 Status check_keywords(const Json& schema, const std::string& place);
-// kUnsupported: keywords of other kinds than notes and these stand beside `name`.
-Status check_beside(const Json& schema, const std::string& name, std::vector<Keyword> allowed,
-                    const std::string& place);
-
 // The place of a member, as a JSON pointer (RFC 6901).
 std::string place_of(const std::string& place, std::string_view member);
 // What "#/$defs/a%20b" points to.
 Result<const Json*> resolve(const Json& root, const Json& reference, const std::string& place);
 
-// Types that a schema allows, in its order; without `type` those that its keywords are about, else all. "integer" is left out beside "number".
+// Types that it names under `type`.
 Result<std::vector<std::string>> types_of(const Json& schema, const std::string& place);
+// A type that keywords are about; null: of none.
+const char* type_about(Keyword about);
 bool is_of_type(const Json& value, std::string_view type);
 // A count such as minLength: from 0 to a million.
 Result<uint32_t> count_or(const Json& schema, const char* name, uint32_t otherwise, const std::string& place);

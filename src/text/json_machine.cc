@@ -78,6 +78,11 @@ void JsonMachine::expand(uint32_t node, uint32_t count, uint32_t parent, std::ve
         if (!program_->bytes.accepts(here.a)) return;
         node = here.next;
         break;
+      case JsonNode::kCharacters:
+        add_branch({node, count, here.a, parent}, out);
+        if (here.b == 0 || !program_->characters.accepts(here.a)) return;
+        node = here.next;
+        break;
       case JsonNode::kText: return add_branch({node, count, json_lexer().text_start, parent}, out);
       case JsonNode::kLiteral:
       case JsonNode::kEnd: return add_branch({node, count, 0, parent}, out);
@@ -101,6 +106,15 @@ void JsonMachine::step(const JsonBranch& branch, uint8_t byte, std::vector<JsonB
       if (state == ByteAutomaton::kNoState) return;
       if (program_->bytes.leads_on(state)) add_branch({branch.node, branch.count, state, branch.parent}, out);
       if (program_->bytes.accepts(state)) expand(node.next, branch.count, branch.parent, out);
+      return;
+    }
+    case JsonNode::kCharacters: {
+      const CharacterTable& characters = program_->characters;
+      const uint32_t position = characters.next(branch.state, byte, node.b == 1);
+      if (position == CharacterTable::kNone) return;
+      const bool ended = position == CharacterTable::kEnded;
+      if (!ended) add_branch({branch.node, branch.count, position, branch.parent}, out);
+      if (ended || (node.b == 1 && characters.accepts(position))) leave(branch, out);
       return;
     }
     case JsonNode::kText: return step_text(branch, byte, out);
@@ -137,9 +151,20 @@ ByteSet JsonMachine::bytes(const JsonBranch& branch) const {
     case JsonNode::kLiteral: return bytes.set(static_cast<uint8_t>(program_->text[node.a + branch.state]));
     case JsonNode::kSpace: return bytes.set(' ').set('\n').set('\r').set('\t');
     case JsonNode::kBytes: return program_->bytes.bytes(branch.state);
+    case JsonNode::kCharacters: return program_->characters.bytes(branch.state, node.b == 1);
     case JsonNode::kText: return json_lexer().bytes(branch.state);
     default: return bytes;
   }
+}
+
+// Characters that may follow as they are.
+CharacterRun JsonMachine::run(const JsonBranch& branch) const {
+  const JsonNode& node = node_of(branch);
+  if (node.kind == JsonNode::kCharacters) return program_->characters.run(branch.state, node.b == 1);
+  if (node.kind != JsonNode::kText || branch.state != json_lexer().text) return {};
+  CharacterRun run{json_lexer().bytes(branch.state), node.b == kUnbounded ? node.b : node.b - branch.count};
+  run.first_bytes.reset('"').reset('\\');
+  return run;
 }
 
 }  // namespace ridge::text

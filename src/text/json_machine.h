@@ -33,6 +33,7 @@ class JsonMachine {
   void leave(const JsonBranch& branch, std::vector<JsonBranch>& out);
   // The bytes that may be allowed: of any other, step() appends nothing.
   ByteSet bytes(const JsonBranch& branch) const;
+  CharacterRun run(const JsonBranch& branch) const;
   bool may_end(const JsonBranch& branch) const { return node_of(branch).kind == JsonNode::kEnd; }
   const JsonNode& node_of(const JsonBranch& branch) const { return program_->nodes[branch.node]; }
   const JsonProgram& program() const { return *program_; }

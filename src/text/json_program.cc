@@ -2,25 +2,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <tuple>
 #include <utility>
 
 namespace ridge::text {
-
-std::vector<ByteAutomaton::Letter> ByteAutomaton::letters_of(const std::vector<std::string>& words) {
-  std::vector<Letter> letters(1);
-  for (const std::string& word : words) {
-    uint32_t at = 0;
-    for (const char c : word) {
-      const auto [edge, added] =
-          letters[at].next.emplace(static_cast<uint8_t>(c), static_cast<uint32_t>(letters.size()));
-      at = edge->second;
-      if (added) letters.emplace_back();
-    }
-    letters[at].ends = true;
-  }
-  return letters;
-}
 
 uint32_t ByteAutomaton::add_state(bool accepts) {
   states_.push_back({.first = static_cast<uint32_t>(edges_.size()), .accepts = accepts});
@@ -33,29 +19,25 @@ void ByteAutomaton::add_edge(uint8_t byte, uint32_t target) {
 }
 
 uint32_t ByteAutomaton::add_words(const std::vector<std::string>& words) {
-  const std::vector<Letter> letters = letters_of(words);
+  struct Letter {
+    std::map<uint8_t, uint32_t> next;
+    bool ends = false;
+  };
+  std::vector<Letter> letters(1);
+  for (const std::string& word : words) {
+    uint32_t at = 0;
+    for (const char c : word) {
+      const auto [edge, added] =
+          letters[at].next.emplace(static_cast<uint8_t>(c), static_cast<uint32_t>(letters.size()));
+      at = edge->second;
+      if (added) letters.emplace_back();
+    }
+    letters[at].ends = true;
+  }
   const uint32_t root = next_state();
   for (const Letter& letter : letters) {
     add_state(letter.ends);
     for (const auto& [byte, target] : letter.next) add_edge(byte, root + target);
-  }
-  return root;
-}
-
-uint32_t ByteAutomaton::add_other_keys(const std::vector<std::string>& keys) {
-  const std::vector<Letter> letters = letters_of(keys);
-  const uint32_t root = next_state();
-  std::vector<uint32_t> otherwise(letters.size(), lexer_.key_start);
-  for (size_t i = 0; i < letters.size(); ++i) {  // a letter stands before those that follow it
-    add_state(false);
-    states_.back().otherwise = otherwise[i];
-    std::map<uint8_t, uint32_t> edges;
-    for (const auto& [byte, target] : letters[i].next) {
-      otherwise[target] = lexer_.next(otherwise[i], byte);
-      edges[byte] = root + target;
-    }
-    if (letters[i].ends) edges['"'] = kNoState;
-    for (const auto& [byte, target] : edges) add_edge(byte, target);
   }
   return root;
 }
@@ -65,9 +47,7 @@ uint32_t ByteAutomaton::next(uint32_t state, uint8_t byte) const {
   const Edge* end = end_edges(state);
   const Edge* edge =
       std::lower_bound(begin_edges(state), end, byte, [](const Edge& e, uint8_t b) { return e.byte < b; });
-  if (edge != end && edge->byte == byte) return edge->target;
-  const uint32_t otherwise = own(state).otherwise;
-  return otherwise == kNoState ? kNoState : lexer_.next(otherwise, byte);
+  return edge != end && edge->byte == byte ? edge->target : kNoState;
 }
 
 bool ByteAutomaton::accepts(uint32_t state) const {
@@ -75,12 +55,9 @@ bool ByteAutomaton::accepts(uint32_t state) const {
 }
 
 ByteSet ByteAutomaton::bytes(uint32_t state) const {
-  const uint32_t lexer_state = this->lexer_state(state);
+  if (is_lexers(state)) return lexer_.bytes(state);
   ByteSet bytes;
-  if (lexer_state != kNoState) bytes = lexer_.bytes(lexer_state);
-  if (is_lexers(state)) return bytes;
-  for (const Edge *edge = begin_edges(state), *end = end_edges(state); edge != end; ++edge)
-    bytes.set(edge->byte, edge->target != kNoState);
+  for (const Edge *edge = begin_edges(state), *end = end_edges(state); edge != end; ++edge) bytes.set(edge->byte);
   return bytes;
 }
 
@@ -136,9 +113,7 @@ uint8_t height_of(const JsonProgram& program, const JsonNode& node) {
     case JsonNode::kCall: return std::max(called(node.a), at(node.next));
     case JsonNode::kMore: {
       if (node.a == 0) return std::min(at(node.c), at(node.next));
-      // Values are still owed: those of the call that `next` comes to, by way of a comma and white space.
-      const JsonNode& call = program.nodes[program.nodes[program.nodes[node.next].next].next];
-      return std::max(at(node.c), called(call.a));
+      return std::max(at(node.c), node.d != 0 ? called(node.d) : at(node.next));
     }
     default: return at(node.next);
   }
@@ -156,7 +131,7 @@ void for_each_successor(const JsonProgram& program, const JsonNode& node, F visi
     case JsonNode::kCall: visit(node.a); break;
     case JsonNode::kMore:
       visit(node.c);
-      if (node.a > 0) visit(program.nodes[program.nodes[program.nodes[node.next].next].next].a);
+      visit(node.d);
       break;
     default: break;
   }

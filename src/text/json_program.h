@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/character_table.h"
 #include "text/json_lexer.h"
 
 namespace ridge::text {
@@ -20,20 +20,22 @@ constexpr uint8_t kNeverEnds = 255;
 
 struct JsonNode {
   enum Kind : uint8_t {
-    kLiteral,  // text[a, a + b)
-    kSpace,    // up to kMostSpace of white space
-    kBytes,    // from state a of the byte automaton to one that accepts
-    kText,     // a string of a … b characters
-    kAny,      // one of targets[a, b)
-    kChoice,   // a or next
-    kCall,     // the rule at a, then next; one more value of this rule is counted, up to b
-    kMore,     // next while fewer than b values are counted; c from a on
-    kReturn,   // the rule ends
-    kEnd,      // the document ends
+    kLiteral,     // text[a, a + b)
+    kSpace,       // up to kMostSpace of white space
+    kBytes,       // from state a of the byte automaton to one that accepts
+    kText,        // a string of a … b characters
+    kCharacters,  // from position a of the character table to its end; b = 1: a plain text
+    kAny,         // one of targets[a, b)
+    kChoice,      // a or next
+    kCall,        // the rule at a, then next; one more value of this rule is counted, up to b
+    // next while fewer than b values are counted; c from a on; d, if any, is the rule of those that are owed until then
+    kMore,
+    kReturn,  // the rule ends
+    kEnd,     // the document ends
   };
   Kind kind = kAny;
   uint8_t height = kNeverEnds;  // calls within calls that the way from here to the rule's end needs at least
-  uint32_t next = 0, a = 0, b = 0, c = 0;
+  uint32_t next = 0, a = 0, b = 0, c = 0, d = 0;
 };
 
 // States below the lexer's size are the lexer's.
@@ -43,8 +45,6 @@ class ByteAutomaton {
 
   // From the state that is returned: one of `words`, whole.
   uint32_t add_words(const std::vector<std::string>& words);
-  // From there: a key but none of `keys`, which begin with their quote and lack the one that ends them.
-  uint32_t add_other_keys(const std::vector<std::string>& keys);
   uint32_t add_state(bool accepts);
   uint32_t next_state() const {
     return static_cast<uint32_t>(lexer_.size() + states_.size());
@@ -56,8 +56,6 @@ class ByteAutomaton {
   bool accepts(uint32_t state) const;
   bool leads_on(uint32_t state) const { return bytes(state).any(); }
   ByteSet bytes(uint32_t state) const;
-  // The lexer's state that tells of bytes for which this one has no edge; kNoState: there is none.
-  uint32_t lexer_state(uint32_t state) const { return state < lexer_.size() ? state : own(state).otherwise; }
   struct Edge {
     uint8_t byte = 0;
     uint32_t target = kNoState;
@@ -70,15 +68,10 @@ class ByteAutomaton {
 
  private:
   struct State {
-    uint32_t first = 0, count = 0, otherwise = kNoState;
+    uint32_t first = 0, count = 0;
     bool accepts = false;
   };
-  struct Letter {
-    std::map<uint8_t, uint32_t> next;
-    bool ends = false;
-  };
   const State& own(uint32_t state) const { return states_[state - lexer_.size()]; }
-  static std::vector<Letter> letters_of(const std::vector<std::string>& words);
 
   const JsonLexer& lexer_ = json_lexer();
   std::vector<State> states_;
@@ -90,6 +83,7 @@ struct JsonProgram {
   std::vector<uint32_t> targets;
   std::string text;
   ByteAutomaton bytes;
+  CharacterTable characters;
   uint32_t begin = 0, end = 0;  // nodes: the document's rule, kEnd
   std::string source;           // what it was compiled from: programs of equal ones are equal
   // Places in the schema (their ends), each of the nodes from a number on.

@@ -25,12 +25,19 @@ struct NumberBound {
 // Absent: not a number, or with more digits after the point than JsonLexer::kFractionDigits.
 std::optional<Decimal> decimal_of(const Json& number);
 
+bool is_less(const Decimal& a, const Decimal& b);
+// The least multiple of both, which are above zero; empty: too large to be counted by.
+std::optional<Decimal> common_multiple(const Decimal& a, const Decimal& b);
+
 struct NumberForm {
   bool negative = false;  // a minus stands before it
   uint32_t state = 0;
 };
-// The forms of numbers within bounds, one per sign and count of whole digits; none: there is no such number. `fraction`: digits after a point are allowed.
+// The forms of numbers within bounds, one per sign and count of whole digits; none: there is no such number. `step`, if
+// any, divides them, and they
+// have no more digits than a double keeps apart; without `fraction` none are after a point.
 std::vector<NumberForm> add_number_range(ByteAutomaton& bytes, const std::optional<NumberBound>& low,
-                                         const std::optional<NumberBound>& high, bool fraction);
+                                         const std::optional<NumberBound>& high, bool fraction,
+                                         const std::optional<Decimal>& step);
 
 }  // namespace ridge::text

@@ -42,6 +42,26 @@ bool JsonStates::may_end(uint32_t state) const {
   return std::ranges::any_of(branches(state), [&](const JsonBranch& branch) { return machine_.may_end(branch); });
 }
 
+const std::pair<CharacterRun, CharacterRun>& JsonStates::runs(uint32_t state) {
+  auto& known = states_[state].runs;
+  if (known) return *known;
+  known = std::make_unique<std::pair<CharacterRun, CharacterRun>>();
+  bytes_ += sizeof *known;
+  auto& [widest, together] = *known;
+  const std::vector<JsonBranch>& branches = this->branches(state);
+  for (const JsonBranch& branch : branches) {
+    const CharacterRun run = machine_.run(branch);
+    if (run.first_bytes.count() > widest.first_bytes.count()) widest = run;
+    if (&branch == branches.data() && !run.after_begun)
+      together = run;
+    else if (run.length >= CharacterRun::kForEver && together.length >= CharacterRun::kForEver)
+      together.first_bytes &= run.first_bytes;
+    else
+      together = {};
+  }
+  return *known;
+}
+
 uint32_t JsonStates::step(uint32_t state, uint8_t byte) {
   if (!states_[state].row) {
     ByteSet bytes;

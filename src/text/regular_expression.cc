@@ -13,7 +13,6 @@
 namespace ridge::text {
 namespace {
 
-constexpr char32_t kLastCharacter = 0x10ffff;
 constexpr uint32_t kMostRepeats = 1000;
 constexpr int kMostGroups = 50;  // within one another
 
@@ -38,7 +37,7 @@ Ranges all_but(const Ranges& ranges) {
     if (range.first > from) result.push_back({from, range.first - 1});
     from = range.last + 1;
   }
-  if (from <= kLastCharacter) result.push_back({from, kLastCharacter});
+  if (from <= kLastCodePoint) result.push_back({from, kLastCodePoint});
   return result;
 }
 
@@ -66,7 +65,7 @@ RegularExpression characters(Ranges ranges) {
 }
 
 RegularExpression any_text() {
-  return {.kind = RegularExpression::kRepeat, .parts = {characters({{0, kLastCharacter}})}, .most = kUnbounded};
+  return {.kind = RegularExpression::kRepeat, .parts = {characters({{0, kLastCodePoint}})}, .most = kUnbounded};
 }
 
 class ExpressionParser {
@@ -224,8 +223,9 @@ class ExpressionParser {
       if (c == letter && !(c == '0' && next() >= '0' && next() <= '9')) return Ranges{{control, control}};
     if (c == 'b' && in_class) return Ranges{{'\b', '\b'}};
     if (c == 'x' || c == 'u') return read_hexadecimal(c == 'x' ? 2 : 4);
-    if (c == '-' && in_class) return Ranges{{'-', '-'}};
-    if (one_of(U"^$\\.*+?()[]{}|/", c)) return Ranges{{c, c}};
+    const bool is_letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+    if (c < 0x80 && !is_letter && !(c >= '0' && c <= '9'))
+      return Ranges{{c, c}};  // without flag u, as most are written
     --at_;
     std::string name;
     append_utf8(name, c);
@@ -236,7 +236,7 @@ class ExpressionParser {
     const bool braces = digits == 4 && take('{');
     char32_t value = 0;
     int read = 0;
-    for (; (braces || read < digits) && value <= kLastCharacter; ++read, ++at_) {
+    for (; (braces || read < digits) && value <= kLastCodePoint; ++read, ++at_) {
       const char32_t c = next();
       if (c >= '0' && c <= '9')
         value = value * 16 + (c - '0');
@@ -246,8 +246,8 @@ class ExpressionParser {
         break;
     }
     const bool whole = braces ? read > 0 && take('}') : read == digits;
-    if (!whole || value > kLastCharacter) return wrong("a wrong number of a character");
-    if (value >= 0xd800 && value <= 0xdfff) return unsupported("half of a surrogate pair");
+    if (!whole || value > kLastCodePoint) return wrong("a wrong number of a character");
+    if (value >= kFirstSurrogate && value <= kLastSurrogate) return unsupported("half of a surrogate pair");
     return Ranges{{value, value}};
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 #include <vector>
 
 namespace ridge::text {
@@ -58,8 +59,13 @@ class SchemaDice {
         return object(depth);
       case 8: {
         Json list = Json::array();
-        for (int i = 1 + dice_.roll(3); i > 0; --i) list.push_back(schema(depth + 1));
-        return {{dice_.one_in(2) ? "anyOf" : "oneOf", list}};
+        const bool any = dice_.one_in(2);
+        for (int i = 1 + dice_.roll(3); i > 0; --i)
+          list.push_back(any ? schema(depth + 1)
+                             : Json{{"type", "object"},
+                                    {"properties", {{"kind", {{"const", i}}}, {"value", schema(depth + 1)}}},
+                                    {"required", {"kind", "value"}}});
+        return {{any ? "anyOf" : "oneOf", list}};
       }
       case 9:
         return {{"allOf", Json::array({{{"$ref", "#/$defs/pair~1x"}},
@@ -133,10 +139,25 @@ bool has_type(const Json& value, const std::string& type) {
 }
 
 bool has_valid_members(const Json& root, const Json& schema, const Json& document) {
+  if (document.size() < schema.value("minProperties", size_t{0}) ||
+      document.size() > schema.value("maxProperties", document.size()))
+    return false;
+  const Json dependent = schema.value("dependentRequired", Json::object());
+  for (const auto& [name, others] : dependent.items())
+    for (const Json& other : others)
+      if (document.contains(name) && !document.contains(other.get<std::string>())) return false;
+  const Json patterns = schema.value("patternProperties", Json::object());
   for (const Json& name : schema.value("required", Json::array()))
     if (!document.contains(name.get<std::string>())) return false;
   const Json properties = schema.value("properties", Json::object());
   for (const auto& [name, value] : document.items()) {
+    bool matched = false;
+    for (const auto& [pattern, property] : patterns.items()) {
+      if (!std::regex_search(name, std::regex(pattern))) continue;
+      matched = true;
+      if (!is_valid(root, property, value)) return false;
+    }
+    if (matched && !properties.contains(name)) continue;
     if (properties.contains(name)
             ? !is_valid(root, properties[name], value)
             : schema.contains("additionalProperties") && !is_valid(root, schema["additionalProperties"], value))
@@ -160,6 +181,7 @@ bool has_valid_items(const Json& root, const Json& schema, const Json& document)
 
 bool is_within(const Json& schema, const Json& document) {
   const double value = document.get<double>();
+  if (schema.contains("multipleOf") && std::remainder(value, schema["multipleOf"].get<double>()) != 0) return false;
   return value >= schema.value("minimum", value) && value <= schema.value("maximum", value) &&
          (!schema.contains("exclusiveMinimum") || value > schema["exclusiveMinimum"].get<double>()) &&
          (!schema.contains("exclusiveMaximum") || value < schema["exclusiveMaximum"].get<double>());
@@ -190,9 +212,7 @@ bool within_quotes(const JsonState& state) {
   return std::any_of(branches.begin(), branches.end(), [&](const JsonBranch& branch) {
     const JsonNode::Kind kind = state.states()->machine().node_of(branch).kind;
     if (kind == JsonNode::kText) return json_lexer().within_quotes(branch.state);
-    if (kind != JsonNode::kBytes) return false;
-    const uint32_t lexer_state = state.states()->program()->bytes.lexer_state(branch.state);
-    return lexer_state != ByteAutomaton::kNoState && json_lexer().within_quotes(lexer_state);
+    return kind == JsonNode::kCharacters && CharacterTable::within_quotes(branch.state);
   });
 }
 
@@ -213,6 +233,62 @@ Json random_schema(Dice& dice) {
                            {"required", {"value", "left"}},
                            {"additionalProperties", false}};
   return root;
+}
+
+Json random_joined_schema(Dice& dice) {
+  const auto number = [&] { return Json{{"type", "integer"}, {"maximum", dice.roll(50)}}; };
+  const auto word = [&]() -> std::pair<std::string, Json> {
+    const char* names[] = {"a", "ab", "b", "abc"};
+    const char* patterns[] = {"^a", "b$", "^[a-c]+$", "c"};
+    const std::string name = names[dice.roll(4)], pattern = patterns[dice.roll(4)];
+    const int least = dice.roll(3);
+    switch (dice.roll(18)) {
+      case 0: return {"minLength", least};
+      case 1: return {"maxLength", least + dice.roll(3)};
+      case 2: return {"pattern", pattern};
+      case 3: return {"minimum", dice.roll(30)};
+      case 4: return {"exclusiveMaximum", 20 + dice.roll(30)};
+      case 5: return {"multipleOf", 1 + dice.roll(9)};
+      case 6: return {"properties", {{name, number()}, {"c", {{"type", "string"}}}}};
+      case 7: return {"patternProperties", {{pattern, dice.one_in(4) ? Json(false) : Json{{"multipleOf", 2}}}}};
+      case 8: return {"additionalProperties", dice.one_in(2) ? Json(false) : number()};
+      case 9: return {"required", {name}};
+      case 10: return {"minProperties", least};
+      case 11: return {"maxProperties", least + dice.roll(3)};
+      case 12: return {"dependentRequired", {{name, {"b"}}}};
+      case 13: return {"items", number()};
+      case 14: return {"prefixItems", {number(), {{"type", "string"}}}};
+      case 15: return {"minItems", least};
+      case 16: return {"enum", {"a", "abc", 4, 6, Json{{"a", 2}}, Json::array({1, "a"}), nullptr}};
+      default: return {"type", dice.one_in(2) ? Json("object") : Json::array({"string", "integer", "object", "array"})};
+    }
+  };
+  const auto plain = [&] {
+    Json schema = Json::object();
+    for (int i = 1 + dice.roll(4); i > 0; --i) {
+      const auto [name, value] = word();
+      schema[name] = value;
+    }
+    return schema;
+  };
+  Json schema = plain();
+  for (int i = 1 + dice.roll(2); i > 0; --i) {
+    switch (dice.roll(7)) {
+      case 0: schema["anyOf"] = {plain(), plain()}; break;
+      case 1: schema["oneOf"] = {plain(), plain(), plain()}; break;
+      case 2: schema["allOf"] = {plain(), plain()}; break;
+      case 3: schema["not"] = plain(); break;
+      case 4:
+        schema["if"] = plain();
+        schema["then"] = plain();
+        if (dice.one_in(2)) schema["else"] = plain();
+        break;
+      case 5: schema["$ref"] = "#/$defs/other"; break;
+      default: schema["nullable"] = true;
+    }
+  }
+  schema["$defs"]["other"] = plain();
+  return schema;
 }
 
 Json random_document(const Json& root, const Json& schema, Dice& dice, int depth) {
@@ -306,11 +382,17 @@ std::string write_randomly(const Json& document, Dice& dice) {
 bool is_valid(const Json& root, const Json& schema, const Json& document) {
   if (schema.is_boolean()) return schema.get<bool>();
   if (schema.value("nullable", false) && document.is_null()) return true;
-  if (schema.contains("$ref")) return is_valid(root, referred(root, schema), document);
+  if (schema.contains("$ref") && !is_valid(root, referred(root, schema), document)) return false;
   for (const char* name : {"anyOf", "oneOf"}) {
-    if (schema.contains(name) && std::none_of(schema[name].begin(), schema[name].end(),
-                                              [&](const Json& part) { return is_valid(root, part, document); }))
-      return false;
+    if (!schema.contains(name)) continue;
+    const auto valid = std::count_if(schema[name].begin(), schema[name].end(),
+                                     [&](const Json& part) { return is_valid(root, part, document); });
+    if (name[0] == 'a' ? valid == 0 : valid != 1) return false;
+  }
+  if (schema.contains("not") && is_valid(root, schema["not"], document)) return false;
+  if (schema.contains("if")) {
+    const char* name = is_valid(root, schema["if"], document) ? "then" : "else";
+    if (schema.contains(name) && !is_valid(root, schema[name], document)) return false;
   }
   if (schema.contains("allOf") && !std::all_of(schema["allOf"].begin(), schema["allOf"].end(),
                                                [&](const Json& part) { return is_valid(root, part, document); }))
@@ -326,7 +408,10 @@ bool is_valid(const Json& root, const Json& schema, const Json& document) {
       return false;
   }
   if (document.is_string()) {
-    const size_t length = code_points(document.get<std::string>());
+    const auto text = document.get<std::string>();
+    const size_t length = code_points(text);
+    if (schema.contains("pattern") && !std::regex_search(text, std::regex(schema["pattern"].get<std::string>())))
+      return false;
     return length >= schema.value("minLength", size_t{0}) && length <= schema.value("maxLength", length);
   }
   if (document.is_number()) return is_within(schema, document);
@@ -342,7 +427,11 @@ std::string end_document(JsonState state) {
   std::string text;
   while (!state.may_end() && text.size() < 100'000) {
     // What ends comes first, then what is short; white space, which changes nothing, last.
-    const std::string order = (within_quotes(state) ? "\"0123456789abcdef\\" : "}]\":,0123456789tfn-.") + all;
+    // Characters take turns, as patterns may want another at the end.
+    std::string characters = "0123456789xabcdef\\";
+    std::rotate(characters.begin(), characters.begin() + static_cast<int>(text.size() % characters.size()),
+                characters.end());
+    const std::string order = (within_quotes(state) ? "\"" + characters : "}]\":,0123456789tfn-.") + all;
     const size_t before = text.size();
     for (const char byte : order) {
       if (!state.accept(std::string_view(&byte, 1))) continue;

@@ -13,8 +13,13 @@ namespace {
 // One set: the tree of tokens and the states of the grammar, walked together.
 class TokenWalk {
  public:
-  TokenWalk(JsonStates& states, const TokenTrie& trie, TokenSet& set, const std::function<bool()>& goes_on)
-      : states_(states), trie_(trie), set_(set), goes_on_(goes_on), last_work_(states.work() + TokenSets::kMostWork) {}
+  TokenWalk(TokenSets& sets, TokenSet& set, const std::function<bool()>& goes_on)
+      : sets_(sets),
+        states_(*sets.states()),
+        trie_(*sets.trie()),
+        set_(set),
+        goes_on_(goes_on),
+        last_work_(states_.work() + TokenSets::kMostWork) {}
 
   // False: it was too much, or was stopped.
   bool add_all(uint32_t state) {
@@ -25,9 +30,9 @@ class TokenWalk {
     for (const JsonBranch& branch : std::vector(states_.branches(state))) {
       const JsonNode& node = states_.machine().node_of(branch);
       const bool is_text = node.kind == JsonNode::kText;
-      const uint32_t lexer_state = is_text                         ? branch.state
-                                   : node.kind == JsonNode::kBytes ? program().bytes.lexer_state(branch.state)
-                                                                   : JsonLexer::kNoState;
+      const bool is_free =
+          node.kind == JsonNode::kCharacters && node.b == 0 && program().characters.is_free(branch.state);
+      const uint32_t lexer_state = is_text ? branch.state : is_free ? json_lexer().key : JsonLexer::kNoState;
       if (trie_.within_quotes(lexer_state) == nullptr) {
         rest.push_back(branch);
         continue;
@@ -36,20 +41,17 @@ class TokenWalk {
       if (is_text) {
         group.least = node.a - std::min(node.a, branch.count);
         if (node.b != kUnbounded) group.most = node.b - branch.count;
-      } else if (!program().bytes.is_lexers(branch.state)) {
-        group.key = branch.state;
       }
       states_.machine().leave(branch, groups[group]);
     }
     for (auto& [group, after] : groups) add_within_quotes(group, states_.state_of(std::move(after)));
-    if (!rest.empty()) walk(TokenTrie::kRoot, states_.state_of(std::move(rest)));
+    if (!rest.empty()) add_rest(states_.state_of(std::move(rest)));
     return !stopped_;
   }
 
  private:
   struct Group {
     uint32_t lexer_state = 0, least = 0, most = kUnbounded;
-    uint32_t key = ByteAutomaton::kNoState;  // a state of listed keys, which may not end there
     auto operator<=>(const Group&) const = default;
   };
   const JsonProgram& program() const { return *states_.program(); }
@@ -57,12 +59,8 @@ class TokenWalk {
   void add_within_quotes(const Group& group, uint32_t after) {
     const TokenTrie::WithinQuotes& within = *trie_.within_quotes(group.lexer_state);
     add_unended(within, group.most);
-    std::vector<uint32_t> taken;
-    if (group.key != ByteAutomaton::kNoState) find_taken_keys(group.key, TokenTrie::kRoot, taken);
     for (const TokenTrie::WithinQuotes::End& end : within.ends) {
-      if (end.characters < group.least || end.characters > group.most ||
-          std::find(taken.begin(), taken.end(), end.node) != taken.end())
-        continue;
+      if (end.characters < group.least || end.characters > group.most) continue;
       trie_.add_tokens(trie_.node(end.node), set_);
       if (after != JsonStates::kNone) walk(end.node, after);
     }
@@ -84,20 +82,51 @@ class TokenWalk {
     for (size_t i = 0; i < set_.size(); ++i) set_[i] |= (*tokens)[i];
   }
 
-  // Where a token would end a key that the object lists under its own rule.
-  void find_taken_keys(uint32_t state, uint32_t from, std::vector<uint32_t>& taken) const {
-    const ByteAutomaton& bytes = program().bytes;
-    if (bytes.is_lexers(state)) return;
-    const ByteAutomaton::Edge *edge = bytes.begin_edges(state), *end = bytes.end_edges(state);
-    trie_.for_each_child(from, [&](uint32_t number, const TokenTrie::Node& child) {
-      while (edge != end && edge->byte < child.byte) ++edge;
-      if (edge == end || edge->byte != child.byte) return;
-      if (edge->target == ByteAutomaton::kNoState) {
-        taken.push_back(number);
-      } else {
-        find_taken_keys(edge->target, number, taken);
+  // Characters of a class lead on and on; where tokens leave it, they are looked at.
+  void add_rest(uint32_t state) {
+    const CharacterRun run = states_.run_together(state);
+    if (!is_worth_it(run)) return walk(TokenTrie::kRoot, state);
+    const TokenTrie::OfClass& known = sets_.of_class(run.first_bytes);
+    trie_.add_short(known.tokens, std::min<uint32_t>(run.length, 255), set_);
+    std::vector<uint32_t> after{state};  // so many characters
+    const std::string character = a_character(run.first_bytes);
+    for (size_t i = 0, end = 0; i < known.exits.size(); i = end) {
+      const uint8_t byte = known.exits[i].byte;
+      const uint32_t characters = known.exits[i].characters;
+      while (end < known.exits.size() && known.exits[end].byte == byte && known.exits[end].characters == characters)
+        ++end;
+      if (characters > run.length || stopped_) continue;
+      while (run.length < CharacterRun::kForEver && after.size() <= characters) {
+        after.push_back(after.back());
+        for (const char each : character) after.back() = states_.next(after.back(), static_cast<uint8_t>(each));
       }
-    });
+      const uint32_t next = states_.next(after[run.length < CharacterRun::kForEver ? characters : 0], byte);
+      if (next == JsonStates::kNone) continue;
+      for (; i < end; ++i) add_below(known.exits[i].node, next);
+    }
+  }
+  // Of few characters, few tokens are walked; where many leave it, they are walked as quickly.
+  static bool is_worth_it(const CharacterRun& run) {
+    constexpr size_t kMany = 40, kFewLetters = 48;
+    constexpr uint32_t kLongest = 255;
+    if (run.length > kLongest && run.length != CharacterRun::kForEver) return false;
+    size_t letters = 0;
+    for (char letter = 'a'; letter <= 'z'; ++letter)
+      letters += (run.first_bytes[letter] ? 1 : 0) + (run.first_bytes[letter - 'a' + 'A'] ? 1 : 0);
+    return run.first_bytes.count() >= kMany && letters > kFewLetters &&
+           (run.length < CharacterRun::kForEver || run.first_bytes[0xe4]);
+  }
+  // Any that begins with one of these bytes.
+  static std::string a_character(const ByteSet& first_bytes) {
+    for (size_t byte = 0; byte < first_bytes.size(); ++byte) {
+      if (!first_bytes[byte]) continue;
+      std::string character(1, static_cast<char>(byte));
+      if (byte >= 0xc0) character += static_cast<char>(byte == 0xe0 ? 0xa0 : byte == 0xf0 ? 0x90 : 0x80);
+      if (byte >= 0xe0) character += '\x80';
+      if (byte >= 0xf0) character += '\x80';
+      return character;
+    }
+    return {};
   }
 
   void walk(uint32_t from, uint32_t state) {
@@ -108,12 +137,24 @@ class TokenWalk {
       const TokenTrie::Node& node = trie_.node(at);
       const uint32_t next = states_.next(state, node.byte);
       if (next == JsonStates::kNone) continue;
-      trie_.add_tokens(node, set_);
-      if (trie_.has_children(at)) walk(at, next);
+      add_below(at, next);
     }
     if (states_.work() + walked_ / 8 > last_work_) stopped_ = true;
   }
 
+  // Tokens that end at a node or below it, at which the grammar stands so.
+  void add_below(uint32_t number, uint32_t state) {
+    trie_.add_tokens(trie_.node(number), set_);
+    if (!trie_.has_children(number)) return;
+    if (const TokenTrie::Below* below = trie_.below(number)) {
+      const CharacterRun& run = states_.run(state);
+      if (below->characters <= run.length && (below->first_bytes & ~run.first_bytes).none())
+        return trie_.add_all_tokens(*below, set_);
+    }
+    walk(number, state);
+  }
+
+  TokenSets& sets_;
   JsonStates& states_;
   const TokenTrie& trie_;
   TokenSet& set_;
@@ -134,7 +175,7 @@ Result<std::shared_ptr<const TokenSet>> TokenSets::at(JsonState& place, const st
   const auto known = sets_.find(place.number());
   if (known != sets_.end()) return known->second;
   TokenSet set(trie_->words());
-  if (!TokenWalk(*states_, *trie_, set, goes_on).add_all(place.number())) {
+  if (!TokenWalk(*this, set, goes_on).add_all(place.number())) {
     const JsonBranch& branch = states_->branches(place.number()).back();  // of the latest rule
     return Error{Code::kExhausted,
                  fmt::format("JSON schema, {}: which tokens may come next took too long to find; make its patterns "
@@ -144,7 +185,18 @@ Result<std::shared_ptr<const TokenSet>> TokenSets::at(JsonState& place, const st
   return sets_.emplace(place.number(), std::make_shared<const TokenSet>(std::move(set))).first->second;
 }
 
+const TokenTrie::OfClass& TokenSets::of_class(const ByteSet& first_bytes) {
+  const auto [known, added] = classes_.try_emplace(first_bytes);
+  if (added) {
+    known->second = trie_->of_class(first_bytes);
+    exits_bytes_ += known->second.exits.size() * sizeof(TokenTrie::OfClass::Exit);
+  }
+  return known->second;
+}
+
 void TokenSets::clear() {
+  classes_.clear();
+  exits_bytes_ = 0;
   states_ = std::make_shared<JsonStates>(states_->program());
   sets_.clear();
 }

@@ -31,13 +31,19 @@ class TokenSets {
   // The tokens whose bytes may come at `place`, which moves to the states that are kept. kExhausted: it takes more work than kMostWork, or `goes_on`, which
   // is asked every millisecond or so, says no; the message names the place in the schema.
   Result<std::shared_ptr<const TokenSet>> at(JsonState& place, const std::function<bool()>& goes_on);
+  const TokenTrie::OfClass& of_class(const ByteSet& first_bytes);
   void clear();
-  size_t bytes() const { return states_->bytes() + sets_.size() * (trie_->words() * sizeof(uint64_t) + 64); }
+  size_t bytes() const {
+    return states_->bytes() + (sets_.size() + classes_.size()) * (trie_->words() * sizeof(uint64_t) + 64) +
+           exits_bytes_;
+  }
 
  private:
   std::shared_ptr<const TokenTrie> trie_;
   std::shared_ptr<JsonStates> states_;
   std::unordered_map<uint32_t, std::shared_ptr<const TokenSet>> sets_;  // by state
+  std::unordered_map<ByteSet, TokenTrie::OfClass> classes_;             // by first bytes
+  size_t exits_bytes_ = 0;                                              // of the classes
 };
 
 // Of one sequence. Copied cheaply (speculation, preemption); one thread, but for mask() between find() and accept().

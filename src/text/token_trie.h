@@ -29,9 +29,25 @@ class TokenTrie {
   struct Node {
     uint32_t end = 0;
     int32_t token = kNoToken;
+    uint32_t below = 0;  // 0: nothing is known of what is below
     uint8_t byte = 0;
     bool several = false;  // tokens of these bytes
   };
+  // What may follow a node as text: the first bytes of the characters that begin in it, and how many do at most; 80,
+  // where other bytes follow. The tokens there.
+  struct Below {
+    ByteSet first_bytes;
+    uint32_t characters = 0, first_token = 0, end_token = 0;
+    TokenSet many = {};  // the same tokens, where they are many
+  };
+  // Of a node that has many below it; null of others.
+  const Below* below(uint32_t number) const {
+    return nodes_[number].below > 0 ? &below_[nodes_[number].below] : nullptr;
+  }
+  void add_all_tokens(const Below& below, TokenSet& set) const {
+    for (size_t i = 0; i < below.many.size(); ++i) set[i] |= below.many[i];
+    for (uint32_t i = below.first_token; i < below.end_token && below.many.empty(); ++i) add_token(set, sorted_[i]);
+  }
   static constexpr uint32_t kRoot = 0;
   const Node& node(uint32_t number) const { return nodes_[number]; }
   bool has_children(uint32_t number) const { return nodes_[number].end > number + 1; }
@@ -48,6 +64,21 @@ class TokenTrie {
     if (!node.several) return;
     for (int32_t token = same_[node.token]; token != kNoToken; token = same_[token]) add_token(set, token);
   }
+
+  // Tokens all of whose characters begin with such bytes, and where others leave them: by which byte, after how many
+  // characters.
+  struct OfClass {
+    TokenSet tokens;
+    struct Exit {
+      uint8_t byte = 0;
+      uint32_t characters = 0, node = 0;
+      auto operator<=>(const Exit&) const = default;
+    };
+    std::vector<Exit> exits;  // sorted
+  };
+  OfClass of_class(const ByteSet& first_bytes) const;
+  // Takes tokens of a class that have at most so many characters.
+  void add_short(const TokenSet& tokens, uint32_t characters, TokenSet& set) const;
 
   int64_t vocabulary() const { return static_cast<int64_t>(bytes_.size()); }
   size_t words() const { return (bytes_.size() + 63) / 64; }
@@ -69,12 +100,18 @@ class TokenTrie {
   }
 
  private:
-  void add_nodes(std::span<const int32_t> sorted);
+  void add_nodes();
+  // Looks at what is below a node at which the lexer stands so; the number of the first token there becomes that of the
+  // first after it.
+  Below look_below(uint32_t number, uint32_t lexer_state, uint32_t& token);
   WithinQuotes look_within_quotes(uint32_t lexer_state) const;
 
   std::vector<std::string> bytes_;
-  std::vector<int32_t> same_;  // the next token of the same bytes
+  std::vector<int32_t> same_;        // the next token of the same bytes
+  std::vector<uint8_t> characters_;  // by token, that begin in it; 255: more
+  std::vector<int32_t> sorted_;      // by their bytes
   std::vector<Node> nodes_;
+  std::vector<Below> below_;
   std::vector<std::optional<WithinQuotes>> within_;
 };
 

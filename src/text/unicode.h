@@ -8,6 +8,8 @@
 
 namespace ridge::text {
 
+constexpr char32_t kLastCodePoint = 0x10ffff, kFirstSurrogate = 0xd800, kLastSurrogate = 0xdfff;
+
 // The code point at `at` of valid UTF-8; `at` moves behind it.
 char32_t next_code_point(std::string_view text, size_t& at);
 void append_utf8(std::string& text, char32_t code_point);

@@ -26,11 +26,13 @@ class Dice {
 
 // A schema with a document; recursive ones among them.
 Json random_schema(Dice& dice);
+// One of words beside one another: of types, and of other schemas. Some have no documents.
+Json random_joined_schema(Dice& dice);
 // A document that is valid for the schema, members in its order.
 Json random_document(const Json& root, const Json& schema, Dice& dice, int depth = 0);
 // As some writer might put it: white space where JsonGrammar allows it, needless escapes in strings.
 std::string write_randomly(const Json& document, Dice& dice);
-// By the words of JSON Schema 2020-12; oneOf as anyOf.
+// By the words of JSON Schema 2020-12.
 bool is_valid(const Json& root, const Json& schema, const Json& document);
 // Ends the document that was begun, by few bytes; what it appended. Empty: it could not, or the document had ended.
 std::string end_document(JsonState state);
