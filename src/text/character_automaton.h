@@ -16,7 +16,7 @@ namespace ridge::text {
 class CharacterAutomaton {
  public:
   static constexpr size_t kMostStates = 40'000;
-  static constexpr size_t kMostWork = 10'000'000;  // steps: a tenth of a second
+  static constexpr size_t kMostWork = 5'000'000;  // steps: a tenth of a second
 
   struct Edge {
     char32_t first = 0, last = 0;

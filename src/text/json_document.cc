@@ -296,10 +296,13 @@ Status SchemaDocument::add_negations(const Json& schema, const std::string& plac
   return {};
 }
 
-Result<bool> SchemaDocument::holds(const Json& value, const Json& schema, const std::string& place, int depth) {
+Result<bool> SchemaDocument::holds(const Json& value, const Json& schema, const std::string& place, int depth,
+                                   bool listed) {
   if (schema.is_boolean()) return schema.get<bool>();
   if (!schema.is_object()) return schema_error(Code::kInvalid, place, "a schema should be an object, true or false");
-  if (++work_ > kMostHeld || depth > kDeepest)
+  const bool is_looked_up = schema.contains("enum") && !listed;
+  work_ += 1 + (is_looked_up ? schema["enum"].size() / 8 : 0);
+  if (work_ > kMostHeld || depth > kDeepest)
     return schema_error(Code::kExhausted, place, "too many schemas that values of `enum` or `const` are held against");
   for (const auto& [name, given] : schema.items()) {
     if (name == "contains") continue;
@@ -309,7 +312,7 @@ Result<bool> SchemaDocument::holds(const Json& value, const Json& schema, const 
   if (value.is_null() && schema.value("nullable", Json(false)) == true) return true;
   const auto has = [&](const char* name) { return schema.contains(name); };
   if (has("const") && value != schema["const"]) return false;
-  if (has("enum") && std::ranges::find(schema["enum"], value) == schema["enum"].end()) return false;
+  if (is_looked_up && std::ranges::find(schema["enum"], value) == schema["enum"].end()) return false;
   if (has("type")) {
     RIDGE_ASSIGN(const auto types, types_of(schema, place));
     if (std::ranges::none_of(types, [&](const std::string& type) { return is_of_type(value, type); })) return false;

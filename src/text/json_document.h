@@ -53,8 +53,9 @@ class SchemaDocument {
   // dependencies, dependentRequired and dependentSchemas: a schema.
   Result<const Json*> dependencies(const Json& schema, const std::string& place);
 
-  // As JSON Schema 2020-12 and 7 have it; `format` is a note.
-  Result<bool> holds(const Json& value, const Json& schema, const std::string& place, int depth = 0);
+  // As JSON Schema 2020-12 and 7 have it; `format` is a note. `listed`: the value is of its own `enum`.
+  Result<bool> holds(const Json& value, const Json& schema, const std::string& place, int depth = 0,
+                     bool listed = false);
 
  private:
   Json link(const Json& schema, bool no_null = false);

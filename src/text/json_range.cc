@@ -10,7 +10,7 @@
 namespace ridge::text {
 namespace {
 
-constexpr uint64_t kMostStep = 1000;  // without its point: states are as many for each digit
+constexpr uint64_t kMostStep = 500;  // without its point: states are as many for each digit
 
 // Magnitudes of so many whole digits between two bounds.
 class DigitRange {
@@ -168,7 +168,7 @@ std::optional<Decimal> common_multiple(const Decimal& a, const Decimal& b) {
   const Scaled first = scaled(a, fraction_digits), second = scaled(b, fraction_digits);
   if (first.digits == 0 || second.digits == 0) return std::nullopt;
   const uint64_t factor = first.digits / std::gcd(first.digits, second.digits);
-  if (factor > kMostStep * 1000 || second.digits > kMostStep * 1000) return std::nullopt;
+  if (factor > kMostStep * 2000 || second.digits > kMostStep * 2000) return std::nullopt;
   std::string digits = std::to_string(factor * second.digits);
   if (digits.size() <= fraction_digits) digits.insert(0, fraction_digits + 1 - digits.size(), '0');
   Decimal multiple{.whole = digits.substr(0, digits.size() - fraction_digits),

@@ -23,7 +23,7 @@ namespace {
 // Of one object's properties and of one choice: their branches fit into kMostJsonBranches.
 constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostKeys = 64;
 constexpr size_t kLongestName = 4096, kLongestPlace = 65'536;  // [bytes]
-constexpr size_t kMostNodes = 200'000, kMostByteStates = 1'000'000, kMostJoined = 250'000;
+constexpr size_t kMostNodes = 200'000, kMostByteStates = 300'000, kMostJoined = 250'000;
 constexpr size_t kMostOfWords = 128 * 1024;  // [bytes] of the values of an enum or a choice; each takes up to 150
 
 Error too_many_properties(const std::string& place) {
@@ -100,7 +100,7 @@ class SchemaCompiler {
   Status compile_rule(const Waiting& rule);
   Status add_alternatives(const Schemas& schemas, const Json& list, Targets& targets);
   Status add_values(const Schemas& schemas, const Json& with_values, Targets& targets);
-  Result<bool> holds(const Json& value, const Json& schema);
+  Result<bool> holds(const Json& value, const Json& schema, bool listed);
   Status add_type(const Schemas& schemas, const std::string& type, Targets& targets);
   // Types that all allow; without `type` those that their words are about, if `guessed`, or all.
   Result<std::vector<std::string>> types_of_all(const Schemas& schemas, bool guessed);
@@ -471,7 +471,7 @@ Status SchemaCompiler::add_values(const Schemas& schemas, const Json& with_value
       return schema_error(Code::kInvalid, place, fmt::format("a value has more than {} levels", kMostJsonDepth));
     bool fits = true;
     for (size_t i = 0; i < schemas.size() && fits; ++i) {
-      RIDGE_ASSIGN(fits, holds(value, *schemas[i]));
+      RIDGE_ASSIGN(fits, holds(value, *schemas[i], schemas[i] == &with_values && name == "enum"));
     }
     if (fits) words.push_back(dump_json(value));
   }
@@ -483,9 +483,9 @@ Status SchemaCompiler::add_values(const Schemas& schemas, const Json& with_value
   return {};
 }
 
-Result<bool> SchemaCompiler::holds(const Json& value, const Json& schema) {
+Result<bool> SchemaCompiler::holds(const Json& value, const Json& schema, bool listed) {
   const std::string place = text_of(standing_.at(&schema));
-  if (schema.is_object()) return document_.holds(value, schema, place);
+  if (schema.is_object()) return document_.holds(value, schema, place, 0, listed);
   if (const Json* forbidden = document_.forbidden_by(&schema)) {
     RIDGE_ASSIGN(const bool valid, document_.holds(value, *forbidden, place));
     return !valid;
@@ -577,9 +577,9 @@ Result<std::optional<CharacterAutomaton>> SchemaCompiler::texts_of(const Schemas
     if (pattern == schema->end()) continue;
     const std::string place = place_at(schema, "pattern");
     if (const Json* listed = SchemaDocument::forbidden_texts(*pattern)) {
-      const auto texts = listed->get<std::vector<std::string>>();
-      RIDGE_TRY(check_length(texts, place));
-      RIDGE_TRY(narrow(CharacterAutomaton::of_texts(texts), false, place));
+      const auto words = listed->get<std::vector<std::string>>();
+      RIDGE_TRY(check_length(words, place));
+      RIDGE_TRY(narrow(CharacterAutomaton::of_texts(words), false, place));
       continue;
     }
     const Json* forbidden = SchemaDocument::forbidden_pattern(*pattern);
