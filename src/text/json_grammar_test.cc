@@ -136,6 +136,7 @@ TEST(JsonGrammar, OtherMembersFollowAndDoNotBearAListedName) {
   EXPECT_EQ(refused_at(grammar, R"({"x":null,"\n")"), 13);
   // As vLLM: members that are not listed are allowed where the schema says so, or lists none.
   EXPECT_EQ(refused_at(R"({"properties":{"a":{}}})", R"({"b)"), 2);
+  EXPECT_EQ(refused_at(R"({"properties":{}})", R"({"b)"), 1);
   EXPECT_TRUE(takes(R"({"type":"object"})", R"({"b":1})"));
   EXPECT_TRUE(
       takes(R"({"type":"object","required":["z"],"additionalProperties":{"type":"integer"}})", R"({"z":1,"y":2})"));

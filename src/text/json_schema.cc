@@ -761,6 +761,7 @@ Status SchemaCompiler::read_object(const Schemas& schemas, Object& object) {
       if (!properties->is_object()) return schema_error(Code::kInvalid, place, "should be an object of schemas");
       if (properties->size() > kMostProperties) return too_many_properties(place);
       part.properties = &*properties;
+      object.closed = object.closed || properties->empty();
       for (const auto& [name, property] : properties->items()) {
         if (name.size() > kLongestName)
           return schema_error(Code::kExhausted, place, fmt::format("a name of more than {} bytes", kLongestName));
