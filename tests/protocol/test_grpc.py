@@ -532,7 +532,7 @@ def test_perf_analyzer(server, tmp_path, arguments):
     report = tmp_path / "report.csv"
     run = subprocess.run(
         [PERF, "-m", "identity", "-u", f"127.0.0.1:{server.ports['grpc']}", "-i", "grpc", "-b", "1", "--concurrency-range", "2", "--measurement-mode",
-         "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "3", "-f", report, *arguments],
+         "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "10", "-f", report, *arguments],
         capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
     assert float(next(csv.DictReader(report.open()))["Inferences/Second"]) > 0

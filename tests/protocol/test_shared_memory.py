@@ -346,7 +346,7 @@ def test_perf_analyzer_sends_by_shared_memory(server, model, tmp_path):
     report = tmp_path / "report.csv"
     run = subprocess.run(
         [perf_analyzer, "-m", model, "-u", f"127.0.0.1:{server.port}", "-i", "http", "-b", "1", "--concurrency-range", "2", "--shared-memory", "system",
-         "--measurement-mode", "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "3", "-f", report],
+         "--measurement-mode", "count_windows", "--measurement-request-count", "500", "-s", "999", "-r", "10", "-f", report],
         capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
     assert float(next(csv.DictReader(report.open()))["Inferences/Second"]) > 0
