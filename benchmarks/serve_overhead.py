@@ -34,8 +34,6 @@ import tempfile
 import time
 import urllib.request
 
-from load_generators import grpc_message, h2load
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RELEASE = ROOT / "build" / "release"
 
@@ -209,6 +207,8 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=pathlib.Path, help="also write the report here")
     options = parser.parse_args()
+    from load_generators import grpc_message, h2load  # which takes its tools from here
+
     require_wrk()
     ridge = str(RELEASE / "ridge")
 
