@@ -49,11 +49,10 @@ def make_repository(folder, ridge):
             'parameters { key: "intra_op_thread_count" value { string_value: "1" } }\n')
 
 
-def grpc_message(model):
+def grpc_message(model, name, shape):
     """The body of a call: ModelInfer's request behind its five bytes of length."""
     from tritonclient.grpc import service_pb2
 
-    name, shape = SHAPES[model]
     tensor = service_pb2.ModelInferRequest.InferInputTensor(name=name, datatype="FP32", shape=shape)
     values = struct.pack("<f", 1) * math.prod(shape)
     message = service_pb2.ModelInferRequest(model_name=model, inputs=[tensor], raw_input_contents=[values]).SerializeToString()
@@ -140,7 +139,7 @@ def main():
                 arms[("wrk", *group)] = lambda model=model, n=n, url=url: wrk(url, scripts[model], n, int(options.seconds))
             else:
                 body = folder / f"{model}.bin"
-                body.write_bytes(grpc_message(model))
+                body.write_bytes(grpc_message(model, *SHAPES[model]))
                 arms[("h2load", *group)] = lambda body=body, n=n: h2load(body, n, int(options.seconds))
             if options.perf_analyzer:
                 arms[("perf_analyzer", *group)] = lambda group=group: perf_analyzer(options.perf_analyzer, *group, options.seconds)

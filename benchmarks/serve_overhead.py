@@ -251,7 +251,7 @@ def main():
                 trials[f"{party} HTTP {connections}"] = by_http(http[party], "identity", small, connections)
                 trials[f"{party} gRPC {connections}"] = by_grpc(grpc[party], "identity", connections)
         calls = folder / "calls"
-        calls.write_bytes(grpc_message("identity"))
+        calls.write_bytes(grpc_message("identity", "x", [1, 16]))
         for party in grpc:
             trials[f"{party} gRPC 64 calls"] = lambda port=grpc[party]: h2load(calls, 1, seconds, port, 64)
         for party in (*programs, "echo"):
