@@ -1,6 +1,6 @@
 // The character automata of a program, read byte by byte: strings with their quotes, in which characters have one form,
-// as JSON.stringify writes them, or
-// plain texts. Positions are numbers that stand for an automaton's state and the bytes of a character that is begun.
+// as JSON.stringify writes them, or plain texts. Positions are numbers that stand for an automaton's state and the bytes
+// of a character that is begun.
 // Immutable once made.
 #pragma once
 

@@ -386,7 +386,6 @@ Result<bool> SchemaDocument::holds_schemas(const Json& value, const Json& schema
 
 Result<bool> SchemaDocument::holds_items(const Json& value, const Json& schema, const std::string& place, int depth) {
   const bool old = schema.contains("items") && schema["items"].is_array();
-  const Json none = Json::array();
   const auto prefix = schema.find(old ? "items" : "prefixItems"),
              items = schema.find(old ? "additionalItems" : "items");
   size_t contained = 0, index = 0;

@@ -40,6 +40,16 @@ int depth_of(const Json& value) {
 const Json kNothing = false;
 bool forbids_all(const Json& schema) { return schema.is_boolean() && !schema.get<bool>(); }
 
+// The word by which an object lists its values; null: it does not.
+const char* word_of_values(const Json& schema) {
+  if (!schema.is_object()) return nullptr;
+  return schema.contains("enum") ? "enum" : schema.contains("const") ? "const" : nullptr;
+}
+// Of an object that lists them.
+Json listed_values(const Json& schema) {
+  return schema.contains("enum") ? schema["enum"] : Json::array({schema["const"]});
+}
+
 // A rule is of schemas that all hold; it is compiled once, and references to it call it. Rules that are found on the
 // way wait in a queue: nothing recurses.
 class SchemaCompiler {
@@ -385,8 +395,8 @@ Result<bool> SchemaCompiler::apart(const std::vector<Located>& first, const std:
 // Values of one of them are listed, and none is valid for the other.
 Result<bool> SchemaCompiler::apart_by_values(const Schemas& first, const Schemas& second) {
   for (const Json* schema : first) {
-    if (!schema->is_object() || !(schema->contains("enum") || schema->contains("const"))) continue;
-    const Json values = schema->contains("enum") ? (*schema)["enum"] : Json::array({(*schema)["const"]});
+    if (word_of_values(*schema) == nullptr) continue;
+    const Json values = listed_values(*schema);
     bool none_fits = values.is_array();
     for (const Json& value : values) {
       bool fits = true;
@@ -425,9 +435,8 @@ Result<bool> SchemaCompiler::apart_by_members(const Schemas& first, const Schema
 Status SchemaCompiler::compile_rule(const Waiting& rule) {
   const Schemas& schemas = rule.schemas;
   Targets targets;
-  const auto with_values = std::ranges::find_if(schemas, [](const Json* schema) {
-    return schema->is_object() && (schema->contains("enum") || schema->contains("const"));
-  });
+  const auto with_values =
+      std::ranges::find_if(schemas, [](const Json* schema) { return word_of_values(*schema) != nullptr; });
   const auto list = std::ranges::find_if(schemas, [](const Json* schema) { return schema->is_array(); });
   if (with_values != schemas.end()) {
     RIDGE_TRY(add_values(schemas, **with_values, targets));
@@ -460,9 +469,9 @@ Status SchemaCompiler::add_alternatives(const Schemas& schemas, const Json& list
 }
 
 Status SchemaCompiler::add_values(const Schemas& schemas, const Json& with_values, Targets& targets) {
-  const std::string name = with_values.contains("enum") ? "enum" : "const",
-                    place = place_at(&with_values, name.c_str());
-  const Json values = name == "enum" ? with_values["enum"] : Json::array({with_values["const"]});
+  const std::string place = place_at(&with_values, word_of_values(with_values));
+  const bool is_enum = with_values.contains("enum");
+  const Json values = listed_values(with_values);
   if (!values.is_array() || values.empty())
     return schema_error(Code::kInvalid, place, "should be a list of values that is not empty");
   std::vector<std::string> words;
@@ -471,7 +480,7 @@ Status SchemaCompiler::add_values(const Schemas& schemas, const Json& with_value
       return schema_error(Code::kInvalid, place, fmt::format("a value has more than {} levels", kMostJsonDepth));
     bool fits = true;
     for (size_t i = 0; i < schemas.size() && fits; ++i) {
-      RIDGE_ASSIGN(fits, holds(value, *schemas[i], schemas[i] == &with_values && name == "enum"));
+      RIDGE_ASSIGN(fits, holds(value, *schemas[i], schemas[i] == &with_values && is_enum));
     }
     if (fits) words.push_back(dump_json(value));
   }
@@ -813,8 +822,8 @@ Result<CharacterAutomaton> SchemaCompiler::names_of(const Json& schema, const st
   for (const Json* each : *schemas) {
     if (each->is_array())
       return schema_error(Code::kUnsupported, place, "only `pattern`, lengths, `enum` and `const` are supported in it");
-    if (!each->contains("enum") && !each->contains("const")) continue;
-    for (const Json& value : each->contains("enum") ? (*each)["enum"] : Json::array({(*each)["const"]})) {
+    if (word_of_values(*each) == nullptr) continue;
+    for (const Json& value : listed_values(*each)) {
       RIDGE_ASSIGN(const bool valid, document_.holds(value, schema, place));
       if (valid && value.is_string()) values.push_back(value.get<std::string>());
     }
