@@ -266,14 +266,14 @@ Status SchemaDocument::add_negations(const Json& schema, const std::string& plac
     array["minItems"] = index + 1;
     list.push_back(std::move(array));
   };
-  const bool old = schema.contains("items") && schema["items"].is_array();
+  const ItemWords words = words_of_items(schema);
   size_t listed = 0;
   constexpr size_t kMostListed = 20;
-  each(old ? "items" : "prefixItems", [&](const Json& prefix) {
+  each(words.listed, [&](const Json& prefix) {
     for (; prefix.is_array() && listed < std::min(prefix.size(), kMostListed); ++listed)
       item_at(listed, prefix[listed]);
   });
-  each(old ? "additionalItems" : "items", [&](const Json& items) { item_at(listed, items); });
+  each(words.others, [&](const Json& items) { item_at(listed, items); });
   each("contains", [&](const Json& wanted) { list.push_back(typed("array", "items", negated(wanted))); });
   each("not", [&](const Json& inner) { list.push_back(link(inner)); });
   each("allOf", [&](const Json& parts) {
@@ -385,9 +385,8 @@ Result<bool> SchemaDocument::holds_schemas(const Json& value, const Json& schema
 }
 
 Result<bool> SchemaDocument::holds_items(const Json& value, const Json& schema, const std::string& place, int depth) {
-  const bool old = schema.contains("items") && schema["items"].is_array();
-  const auto prefix = schema.find(old ? "items" : "prefixItems"),
-             items = schema.find(old ? "additionalItems" : "items");
+  const ItemWords words = words_of_items(schema);
+  const auto prefix = schema.find(words.listed), items = schema.find(words.others);
   size_t contained = 0, index = 0;
   for (const Json& item : value) {
     const bool listed = prefix != schema.end() && prefix->is_array() && index < prefix->size();

@@ -109,16 +109,10 @@ Result<Keyword> keyword_of(std::string_view name, const std::string& place) {
                       "this keyword is not supported; leave it out and say in `description` what it asks for");
 }
 
-Status check_keywords(const Json& schema, const std::string& place) {
-  if (!schema.is_object())
-    return schema_error(
-        Code::kInvalid, place,
-        fmt::format("a schema should be an object, true or false, found {}", dump_json(schema).substr(0, 80)));
-  for (const auto& [name, value] : schema.items()) {
-    auto known = keyword_of(name, place);
-    if (!known) return std::move(known).error();
-  }
-  return {};
+ItemWords words_of_items(const Json& schema) {
+  const auto items = schema.find("items");
+  if (items != schema.end() && items->is_array()) return {"items", "additionalItems", true};
+  return {"prefixItems", "items", false};
 }
 
 Result<const Json*> resolve(const Json& root, const Json& reference, const std::string& place) {

@@ -26,8 +26,12 @@ enum class Keyword : uint8_t {
 
 // kUnsupported: a keyword that restricts documents and is not done here.
 Result<Keyword> keyword_of(std::string_view name, const std::string& place);
-// Every member is a keyword, and an object or boolean is a schema.
-Status check_keywords(const Json& schema, const std::string& place);
+// The words of an array's listed items and of the others; `old`: as until draft 2019-09.
+struct ItemWords {
+  const char *listed, *others;
+  bool old;
+};
+ItemWords words_of_items(const Json& schema);
 // The place of a member, as a JSON pointer (RFC 6901).
 std::string place_of(const std::string& place, std::string_view member);
 // What "#/$defs/a%20b" points to.

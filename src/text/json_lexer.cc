@@ -97,7 +97,7 @@ void JsonLexer::add_strings() {
 
 // Escapes as every common writer has them (JSON.stringify, json.dumps, nlohmann): the short ones, and \u00xx in lower case for other controls.
 void JsonLexer::add_keys() {
-  key_start = add();
+  const uint32_t key_start = add();
   key = add();
   add_characters(key);
   const uint32_t escape = add();

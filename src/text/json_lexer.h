@@ -33,7 +33,7 @@ class JsonLexer {
   uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
 
   // Before the token, and between two characters of a string.
-  uint32_t text_start = 0, text = 0, key_start = 0, key = 0, integer_start = 0, number_start = 0;
+  uint32_t text_start = 0, text = 0, key = 0, integer_start = 0, number_start = 0;
 
  private:
   static constexpr uint8_t kNowhere = 255;

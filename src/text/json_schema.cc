@@ -700,20 +700,17 @@ Status SchemaCompiler::add_array(const Schemas& schemas, Targets& targets) {
   if (lengths.first > lengths.second) return {};
   struct Part {
     const Json* schema;
+    ItemWords words;
     const Json *prefix = nullptr, *rest = nullptr;
-    const char *prefix_word, *rest_word;
   };
   std::vector<Part> parts;
   size_t listed = 0;
   for (const Json* schema : schemas) {
-    const auto items = schema->find("items");
-    const bool old = items != schema->end() && items->is_array();  // until draft 2019-09
-    Part part{
-        .schema = schema, .prefix_word = old ? "items" : "prefixItems", .rest_word = old ? "additionalItems" : "items"};
-    if (schema->contains(part.prefix_word)) part.prefix = &(*schema)[part.prefix_word];
-    if (schema->contains(part.rest_word)) part.rest = &(*schema)[part.rest_word];
-    if (part.prefix && (!part.prefix->is_array() || (part.prefix->empty() && !old)))
-      return schema_error(Code::kInvalid, place_at(schema, part.prefix_word),
+    Part part{.schema = schema, .words = words_of_items(*schema)};
+    if (schema->contains(part.words.listed)) part.prefix = &(*schema)[part.words.listed];
+    if (schema->contains(part.words.others)) part.rest = &(*schema)[part.words.others];
+    if (part.prefix && (!part.prefix->is_array() || (part.prefix->empty() && !part.words.old)))
+      return schema_error(Code::kInvalid, place_at(schema, part.words.listed),
                           "should be a list of schemas that is not empty");
     if (part.prefix) listed = std::max(listed, part.prefix->size());
     if (schema->value("uniqueItems", Json(false)) == true && lengths.second > 1)
@@ -727,9 +724,9 @@ Status SchemaCompiler::add_array(const Schemas& schemas, Targets& targets) {
     for (const Part& part : parts) {
       if (part.prefix && index < part.prefix->size())
         found.push_back(
-            {&(*part.prefix)[index], place_of(place_at(part.schema, part.prefix_word), std::to_string(index))});
+            {&(*part.prefix)[index], place_of(place_at(part.schema, part.words.listed), std::to_string(index))});
       else if (part.rest)
-        found.push_back({part.rest, place_at(part.schema, part.rest_word)});
+        found.push_back({part.rest, place_at(part.schema, part.words.others)});
     }
     return found;
   };
