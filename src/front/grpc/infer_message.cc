@@ -22,6 +22,8 @@ using google::protobuf::io::CodedInputStream;
 // Far above what models have: an empty tensor takes two bytes of a message, and a hundred here.
 constexpr size_t kMostTensors = 64 * 1024;
 
+constexpr int kInputField = 5, kRawField = 7;  // of ModelInferRequest
+
 Error broken_request() { return invalid("the message is not a valid ModelInferRequest"); }
 
 uint32_t bytes_left(const CodedInputStream& in) { return static_cast<uint32_t>(std::max(0, in.BytesUntilLimit())); }
@@ -311,9 +313,9 @@ Result<bool> read_field(InferReading& reading, int number) {
       return true;
     }
     case 4: RIDGE_TRY(read_request_parameter(reading)); return true;
-    case 5: RIDGE_TRY(read_input(reading)); return true;
+    case kInputField: RIDGE_TRY(read_input(reading)); return true;
     case 6: RIDGE_TRY(read_output(reading)); return true;
-    case 7:
+    case kRawField:
       if (reading.raw.size() == kMostTensors) return invalid("too many raw_input_contents");
       RIDGE_TRY(read_spans(in, reading.raw.emplace_back().pieces));
       return true;
@@ -419,10 +421,22 @@ bool has_long_contents(const MessageBytes& message, size_t above) {
       continue;
     }
     if (!in.ReadVarint32(&size)) return false;
-    if (WireFormatLite::GetTagFieldNumber(tag) == 5 && size > above) return true;
+    if (WireFormatLite::GetTagFieldNumber(tag) == kInputField && size > above) return true;
     if (!in.Skip(static_cast<int>(size))) return false;
   }
   return false;
+}
+
+size_t first_raw_tensor(std::span<const std::byte> start) {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(start.data()), static_cast<int>(start.size()));
+  while (const uint32_t tag = in.ReadTag()) {
+    if (is_block(tag) && WireFormatLite::GetTagFieldNumber(tag) == kRawField) {
+      uint32_t size = 0;
+      return in.ReadVarint32(&size) ? static_cast<size_t>(in.CurrentPosition()) : 0;
+    }
+    if (!WireFormatLite::SkipField(&in, tag)) return 0;
+  }
+  return 0;
 }
 
 Result<serve::InferRequest> decode_infer_request(MessageBytes message, BodyPool& bodies, std::string& id) {

@@ -24,6 +24,9 @@ namespace ridge::front::grpc {
 // Whether reading the message takes so long that it belongs on a thread of its own: long typed contents. `above` [bytes].
 bool has_long_contents(const MessageBytes& message, size_t above);
 
+// Where the first raw tensor lies in a message that begins with these bytes [bytes]; 0: they do not say.
+size_t first_raw_tensor(std::span<const std::byte> start);
+
 // A message of at most 2 GiB. Memory that it needs comes from `bodies`. May throw std::bad_alloc. kInvalid: what is wrong.
 // `id` becomes the request's, also where the request is invalid behind it.
 Result<serve::InferRequest> decode_infer_request(MessageBytes message, BodyPool& bodies, std::string& id);

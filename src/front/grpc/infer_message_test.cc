@@ -382,5 +382,26 @@ TEST(MessageReader, GivesMessagesHoweverTheirBytesAreCut) {
   EXPECT_EQ(reader.feed(std::as_bytes(std::span(too_long)), bodies, 3).error().code, Code::kExhausted);
 }
 
+TEST_F(InferMessage, TheFirstRawTensorOfALongMessageIsAligned) {
+  request_.add_raw_input_contents(std::string(4000, 'x'));
+  for (size_t name = 1; name < 9; ++name) {
+    request_.set_model_name(std::string(name, 'm'));
+    const std::string message = request_.SerializeAsString(), stream = message_prefix(message.size(), false) + message;
+    for (const size_t first : {5, 200}) {
+      MessageReader reader;
+      for (auto bytes = std::as_bytes(std::span(stream)); !bytes.empty();) {
+        const size_t piece = bytes.size() == stream.size() ? first : 200;
+        Result<size_t> taken = reader.feed(bytes.first(std::min(piece, bytes.size())), bodies_, stream.size());
+        ASSERT_TRUE(taken);
+        bytes = bytes.subspan(*taken);
+      }
+      Result<serve::InferRequest> decoded = decode_infer_request(*reader.take(), bodies_, id_);
+      ASSERT_TRUE(decoded) << decoded.error().message;
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(decoded->inputs[0].data.data()) % Body::kAlignment, 0) << name;
+      EXPECT_EQ(text_of(decoded->inputs[0].data), std::string(4000, 'x'));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ridge::front::grpc

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "front/grpc/infer_message.h"
+
 namespace ridge::front::grpc {
 
 Result<size_t> MessageReader::feed(std::span<const std::byte> bytes, BodyPool& bodies, uint64_t longest) {
@@ -16,8 +18,10 @@ Result<size_t> MessageReader::feed(std::span<const std::byte> bytes, BodyPool& b
     if (length_ > longest)
       return Error{Code::kExhausted, "the message has " + std::to_string(length_) + " bytes, this method takes " +
                                          std::to_string(longest)};
+    const auto start = bytes.subspan(taken);
+    if (start.empty() && length_ > 0) return taken;
     body_ = bodies.take();
-    body_->start(0);
+    body_->start(start.size() < length_ ? first_raw_tensor(start) : 0);  // a message that came whole is short
   }
   const size_t count = std::min<size_t>(bytes.size() - taken, length_ - body_->size());
   body_->append(bytes.subspan(taken, count));

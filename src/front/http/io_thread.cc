@@ -23,6 +23,7 @@ std::chrono::milliseconds tick_period(const ServerOptions& options) {
 }
 
 constexpr size_t kScratch = 256 * 1024;  // [bytes]
+constexpr size_t kFlushed = 16;          // answers that leave together: a client works on them while others are made
 constexpr std::chrono::seconds kTidyPeriod{5};
 constexpr std::chrono::milliseconds kDropPeriod{20};  // how soon the request of a call that its client ended is dropped
 
@@ -166,7 +167,10 @@ void IoThread::end_round_soon() {
 void IoThread::run_completions() {
   std::list<Completion> completions = completions_->take_remote();
   while (true) {
-    for (; !completions.empty(); completions.pop_front()) deliver(completions.front());
+    for (size_t delivered = 0; !completions.empty(); completions.pop_front()) {
+      deliver(completions.front());
+      if (++delivered % kFlushed == 0) flush();
+    }
     if (completions_->local.empty()) flush();
     if (completions_->local.empty()) return;
     std::swap(completions, completions_->local);
