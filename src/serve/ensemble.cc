@@ -13,6 +13,8 @@
 namespace ridge::serve {
 namespace {
 
+constexpr size_t kMostRuns = 1000;  // of models for one request
+
 FailureReason reason_of(Code code) {
   switch (code) {
     case Code::kCancelled:
@@ -56,7 +58,7 @@ std::vector<std::string> Ensemble::models() const {
 }
 
 Result<PartsPtr> Ensemble::find_parts() const {
-  auto parts = std::make_shared<EnsembleParts>(EnsembleParts{loaded_.settings, loaded_.plan, {}});
+  auto parts = std::make_shared<EnsembleParts>(EnsembleParts{loaded_.settings, loaded_.plan});
   std::vector<const ModelSettings*> models;
   const auto not_ready = [&](const Error& why, size_t step) {
     return Error{Code::kUnavailable, fmt::format("ensemble '{}' is not ready: {}: {}", loaded_.settings.name,
@@ -68,6 +70,9 @@ Result<PartsPtr> Ensemble::find_parts() const {
     if (!version) return not_ready(version.error(), i);
     Result<PartsPtr> own = (*version)->find_parts();
     if (!own) return not_ready(own.error(), i);
+    parts->runs += *own ? (*own)->runs : 1;
+    if (parts->runs > kMostRuns)
+      return not_ready(Error{Code::kUnavailable, fmt::format("a request would run more than {} models", kMostRuns)}, i);
     models.push_back(&(*version)->settings());
     parts->steps.push_back({std::move(*version), std::move(*own)});
   }

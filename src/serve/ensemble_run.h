@@ -33,6 +33,7 @@ struct EnsembleParts {
   const ModelSettings& settings;  // these two are the ensemble's
   const EnsemblePlan& plan;
   std::vector<Part> steps;
+  size_t runs = 0;  // of models for a request, by the ensembles among the steps too
 };
 
 class EnsembleRun : public std::enable_shared_from_this<EnsembleRun> {

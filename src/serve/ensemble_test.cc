@@ -123,6 +123,20 @@ TEST_F(EnsembleTest, EnsemblesMayBeStepsOfEnsembles) {
   EXPECT_EQ(statistics_of(*server, "inner").success.count, 2u);
 }
 
+TEST_F(EnsembleTest, AnEnsembleWithTooManyRunsIsRefused) {
+  add("plus", each([](float x) { return x + 1; }));
+  std::string below = "plus";
+  for (const std::string name : {"a2", "b4", "c8", "d16", "e32", "f64", "g128", "h256", "i512", "j1024", "k2048"}) {
+    add_ensemble(name, step(below, {{"x", "x"}}, "m") + step(below, {{"x", "m"}}, "y"));
+    below = name;
+  }
+  auto server = start_server();
+  EXPECT_EQ(values_of(infer(*server, pair_request("i512", {1, 2})).get()), (std::vector<float>{513, 514}));
+  EXPECT_TRUE(has_text(state_of(*server, "j1024"), "a request would run more than 1000 models"))
+      << state_of(*server, "j1024");
+  EXPECT_FALSE(server->model_ready("k2048", 0));
+}
+
 TEST_F(EnsembleTest, AnEnsembleThatContainsItselfIsRefused) {
   add_chain();
   add_ensemble("p", step("q", {{"x", "x"}}, "y"));

@@ -72,6 +72,7 @@ RIDGE_TARGET inline Floats times_power_of_2(Floats a, Floats exponent) {
   return a;
 }
 
+RIDGE_TARGET inline Floats as_floats(Ints bits) { return _mm256_castsi256_ps(bits); }
 RIDGE_TARGET inline Floats lower_bf16(Ints pairs) { return _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16)); }
 RIDGE_TARGET inline Floats upper_bf16(Ints pairs) {
   return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(static_cast<int>(0xFFFF0000))));
@@ -126,7 +127,7 @@ namespace ridge::engine::openvino {
 constinit const PackedKernels kAvx2Kernels{
     "AVX2",        [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); },
     quantise,      multiply_int,
-    multiply_bf16, normalise,
+    multiply_wide, normalise,
     gate};
 
 }  // namespace ridge::engine::openvino

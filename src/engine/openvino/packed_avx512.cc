@@ -52,6 +52,7 @@ RIDGE_TARGET inline Floats times_power_of_2(Floats a, Floats exponent) { return 
 RIDGE_TARGET inline Floats to_floats(Ints a) { return _mm512_cvtepi32_ps(a); }
 RIDGE_TARGET inline Ints to_ints(Floats a) { return _mm512_cvtps_epi32(a); }
 
+RIDGE_TARGET inline Floats as_floats(Ints bits) { return _mm512_castsi512_ps(bits); }
 RIDGE_TARGET inline Floats lower_bf16(Ints pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)); }
 RIDGE_TARGET inline Floats upper_bf16(Ints pairs) {
   return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
@@ -99,7 +100,7 @@ constinit const PackedKernels kAvx512Kernels{"AVX-512 VNNI",
                                              },
                                              quantise,
                                              multiply_int,
-                                             multiply_bf16,
+                                             multiply_wide,
                                              normalise,
                                              gate};
 

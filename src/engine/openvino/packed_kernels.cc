@@ -22,11 +22,15 @@ std::span<const PackedKernels* const> all_packed_kernels() {
 namespace {
 
 const PackedKernels* fastest() {
+  const auto all = all_packed_kernels();
+  const auto found = std::ranges::find_if(all, [](const PackedKernels* kernels) { return kernels->runs_here(); });
+  return found == all.end() ? nullptr : *found;
+}
+
+bool uses_what_the_cpu_has(const PackedKernels& kernels) {
   const InstructionSets sets = instruction_sets();
-  if (sets.amx_bf16) return nullptr;
-  if (kAvx512Kernels.runs_here()) return &kAvx512Kernels;
-  const bool more = __builtin_cpu_supports("avx512f") || sets.avx_vnni;
-  return kAvx2Kernels.runs_here() && !more ? &kAvx2Kernels : nullptr;
+  if (sets.amx_bf16) return false;
+  return &kernels == &kAvx512Kernels || !(__builtin_cpu_supports("avx512f") || sets.avx_vnni);
 }
 
 // The least time of some tries: what else the machine does only adds to it.
@@ -70,17 +74,21 @@ const PackedKernels* packed_kernels() {
   return kernels;
 }
 
-bool widening_pays() {
-  static const bool pays = packed_kernels() != &kAvx512Kernels || !instruction_sets().avx512_bf16 ||
-                           least_time(wide_products) <= least_time(half_products);
-  return pays;
+bool packing_pays(WeightForm form) {
+  const PackedKernels* kernels = packed_kernels();
+  if (kernels == nullptr || form == WeightForm::kFp16) return false;
+  if (form == WeightForm::kFp32) return true;
+  if (!uses_what_the_cpu_has(*kernels)) return false;
+  if (form != WeightForm::kBf16 || kernels != &kAvx512Kernels || !instruction_sets().avx512_bf16) return true;
+  static const bool widening_pays = least_time(wide_products) <= least_time(half_products);
+  return widening_pays;
 }
 
 #else
 
 std::span<const PackedKernels* const> all_packed_kernels() { return {}; }
 const PackedKernels* packed_kernels() { return nullptr; }
-bool widening_pays() { return false; }
+bool packing_pays(WeightForm) { return false; }
 
 #endif
 

@@ -19,8 +19,8 @@ struct PackedKernels {
   // [rows of x, matrix.rows]. Blocks may be computed at the same time.
   void (*multiply_int)(const PackedMatrix& matrix, int64_t block, const QuantisedRows& x, float* result,
                        const float* beside);  // of INT8 or INT4
-  void (*multiply_bf16)(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
-                        const float* beside);  // x [rows, matrix.columns]
+  void (*multiply_wide)(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
+                        const float* beside);  // of BF16 or FP32; x [rows, matrix.columns]
   // x / √(mean(x²) + ε) · weight (arXiv:1910.07467), and gate = SiLU(gate) · up (arXiv:2002.05202).
   void (*normalise)(std::span<const float> x, const float* weight, float epsilon, float* result);
   void (*gate)(std::span<float> gate, const float* up);
@@ -31,12 +31,13 @@ extern const PackedKernels kAvx2Kernels;
 // All that this program has, the fastest first.
 std::span<const PackedKernels* const> all_packed_kernels();
 
-// Those that are faster than OpenVINO's own products on this CPU; null: none. Null with AMX, whose peak in INT8 is eight times as high, and with
-// instructions that no kernel here uses: AVX-VNNI, and AVX-512 without VNNI.
+// The fastest that this CPU runs; null: none.
 const PackedKernels* packed_kernels();
 
-// Whether FP32 arithmetic on widened BF16 is at least as fast here as dot products of BF16, which this CPU may lack: measured once, in some 0.1 ms. On some
-// CPUs those run at half the rate of FP32.
-bool widening_pays();
+// Whether matrices of this form are multiplied here by packed_kernels(), not by OpenVINO. FP32: always, because OpenVINO keeps such a constant beside what
+// it makes of it. Others: where the kernels are faster; not with AMX, whose peak in INT8 is eight times as high, nor with instructions that no kernel here
+// uses: AVX-VNNI, and AVX-512 without VNNI. BF16: where FP32 arithmetic is at least as fast as dot products of BF16, which the CPU may lack and which on some
+// run at half the rate: measured once, in some 0.1 ms.
+bool packing_pays(WeightForm form);
 
 }  // namespace ridge::engine::openvino

@@ -131,28 +131,32 @@ TEST_P(EachPackedKernels, TheLargestIntegersComeOutExactly) {
         }
 }
 
-TEST_P(EachPackedKernels, ProductsOfBf16AreThoseOfTheRoundedMatrix) {
-  for (const auto& [rows, columns] : {std::pair{70, 96}, {3, 32}, {200, 256}, {65, 45}}) {
-    const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
-    const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), WeightForm::kBf16, 2);
-    for (int tokens = 1; tokens <= 26; ++tokens) {
-      const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
-      const std::vector<float> beside = random_values(static_cast<size_t>(tokens * rows), 3);
-      std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
-      for (int64_t block = 0; block < matrix.blocks(); ++block)
-        kernels_.multiply_bf16(matrix, block, x.data(), tokens, result.data(), beside.data());
-      EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
-      for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
-        for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-          double sum = beside[t * static_cast<size_t>(rows) + row];
-          for (size_t c = 0; c < static_cast<size_t>(columns); ++c)
-            sum += static_cast<double>(x[t * static_cast<size_t>(columns) + c]) *
-                   static_cast<double>(from_bf16(to_bf16(weights[row * static_cast<size_t>(columns) + c])));
-          ASSERT_NEAR(result[t * static_cast<size_t>(rows) + row], sum, 1e-4)
-              << rows << " x " << columns << ", token " << t << " of " << tokens << ", row " << row;
-        }
+TEST_P(EachPackedKernels, WideProductsAreThoseOfTheRoundedMatrix) {
+  for (const auto form : {WeightForm::kBf16, WeightForm::kFp32})
+    for (const auto& [rows, columns] : {std::pair{70, 96}, {3, 32}, {200, 256}, {65, 45}}) {
+      const std::vector<float> weights = random_values(static_cast<size_t>(rows * columns), 1);
+      const auto rounded = [form](float value) {
+        return form == WeightForm::kFp32 ? value : from_bf16(to_bf16(value));
+      };
+      const PackedMatrix matrix = pack_matrix(plain(weights, rows, columns), form, 2);
+      for (int tokens = 1; tokens <= 26; ++tokens) {
+        const std::vector<float> x = random_values(static_cast<size_t>(tokens * columns), 2);
+        const std::vector<float> beside = random_values(static_cast<size_t>(tokens * rows), 3);
+        std::vector<float> result(static_cast<size_t>(tokens * rows) + 1, NAN);
+        for (int64_t block = 0; block < matrix.blocks(); ++block)
+          kernels_.multiply_wide(matrix, block, x.data(), tokens, result.data(), beside.data());
+        EXPECT_TRUE(std::isnan(result.back())) << "written behind the result";
+        for (size_t t = 0; t < static_cast<size_t>(tokens); ++t)
+          for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+            double sum = beside[t * static_cast<size_t>(rows) + row];
+            for (size_t c = 0; c < static_cast<size_t>(columns); ++c)
+              sum += static_cast<double>(x[t * static_cast<size_t>(columns) + c]) *
+                     static_cast<double>(rounded(weights[row * static_cast<size_t>(columns) + c]));
+            ASSERT_NEAR(result[t * static_cast<size_t>(rows) + row], sum, 1e-4)
+                << rows << " x " << columns << ", token " << t << " of " << tokens << ", row " << row;
+          }
+      }
     }
-  }
 }
 
 TEST_P(EachPackedKernels, GroupsThatAFileHasKeepTheirScales) {

@@ -20,11 +20,12 @@ void put(std::span<const uint32_t> quads, std::byte* group, int64_t lane) {
     std::memcpy(group + static_cast<int64_t>(i) * kLine + lane * kQuad, &quads[i], sizeof quads[i]);
 }
 
-// Pairs of columns, the first in the lower half.
-void put_bf16(const std::byte* row, int64_t columns, std::byte* group, int64_t lane) {
-  std::array<uint32_t, kInt4Group / 2> pairs = {};
-  std::memcpy(pairs.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)) * sizeof(uint16_t));
-  put(pairs, group, lane);
+// Of FP32 or BF16; of two columns in 4 bytes the first is in the lower half.
+template <typename Value>
+void put_wide(const std::byte* row, int64_t columns, std::byte* group, int64_t lane) {
+  std::array<uint32_t, kInt4Group * sizeof(Value) / kQuad> quads = {};
+  std::memcpy(quads.data(), row, static_cast<size_t>(std::min(columns, kInt4Group)) * sizeof(Value));
+  put(quads, group, lane);
 }
 
 void put_int8(const std::byte* row, int64_t columns, std::byte* group, int64_t lane) {
@@ -63,8 +64,10 @@ void pack_panel(PackedMatrix& packed, int64_t panel, const std::byte* rows, int6
     for (int64_t lane = 0; lane < kPanelRows; ++lane) {
       const std::byte* row = rows + lane * row_bytes;
       const int64_t column = g * kInt4Group, left = packed.columns - column;
-      if (packed.form == WeightForm::kBf16)
-        put_bf16(row + 2 * column, left, to, lane);
+      if (packed.form == WeightForm::kFp32)
+        put_wide<uint32_t>(row + 4 * column, left, to, lane);
+      else if (packed.form == WeightForm::kBf16)
+        put_wide<uint16_t>(row + 2 * column, left, to, lane);
       else if (packed.form == WeightForm::kInt8)
         put_int8(row + column, left, to, lane);
       else
@@ -72,7 +75,7 @@ void pack_panel(PackedMatrix& packed, int64_t panel, const std::byte* rows, int6
     }
   if (packed.grouped)
     put_scales(scales, groups, packed.scales.data() + panel * groups * kPanelRows * 2);
-  else if (packed.form != WeightForm::kBf16)
+  else if (packed.scales.size() > 0)
     std::memcpy(packed.scales.data() + panel * kPanelRows * 4, scales, kPanelRows * sizeof(float));
 }
 

@@ -1,4 +1,4 @@
-// A matrix packed for the kernels of packed_kernels.h, which multiply it with rows of activations: of 8 or 4 bits, or of BF16. Nothing of OpenVINO's.
+// A matrix packed for the kernels of packed_kernels.h, which multiply it with rows of activations: of 8 or 4 bits, BF16 or FP32. Nothing of OpenVINO's.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,28 @@ constexpr int64_t kQuad = 4;                   // columns that one dot product s
 constexpr int64_t kLine = kPanelRows * kQuad;  // [bytes] of a panel that lie together
 
 struct PackedMatrix {
-  WeightForm form = WeightForm::kInt8;  // or kInt4, kBf16
+  WeightForm form = WeightForm::kInt8;  // or kInt4, kBf16, kFp32
   int64_t rows = 0, columns = 0;
   // [panel of 16 rows, group of 32 columns, line, row of the panel, 4 bytes]: 4 columns of INT8; 4 of INT4 in the lower halves of the bytes and the 4 that
-  // lie 16 columns behind in the upper; 2 of BF16. Integers unsigned: integer + 128, integer + 8.
+  // lie 16 columns behind in the upper; 2 of BF16; 1 of FP32. Integers unsigned: integer + 128, integer + 8.
   Buffer values;
   bool grouped = false;  // each group of a row has a scale; else the whole row
-  Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]; BF16 has none
+  Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]; BF16 and FP32 have none
   int64_t groups() const { return (columns + kInt4Group - 1) / kInt4Group; }
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
-  int64_t bytes() const { return static_cast<int64_t>(values.size() + scales.size()); }
+  // Without what fills up the last block.
+  int64_t bytes() const { return static_cast<int64_t>(values.size() + scales.size()) / (blocks() * kBlockRows) * rows; }
 };
 
 // [bytes] of a panel's group.
 constexpr int64_t group_bytes(WeightForm form) {
   const int64_t values = kPanelRows * kInt4Group;
-  return form == WeightForm::kBf16 ? 2 * values : form == WeightForm::kInt8 ? values : values / 2;
+  switch (form) {
+    case WeightForm::kFp32: return 4 * values;
+    case WeightForm::kBf16: return 2 * values;
+    case WeightForm::kInt4: return values / 2;
+    default: return values;
+  }
 }
 
 // `matrix` as form_matrix() takes it. Throws std::bad_alloc only.

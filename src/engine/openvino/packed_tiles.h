@@ -96,36 +96,37 @@ RIDGE_TARGET void tile(const PackedMatrix& matrix, int64_t panel, const Quantise
   }
 }
 
-// Of BF16: 32 bits hold a pair of columns; FP32 is BF16 with 16 more bits.
-template <int kRows, int kPanels>
+// Of FP32, or of BF16: 32 bits hold a pair of columns; FP32 is BF16 with 16 more bits.
+template <bool kPairs, int kRows, int kPanels>
 RIDGE_TARGET void wide_tile(const PackedMatrix& matrix, int64_t panel, const float* x, float* result,
                             const float* beside) {
   constexpr int kRegisters = kPanels * kHalves;
-  const int64_t columns = matrix.columns, panel_bytes = matrix.groups() * group_bytes(WeightForm::kBf16);
+  constexpr int64_t kOfLine = kPairs ? 2 : 1, kAtOnce = 4;  // columns
+  const int64_t columns = matrix.columns;
+  const int64_t panel_bytes = matrix.groups() * group_bytes(kPairs ? WeightForm::kBf16 : WeightForm::kFp32);
   const std::byte* weights = matrix.values.data() + panel * panel_bytes;
   Floats sums[kRows][kRegisters];
   for (auto& of_row : sums)
     for (Floats& sum : of_row) sum = all(0.0F);
-  const auto add = [&](int64_t pair, bool both) RIDGE_TARGET {
-    Floats first[kRegisters], second[kRegisters];
-    for (int c = 0; c < kRegisters; ++c) {
-      const std::byte* line = weights + c / kHalves * panel_bytes + pair * kLine;
-      if (c % kHalves == 0) read_ahead(line);
-      const Ints values = load_ints(line + c % kHalves * kRegister);
-      first[c] = lower_bf16(values);
-      second[c] = upper_bf16(values);
-    }
-    for (int r = 0; r < kRows; ++r) {
-      const float* of_row = x + r * columns + 2 * pair;
-      const Floats low = all(of_row[0]);
-      for (int c = 0; c < kRegisters; ++c) sums[r][c] = multiply_add(first[c], low, sums[r][c]);
-      if (!both) continue;
-      const Floats high = all(of_row[1]);
-      for (int c = 0; c < kRegisters; ++c) sums[r][c] = multiply_add(second[c], high, sums[r][c]);
+  const auto add = [&](int64_t column, int64_t count) RIDGE_TARGET {
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < count; ++i) {
+      Floats values[kRegisters];
+      for (int c = 0; c < kRegisters; ++c) {
+        const std::byte* line = weights + c / kHalves * panel_bytes + (column / kOfLine + i / kOfLine) * kLine;
+        if (c % kHalves == 0 && i % kOfLine == 0) read_ahead(line);
+        const Ints bits = load_ints(line + c % kHalves * kRegister);
+        values[c] = !kPairs ? as_floats(bits) : i % 2 == 0 ? lower_bf16(bits) : upper_bf16(bits);
+      }
+      for (int r = 0; r < kRows; ++r) {
+        const Floats of_row = all(x[r * columns + column + i]);
+        for (int c = 0; c < kRegisters; ++c) sums[r][c] = multiply_add(values[c], of_row, sums[r][c]);
+      }
     }
   };
-  for (int64_t pair = 0; pair < columns / 2; ++pair) add(pair, true);
-  if (columns % 2 != 0) add(columns / 2, false);
+  int64_t column = 0;
+  for (; column + kAtOnce <= columns; column += kAtOnce) add(column, kAtOnce);
+  add(column, columns - column);
   for (int c = 0; c < kRegisters; ++c) {
     const int64_t first = panel * kPanelRows + c * kLanes;
     for (int r = 0; r < kRows; ++r) store(sums[r][c], matrix.rows - first, r * matrix.rows + first, beside, result);
@@ -170,16 +171,23 @@ void multiply_int(const PackedMatrix& matrix, int64_t block, const QuantisedRows
   return multiply_rows<false, false>(matrix, block, x, result, beside);
 }
 
-void multiply_bf16(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
-                   const float* beside) {
-  assert(matrix.form == WeightForm::kBf16);
+template <bool kPairs>
+void multiply_wide_rows(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
+                        const float* beside) {
   in_row_pieces<kMostWideRows>(rows, [&]<int kRows>(int64_t row) {
     constexpr int kPanels = wide_panels_of(kRows);
     in_panels<kPanels>(block, [&](int64_t panel) {
-      wide_tile<kRows, kPanels>(matrix, panel, x + row * matrix.columns, result + row * matrix.rows,
-                                beside == nullptr ? nullptr : beside + row * matrix.rows);
+      wide_tile<kPairs, kRows, kPanels>(matrix, panel, x + row * matrix.columns, result + row * matrix.rows,
+                                        beside == nullptr ? nullptr : beside + row * matrix.rows);
     });
   });
+}
+
+void multiply_wide(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
+                   const float* beside) {
+  assert(matrix.form == WeightForm::kBf16 || matrix.form == WeightForm::kFp32);
+  if (matrix.form == WeightForm::kBf16) return multiply_wide_rows<true>(matrix, block, x, rows, result, beside);
+  multiply_wide_rows<false>(matrix, block, x, rows, result, beside);
 }
 
 // Of a group's largest value: of less, 127 / largest is no number any more.

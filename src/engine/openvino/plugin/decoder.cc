@@ -30,15 +30,8 @@ namespace {
 
 // By packed_block.h, whose activations are FP32. The engine's attention reads a cache in BF16 only in that arithmetic.
 bool multiplies_packed(const DecoderPlan& plan) {
-  if (checkpoint::is_graph_folder(plan.folder)) return false;
-  switch (plan.weights) {
-    case WeightForm::kFp32:
-    case WeightForm::kFp16: return false;
-    case WeightForm::kBf16: return plan.cache != CacheForm::kBf16 && packed_kernels() != nullptr && widening_pays();
-    case WeightForm::kInt8:
-    case WeightForm::kInt4: return packed_kernels() != nullptr;
-  }
-  return false;
+  const bool half_attention = plan.weights == WeightForm::kBf16 && plan.cache == CacheForm::kBf16;
+  return !checkpoint::is_graph_folder(plan.folder) && !half_attention && packing_pays(plan.weights);
 }
 
 // The arithmetic that the weights decide. Compressed ones are multiplied in INT8, with activations quantised in groups of 32, which the engine does from

@@ -27,7 +27,7 @@ struct DecoderGraph {
   int64_t weight_bytes = 0;  // of all matrices but the embedding, and of what belongs to them
 };
 
-// `packed`: matrices, which are not FP32, are multiplied by PackedBlock. `threads` convert the weights. Throws OpenVINO's exceptions.
+// `packed`: matrices are multiplied by PackedBlock. `threads` convert the weights. Throws OpenVINO's exceptions.
 Result<DecoderGraph> build_decoder(const checkpoint::DecoderConfig& config,
                                    std::shared_ptr<const checkpoint::Weights> weights, WeightForm form, bool packed,
                                    int threads);

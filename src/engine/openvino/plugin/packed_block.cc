@@ -32,15 +32,15 @@ const PackedKernels& kernels() { return *packed_kernels(); }
 class Factors {
  public:
   Factors(const float* values, int64_t rows, const PackedMatrix& matrix)
-      : values_(values), rows_(rows), quantised_(matrix.form == WeightForm::kBf16 ? 0 : rows, matrix.columns) {
+      : values_(values), rows_(rows), quantised_(is_wide(matrix) ? 0 : rows, matrix.columns) {
     in_stream(quantised_.rows, kRowsPerThread,
               [&](int64_t row) { kernels().quantise(quantised_, row, values + row * matrix.columns); });
   }
   // As the kernels, and the bias.
   void multiply(const PackedLinear& linear, int64_t block, float* result, const float* beside = nullptr) const {
     const PackedMatrix& matrix = linear.matrix;
-    if (matrix.form == WeightForm::kBf16)
-      kernels().multiply_bf16(matrix, block, values_, rows_, result, beside);
+    if (is_wide(matrix))
+      kernels().multiply_wide(matrix, block, values_, rows_, result, beside);
     else
       kernels().multiply_int(matrix, block, quantised_, result, beside);
     if (linear.bias.empty()) return;
@@ -50,6 +50,9 @@ class Factors {
   }
 
  private:
+  static bool is_wide(const PackedMatrix& matrix) {
+    return matrix.form == WeightForm::kBf16 || matrix.form == WeightForm::kFp32;
+  }
   const float* const values_;
   const int64_t rows_;
   QuantisedRows quantised_;
