@@ -58,7 +58,7 @@ std::vector<std::string> Ensemble::models() const {
 }
 
 Result<PartsPtr> Ensemble::find_parts() const {
-  auto parts = std::make_shared<EnsembleParts>(EnsembleParts{loaded_.settings, loaded_.plan});
+  auto parts = std::make_shared<EnsembleParts>(EnsembleParts{loaded_.settings, loaded_.plan, {}});
   std::vector<const ModelSettings*> models;
   const auto not_ready = [&](const Error& why, size_t step) {
     return Error{Code::kUnavailable, fmt::format("ensemble '{}' is not ready: {}: {}", loaded_.settings.name,
