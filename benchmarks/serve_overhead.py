@@ -7,7 +7,7 @@
   identity   1 connection of 64 calls, gRPC            ÷  Triton's                                        goal ≥ 6
   identity   16 and 64 connections, requests/s         ÷  an echo on the same HTTP or gRPC library        goal ≥ 0.6
   16 MB      4 connections, requests/s                 ÷  the same echo                                   goal ≥ 0.8
-  all of these                                         ÷  an earlier program's, with --before             goal: no slower
+  all of these, and CPU time per request               ÷  an earlier program's, with --before             goal: no slower
 
 Every round visits all parties once, in a shuffled order; figures are medians over the rounds with their range.
 Load comes from the same cores: by HTTP from wrk, by gRPC from `ridge bench grpc://`, many calls of one connection from h2load. Triton is optional: give the folder of its launcher
@@ -110,6 +110,20 @@ CONFIGS = {
     "bert-base": "max_batch_size: 0\n",
 }
 HEAVY = ("resnet50", "bert-base")
+
+
+def with_cpu_time(child, trial):
+    """The same trial, with the µs of CPU time that the process took per request."""
+
+    def run():
+        def cpu_time():
+            return sum(int(ticks) for ticks in open(f"/proc/{child.pid}/stat").read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+        cpu, begin = cpu_time(), time.monotonic()
+        rate, p50 = trial()
+        return rate, p50, (cpu_time() - cpu) / (time.monotonic() - begin) / rate * 1e6
+
+    return run
 
 
 def make_repository(folder, ridge, threads):
@@ -221,8 +235,9 @@ def main():
         programs = {"ridge": ridge}
         if options.before:
             programs["before"], http["before"], grpc["before"] = str(options.before), base + 30, base + 31
+        children = {}
         for party, program in programs.items():
-            stack.enter_context(process(
+            children[party] = stack.enter_context(process(
                 [program, "serve", str(folder / "repo"), "--http-port", str(http[party]), "--grpc-port", str(grpc[party]), "--metrics-port", str(http[party] + 2)],
                 f"http://127.0.0.1:{http[party]}/v2/health/ready"))
         echoes = RELEASE / "benchmarks"
@@ -263,13 +278,16 @@ def main():
             trials[f"in-process {model}"] = lambda model=model: (
                 in_process(ridge, folder / "repo" / model / "1" / "model.onnx", options.threads, 2 * seconds), 0)
 
+        for name, trial in trials.items():
+            if (party := name.split()[0]) in children:
+                trials[name] = with_cpu_time(children[party], trial)
         results = measure(trials, options.rounds)
 
     def rates(name):
-        return [rate for rate, _ in results[name]]
+        return [rate for rate, *_ in results[name]]
 
     def medians(name):
-        return [p50 for _, p50 in results[name]]
+        return [p50 for _, p50, *_ in results[name]]
 
     rows = []
     for model in HEAVY:
@@ -293,6 +311,8 @@ def main():
     for name in [name for name in results if name.startswith("before ")]:
         what = name.removeprefix("before ")
         rows.append(ratio_row(f"{what} ridge / before [requests/s]", rates(f"ridge {what}"), rates(name), "≥ 0.97", lambda r: r >= 0.97))
+        rows.append(ratio_row(f"{what} ridge / before [CPU µs/request]", *([cpu for *_, cpu in results[of]] for of in (f"ridge {what}", name)),
+                              "≤ 1.03", lambda r: r <= 1.03))
 
     report([f"serve_overhead: {options.rounds} rounds, {seconds} s of load per party and round, median (min–max)", machine_line(),
             f"commit: {commit()}", f"load of the machine at the end (1 min average): {os.getloadavg()[0]:.2f}", ""],

@@ -5,19 +5,18 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "engine/openvino/plugin_interface.h"
+#include "engine/own_library.h"
 
 namespace ridge::engine {
 
 struct FakeEngine {
-  const char* built;  // openvino::build_id() of the library; always stays first
+  const char* built;  // build_id() of the library; always stays first
   Result<std::unique_ptr<Session>> (*open)(const plan::Plan& plan, Clock& clock);
   Info (*info)();
   Result<std::unique_ptr<Decoder>> (*open_decoder)(const DecoderPlan& plan, Clock& clock);
 };
 
-using FakeEngineEntry = const FakeEngine*();
-constexpr const char* kFakeEngineEntry = "ridge_fake_engine";  // extern "C" FakeEngineEntry
+constexpr const char* kFakeEngineEntry = "ridge_fake_engine";  // extern "C" const FakeEngine*()
 
 // Opened once. Error kNotFound: it is not beside the program.
 Result<const FakeEngine*> fake_engine();

@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/dynlib.h"
 #include "engine/loaded_libraries.h"
 #include "model/inlined_file.h"
 
@@ -24,17 +23,10 @@ LibraryQuery sought(const std::string& suffix) {
           {"libs", "openvino/libs", "lib", "runtime/lib/intel64"}};
 }
 
-// Beside the program, above it (its benchmarks), or in an installation's location.
-std::vector<std::string> plugin_folders() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  return {program.string(), program.parent_path().string(), (program.parent_path() / "lib" / "ridge").string()};
-}
-
 // Plugins by the number of their OpenVINO version, the newest first.
 std::map<std::string, std::string, std::greater<>> plugins() {
   std::map<std::string, std::string, std::greater<>> found;
-  for (const std::string& folder : plugin_folders())
+  for (const std::string& folder : own_library_folders())
     for (const std::string& file : gpu::libraries_in(folder, kPluginFile)) {
       std::string suffix = fs::path(file).extension().string();
       if (suffix.size() > 1 && suffix != ".so") found.emplace(suffix.substr(1), file);
@@ -45,20 +37,14 @@ std::map<std::string, std::string, std::greater<>> plugins() {
 // The library first: the plugin requests it by name, and finds the loaded one.
 Result<Library> open_plugin(const std::string& path, const std::string& plugin_path) {
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));
-  RIDGE_ASSIGN(DynamicLibrary plugin_file, DynamicLibrary::open(plugin_path));
-  RIDGE_ASSIGN(auto* entry, plugin_file.symbol<PluginEntry>(kPluginEntry));
-  const Plugin* plugin = entry();
-  if (std::string(plugin->built) != build_id())
-    return Error{Code::kUnsupported, plugin_path + " belongs to another build (" + plugin->built + ", this is " +
-                                         build_id() + "); put the plugin of this build in its place"};
+  RIDGE_ASSIGN(const Plugin* plugin, open_own_library<Plugin>(plugin_path, kPluginEntry));
   file.leak();
-  plugin_file.leak();
   return Library{path, plugin->version(), plugin};
 }
 
 Error no_plugin() {
   std::string asked;
-  for (const std::string& folder : plugin_folders()) asked += (asked.empty() ? "" : ", ") + folder;
+  for (const std::string& folder : own_library_folders()) asked += (asked.empty() ? "" : ", ") + folder;
   return {Code::kNotFound, std::string("ridge's plugin for OpenVINO was not found: no ") + kPluginFile + ".* in " +
                                asked +
                                ". It is built if OpenVINO's wheel is present at build time (./dev setup installs it)."};

@@ -300,7 +300,7 @@ Result<std::unique_ptr<Session>> open(const plan::Plan& plan, const std::string&
 extern "C" __attribute__((visibility("default"))) const ridge::engine::openvino::Plugin* ridge_openvino_plugin() {
   using namespace ridge::engine::openvino;
   using namespace ridge::engine::openvino::plugin;
-  static const std::string built = build_id();
+  static const std::string built = ridge::engine::build_id();
   static const Plugin plugin{built.c_str(), open, open_decoder, openvino_version};
   return &plugin;
 }
