@@ -24,10 +24,16 @@ class ExpressionStates {
   // False: more states than are kept.
   bool add(const RegularExpression& expression) {
     end_ = add_part(expression, add());
+    std::erase_if(loops_, [&](uint32_t loop) { return !leads_to_end(loop); });
     return states_.size() <= kMostPatternParts;
   }
   const State& state(uint32_t number) const { return states_[number]; }
   uint32_t end() const { return end_; }
+  // Any text leads from it to the end, whichever other states a set has; one set of such states stands for all.
+  bool takes_all(uint32_t state) const { return std::ranges::binary_search(loops_, state); }
+  std::vector<uint32_t> those_that_take_all() const {
+    return {std::min(loops_.front(), end_), std::max(loops_.front(), end_)};
+  }
 
  private:
   uint32_t add() {
@@ -70,6 +76,9 @@ class ExpressionStates {
       const uint32_t end = add_part(inner, begin);
       states_[end].free.push_back(begin);
       states_[begin].free.push_back(to);
+      if (inner.kind == RegularExpression::kCharacters && inner.ranges.size() == 1 && inner.ranges[0].first == 0 &&
+          inner.ranges[0].last == kLastCodePoint)
+        loops_.push_back(begin);
       return to;
     }
     for (uint32_t i = part.least; i < part.most && states_.size() <= kMostPatternParts; ++i) {
@@ -80,7 +89,16 @@ class ExpressionStates {
     return to;
   }
 
+  // Without a character, in few steps.
+  bool leads_to_end(uint32_t from) const {
+    constexpr int kMostSteps = 20;
+    for (int i = 0; i < kMostSteps && from != end_ && !states_[from].free.empty(); ++i)
+      from = states_[from].free.back();
+    return from == end_;
+  }
+
   std::vector<State> states_;
+  std::vector<uint32_t> loops_;  // of any characters, that lead to the end; growing
   uint32_t end_ = 0;
 };
 
@@ -113,6 +131,11 @@ class SubsetStates {
       for (const uint32_t next : expression_.state(at).free) {
         const auto place = std::ranges::lower_bound(from, next);
         if (place != from.end() && *place == next) continue;
+        if (expression_.takes_all(next)) {
+          from = expression_.those_that_take_all();
+          open.clear();
+          break;
+        }
         work_ += from.size();
         if (work_ > CharacterAutomaton::kMostWork) break;
         from.insert(place, next);

@@ -1,6 +1,7 @@
 #include "text/character_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -10,7 +11,6 @@
 namespace ridge::text {
 namespace {
 
-constexpr uint32_t kLongestRun = 64;  // [characters]
 constexpr std::pair<uint8_t, char32_t> kShortEscapes[] = {{'"', '"'},  {'\\', '\\'}, {'b', '\b'}, {'f', '\f'},
                                                           {'n', '\n'}, {'r', '\r'},  {'t', '\t'}};
 constexpr bool has_short_escape(char32_t c) { return c == '\b' || c == '\f' || c == '\n' || c == '\r' || c == '\t'; }
@@ -39,13 +39,84 @@ uint8_t lead_of(char32_t c) {
 
 bool needs_escape(uint8_t byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
 
+struct SecondKind {
+  char32_t first = 0, last = 0;
+  uint8_t kind = 0;
+};
+constexpr SecondKind kSecondKinds[] = {{0xa0, 0xa0, kOtherSpace},     {0x1680, 0x1680, kOtherSpace},
+                                       {0x2000, 0x200a, kOtherSpace}, {0x2028, 0x2029, kLineEnd},
+                                       {0x202f, 0x202f, kOtherSpace}, {0x205f, 0x205f, kOtherSpace},
+                                       {0x3000, 0x3000, kOtherSpace}, {0xfeff, 0xfeff, kOtherSpace}};
+
+// Adds the kinds of some of these characters.
+void add_kinds(char32_t first, char32_t last, ByteSet& kinds) {
+  for (char32_t c = first; c <= std::min<char32_t>(last, 0x7f); ++c) kinds.set(c);
+  if (last < 0x80) return;
+  for (int lead = lead_of(std::max<char32_t>(first, 0x80)); lead <= lead_of(last); ++lead) kinds.set(lead);
+  for (const SecondKind& second : kSecondKinds)
+    if (first <= second.last && second.first <= last) kinds.set(second.kind);
+}
+
+// Edges lead on from each of these characters, but for those of second kinds if they do not `count`.
+bool has_all(const CharacterAutomaton::State& state, char32_t first, char32_t last, bool count = true) {
+  while (first <= last) {
+    if (const CharacterAutomaton::Edge* edge = state.edge_at(first)) {
+      first = edge->last + 1;
+      continue;
+    }
+    if (first == kFirstSurrogate) {
+      first = kLastSurrogate + 1;
+      continue;
+    }
+    const auto* second = std::ranges::find_if(
+        kSecondKinds, [&](const SecondKind& each) { return each.first <= first && first <= each.last; });
+    if (count || second == std::end(kSecondKinds)) return false;
+    first = second->last + 1;
+  }
+  return true;
+}
+bool has_all(const CharacterAutomaton::State& state, const CharacterAutomaton::State& others) {
+  return std::ranges::all_of(others.edges, [&](const auto& edge) { return has_all(state, edge.first, edge.last); });
+}
+
+// The kinds of which all characters are there.
+ByteSet whole_kinds(const CharacterAutomaton::State& state) {
+  ByteSet kinds;
+  for (const CharacterAutomaton::Edge& edge : state.edges) {
+    for (char32_t c = edge.first; c <= std::min<char32_t>(edge.last, 0x7f); ++c) kinds.set(c);
+    if (edge.last < 0x80) continue;
+    for (int lead = lead_of(std::max<char32_t>(edge.first, 0x80)); lead <= lead_of(edge.last); ++lead) {
+      const auto [bytes_left, bits] = begun_by(static_cast<uint8_t>(lead));
+      const Characters all = characters_of(bytes_left, bits);
+      kinds[lead] = (edge.first <= all.first && all.last <= edge.last) || has_all(state, all.first, all.last, false);
+    }
+  }
+  for (const uint8_t kind : {kLineEnd, kOtherSpace})
+    kinds[kind] = std::ranges::all_of(kSecondKinds, [&](const SecondKind& second) {
+      return second.kind != kind || has_all(state, second.first, second.last);
+    });
+  return kinds;
+}
+
 }  // namespace
+
+uint8_t second_kind_of(char32_t character) {
+  for (const SecondKind& second : kSecondKinds)
+    if (second.first <= character && character <= second.last) return second.kind;
+  return 0;
+}
 
 std::optional<uint32_t> CharacterTable::add(const CharacterAutomaton& automaton) {
   const auto first = static_cast<uint32_t>(states_.size());
   if (first + automaton.states().size() > kMostStates) return std::nullopt;
+  ByteSet& kinds = kinds_.emplace_back(first, ByteSet()).second;
+  CharacterAutomaton::Edge last{.first = 1};
   for (CharacterAutomaton::State state : automaton.states()) {
-    for (CharacterAutomaton::Edge& edge : state.edges) edge.target += first;
+    for (CharacterAutomaton::Edge& edge : state.edges) {
+      edge.target += first;
+      if (edge.first != last.first || edge.last != last.last) add_kinds(edge.first, edge.last, kinds);
+      last = edge;
+    }
     states_.push_back(std::move(state));
   }
   return position_of(first, kBefore);
@@ -137,54 +208,82 @@ ByteSet CharacterTable::bytes(uint32_t position, bool text) const {
   return bytes;
 }
 
-bool CharacterTable::is_free(uint32_t position) const {
-  const uint32_t number = state_of(position);
-  const CharacterAutomaton::State& state = states_[number];
-  return code_of(position) == kBetween && state.accepts &&
-         state.edges == std::vector<CharacterAutomaton::Edge>{{0, kLastCodePoint, number}};
+// Characters that lead on for ever: from one to another of some states that are reached from this one, each of which
+// reads all of `least`.
+CharacterAutomaton::State CharacterTable::characters_for_ever(uint32_t state,
+                                                              const CharacterAutomaton::State& least) const {
+  constexpr size_t kMostStates = 64;
+  std::vector<uint32_t> reached{state};
+  const auto is_reached = [&](uint32_t other) { return std::ranges::find(reached, other) != reached.end(); };
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (const CharacterAutomaton::Edge& edge : states_[reached[i]].edges)
+      if (reached.size() < kMostStates && !is_reached(edge.target) && has_all(states_[edge.target], least))
+        reached.push_back(edge.target);
+  CharacterAutomaton::State all{.edges = {{0, kLastCodePoint, 0}}};
+  for (const uint32_t from : reached) {
+    CharacterAutomaton::State both;
+    for (const CharacterAutomaton::Edge& edge : states_[from].edges) {
+      if (!is_reached(edge.target)) continue;
+      for (const CharacterAutomaton::Edge& known : all.edges)
+        both.add(std::max(edge.first, known.first), std::min(edge.last, known.last), 0);
+    }
+    all = std::move(both);
+  }
+  return all;
 }
 
-// The characters are those that lead to the state to which most of them lead.
-CharacterRun CharacterTable::run(uint32_t position, bool text) const {
+// The characters are those that lead to where most of them lead.
+CharacterRun CharacterTable::run(uint32_t position, bool text, bool most) const {
   CharacterRun run;
   const uint32_t code = code_of(position);
   if (code != kBetween && (code <= kAny || code >= kThree)) return run;
   run.after_begun = code != kBetween;
-  const auto most_lead_to = [&](const CharacterAutomaton::State& state) {
-    const auto size = [](const CharacterAutomaton::Edge& edge) { return edge.last - edge.first; };
-    return std::ranges::max_element(state.edges, {}, size)->target;
-  };
   uint32_t at = state_of(position);
-  if (states_[at].edges.empty()) return run;
-  uint32_t target = most_lead_to(states_[at]);
-  std::vector<CharacterAutomaton::Edge> edges;
-  std::ranges::copy_if(states_[at].edges, std::back_inserter(edges),
-                       [&](const CharacterAutomaton::Edge& edge) { return edge.target == target; });
-  for (const CharacterAutomaton::Edge& edge : edges) {
-    for (char32_t c = edge.first; c <= std::min<char32_t>(edge.last, 0x7f); ++c)
-      if (text || !needs_escape(static_cast<uint8_t>(c))) run.first_bytes.set(c);
-    for (int lead = edge.last < 0x80 ? 0xff : lead_of(std::max<char32_t>(edge.first, 0x80)); lead <= lead_of(edge.last);
-         ++lead) {
-      if (lead < 0xc2) continue;
-      const auto [bytes_left, bits] = begun_by(static_cast<uint8_t>(lead));
-      const Characters characters = characters_of(bytes_left, bits);
-      if (edge.first <= characters.first && characters.last <= edge.last) run.first_bytes.set(lead);
-    }
-  }
-  for (; run.length < kLongestRun; ++run.length) {
-    if (run.length > 0) {
+  const auto next = std::ranges::upper_bound(kinds_, at, {}, &std::pair<uint32_t, ByteSet>::first);
+  run.others = std::prev(next)->second;
+  CharacterAutomaton::State characters = states_[at];
+  if (!characters.edges.empty()) {
+    const auto most_lead_to = [](const CharacterAutomaton::State& state) {
+      const auto size = [](const CharacterAutomaton::Edge& edge) { return edge.last - edge.first; };
+      return std::ranges::max_element(state.edges, {}, size)->target;
+    };
+    uint32_t target = most_lead_to(characters);
+    std::erase_if(characters.edges, [&](const CharacterAutomaton::Edge& edge) { return edge.target != target; });
+    for (run.length = 1; run.length < CharacterRun::kLongest; ++run.length) {
+      if (target == at) {
+        run.length = CharacterRun::kLongest;
+        if (!most) break;
+        CharacterAutomaton::State for_ever = characters_for_ever(state_of(position), characters);
+        if (has_all(for_ever, characters)) characters = std::move(for_ever);
+        break;
+      }
+      at = target;
       const CharacterAutomaton::State& here = states_[at];
-      if (here.edges.empty()) break;
+      run.ends = std::ranges::none_of(here.edges, [&](const CharacterAutomaton::Edge& edge) {
+        return std::ranges::any_of(characters.edges, [&](const CharacterAutomaton::Edge& own) {
+          return own.first <= edge.last && edge.first <= own.last;
+        });
+      });
+      if (run.ends) break;
       target = most_lead_to(here);
-      const bool same = std::ranges::all_of(edges, [&](const CharacterAutomaton::Edge& edge) {
+      const bool same = std::ranges::all_of(characters.edges, [&](const CharacterAutomaton::Edge& edge) {
         const CharacterAutomaton::Edge* own = here.edge_at(edge.first);
         return own && own->last >= edge.last && own->target == target;
       });
       if (!same) break;
     }
-    if (target == at) run.length = CharacterRun::kForEver - (run.length > 0 ? 2 : 1);
-    at = target;
+    run.kinds = whole_kinds(characters);
   }
+  if (text) return run;
+  bool escapes = false;
+  for (uint8_t byte = 0; byte <= '\\'; ++byte) {
+    if (!needs_escape(byte)) continue;
+    escapes = escapes || run.others[byte];
+    run.kinds.reset(byte);
+    run.others.reset(byte);
+  }
+  run.others.set('"');
+  run.others['\\'] = escapes;
   return run;
 }
 

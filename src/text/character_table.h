@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "text/character_automaton.h"
@@ -13,12 +14,24 @@
 
 namespace ridge::text {
 
-// Characters that may follow one another, whichever they are, so many at least; by their first bytes.
+// A character is of the kind of its first byte. Line ends and spaces beyond ASCII, which `.` and \s tell from those that
+// begin alike, are of a second kind, too, and so is the one that comes late in a token. Bytes that are no character have
+// a kind as well. The numbers are those of bytes that begin no character.
+constexpr uint8_t kNoCharacter = 0x80, kLineEnd = 0x81, kOtherSpace = 0x82, kLate = 0x83;
+// kLineEnd or kOtherSpace; 0: there is no second one.
+uint8_t second_kind_of(char32_t character);
+
+// Characters that may follow one another, whichever they are, so many.
 struct CharacterRun {
-  static constexpr uint32_t kForEver = ~uint32_t{0} - 1;  // they lead back to where the run begins
-  ByteSet first_bytes;
+  static constexpr uint32_t kLongest = 64;  // this many: then more may follow, or may not
+  ByteSet kinds;                            // all of whose characters may
+  ByteSet others;                           // kinds of what else may follow them; none: they are not known
   uint32_t length = 0;
   bool after_begun = false;  // the rest of a character comes first
+  bool ends = false;         // it is not followed by one of its characters
+  bool is_like(const CharacterRun& other) const {
+    return kinds == other.kinds && length == other.length && after_begun == other.after_begun && ends == other.ends;
+  }
 };
 
 class CharacterTable {
@@ -38,10 +51,8 @@ class CharacterTable {
   bool accepts(uint32_t position) const { return code_of(position) == kBetween && states_[state_of(position)].accepts; }
   // Of all others, next() is kNone.
   ByteSet bytes(uint32_t position, bool text) const;
-  static bool within_quotes(uint32_t position) { return code_of(position) != kBefore; }
-  // Any character may follow, and so on for ever.
-  bool is_free(uint32_t position) const;
-  CharacterRun run(uint32_t position, bool text) const;
+  // `most`: with as many kinds as are easily found.
+  CharacterRun run(uint32_t position, bool text, bool most) const;
   size_t size() const { return states_.size(); }
 
  private:
@@ -56,8 +67,10 @@ class CharacterTable {
   uint32_t begun(uint32_t state, int bytes_left, char32_t bits) const;
   uint32_t escape(uint32_t state, uint32_t code, uint8_t byte) const;
   uint32_t escape_begun(uint32_t state, uint32_t code) const;
+  CharacterAutomaton::State characters_for_ever(uint32_t state, const CharacterAutomaton::State& least) const;
 
   std::vector<CharacterAutomaton::State> states_;
+  std::vector<std::pair<uint32_t, ByteSet>> kinds_;  // of an automaton's characters, by its first state
 };
 
 }  // namespace ridge::text

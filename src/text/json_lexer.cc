@@ -4,7 +4,6 @@ namespace ridge::text {
 
 JsonLexer::JsonLexer() {
   add_strings();
-  add_keys();
   add_integers();
   add_numbers();
 }
@@ -90,30 +89,8 @@ void JsonLexer::add_strings() {
   set(digits, "dD", second);
   set(escape, "u", digits);
 
-  for (uint32_t state = text; state < size(); ++state) rows_[state].within_quotes = true;
   set(text, "\"", add(true));
   set(text_start, "\"", text);
-}
-
-// Escapes as every common writer has them (JSON.stringify, json.dumps, nlohmann): the short ones, and \u00xx in lower case for other controls.
-void JsonLexer::add_keys() {
-  const uint32_t key_start = add();
-  key = add();
-  add_characters(key);
-  const uint32_t escape = add();
-  set(escape, "\"\\bfnrt", key);
-  set(key, "\\", escape);
-  const uint32_t digit = add();
-  const uint32_t below_16 = add(), from_16 = add();
-  set(below_16, "01234567bef", key);
-  set(from_16, "0123456789abcdef", key);
-  set(digit, "0", below_16);
-  set(digit, "1", from_16);
-  set(escape, "u", add_run(2, '0', '0', digit));
-
-  for (uint32_t state = key; state < size(); ++state) rows_[state].within_quotes = true;
-  set(key, "\"", add(true));
-  set(key_start, "\"", key);
 }
 
 void JsonLexer::add_integers() {

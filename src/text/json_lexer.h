@@ -1,6 +1,6 @@
-// JSON's strings, keys and numbers as one table of bytes: state × byte → state. RFC 8259, narrowed so that what is written can be read by anyone:
-// strings are UTF-8 without lone surrogates; keys are written without needless escapes, so that a key has one form; numbers are bounded (below).
-// Not for whole documents: json_machine.h. Immutable.
+// JSON's strings and numbers as one table of bytes: state × byte → state. RFC 8259, narrowed so that what is written can be read by anyone:
+// strings are UTF-8 without lone surrogates; numbers are bounded (below). Not for whole documents: json_machine.h; nor for keys and patterns, whose
+// characters have one form: character_table.h. Immutable.
 #pragma once
 
 #include <array>
@@ -28,19 +28,17 @@ class JsonLexer {
   const ByteSet& bytes(uint32_t state) const { return rows_[state].bytes; }
   // Its token may end here.
   bool accepts(uint32_t state) const { return rows_[state].accepts; }
-  // Between the quotes of a string or key.
-  bool within_quotes(uint32_t state) const { return rows_[state].within_quotes; }
   uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
 
   // Before the token, and between two characters of a string.
-  uint32_t text_start = 0, text = 0, key = 0, integer_start = 0, number_start = 0;
+  uint32_t text_start = 0, text = 0, integer_start = 0, number_start = 0;
 
  private:
   static constexpr uint8_t kNowhere = 255;
   struct Row {
     std::array<uint8_t, 256> next{};
     ByteSet bytes;
-    bool accepts = false, within_quotes = false;
+    bool accepts = false;
   };
   uint32_t add(bool accepts = false);
   // Bytes first … last of `from` lead to `to`.
@@ -52,7 +50,6 @@ class JsonLexer {
   uint32_t add_hexadecimal_run(int count, uint32_t to);
   void add_characters(uint32_t between);
   void add_strings();
-  void add_keys();
   void add_integers();
   void add_numbers();
 

@@ -157,13 +157,14 @@ ByteSet JsonMachine::bytes(const JsonBranch& branch) const {
   }
 }
 
-// Characters that may follow as they are.
-CharacterRun JsonMachine::run(const JsonBranch& branch) const {
+CharacterRun JsonMachine::run(const JsonBranch& branch, bool most) const {
   const JsonNode& node = node_of(branch);
-  if (node.kind == JsonNode::kCharacters) return program_->characters.run(branch.state, node.b == 1);
+  if (node.kind == JsonNode::kCharacters) return program_->characters.run(branch.state, node.b == 1, most);
   if (node.kind != JsonNode::kText || branch.state != json_lexer().text) return {};
-  CharacterRun run{json_lexer().bytes(branch.state), node.b == kUnbounded ? node.b : node.b - branch.count};
-  run.first_bytes.reset('"').reset('\\');
+  CharacterRun run{.kinds = json_lexer().bytes(branch.state), .others = {}, .ends = node.b != kUnbounded};
+  run.length = std::min(CharacterRun::kLongest, node.b - (run.ends ? branch.count : 0));
+  run.kinds.reset('"').reset('\\').set(kLineEnd).set(kOtherSpace);
+  run.others.set('"').set('\\');
   return run;
 }
 

@@ -29,11 +29,10 @@ class JsonMachine {
   void begin(std::vector<JsonBranch>& out);
   // Appends what becomes of a branch with one more byte; nothing: it is not allowed there.
   void step(const JsonBranch& branch, uint8_t byte, std::vector<JsonBranch>& out);
-  // Appends what follows once a string or key of this branch has ended.
-  void leave(const JsonBranch& branch, std::vector<JsonBranch>& out);
   // The bytes that may be allowed: of any other, step() appends nothing.
   ByteSet bytes(const JsonBranch& branch) const;
-  CharacterRun run(const JsonBranch& branch) const;
+  // Characters that may follow as they are; `most`: of as many kinds as are easily found.
+  CharacterRun run(const JsonBranch& branch, bool most) const;
   bool may_end(const JsonBranch& branch) const { return node_of(branch).kind == JsonNode::kEnd; }
   const JsonNode& node_of(const JsonBranch& branch) const { return program_->nodes[branch.node]; }
   const JsonProgram& program() const { return *program_; }
@@ -51,6 +50,8 @@ class JsonMachine {
   uint32_t push(const Frame& frame);
   uint32_t adopt_frame(const JsonMachine& other, uint32_t frame);
   void expand(uint32_t node, uint32_t count, uint32_t parent, std::vector<JsonBranch>& out);
+  // Appends what follows once a string or key of this branch has ended.
+  void leave(const JsonBranch& branch, std::vector<JsonBranch>& out);
   void step_text(const JsonBranch& branch, uint8_t byte, std::vector<JsonBranch>& out);
 
   const JsonProgram* program_;

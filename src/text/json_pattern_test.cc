@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "text/json_grammar.h"
+#include "text/unicode.h"
 
 namespace ridge::text {
 namespace {
@@ -19,6 +20,17 @@ Result<JsonGrammar> pattern_grammar(const std::string& pattern) {
 bool takes_text(const JsonGrammar& grammar, const std::string& json) {
   JsonState state(grammar);
   return state.accept(json) && state.may_end();
+}
+
+TEST(CharacterAutomaton, HasOneStateForAnyTextAfterAMatch) {
+  Patterns patterns;
+  const CharacterAutomaton& found = **patterns.of("normal|bold|x{2}", "#");
+  std::vector<uint32_t> accepting;
+  for (uint32_t i = 0; i < found.states().size(); ++i)
+    if (found.states()[i].accepts) accepting.push_back(i);
+  ASSERT_EQ(accepting.size(), 1U);
+  const std::vector<CharacterAutomaton::Edge> any{{0, kLastCodePoint, accepting[0]}};
+  EXPECT_EQ(found.states()[accepting[0]].edges, any);
 }
 
 TEST(JsonPattern, TakesTheStringsInWhichASearchFindsIt) {

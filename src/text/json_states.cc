@@ -42,24 +42,34 @@ bool JsonStates::may_end(uint32_t state) const {
   return std::ranges::any_of(branches(state), [&](const JsonBranch& branch) { return machine_.may_end(branch); });
 }
 
-const std::pair<CharacterRun, CharacterRun>& JsonStates::runs(uint32_t state) {
-  auto& known = states_[state].runs;
-  if (known) return *known;
-  known = std::make_unique<std::pair<CharacterRun, CharacterRun>>();
-  bytes_ += sizeof *known;
-  auto& [widest, together] = *known;
-  const std::vector<JsonBranch>& branches = this->branches(state);
-  for (const JsonBranch& branch : branches) {
-    const CharacterRun run = machine_.run(branch);
-    if (run.first_bytes.count() > widest.first_bytes.count()) widest = run;
-    if (&branch == branches.data() && !run.after_begun)
-      together = run;
-    else if (run.length >= CharacterRun::kForEver && together.length >= CharacterRun::kForEver)
-      together.first_bytes &= run.first_bytes;
-    else
-      together = {};
+const CharacterRun& JsonStates::run(uint32_t state) {
+  if (states_[state].run) return *states_[state].run;
+  CharacterRun widest;
+  for (const JsonBranch& branch : branches(state)) {
+    const CharacterRun run = machine_.run(branch, false);
+    if (run.kinds.count() > widest.kinds.count()) widest = run;
   }
-  return *known;
+  bytes_ += sizeof widest;
+  return *(states_[state].run = std::make_unique<const CharacterRun>(widest));
+}
+
+const CharacterRun& JsonStates::run_together(uint32_t state) {
+  if (states_[state].run_together) return *states_[state].run_together;
+  CharacterRun widest;
+  ByteSet others;
+  bool are_known = true, are_alike = true;
+  for (const JsonBranch& branch : branches(state)) {
+    if (machine_.may_end(branch)) continue;
+    const CharacterRun run = machine_.run(branch, true);
+    are_alike = are_alike && (others.none() || run.is_like(widest));
+    are_known = are_known && run.others.any() && (others.none() || run.after_begun == widest.after_begun);
+    others |= run.kinds | run.others;
+    if (std::pair(run.kinds.count(), run.length) > std::pair(widest.kinds.count(), widest.length)) widest = run;
+  }
+  if (!are_known || !(are_alike || widest.length == CharacterRun::kLongest)) widest = {};
+  widest.others = others;
+  bytes_ += sizeof widest;
+  return *(states_[state].run_together = std::make_unique<const CharacterRun>(widest));
 }
 
 uint32_t JsonStates::step(uint32_t state, uint8_t byte) {

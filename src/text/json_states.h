@@ -31,10 +31,10 @@ class JsonStates {
   // What a state of another object for the same program is here.
   uint32_t adopt(const JsonStates& other, uint32_t state);
   bool may_end(uint32_t state) const;
-  // Of that branch which has the most first bytes; and of all of them, which lead to one state, whichever the
-  // characters are.
-  const CharacterRun& run(uint32_t state) { return runs(state).first; }
-  const CharacterRun& run_together(uint32_t state) { return runs(state).second; }
+  // Of that branch which has the most kinds of characters.
+  const CharacterRun& run(uint32_t state);
+  // The same for all branches, with what else may follow in any, if it goes on and on or theirs are alike; else none.
+  const CharacterRun& run_together(uint32_t state);
 
   JsonMachine& machine() { return machine_; }
   const std::shared_ptr<const JsonProgram>& program() const { return program_; }
@@ -49,10 +49,9 @@ class JsonStates {
   struct State {
     std::vector<JsonBranch> branches;
     std::unique_ptr<Row> row;  // by byte; null: no byte was looked at
-    std::unique_ptr<std::pair<CharacterRun, CharacterRun>> runs = nullptr;
+    std::unique_ptr<const CharacterRun> run = nullptr, run_together = nullptr;
   };
   uint32_t step(uint32_t state, uint8_t byte);
-  const std::pair<CharacterRun, CharacterRun>& runs(uint32_t state);
 
   std::shared_ptr<const JsonProgram> program_;
   JsonMachine machine_;

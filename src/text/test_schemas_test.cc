@@ -210,9 +210,9 @@ std::string write_string(const std::string& text, Dice& dice) {
 bool within_quotes(const JsonState& state) {
   const auto& branches = state.states()->branches(state.number());
   return std::any_of(branches.begin(), branches.end(), [&](const JsonBranch& branch) {
-    const JsonNode::Kind kind = state.states()->machine().node_of(branch).kind;
-    if (kind == JsonNode::kText) return json_lexer().within_quotes(branch.state);
-    return kind == JsonNode::kCharacters && CharacterTable::within_quotes(branch.state);
+    const JsonNode& node = state.states()->machine().node_of(branch);
+    if (node.kind == JsonNode::kText) return branch.state != json_lexer().text_start;
+    return node.kind == JsonNode::kCharacters && branch.state != node.a;
   });
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <map>
 
 namespace ridge::text {
 namespace {
@@ -23,123 +22,80 @@ class TokenWalk {
 
   // False: it was too much, or was stopped.
   bool add_all(uint32_t state) {
+    constexpr size_t kMostGroups = 5;
     if (goes_on_ && !goes_on_()) return false;
-    // Strings that end alike and may go on alike are one.
-    std::map<Group, std::vector<JsonBranch>> groups;
-    std::vector<JsonBranch> rest;
-    for (const JsonBranch& branch : std::vector(states_.branches(state))) {
-      const JsonNode& node = states_.machine().node_of(branch);
-      const bool is_text = node.kind == JsonNode::kText;
-      const bool is_free =
-          node.kind == JsonNode::kCharacters && node.b == 0 && program().characters.is_free(branch.state);
-      const uint32_t lexer_state = is_text ? branch.state : is_free ? json_lexer().key : JsonLexer::kNoState;
-      if (trie_.within_quotes(lexer_state) == nullptr) {
-        rest.push_back(branch);
-        continue;
-      }
-      Group group{.lexer_state = lexer_state};
-      if (is_text) {
-        group.least = node.a - std::min(node.a, branch.count);
-        if (node.b != kUnbounded) group.most = node.b - branch.count;
-      }
-      states_.machine().leave(branch, groups[group]);
+    const bool is_one = is_worth_it(states_.run_together(state));
+    // If not, branches whose characters go on alike are walked together; the first group is of those that have none.
+    std::vector<std::pair<CharacterRun, std::vector<JsonBranch>>> groups(1);
+    for (const JsonBranch& branch : states_.branches(state)) {
+      const CharacterRun run = states_.machine().run(branch, true);
+      auto alike = std::ranges::find_if(groups, [&](const auto& group) { return group.first.is_like(run); });
+      if (alike == groups.end()) alike = groups.begin();
+      if (alike == groups.begin() && !is_one && is_worth_it(run) && groups.size() < kMostGroups)
+        alike = groups.insert(groups.end(), {run, {}});
+      alike->second.push_back(branch);
     }
-    for (auto& [group, after] : groups) add_within_quotes(group, states_.state_of(std::move(after)));
-    if (!rest.empty()) add_rest(states_.state_of(std::move(rest)));
+    for (auto& [run, branches] : groups)
+      if (!branches.empty()) add_below(TokenTrie::kRoot, states_.state_of(std::move(branches)));
     return !stopped_;
   }
 
  private:
-  struct Group {
-    uint32_t lexer_state = 0, least = 0, most = kUnbounded;
-    auto operator<=>(const Group&) const = default;
-  };
-  const JsonProgram& program() const { return *states_.program(); }
-
-  void add_within_quotes(const Group& group, uint32_t after) {
-    const TokenTrie::WithinQuotes& within = *trie_.within_quotes(group.lexer_state);
-    add_unended(within, group.most);
-    for (const TokenTrie::WithinQuotes::End& end : within.ends) {
-      if (end.characters < group.least || end.characters > group.most) continue;
-      trie_.add_tokens(trie_.node(end.node), set_);
-      if (after != JsonStates::kNone) walk(end.node, after);
-    }
-  }
-
-  void add_unended(const TokenTrie::WithinQuotes& within, uint32_t most) {
-    const auto longer = within.longer_than(most);
-    if (longer.size() > within.by_length.size() / 2) {
-      for (const auto& [characters, token] : std::span(within.by_length).subspan(longer.size())) add_token(set_, token);
-      return;
-    }
-    TokenSet fitting;
-    const TokenSet* tokens = &within.tokens;
-    if (!longer.empty()) {
-      fitting = within.tokens;
-      for (const auto& [characters, token] : longer) remove_token(fitting, token);
-      tokens = &fitting;
-    }
-    for (size_t i = 0; i < set_.size(); ++i) set_[i] |= (*tokens)[i];
-  }
-
-  // Characters of a class lead on and on; where tokens leave it, they are looked at.
-  void add_rest(uint32_t state) {
-    const CharacterRun run = states_.run_together(state);
-    if (!is_worth_it(run)) return walk(TokenTrie::kRoot, state);
-    const TokenTrie::OfClass& known = sets_.of_class(run.first_bytes);
-    trie_.add_short(known.tokens, std::min<uint32_t>(run.length, 255), set_);
-    std::vector<uint32_t> after{state};  // so many characters
-    const std::string character = a_character(run.first_bytes);
-    for (size_t i = 0, end = 0; i < known.exits.size(); i = end) {
-      const uint8_t byte = known.exits[i].byte;
-      const uint32_t characters = known.exits[i].characters;
-      while (end < known.exits.size() && known.exits[end].byte == byte && known.exits[end].characters == characters)
-        ++end;
-      if (characters > run.length || stopped_) continue;
-      while (run.length < CharacterRun::kForEver && after.size() <= characters) {
-        after.push_back(after.back());
-        for (const char each : character) after.back() = states_.next(after.back(), static_cast<uint8_t>(each));
-      }
-      const uint32_t next = states_.next(after[run.length < CharacterRun::kForEver ? characters : 0], byte);
-      if (next == JsonStates::kNone) continue;
-      for (; i < end; ++i) add_below(known.exits[i].node, next);
-    }
-  }
-  // Of few characters, few tokens are walked; where many leave it, they are walked as quickly.
+  // Tokens of few kinds of characters are walked as quickly; those of a longer run may or may not be allowed.
   static bool is_worth_it(const CharacterRun& run) {
-    constexpr size_t kMany = 40, kFewLetters = 48;
-    constexpr uint32_t kLongest = 255;
-    if (run.length > kLongest && run.length != CharacterRun::kForEver) return false;
-    size_t letters = 0;
-    for (char letter = 'a'; letter <= 'z'; ++letter)
-      letters += (run.first_bytes[letter] ? 1 : 0) + (run.first_bytes[letter - 'a' + 'A'] ? 1 : 0);
-    return run.first_bytes.count() >= kMany && letters > kFewLetters &&
-           (run.length < CharacterRun::kForEver || run.first_bytes[0xe4]);
+    constexpr size_t kMany = 20;
+    return run.length > 0 && run.kinds.count() >= kMany && (run.ends || run.length == CharacterRun::kLongest);
   }
-  // Any that begins with one of these bytes.
-  static std::string a_character(const ByteSet& first_bytes) {
-    for (size_t byte = 0; byte < first_bytes.size(); ++byte) {
-      if (!first_bytes[byte]) continue;
-      std::string character(1, static_cast<char>(byte));
-      if (byte >= 0xc0) character += static_cast<char>(byte == 0xe0 ? 0xa0 : byte == 0xf0 ? 0x90 : 0x80);
-      if (byte >= 0xe0) character += '\x80';
-      if (byte >= 0xf0) character += '\x80';
-      return character;
+
+  // At the root, or where the first character is begun: the characters of a run lead on and on, and only tokens that
+  // have others are looked at. False: all have to be.
+  bool add_run(uint32_t number, const TokenTrie::Below& below, uint32_t state) {
+    constexpr uint32_t kFew = 256;
+    if (below.depth > 1 || below.end_token - below.first_token < kFew) return false;
+    const CharacterRun& run = states_.run_together(state);
+    if (!is_worth_it(run) || run.after_begun != below.after_begun) return false;
+    ByteSet others = run.others & ~run.kinds;
+    others.set(kLate);
+    others &= below.kinds;
+    std::vector<TokenTrie::Exit> exits;
+    for (size_t kind = 0; kind < others.size(); ++kind) {
+      if (!others[kind]) continue;
+      const auto known = trie_.exits(static_cast<uint8_t>(kind), number);
+      if (!known || (exits.size() + known->size()) * 4 > below.end_token - below.first_token) return false;
+      exits.insert(exits.end(), known->begin(), known->end());
     }
-    return {};
+    const TokenTrie::OfClass& known = sets_.of_class(run.kinds, run.length);
+    trie_.add_tokens_of(below.depth == 0 ? known.whole : known.rest, below, set_);
+    for (const TokenTrie::Exit& exit : exits) {
+      if (!goes_on()) break;
+      const std::string& bytes = trie_.bytes_of(exit.token);
+      uint32_t at = state;
+      for (size_t i = below.depth; i < exit.bytes && at != JsonStates::kNone; ++i) {
+        const auto byte = static_cast<uint8_t>(bytes[i]);
+        const bool begins = (byte & 0xc0) != 0x80;
+        at = begins && !run.kinds[byte] ? JsonStates::kNone : states_.next(at, byte);  // below another one
+      }
+      if (at != JsonStates::kNone) at = states_.next(at, trie_.node(exit.node).byte);
+      if (at != JsonStates::kNone) add_below(exit.node, at);
+    }
+    return true;
   }
 
   void walk(uint32_t from, uint32_t state) {
-    constexpr int kRound = 4096;
-    if (stopped_) return;
-    if (++walked_ % kRound == 0 && goes_on_ && !goes_on_()) stopped_ = true;
+    if (!goes_on()) return;
     for (uint32_t at = from + 1, end = trie_.node(from).end; at < end; at = trie_.node(at).end) {
       const TokenTrie::Node& node = trie_.node(at);
       const uint32_t next = states_.next(state, node.byte);
       if (next == JsonStates::kNone) continue;
       add_below(at, next);
     }
+  }
+
+  bool goes_on() {
+    constexpr int kRound = 4096;
+    if (++walked_ % kRound == 0 && goes_on_ && !goes_on_()) stopped_ = true;
     if (states_.work() + walked_ / 8 > last_work_) stopped_ = true;
+    return !stopped_;
   }
 
   // Tokens that end at a node or below it, at which the grammar stands so.
@@ -148,8 +104,10 @@ class TokenWalk {
     if (!trie_.has_children(number)) return;
     if (const TokenTrie::Below* below = trie_.below(number)) {
       const CharacterRun& run = states_.run(state);
-      if (below->characters <= run.length && (below->first_bytes & ~run.first_bytes).none())
+      if (below->characters <= run.length && run.after_begun == below->after_begun &&
+          (below->kinds & ~run.kinds).none())
         return trie_.add_all_tokens(*below, set_);
+      if (add_run(number, *below, state)) return;
     }
     walk(number, state);
   }
@@ -160,7 +118,7 @@ class TokenWalk {
   TokenSet& set_;
   const std::function<bool()>& goes_on_;
   const uint64_t last_work_;
-  uint64_t walked_ = 0;  // nodes with children
+  uint64_t walked_ = 0;  // nodes with children, and exits
   bool stopped_ = false;
 };
 
@@ -185,18 +143,19 @@ Result<std::shared_ptr<const TokenSet>> TokenSets::at(JsonState& place, const st
   return sets_.emplace(place.number(), std::make_shared<const TokenSet>(std::move(set))).first->second;
 }
 
-const TokenTrie::OfClass& TokenSets::of_class(const ByteSet& first_bytes) {
-  const auto [known, added] = classes_.try_emplace(first_bytes);
+const TokenTrie::OfClass& TokenSets::of_class(const ByteSet& kinds, uint32_t most) {
+  const auto [known, added] = classes_[kinds].try_emplace(most);
   if (added) {
-    known->second = trie_->of_class(first_bytes);
-    exits_bytes_ += known->second.exits.size() * sizeof(TokenTrie::OfClass::Exit);
+    ++class_count_;
+    known->second = most < CharacterRun::kLongest ? trie_->shorter(of_class(kinds, CharacterRun::kLongest), most)
+                                                  : trie_->of_class(kinds);
   }
   return known->second;
 }
 
 void TokenSets::clear() {
   classes_.clear();
-  exits_bytes_ = 0;
+  class_count_ = 0;
   states_ = std::make_shared<JsonStates>(states_->program());
   sets_.clear();
 }

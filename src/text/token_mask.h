@@ -1,12 +1,14 @@
 // Grammar × vocabulary → which tokens may come next, so that what a model writes is a document of the grammar.
 //
 // A token is allowed where all its bytes are, wherever it crosses the end of a string, value or object. Tokens that end a text are allowed exactly where
-// the document may end. What may come within a string is known of the vocabulary beforehand; the rest is found by walking the tree of tokens and the
-// states of the grammar together, once per state: sets are kept with the states, which sequences of one grammar share.
+// the document may end. Tokens of characters that may follow one another are known by the kinds of those; the rest is
+// found by walking the tree of tokens and the states of the grammar together, once per state: sets are kept with the
+// states, which sequences of one grammar share.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -31,19 +33,19 @@ class TokenSets {
   // The tokens whose bytes may come at `place`, which moves to the states that are kept. kExhausted: it takes more work than kMostWork, or `goes_on`, which
   // is asked every millisecond or so, says no; the message names the place in the schema.
   Result<std::shared_ptr<const TokenSet>> at(JsonState& place, const std::function<bool()>& goes_on);
-  const TokenTrie::OfClass& of_class(const ByteSet& first_bytes);
+  // Tokens of at most so many characters, of these kinds.
+  const TokenTrie::OfClass& of_class(const ByteSet& kinds, uint32_t most);
   void clear();
   size_t bytes() const {
-    return states_->bytes() + (sets_.size() + classes_.size()) * (trie_->words() * sizeof(uint64_t) + 64) +
-           exits_bytes_;
+    return states_->bytes() + (sets_.size() + 2 * class_count_) * (trie_->words() * sizeof(uint64_t) + 64);
   }
 
  private:
   std::shared_ptr<const TokenTrie> trie_;
   std::shared_ptr<JsonStates> states_;
-  std::unordered_map<uint32_t, std::shared_ptr<const TokenSet>> sets_;  // by state
-  std::unordered_map<ByteSet, TokenTrie::OfClass> classes_;             // by first bytes
-  size_t exits_bytes_ = 0;                                              // of the classes
+  std::unordered_map<uint32_t, std::shared_ptr<const TokenSet>> sets_;           // by state
+  std::unordered_map<ByteSet, std::map<uint32_t, TokenTrie::OfClass>> classes_;  // by kinds, then length
+  size_t class_count_ = 0;
 };
 
 // Of one sequence. Copied cheaply (speculation, preemption); one thread, but for mask() between find() and accept().

@@ -112,15 +112,14 @@ class TokenMaskTest : public testing::Test {
   int32_t token(std::string_view text) const {
     return static_cast<int32_t>(std::find(tokens_.begin() + 3, tokens_.end(), text) - tokens_.begin());
   }
-  static bool has(const TokenSet& set, int32_t token) { return (set[token / 64] >> (token % 64) & 1) != 0; }
-  bool allows(const TokenMask& mask, std::string_view text) const { return has(allowed_by(mask), token(text)); }
+  bool allows(const TokenMask& mask, std::string_view text) const { return has_token(allowed_by(mask), token(text)); }
   void type(TokenMask& mask, std::string_view text) const {
     for (const char c : text) ASSERT_TRUE(mask.accept(token(std::string(1, c)))) << text;
   }
   std::vector<int32_t> members(const TokenSet& set) const {
     std::vector<int32_t> all;
     for (int32_t i = 0; i < static_cast<int32_t>(tokens_.size()); ++i)
-      if (has(set, i)) all.push_back(i);
+      if (has_token(set, i)) all.push_back(i);
     return all;
   }
 
@@ -152,19 +151,19 @@ TEST_F(TokenMaskTest, TokensOfTheSameBytesAreAllowedTogether) {
   const TokenSet set = allowed_by(mask);
   EXPECT_EQ(std::count_if(tokens_.begin(), tokens_.end(),
                           [&](const std::string& text) {
-                            return text == "the" && has(set, static_cast<int32_t>(&text - tokens_.data()));
+                            return text == "the" && has_token(set, static_cast<int32_t>(&text - tokens_.data()));
                           }),
             2);
 }
 
 TEST_F(TokenMaskTest, TextEndsWhereTheDocumentMayEndAndNowhereElse) {
   TokenMask mask = mask_of(R"({"type":"integer"})");
-  EXPECT_FALSE(has(allowed_by(mask), kEndOfText));
+  EXPECT_FALSE(has_token(allowed_by(mask), kEndOfText));
   EXPECT_FALSE(mask.accept(kEndOfText));
   EXPECT_TRUE(mask.accept(token("12")));
-  EXPECT_TRUE(has(allowed_by(mask), kEndOfText));
-  EXPECT_TRUE(has(allowed_by(mask), kOtherEnd));
-  EXPECT_FALSE(has(allowed_by(mask), kSpecial));
+  EXPECT_TRUE(has_token(allowed_by(mask), kEndOfText));
+  EXPECT_TRUE(has_token(allowed_by(mask), kOtherEnd));
+  EXPECT_FALSE(has_token(allowed_by(mask), kSpecial));
   EXPECT_TRUE(allows(mask, "123"));
   EXPECT_TRUE(mask.accept(kOtherEnd));
   EXPECT_TRUE(mask.ended());
@@ -248,11 +247,11 @@ TEST_F(TokenMaskTest, RandomWalksGiveValidDocuments) {
       const TokenSet set = allowed_by(mask);
       const std::vector<int32_t> allowed = members(set);
       ASSERT_FALSE(allowed.empty()) << schema << text;
-      ASSERT_EQ(has(set, kEndOfText), state.may_end());
+      ASSERT_EQ(has_token(set, kEndOfText), state.may_end());
       if (step % 4 == 0) {
         for (size_t i = 3; i < tokens_.size(); ++i) {
           JsonState after = state;
-          ASSERT_EQ(has(set, static_cast<int32_t>(i)), after.accept(tokens_[i]))
+          ASSERT_EQ(has_token(set, static_cast<int32_t>(i)), after.accept(tokens_[i]))
               << "seed " << seed << ' ' << schema << '\n'
               << text << '\n'
               << tokens_[i];
@@ -277,6 +276,63 @@ TEST_F(TokenMaskTest, RandomWalksGiveValidDocuments) {
   }
   EXPECT_GT(whole, 250);
   EXPECT_GT(steps, 3000);
+}
+
+// Each state of a text against the rule, with tokens that begin and end within characters, are long, or end the string.
+TEST(TokenMaskOfCharacters, IsThatOfTheBytesInEveryState) {
+  std::vector<std::string> tokens(1);
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  const std::vector<std::string> begins{"",     " ",    "a",       "x", "Ab", "\xe2", "\xe2\x80", "\xe4\xb8\xad",
+                                        "\xc2", "\x80", "\x80\x99"};
+  for (const std::string& begin : begins) {
+    for (const char* end : {"\"", "\\n", "\n", "\",", "1 ", "a-b", "\xe2\x80\xa8", "\xe2\x80\xa8x", "\xe3\x80\x80",
+                            "\xc2\xa0s", "\xef\xbb\xbf", "\xe4\x41", "\xf0\x9f\x98", "xx\"", "a7"})
+      tokens.push_back(begin + end);
+    for (int byte = 0x80; byte < 0xc0; ++byte) tokens.push_back(begin + static_cast<char>(byte));
+    for (char letter = 'a'; letter <= 'z'; ++letter) tokens.push_back(begin + letter + "s");
+    for (const size_t length : {10, 63, 64, 65, 66, 80, 300}) {
+      tokens.push_back(begin + std::string(length, ' '));
+      tokens.push_back(begin + std::string(length, 'a') + "\"");
+    }
+  }
+  for (int byte = 0x80; byte < 0xc0; ++byte) tokens.push_back("\xe1\x80" + std::string(1, static_cast<char>(byte)));
+  const auto trie = std::make_shared<const TokenTrie>(tokens);
+  size_t states = 0;
+  for (const char* schema :
+       {R"({"type":"string"})", R"({"type":"string","maxLength":70})",
+        R"({"type":"string","minLength":3,"maxLength":4})", R"({"type":"string","pattern":"^.{1,200}$"})",
+        R"({"type":"string","pattern":"^.*$"})", R"({"type":"string","pattern":"x"})",
+        R"({"type":"string","pattern":"^[^x]{2,66}x.$"})", R"({"type":"string","pattern":"^[^\\s]+( [^\\s]+)*$"})",
+        R"({"type":"string","pattern":"^[A-Za-z0-9 _.-]{1,32}$"})", R"({"type":"string","pattern":"^[^a]*(a[^a]+)*$"})",
+        R"({"type":"string","pattern":"^[a-z]{3}[ a-zA-Z]{60}[ a-z]*$"})",
+        R"({"type":"string","pattern":"^[\\u2000-\\u2fff]+$"})",
+        R"({"type":"string","pattern":"^\\s*[\\u0080-\\uffff]+$"})",
+        R"({"type":"string","pattern":"^[^\\u4e2d][^]*$"})",
+        R"({"anyOf":[{"type":"string","maxLength":3},)"
+        R"({"type":"string","pattern":"^[a-z]{1,70}$"},{"enum":["xx","\u2028"]}]})",
+        R"({"anyOf":[{"type":"string","pattern":"x{2}"},{"type":"string","pattern":"a[0-9]"},)"
+        R"({"type":"string","pattern":"y"}]})",
+        R"({"enum":["\u2028x","\u1000"]})", R"({"properties":{"ab":true},"additionalProperties":{"type":"string"}})"}) {
+    const auto grammar = JsonGrammar::of(parse_json(schema, "test").value()).value();
+    const auto sets = std::make_shared<TokenSets>(grammar, trie);
+    for (const char* text :
+         {"\"a\xe2\x80\xa8\"", "\"\xe2\x80\xa6 x", "\"word a\xf1\x80", "\"\xe2\x98\x83\xe2\x80\xa6", "\"xxa0\\n\"",
+          "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaax", "{\"ab\":\"\xe4"}) {
+      TokenMask mask(sets, {});
+      JsonState state(grammar);
+      for (const char* at = text;; ++at, ++states) {
+        const TokenSet set = allowed_by(mask);
+        for (size_t i = 1; i < tokens.size(); ++i) {
+          JsonState after = state;
+          ASSERT_EQ(has_token(set, static_cast<int32_t>(i)), after.accept(tokens[i]))
+              << schema << ' ' << std::string(text, at) << ": token " << testing::PrintToString(tokens[i]);
+        }
+        if (*at == 0 || !mask.accept(1 + static_cast<uint8_t>(*at))) break;
+        ASSERT_TRUE(state.accept({at, 1}));
+      }
+    }
+  }
+  EXPECT_GT(states, 500);
 }
 
 TEST_F(TokenMaskTest, ACopyGoesItsOwnWay) {

@@ -1,149 +1,194 @@
 #include "text/token_trie.h"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 
+#include "text/unicode.h"
+
 namespace ridge::text {
+namespace {
+
+constexpr uint8_t kNoKind = 0xff;
+
+// Calls visit(index, a character begins there, one is begun after it, kind, kind) of each byte, with the kinds that are
+// known there.
+template <typename F>
+void for_each_kind(std::string_view bytes, F visit) {
+  const JsonLexer& lexer = json_lexer();
+  uint32_t state = lexer.text, characters = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(bytes[i]);
+    const bool begins = state == lexer.text;
+    const uint32_t next = byte >= 0x80 ? lexer.next(state, byte) : begins ? lexer.text : JsonLexer::kNoState;
+    uint8_t kind = kNoKind;
+    if (begins) begin = i;
+    if (next == JsonLexer::kNoState) {
+      kind = kNoCharacter;
+    } else if (begins) {
+      kind = byte;
+    } else if (next == lexer.text) {
+      size_t at = begin;
+      if (const uint8_t second = second_kind_of(next_code_point(bytes, at))) kind = second;
+    }
+    state = next == JsonLexer::kNoState ? lexer.text : next;
+    visit(i, begins, state != lexer.text, kind, begins && ++characters == CharacterRun::kLongest + 1 ? kLate : kNoKind);
+  }
+}
+
+void add_each(const std::vector<int32_t>& tokens, TokenSet& set) {
+  for (const int32_t token : tokens) add_token(set, token);
+}
+
+}  // namespace
+
+// A node below which nodes are being added.
+struct TokenTrie::Open {
+  uint32_t number = 0;
+  Below below;
+  ByteSet kinds = {};
+  bool begins = false;
+};
 
 TokenTrie::TokenTrie(std::span<const std::string> tokens)
     : bytes_(tokens.begin(), tokens.end()), same_(tokens.size(), kNoToken) {
   for (int32_t token = 0; token < static_cast<int32_t>(bytes_.size()); ++token)
     if (!bytes_[token].empty() && bytes_[token].size() <= kLongestToken) sorted_.push_back(token);
   std::sort(sorted_.begin(), sorted_.end(), [&](int32_t a, int32_t b) { return bytes_[a] < bytes_[b]; });
-  add_nodes();
-  characters_.resize((words() + 1) * 64);
-  for (const int32_t token : sorted_) {
-    const auto begins = [](char byte) { return (static_cast<uint8_t>(byte) & 0xc0) != 0x80; };
-    characters_[token] =
-        static_cast<uint8_t>(std::min<std::ptrdiff_t>(std::ranges::count_if(bytes_[token], begins), 255));
-  }
-  const JsonLexer& lexer = json_lexer();
+  all_.resize(words());
+  add_each(sorted_, all_);
+  later_.fill(TokenSet(words()));
   below_.emplace_back();
-  uint32_t token = 0;
-  look_below(kRoot, lexer.text, token);
-  within_.resize(lexer.size());
-  for (uint32_t state = 0; state < lexer.size(); ++state)
-    if (lexer.within_quotes(state)) within_[state] = look_within_quotes(state);
+  add_nodes();
+  constexpr size_t kMostExits = 4096;
+  for (Kind& kind : kinds_) {
+    if (kind.exits.size() > kMostExits) {
+      kind.exits.clear();
+      kind.listed = false;
+    }
+    kind.exits.shrink_to_fit();
+    if (kind.tokens.size() > words() / 4) {
+      kind.many.resize(words());
+      add_each(kind.tokens, kind.many);
+      kind.tokens.clear();
+    }
+    kind.tokens.shrink_to_fit();
+  }
 }
 
 void TokenTrie::add_nodes() {
   nodes_.emplace_back();
-  std::vector<uint32_t> path{kRoot};  // by depth, of the last token
+  std::vector<Open> path(1);  // by depth, of the last token
   std::string_view last;
-  const auto close = [&](size_t depth) {
-    for (; path.size() > depth + 1; path.pop_back()) nodes_[path.back()].end = static_cast<uint32_t>(nodes_.size());
+  const auto close_to = [&](size_t depth, size_t end_token) {
+    for (; path.size() > depth + 1; path.pop_back()) {
+      const Open& open = path.back();
+      Below& before = path[path.size() - 2].below;
+      before.kinds |= open.below.kinds | open.kinds;
+      before.characters = std::max(before.characters, open.below.characters + (open.begins ? 1 : 0));
+      close(open, static_cast<uint32_t>(end_token));
+    }
   };
-  for (const int32_t token : sorted_) {
+  for (size_t i = 0; i < sorted_.size(); ++i) {
+    const int32_t token = sorted_[i];
     const std::string_view bytes = bytes_[token];
     const auto [differs, unused] = std::mismatch(last.begin(), last.end(), bytes.begin(), bytes.end());
-    close(static_cast<size_t>(differs - last.begin()));
-    while (path.size() <= bytes.size()) {
-      path.push_back(static_cast<uint32_t>(nodes_.size()));
-      nodes_.push_back({.byte = static_cast<uint8_t>(bytes[path.size() - 2])});
-    }
-    Node& node = nodes_[path.back()];
+    const auto shared = static_cast<size_t>(differs - last.begin());
+    close_to(shared, i);
+    uint32_t later = 0;
+    for_each_kind(bytes, [&](size_t at, bool begins, bool within, uint8_t kind, uint8_t second) {
+      if (at >= shared) {
+        Open& open = path.emplace_back();
+        open.number = static_cast<uint32_t>(nodes_.size());
+        open.below.first_token = static_cast<uint32_t>(i);
+        open.below.depth = static_cast<uint32_t>(at + 1);
+        open.below.after_begun = within;
+        open.begins = begins;
+        nodes_.push_back({.byte = static_cast<uint8_t>(bytes[at])});
+      }
+      later += begins && at > 0 ? 1 : 0;
+      for (const uint8_t each : {kind, second}) {
+        if (each == kNoKind) continue;
+        Kind& known = kinds_[each];
+        if (at > 0 && (known.tokens.empty() || known.tokens.back() != token)) known.tokens.push_back(token);
+        if (at < shared) continue;
+        known.exits.push_back({path.back().number, static_cast<uint32_t>(at), token});
+        path.back().kinds.set(each);
+      }
+    });
+    for (size_t bit = 0; bit < later_.size(); ++bit)
+      if (later >> bit & 1) add_token(later_[bit], token);
+    Node& node = nodes_[path.back().number];
     node.several = node.token != kNoToken;
     same_[token] = node.token;
     node.token = token;
     last = bytes;
   }
-  close(0);
-  nodes_[kRoot].end = static_cast<uint32_t>(nodes_.size());
+  close_to(0, sorted_.size());
+  close(path[0], static_cast<uint32_t>(sorted_.size()));
 }
 
-TokenTrie::Below TokenTrie::look_below(uint32_t number, uint32_t lexer_state, uint32_t& token) {
+void TokenTrie::close(const Open& open, uint32_t end_token) {
   constexpr uint32_t kFew = 8;      // nodes: those are looked at one by one as quickly
-  constexpr uint32_t kMany = 2048;  // tokens: as many as words of a set, about
-  const JsonLexer& lexer = json_lexer();
-  Below found{.first_bytes = {}, .characters = 0, .first_token = token, .end_token = 0};
-  for_each_child(number, [&](uint32_t child, const Node& node) {
-    for (int32_t same = node.token; same != kNoToken; same = same_[same]) ++token;
-    const bool begins = lexer_state == lexer.text;
-    uint32_t next = node.byte < 0x80 ? lexer.text : lexer.next(lexer_state, node.byte);
-    if (begins) found.first_bytes.set(node.byte);
-    if (next == JsonLexer::kNoState || (!begins && node.byte < 0x80)) {
-      found.first_bytes.set(0x80);
-      next = lexer.text;
-    }
-    const Below further = look_below(child, next, token);
-    found.first_bytes |= further.first_bytes;
-    found.characters = std::max(found.characters, further.characters + (begins ? 1 : 0));
+  constexpr uint32_t kMany = 1024;  // tokens: as many as words of a set, about
+  Node& node = nodes_[open.number];
+  node.end = static_cast<uint32_t>(nodes_.size());
+  if (node.end <= open.number + kFew) return;
+  node.below = static_cast<uint32_t>(below_.size());
+  Below& below = below_.emplace_back(open.below);
+  below.end_token = end_token;
+  while (below.first_token < end_token && bytes_[sorted_[below.first_token]].size() == below.depth) ++below.first_token;
+  if (end_token - below.first_token < kMany) return;
+  TokenSet many(words());
+  add_all_tokens(below, many);
+  below.many = std::move(many);
+}
+
+void TokenTrie::add_tokens_of(const TokenSet& tokens, const Below& below, TokenSet& set) const {
+  for (size_t i = 0; i < below.many.size(); ++i) set[i] |= below.many[i] & tokens[i];
+  for (uint32_t i = below.first_token; i < below.end_token && below.many.empty(); ++i)
+    if (has_token(tokens, sorted_[i])) add_token(set, sorted_[i]);
+}
+
+TokenTrie::OfClass TokenTrie::of_class(const ByteSet& kinds) const {
+  OfClass made{.whole = TokenSet(words()), .rest = all_};
+  for (size_t i = 0; i < kinds_.size(); ++i) {
+    if (kinds[i]) continue;
+    for (const int32_t token : kinds_[i].tokens) remove_token(made.rest, token);
+    for (size_t word = 0; word < kinds_[i].many.size(); ++word) made.rest[word] &= ~kinds_[i].many[word];
+  }
+  for_each_child(kRoot, [&](uint32_t child, const Node& node) {
+    if ((node.byte & 0xc0) == 0x80 || !kinds[node.byte]) return;
+    add_tokens(node, made.whole);
+    if (const Below* all = below(child)) return add_all_tokens(*all, made.whole);
+    for (uint32_t number = child + 1; number < node.end; ++number) add_tokens(nodes_[number], made.whole);
   });
-  found.end_token = token;
-  if (nodes_[number].end > number + kFew) {
-    nodes_[number].below = static_cast<uint32_t>(below_.size());
-    below_.push_back(found);
-    Below& kept = below_.back();
-    if (number != kRoot && kept.end_token - kept.first_token >= kMany) {
-      TokenSet many(words());
-      add_all_tokens(kept, many);
-      kept.many = std::move(many);
-    }
-  }
-  return found;
+  for (size_t word = 0; word < words(); ++word) made.whole[word] &= made.rest[word];
+  return made;
 }
 
-TokenTrie::OfClass TokenTrie::of_class(const ByteSet& first_bytes) const {
-  const JsonLexer& lexer = json_lexer();
-  OfClass found{.tokens = TokenSet(words()), .exits = {}};
-  const auto visit = [&](const auto& again, uint32_t from, uint32_t lexer_state, uint32_t characters) -> void {
-    for_each_child(from, [&](uint32_t number, const Node& node) {
-      const bool begins = lexer_state == lexer.text;
-      if (begins && !first_bytes[node.byte]) return found.exits.push_back({node.byte, characters, number});
-      const uint32_t next = begins && node.byte < 0x80 ? lexer.text : lexer.next(lexer_state, node.byte);
-      if (next == JsonLexer::kNoState || (!begins && node.byte < 0x80)) return;
-      add_tokens(node, found.tokens);
-      const Below* further = below(number);
-      if (further && (further->first_bytes & ~first_bytes).none())
-        add_all_tokens(*further, found.tokens);
-      else
-        again(again, number, next, characters + (begins ? 1 : 0));
-    });
-  };
-  visit(visit, kRoot, lexer.text, 0);
-  std::ranges::sort(found.exits);
-  return found;
-}
-
-void TokenTrie::add_short(const TokenSet& tokens, uint32_t characters, TokenSet& set) const {
-  for (size_t word = 0; word < set.size(); ++word) {
-    uint64_t fitting = characters < 255 ? 0 : ~uint64_t{0};
-    for (size_t bit = 0; bit < 64 && characters < 255; ++bit)
-      fitting |= uint64_t{characters_[word * 64 + bit] <= characters ? 1U : 0U} << bit;
-    set[word] |= tokens[word] & fitting;
-  }
-}
-
-TokenTrie::WithinQuotes TokenTrie::look_within_quotes(uint32_t lexer_state) const {
-  const JsonLexer& lexer = json_lexer();
-  WithinQuotes found;
-  found.tokens.resize(words());
-  const auto visit = [&](const auto& again, uint32_t from, uint32_t state, uint32_t characters) -> void {
-    for_each_child(from, [&](uint32_t number, const Node& node) {
-      const uint32_t next = lexer.next(state, node.byte);
-      if (next == JsonLexer::kNoState) return;
-      if (lexer.accepts(next)) {
-        found.ends.push_back({number, characters});
-        return;
+TokenTrie::OfClass TokenTrie::shorter(OfClass tokens, uint32_t most) const {
+  const auto shorten = [&](TokenSet& set, uint32_t later) {
+    for (size_t word = 0; word < set.size(); ++word) {
+      uint64_t more = 0, equal = ~uint64_t{0};
+      for (size_t bit = later_.size(); bit-- > 0;) {
+        const uint64_t ones = later_[bit][word];
+        if (!(later >> bit & 1)) more |= equal & ones;
+        equal &= (later >> bit & 1) ? ones : ~ones;
       }
-      const uint32_t begun = characters + (state == lexer.text ? 1 : 0);
-      for (int32_t token = node.token; token != kNoToken; token = same_[token])
-        found.by_length.emplace_back(begun, token);
-      add_tokens(node, found.tokens);
-      again(again, number, next, begun);
-    });
+      set[word] &= ~more;
+    }
   };
-  visit(visit, kRoot, lexer_state, 0);
-  std::sort(found.by_length.begin(), found.by_length.end(), std::greater<>());
-  found.by_length.shrink_to_fit();
-  return found;
+  if (most < CharacterRun::kLongest) shorten(tokens.rest, most);
+  shorten(tokens.whole, most - 1);
+  return tokens;
 }
 
-std::span<const std::pair<uint32_t, int32_t>> TokenTrie::WithinQuotes::longer_than(uint32_t characters) const {
-  const auto end = std::partition_point(by_length.begin(), by_length.end(),
-                                        [&](const auto& token) { return token.first > characters; });
-  return {by_length.begin(), end};
+std::optional<std::span<const TokenTrie::Exit>> TokenTrie::exits(uint8_t kind, uint32_t number) const {
+  if (!kinds_[kind].listed) return std::nullopt;
+  const auto begin = std::ranges::upper_bound(kinds_[kind].exits, number, {}, &Exit::node);
+  const auto end = std::ranges::lower_bound(kinds_[kind].exits, nodes_[number].end, {}, &Exit::node);
+  return std::span(begin, end);
 }
 
 }  // namespace ridge::text

@@ -2,19 +2,21 @@
 // thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "text/json_lexer.h"
+#include "text/character_table.h"
 
 namespace ridge::text {
 
 // A set of tokens: bit t % 64 of word t / 64.
 using TokenSet = std::vector<uint64_t>;
 inline void add_token(TokenSet& set, int32_t token) { set[token / 64] |= uint64_t{1} << (token % 64); }
+inline bool has_token(const TokenSet& set, int32_t token) { return (set[token / 64] >> (token % 64) & 1) != 0; }
 inline void remove_token(TokenSet& set, int32_t token) { set[token / 64] &= ~(uint64_t{1} << (token % 64)); }
 
 class TokenTrie {
@@ -33,12 +35,13 @@ class TokenTrie {
     uint8_t byte = 0;
     bool several = false;  // tokens of these bytes
   };
-  // What may follow a node as text: the first bytes of the characters that begin in it, and how many do at most; 80,
-  // where other bytes follow. The tokens there.
+  // The kinds of the characters that begin below a node, and how many do at most; the tokens there.
   struct Below {
-    ByteSet first_bytes;
+    ByteSet kinds;
     uint32_t characters = 0, first_token = 0, end_token = 0;
-    TokenSet many = {};  // the same tokens, where they are many
+    uint32_t depth = 0;        // of the node [bytes]
+    bool after_begun = false;  // the node is within a character
+    TokenSet many = {};        // the same tokens, where they are many
   };
   // Of a node that has many below it; null of others.
   const Below* below(uint32_t number) const {
@@ -48,6 +51,8 @@ class TokenTrie {
     for (size_t i = 0; i < below.many.size(); ++i) set[i] |= below.many[i];
     for (uint32_t i = below.first_token; i < below.end_token && below.many.empty(); ++i) add_token(set, sorted_[i]);
   }
+  // Those that are in `tokens`, too.
+  void add_tokens_of(const TokenSet& tokens, const Below& below, TokenSet& set) const;
   static constexpr uint32_t kRoot = 0;
   const Node& node(uint32_t number) const { return nodes_[number]; }
   bool has_children(uint32_t number) const { return nodes_[number].end > number + 1; }
@@ -65,54 +70,44 @@ class TokenTrie {
     for (int32_t token = same_[node.token]; token != kNoToken; token = same_[token]) add_token(set, token);
   }
 
-  // Tokens all of whose characters begin with such bytes, and where others leave them: by which byte, after how many
-  // characters.
+  // Tokens whose characters are of these kinds: all of them, or all that begin after the first byte.
   struct OfClass {
-    TokenSet tokens;
-    struct Exit {
-      uint8_t byte = 0;
-      uint32_t characters = 0, node = 0;
-      auto operator<=>(const Exit&) const = default;
-    };
-    std::vector<Exit> exits;  // sorted
+    TokenSet whole, rest;
   };
-  OfClass of_class(const ByteSet& first_bytes) const;
-  // Takes tokens of a class that have at most so many characters.
-  void add_short(const TokenSet& tokens, uint32_t characters, TokenSet& set) const;
+  OfClass of_class(const ByteSet& kinds) const;
+  // Those that have at most so many such characters, 1 … CharacterRun::kLongest.
+  OfClass shorter(OfClass tokens, uint32_t most) const;
+  // A node at which a character is known to be of a kind; so many bytes of a token lead to the node's own.
+  struct Exit {
+    uint32_t node = 0, bytes = 0;
+    int32_t token = 0;
+  };
+  // Below a node, sorted. Empty: there are too many of the kind.
+  std::optional<std::span<const Exit>> exits(uint8_t kind, uint32_t number) const;
 
   int64_t vocabulary() const { return static_cast<int64_t>(bytes_.size()); }
   size_t words() const { return (bytes_.size() + 63) / 64; }
   const std::string& bytes_of(int32_t token) const { return bytes_[token]; }
 
-  // What may come between the quotes of a string, whatever stands around it.
-  struct WithinQuotes {
-    TokenSet tokens;                                      // that the string does not end in
-    std::vector<std::pair<uint32_t, int32_t>> by_length;  // the same: characters that begin in it, token; most first
-    struct End {
-      uint32_t node = 0, characters = 0;  // where the quote is, and the characters before it
-    };
-    std::vector<End> ends;
-    std::span<const std::pair<uint32_t, int32_t>> longer_than(uint32_t characters) const;
-  };
-  // Of a lexer's state; null: it is not between quotes.
-  const WithinQuotes* within_quotes(uint32_t lexer_state) const {
-    return lexer_state < within_.size() && within_[lexer_state] ? &*within_[lexer_state] : nullptr;
-  }
-
  private:
+  struct Kind {
+    std::vector<Exit> exits;      // sorted by their nodes
+    std::vector<int32_t> tokens;  // that have such a character after their first byte
+    TokenSet many;                // the same, where they are many
+    bool listed = true;           // exits are kept
+  };
+  struct Open;
   void add_nodes();
-  // Looks at what is below a node at which the lexer stands so; the number of the first token there becomes that of the
-  // first after it.
-  Below look_below(uint32_t number, uint32_t lexer_state, uint32_t& token);
-  WithinQuotes look_within_quotes(uint32_t lexer_state) const;
+  void close(const Open& open, uint32_t end_token);
 
   std::vector<std::string> bytes_;
-  std::vector<int32_t> same_;        // the next token of the same bytes
-  std::vector<uint8_t> characters_;  // by token, that begin in it; 255: more
-  std::vector<int32_t> sorted_;      // by their bytes
+  std::vector<int32_t> same_;    // the next token of the same bytes
+  std::vector<int32_t> sorted_;  // by their bytes
+  TokenSet all_;                 // that have bytes
   std::vector<Node> nodes_;
   std::vector<Below> below_;
-  std::vector<std::optional<WithinQuotes>> within_;
+  std::array<Kind, 256> kinds_;
+  std::array<TokenSet, 6> later_;  // the number of characters after the first byte, below kLongest, by bits
 };
 
 }  // namespace ridge::text
