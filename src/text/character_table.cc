@@ -68,10 +68,8 @@ bool has_all(const CharacterAutomaton::State& state, char32_t first, char32_t la
       first = kLastSurrogate + 1;
       continue;
     }
-    const auto* second = std::ranges::find_if(
-        kSecondKinds, [&](const SecondKind& each) { return each.first <= first && first <= each.last; });
-    if (count || second == std::end(kSecondKinds)) return false;
-    first = second->last + 1;
+    if (count || second_kind_of(first) == 0) return false;
+    ++first;
   }
   return true;
 }
@@ -82,19 +80,14 @@ bool has_all(const CharacterAutomaton::State& state, const CharacterAutomaton::S
 // The kinds of which all characters are there.
 ByteSet whole_kinds(const CharacterAutomaton::State& state) {
   ByteSet kinds;
-  for (const CharacterAutomaton::Edge& edge : state.edges) {
-    for (char32_t c = edge.first; c <= std::min<char32_t>(edge.last, 0x7f); ++c) kinds.set(c);
-    if (edge.last < 0x80) continue;
-    for (int lead = lead_of(std::max<char32_t>(edge.first, 0x80)); lead <= lead_of(edge.last); ++lead) {
-      const auto [bytes_left, bits] = begun_by(static_cast<uint8_t>(lead));
-      const Characters all = characters_of(bytes_left, bits);
-      kinds[lead] = (edge.first <= all.first && all.last <= edge.last) || has_all(state, all.first, all.last, false);
-    }
+  for (const CharacterAutomaton::Edge& edge : state.edges) add_kinds(edge.first, edge.last, kinds);
+  for (uint32_t lead = 0xc2; lead <= 0xf4; ++lead) {
+    const auto [bytes_left, bits] = begun_by(static_cast<uint8_t>(lead));
+    const Characters all = characters_of(bytes_left, bits);
+    kinds[lead] = kinds[lead] && has_all(state, all.first, all.last, false);
   }
-  for (const uint8_t kind : {kLineEnd, kOtherSpace})
-    kinds[kind] = std::ranges::all_of(kSecondKinds, [&](const SecondKind& second) {
-      return second.kind != kind || has_all(state, second.first, second.last);
-    });
+  for (const SecondKind& second : kSecondKinds)
+    kinds[second.kind] = kinds[second.kind] && has_all(state, second.first, second.last);
   return kinds;
 }
 
@@ -195,12 +188,8 @@ ByteSet CharacterTable::bytes(uint32_t position, bool text) const {
   if (code == kBefore) return bytes.set('"');
   if (code == kBetween) {
     if (!text) bytes.set('"').set('\\');
-    for (const CharacterAutomaton::Edge& edge : states_[state_of(position)].edges) {
-      for (char32_t c = edge.first; c <= std::min<char32_t>(edge.last, 0x7f); ++c) bytes.set(c);
-      if (edge.last < 0x80) continue;
-      for (int lead = lead_of(std::max<char32_t>(edge.first, 0x80)); lead <= lead_of(edge.last); ++lead)
-        bytes.set(lead);
-    }
+    for (const CharacterAutomaton::Edge& edge : states_[state_of(position)].edges)
+      add_kinds(edge.first, edge.last, bytes);
     return bytes;
   }
   const auto [first, last] = code < kAny ? std::pair{0x20, 0x7f} : std::pair{0x80, 0xbf};

@@ -50,7 +50,7 @@ class TokenWalk {
   // At the root, or where the first character is begun: the characters of a run lead on and on, and only tokens that
   // have others are looked at. False: all have to be.
   bool add_run(uint32_t number, const TokenTrie::Below& below, uint32_t state) {
-    constexpr uint32_t kFew = 256;
+    constexpr uint32_t kFew = 256, kFewExits = 16;  // one for so many tokens
     if (below.depth > 1 || below.end_token - below.first_token < kFew) return false;
     const CharacterRun& run = states_.run_together(state);
     if (!is_worth_it(run) || run.after_begun != below.after_begun) return false;
@@ -61,8 +61,8 @@ class TokenWalk {
     for (size_t kind = 0; kind < others.size(); ++kind) {
       if (!others[kind]) continue;
       const auto known = trie_.exits(static_cast<uint8_t>(kind), number);
-      if (!known || (exits.size() + known->size()) * 4 > below.end_token - below.first_token) return false;
-      exits.insert(exits.end(), known->begin(), known->end());
+      if ((exits.size() + known.size()) * kFewExits > below.end_token - below.first_token) return false;
+      exits.insert(exits.end(), known.begin(), known.end());
     }
     const TokenTrie::OfClass& known = sets_.of_class(run.kinds, run.length);
     trie_.add_tokens_of(below.depth == 0 ? known.whole : known.rest, below, set_);

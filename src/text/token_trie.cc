@@ -60,12 +60,7 @@ TokenTrie::TokenTrie(std::span<const std::string> tokens)
   later_.fill(TokenSet(words()));
   below_.emplace_back();
   add_nodes();
-  constexpr size_t kMostExits = 4096;
   for (Kind& kind : kinds_) {
-    if (kind.exits.size() > kMostExits) {
-      kind.exits.clear();
-      kind.listed = false;
-    }
     kind.exits.shrink_to_fit();
     if (kind.tokens.size() > words() / 4) {
       kind.many.resize(words());
@@ -184,11 +179,10 @@ TokenTrie::OfClass TokenTrie::shorter(OfClass tokens, uint32_t most) const {
   return tokens;
 }
 
-std::optional<std::span<const TokenTrie::Exit>> TokenTrie::exits(uint8_t kind, uint32_t number) const {
-  if (!kinds_[kind].listed) return std::nullopt;
+std::span<const TokenTrie::Exit> TokenTrie::exits(uint8_t kind, uint32_t number) const {
   const auto begin = std::ranges::upper_bound(kinds_[kind].exits, number, {}, &Exit::node);
   const auto end = std::ranges::lower_bound(kinds_[kind].exits, nodes_[number].end, {}, &Exit::node);
-  return std::span(begin, end);
+  return {begin, end};
 }
 
 }  // namespace ridge::text

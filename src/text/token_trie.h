@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,8 +81,8 @@ class TokenTrie {
     uint32_t node = 0, bytes = 0;
     int32_t token = 0;
   };
-  // Below a node, sorted. Empty: there are too many of the kind.
-  std::optional<std::span<const Exit>> exits(uint8_t kind, uint32_t number) const;
+  // Below a node, sorted.
+  std::span<const Exit> exits(uint8_t kind, uint32_t number) const;
 
   int64_t vocabulary() const { return static_cast<int64_t>(bytes_.size()); }
   size_t words() const { return (bytes_.size() + 63) / 64; }
@@ -94,7 +93,6 @@ class TokenTrie {
     std::vector<Exit> exits;      // sorted by their nodes
     std::vector<int32_t> tokens;  // that have such a character after their first byte
     TokenSet many;                // the same, where they are many
-    bool listed = true;           // exits are kept
   };
   struct Open;
   void add_nodes();
