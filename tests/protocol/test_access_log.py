@@ -144,11 +144,12 @@ def test_a_grpc_call_that_its_client_ends_has_the_status_that_the_client_sees(re
 
 
 def test_an_answer_of_a_server_that_ends_is_one_line(repository, tmp_path):
-    file = tmp_path / "access"
-    with Server(repository, "--access-log", file, wait_ready=False) as server, server.connect() as connection:
+    file, recorded = tmp_path / "access", tmp_path / "recorded"
+    with Server(repository, "--access-log", file, "--record", recorded, wait_ready=False) as server, server.connect() as connection:
         server.wait_log("all models are loaded")
         slow = {"inputs": [{"name": "n", "shape": [1], "datatype": "INT64", "data": [2000]}]}
         connection.deliver(message("POST", "/v2/models/steps/infer", json.dumps(slow)))
+        wait_until(lambda: list(recorded.glob("steps/request-*.npz")))
         server.process.terminate()
         assert connection.read().status == 200 and connection.closed_by_server()
         assert server.process.wait(60) == 0

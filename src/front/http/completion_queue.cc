@@ -22,6 +22,10 @@ void CompletionQueue::start(IoThread& thread) {
 void CompletionQueue::stop() {
   thread_ = nullptr;
   own_mailbox = nullptr;
+  std::list<Completion> undelivered = std::exchange(local, {});
+  MutexLock lock(mutex_);
+  stopped_ = true;
+  undelivered.splice(undelivered.end(), remote_);
 }
 
 void CompletionQueue::put(std::list<Completion>&& one) {
@@ -29,6 +33,7 @@ void CompletionQueue::put(std::list<Completion>&& one) {
   bool wake = false;
   {
     MutexLock lock(mutex_);
+    if (stopped_) return;
     wake = remote_.empty();  // otherwise it has already been woken
     remote_.splice(remote_.end(), one);
   }

@@ -28,13 +28,13 @@ struct Completion {
 // Shared by the thread and by every Responder, so that an answer may arrive after its connection, or the whole server, is gone.
 class CompletionQueue {
  public:
-  void put(std::list<Completion>&& one);  // needs no memory
+  void put(std::list<Completion>&& one);  // needs no memory; takes nothing after stop()
   void wake(uint64_t connection);         // more of its answer is there; likewise
 
   boost::asio::io_context context{1};  // 1 = run by one thread; posting from others stays allowed
   // Of the context's thread only:
   void start(IoThread& thread);
-  void stop();
+  void stop();  // what was not delivered is dropped: it may hold this queue
   std::list<Completion> local;
   std::list<Completion> take_remote();
   bool take_missed() { return missed_.exchange(false); }  // of wake(), for lack of memory: any connection
@@ -43,6 +43,7 @@ class CompletionQueue {
   IoThread* thread_ = nullptr;  // null = stopped
   Mutex mutex_;
   std::list<Completion> remote_ RIDGE_GUARDED_BY(mutex_);
+  bool stopped_ RIDGE_GUARDED_BY(mutex_) = false;
   std::atomic<bool> missed_ = false;
 };
 

@@ -36,11 +36,9 @@ std::vector<nghttp2_nv> pairs_of(const Fields& fields) {
 
 void Http2Output::append(std::string_view bytes) {
   if (bytes.empty()) return;
-  if (!pieces_.empty() && pieces_.back().data == nullptr)
-    pieces_.back().size += bytes.size();
-  else
-    pieces_.push_back({nullptr, text_.size(), bytes.size(), nullptr});
+  if (pieces_.empty() || pieces_.back().data != nullptr) pieces_.push_back({nullptr, text_.size(), 0, nullptr});
   text_ += bytes;
+  pieces_.back().size += bytes.size();  // last: without memory nothing is claimed that is not there
   size_ += bytes.size();
 }
 
