@@ -113,7 +113,7 @@ HEAVY = ("resnet50", "bert-base")
 
 
 def with_cpu_time(child, trial):
-    """The same trial, with the µs of CPU time that the process took per request."""
+    """The same trial, with the µs of CPU time that the process took per request; less by the part of the trial in which the load program starts."""
 
     def run():
         def cpu_time():

@@ -1,5 +1,7 @@
 #include "engine/fake_engine.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -12,8 +14,9 @@ Result<const FakeEngine*> find() {
   std::error_code error;
   for (const std::filesystem::path folder : own_library_folders())
     if (exists(folder / kFile, error)) return open_own_library<FakeEngine>((folder / kFile).string(), kFakeEngineEntry);
-  return Error{Code::kNotFound, std::string("the fake engine is for tests of ridge: no ") + kFile + " beside " +
-                                    own_library_folders().front() + "; build the target ridge_fake"};
+  return Error{Code::kNotFound,
+               fmt::format("the fake engine is for tests of ridge: no {} in {}; build the target ridge_fake", kFile,
+                           fmt::join(own_library_folders(), ", "))};
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class ExpressionStates {
     return to;
   }
 
-  // Without a character, in few steps.
+  // Looks at a few steps without a character.
   bool leads_to_end(uint32_t from) const {
     constexpr int kMostSteps = 20;
     for (int i = 0; i < kMostSteps && from != end_ && !states_[from].free.empty(); ++i)

@@ -198,18 +198,21 @@ ByteSet CharacterTable::bytes(uint32_t position, bool text) const {
 }
 
 // Characters that lead on for ever: from one to another of some states that are reached from this one, each of which
-// reads all of `least`.
+// reads all of `least`; none where that takes long.
 CharacterAutomaton::State CharacterTable::characters_for_ever(uint32_t state,
                                                               const CharacterAutomaton::State& least) const {
-  constexpr size_t kMostStates = 64;
+  constexpr size_t kMostReached = 64, kMostEdges = 64;
   std::vector<uint32_t> reached{state};
   const auto is_reached = [&](uint32_t other) { return std::ranges::find(reached, other) != reached.end(); };
-  for (size_t i = 0; i < reached.size(); ++i)
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (states_[reached[i]].edges.size() > kMostEdges) return {};
     for (const CharacterAutomaton::Edge& edge : states_[reached[i]].edges)
-      if (reached.size() < kMostStates && !is_reached(edge.target) && has_all(states_[edge.target], least))
+      if (reached.size() < kMostReached && !is_reached(edge.target) && has_all(states_[edge.target], least))
         reached.push_back(edge.target);
+  }
   CharacterAutomaton::State all{.edges = {{0, kLastCodePoint, 0}}};
   for (const uint32_t from : reached) {
+    if (all.edges.size() > kMostEdges) return {};
     CharacterAutomaton::State both;
     for (const CharacterAutomaton::Edge& edge : states_[from].edges) {
       if (!is_reached(edge.target)) continue;

@@ -41,6 +41,8 @@ class TokenWalk {
   }
 
  private:
+  static constexpr uint64_t kRound = 4096;
+
   // Tokens of few kinds of characters are walked as quickly; those of a longer run may or may not be allowed.
   static bool is_worth_it(const CharacterRun& run) {
     constexpr size_t kMany = 20;
@@ -64,6 +66,7 @@ class TokenWalk {
       if ((exits.size() + known.size()) * kFewExits > below.end_token - below.first_token) return false;
       exits.insert(exits.end(), known.begin(), known.end());
     }
+    if (!goes_on(kRound)) return true;
     const TokenTrie::OfClass& known = sets_.of_class(run.kinds, run.length);
     trie_.add_tokens_of(below.depth == 0 ? known.whole : known.rest, below, set_);
     for (const TokenTrie::Exit& exit : exits) {
@@ -91,9 +94,10 @@ class TokenWalk {
     }
   }
 
-  bool goes_on() {
-    constexpr int kRound = 4096;
-    if (++walked_ % kRound == 0 && goes_on_ && !goes_on_()) stopped_ = true;
+  bool goes_on(uint64_t work = 1) {
+    const uint64_t rounds = walked_ / kRound;
+    walked_ += work;
+    if (walked_ / kRound != rounds && goes_on_ && !goes_on_()) stopped_ = true;
     if (states_.work() + walked_ / 8 > last_work_) stopped_ = true;
     return !stopped_;
   }
@@ -118,7 +122,7 @@ class TokenWalk {
   TokenSet& set_;
   const std::function<bool()>& goes_on_;
   const uint64_t last_work_;
-  uint64_t walked_ = 0;  // nodes with children, and exits
+  uint64_t walked_ = 0;  // nodes with children, and exits; a class counts as a round of them
   bool stopped_ = false;
 };
 
@@ -144,13 +148,14 @@ Result<std::shared_ptr<const TokenSet>> TokenSets::at(JsonState& place, const st
 }
 
 const TokenTrie::OfClass& TokenSets::of_class(const ByteSet& kinds, uint32_t most) {
-  const auto [known, added] = classes_[kinds].try_emplace(most);
-  if (added) {
-    ++class_count_;
-    known->second = most < CharacterRun::kLongest ? trie_->shorter(of_class(kinds, CharacterRun::kLongest), most)
-                                                  : trie_->of_class(kinds);
-  }
-  return known->second;
+  auto& of_kinds = classes_[kinds];
+  if (const auto known = of_kinds.find(most); known != of_kinds.end()) return known->second;
+  TokenTrie::OfClass made = most < CharacterRun::kLongest
+                                ? trie_->shorter(of_class(kinds, CharacterRun::kLongest), most)
+                                : trie_->of_class(kinds);
+  const TokenTrie::OfClass& kept = of_kinds.emplace(most, std::move(made)).first->second;
+  ++class_count_;
+  return kept;
 }
 
 void TokenSets::clear() {

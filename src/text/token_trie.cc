@@ -174,7 +174,7 @@ TokenTrie::OfClass TokenTrie::shorter(OfClass tokens, uint32_t most) const {
       set[word] &= ~more;
     }
   };
-  if (most < CharacterRun::kLongest) shorten(tokens.rest, most);
+  shorten(tokens.rest, most);
   shorten(tokens.whole, most - 1);
   return tokens;
 }

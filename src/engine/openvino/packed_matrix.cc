@@ -20,7 +20,7 @@ void put(std::span<const uint32_t> quads, std::byte* group, int64_t lane) {
     std::memcpy(group + static_cast<int64_t>(i) * kLine + lane * kQuad, &quads[i], sizeof quads[i]);
 }
 
-// Of FP32 or BF16; of two columns in 4 bytes the first is in the lower half.
+// Puts FP32 or BF16: of two columns in 4 bytes the first is in the lower half.
 template <typename Value>
 void put_wide(const std::byte* row, int64_t columns, std::byte* group, int64_t lane) {
   std::array<uint32_t, kInt4Group * sizeof(Value) / kQuad> quads = {};

@@ -96,7 +96,7 @@ RIDGE_TARGET void tile(const PackedMatrix& matrix, int64_t panel, const Quantise
   }
 }
 
-// Of FP32, or of BF16: 32 bits hold a pair of columns; FP32 is BF16 with 16 more bits.
+// Reads FP32, or BF16, of which 32 bits hold a pair of columns; FP32 is BF16 with 16 more bits.
 template <bool kPairs, int kRows, int kPanels>
 RIDGE_TARGET void wide_tile(const PackedMatrix& matrix, int64_t panel, const float* x, float* result,
                             const float* beside) {

@@ -252,7 +252,7 @@ TEST_F(OpenAiTest, WhatIsKeptOfARequestCountsInTheBudget) {
   model_->run_all();
   EXPECT_EQ(client_->read()->status, 503) << "so many chances do not fit";
   budget->give_back(190'000);
-  EXPECT_EQ(client_->ask(get("/v1/models"))->status, 200) << "behind it the answer is gone";
+  EXPECT_EQ(client_->ask(get("/v1/models"))->status, 200) << "the server has let go of the answer before it";
   EXPECT_TRUE(budget->take(200'000)) << "all was given back";
 }
 
