@@ -1,5 +1,6 @@
-// Libraries of ridge's own that are opened at run time: OpenVINO's plugin and the engine of tests. C++ values cross to them, so both sides must come from one
-// build. No exception crosses. What they give may live until the process ends; they are never unloaded.
+// Libraries of ridge's own that are opened at run time: OpenVINO's plugin and the engine of tests. C++ values cross to
+// them, so both sides must come from one build. No exception crosses. What they give may live until the process ends;
+// they are never unloaded.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,7 +31,8 @@ inline std::vector<std::string> own_library_folders() {
   return {program.string(), program.parent_path().string(), (program.parent_path() / "lib" / "ridge").string()};
 }
 
-// The table that the library's function `entry` gives, whose first member is `built`, its build_id(). kUnsupported: of another build.
+// The table that the library's function `entry` gives, whose first member is `built`, its build_id(). kUnsupported: of
+// another build.
 template <typename Table>
 Result<const Table*> open_own_library(const std::string& path, const char* entry) {
   RIDGE_ASSIGN(DynamicLibrary file, DynamicLibrary::open(path));

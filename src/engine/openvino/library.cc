@@ -1,5 +1,7 @@
 #include "engine/openvino/library.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -43,11 +45,10 @@ Result<Library> open_plugin(const std::string& path, const std::string& plugin_p
 }
 
 Error no_plugin() {
-  std::string asked;
-  for (const std::string& folder : own_library_folders()) asked += (asked.empty() ? "" : ", ") + folder;
-  return {Code::kNotFound, std::string("ridge's plugin for OpenVINO was not found: no ") + kPluginFile + ".* in " +
-                               asked +
-                               ". It is built if OpenVINO's wheel is present at build time (./dev setup installs it)."};
+  return {Code::kNotFound, fmt::format("ridge's plugin for OpenVINO was not found: no {}.* in {}. It is built if "
+                                       "OpenVINO's wheel is present at build "
+                                       "time (./dev setup installs it).",
+                                       kPluginFile, fmt::join(own_library_folders(), ", "))};
 }
 
 }  // namespace

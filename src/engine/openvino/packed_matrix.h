@@ -25,6 +25,7 @@ struct PackedMatrix {
   Buffer values;
   bool grouped = false;  // each group of a row has a scale; else the whole row
   Buffer scales;         // grouped: FP16 [panel, group, row of the panel]; else FP32 [row]; BF16 and FP32 have none
+  bool is_wide() const { return form == WeightForm::kFp32 || form == WeightForm::kBf16; }  // else of integers
   int64_t groups() const { return (columns + kInt4Group - 1) / kInt4Group; }
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
   // Without what fills up the last block.

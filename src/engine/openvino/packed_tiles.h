@@ -185,7 +185,7 @@ void multiply_wide_rows(const PackedMatrix& matrix, int64_t block, const float* 
 
 void multiply_wide(const PackedMatrix& matrix, int64_t block, const float* x, int64_t rows, float* result,
                    const float* beside) {
-  assert(matrix.form == WeightForm::kBf16 || matrix.form == WeightForm::kFp32);
+  assert(matrix.is_wide());
   if (matrix.form == WeightForm::kBf16) return multiply_wide_rows<true>(matrix, block, x, rows, result, beside);
   multiply_wide_rows<false>(matrix, block, x, rows, result, beside);
 }

@@ -55,6 +55,23 @@ Status read_spans(CodedInputStream& in, Pieces& spans) {
   return {};
 }
 
+// Up to the content of the first of the message's blocks that is wanted(number, size [bytes]); false: there is none, or
+// the message ends before.
+template <typename Wanted>
+bool find_block(CodedInputStream& in, Wanted wanted) {
+  while (const uint32_t tag = in.ReadTag()) {
+    uint32_t size = 0;
+    if (!is_block(tag)) {
+      if (!WireFormatLite::SkipField(&in, tag)) return false;
+      continue;
+    }
+    if (!in.ReadVarint32(&size)) return false;
+    if (wanted(WireFormatLite::GetTagFieldNumber(tag), size)) return true;
+    if (!in.Skip(static_cast<int>(size))) return false;
+  }
+  return false;
+}
+
 // Calls field(number, tag) for each field of the block that begins here; true: it has read it.
 template <typename Field>
 Status read_block(CodedInputStream& in, Field field) {
@@ -414,29 +431,13 @@ bool has_long_contents(const MessageBytes& message, size_t above) {
   PiecesStream stream(message.pieces);
   CodedInputStream in(&stream);
   in.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  while (const uint32_t tag = in.ReadTag()) {
-    uint32_t size = 0;
-    if (!is_block(tag)) {
-      if (!WireFormatLite::SkipField(&in, tag)) return false;
-      continue;
-    }
-    if (!in.ReadVarint32(&size)) return false;
-    if (WireFormatLite::GetTagFieldNumber(tag) == kInputField && size > above) return true;
-    if (!in.Skip(static_cast<int>(size))) return false;
-  }
-  return false;
+  return find_block(in, [&](int number, uint32_t size) { return number == kInputField && size > above; });
 }
 
 size_t first_raw_tensor(std::span<const std::byte> start) {
   CodedInputStream in(reinterpret_cast<const uint8_t*>(start.data()), static_cast<int>(start.size()));
-  while (const uint32_t tag = in.ReadTag()) {
-    if (is_block(tag) && WireFormatLite::GetTagFieldNumber(tag) == kRawField) {
-      uint32_t size = 0;
-      return in.ReadVarint32(&size) ? static_cast<size_t>(in.CurrentPosition()) : 0;
-    }
-    if (!WireFormatLite::SkipField(&in, tag)) return 0;
-  }
-  return 0;
+  const bool found = find_block(in, [](int number, uint32_t) { return number == kRawField; });
+  return found ? static_cast<size_t>(in.CurrentPosition()) : 0;
 }
 
 Result<serve::InferRequest> decode_infer_request(MessageBytes message, BodyPool& bodies, std::string& id) {

@@ -32,14 +32,14 @@ const PackedKernels& kernels() { return *packed_kernels(); }
 class Factors {
  public:
   Factors(const float* values, int64_t rows, const PackedMatrix& matrix)
-      : values_(values), rows_(rows), quantised_(is_wide(matrix) ? 0 : rows, matrix.columns) {
+      : values_(values), rows_(rows), quantised_(matrix.is_wide() ? 0 : rows, matrix.columns) {
     in_stream(quantised_.rows, kRowsPerThread,
               [&](int64_t row) { kernels().quantise(quantised_, row, values + row * matrix.columns); });
   }
   // As the kernels, and the bias.
   void multiply(const PackedLinear& linear, int64_t block, float* result, const float* beside = nullptr) const {
     const PackedMatrix& matrix = linear.matrix;
-    if (is_wide(matrix))
+    if (matrix.is_wide())
       kernels().multiply_wide(matrix, block, values_, rows_, result, beside);
     else
       kernels().multiply_int(matrix, block, quantised_, result, beside);
@@ -50,9 +50,6 @@ class Factors {
   }
 
  private:
-  static bool is_wide(const PackedMatrix& matrix) {
-    return matrix.form == WeightForm::kBf16 || matrix.form == WeightForm::kFp32;
-  }
   const float* const values_;
   const int64_t rows_;
   QuantisedRows quantised_;
