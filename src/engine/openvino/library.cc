@@ -45,10 +45,10 @@ Result<Library> open_plugin(const std::string& path, const std::string& plugin_p
 }
 
 Error no_plugin() {
-  return {Code::kNotFound, fmt::format("ridge's plugin for OpenVINO was not found: no {}.* in {}. It is built if "
-                                       "OpenVINO's wheel is present at build "
-                                       "time (./dev setup installs it).",
-                                       kPluginFile, fmt::join(own_library_folders(), ", "))};
+  return {Code::kNotFound,
+          fmt::format("ridge's plugin for OpenVINO was not found: no {}.* in {}. "
+                      "It is built if OpenVINO's wheel is present at build time (./dev setup installs it).",
+                      kPluginFile, fmt::join(own_library_folders(), ", "))};
 }
 
 }  // namespace
