@@ -11,8 +11,8 @@
 namespace ridge::text {
 namespace {
 
-constexpr uint32_t kNone = ~uint32_t{0};
 constexpr size_t kLongestCachedWord = 256, kCachedWords = 1024;  // [bytes], of each shelf
+constexpr size_t kWindow = 8192;                                 // [symbols]; tokens have some hundred at most
 
 struct Candidate {
   uint32_t rank, place;
@@ -103,47 +103,56 @@ const Bpe::Rule* Bpe::rule_of(int32_t left, int32_t right) const {
   return nullptr;
 }
 
-// A symbol for each character, or for each of its bytes; characters without any are unknown, or left out where no token says so. An unknown one
-// waits until the next known character, as in the library: bytes overtake it.
-std::vector<Bpe::Symbol> Bpe::symbols_of(std::string_view word) const {
-  std::vector<Symbol> symbols;
-  symbols.reserve(word.size());
-  const auto add = [&](int32_t token) { symbols.push_back({token, kNone, kNone}); };
-  bool unknown_waits = false;
-  std::string affixed;
-  for (size_t at = 0; at < word.size();) {
-    const size_t begin = at;
-    next_code_point(word, at);
-    std::string_view character = word.substr(begin, at - begin);
-    if ((begin > 0 && !subword_prefix_.empty()) || (at == word.size() && !word_suffix_.empty())) {
-      affixed = begin > 0 ? subword_prefix_ : "";
-      affixed += character;
-      if (at == word.size()) affixed += word_suffix_;
-      character = affixed;
-    }
-    if (const auto token = vocabulary_.token_of(character)) {
-      if (std::exchange(unknown_waits, false)) add(*unknown_);
-      add(*token);
-      continue;
-    }
-    const auto byte_token = [&](char byte) { return byte_tokens_[static_cast<unsigned char>(byte)]; };
-    if (byte_fallback_ &&
-        std::all_of(character.begin(), character.end(), [&](char byte) { return byte_token(byte) >= 0; })) {
-      for (const char byte : character) add(byte_token(byte));
-    } else if (unknown_) {
-      if (unknown_waits && !fuse_unknown_) add(*unknown_);
-      unknown_waits = true;
-    }
-  }
-  if (unknown_waits) add(*unknown_);
-  for (uint32_t i = 0; i < symbols.size(); ++i) {
-    symbols[i].previous = i == 0 ? kNone : i - 1;
-    symbols[i].next = i + 1 == symbols.size() ? kNone : i + 1;
-  }
-  return symbols;
-}
+// Gives the symbols of a word, a stretch of them at a time: one for each character, or one for each of its bytes; characters without any are unknown,
+// or left out where no token says so. An unknown one waits until the next known character, as in the library: bytes overtake it.
+class Bpe::SymbolReader {
+ public:
+  SymbolReader(const Bpe& bpe, std::string_view word) : bpe_(bpe), word_(word) {}
 
-void Bpe::merge(std::vector<Symbol>& symbols) const {
+  // Adds symbols until there are `wanted` of them, or a few more. False: the word has ended.
+  bool fill(std::vector<int32_t>& symbols, size_t wanted) {
+    while (at_ < word_.size() && symbols.size() < wanted) add_character(symbols);
+    if (at_ < word_.size()) return true;
+    if (std::exchange(unknown_waits_, false)) symbols.push_back(*bpe_.unknown_);
+    return false;
+  }
+
+ private:
+  void add_character(std::vector<int32_t>& symbols) {
+    const size_t begin = at_;
+    next_code_point(word_, at_);
+    std::string_view character = word_.substr(begin, at_ - begin);
+    if ((begin > 0 && !bpe_.subword_prefix_.empty()) || (at_ == word_.size() && !bpe_.word_suffix_.empty())) {
+      affixed_ = begin > 0 ? bpe_.subword_prefix_ : "";
+      affixed_ += character;
+      if (at_ == word_.size()) affixed_ += bpe_.word_suffix_;
+      character = affixed_;
+    }
+    if (const auto token = bpe_.vocabulary_.token_of(character)) {
+      if (std::exchange(unknown_waits_, false)) symbols.push_back(*bpe_.unknown_);
+      symbols.push_back(*token);
+      return;
+    }
+    const auto byte_token = [&](char byte) { return bpe_.byte_tokens_[static_cast<unsigned char>(byte)]; };
+    if (bpe_.byte_fallback_ && std::ranges::all_of(character, [&](char byte) { return byte_token(byte) >= 0; })) {
+      for (const char byte : character) symbols.push_back(byte_token(byte));
+    } else if (bpe_.unknown_) {
+      if (unknown_waits_ && !bpe_.fuse_unknown_) symbols.push_back(*bpe_.unknown_);
+      unknown_waits_ = true;
+    }
+  }
+
+  const Bpe& bpe_;
+  std::string_view word_;
+  size_t at_ = 0;
+  bool unknown_waits_ = false;
+  std::string affixed_;
+};
+
+std::vector<Bpe::Symbol> Bpe::merge(std::span<const int32_t> tokens) const {
+  const auto end = static_cast<uint32_t>(tokens.size());
+  std::vector<Symbol> symbols(end);
+  for (uint32_t i = 0; i < end; ++i) symbols[i] = {tokens[i], i - 1, i + 1};
   std::vector<Candidate> room;
   room.reserve(2 * symbols.size());  // each merge ends one and adds at most two; what is not used is no memory
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue({}, std::move(room));
@@ -151,25 +160,51 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
     if (const Rule* rule = rule_of(symbols[left].token, symbols[right].token))
       queue.push({rule->rank, left, rule->token});
   };
-  for (uint32_t i = 0; i + 1 < symbols.size(); ++i) consider(i, i + 1);
+  for (uint32_t i = 0; i + 1 < end; ++i) consider(i, i + 1);
   while (!queue.empty()) {
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = symbols[best.place];
-    if (left.token < 0 || left.next == kNone) continue;
+    if (left.token < 0 || left.next == end) continue;
     Symbol& right = symbols[left.next];
     const Rule* rule = rule_of(left.token, right.token);
     if (!rule || rule->token != best.token) continue;  // one of the two has changed since
     left.token = best.token;
     right.token = -1;
     left.next = right.next;
-    if (left.next != kNone) symbols[left.next].previous = best.place;
-    if (left.previous != kNone) consider(left.previous, best.place);
-    if (left.next != kNone) consider(best.place, left.next);
+    if (left.next != end) symbols[left.next].previous = best.place;
+    if (best.place != 0) consider(left.previous, best.place);
+    if (left.next != end) consider(best.place, left.next);
+  }
+  return symbols;
+}
+
+// Merges in windows, so that a long word needs little memory: the first three quarters of a window's tokens are given, and the last of these begins
+// the next one. Tokens are those of the whole word if and only if each two neighbours, merged by themselves, stay those two: up to the first merge
+// that crosses a border, both sides merge in the same order with and without what surrounds them. So a window that begins with the same token as
+// the one before it ended proves the border. False: it does not, and a wider window is needed.
+bool Bpe::encode_by_windows(size_t window, std::string_view word, std::vector<int32_t>& tokens, size_t most) const {
+  SymbolReader reader(*this, word);
+  std::vector<int32_t> read;
+  for (size_t head = 0;;) {  // of the window: the symbols of the token that was given last
+    const bool more = reader.fill(read, window);
+    const std::vector<Symbol> symbols = merge(read);
+    if (head > 0 && (symbols[0].token != tokens.back() || symbols[0].next != head)) return false;
+    const size_t end = more ? read.size() / 4 * 3 : read.size();
+    size_t last = 0, next = head;
+    for (; next < end; next = symbols[next].next) {
+      tokens.push_back(symbols[next].token);
+      if (tokens.size() > most) return true;
+      last = next;
+    }
+    if (!more) return true;
+    if (next == head) return false;  // one token takes the window
+    head = next - last;
+    read.erase(read.begin(), read.begin() + static_cast<ptrdiff_t>(last));
   }
 }
 
-void Bpe::encode(std::string_view word, std::vector<int32_t>& tokens) const {
+void Bpe::encode(std::string_view word, std::vector<int32_t>& tokens, size_t most) const {
   if (ignore_merges_)
     if (const auto token = vocabulary_.token_of(word)) {
       tokens.push_back(*token);
@@ -183,16 +218,14 @@ void Bpe::encode(std::string_view word, std::vector<int32_t>& tokens) const {
       tokens.insert(tokens.end(), found->second.begin(), found->second.end());
       return;
     }
+    most = SIZE_MAX;
   }
-  std::vector<Symbol> symbols = symbols_of(word);
-  merge(symbols);
-  std::vector<int32_t> encoded;
-  for (const Symbol& symbol : symbols)
-    if (symbol.token >= 0) encoded.push_back(symbol.token);
-  tokens.insert(tokens.end(), encoded.begin(), encoded.end());
+  const size_t before = tokens.size();
+  for (size_t window = kWindow; !encode_by_windows(window, word, tokens, most); window *= 4) tokens.resize(before);
   if (!cached) return;
   const MutexLock lock(shelf.mutex);
-  if (shelf.words.size() < kCachedWords) shelf.words.emplace(word, std::move(encoded));
+  if (shelf.words.size() < kCachedWords)
+    shelf.words.emplace(word, std::vector(tokens.begin() + static_cast<ptrdiff_t>(before), tokens.end()));
 }
 
 }  // namespace ridge::text

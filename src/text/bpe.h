@@ -1,10 +1,11 @@
 // Byte-pair encoding: a word → numbers of tokens, by merging neighbours, the pair of the lowest rank first (Sennrich et al., arXiv 1508.07909).
-// Time is that of sorting the word's characters. Has a cache of words.
+// Time grows with the word; memory beside its tokens does not. Has a cache of words.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,7 +23,7 @@ class Bpe final : public WordModel {
   // `vocabulary` outlives it.
   explicit Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
   Status read(const JsonPart& model) override;
-  void encode(std::string_view word, std::vector<int32_t>& tokens) const override;
+  void encode(std::string_view word, std::vector<int32_t>& tokens, size_t most) const override;
 
  private:
   struct Rule {
@@ -31,9 +32,10 @@ class Bpe final : public WordModel {
     int32_t token = 0;
   };
   struct Symbol {
-    int32_t token;  // negative: merged into the one before it
-    uint32_t previous, next;
+    int32_t token;            // negative: merged into the one before it
+    uint32_t previous, next;  // without a meaning at the first, the number of symbols at the last
   };
+  class SymbolReader;
   struct Shelf {
     mutable Mutex mutex;
     mutable std::unordered_map<std::string, std::vector<int32_t>, StringHash, std::equal_to<>> words
@@ -44,8 +46,9 @@ class Bpe final : public WordModel {
   Status add_rule(std::string_view left, std::string_view right, uint32_t rank, size_t prefix);
   const Rule* rule_of(int32_t left, int32_t right) const;
   void put(Rule rule);
-  std::vector<Symbol> symbols_of(std::string_view word) const;
-  void merge(std::vector<Symbol>& symbols) const;
+  // One symbol for each of them, those that are merged into one before them included.
+  std::vector<Symbol> merge(std::span<const int32_t> tokens) const;
+  bool encode_by_windows(size_t window, std::string_view word, std::vector<int32_t>& tokens, size_t most) const;
 
   const Vocabulary& vocabulary_;
   std::vector<Rule> rules_;                 // a hash table of 2^n slots, at most half full

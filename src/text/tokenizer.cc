@@ -157,28 +157,17 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool with_
   const Parts& parts = *parts_;
   std::vector<int32_t> tokens;
   if (with_special) tokens = parts.before;
-  // Of a word that is too long by itself its beginning is enough.
-  const auto encode_word = [&](std::string_view word) {
-    const size_t before = tokens.size();
-    if (const size_t longest = std::max<size_t>(this->longest(), 1); word.size() / longest > most) {
-      size_t end = (most + 1) * longest;
-      while ((static_cast<unsigned char>(word[end - 1]) & 0xC0) == 0x80) --end;
-      parts.model->encode(word.substr(0, end - 1), tokens);
-      if (tokens.size() > most) return;
-      tokens.resize(before);
-    }
-    parts.model->encode(word, tokens);
-  };
   for (const Stretch& raw : parts.added.find(text, false, most)) {
     if (tokens.size() > most) break;
     if (raw.token >= 0) {
       tokens.push_back(raw.token);
       continue;
     }
-    std::string normal(raw.text);
+    std::string changed;
     if (parts.normalizer) {
-      RIDGE_ASSIGN(normal, parts.normalizer->normalize(std::move(normal)));
+      RIDGE_ASSIGN(changed, parts.normalizer->normalize(std::string(raw.text)));
     }
+    const std::string_view normal = parts.normalizer ? std::string_view(changed) : raw.text;
     for (const Stretch& stretch : parts.added.find(normal, true, most)) {
       if (tokens.size() > most) break;
       if (stretch.token >= 0) {
@@ -186,12 +175,12 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, bool with_
         continue;
       }
       if (!parts.pre_tokenizer) {
-        encode_word(stretch.text);
+        parts.model->encode(stretch.text, tokens, most);
         continue;
       }
       const bool first = raw.text.data() == text.data() && stretch.text.data() == normal.data();
       RIDGE_TRY(parts.pre_tokenizer->split(stretch.text, first, [&](std::string_view word) {
-        encode_word(word);
+        parts.model->encode(word, tokens, most);
         return tokens.size() <= most;
       }));
     }

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,103 @@ TEST(Tokenizer, LongWordsTakeTimeThatGrowsWithTheirLength) {
   ASSERT_TRUE(tokenizer.ok());
   // A quadratic search would take hours, and a test ends after two minutes.
   EXPECT_EQ(tokenizer->encode(std::string(1 << 20, 'a'), false)->size(), size_t{1} << 18);
+}
+
+// The pair of the lowest rank first, of one rank the leftmost, without any heap or window.
+std::vector<int32_t> merged_slowly(std::vector<int32_t> symbols, const std::vector<std::array<int32_t, 3>>& rules) {
+  std::array<std::array<size_t, 32>, 32> ranks;  // of pairs of tokens
+  for (auto& row : ranks) row.fill(rules.size());
+  for (size_t i = 0; i < rules.size(); ++i) ranks[rules[i][0]][rules[i][1]] = i;
+  for (;;) {
+    size_t place = 0, best = rules.size();
+    for (size_t i = 0; i + 1 < symbols.size(); ++i)
+      if (const size_t rank = ranks[symbols[i]][symbols[i + 1]]; rank < best) place = i, best = rank;
+    if (best == rules.size()) return symbols;
+    symbols[place] = rules[best][2];
+    symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(place) + 1);
+  }
+}
+
+// Rules in any order: some need what only later ones make.
+TEST(Tokenizer, LongWordsHaveTheTokensOfOneMerge) {
+  std::mt19937 random(30);
+  for (int round = 0; round < 6; ++round) {
+    std::vector<std::string> pieces{"a", "b", "c"};
+    std::vector<std::array<int32_t, 3>> rules;
+    for (int32_t token = 3; token < 24; ++token) {
+      const std::array<int32_t, 2> pair{static_cast<int32_t>(random() % pieces.size()),
+                                        static_cast<int32_t>(random() % pieces.size())};
+      const std::string whole = pieces[pair[0]] + pieces[pair[1]];
+      auto found = std::ranges::find(pieces, whole);
+      if (found == pieces.end()) found = pieces.insert(pieces.end(), whole);
+      const bool known =
+          std::ranges::any_of(rules, [&](const auto& rule) { return rule[0] == pair[0] && rule[1] == pair[1]; });
+      if (!known) rules.push_back({pair[0], pair[1], static_cast<int32_t>(found - pieces.begin())});
+    }
+    if (round % 2 == 1) std::ranges::shuffle(rules, random);
+    std::string vocabulary, merges, word;
+    for (size_t i = 0; i < pieces.size(); ++i)
+      vocabulary += fmt::format(R"({}"{}":{})", i > 0 ? "," : "", pieces[i], i);
+    for (const auto& rule : rules)
+      merges += fmt::format(R"({}["{}","{}"])", merges.empty() ? "" : ",", pieces[rule[0]], pieces[rule[1]]);
+    std::vector<int32_t> symbols;
+    while (symbols.size() < 10'000)
+      // Rows of one character, and of any.
+      for (size_t i = 0, length = random() % 2000, any = random() % 4; i < length; ++i)
+        symbols.push_back(static_cast<int32_t>(any < 3 ? any : random() % 3));
+    for (const int32_t symbol : symbols) word += pieces[symbol];
+    const auto tokenizer = Tokenizer::parse(
+        fmt::format(R"({{"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})", vocabulary, merges));
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+    EXPECT_TRUE(*tokenizer->encode(word, false) == merged_slowly(symbols, rules)) << merges;
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// [KiB] of VmRSS or VmHWM (proc_pid_status(5)).
+size_t status_kib(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (size_t kib = 0; word == std::string(name) + ":" && status >> kib) return kib;
+  return 0;
+}
+
+TEST(Tokenizer, ALongWordTakesMemoryOfItsTokensOnly) {
+  const auto tokenizer = Tokenizer::parse(byte_level_json(""));
+  ASSERT_TRUE(tokenizer.ok());
+  const std::string word(size_t{4} << 20, 'a');
+  std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+  const size_t before = status_kib("VmRSS");
+  ASSERT_GT(before, 0U);
+  EXPECT_EQ(tokenizer->encode(word, false)->size(), word.size() / 4);
+  EXPECT_LT(status_kib("VmHWM"), before + (word.size() >> 10) * 4);
+}
+#endif
+
+// The pair on the right comes first each time, so the last character decides the first token, however long the word.
+TEST(Tokenizer, TheEndOfALongWordMayDecideItsBeginning) {
+  constexpr int32_t kCharacters = 20'000;
+  std::vector<std::string> characters(kCharacters);
+  std::string vocabulary, merges, word;
+  for (int32_t i = 0; i < kCharacters; ++i) {
+    append_utf8(characters[i], 0x4E00 + static_cast<char32_t>(i));
+    vocabulary += fmt::format(R"("{}":{},)", characters[i], i);
+    word += characters[i];
+  }
+  for (int32_t i = kCharacters - 1; i > 0; --i) {
+    const std::string& left = characters[i - 1];
+    vocabulary += fmt::format(R"("{}{}":{}{})", left, characters[i], kCharacters + i, i > 1 ? "," : "");
+    merges += fmt::format(R"(["{}","{}"]{})", left, characters[i], i > 1 ? "," : "");
+  }
+  const auto tokenizer =
+      Tokenizer::parse(fmt::format(R"({{"model":{{"type":"BPE","vocab":{{{}}},"merges":[{}]}}}})", vocabulary, merges));
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  EXPECT_EQ(tokenizer->encode(word, false)->front(), kCharacters + 1);
+  word.resize(word.size() - characters.back().size());
+  const std::vector<int32_t> odd = *tokenizer->encode(word, false);
+  EXPECT_EQ(odd.front(), 0);
+  EXPECT_EQ(odd.size(), size_t{kCharacters} / 2);
+  EXPECT_EQ(odd[1], kCharacters + 2);
 }
 
 TEST(Tokenizer, LooksNoFurtherThanTheMostTokensThatAreWanted) {

@@ -1,6 +1,7 @@
 // What makes tokens of a word that the pre-tokenizer has cut: the "model" of tokenizer.json. Immutable once read; thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@ class WordModel {
  public:
   virtual ~WordModel() = default;
   virtual Status read(const JsonPart& model) = 0;  // once
-  virtual void encode(std::string_view word, std::vector<int32_t>& tokens) const = 0;
+  // Adds the word's tokens. Once there are more than `most` the rest may stay out.
+  virtual void encode(std::string_view word, std::vector<int32_t>& tokens, size_t most) const = 0;
 };
 
 }  // namespace ridge::text

@@ -16,7 +16,7 @@ Status WordPiece::read(const JsonPart& model) {
   return ok_status();
 }
 
-void WordPiece::encode(std::string_view word, std::vector<int32_t>& tokens) const {
+void WordPiece::encode(std::string_view word, std::vector<int32_t>& tokens, size_t /*most*/) const {
   const size_t before = tokens.size();
   const auto is_inside = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; };
   bool known = count_code_points(word) <= longest_word_;

@@ -14,7 +14,7 @@ class WordPiece final : public WordModel {
   // `vocabulary` outlives it.
   explicit WordPiece(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
   Status read(const JsonPart& model) override;
-  void encode(std::string_view word, std::vector<int32_t>& tokens) const override;
+  void encode(std::string_view word, std::vector<int32_t>& tokens, size_t most) const override;
 
  private:
   const Vocabulary& vocabulary_;

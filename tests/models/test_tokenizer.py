@@ -26,6 +26,7 @@ GPT4O = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}
          r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
          r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 STRINGS = 3000  # of each tokenizer
+LONG = 30_001  # characters; longer than the stretch of a word that is merged at once
 
 
 def byte_level(pattern=None, normalizer=None, pre_tokenizer=None, **model):
@@ -220,6 +221,7 @@ def test_gives_what_the_library_gives(make, tmp_path):
     added = [token.content for token in tokenizer.get_added_tokens_decoder().values()] + ["<0x41>", "lone", "'S", "'ll"]
     words = added + " ".join(TEXTS).split()[:3000]
     texts = ["", " ", *added] + [random_text(numbers, KINDS, words) for _ in range(STRINGS)]
+    texts += ["a" * LONG, " " * LONG, "".join(c for word in numbers.choices(words, k=LONG // 4) for c in word if c.isalpha()), "".join(numbers.choices(words, k=LONG // 6))]
     if make in (falcon, bare_words, words_and_signs, bert, bert_cased):
         texts = ["".join(c for c in text if is_known(c)) for text in texts]
     special = [bool(number % 2) for number in range(len(texts))]
