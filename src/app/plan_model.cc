@@ -32,7 +32,11 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
 
 Result<cost::DeviceLimits> limits_of(const PlanDevice& device, int threads, cost::Accumulate accumulate) {
   if (device.here) return predict::limits_of(*device.here, {}, accumulate);
-  if (device.gpu) return cost::limits_of(*device.gpu, accumulate);
+  if (device.gpu) {
+    RIDGE_ASSIGN(cost::DeviceLimits limits, cost::limits_of(*device.gpu, accumulate));
+    predict::allow_tf32(limits);
+    return limits;
+  }
   return cost::limits_of(*device.machine, threads);
 }
 

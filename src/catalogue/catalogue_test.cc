@@ -48,6 +48,19 @@ TEST(Catalogue, HasBaseUnits) {
   EXPECT_EQ(peak(named("L4"), Arithmetic::kFp16)->origin, Origin::kDatasheet);
 }
 
+// Where other tables copied a sister's figure, a vector rate, or the capacity on the box.
+TEST(Catalogue, HasWhatDatasheetsAndDriversSay) {
+  EXPECT_DOUBLE_EQ(*named("RTX PRO 6000 Blackwell Server").bytes_per_s, 1597e9);
+  EXPECT_DOUBLE_EQ(*named("RTX PRO 6000 Blackwell Workstation").bytes_per_s, 1792e9);
+  EXPECT_NEAR(peak(named("Radeon RX 9070 XT"), Arithmetic::kFp16)->flops_per_s, 194.6e12, 0.1e12);
+  EXPECT_NEAR(peak(named("Radeon RX 9070 XT"), Arithmetic::kFp8)->flops_per_s, 389.3e12, 0.1e12);
+  EXPECT_FALSE(peak(named("GB10 (DGX Spark)"), Arithmetic::kFp16)) << "its vector rate is none of matrices";
+  const double mib = 1024.0 * 1024;
+  for (const auto& [name, reported] : {std::pair{"A10", 23028}, {"A10G", 23028}, {"L4", 23034}, {"Tesla T4", 15360}})
+    EXPECT_NEAR(*named(name).memory_bytes, reported * mib, mib) << name;
+  EXPECT_DOUBLE_EQ(peak(named("H200 NVL 141GB"), Arithmetic::kBf16)->flops_per_s, 835.5e12);
+}
+
 TEST(Catalogue, KeepsABlankFieldAbsent) {
   CatalogueDevice device = named("Tesla K80 (per GPU)");
   EXPECT_FALSE(device.tensor_cores);

@@ -74,9 +74,9 @@ std::optional<PeakFormula> product(Arithmetic arithmetic, std::optional<int> uni
                      .source = std::move(source)};
 }
 
-// Rates hold only for chips with tensor cores: TU116 and TU117 are 7.5 without. The catalogue has no count for Intel.
+// Rates hold only for chips with tensor cores: TU116 and TU117 are 7.5 without. The catalogue has no count for AMD and Intel.
 std::string generation_of(const CatalogueDevice& device) {
-  if (device.vendor == "Intel") return device.architecture;
+  if (device.vendor != "NVIDIA") return device.architecture;
   return device.tensor_cores ? device.compute_capability : "";
 }
 
@@ -102,7 +102,10 @@ std::optional<PeakFormula> formula(const CatalogueDevice& device, Arithmetic ari
     return product(arithmetic, device.cores, "core", device.flops_per_core_clock, device.boost_hz, device.source);
   for (const TensorRate& rate : rates)
     if (applies(rate, device, arithmetic))
-      return product(arithmetic, device.multiprocessors, device.vendor == "Intel" ? "Xe core" : "SM",
+      return product(arithmetic, device.multiprocessors,
+                     device.vendor == "Intel" ? "Xe core"
+                     : device.vendor == "AMD" ? "CU"
+                                              : "SM",
                      2 * rate.fma_per_clock, device.boost_hz, rate.source);
   return {};
 }

@@ -41,13 +41,11 @@ TEST(PeakFormula, IsAbsentWhereTheDeviceHasNoTensorCoresOrAFactorNoSource) {
 // A rate marked as derived equals the formula's, to the table's four digits.
 TEST(PeakFormula, GivesEveryRateThatTheTableDerived) {
   CatalogueTables known;
-  // Vector rates with their own rule: twice FP32, or half of a marketed sparse figure, according to their notes.
-  const std::set<std::string> kOtherRule = {"Radeon RX 9070 XT"};
   int checked = 0;
   for (const CatalogueDevice& device : known.devices)
     for (const CataloguePeak& peak : device.peaks) {
       bool apple_fp16 = device.vendor == "Apple" && peak.arithmetic == Arithmetic::kFp16;
-      if (peak.origin != Origin::kDerived || apple_fp16 || kOtherRule.contains(device.name)) continue;
+      if (peak.origin != Origin::kDerived || apple_fp16) continue;
       auto f = formula(device, peak.arithmetic, known.tables.rates);
       ASSERT_TRUE(f) << device.name << " " << arithmetic_name(peak.arithmetic);
       EXPECT_NEAR(difference_percent(peak.flops_per_s, f->flops_per_s), 0, 0.15)
@@ -72,7 +70,8 @@ TEST(PeakFormula, AgreesWithEveryFp32RateOfTheTable) {
 }
 
 // Published tensor rates that the boost clock does not reproduce, each for a reason in its row's notes: another clock for
-// tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20).
+// tensor cores (V100 SXM3, Hopper, H800), or half the rate (A10G, L40, L20),
+// or a published rate of the FP4 units alone (RTX PRO 5000).
 TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
   CatalogueTables known;
   const std::set<std::string> kExplained = {"Tesla V100 SXM3 32GB",
@@ -85,6 +84,8 @@ TEST(PeakFormula, DisagreesOnlyWithTheNamedPublishedTensorRates) {
                                             "GH200 96GB (GPU)",
                                             "H200 SXM 141GB",
                                             "H200 NVL 141GB",
+                                            "RTX PRO 5000 Blackwell 48GB",
+                                            "RTX PRO 5000 Blackwell 72GB",
                                             "H800 SXM5 80GB",
                                             "GH200 144GB (GPU)"};
   std::set<std::string> seen;

@@ -115,6 +115,9 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view la
   gpu.has_nvlink = device.interconnect.starts_with("NVLink") && device.interconnect_bytes_per_s;
   gpu.link_bytes_per_s =
       device.interconnect_bytes_per_s ? *device.interconnect_bytes_per_s / 2 : pcie_bytes_per_s(device.pcie);
+  gpu.link_unknown =
+      !device.interconnect_bytes_per_s && (!device.interconnect.empty() || device.form_factor.starts_with("SXM") ||
+                                           device.form_factor == "OAM" || device.pcie.empty());
   // GB200 and GB300 are sold as racks of 72 GPUs on one NVLink; boards of other GPUs carry at most 8.
   if (gpu.has_nvlink && device.form_factor == "Superchip" && device.interconnect.starts_with("NVLink 5"))
     gpu.link_gpus = 72;

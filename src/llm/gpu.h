@@ -36,9 +36,10 @@ struct Gpu {
   double multiprocessors = 0;
   double link_bytes_per_s = 0;  // one way, between GPUs
   bool has_nvlink = false;
-  double link_gpus = 8;                                           // that the link joins; beyond are nodes on a network
-  double memory_bytes = 0;                                        // 0: not known
-  double power_w = 0;                                             // 0: not known
+  bool link_unknown = false;  // it has another link than PCIe, whose rate has no source: the PCIe's is taken
+  double link_gpus = 8;       // that the link joins; beyond are nodes on a network
+  double memory_bytes = 0;    // 0: not known
+  double power_w = 0;         // 0: not known
   std::map<std::pair<std::string, std::string>, KernelLaw> laws;  // by kernel and dtype
   double start_share = 1;     // of a kernel's fixed time that remains where kernels follow one another
   KernelLaw decode, prefill;  // of attention: asked for in every step of a simulation

@@ -70,5 +70,14 @@ TEST(MeasuredGpu, BareInstructionsChangeTheLimitOnly) {
   EXPECT_LT(after.bound_seconds, before.bound_seconds);
 }
 
+TEST(GpuOfTheCatalogue, SaysWhereTheRateOfItsLinkHasNoSource) {
+  const auto unknown = [](const char* name) {
+    return gpu_of(*catalogue::find_device(*catalogue::catalogue(), name))->link_unknown;
+  };
+  for (const char* name : {"H20 96GB", "H200 NVL", "A800 SXM4 80GB", "H800 SXM5 80GB"})
+    EXPECT_TRUE(unknown(name)) << name;
+  for (const char* name : {"H100 NVL", "H100 SXM", "RTX 4090", "L40S"}) EXPECT_FALSE(unknown(name)) << name;
+}
+
 }  // namespace
 }  // namespace ridge::llm

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/name_table.h"
+#include "predict/device_limits.h"
 #include "sizing/capacity.h"
 #include "sizing/training_plan.h"
 
@@ -61,8 +62,10 @@ void predict_inference(const Workload& workload, const Goal& goal, const cost::D
                        Candidate& candidate) {
   std::vector<cost::Bound> layers = predict::layer_bounds(workload.costs, limits);
   predict::CarriedOver efficiency = predict::carried_over(candidate.device, goal.precision);
-  if (auto any = cost::limits_of(candidate.device))
+  if (auto any = cost::limits_of(candidate.device)) {
+    predict::allow_tf32(*any);
     if (const double ms = cost::bound(workload.costs, *any).ms; ms > 0) candidate.bound_ms = ms;
+  }
   candidate.run_ms = predict::predicted_ms(layers, efficiency);
   candidate.held = predict::held_by(layers, efficiency);
 }
