@@ -7,12 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
 #include "base/units.h"
-#include "checkpoint/weights.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/model_argument.h"
@@ -20,7 +18,6 @@
 #include "cli/steps.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "zoo/zoo.h"
 
 namespace ridge::cli {
 namespace {
@@ -169,15 +166,6 @@ int wrong_decoder_request(const Error& error) {
   return kUsage;
 }
 
-bool is_checkpoint(const std::string& word) {
-  std::error_code error;
-  if (checkpoint::is_gguf(word)) return true;
-  if (std::filesystem::exists(std::filesystem::path(word) / "config.json", error)) return true;
-  if (std::filesystem::exists(word, error)) return false;
-  const Result<zoo::ZooDescription> known = zoo::describe(word, {});
-  return known && known->folder;
-}
-
 }  // namespace
 
 Status show_bench_decoder(const Json& document) {
@@ -187,7 +175,7 @@ Status show_bench_decoder(const Json& document) {
 }
 
 bool names_checkpoint(std::span<const std::string> arguments) {
-  return std::any_of(arguments.begin(), arguments.end(), is_checkpoint);
+  return std::any_of(arguments.begin(), arguments.end(), is_language_model);
 }
 
 int bench_decoder(std::span<const std::string> arguments) {

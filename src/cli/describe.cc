@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "app/describe_language.h"
 #include "app/download.h"
 #include "app/next_steps.h"
 #include "base/units.h"
@@ -75,6 +76,46 @@ std::vector<std::string> next_of(const DescribeOptions& options, const app::Mode
   return lines;
 }
 
+std::string served_text(const app::LanguageDescription& d) {
+  return d.forms.empty() ? "not by ridge serve: " + d.not_served
+                         : fmt::format("by ridge serve, with weights as {}", fmt::join(d.forms, ", "));
+}
+
+void render(const app::LanguageDescription& d) {
+  std::vector<std::vector<std::string>> rows = {
+      {"layers", fmt::format("{}, {} wide", d.layers, d.hidden)},
+      {"attention",
+       fmt::format("{} of queries, {} of keys and values, {} wide", counted(d.heads, "head"), d.kv_heads, d.head_dim)},
+      {"vocabulary", counted(d.vocabulary, "token")},
+      {"parameters", format_count(d.parameters) + (d.active_parameters < d.parameters
+                                                       ? ", " + format_count(d.active_parameters) + " used per token"
+                                                       : std::string())},
+      {"context", d.context > 0 ? fmt::format("{}; {} of cache each, in 16 bits (derived)", counted(d.context, "token"),
+                                              format_bytes(d.cache_bytes_per_token))
+                                : "not stated"},
+      {"chats", d.chats ? "yes, by its template" : "no: " + d.no_chat},
+      {"served", served_text(d)}};
+  if (d.weight_bytes > 0) rows[3].back() += ", " + format_bytes(static_cast<double>(d.weight_bytes)) + " of files";
+  print(fmt::format("{} · language model, {} · {}", d.model, d.kind, d.format));
+  print("\n" + table({}, rows, "ll"));
+  for (const std::string& note : d.notes) print(note_text(note));
+}
+
+std::vector<std::string> next_of(const app::LanguageDescription& d) {
+  const std::string model = app::shell_word(d.model);
+  if (d.forms.empty()) return {"ridge plan " + model + " --gpu \"L4,L40S,H100 SXM\""};
+  return {"ridge plan " + model, "ridge bench " + model, "ridge tune " + model + " -o models", "ridge serve " + model};
+}
+
+int describe_language(const DescribeOptions& options, const std::string& path) {
+  const Result<app::LanguageDescription> description = app::describe_language(options.model, path);
+  if (!description) return fail(kDescribeVerb, description.error());
+  if (options.json) return print_json(options.command, json_of(*description)), kDone;
+  render(*description);
+  print_next(next_of(*description));
+  return kDone;
+}
+
 }  // namespace
 
 int describe(std::span<const std::string> arguments) {
@@ -91,6 +132,7 @@ int describe(std::span<const std::string> arguments) {
     if (Status known = model::parse_shape_option(shape, binding); !known) return usage(known.error());
   std::string file = options.model;
   if (Status fetched = fetch_model(kDescribeVerb, file); !fetched) return fail(kDescribeVerb, fetched.error());
+  if (file.ends_with(".json") || is_language_model(file)) return describe_language(options, file);
   const Result<model::UnboundModel> model = model::UnboundModel::read(file);
   if (!model) return fail(kDescribeVerb, model.error());
   const Result<app::ModelDescription> description = app::describe(options.model, *model, binding);

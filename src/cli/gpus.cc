@@ -70,6 +70,17 @@ int questions_of(const GpusOptions& options) {
          (options.capabilities ? 1 : 0) + (options.recommend.empty() ? 0 : 1);
 }
 
+constexpr const char* kOfRecommend[] = {"--for", "--batch", "--shape", "--precision", "--p99-ms",
+                                        "--rps", "--by",    "--top",   "--budget"};
+
+// Of an option that would be ignored.
+Status check_options(const CLI::App& app) {
+  if (app.count("--recommend") > 0) return {};
+  for (const char* name : kOfRecommend)
+    if (app.count(name) > 0) return invalid(fmt::format("{} belongs to --recommend MODEL", name));
+  return {};
+}
+
 // The arguments that need interpretation; an error here is wrong usage.
 Result<model::Binding> complete(GpusOptions& options) {
   if (options.memory_gib) options.filter.memory_bytes = *options.memory_gib * kGib;
@@ -201,6 +212,12 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
   std::string name = fmt::format("{}", fmt::join(options.name, " "));
   for (const catalogue::CatalogueDevice* device : catalogue::match_devices(catalogue.devices, name))
     if (catalogue::accepts(options.filter, *device)) devices.push_back(*device);
+  const auto known = [&](const std::string& word) {
+    return !catalogue::match_devices(catalogue.devices, word).empty();
+  };
+  if (devices.empty() && options.name.size() > 1 && std::ranges::all_of(options.name, known))
+    return wrong_usage(invalid(
+        fmt::format("'{}' are several devices; --compare shows them side by side", fmt::join(options.name, "', '"))));
   if (devices.empty()) {
     auto none = catalogue::find_device(catalogue.devices, name);
     return none ? show_devices(catalogue, options, {}) : wrong_usage(none.error());
@@ -219,6 +236,11 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
 // fetch → read → estimate → rank
 int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
   std::string file = options.recommend;
+  if (file.ends_with(".json") || is_language_model(file))
+    return fail("gpus",
+                invalid(fmt::format("{0} is a language model: ridge plan {0} --gpu \"L4,L40S,H100 SXM\" compares "
+                                    "GPUs for it",
+                                    app::shell_word(file))));
   if (Status fetched = fetch_model("gpus", file); !fetched) return fail("gpus", fetched.error());
   auto model = model::UnboundModel::read(file);
   if (!model) return fail("gpus", model.error());
@@ -252,6 +274,7 @@ int gpus(std::span<const std::string> arguments) {
   CLI::App app;
   declare(app, options);
   if (ParseResult parsed = parse(app, "gpus", arguments); !parsed.go_on) return parsed.exit;
+  if (Status used = check_options(app); !used) return wrong_usage(used.error());
   Result<model::Binding> binding = complete(options);
   if (!binding) return wrong_usage(binding.error());
   Result<Catalogue> catalogue = read_tables();

@@ -1,4 +1,6 @@
 // The program: finds the verb and hands it the rest of the command line.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -65,7 +67,20 @@ void print_overview() {
   print("ridge VERB --help explains a verb. Exit status: 0 done, 1 the answer is no, 2 wrong usage, 3 failed.");
 }
 
+// Verbs that other tools have.
+constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+    {"run", "ridge bench MODEL measures a model, ridge serve MODEL answers requests"},
+    {"chat", "the page of ridge serve FOLDER has a chat"},
+    {"quantize", "ridge tune MODEL --precision int8 -o models writes the quantised model, if its accuracy holds"},
+    {"optimize", "ridge tune MODEL -o models"},
+    {"convert", "ridge FILE says how a file of another format is exported"},
+    {"export", "ridge FILE says how a file of another format is exported"},
+    {"top", "the page of ridge serve and its /metrics show a server at work, ridge power the devices"}};
+
 int unknown_verb(const std::string& given) {
+  if (given.starts_with("-")) return say("ridge: options stand behind a verb: ridge VERB " + given + " ..."), kUsage;
+  for (const auto& [verb, instead] : kInstead)
+    if (verb == given) return say(fmt::format("ridge: there is no verb '{}': {}", verb, instead)), kUsage;
   std::vector<std::string> names;
   for (const Row& verb : kVerbs) names.emplace_back(verb.name);
   say("ridge: there is no verb '" + given + "'" + did_you_mean(given, names));
@@ -135,7 +150,7 @@ int run(std::span<const std::string> arguments) {
     print_overview();
     return kDone;
   }
-  if (first == "--version") {
+  if (first == "--version" || first == "version") {
     print("ridge " RIDGE_VERSION);
     return kDone;
   }

@@ -15,4 +15,7 @@ Status fetch_model(std::string_view verb, std::string& model);
 // Only URLs.
 Status fetch_url(std::string& model);
 
+// A folder with a config.json, a GGUF file, or a reference model that is one.
+bool is_language_model(const std::string& model);
+
 }  // namespace ridge::cli

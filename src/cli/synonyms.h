@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -17,5 +18,8 @@ std::vector<std::string> with_own_names(const CLI::App& app, std::span<const std
 
 // The names that it would replace.
 std::vector<std::string> synonyms_for(const CLI::App& app);
+
+// What `app` has for an option of another tool that is spelt otherwise: ": use --precision fp16". Empty: not known.
+std::string instead_of(const CLI::App& app, std::string_view name);
 
 }  // namespace ridge::cli

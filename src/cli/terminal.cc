@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -133,6 +134,7 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> giv
   const std::string& first = rest.front();
   if (first.starts_with("--")) {
     const std::string name = first.substr(0, first.find('='));
+    if (const std::string own = instead_of(app, name); !own.empty()) return "unknown option " + name + own;
     std::vector<std::string> known;
     for (const CLI::Option* option : app.get_options())
       for (const std::string& longer : option->get_lnames()) known.push_back("--" + longer);
@@ -143,8 +145,15 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> giv
   const auto at = std::find(arguments.begin(), arguments.end(), first);
   const CLI::Option* before =
       at == arguments.begin() || at == arguments.end() ? nullptr : app.get_option_no_throw(*(at - 1));
-  if (before == nullptr || before->get_items_expected_max() > 0)
-    return "not understood: " + CLI::detail::join(rest, " ");
+  if (before == nullptr || before->get_items_expected_max() > 0) {
+    const std::string all = "not understood: " + CLI::detail::join(rest, " ");
+    if (app.get_option_no_throw("--lock-clocks") != nullptr && std::isdigit(static_cast<unsigned char>(first[0])) != 0)
+      return all + "; did you mean --limit " + first + "?";
+    const CLI::Option* model = app.get_option_no_throw("MODEL");
+    if (model == nullptr || model->count() == 0) return all;
+    return all + "; it takes one model, and has " + model->results().front() +
+           " (ridge compare sets two kept results side by side)";
+  }
   const std::string name = *(at - 1);
   const bool document = name == "--json" || name == "--csv";
   return name + " takes no value, given '" + first + "'" +
@@ -167,6 +176,11 @@ std::string wrong_value(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::Option* option = app.get_option_no_throw(name);
     const bool flag = option != nullptr && option->get_items_expected_max() == 0;
     return name + ": expected " + (flag ? "true or false" : "a whole number") + ", given '" + value + "'";
+  }
+  const std::string_view not_in = " not in {";
+  if (const size_t at = said.find(": "), of = said.rfind(not_in); of != std::string::npos && at < of) {
+    const std::string choices = said.substr(of + not_in.size(), said.size() - of - not_in.size() - 1);
+    return said.substr(0, at) + ": expected one of " + choices + ", given '" + said.substr(at + 2, of - at - 2) + "'";
   }
   if (const size_t at = said.find(": "); said.ends_with(" missing") && said.find(missing) != std::string::npos)
     return said.substr(0, at) + " needs a value";

@@ -468,10 +468,10 @@ Status read_flag(std::string_view flag, Json& json) {
     json[member] = value;
     return ok_status();
   }
-  return invalid(
-      fmt::format("--llm: '{}' is not understood; known: {}. A 7B model: --llm "
-                  "layers=32,heads=32,hidden=4096,intermediate=11008,vocabulary=32000",
-                  flag, known));
+  return invalid(fmt::format(
+      "--llm: '{}' is not understood; known: {}. A 7B model: --llm "
+      "layers=32,heads=32,hidden=4096,intermediate=11008,vocabulary=32000; a published one: its config.json",
+      flag, known));
 }
 
 }  // namespace

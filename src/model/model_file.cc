@@ -97,7 +97,7 @@ constexpr std::array<Format, 11> kFormats = {{
     {"", 0, "\x80\x02", "a Python pickle, as old PyTorch checkpoints are", kFromTorch},
     {"", 8, "{\"", "safetensors, weights without a graph", kFromHub},
     {"", 4, "TFL3", "TensorFlow Lite", kFromLite},
-    {"", 0, "GGUF", "GGUF, llama.cpp's format", "; ridge bench, plan and serve take it by a name that ends in .gguf"},
+    {"", 0, "GGUF", "GGUF, llama.cpp's format", "; it is taken by a name that ends in .gguf"},
     {"", 4, "ORTM", "ONNX Runtime's own format (.ort)", "; use the .onnx file it was made from"},
     {"", 0, "version https://git-lfs", "a Git LFS pointer, not the file itself", "; fetch it with git lfs pull"},
     {".xml", 0, "<?xml", "OpenVINO's IR", "; give the .onnx file that it was made from"},

@@ -13,6 +13,10 @@ class ModelProto;
 
 namespace ridge::model {
 
+// Of a file that is written in a form newer than its readers.
+constexpr std::string_view kLowerIrVersion =
+    "; lower it by python3 -c \"import onnx; m = onnx.load('IN.onnx'); m.ir_version = 10; onnx.save(m, 'OUT.onnx')\"";
+
 // Errors: no such file, not a regular file, empty, larger than protobuf's 2 GB, cut off, not ONNX.
 Status load(const std::string& path, onnx::ModelProto& model);
 // The same; adds the bytes to `digest` as they are read.

@@ -210,7 +210,8 @@ Status check_schemas(const onnx::ModelProto& model) {
   } catch (const std::exception& e) {
     std::string reason = e.what();
     std::replace(reason.begin(), reason.end(), '\n', ' ');
-    return invalid("not a valid ONNX model: " + reason);
+    const bool newer = reason.find("ir_version") != std::string::npos && reason.find("higher") != std::string::npos;
+    return invalid("not a valid ONNX model: " + reason + std::string(newer ? kLowerIrVersion : ""));
   }
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "checkpoint/documents.h"
 
 namespace ridge::serve {
@@ -40,16 +39,27 @@ std::optional<std::string> template_text(const Json& config) {
   return std::nullopt;
 }
 
-Result<text::ChatTemplate> template_of(const std::optional<std::string>& text, const std::string& path) {
+Result<text::ChatTemplate> template_of(const std::optional<std::string>& text) {
   if (!text)
     return invalid(
         "the model has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); send "
         "a whole prompt to /v1/completions");
   Result<text::ChatTemplate> parsed = text::ChatTemplate::parse(*text);
-  if (parsed) return parsed;
-  log::warning("{}: its chat template is not understood, so chats are refused, and completions are not: {}", path,
-               parsed.error().message);
-  return invalid("the model's chat template is not understood: " + parsed.error().message);
+  return parsed ? std::move(parsed) : invalid("the model's chat template is not understood: " + parsed.error().message);
+}
+
+Result<std::string> chat_of(const LanguageFiles& files, Json content) {
+  return files.chat->render({{"messages", Json::array({{{"role", "user"}, {"content", std::move(content)}}})},
+                             {"add_generation_prompt", true},
+                             {"bos_token", files.begin_text},
+                             {"eos_token", files.end_text}});
+}
+
+// Found by a trial: what a template has and this program has not may stand anywhere in it.
+Status writes_chat(const LanguageFiles& files) {
+  if (!files.chat) return files.chat.error();
+  const Result<std::string> tried = chat_of(files, "a message");
+  return tried ? Status() : wrap(tried.error(), "the model's chat template cannot write a chat of one message");
 }
 
 // Whether the template writes the texts of parts, and not the list or an error. Found by a trial, which sees through macros and renamed variables.
@@ -57,11 +67,7 @@ bool reads_parts(const LanguageFiles& files) {
   constexpr std::array kTexts{"the first part", "another part"};
   Json parts = Json::array();
   for (const char* text : kTexts) parts.push_back({{"type", "text"}, {"text", text}});
-  const Json messages = Json::array({{{"role", "user"}, {"content", std::move(parts)}}});
-  const Result<std::string> tried = files.chat->render({{"messages", messages},
-                                                        {"add_generation_prompt", true},
-                                                        {"bos_token", files.begin_text},
-                                                        {"eos_token", files.end_text}});
+  const Result<std::string> tried = chat_of(files, std::move(parts));
   return tried && std::ranges::all_of(kTexts, [&](std::string_view text) {
            const size_t at = tried->find(text), behind = at + text.size();
            return at != std::string::npos && (behind == tried->size() || !is_quote((*tried)[behind]));
@@ -134,7 +140,8 @@ Result<LanguageFiles> read_language_files(const std::string& path, bool recommen
   const std::optional<std::string> chat_template =
       documents.chat_template ? documents.chat_template : template_text(*documents.texts);
   LanguageFiles files{std::move(*tokenizer),
-                      template_of(chat_template, path),
+                      template_of(chat_template),
+                      {},
                       false,
                       text::answer_form_of(chat_template.value_or("")),
                       special_text(*documents.texts, "bos_token"),
@@ -142,6 +149,7 @@ Result<LanguageFiles> read_language_files(const std::string& path, bool recommen
                       {},
                       std::move(tokens),
                       {}};
+  files.writes_chat = writes_chat(files);
   files.reads_parts = files.chat && reads_parts(files);
   if (recommended) {
     RIDGE_ASSIGN(files.recommended, recommended_of(*model.generation, path));

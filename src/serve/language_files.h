@@ -25,6 +25,7 @@ struct RecommendedSampling {
 struct LanguageFiles {
   text::Tokenizer tokenizer;
   Result<text::ChatTemplate> chat;  // kInvalid: it has none, or one that is not understood
+  Status writes_chat;               // of one message, from a user; else why not
   bool reads_parts = false;         // the template takes contents that are lists of parts
   text::AnswerForm answer_form;
   std::string begin_text, end_text;               // special tokens, as templates write them; may be empty

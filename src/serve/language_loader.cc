@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "checkpoint/weights.h"
 #include "model_config.pb.h"
 #include "serve/cache_size.h"
@@ -80,6 +81,8 @@ Result<LoadedLanguageModel> load_language_model(const ServerOptions& options, co
   const uint64_t file_bytes = bytes_of_folder(folder);
   RIDGE_TRY(check_free_memory(options, file_bytes));
   RIDGE_ASSIGN(LanguageFiles texts, read_language_files(checkpoint, config.generation_config));
+  if (!texts.writes_chat)
+    log::warning("{} is for completions, not for chats: {}", source.name, texts.writes_chat.error().message);
   RIDGE_ASSIGN(auto decoder, options.open_decoder ? options.open_decoder(config.plan)
                                                   : engine::open_decoder(config.plan, *options.clock));
   RIDGE_ASSIGN(generate::Settings generation, generation_of(options, config, decoder->info(), file_bytes));

@@ -135,6 +135,9 @@ TEST_F(LanguageLoaderTest, WritesAConversationByTheTemplateOfItsFolder) {
   ASSERT_TRUE(server->load("m", {}).ok()) << "completions need none";
   EXPECT_EQ(text_model(*server)->prompt_of(conversation).error().code, Code::kInvalid);
   EXPECT_FALSE(text_model(*server)->chats()) << "and its page has no chat box";
+  folder_.write("m/1/chat_template.jinja", "{% for m in messages %}{{ m.content | no_such_filter }}{% endfor %}");
+  ASSERT_TRUE(server->load("m", {}).ok());
+  EXPECT_FALSE(text_model(*server)->chats()) << "what is refused while it is written, too";
 }
 
 TEST_F(LanguageLoaderTest, GivesPartsAndNullAsTheTemplateReadsThem) {

@@ -76,7 +76,7 @@ class LanguageModel final : public Servable,
   int64_t created() const override { return created_; }
   const text::Tokenizer& tokenizer() const override { return loaded_.texts.tokenizer; }
   const generate::Sampling& usual_sampling() const override { return loaded_.texts.recommended.sampling; }
-  bool chats() const override { return loaded_.texts.chat.ok(); }
+  bool chats() const override { return loaded_.texts.writes_chat.ok(); }
   const text::AnswerForm& answer_form() const override { return loaded_.texts.answer_form; }
   Result<std::string> prompt_of(Json variables) const override;
   Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) override;

@@ -95,7 +95,7 @@ class TextModel {
   virtual const text::Tokenizer& tokenizer() const = 0;
   // Of a request that says nothing of it: what the model's files recommend.
   virtual const generate::Sampling& usual_sampling() const = 0;
-  // It has a chat template, and that can be read.
+  // It has a chat template, and that writes a conversation of one message.
   virtual bool chats() const = 0;
   virtual const text::AnswerForm& answer_form() const = 0;
   // The conversation by the model's chat template: messages as OpenAI has them; contents are texts, lists of parts of type text, or null. kInvalid: it

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import models
+import onnx
 import pytest
 import schemas
 from onnx import helper
@@ -45,3 +46,16 @@ def test_tune_says_so_of_the_untuned_model(not_a_number):
     done = run("tune", not_a_number, "--seconds", 4, "--trials", 1, "--max-batch", 1, "--engine", "onnxruntime", "--precision", "fp32", "--json")
     result = json.loads(done.stdout)
     assert result["baseline"]["advice_id"] == "not-finite" and not schemas.errors_of("tune", result)
+
+
+def test_what_the_engine_cannot_open_is_said_with_its_remedy_and_without_its_source(tmp_path):
+    models.save(tmp_path / "future.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", "FP32", [4])], [("y", "FP32", [4])])
+    model = onnx.load(tmp_path / "future.onnx")
+    for file, version in (("newer", onnx.IR_VERSION), ("future", 99)):  # than the engine's, and than our own reader's
+        model.ir_version = version
+        (tmp_path / f"{file}.onnx").write_bytes(model.SerializeToString())
+    models.save(tmp_path / "words.onnx", [helper.make_node("StringNormalizer", ["x"], ["y"], case_change_action="LOWER", locale="xx_YY")],
+                [("x", "BYTES", [4])], [("y", "BYTES", [4])])
+    for file, remedy in (("newer", "ir_version = 10"), ("future", "ir_version = 10"), ("words", "locale-gen")):
+        done = run("bench", tmp_path / f"{file}.onnx", "--seconds", 1)
+        assert done.returncode == 3 and remedy in done.stderr and "onnxruntime_src" not in done.stderr, done.stderr

@@ -24,6 +24,7 @@ DOCUMENTS = [
     ("make", {}, ["make mlp -o mlp.onnx --json", "make identity -o identity.onnx --json",
                   "make identity -o second.onnx --json", "make resnet50 --describe --json"]),
     ("describe", {}, ["mlp.onnx --json", "bert-base --json"]),
+    ("describe-language", {}, ["decoder --json", "decoder/config.json --json"]),
     ("plan", {}, ["plan mlp.onnx --json", "plan mlp.onnx -b 1..4 --memory --training adamw --rps 50 --cost --json",
                   "plan mlp.onnx -d T4 --memory --training sgd --json",
                   "plan --llm layers=2,heads=4,kv-heads=4,hidden=64,vocabulary=512,intermediate=128 -d T4 --json",

@@ -40,7 +40,7 @@ log::Level to_ours(OrtLoggingLevel level) {
 
 void ORT_API_CALL write_log(void*, OrtLoggingLevel level, const char*, const char*, const char*, const char* message) {
   PlacementListener::hear(message);
-  log::write(to_ours(level), std::string("onnxruntime: ") + message);
+  log::write(to_ours(level), "onnxruntime: " + without_places(message));
 }
 
 OrtLoggingLevel wanted_severity() {

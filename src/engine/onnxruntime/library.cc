@@ -5,11 +5,22 @@
 
 #include "base/dynlib.h"
 #include "engine/loaded_libraries.h"
+#include "model/model_file.h"
 
 namespace ridge::engine::onnxruntime {
 namespace {
 
 const LibraryQuery kSought{"libonnxruntime.so", "onnxruntime/capi", "onnxruntime", "RIDGE_ONNXRUNTIME", {"lib"}};
+
+struct Remedy {
+  std::string_view said;
+  std::string_view remedy;
+};
+constexpr Remedy kRemedies[] = {
+    {"Unsupported model IR version", model::kLowerIrVersion},
+    {"Failed to construct locale",
+     "; the model compares texts by that language's rules: install it, as by locale-gen en_US.UTF-8"},
+};
 
 Code code_of(OrtErrorCode code, const std::string& message) {
   if (message.find("bad_alloc") != std::string::npos ||
@@ -62,11 +73,31 @@ Result<Library> open_runtime(const std::string& path) {
 
 }  // namespace
 
+std::string without_places(std::string message) {
+  constexpr std::string_view kSource = "/onnxruntime_src/", kConst = "const ";
+  for (size_t from = 0; (from = message.find(kSource)) != std::string::npos;) {
+    size_t to = message.find('(', from);
+    for (int open = 0; to < message.size(); ++to) {
+      open += message[to] == '(' ? 1 : message[to] == ')' ? -1 : 0;
+      if (open == 0) break;
+    }
+    to = message.find(' ', std::min(to, message.size()));
+    if (to == std::string::npos) break;
+    const bool constant = message.compare(to + 1, kConst.size(), kConst) == 0;
+    message.erase(from, to + 1 - from + (constant ? kConst.size() : 0));
+  }
+  return message;
+}
+
 Status take(const OrtApi& api, OrtStatus* status) {
   if (status == nullptr) return {};
   std::string message = api.GetErrorMessage(status);
   Code code = code_of(api.GetErrorCode(status), message);
   api.ReleaseStatus(status);
+  message = without_places(std::move(message));
+  message.erase(message.find_last_not_of(" \n") + 1);
+  for (const Remedy& row : kRemedies)
+    if (message.find(row.said) != std::string::npos) message += row.remedy;
   return Error{code, std::move(message)};
 }
 

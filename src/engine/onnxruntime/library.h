@@ -30,6 +30,9 @@ Result<const Library*> load(const std::string& wanted);
 
 Result<Info> find_library(const plan::Plan& plan);
 
+// A message of its own without places of its source: "/onnxruntime_src/FILE.cc:LINE NAMESPACE::FUNCTION(TYPES) ".
+std::string without_places(std::string message);
+
 // An OrtStatus as ours, released; ok for nullptr.
 Status take(const OrtApi& api, OrtStatus* status);
 // A text that the engine has put into its allocator's memory, which is released.
