@@ -268,6 +268,11 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
         "--gpu predicts the serving of a model from its config.json or --llm; this file has no layers of them"};
   llm::Deployment base;
   base.model = source.config->model;
+  // The engines load what was published in 32 bits in 16, unless told otherwise.
+  if (base.model.formats.attention == llm::Format::kFp32 && request.llm.serving.weights.empty()) {
+    base.model.formats = {};
+    base.model.notes.push_back("published as float32, which engines load in 16 bits; --weights fp32 plans the other");
+  }
   RIDGE_ASSIGN(const llm::Load load, serving_load(request));
   RIDGE_ASSIGN(const std::vector<PlannedGpu> gpus, gpus_of(request.llm.serving));
   RIDGE_ASSIGN(const llm::Space space, space_of(request, gpus, base.model));

@@ -105,10 +105,10 @@ std::vector<NodeWork> works_of(const model::Graph& graph, const Residency& resid
   return works;
 }
 
-// Weights used by running nodes, each once.
+// Weights used by running nodes, each once; of one that a node transposes at the load both are bytes, and the values are parameters once.
 void add_weights(const model::Graph& graph, const Residency& residency, const std::vector<NodeWork>& works,
                  Precision precision, Costs& costs) {
-  std::vector<bool> seen(graph.tensors.size());
+  std::vector<bool> seen(graph.tensors.size()), counted(graph.tensors.size());
   for (size_t n = 0; n < works.size(); ++n) {
     if (!works[n].cost.runs) continue;
     const model::Node& node = graph.nodes[n];
@@ -123,7 +123,10 @@ void add_weights(const model::Graph& graph, const Residency& residency, const st
         seen[static_cast<size_t>(scale)] = true;
         costs.weight_bytes += bytes_of(graph, residency, scale, precision);
       }
-      costs.parameters += parameters_of(node, i, residency.stored_type[t], graph.tensors[t].shape);
+      if (const auto origin = static_cast<size_t>(residency.origin[t]); !counted[origin]) {
+        counted[origin] = true;
+        costs.parameters += parameters_of(node, i, residency.stored_type[t], graph.tensors[t].shape);
+      }
     }
     if (has_body(node)) {  // its own weights, of all bodies together
       costs.weight_bytes += works[n].cost.weight_bytes;

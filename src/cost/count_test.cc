@@ -97,6 +97,16 @@ TEST(Count, SharedWeightsCountOnce) {
   EXPECT_DOUBLE_EQ(c.compulsory_read, 4 * (10 + 25));
 }
 
+// GPT-2's head is its table of tokens, transposed at the load.
+TEST(Count, AWeightThatIsAlsoUsedTransposedIsAParameterOnceAndBytesTwice) {
+  GraphBuilder g;
+  int ids = g.input("ids", {6}, DataType::kInt64), table = g.weight("table", {1000, 8});
+  int rows = g.node("Gather", {table, ids}, {6, 8}), head = g.node("Transpose", {table}, {8, 1000});
+  Costs c = count(g.finish({g.node("MatMul", {rows, head}, {6, 1000})}));
+  EXPECT_EQ(c.parameters, 8000);
+  EXPECT_DOUBLE_EQ(c.weight_bytes, 64000);
+}
+
 TEST(Count, AnEmbeddingTableIsNotCompulsory) {
   GraphBuilder g;
   int ids = g.input("ids", {6}, DataType::kInt64), table = g.weight("table", {1000, 8});

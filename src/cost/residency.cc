@@ -50,10 +50,15 @@ void find_captured(const model::Graph& graph, Residency& residency) {
   }
 }
 
+std::optional<int64_t> values_in(const model::Graph& graph, size_t t) {
+  return graph.tensors[t].shape ? element_count(*graph.tensors[t].shape) : std::nullopt;
+}
+
 void find_constants(const model::Graph& graph, Residency& residency) {
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     residency.constant[t] = graph.tensors[t].role == model::TensorRole::kWeight;
     residency.stored_type[t] = graph.tensors[t].type;
+    residency.origin[t] = static_cast<int>(t);
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const model::Node& node = graph.nodes[n];
@@ -74,8 +79,11 @@ void find_constants(const model::Graph& graph, Residency& residency) {
       }
       if (folded && source >= 0 && row.rearranges())
         residency.scales[t] = residency.scales[static_cast<size_t>(source)];
-      if (folded && source >= 0 && (row.rearranges() || row.values == Values::kConverted))
-        residency.stored_type[t] = residency.stored_type[static_cast<size_t>(source)];
+      if (folded && source >= 0 && (row.rearranges() || row.values == Values::kConverted)) {
+        const size_t from = static_cast<size_t>(source);
+        residency.stored_type[t] = residency.stored_type[from];
+        if (values_in(graph, t) == values_in(graph, from)) residency.origin[t] = residency.origin[from];
+      }
     }
   }
 }
@@ -105,6 +113,7 @@ Residency residency_of(const model::Graph& graph) {
   residency.constant.resize(graph.tensors.size());
   residency.dequantised.resize(graph.tensors.size());
   residency.stored_type.resize(graph.tensors.size());
+  residency.origin.resize(graph.tensors.size());
   residency.scales.resize(graph.tensors.size());
   residency.runs.resize(graph.nodes.size());
   find_captured(graph, residency);

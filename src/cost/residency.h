@@ -14,6 +14,7 @@ struct Residency {
   std::vector<bool> constant;            // a weight, or computed from weights alone when the model is loaded
   std::vector<bool> dequantised;         // made by DequantizeLinear
   std::vector<DataType> stored_type;     // of a weight that was dequantised or converted: the type in the file
+  std::vector<int> origin;               // the weight whose values it has in another order or type; itself otherwise
   std::vector<std::vector<int>> scales;  // of a weight that was dequantised: its scales and zero points, also constants
   // Per node
   std::vector<bool> runs;                  // not constant, and its result is used

@@ -77,6 +77,11 @@ enum class Traits : unsigned {
   kOutputGate = 16384,     // of full attention, unless attn_output_gate says otherwise
   kNoOutputBias = 32768,   // attention_bias is of queries, keys and values only
   kWideExperts = 65536,    // experts as wide as intermediate_size, dense layers as intermediate_size_mlp
+  kMlpBias = 1 << 17,      // on the feed-forward network's matrices only
+  kNormBias = 1 << 18,     // on norms only
+  kHeadBias = 1 << 19,     // unless lm_head_bias says otherwise
+  kMultiQuery = 1 << 20,   // one head of keys and values, unless multi_query or new_decoder_architecture says otherwise
+  kEmbeddingNorm = 1 << 21,
 };
 constexpr unsigned operator|(Traits a, Traits b) { return static_cast<unsigned>(a) | static_cast<unsigned>(b); }
 constexpr unsigned operator|(unsigned a, Traits b) { return a | static_cast<unsigned>(b); }
@@ -95,6 +100,7 @@ constexpr std::array kKinds = {
     Kind{"ministral"},
     Kind{"qwen2", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
     Kind{"qwen2_moe", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias | Traits::kSharedGate},
+    Kind{"seed_oss", one(Traits::kNoOutputBias)},
     Kind{"qwen2_vl", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
     Kind{"qwen2_vl_text", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
     Kind{"qwen2_5_vl", Traits::kQkvBias | Traits::kWindowOff | Traits::kNoOutputBias},
@@ -109,14 +115,28 @@ constexpr std::array kKinds = {
     Kind{"gemma", one(Traits::kTied)},
     Kind{"gemma2", Traits::kTied | Traits::kFourNorms, 2},
     Kind{"gemma3_text", Traits::kTied | Traits::kFourNorms | Traits::kQkNorm, 6},
+    Kind{"phi", Traits::kPlain | Traits::kBiases | Traits::kOneNorm | Traits::kHeadBias},
     Kind{"phi3"},
+    Kind{"phimoe", Traits::kNormBias | Traits::kHeadBias},
     Kind{"granite"},
+    Kind{"granitemoe"},
+    Kind{"arcee", one(Traits::kPlain)},
+    Kind{"nemotron", Traits::kPlain | Traits::kNormBias},
+    Kind{"stablelm", one(Traits::kNormBias)},
+    Kind{"exaone4", one(Traits::kQkNorm), 4},
+    Kind{"hunyuan_v1_dense", one(Traits::kQkNorm)},
+    Kind{"ernie4_5", one(Traits::kTied)},
+    Kind{"ernie4_5_moe", Traits::kTied | Traits::kRouterBias},
+    Kind{"dbrx"},
     Kind{"smollm3"},
     Kind{"cohere", Traits::kTied | Traits::kOneNorm},
     Kind{"cohere2", Traits::kTied | Traits::kOneNorm, 4},
     Kind{"olmo2", one(Traits::kQkNormWide)},
     Kind{"olmoe", one(Traits::kQkNormWide)},
     Kind{"gpt_oss", Traits::kExpertBias | Traits::kSinks},
+    Kind{"glm", one(Traits::kNoOutputBias)},
+    Kind{"glm4", Traits::kFourNorms | Traits::kNoOutputBias},
+    Kind{"dots1", Traits::kQkNorm | Traits::kRouterBias},
     Kind{"glm4_moe", Traits::kRouterBias | Traits::kNoOutputBias},
     Kind{"glm_moe_dsa", one(Traits::kRouterBias)},
     Kind{"minimax_m2", Traits::kQkNormWide | Traits::kRouterBias},
@@ -124,9 +144,17 @@ constexpr std::array kKinds = {
     Kind{"deepseek_v3", one(Traits::kRouterBias)},
     Kind{"deepseek_v32", one(Traits::kRouterBias)},
     Kind{"kimi_k2", one(Traits::kRouterBias)},
-    Kind{"llama4_text", one(Traits::kWideExperts)},
+    Kind{"llama4_text", one(Traits::kWideExperts), 4},
     Kind{"gpt2", Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied},
     Kind{"gpt_neox", Traits::kPlain | Traits::kBiases},
+    Kind{"gpt_bigcode",
+         Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied | Traits::kMultiQuery},
+    Kind{"gptj", Traits::kPlain | Traits::kMlpBias | Traits::kNormBias | Traits::kOneNorm | Traits::kHeadBias},
+    Kind{"codegen", Traits::kPlain | Traits::kMlpBias | Traits::kNormBias | Traits::kOneNorm | Traits::kHeadBias},
+    Kind{"opt", Traits::kPlain | Traits::kBiases | Traits::kLearnedPositions | Traits::kTied},
+    Kind{"bloom", Traits::kPlain | Traits::kBiases | Traits::kTied | Traits::kEmbeddingNorm},
+    Kind{"mpt", Traits::kPlain | Traits::kTied},
+    Kind{"falcon", Traits::kPlain | Traits::kNormBias | Traits::kTied | Traits::kMultiQuery},
     Kind{"starcoder2", Traits::kPlain | Traits::kBiases | Traits::kTied},
 };
 
@@ -159,6 +187,9 @@ Status refuse_encoder(const Json& json, const Json& text) {
   const bool encoder = std::find(kEncoders.begin(), kEncoders.end(), type) != kEncoders.end();
   const bool decoder = std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.type == type; });
   if (!encoder && (decoder || architectures.empty())) return ok_status();
+  if (!encoder)
+    return Error{Code::kUnsupported, fmt::format("model_type '{}' ({}) is not known; plan its ONNX file instead", type,
+                                                 architectures.front())};
   return Error{Code::kUnsupported,
                fmt::format("model_type '{}'{} keeps no keys and values: it has no cache to size; plan its ONNX file "
                            "instead",
@@ -184,8 +215,10 @@ Status check_llamas_form(const Json& json, const std::string& type) {
                       : !json.contains("rms_norm_eps") ? "no rms_norm_eps"
                                                        : "";
   for (const auto& [name, value] : json.items())
-    if (!value.is_null() && (name.find("expert") != std::string::npos || name.starts_with("moe_")))
-      other = "member '" + name + "'";
+    for (const char* part : {"expert", "moe", "multi_query", "ffn", "mlp_type", "kv_heads", "conv", "state", "shared"})
+      if ((value.is_number() || value == true || value.is_array() || value.is_string()) &&
+          name.find(part) != std::string::npos)
+        other = "member '" + name + "'";
   if (other.empty()) return ok_status();
   return Error{Code::kUnsupported,
                fmt::format("model_type '{}' is not known, and it is not built as Llama's ({}): its weights cannot be "
@@ -215,16 +248,30 @@ bool has_other_parts(const Json& json) {
 }
 
 Status read_dimensions(const Json& json, const Kind& kind, Model& model) {
-  RIDGE_ASSIGN(model.hidden, needed(json, {"hidden_size", "n_embd"}));
+  RIDGE_ASSIGN(model.hidden, needed(json, {"hidden_size", "n_embd", "n_embed", "d_model"}));
   RIDGE_ASSIGN(model.vocabulary, needed(json, {"vocab_size"}));
-  RIDGE_ASSIGN(model.context, integer(json, {"max_position_embeddings", "n_positions"}, 0));
+  RIDGE_ASSIGN(model.context, integer(json, {"max_position_embeddings", "n_positions", "max_seq_len"}, 0));
   RIDGE_ASSIGN(model.draft_layers, integer(json, {"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0));
   if (model.draft_layers > 8) return invalid("member 'num_nextn_predict_layers' is above 8");
   RIDGE_ASSIGN(model.tied_embeddings, json_member_or<bool>(json, "tie_word_embeddings", kind.has(Traits::kTied)));
-  if (kind.has(Traits::kLearnedPositions)) model.positions = model.context;
+  if (kind.has(Traits::kLearnedPositions)) model.positions = model.context + (kind.type == "opt" ? 2 : 0);
   if (kind.has(Traits::kFourNorms)) model.norms_per_layer = 4;
-  if (kind.has(Traits::kOneNorm)) model.norms_per_layer = 1;
-  model.norm_bias = kind.has(Traits::kBiases);
+  // Falcon's and StableLM's attention and feed-forward network may lie side by side.
+  RIDGE_ASSIGN(const bool beside, json_member_or<bool>(json, "use_parallel_residual", false));
+  RIDGE_ASSIGN(const bool parallel, json_member_or<bool>(json, "parallel_attn", kind.type == "falcon"));
+  RIDGE_ASSIGN(const bool newer, json_member_or<bool>(json, "new_decoder_architecture", false));
+  RIDGE_ASSIGN(const int64_t norms, integer(json, {"num_ln_in_parallel_attn"}, newer ? 2 : 1));
+  if (kind.has(Traits::kOneNorm) || (kind.type == "stablelm" && beside) ||
+      (kind.type == "falcon" && parallel && norms == 1))
+    model.norms_per_layer = 1;
+  model.norm_bias = kind.has(Traits::kBiases) || kind.has(Traits::kNormBias);
+  RIDGE_ASSIGN(model.head_bias, json_member_or<bool>(json, "lm_head_bias", kind.has(Traits::kHeadBias)));
+  model.outer_norms = kind.has(Traits::kEmbeddingNorm) ? 2 : 1;
+  RIDGE_ASSIGN(const int64_t table, integer(json, {"word_embed_proj_dim"}, model.hidden));
+  if (table != model.hidden)
+    return Error{Code::kUnsupported, fmt::format("member 'word_embed_proj_dim' is {}, not the hidden size: tables of "
+                                                 "another width are not known",
+                                                 table)};
   return ok_status();
 }
 
@@ -244,11 +291,23 @@ Result<Attention> latent_of(const Json& json, Attention a) {
   return a;
 }
 
+// On every matrix.
+Result<bool> biases_of(const Json& json, const Kind& kind) {
+  bool biases = kind.has(Traits::kBiases);
+  for (const char* name : {"use_bias", "enable_bias", "bias"}) {
+    RIDGE_ASSIGN(biases, json_member_or<bool>(json, name, bool{biases}));
+  }
+  return biases;
+}
+
 Result<Attention> attention_of(const Json& json, const Kind& kind, int64_t hidden) {
   Attention a;
-  RIDGE_ASSIGN(a.heads, needed(json, {"num_attention_heads", "n_head"}));
+  RIDGE_ASSIGN(a.heads, needed(json, {"num_attention_heads", "n_head", "n_heads"}));
   if (json.contains("kv_lora_rank") && !json["kv_lora_rank"].is_null()) return latent_of(json, a);
-  RIDGE_ASSIGN(a.kv_heads, integer(json, {"num_key_value_heads"}, a.heads));
+  RIDGE_ASSIGN(const bool newer, json_member_or<bool>(json, "new_decoder_architecture", false));
+  RIDGE_ASSIGN(const bool multi_query, json_member_or<bool>(json, "multi_query", kind.has(Traits::kMultiQuery)));
+  RIDGE_ASSIGN(a.kv_heads, integer(json, {"num_key_value_heads", "num_kv_heads", "kv_n_heads"}, a.heads));
+  if (multi_query && !newer) a.kv_heads = 1;
   RIDGE_ASSIGN(a.head_dim, integer(json, {"head_dim"}, 0));
   if (a.head_dim == 0 && hidden % a.heads != 0)
     return invalid(
@@ -258,13 +317,16 @@ Result<Attention> attention_of(const Json& json, const Kind& kind, int64_t hidde
     return invalid(fmt::format("{} heads cannot share {} heads of keys and values", a.heads, a.kv_heads));
   a.value_dim = a.head_dim;
   RIDGE_ASSIGN(const bool bias, json_member_or<bool>(json, "attention_bias", false));
-  RIDGE_ASSIGN(const bool biases, json_member_or<bool>(json, "use_bias", kind.has(Traits::kBiases)));
+  RIDGE_ASSIGN(const bool biases, biases_of(json, kind));
+  RIDGE_ASSIGN(const bool qkv_bias, json_member_or<bool>(json, "use_qkv_bias", kind.has(Traits::kQkvBias)));
   RIDGE_ASSIGN(const bool wide_norm, json_member_or<bool>(json, "use_qk_norm", false));
-  a.qkv_bias = bias || biases || kind.has(Traits::kQkvBias);
+  RIDGE_ASSIGN(const bool head_norms, json_member_or<bool>(json, "qk_layernorm", false));
+  a.qkv_bias = bias || biases || qkv_bias;
   a.output_bias = biases || (bias && !kind.has(Traits::kNoOutputBias));
   a.sinks = kind.has(Traits::kSinks);
-  a.qk_norm_wide = kind.has(Traits::kQkNormWide);
-  a.qk_norm = kind.has(Traits::kQkNorm) || (wide_norm && !a.qk_norm_wide);
+  // StableLM norms each head by weights of its own; Llama-4's norms have none.
+  a.qk_norm_wide = kind.has(Traits::kQkNormWide) || (head_norms && kind.type == "stablelm");
+  a.qk_norm = kind.has(Traits::kQkNorm) || (wide_norm && !a.qk_norm_wide && !kind.has(Traits::kWideExperts));
   RIDGE_ASSIGN(a.output_gate, json_member_or<bool>(json, "attn_output_gate", kind.has(Traits::kOutputGate)));
   return a;
 }
@@ -311,7 +373,14 @@ Result<std::vector<AttentionKind>> attention_kinds(const Json& json, const Kind&
     return kinds;
   }
   if (window == 0) return kinds;
-  RIDGE_ASSIGN(const int64_t pattern, integer(json, {"sliding_window_pattern"}, kind.window_pattern));
+  if (const auto chunked = json.find("no_rope_layers");
+      chunked != json.end() && chunked->is_array() && chunked->size() == kinds.size()) {
+    for (size_t i = 0; i < kinds.size(); ++i)
+      if ((*chunked)[i] != 0) kinds[i] = AttentionKind::kWindow;
+    return kinds;
+  }
+  RIDGE_ASSIGN(const int64_t pattern,
+               integer(json, {"sliding_window_pattern", "no_rope_layer_interval"}, kind.window_pattern));
   for (size_t i = 0; i < kinds.size(); ++i)
     if (pattern == 0 || (static_cast<int64_t>(i) + 1) % pattern != 0) kinds[i] = AttentionKind::kWindow;
   return kinds;
@@ -320,16 +389,19 @@ Result<std::vector<AttentionKind>> attention_kinds(const Json& json, const Kind&
 Result<FeedForward> experts_of(const Json& json, const Kind& kind) {
   FeedForward f;
   f.gated = !kind.has(Traits::kPlain);
-  RIDGE_ASSIGN(f.experts, integer(json, {"n_routed_experts", "num_local_experts", "num_experts"}, 0));
+  RIDGE_ASSIGN(f.experts,
+               integer(json, {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"}, 0));
   if (f.experts == 0) return f;
-  RIDGE_ASSIGN(f.experts_per_token, integer(json, {"num_experts_per_tok", "experts_per_token", "moe_topk"}, 0));
+  RIDGE_ASSIGN(f.experts_per_token,
+               integer(json, {"num_experts_per_tok", "experts_per_token", "moe_topk", "moe_k", "moe_top_k"}, 0));
   if (f.experts_per_token < 1 || f.experts_per_token > f.experts)
     return invalid(fmt::format("num_experts_per_tok is {} of {} experts", f.experts_per_token, f.experts));
-  RIDGE_ASSIGN(f.expert_intermediate, integer(json, {"moe_intermediate_size", "intermediate_size"}, 0));
+  RIDGE_ASSIGN(f.expert_intermediate,
+               integer(json, {"moe_intermediate_size", "intermediate_size", "ffn_hidden_size"}, 0));
   if (f.expert_intermediate == 0)
     return invalid("member 'moe_intermediate_size' is missing or 0; it is needed to size the model");
-  RIDGE_ASSIGN(const int64_t shared,
-               integer(json, {"n_shared_experts", "num_shared_experts"}, kind.has(Traits::kWideExperts) ? 1 : 0));
+  RIDGE_ASSIGN(const int64_t shared, integer(json, {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"},
+                                             kind.has(Traits::kWideExperts) ? 1 : 0));
   RIDGE_ASSIGN(f.shared_intermediate, integer(json, {"shared_expert_intermediate_size", "shared_intermediate_size"},
                                               shared * f.expert_intermediate));
   f.shared_gate = kind.has(Traits::kSharedGate) && f.shared_intermediate > 0;
@@ -341,10 +413,10 @@ Result<FeedForward> experts_of(const Json& json, const Kind& kind) {
 Result<FeedForward> dense_of(const Json& json, const Kind& kind, int64_t hidden) {
   FeedForward f;
   f.gated = !kind.has(Traits::kPlain);
-  RIDGE_ASSIGN(const bool biases, json_member_or<bool>(json, "use_bias", kind.has(Traits::kBiases)));
-  RIDGE_ASSIGN(f.bias, json_member_or<bool>(json, "mlp_bias", biases));
+  RIDGE_ASSIGN(const bool biases, biases_of(json, kind));
+  RIDGE_ASSIGN(f.bias, json_member_or<bool>(json, "mlp_bias", biases || kind.has(Traits::kMlpBias)));
   const char* first = kind.has(Traits::kWideExperts) ? "intermediate_size_mlp" : "intermediate_size";
-  RIDGE_ASSIGN(f.intermediate, integer(json, {first, "intermediate_size", "n_inner"}, 0));
+  RIDGE_ASSIGN(f.intermediate, integer(json, {first, "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}, 0));
   if (f.intermediate == 0 && !f.gated) f.intermediate = 4 * hidden;  // GPT-2's configuration class
   if (f.intermediate == 0) return invalid("member 'intermediate_size' is missing or 0; it is needed to size the model");
   return f;
@@ -352,8 +424,9 @@ Result<FeedForward> dense_of(const Json& json, const Kind& kind, int64_t hidden)
 
 // Whether each layer has experts.
 Result<std::vector<bool>> expert_layers(const Json& json, int64_t layers) {
-  RIDGE_ASSIGN(const int64_t first, integer(json, {"first_k_dense_replace"}, 0));
-  RIDGE_ASSIGN(const int64_t usual_step, integer(json, {"decoder_sparse_step", "interleave_moe_layer_step"}, 1));
+  RIDGE_ASSIGN(const int64_t first, integer(json, {"first_k_dense_replace", "moe_layer_start_index"}, 0));
+  RIDGE_ASSIGN(const int64_t usual_step,
+               integer(json, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"}, 1));
   int64_t step = usual_step;
   if (const auto frequency = json.find("moe_layer_freq"); frequency != json.end() && frequency->is_number_integer()) {
     RIDGE_ASSIGN(step, integer(json, {"moe_layer_freq"}, 1));
@@ -371,7 +444,7 @@ Result<std::vector<bool>> expert_layers(const Json& json, int64_t layers) {
 }
 
 Status read_layers(const Json& json, const Kind& kind, Model& model) {
-  RIDGE_ASSIGN(const int64_t layers, needed(json, {"num_hidden_layers", "n_layer", "num_layers"}));
+  RIDGE_ASSIGN(const int64_t layers, needed(json, {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}));
   if (layers > kMostLayers) return invalid(fmt::format("num_hidden_layers is {}: not a number of layers", layers));
   RIDGE_ASSIGN(const Attention attention, attention_of(json, kind, model.hidden));
   RIDGE_ASSIGN(int64_t window, integer(json, {"sliding_window", "attention_chunk_size"}, 0));
@@ -403,12 +476,22 @@ Status read_layers(const Json& json, const Kind& kind, Model& model) {
     }
     ++model.layers[static_cast<size_t>(found - sorts.begin())].count;
   }
+  const auto windows = std::count(kinds.begin(), kinds.end(), AttentionKind::kWindow);
+  if (windows > 0)
+    model.notes.push_back(fmt::format(
+        "cache: bytes per token up to the window of {} tokens; beyond it {}", window,
+        windows == layers ? std::string("no more") : fmt::format("of {} of the {} layers", layers - windows, layers)));
   return ok_status();
 }
 
 Result<Config> read_config(const Json& json, const std::string& name, const Json* quantisation) {
   if (!json.is_object()) return invalid("a config is a JSON object");
-  const Json& text = json.contains("text_config") && json["text_config"].is_object() ? json["text_config"] : json;
+  const Json& part = json.contains("text_config") && json["text_config"].is_object() ? json["text_config"] : json;
+  // DBRX has its attention's and its experts' dimensions a level below.
+  Json text = part;
+  for (const char* below : {"attn_config", "ffn_config"})
+    if (part.contains(below) && part[below].is_object()) text.update(part[below]);
+  if (part.contains("model_type")) text["model_type"] = part["model_type"];
   Config config;
   Model& model = config.model;
   model.name = name;
@@ -426,7 +509,7 @@ Result<Config> read_config(const Json& json, const std::string& name, const Json
     return ok_status();
   };
   RIDGE_TRY(quantised(json));
-  if (!config.quantised && &text != &json) RIDGE_TRY(quantised(text));
+  if (!config.quantised && &part != &json) RIDGE_TRY(quantised(text));
   if (!config.quantised && quantisation != nullptr) RIDGE_TRY(quantised(*quantisation));
   if (has_other_parts(json))
     model.notes.push_back("the text part of a multimodal model; its other parts are not counted");

@@ -99,7 +99,7 @@ Parameters parameters_of(const Model& model) {
   const double hidden = real(model.hidden);
   p.embedding = real(model.vocabulary + model.positions) * hidden;
   p.head = real(model.vocabulary) * hidden;
-  p.small = hidden * (model.norm_bias ? 2 : 1);
+  p.small = real(model.outer_norms) * hidden * (model.norm_bias ? 2 : 1) + (model.head_bias ? p.head / hidden : 0);
   for (const Layers& group : model.layers) {
     const LayerParameters layer = parameters_of(model, group);
     const double count = real(group.count);
@@ -157,7 +157,7 @@ double cache_bytes(const Model& model, double tokens, double bits) {
 double cache_bytes_per_token(const Model& model, double bits) {
   double bytes = 0;
   for (const Layers& group : model.layers)
-    if (group.attention.kind == AttentionKind::kFull || group.attention.kind == AttentionKind::kLatent)
+    if (group.attention.kind != AttentionKind::kLinear)
       bytes += real(group.count) * cache_bytes(group.attention, 1, bits);
   return bytes;
 }

@@ -64,8 +64,8 @@ struct Model {
   int64_t vocabulary = 0;
   int64_t positions = 0;  // rows of a learned position table; 0: rotary or none
   bool tied_embeddings = false;
-  int64_t norms_per_layer = 2;
-  bool norm_bias = false;
+  int64_t norms_per_layer = 2, outer_norms = 1;  // outer: before the head, and of the embedding
+  bool norm_bias = false, head_bias = false;
   int64_t context = 0;       // longest; 0: not stated
   int64_t draft_layers = 0;  // of multi-token prediction, each like the last of `layers`; not counted in the parameters
   std::vector<Layers> layers;
@@ -102,7 +102,7 @@ double weight_bytes(const Model& model, const Formats& formats);
 // Of one sequence of `tokens` tokens, `bits` per value; the states of linear layers are kept in 32 bits.
 double cache_bytes(const Model& model, double tokens, double bits);
 double cache_bytes(const Attention& attention, double tokens, double bits);
-// Growth per token of a sequence that is longer than every window.
+// Growth per token of a sequence that is shorter than every window.
 double cache_bytes_per_token(const Model& model, double bits);
 
 // Of attention for `tokens` new tokens of a sequence with `cached` before them: pairs of tokens that attend, keys and values, 2 each.

@@ -134,7 +134,7 @@ TEST(LlmMemory, ACacheWithAWindowStopsGrowing) {
   setup.context = 4096;
   const LlmForecast f = forecast(model_of(model), setup, device_limits());
   // 16 KiB per layer and token: 16 layers of 4096 tokens, 16 of 1024.
-  EXPECT_DOUBLE_EQ(f.kv_bytes_per_token, 16 * 16 * kKib);
+  EXPECT_DOUBLE_EQ(f.kv_bytes_per_token, 32 * 16 * kKib);
   EXPECT_DOUBLE_EQ(f.kv_bytes_per_sequence, 16 * kKib * 16 * (4096 + 1024));
 }
 
