@@ -3,6 +3,7 @@
 The front page of `ridge serve` in a real browser: models with live figures, a trial of a model, keys, both languages, narrow windows.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -93,7 +94,8 @@ def test_models_their_state_and_live_figures(server):
         client.start()
         try:
             page.wait_for_function("""() => [...document.querySelectorAll('#models tbody tr')].some(row =>
-                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 && row.cells[8].textContent === '4.00 (4)')""")
+                row.cells[0].textContent === 'identity' && parseFloat(row.cells[3].textContent) > 0 && row.cells[9].textContent === '4.00 (4)' &&
+                row.cells[6].querySelector('path'))""")
             live = row_of(page, "identity")
             keep(page, "light")
         finally:
@@ -101,7 +103,9 @@ def test_models_their_state_and_live_figures(server):
             client.join()
         assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Latency"]) and re.fullmatch(r"[\d.]+ (µs|ms|s)", live["Queue time"])
         assert re.fullmatch(r"–|(< )?[\d.]+ %", live["Of the limit"])
-        assert live["Waiting"] in ("0", "1.00") and live["Failed"] == "0"
+        assert re.fullmatch(r"[\d.]+ (µs|ms|s)", live["p99"])
+        assert live["Waiting"] in ("0", "1") and live["Failed"] == "0"
+        assert page.locator("#chat").is_hidden(), "no language model, no empty box"
         assert complaints == []
 
 
@@ -244,11 +248,86 @@ def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
         page.click("#chat-stop", force=True)
         page.wait_for_function("() => !document.querySelector('#chat button[type=submit]').disabled")
         assert page.locator("#said .said").nth(1).text_content()
+        page.wait_for_function("() => parseFloat(document.querySelector('#texts td[data-label=\"tokens/s\"]').textContent) > 0")
+        page.wait_for_function("() => document.querySelector('#texts td[data-label=Running]').textContent === '0'")
+        live = {cell: page.locator(f"#texts td[data-label='{cell}']").text_content() for cell in ("Failed", "First token", "p99", "Per token", "Waiting", "Cache")}
+        assert live["Failed"] == "0", "a stopped answer is no failure"
+        assert live["Waiting"] == "0" and re.fullmatch(r"(< )?[\d.]+ %", live["Cache"])
+        assert page.locator("#texts svg path").count() >= 1
         keep(page, "front-chat")
         page.set_viewport_size({"width": 390, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") == 390  # words without end are broken
         page.click("#language")
         assert page.locator("#chat h2").text_content() == "对话" and page.locator("#said .said").count() == 2
         page.click("#chat-new")
+        assert page.locator("#said .said").count() == 0
+        assert complaints == []
+
+
+MARKDOWN = """# Heading
+Some **bold**, *slanted* and `code`, [a link](https://example.org/a?b=1).
+
+- one
+- two <img src=x onerror=alert(1)>
+
+1. first
+
+```python
+if a < b:
+    **no bold**
+```
+<script>document.title = "taken"</script> and [no link](javascript:alert(1))"""
+
+
+def scripted(page, text, asked):
+    """Answers of the page's chat are `text`; what was asked is appended to `asked`."""
+    events = [{"choices": [{"delta": {"content": text[at:at + 7]}}], "usage": {"completion_tokens": 1 + at // 7}} for at in range(0, len(text), 7)]
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+
+    def answer(route):
+        asked.append(route.request.post_data_json)
+        route.fulfill(status=200, content_type="text/event-stream", body=body)
+    page.route("**/v1/chat/completions", answer)
+
+
+def test_a_chat_has_settings_markdown_a_retry_and_survives_a_reload(tmp_path):
+    language_models.write(tmp_path / "talker")
+    with Server(tmp_path) as server, opened_page(server, color_scheme="dark") as (page, complaints):
+        show(page, server)
+        asked = []
+        scripted(page, MARKDOWN, asked)
+        assert page.locator("#try").is_hidden(), "no other model, no empty box"
+        page.click("#settings summary")
+        page.fill("#chat-system", "Be brief.")
+        page.fill("#chat-temperature", "0.3")
+        page.fill("#chat-max_tokens", "50")
+        page.fill("#chat-seed", "7")
+        page.fill("#chat-text", "Hello")
+        page.press("#chat-text", "Enter")
+        page.wait_for_selector("#said .said button")
+        expected = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+        assert asked[0]["messages"] == expected and (asked[0]["temperature"], asked[0]["max_tokens"], asked[0]["seed"]) == (0.3, 50, 7)
+        line = page.locator("#said .said").nth(1)
+        assert [line.locator(tag).first.text_content() for tag in ("h4", "strong", "em", "p code", "ol li", "pre code")] == \
+            ["Heading", "bold", "slanted", "code", "first", "if a < b:\n    **no bold**"]
+        assert line.locator("ul li").all_text_contents() == ["one", "two <img src=x onerror=alert(1)>"]
+        assert line.locator("a").evaluate_all("all => all.map(each => each.href)") == ["https://example.org/a?b=1"]
+        assert page.locator("#said img, #said script").count() == 0 and page.title() == "ridge serve"
+        keep(page, "front-markdown")
+        page.click("#chat-again")
+        page.wait_for_function("() => !document.getElementById('chat-again').disabled")
+        assert asked[1]["messages"] == expected and page.locator("#said .said").count() == 2
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        line.locator("button").click()
+        page.wait_for_function("() => navigator.clipboard.readText().then(text => text.startsWith('# Heading'))")
+        page.reload()
+        page.wait_for_selector("#said .said pre")
+        assert page.locator("#said .said").count() == 2 and page.input_value("#chat-seed") == "7"
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        keep(page, "front-markdown-390")
+        page.click("#chat-new")
+        page.reload()
+        page.wait_for_selector("#chat-text")
         assert page.locator("#said .said").count() == 0
         assert complaints == []
