@@ -16,7 +16,6 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/data.h"
 #include "llm/config.h"
-#include "llm/disaggregate.h"
 #include "llm/serving.h"
 
 namespace {
@@ -116,7 +115,7 @@ Options options_of(int count, char** arguments) {
 }
 
 llm::Deployment deployment_of(const Row& row, const Options& options, std::map<std::string, llm::Model>& models,
-                              std::map<std::string, llm::Gpu>& gpus, const std::string& pool) {
+                              std::map<std::string, llm::Gpu>& gpus, const llm::Parallel& parallel) {
   llm::Deployment d;
   const std::string& model = row.text("model");
   if (!models.contains(model)) {
@@ -135,54 +134,68 @@ llm::Deployment deployment_of(const Row& row, const Options& options, std::map<s
   d.formats = {format_of(row.text("attention_weights")), format_of(row.text("feed_forward_weights")),
                format_of(row.text("expert_weights"))};
   d.cache_bits = row.number("cache_bits");
-  d.parallel.data = std::max<int64_t>(1, row.whole(pool + "attention_dp"));
-  // The aggregated table has the GPUs of a stage, the other one those of an attention replica.
-  d.parallel.tensor = std::max<int64_t>(1, pool.empty() ? row.whole("tp") / d.parallel.data : row.whole(pool + "tp"));
-  d.parallel.expert_tensor = std::max<int64_t>(1, row.whole(pool + "expert_tp"));
-  d.parallel.expert = std::max<int64_t>(1, row.whole(pool + "expert_ep"));
-  d.engine = need(from_name<llm::EngineKind>(llm::names_of(llm::EngineKind{}), row.text("engine"), "engine"));
+  d.parallel = parallel;
+  d = llm::with_engine(
+      std::move(d), need(from_name<llm::EngineKind>(llm::names_of(llm::EngineKind{}), row.text("engine"), "engine")));
   d.costs = options.costs.at(d.engine);
   d.gpu.start_share = d.costs.start_share;
   return d;
 }
 
-llm::Workload workload_of(const Row& row) {
-  llm::Workload w;
+// With `pool` the worker's, whose column has the GPUs of an attention replica.
+llm::Parallel parallel_of(const Row& row, const std::string& pool = {}) {
+  llm::Parallel p;
+  p.data = std::max<int64_t>(1, row.whole(pool + "attention_dp"));
+  p.tensor = std::max<int64_t>(1, pool.empty() ? row.whole("gpus") / p.data : row.whole(pool + "tp"));
+  p.expert_tensor = std::max<int64_t>(1, row.whole(pool + "expert_tp"));
+  p.expert = std::max<int64_t>(1, row.whole(pool + "expert_ep"));
+  return p;
+}
+
+llm::Load load_of(const Row& row) {
+  llm::Load load;
+  llm::Workload& w = load.workload;
   w.prompt_min = row.whole("prompt_min");
   w.prompt_max = row.whole("prompt_max");
   w.output_min = row.whole("output_min");
   w.output_max = row.whole("output_max");
   w.concurrency = row.whole("concurrency");
-  return w;
+  return load;
 }
 
-void print_prediction(const Row& row, const llm::Deployment& d, const llm::Workload& w, const llm::Simulation& r) {
-  const double length = static_cast<double>(w.prompt_max + w.output_max);
-  const bool fits = llm::memory_of(d, length).cache_tokens >= length;
-  fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, fits,
+void print_prediction(const Row& row, const llm::Serving& s) {
+  const llm::Simulation& r = s.simulation;
+  fmt::print("{},{:.3f},{:.4f},{:d},{:.2f},{:.0f}", row.text("id"), r.ttft_ms.mean, r.tpot_ms.mean, s.why_not.empty(),
              r.mean_decoding, r.mean_cached);
+  const llm::ErrorRange &ttft = s.ttft_error, &tpot = s.tpot_error;
+  fmt::print(",{},{},{},{}", ttft.low, ttft.high, tpot.low, tpot.high);
   std::map<std::string, llm::KernelTime> parts;
-  for (const llm::KernelRow& kernel : llm::kernels_of(d, {r.mean_decoding, r.mean_decoding * r.mean_cached, {}, 0}))
-    parts[kernel.name] = kernel.time;
+  for (const llm::KernelRow& kernel : s.decode_step) parts[kernel.name] = kernel.time;
   for (const char* name : kParts) fmt::print(",{:.4f}", 1e3 * parts[name].seconds);
   fmt::print("\n");
 }
 
-llm::Simulation disaggregated(const Row& row, const llm::Deployment& prefill, const llm::Deployment& decode,
-                              const llm::Workload& w) {
-  llm::Pool prompts{row.whole("prefill_workers"), prefill.parallel.data, row.whole("prefill_tokens")};
-  if (prompts.chunk_tokens == 0) prompts.chunk_tokens = 8192;
-  if (prefill.engine == llm::EngineKind::kTensorRtLlm)
-    prompts.chunk_tokens = std::max(prompts.chunk_tokens, w.prompt_max);
-  llm::Pool tokens{row.whole("decode_workers"), decode.parallel.data};
-  if (row.whole("decode_sequences") > 0) tokens.most_sequences = row.whole("decode_sequences");
-  const llm::ServingMemory memory = llm::memory_of(decode, static_cast<double>(w.prompt_max + w.output_max));
-  tokens.cache_tokens = memory.cache_tokens;
-  const llm::StepTable prefill_steps(prefill, 2 * prompts.chunk_tokens), decode_steps(decode, 4096);
-  const double transfer_s = memory.cache_per_token / llm::kNetworkBytesPerSecond;
-  return need(llm::simulate_disaggregated(prefill_steps, prompts, decode_steps, tokens, transfer_s, decode.engine,
-                                          decode.costs, w))
-      .all;
+llm::Serving aggregated(const Row& row, const llm::Deployment& d, llm::Load load) {
+  // Of InferenceX's runs the engine is asked without a front end before it; the others have 60 ms more in every engine.
+  load.workload.routed = row.text("origin") != "inferencex";
+  load.chunk_tokens = row.whole("chunk_tokens");
+  load.receive_interval = row.whole("receive_interval");
+  if (row.csv.column("batch_wait_steps") >= 0) {
+    load.batch_wait_steps = row.whole("batch_wait_steps");
+    load.batch_wait_share = row.number("batch_wait_share");
+  }
+  return need(llm::serve(d, 1, load));
+}
+
+llm::Serving disaggregated(const Row& row, const llm::Deployment& d, llm::Load load) {
+  load.chunk_tokens = row.whole("prefill_tokens");
+  load.most_sequences = row.whole("decode_sequences");
+  load.transfer_bytes_per_s = llm::kNetworkBytesPerSecond;
+  const llm::Disaggregation pools{.prefill = parallel_of(row, "prefill_"),
+                                  .decode = d.parallel,
+                                  .prefill_workers = row.whole("prefill_workers"),
+                                  .decode_workers = row.whole("decode_workers")};
+  return need(llm::serve_disaggregated(d, pools, 1, load));
 }
 
 }  // namespace
@@ -192,32 +205,13 @@ int main(int count, char** arguments) {
   const Csv csv = need(parse_csv(need(read_file(options.serving)), options.serving));
   std::map<std::string, llm::Model> models;
   std::map<std::string, llm::Gpu> gpus;
-  fmt::print("id,ttft_ms,tpot_ms,fits,sequences,cached");
+  fmt::print("id,ttft_ms,tpot_ms,fits,sequences,cached,ttft_low,ttft_high,tpot_low,tpot_high");
   for (const char* name : kParts) fmt::print(",\"{}\"", name);
   fmt::print("\n");
   const bool two_pools = csv.column("prefill_workers") >= 0;
   for (const auto& values : csv.rows) {
     const Row row{csv, values};
-    llm::Workload w = workload_of(row);
-    const llm::Deployment d = deployment_of(row, options, models, gpus, two_pools ? "decode_" : "");
-    if (two_pools) {
-      const llm::Deployment prefill = deployment_of(row, options, models, gpus, "prefill_");
-      print_prediction(row, d, w, disaggregated(row, prefill, d, w));
-      continue;
-    }
-    // Of InferenceX's runs the engine is asked without a front end before it; the others have 60 ms more in every engine.
-    w.routed = row.text("origin") != "inferencex";
-    llm::Scheduler s;
-    s.engine = d.engine;
-    s.replicas = d.parallel.data;
-    s.chunk_tokens = row.whole("chunk_tokens");
-    s.receive_interval = row.whole("receive_interval");
-    if (csv.column("batch_wait_steps") >= 0) {
-      s.batch_wait_steps = row.whole("batch_wait_steps");
-      s.batch_wait_share = row.number("batch_wait_share");
-    }
-    const llm::StepTable steps(d, s.chunk_tokens + w.concurrency);
-    print_prediction(row, d, w,
-                     need(llm::simulate([&](const llm::Step& step) { return steps.seconds(step); }, d.costs, s, w)));
+    const llm::Deployment d = deployment_of(row, options, models, gpus, parallel_of(row, two_pools ? "decode_" : ""));
+    print_prediction(row, two_pools ? disaggregated(row, d, load_of(row)) : aggregated(row, d, load_of(row)));
   }
 }

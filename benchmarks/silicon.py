@@ -5,8 +5,9 @@ usage: silicon.py [--serving CSV] [--disaggregated CSV] [--configs FOLDER] [--pr
 
 Runs the program `silicon` (benchmarks/silicon.cc; ninja silicon), which predicts every row with the library's laws and constants. Prints mean and
 median |error|, bias, and the share within 20 %, by device, engine and model. Beside them, from a study of the same sample (both halves, so rows
-differ): what NVIDIA's AIConfigurator 0.12 predicts. --validate leaves each device and each model out in turn: constants are fitted to the others, and a
-device's own kernel laws are left out with it. Disaggregated runs have a table of their own: nothing but the handover was fitted to them.
+differ): what NVIDIA's AIConfigurator 0.12 predicts. Below, how many of the measured values lie in the ranges that the program states. --validate leaves
+each device and each model out in turn: constants are fitted to the others, and a device's own kernel laws are left out with it. Disaggregated runs have
+a table of their own: nothing but the handover was fitted to them.
 """
 
 import argparse
@@ -34,13 +35,12 @@ PEER = {
     ("h100_sxm",): (51, 48, 18, 10), ("b200_sxm",): (47, 42, 29, 19), (): (48.8, 44.5, 29.1, 15.1),
 }
 ENGINES = ("vllm", "trtllm", "sglang")
-# Where a fit begins, and its first step. Of a step of the engine, by TPOT; then of a request, by TTFT.
-STEP = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "all.prompt_factor": (1.15, 0.05)} | {
-    f"{engine}.start_share": (0.6, 0.2) for engine in ENGINES
-}
-REQUEST = {"all.eager_kernel_us": (50, 10), "all.token_us": (5, 1)}
+# Where a fit begins, the program's own constants, and its first step. Of a step of the engine, by TPOT; then of a request, by TTFT.
+STEP = {"all.kernel_us": (3, 0.5), "all.sequence_us": (20, 4), "vllm.prompt_factor": (1.2, 0.05), "trtllm.start_share": (0.2, 0.2)}
+REQUEST = {"all.eager_kernel_us": (50, 10), "vllm.token_us": (10, 2)}
 # These are added to a prediction, without another run.
-ADDED = {"all.router_ms": (40, 10)} | {f"{engine}.lag_steps": (3, 1) for engine in ENGINES} | {f"{engine}.fixed_ms": (20, 10) for engine in ENGINES}
+ADDED = {"all.router_ms": (40, 10), "vllm.lag_steps": (0, 1), "trtllm.lag_steps": (2, 1), "sglang.lag_steps": (5, 1)}
+ADDED |= {"vllm.fixed_ms": (8, 4), "trtllm.fixed_ms": (5, 4), "sglang.fixed_ms": (130, 20)}
 
 
 def with_settings(row):
@@ -102,7 +102,8 @@ def predict(program, rows, configs, constants=None, without=None):
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     finally:
         scratch.unlink()
-    return [(float(p["ttft_ms"]), float(p["tpot_ms"]), p["fits"] == "1") for p in csv.DictReader(output.splitlines())]
+    columns = ("ttft_ms", "tpot_ms", "fits", "ttft_low", "ttft_high", "tpot_low", "tpot_high")
+    return [tuple(float(p[c]) for c in columns) for p in csv.DictReader(output.splitlines())]
 
 
 def ratios(rows, predictions, which):
@@ -139,12 +140,18 @@ def tables(rows, predictions):
             line(" ".join(key), [m[0] for m in members], [m[1] for m in members], PEER.get(key))
 
 
+def covered(rows, predictions):
+    """Percent of TTFT and of TPOT in the stated ranges."""
+    inside = [[p[3 + 2 * w] <= 1 / v <= p[4 + 2 * w] for v, p in zip(ratios(rows, predictions, w), predictions)] for w in (0, 1)]
+    return "TTFT {:3.0f} %, TPOT {:3.0f} %".format(*(100 * sum(i) / len(i) for i in inside))
+
+
 def loss(rows, predictions, which):
     off = [abs(math.log(v)) for v in ratios(rows, predictions, which)]
     return statistics.mean(min(v, 0.6) for v in off) + 0.5 * statistics.median(off)
 
 
-def descend(constants, table, judge, rounds=2):
+def descend(constants, table, judge, rounds=1):
     """Coordinate descent over the constants of a table, with steps that halve; returns the constants and their loss."""
     constants = {**{name: begin for name, (begin, _) in table.items()}, **constants}
     best = judge(constants)
@@ -176,7 +183,7 @@ def fit(rows, program, configs, without=None):
             for row, p in zip(rows, predictions):
                 engine = row["engine"]
                 router = a["all.router_ms"] if row["origin"] != "inferencex" else 0
-                out.append((p[0] + a[f"{engine}.lag_steps"] * p[1] + a[f"{engine}.fixed_ms"] + router, p[1], p[2]))
+                out.append((p[0] + a[f"{engine}.lag_steps"] * p[1] + a[f"{engine}.fixed_ms"] + router, *p[1:]))
             return loss(rows, out, 0)
 
         found, value = descend({}, ADDED, with_added, 3)
@@ -216,6 +223,7 @@ def validate(rows, program, configs):
         for engine in ENGINES + (None,):
             part = [(r, p) for r, p in zip(out_rows, out_predictions) if engine in (None, r["engine"])]
             ranges(engine or "all", [x[0] for x in part], [x[1] for x in part])
+            print("    in the stated ranges:", covered([x[0] for x in part], [x[1] for x in part]))
 
 
 def ranges(name, rows, predictions):
@@ -224,9 +232,12 @@ def ranges(name, rows, predictions):
 
 
 def disaggregated(rows, program, configs):
-    predictions = predict(program, rows, configs)
+    fits = [(r, p) for r, p in zip(rows, predict(program, rows, configs)) if p[2]]
+    wrong = [row["id"] for row in rows if row["id"] not in {r["id"] for r, _ in fits}]
+    rows, predictions = zip(*fits)
     print("\nprefill and decode on workers of their own. AIConfigurator answers 165 of the 274 such runs of the whole sample that name their workers:")
     print("TTFT 51 to 86 %, TPOT 6 to 74 % by system and engine (mean/median of TPOT: B200 SGLang 6/4, GB200 42/37)")
+    print("do not fit by prediction:", *wrong)
     print(HEAD.removesuffix("    AIConfigurator TTFT, TPOT"))
     line("all", rows, predictions)
     for columns in (("engine",), ("system",), ("system", "engine", "model")):
@@ -253,6 +264,10 @@ def main():
         rows = [with_settings(row) for row in csv.DictReader(file) if not row.get("health")]
     predictions = predict(options.program, rows, options.configs)
     tables(rows, predictions)
+    print("\nmeasured values in the stated ranges, which are to hold 80 %")
+    for engine in ENGINES:
+        part = [(r, p) for r, p in zip(rows, predictions) if r["engine"] == engine]
+        print(f"  {engine}:", covered([x[0] for x in part], [x[1] for x in part]))
     wrong = [row["id"] for row, p in zip(rows, predictions) if not p[2]]
     print(f"\nmemory: {len(rows) - len(wrong)} of {len(rows)} that ran fit by prediction", *wrong)
     with options.disaggregated.open() as file:

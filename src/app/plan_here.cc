@@ -79,7 +79,7 @@ Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load
     all_s += counted[i].last_s - counted[i].sent_s;
   }
   const double seconds = w.concurrency > 0 ? all_s / static_cast<double>(w.concurrency) : served.seconds;
-  llm::Simulation simulation = llm::times_of(counted, 0, 0, seconds);
+  llm::Simulation simulation = llm::times_of(counted, seconds);
   simulation.mean_decoding = decoding_s / seconds;
   simulation.mean_cached = steps > 0 ? cached / steps : 0;
   return simulation;

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "catalogue/catalogue.h"
 #include "limits/nvidia_gpu.h"
+#include "llm/search.h"
 #include "model/reader.h"
 #include "plan/plan.h"
 #include "predict/batch_curve.h"
@@ -52,9 +53,9 @@ struct ServingRequest {
   std::vector<std::string> gpus;     // names; empty: no serving is asked for
   std::vector<std::string> engines;  // empty: all
   std::vector<std::string> weights;  // formats; empty: as published
-  std::optional<int64_t> tensor, data, pipeline, expert;
+  llm::Split split, prefill;
   std::vector<std::string> deployments;  // "aggregated", "disaggregated"; empty: both
-  std::optional<int64_t> prefill_workers, decode_workers, prefill_tensor;
+  std::optional<int64_t> prefill_workers, decode_workers;
   std::string cache_link;  // from prefill to decode workers, as --link; empty: the GPUs' own, or a network beyond it
   int64_t most_gpus = 8;
   int64_t concurrency = 0;                // 0: the search chooses

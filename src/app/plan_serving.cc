@@ -138,25 +138,19 @@ Result<llm::Space> space_of(const PlanRequest& request, const std::vector<Planne
     RIDGE_ASSIGN(const llm::Format format, llm::format_from_name(name == "fp16" ? "bf16" : name));
     space.formats.push_back({format, format, format});
   }
-  if (r.engines == std::vector<std::string>{"trtllm"} && r.tensor.value_or(1) > 1 && r.data.value_or(1) > 1)
-    return invalid(
-        "TensorRT-LLM divides attention among all GPUs or replicates it on each: give --tp or --dp, not both");
   space.most_gpus = r.most_gpus;
-  space.tensor = r.tensor;
-  space.data = r.data;
-  space.pipeline = r.pipeline;
-  space.expert = r.expert;
+  space.split = r.split;
+  space.prefill = r.prefill;
   const auto wants = [&](const char* name) {
     return r.deployments.empty() || std::find(r.deployments.begin(), r.deployments.end(), name) != r.deployments.end();
   };
-  space.aggregated = wants("aggregated") && !r.prefill_workers && !r.decode_workers && !r.prefill_tensor;
+  const bool pools = r.prefill_workers || r.decode_workers || r.prefill.any();
+  space.aggregated = wants("aggregated") && !pools;
   // A given split is one of aggregated serving, unless the other is asked for; so is what a manifest deploys.
-  const bool given = r.tensor || r.data || r.pipeline || r.expert || r.manifest;
-  const bool asked = !r.deployments.empty() || r.prefill_workers || r.decode_workers || r.prefill_tensor;
-  space.disaggregated = wants("disaggregated") && (asked || !given);
+  const bool given = r.split.any() || r.manifest;
+  space.disaggregated = wants("disaggregated") && (pools || !r.deployments.empty() || !given);
   space.prefill_workers = r.prefill_workers;
   space.decode_workers = r.decode_workers;
-  space.prefill_tensor = r.prefill_tensor;
   return space;
 }
 
@@ -281,7 +275,7 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
     base.cache_bits = llm::facts_of(cache).bits;
   }
   base.draft_tokens = request.llm.serving.draft_tokens;
-  std::vector<llm::Serving> ways = llm::search(base, space, load);
+  auto [ways, reason] = llm::search(base, space, load);
   const llm::Parameters parameters = llm::parameters_of(base.model);
   Json json{{"model", base.model.name}, {"params", parameters.total}, {"active_params", parameters.active}};
   json["weight_bytes"] = llm::weight_bytes(base.model, base.model.formats);
@@ -301,23 +295,13 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   }
   json["met"] = !ways.empty() && ways.front().meets;
   if (ways.empty()) {
-    // Why the largest group of the first GPU does not hold it.
-    base.gpu = space.offers.front().gpu;
-    base.engine = space.engines.front();
-    base.formats = space.formats.front();
-    base.parallel.tensor = space.tensor.value_or(space.most_gpus);
-    base.parallel.expert_tensor = base.parallel.tensor;
-    llm::Load one = load;
-    one.workload.concurrency = std::max<int64_t>(1, w.concurrency);
-    RIDGE_ASSIGN(const llm::Serving s, llm::serve(base, 1, one));
-    json["reason"] = s.why_not.empty() ? "no way to split the model in the space meets the goals or carries the load"
-                                       : fmt::format("{} x {}: {}", base.parallel.tensor, s.gpu, s.why_not);
+    json["reason"] = reason;
     return json;
   }
   const llm::Serving& best = ways.front();
   base.gpu = gpu_named(space, best.gpu);
-  base.engine = best.engine;
   base.parallel = best.parallel;
+  base = llm::with_engine(std::move(base), best.engine);
   for (const llm::Formats& formats : space.formats) {
     base.formats = formats;
     if (llm::memory_of(base, static_cast<double>(w.prompt_max + w.output_max)).weights == best.memory.weights) break;

@@ -38,10 +38,10 @@ Status check_form(const PlanOptions& options) {
   // A load is also one of this machine.
   const bool here = options.device.empty() && is_llm(options);
   const bool load = serving.concurrency > 0 || serving.output || !serving.trace.empty();
-  const bool detail = (load && !here) || serving.tensor || serving.data || serving.pipeline || serving.expert ||
-                      serving.ttft_ms || serving.tpot_ms || !serving.engines.empty() || !serving.deployments.empty() ||
-                      serving.prefill_workers || serving.decode_workers || serving.prefill_tensor ||
-                      !serving.cache_link.empty() || !serving.model_id.empty() || !options.manifest.empty();
+  const bool detail = (load && !here) || serving.split.any() || serving.prefill.any() || serving.ttft_ms ||
+                      serving.tpot_ms || !serving.engines.empty() || !serving.deployments.empty() ||
+                      serving.prefill_workers || serving.decode_workers || !serving.cache_link.empty() ||
+                      !serving.model_id.empty() || !options.manifest.empty();
   if (detail && serving.gpus.empty())
     return Error{Code::kInvalid,
                  "these options describe how a language model is served; give --gpu with one or several GPUs too"};
@@ -200,18 +200,20 @@ void declare_training(CLI::App& app, PlanOptions& options) {
 void declare_serving(CLI::App& app, app::ServingRequest& serving) {
   app.add_option("--gpu", serving.gpus)->delimiter(',');
   app.add_option("--engine", serving.engines)->delimiter(',');
-  app.add_option("--tp", serving.tensor)->check(in_range(1, 64));
-  app.add_option("--dp", serving.data)->check(in_range(1, 64));
-  app.add_option("--pp", serving.pipeline)->check(in_range(1, 4));
-  app.add_option("--ep", serving.expert)->check(in_range(1, 64));
+  app.add_option("--tp", serving.split.tensor)->check(in_range(1, 64));
+  app.add_option("--dp", serving.split.data)->check(in_range(1, 64));
+  app.add_option("--pp", serving.split.pipeline)->check(in_range(1, 4));
+  app.add_option("--ep", serving.split.expert)->check(in_range(1, 64));
   app.add_option("--deployment", serving.deployments)
       ->delimiter(',')
       ->check(CLI::IsMember({"aggregated", "disaggregated"}));
   app.add_option("--prefill-workers", serving.prefill_workers)->check(in_range(1, 64));
   app.add_option("--decode-workers", serving.decode_workers)->check(in_range(1, 64));
-  app.add_option("--prefill-tp", serving.prefill_tensor)->check(in_range(1, 64));
+  app.add_option("--prefill-tp", serving.prefill.tensor)->check(in_range(1, 64));
+  app.add_option("--prefill-dp", serving.prefill.data)->check(in_range(1, 64));
+  app.add_option("--prefill-ep", serving.prefill.expert)->check(in_range(1, 64));
   app.add_option("--kv-link", serving.cache_link);
-  app.add_option("--concurrency", serving.concurrency)->check(in_range(1, 4096));
+  app.add_option("--concurrency", serving.concurrency)->check(in_range(1, 65536));
   app.add_option("--output-tokens", serving.output)->check(in_range(1, 1000000));
   app.add_option("--spread", serving.spread_percent)->check(in_range(0, 90));
   app.add_option("--trace", serving.trace);

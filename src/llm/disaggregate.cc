@@ -57,9 +57,10 @@ class Service {
         prefill_(prefill),
         decode_(decode),
         transfer_s_(transfer_s),
-        costs_(costs),
         workload_(workload),
-        front_{costs.token_us * 1e-6, true, 0},
+        front_{.token_s = costs.token_us * 1e-6, .parallel = true},
+        lag_steps_(costs.lag_steps),
+        way_s_(1e-3 * (costs.fixed_ms + costs.router_ms + costs.handover_ms)),
         prefill_workers_(static_cast<size_t>(prefill.workers)),
         decode_workers_(static_cast<size_t>(decode.workers)) {
     for (const Request& request : requests_of(workload, engine)) {
@@ -93,7 +94,7 @@ class Service {
     double end = 0;
     for (const RequestState& s : sequences_) end = std::max(end, s.last_s);
     DisaggregatedSimulation r;
-    r.all = times_of(sequences_, costs_.lag_steps, costs_.fixed_ms + costs_.router_ms + costs_.handover_ms, end);
+    r.all = times_of(sequences_, end, lag_steps_);
     double decoding = 0, cached = 0;
     for (const PrefillWorker& worker : prefill_workers_)
       r.prefill_busy += worker.busy_s / end / to_double(prefill_.workers);
@@ -111,7 +112,7 @@ class Service {
   void send(double at) {
     RequestState& s = sequences_[sent_];
     s.sent_s = at;
-    events_.push({front_.arrival(at, s.prompt), EventKind::kArrival, sent_++, 0});
+    events_.push({front_.arrival(at + way_s_, s.prompt), EventKind::kArrival, sent_++, 0});
   }
 
   double reservation(const RequestState& s) const { return to_double(s.prompt + s.output); }
@@ -263,10 +264,10 @@ class Service {
   const StepTable &prefill_steps_, &decode_steps_;
   const Pool &prefill_, &decode_;
   const double transfer_s_;
-  const EngineCosts& costs_;
   const Workload& workload_;
   bool closed_ = true;
   FrontEnd front_;
+  const double lag_steps_, way_s_;  // to the front end
   std::vector<RequestState> sequences_;
   size_t sent_ = 0, done_ = 0, prefill_turn_ = 0, decode_turn_ = 0;
   std::vector<PrefillWorker> prefill_workers_;

@@ -1,5 +1,7 @@
 #include "llm/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -8,51 +10,93 @@ namespace {
 
 constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
 
-// TensorRT-LLM's attention is divided among all GPUs or replicated on each (tensorrt_llm/mapping.py: dp_size).
-bool runs(EngineKind engine, const Parallel& p) {
-  return engine != EngineKind::kTensorRtLlm || p.tensor == 1 || p.data == 1;
+// Why there is no way: of the largest group of GPUs, and there of a run rather than of a split that no engine has.
+struct Reason {
+  std::string text;
+  std::pair<int64_t, bool> rank;
+  void note(int64_t gpus, bool of_run, std::string why) {
+    if (why.empty() || (!text.empty() && std::pair(gpus, of_run) <= rank)) return;
+    rank = {gpus, of_run};
+    text = std::move(why);
+  }
+};
+
+// Why the engine cannot split the model so; empty: it can.
+std::string misfit(EngineKind engine, const Model& model, const Parallel& p) {
+  const int64_t stage = p.tensor * p.data;
+  bool has_experts = false;
+  for (const Layers& group : model.layers) {
+    has_experts |= group.feed_forward.experts > 0;
+    if (group.attention.heads % p.tensor != 0)
+      return fmt::format("{} attention heads cannot be divided among {} GPUs", group.attention.heads, p.tensor);
+  }
+  if (p.expert > 1 && !has_experts) return "the model has no experts to divide among GPUs";
+  if (stage % p.expert != 0) return fmt::format("{} GPUs cannot be divided into {} for experts", stage, p.expert);
+  // vllm/model_executor/layers/fused_moe/config.py: ep_size; tensorrt_llm/mapping.py: dp_size.
+  if (engine == EngineKind::kVllm && p.expert > 1 && p.expert < stage)
+    return fmt::format("vLLM divides each expert among all {} GPUs, or the experts: into 1 or {}", stage, stage);
+  if (engine == EngineKind::kTensorRtLlm && p.tensor > 1 && p.data > 1)
+    return "TensorRT-LLM divides attention among all GPUs or replicates it on each: tensor or data parallel, not both";
+  return {};
 }
 
-std::vector<Parallel> ways_to_split(const Space& space, EngineKind engine, const Model& model, int64_t gpus) {
+// The given number, else powers of two.
+std::vector<int64_t> numbers(std::optional<int64_t> given, int64_t most) {
+  if (given) return {*given};
+  std::vector<int64_t> all;
+  for (int64_t n = 1; n <= most; n *= 2) all.push_back(n);
+  return all;
+}
+
+std::vector<Parallel> ways_to_split(const Split& given, EngineKind engine, const Model& model, int64_t gpus,
+                                    Reason& reason) {
   std::vector<Parallel> ways;
   bool has_experts = false, latent = false;
-  int64_t heads = 1;
   for (const Layers& group : model.layers) {
     has_experts |= group.feed_forward.experts > 0;
     latent |= group.attention.kind == AttentionKind::kLatent;
-    heads = std::max(heads, group.attention.heads);
   }
-  for (int64_t pipeline : {1, 2, 4}) {
-    if (gpus % pipeline != 0 || space.pipeline.value_or(1) != pipeline) continue;
-    const int64_t stage = gpus / pipeline;
-    for (int64_t data = 1; data <= stage; data *= 2) {
-      const int64_t tensor = stage / data;
-      // Attention is replicated where a latent cache would otherwise be copied to every GPU, or where it is asked for.
-      if (stage % data != 0 || heads % tensor != 0 || (data > 1 && !space.data && !(latent && has_experts))) continue;
-      if (space.data.value_or(data) != data || space.tensor.value_or(tensor) != tensor) continue;
-      for (int64_t expert : {int64_t{1}, stage}) {
-        if (expert > 1 && !has_experts) continue;
-        if (space.expert.value_or(expert) != expert || (data > 1 && has_experts && expert == 1 && stage > 1)) continue;
-        ways.push_back({tensor, data, pipeline, has_experts ? stage / expert : 1, has_experts ? expert : 1});
-        if (stage == 1) break;
+  const int64_t pipeline = given.pipeline.value_or(1), stage = gpus / pipeline;
+  // Attention is replicated where a latent cache would otherwise be copied to every GPU, or where it is asked for.
+  for (const int64_t data : numbers(given.data, latent && has_experts ? stage : 1))
+    for (const int64_t tensor : numbers(given.tensor, stage)) {
+      if (tensor * data * pipeline != gpus) continue;
+      std::vector<int64_t> experts{given.expert.value_or(1)};
+      if (!given.expert && has_experts && stage > 1) experts.push_back(stage);
+      for (const int64_t expert : experts) {
+        const Parallel way{.tensor = tensor,
+                           .data = data,
+                           .pipeline = pipeline,
+                           .expert_tensor = has_experts ? stage / expert : 1,
+                           .expert = expert};
+        std::string why_not = misfit(engine, model, way);
+        if (why_not.empty()) ways.push_back(way);
+        reason.note(gpus, false, std::move(why_not));
       }
     }
-  }
-  std::erase_if(ways, [&](const Parallel& way) { return !runs(engine, way); });
   return ways;
 }
 
 // A way to serve: `replicas` of it under a load.
 using WayToServe = std::function<Result<Serving>(int64_t replicas, const Load& load)>;
 
+// None: it cannot run.
+std::optional<Serving> run(const WayToServe& way, int64_t replicas, const Load& load, Reason& reason) {
+  Result<Serving> s = way(replicas, load);
+  if (s && s->why_not.empty()) return *std::move(s);
+  if (s) reason.note(s->gpus, true, fmt::format("{} x {}: {}", s->gpus, s->gpu, s->why_not));
+  if (!s) reason.note(replicas, true, s.error().message);
+  return {};
+}
+
 // The least number of replicas that carry the load's rate within its goals, or the most that were tried; none: the model does not fit.
-std::optional<Serving> fewest_replicas(const WayToServe& way, const Load& load) {
-  const auto at = [&](int64_t replicas) -> std::optional<Serving> {
-    Result<Serving> s = way(replicas, load);
-    if (!s || !s->why_not.empty()) return {};
+std::optional<Serving> fewest_replicas(const WayToServe& way, const Load& load, Reason& reason) {
+  const auto at = [&](int64_t replicas) {
+    std::optional<Serving> s = run(way, replicas, load, reason);
+    if (!s) return s;
     // A queue that grows without end is not carried, whatever the requests of a simulation saw of it.
     s->meets = s->meets && s->carried_per_s > 0.9 * load.workload.requests_per_s;
-    return *std::move(s);
+    return s;
   };
   int64_t above = 1;
   std::optional<Serving> best = at(above);
@@ -72,9 +116,10 @@ std::optional<Serving> fewest_replicas(const WayToServe& way, const Load& load) 
 }
 
 // The way at several concurrencies, or at the load's own. `replicas_of_attention`: that share a concurrency.
-void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load& load, std::vector<Serving>& found) {
+void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load& load, std::vector<Serving>& found,
+               Reason& reason) {
   if (load.workload.requests_per_s > 0) {
-    if (std::optional<Serving> s = fewest_replicas(way, load)) found.push_back(*std::move(s));
+    if (std::optional<Serving> s = fewest_replicas(way, load, reason)) found.push_back(*std::move(s));
     return;
   }
   const bool given = load.workload.concurrency > 0 || !load.workload.trace.empty();
@@ -84,8 +129,8 @@ void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load&
       own.workload.concurrency = concurrency * replicas_of_attention;
       own.workload.requests = (std::min<int64_t>(4 * concurrency, 400) + concurrency) * replicas_of_attention;
     }
-    Result<Serving> s = way(1, own);
-    if (!s || !s->why_not.empty()) return;
+    std::optional<Serving> s = run(way, 1, own, reason);
+    if (!s) return;
     const bool past = !s->meets && concurrency > 1;
     found.push_back(*std::move(s));
     if (given || past) return;
@@ -94,7 +139,7 @@ void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load&
 
 // Seconds of GPUs for one prompt.
 double prompt_cost(const Deployment& base, const Parallel& parallel, const Load& load) {
-  Deployment d = with_costs(base);
+  Deployment d = base;
   d.parallel = parallel;
   const double tokens = 0.5 * static_cast<double>(load.workload.prompt_min + load.workload.prompt_max);
   const StepTable steps(d, static_cast<int64_t>(tokens) + 1);
@@ -103,23 +148,27 @@ double prompt_cost(const Deployment& base, const Parallel& parallel, const Load&
 }
 
 // Prefill and decode workers that take all GPUs together. Of the splits of a prefill worker of one size the one that computes most prompts.
-std::vector<Disaggregation> ways_to_disaggregate(const Deployment& base, const Space& space, const Load& load) {
+std::vector<Disaggregation> ways_to_disaggregate(const Deployment& base, const Space& space, const Load& load,
+                                                 Reason& reason) {
   std::vector<Disaggregation> ways;
-  Space prefill_space = space;
-  if (space.prefill_tensor) prefill_space.tensor = space.prefill_tensor;
+  Split prompts = space.split;
+  if (space.prefill.tensor) prompts.tensor = space.prefill.tensor;
+  if (space.prefill.data) prompts.data = space.prefill.data;
+  if (space.prefill.expert) prompts.expert = space.prefill.expert;
   for (int64_t prefill_gpus = 1; prefill_gpus < space.most_gpus; prefill_gpus *= 2) {
-    std::vector<Parallel> prefill = ways_to_split(prefill_space, base.engine, base.model, prefill_gpus);
+    std::vector<Parallel> prefill = ways_to_split(prompts, base.engine, base.model, prefill_gpus, reason);
     if (prefill.empty()) continue;
     const Parallel best = *std::min_element(prefill.begin(), prefill.end(), [&](const Parallel& a, const Parallel& b) {
       return prompt_cost(base, a, load) < prompt_cost(base, b, load);
     });
     if (best.pipeline > 1) continue;
     for (int64_t decode_gpus = 1; decode_gpus < space.most_gpus; decode_gpus *= 2)
-      for (const Parallel& decode : ways_to_split(space, base.engine, base.model, decode_gpus))
+      for (const Parallel& decode : ways_to_split(space.split, base.engine, base.model, decode_gpus, reason))
         for (int64_t workers = 1; decode.pipeline == 1 && workers * prefill_gpus < space.most_gpus; ++workers) {
           const int64_t rest = space.most_gpus - workers * prefill_gpus;
           if (rest % decode_gpus != 0) continue;
-          const Disaggregation way{best, decode, workers, rest / decode_gpus};
+          const Disaggregation way{
+              .prefill = best, .decode = decode, .prefill_workers = workers, .decode_workers = rest / decode_gpus};
           if (space.prefill_workers.value_or(way.prefill_workers) != way.prefill_workers ||
               space.decode_workers.value_or(way.decode_workers) != way.decode_workers)
             continue;
@@ -140,33 +189,35 @@ bool better(const Serving& a, const Serving& b) {
 
 }  // namespace
 
-std::vector<Serving> search(const Deployment& base, const Space& space, const Load& load) {
+SearchResult search(const Deployment& base, const Space& space, const Load& load) {
   std::vector<Serving> found;
+  Reason reason;
   for (const Offer& offer : space.offers)
     for (const EngineKind engine : space.engines)
       for (const Formats& formats : space.formats) {
         Deployment d = base;
         d.gpu = offer.gpu;
-        d.engine = engine;
         d.formats = formats;
+        d = with_engine(std::move(d), engine);
         Load own = load;
         own.prices = offer.prices;
-        for (int64_t gpus = 1; space.aggregated && gpus <= space.most_gpus; gpus *= 2)
-          for (const Parallel& parallel : ways_to_split(space, engine, base.model, gpus)) {
+        for (int64_t gpus = 1; space.aggregated && gpus <= space.most_gpus; ++gpus)
+          for (const Parallel& parallel : ways_to_split(space.split, engine, base.model, gpus, reason)) {
             d.parallel = parallel;
             const WayToServe way = [&](int64_t replicas, const Load& under) { return serve(d, replicas, under); };
-            try_loads(way, parallel.data, own, found);
+            try_loads(way, parallel.data, own, found, reason);
           }
         if (!space.disaggregated) continue;
-        for (const Disaggregation& pools : ways_to_disaggregate(d, space, own)) {
+        for (const Disaggregation& pools : ways_to_disaggregate(d, space, own, reason)) {
           const WayToServe way = [&](int64_t replicas, const Load& under) {
             return serve_disaggregated(d, pools, replicas, under);
           };
-          try_loads(way, pools.decode_workers * pools.decode.data, own, found);
+          try_loads(way, pools.decode_workers * pools.decode.data, own, found, reason);
         }
       }
   std::stable_sort(found.begin(), found.end(), better);
-  return found;
+  reason.note(0, false, "no group of GPUs has the split that was asked for; --gpus is the largest number of them");
+  return {.ways = std::move(found), .reason = std::move(reason.text)};
 }
 
 std::vector<Serving> front_of(const std::vector<Serving>& all) {

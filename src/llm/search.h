@@ -13,19 +13,27 @@ struct Offer {
   Gpu gpu;
   Prices prices;
 };
+// Numbers of GPUs that are given; the others are searched for.
+struct Split {
+  std::optional<int64_t> tensor = {}, data = {}, pipeline = {}, expert = {};
+  bool any() const { return tensor || data || pipeline || expert; }
+};
 struct Space {
   std::vector<Offer> offers;
   std::vector<EngineKind> engines = {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang};
   std::vector<Formats> formats;
   int64_t most_gpus = 8;
-  std::optional<int64_t> tensor, data, pipeline, expert;  // given ones
+  Split split, prefill;  // what `prefill` has is of the prefill workers, and `split` then of the decode workers
   bool aggregated = true, disaggregated = true;
   std::optional<int64_t> prefill_workers, decode_workers;  // given ones
-  std::optional<int64_t> prefill_tensor;                   // `tensor` is of the decode workers then
+};
+struct SearchResult {
+  std::vector<Serving> ways;  // best first
+  std::string reason;         // why there is none: of the largest group of GPUs that was tried
 };
 // Every way in the space that fits, each at several concurrencies, or at the load's own if it has one; where it has a rate, as many replicas as carry
 // it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
-std::vector<Serving> search(const Deployment& base, const Space& space, const Load& load);
+SearchResult search(const Deployment& base, const Space& space, const Load& load);
 // Those that no other beats in both tokens/s per GPU and tokens/s per user.
 std::vector<Serving> front_of(const std::vector<Serving>& all);
 

@@ -206,20 +206,26 @@ void finish_serving(const Deployment& prompts, const Deployment& d, const Load& 
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / load.workload.tokens_per_step;
 }
 
+// Of one stage of a pipeline.
+Scheduler scheduler_of(const Deployment& d, const Load& load, const ServingMemory& memory) {
+  Scheduler s{.engine = d.engine,
+              .replicas = d.parallel.data,
+              .chunk_tokens = chunk_of(load, d.engine),
+              .receive_interval = load.receive_interval,
+              .batch_wait_steps = load.batch_wait_steps,
+              .batch_wait_share = load.batch_wait_share};
+  if (load.most_sequences > 0) s.most_sequences = load.most_sequences;
+  if (d.gpu.memory_bytes > 0) s.cache_tokens = memory.cache_tokens / number_of(d.parallel.pipeline);
+  return s;
+}
+
 }  // namespace
 
-Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& load) {
-  const Deployment d = with_costs(given);
+Result<Serving> serve(const Deployment& d, int64_t replicas, const Load& load) {
   const Workload& w = load.workload;
   Serving s = begin_serving(d, load);
   s.replicas = replicas;
   s.gpus = replicas * d.parallel.gpus();
-  Scheduler scheduler{d.engine, chunk_of(load, d.engine)};
-  scheduler.receive_interval = load.receive_interval;
-  if (load.most_sequences > 0) scheduler.most_sequences = load.most_sequences;
-  scheduler.batch_wait_steps = load.batch_wait_steps;
-  scheduler.batch_wait_share = load.batch_wait_share;
-  if (d.gpu.memory_bytes > 0) scheduler.cache_tokens = s.memory.cache_tokens;
   s.why_not = misfit(d.gpu, s.memory, number_of(w.prompt_max + w.output_max));
   if (!s.why_not.empty()) {
     s.meets = false;
@@ -228,8 +234,7 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
   // Stages of a pipeline work on as many batches, each of a part of the sequences.
   const int64_t parts = replicas * d.parallel.pipeline;
   const Workload part = part_of(w, parts);
-  scheduler.replicas = d.parallel.data;
-  scheduler.cache_tokens /= number_of(d.parallel.pipeline);
+  const Scheduler scheduler = scheduler_of(d, load, s.memory);
   const int64_t most_decoding = std::max<int64_t>(part.concurrency / d.parallel.data + 1, 256);
   const StepTable steps(d, scheduler.chunk_tokens + most_decoding * (1 + d.draft_tokens));
   const auto seconds = [&](const Step& step) { return steps.seconds(step); };
@@ -240,10 +245,10 @@ Result<Serving> serve(const Deployment& given, int64_t replicas, const Load& loa
 
 Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregation& pools, int64_t replicas,
                                     const Load& load) {
-  Deployment prompts = with_costs(given);
+  Deployment prompts = given;
   prompts.draft_tokens = 0;
   prompts.parallel = pools.prefill;
-  Deployment d = with_costs(given);
+  Deployment d = given;
   d.parallel = pools.decode;
   const Workload& w = load.workload;
   Serving s = begin_serving(d, load);
@@ -252,7 +257,9 @@ Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregatio
   s.tpot_error = ranges.tpot_disaggregated;
   s.replicas = replicas * pools.decode_workers;
   s.gpus = replicas * pools.gpus();
-  s.prefill = PrefillPool{pools.prefill, replicas * pools.prefill_workers, memory_of(prompts, mean_prompt(w)), 0, 0};
+  s.prefill = PrefillPool{.parallel = pools.prefill,
+                          .workers = replicas * pools.prefill_workers,
+                          .memory = memory_of(prompts, mean_prompt(w))};
   s.why_not = misfit(d.gpu, s.memory, number_of(w.prompt_max + w.output_max));
   if (s.why_not.empty()) s.why_not = misfit(d.gpu, s.prefill->memory, number_of(w.prompt_max));
   if (!s.why_not.empty()) {
@@ -264,10 +271,13 @@ Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregatio
                                                                    : kNetworkBytesPerSecond;
   const double transfer_s = s.prefill->memory.cache_per_token / link;
   const Workload part = part_of(w, replicas);
-  const Pool prefill{pools.prefill_workers, pools.prefill.data, chunk_of(load, d.engine)};
-  Pool decode{pools.decode_workers, pools.decode.data};
-  if (load.most_sequences > 0) decode.most_sequences = load.most_sequences;
-  if (d.gpu.memory_bytes > 0) decode.cache_tokens = s.memory.cache_tokens;
+  const Scheduler scheduler = scheduler_of(d, load, s.memory);
+  const Pool prefill{
+      .workers = pools.prefill_workers, .replicas = pools.prefill.data, .chunk_tokens = scheduler.chunk_tokens};
+  const Pool decode{.workers = pools.decode_workers,
+                    .replicas = pools.decode.data,
+                    .most_sequences = scheduler.most_sequences,
+                    .cache_tokens = scheduler.cache_tokens};
   const StepTable prefill_steps(prompts, 2 * prefill.chunk_tokens);
   const StepTable decode_steps(d, std::max<int64_t>(part.concurrency, 256) * (1 + d.draft_tokens));
   RIDGE_ASSIGN(const DisaggregatedSimulation run, simulate_disaggregated(prefill_steps, prefill, decode_steps, decode,
@@ -299,7 +309,7 @@ std::string advice(const Deployment& d, const Serving& s) {
     return what + (d.cache_bits > 8 ? ": a cache in FP8 halves what it reads" : ": shorter contexts, or more GPUs");
   if (longest->time.compute_bound) return what + ", limited by arithmetic: a format with fewer bits multiplies faster";
   // Another format of the weights, by the same machinery.
-  Deployment other = with_costs(d);
+  Deployment other = d;
   const Format now = longest->name == "experts"        ? d.formats.experts
                      : longest->name == "feed-forward" ? d.formats.feed_forward
                                                        : d.formats.attention;

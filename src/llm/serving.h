@@ -163,7 +163,7 @@ struct Load {
 // Tokens per step of that engine: the load's or the engine's own.
 int64_t chunk_of(const Load& load, EngineKind engine);
 
-// One way: the deployment, `replicas` times. Errors: none of the workload; what does not fit is a value.
+// One way: the deployment (step.h: with_engine), `replicas` times. Errors: none of the workload; what does not fit is a value.
 Result<Serving> serve(const Deployment& deployment, int64_t replicas, const Load& load);
 
 // Prompts and tokens on workers of their own, one kind of GPU and one engine: `prefill.workers` for each `decode_workers`.

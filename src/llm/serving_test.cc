@@ -19,7 +19,7 @@ Deployment llama_8b(const char* gpu = "H100 SXM5 80GB") {
   Deployment d;
   d.model = config_from_flags("layers=32,heads=32,kv-heads=8,hidden=4096,intermediate=14336,vocabulary=128256")->model;
   d.gpu = gpu_named(gpu);
-  return d;
+  return with_engine(std::move(d), EngineKind::kVllm);
 }
 
 Load closed(int64_t concurrency) {
@@ -182,7 +182,7 @@ TEST(Search, FindsTheFewestGpusThatCarryARate) {
   space.engines = {EngineKind::kVllm};
   space.formats = {Formats{}};
   space.most_gpus = 2;
-  const std::vector<Serving> ways = search(llama_8b(), space, load);
+  const std::vector<Serving> ways = search(llama_8b(), space, load).ways;
   ASSERT_FALSE(ways.empty());
   EXPECT_TRUE(ways.front().meets);
   EXPECT_GT(ways.front().replicas, 1);
@@ -200,7 +200,7 @@ TEST(Search, AFrontHasNoWayThatAnotherBeatsInBothRates) {
   space.offers = {{gpu_named("H100 SXM5 80GB"), {}}};
   space.formats = {Formats{}};
   space.most_gpus = 2;
-  const std::vector<Serving> all = search(llama_8b(), space, closed(0));
+  const std::vector<Serving> all = search(llama_8b(), space, closed(0)).ways;
   const std::vector<Serving> front = front_of(all);
   EXPECT_GT(all.size(), front.size());
   for (size_t i = 1; i < front.size(); ++i) {
@@ -216,7 +216,7 @@ TEST(Search, TriesWorkersOfPromptsBesideWorkersOfTokens) {
   space.formats = {Formats{}};
   space.most_gpus = 4;
   int64_t aggregated = 0, disaggregated = 0;
-  for (const Serving& s : search(llama_8b(), space, closed(16))) {
+  for (const Serving& s : search(llama_8b(), space, closed(16)).ways) {
     ++(s.prefill ? disaggregated : aggregated);
     if (s.prefill) {
       EXPECT_EQ(s.gpus, 4);
@@ -228,9 +228,9 @@ TEST(Search, TriesWorkersOfPromptsBesideWorkersOfTokens) {
             6);  // 1+3, 2+2 and 3+1 of one GPU; 1 of two beside two of one; two of one beside 1 of two; 1+1 of two
   space.aggregated = false;
   space.prefill_workers = 1;
-  space.prefill_tensor = 2;
-  space.tensor = 1;
-  const std::vector<Serving> given = search(llama_8b(), space, closed(16));
+  space.prefill.tensor = 2;
+  space.split.tensor = 1;
+  const std::vector<Serving> given = search(llama_8b(), space, closed(16)).ways;
   ASSERT_EQ(given.size(), 1U);
   EXPECT_EQ(given.front().prefill->parallel.tensor, 2);
   EXPECT_EQ(given.front().replicas, 2);
@@ -252,11 +252,80 @@ TEST(Search, TensorRtLlmDividesAttentionOrReplicatesIt) {
   space.offers = {{gpu_named("H100 SXM5 80GB"), {}}};
   space.formats = {Formats{}};
   space.most_gpus = 4;
-  space.data = 2;
-  const std::vector<Serving> ways = search(d, space, closed(8));
+  space.split.data = 2;
+  const std::vector<Serving> ways = search(d, space, closed(8)).ways;
   const auto both = [](const Serving& s) { return s.parallel.tensor > 1; };
   EXPECT_TRUE(std::any_of(ways.begin(), ways.end(), both));
   for (const Serving& s : ways) EXPECT_FALSE(s.engine == EngineKind::kTensorRtLlm && both(s));
+}
+
+TEST(Serving, TheChunkChangesTheAnswer) {
+  for (const EngineKind engine : {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang}) {
+    const Deployment d = with_engine(llama_8b(), engine);
+    Load load = closed(64);
+    load.workload.prompt_min = load.workload.prompt_max = 8192;
+    const double by_default = serve(d, 1, load)->simulation.tpot_ms.mean;
+    load.chunk_tokens = 32768;
+    const double large = serve(d, 1, load)->simulation.tpot_ms.mean;
+    EXPECT_NE(large, by_default) << static_cast<int>(engine);
+    // TensorRT-LLM computes whole prompts: a smaller chunk is one prompt and what is decoded beside it.
+    load.chunk_tokens = 512;
+    const Serving small = *serve(d, 1, load);
+    EXPECT_NE(small.simulation.tpot_ms.mean, large) << static_cast<int>(engine);
+    EXPECT_LT(small.simulation.ttft_ms.mean, 20000) << static_cast<int>(engine);
+  }
+}
+
+TEST(Serving, AClosedLoopKeepsLittlesLaw) {
+  // Rate · time of a request = requests at once, but for the end of the run, when fewer are left.
+  for (const EngineKind engine : {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang})
+    for (const int64_t output : {8, 32, 256}) {
+      Load load = closed(4);
+      load.workload.output_min = load.workload.output_max = output;
+      load.workload.requests = 400;
+      const auto at_once = [&](const Serving& s) {
+        const Simulation& r = s.simulation;
+        return r.requests_per_s * (r.ttft_ms.mean + r.tpot_ms.mean * static_cast<double>(output - 1)) / 1e3;
+      };
+      const Deployment d = with_engine(llama_8b(), engine);
+      EXPECT_NEAR(at_once(*serve(d, 1, load)), 4, 0.1) << static_cast<int>(engine) << " " << output;
+      EXPECT_NEAR(at_once(*serve_disaggregated(d, {}, 1, load)), 4, 0.1) << static_cast<int>(engine) << " " << output;
+    }
+}
+
+TEST(Search, TriesGivenSplitsOfExpertsAndSaysWhyOneIsNone) {
+  Deployment d;
+  d.model = config_from_flags(
+                "layers=4,heads=28,kv-heads=4,hidden=3584,intermediate=1024,vocabulary=1000,experts=64,"
+                "experts-per-token=4")
+                ->model;
+  Space space;
+  space.offers = {{gpu_named("H100 SXM5 80GB"), {}}};
+  space.formats = {Formats{}};
+  space.engines = {EngineKind::kVllm};
+  // Attention replicas with each expert divided among all GPUs.
+  space.split = {.tensor = 1, .data = 2, .expert = 1};
+  SearchResult found = search(d, space, closed(8));
+  ASSERT_FALSE(found.ways.empty()) << found.reason;
+  EXPECT_EQ(found.ways.front().parallel.expert_tensor, 2);
+  // Experts over fewer GPUs than all: not in vLLM.
+  space.split = {.tensor = 4, .expert = 2};
+  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("vLLM"));
+  space.engines = {EngineKind::kSglang};
+  found = search(d, space, closed(8));
+  ASSERT_FALSE(found.ways.empty()) << found.reason;
+  EXPECT_EQ(found.ways.front().parallel.expert_tensor, 2);
+  EXPECT_EQ(found.ways.front().parallel.expert, 2);
+  space.split = {.tensor = 8};
+  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("28 attention heads cannot be divided among 8"));
+  space.split = {.tensor = 16};
+  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("--gpus"));
+  // Of the GPUs that were given.
+  space.offers = {{gpu_named("T4"), {}}};
+  space.split = {.tensor = 1, .data = 2, .expert = 1};
+  space.disaggregated = false;
+  d.model.layers.front().count = 100;
+  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("2 x"));
 }
 
 TEST(ServingRanges, OfWhatFollowsFromTheTimes) {

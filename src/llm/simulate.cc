@@ -42,20 +42,20 @@ struct Sequence {
   int64_t admitted = 0;   // order of admission
 };
 
-// Requests of equal lengths do not stay in step where prompts share steps with decoding: arrivals fall into different steps. SGLang, which
-// computes prompts alone, holds all sequences meanwhile, and they do stay together. (Seen in the public runs with fixed lengths: with waves kept
-// together, vLLM's and TensorRT-LLM's time to the first token is predicted twice too long for prompts of 1024 tokens, and rightly for 4096; without
-// them it is a quarter of what SGLang needs.)
-constexpr double kLosesStep = 0.02;  // of the output length, either way
+// Requests of equal lengths do not stay in step where prompts share steps with decoding; prompts computed alone hold all sequences meanwhile, and these
+// stay together. (Seen in the public runs with fixed lengths: with waves kept together, the time to the first token of prompts of 1024 tokens that
+// share steps is predicted four times too long; without them it is a quarter of what prompts need that are computed alone.)
+constexpr double kLosesStep = 0.1;  // of the output length, either way
 
 class Server {
  public:
   Server(const StepSeconds& seconds, const EngineCosts& costs, const Scheduler& scheduler, const Workload& workload)
       : seconds_(seconds),
-        costs_(costs),
         scheduler_(scheduler),
         workload_(workload),
-        front_{costs.token_us * 1e-6, workload.routed, 0} {
+        front_{.token_s = costs.token_us * 1e-6, .parallel = workload.routed},
+        lag_steps_(costs.lag_steps),
+        way_s_(1e-3 * (costs.fixed_ms + (workload.routed ? costs.router_ms : 0))) {
     for (const Request& request : requests_of(workload, scheduler.engine)) {
       Sequence s;
       s.sent_s = request.sent_s;
@@ -95,8 +95,7 @@ class Server {
   }
 
   Simulation result() const {
-    const double router_ms = workload_.routed ? costs_.router_ms : 0;
-    Simulation r = times_of(sequences_, costs_.lag_steps, costs_.fixed_ms + router_ms, now_);
+    Simulation r = times_of(sequences_, now_, lag_steps_);
     r.preemptions = preemptions_;
     r.mean_decoding = decoding_time_ / now_ / replicas();
     r.mean_cached = decoding_time_ > 0 ? cached_time_ / decoding_time_ : 0;
@@ -104,7 +103,7 @@ class Server {
   }
 
  private:
-  bool alone() const { return scheduler_.engine == EngineKind::kSglang; }  // prompts never share a step with decoding
+  bool alone() const { return prompts_alone(scheduler_.engine); }
   double decoding() const { return static_cast<double>(decoding_.size()); }
   double replicas() const { return static_cast<double>(scheduler_.replicas); }
   double room() const { return scheduler_.cache_tokens * replicas(); }  // 0: no limit
@@ -112,7 +111,14 @@ class Server {
   void send(double at) {
     Sequence& s = sequences_[sent_];
     s.sent_s = at;
-    arrivals_.emplace(front_.arrival(at, s.prompt), sent_++);
+    const double reached_s = at + way_s_;
+    arrivals_.emplace(front_.parallel ? front_.arrival(reached_s, s.prompt) : reached_s, sent_++);
+  }
+
+  // Of the next request at the scheduler.
+  double next_arrival() const {
+    const auto& [at, index] = *arrivals_.begin();
+    return front_.parallel ? at : front_.arrival(at, sequences_[index].prompt);
   }
 
   // The tokens that a sequence takes from the cache when it is admitted.
@@ -129,7 +135,8 @@ class Server {
 
   void receive() {
     if (alone() && since_receive_ < scheduler_.receive_interval && !decoding_.empty()) return;
-    while (!arrivals_.empty() && arrivals_.begin()->first <= now_) {
+    while (!arrivals_.empty() && next_arrival() <= now_) {
+      front_.free_s = next_arrival();
       waiting_.push_back(arrivals_.begin()->second);
       arrivals_.erase(arrivals_.begin());
     }
@@ -142,7 +149,7 @@ class Server {
       return Error{Code::kInvalid, fmt::format("a request of {} + {} tokens never fits: the cache holds {:.0f}",
                                                s.prompt, s.output, scheduler_.cache_tokens)};
     }
-    now_ = std::max(now_, arrivals_.begin()->first);
+    now_ = std::max(now_, next_arrival());
     since_receive_ = scheduler_.receive_interval;
     return ok_status();
   }
@@ -255,7 +262,7 @@ class Server {
       next.cached = cached_;
       if (scheduler_.replicas > 1) to_fullest_replica(next);
       const double one = seconds_(next);
-      const double until = std::max(0.0, arrivals_.begin()->first - now_) / one;
+      const double until = std::max(0.0, next_arrival() - now_) / one;
       int64_t steps = until < 1e6 ? static_cast<int64_t>(until) + 1 : kMostStepsAtOnce;
       if (alone()) steps = std::max(steps, scheduler_.receive_interval - since_receive_);
       count = std::min(count, steps);
@@ -309,14 +316,14 @@ class Server {
   }
 
   const StepSeconds& seconds_;
-  const EngineCosts& costs_;
   const Scheduler& scheduler_;
   const Workload& workload_;
   bool closed_ = true;
   std::vector<Sequence> sequences_;
   size_t sent_ = 0, done_ = 0;
   FrontEnd front_;
-  std::set<std::pair<double, size_t>> arrivals_;  // at the scheduler
+  const double lag_steps_, way_s_;                // to the front end
+  std::set<std::pair<double, size_t>> arrivals_;  // at the front end, behind a router at the scheduler
   std::deque<size_t> waiting_;
   std::deque<Part> prompts_;                       // admitted, their prompts not yet computed
   std::set<std::pair<int64_t, size_t>> decoding_;  // by the step of their end
@@ -340,7 +347,7 @@ std::vector<Request> requests_of(const Workload& w, EngineKind engine) {
     if (w.concurrency == 0) at += random.exponential(w.requests_per_s);
     const int64_t prompt = random.between(w.prompt_min, w.prompt_max);
     int64_t low = w.output_min, high = w.output_max;
-    if (low == high && w.concurrency > 0 && engine != EngineKind::kSglang) {
+    if (low == high && w.concurrency > 0 && !prompts_alone(engine)) {
       low = std::max<int64_t>(1, std::llround((1 - kLosesStep) * static_cast<double>(low)));
       high = std::llround((1 + kLosesStep) * static_cast<double>(high));
     }
@@ -349,10 +356,9 @@ std::vector<Request> requests_of(const Workload& w, EngineKind engine) {
   return requests;
 }
 
-double FrontEnd::arrival(double sent_s, int64_t prompt) {
+double FrontEnd::arrival(double sent_s, int64_t prompt) const {
   const double begin = parallel ? sent_s : std::max(sent_s, free_s);
-  free_s = begin + kFrontSeconds + token_s * static_cast<double>(prompt);
-  return free_s;
+  return begin + kFrontSeconds + token_s * static_cast<double>(prompt);
 }
 
 Spread spread_of(std::vector<double> values) {

@@ -9,6 +9,7 @@
 //   SGLang        prompts alone and first, up to the budget; new requests are looked for every `receive_interval` decode steps
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -29,7 +30,7 @@ struct Request {
   int64_t prompt = 0, output = 0;
 };
 
-// Closed: `concurrency` requests at all times, the first ones at once. Open: Poisson arrivals of `requests_per_s`, or those of `trace`.
+// Closed: `concurrency` requests at all times, the first ones at once, the next one when one ends. Open: Poisson arrivals of `requests_per_s`, or those of `trace`.
 struct Workload {
   int64_t prompt_min = 1024, prompt_max = 1024;  // [tokens], uniform
   int64_t output_min = 256, output_max = 256;
@@ -77,21 +78,25 @@ struct Simulation {
   double mean_cached = 0;    // tokens per decoding sequence
 };
 
+// Whether steps compute prompts or decode, never both.
+inline bool prompts_alone(EngineKind engine) { return engine == EngineKind::kSglang; }
+
 // The requests that a workload sends, in order; `sent_s` is 0 in a closed load.
 std::vector<Request> requests_of(const Workload& workload, EngineKind engine);
 // Mean and percentiles; zeros for none.
 Spread spread_of(std::vector<double> values);
 
-// Of requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and its tokens, output. A first token
-// comes `lag_steps` steps and `fixed_ms` later than that.
+// Of requests that have ended by `end_s`: each has sent_s, first_s and last_s [s], of its first and last token, and its tokens, output. A client sees
+// the first token `lag_steps` steps later, the last one at once.
 template <typename Ended>
-Simulation times_of(const std::vector<Ended>& requests, double lag_steps, double fixed_ms, double end_s) {
+Simulation times_of(const std::vector<Ended>& requests, double end_s, double lag_steps = 0) {
   std::vector<double> ttft, tpot;
   double tokens = 0;
   for (const Ended& r : requests) {
-    const double each = r.output > 1 ? (r.last_s - r.first_s) / static_cast<double>(r.output - 1) : 0;
-    if (r.output > 1) tpot.push_back(1e3 * each);
-    ttft.push_back(1e3 * (r.first_s - r.sent_s + lag_steps * each) + fixed_ms);
+    const double more = std::max(0.0, static_cast<double>(r.output - 1)), lag = std::min(lag_steps, more);
+    const double each = more > 0 ? (r.last_s - r.first_s) / more : 0;
+    if (more > 0) tpot.push_back(1e3 * each * (1 - lag / more));
+    ttft.push_back(1e3 * (r.first_s - r.sent_s + lag * each));
     tokens += static_cast<double>(r.output);
   }
   Simulation s;
@@ -108,8 +113,8 @@ struct FrontEnd {
   double token_s = 0;  // per token
   bool parallel = false;
   double free_s = 0;
-  // When a request that is sent at `sent_s` reaches the scheduler; calls in the order of sending.
-  double arrival(double sent_s, int64_t prompt);
+  // When a request that is sent at `sent_s` reaches the scheduler.
+  double arrival(double sent_s, int64_t prompt) const;
 };
 
 // [s]

@@ -146,7 +146,7 @@ TEST(Simulation, AttentionReplicasStepTogether) {
   closed.concurrency = closed.requests = 8;
   Scheduler half;
   half.replicas = 2;
-  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), closed, half).mean_decoding, 4, 0.1);
+  EXPECT_NEAR(run(constant_steps(EngineKind::kVllm, 10), closed, half).mean_decoding, 4, 0.3);
 }
 
 TEST(Simulation, TensorRtLlmHoldsPromptsUntilEachAttentionReplicaHasOne) {

@@ -208,8 +208,9 @@ double least_seconds(const Deployment& d, const Step& step, double launches) {
 NameTable<EngineKind> names_of(EngineKind) { return kEngineNames; }
 const EngineCosts& costs_of(EngineKind engine) { return kCosts[static_cast<size_t>(engine)]; }
 
-Deployment with_costs(Deployment d) {
-  d.costs = costs_of(d.engine);
+Deployment with_engine(Deployment d, EngineKind engine) {
+  d.engine = engine;
+  d.costs = costs_of(engine);
   d.gpu.start_share = d.costs.start_share;
   return d;
 }

@@ -62,8 +62,8 @@ struct Deployment {
   int64_t draft_tokens = 0;
 };
 
-// With its engine's own costs.
-Deployment with_costs(Deployment deployment);
+// Served by that engine, with its costs.
+Deployment with_engine(Deployment deployment, EngineKind engine);
 
 // Whether the model's own layers compute draft tokens.
 inline bool drafts(const Deployment& d) { return d.draft_tokens > 0 && d.model.draft_layers > 0; }

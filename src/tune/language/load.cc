@@ -161,7 +161,7 @@ Figures figures_of(std::span<const Served> served, const Goals& goals) {
     all.insert(all.end(), one.answered.begin(), one.answered.end());
     seconds += one.seconds;
   }
-  const llm::Simulation times = llm::times_of(all, 0, 0, seconds);
+  const llm::Simulation times = llm::times_of(all, seconds);
   Figures figures;
   figures.output_tokens_per_s = times.output_tokens_per_s;
   figures.requests_per_s = times.requests_per_s;
