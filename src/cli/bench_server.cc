@@ -258,14 +258,16 @@ int bench_server(std::span<const std::string> arguments) {
   const Result<ServerMeasurement> measured = app::bench_server(*request, interruptible("bench"));
   if (!measured)
     return measured.error().code == Code::kInvalid ? wrong_request(measured.error()) : fail("bench", measured.error());
-  const Json json = json_of(*measured);
+  const std::vector<std::string> next = next_of(options, *measured);
+  Json json = json_of(*measured);
+  json["next"] = next;
   if (options.json) {
     print_json(options.command, json);
   } else if (options.csv) {
     print_verbatim(csv_table(std::string(kCsv) + (measured->token_load ? kLlmCsv : ""), json["points"]));
   } else {
     print_server_measurement(*measured);
-    print_next(next_of(options, *measured));
+    print_next(next);
   }
   remember(document(options.command, json));
   const Status kept = keep_and_draw(options.command, options.output, options.page, json);

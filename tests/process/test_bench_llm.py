@@ -3,8 +3,10 @@
 import csv
 import http.server
 import json
+import os
 import threading
 
+import browser
 import known_limits
 import pytest
 from bench_url import bench, measured
@@ -118,6 +120,27 @@ def test_streams_are_asked_for_and_their_tokens_counted(endpoint, monkeypatch):
 
 CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
           "num_key_value_heads": 1, "head_dim": 32, "intermediate_size": 128, "vocab_size": 256, "max_position_embeddings": 512}
+
+
+def test_its_page_has_the_figures_of_tokens_their_limits_and_what_comes_next(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(known_limits.fill(tmp_path / "cache")))
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    path, kept = tmp_path / "page.html", tmp_path / "kept.json"
+    with LlmServer() as url:
+        done = bench(url, *QUICK, "--model", tmp_path / "config.json", "--device", "H100 SXM5 80GB", "-c", "1,2", "--html", path, "-o", kept)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(kept.read_text())
+    assert any("--rate" in line for line in document["next"]) and all(line in done.stdout for line in document["next"])
+    browser.check_fits(path, 390)
+    browser.check_figures(path, document, {f"points.1.{name}" for name in (
+        "tokens.output_tokens_per_s", "tokens.ttft_ms.p50", "tokens.ttft_ms.p99", "tokens.tpot_ms.p50", "tokens.limit.ttft_ms", "tokens.limit.tpot_percent_of_limit",
+        "percent_of_limit")})
+    browser.check_chinese(path)
+    browser.check_paper(path)
+    with browser.shown(path, 1280) as (page, _):
+        assert page.locator("#next code").all_text_contents() == document["next"] and page.locator("#curve").count() == 0
+        if folder := os.environ.get("RIDGE_SCREENSHOTS"):
+            page.screenshot(path=f"{folder}/bench-llm.png", full_page=True)
 
 
 def test_with_the_model_and_its_device_the_limits_stand_beside_the_figures(tmp_path, monkeypatch):

@@ -104,6 +104,9 @@ const longSection = (id, title, ...children) => {
 };
 const quiet = text => make('p', say(text), {class: 'quiet'});
 const warning = text => make('p', say(text), {class: 'warn'});
+// The lines that the terminal ends with; a repository's tuning.json has none.
+const next = () => (data.next || []).length
+  ? section('next', 'Next', data.next.map(line => make('p', null, {}, make('code', line, {translate: 'no'})))) : null;
 const bullets = texts => make('ul', null, {}, texts.map(text => make('li', say(text))));
 // A name from outside: stays as it is in every language.
 const name = (text, tag = 'td') => make(tag, text, {class: 'name', translate: 'no'});
@@ -280,7 +283,7 @@ function page(drawParts) {
   document.documentElement.dataset.ready = 'yes';
 }
 
-return {data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, seconds, flops, rate, count, hertz, bandwidth, intensity, plusMinus,
+return {next, data, say, sentence, colon, comma, listed, digits, bytes, milliseconds, seconds, flops, rate, count, hertz, bandwidth, intensity, plusMinus,
         rowsPerSecond, percent, percentOf, ratio, joules, watts, dollars, plainNumber, range, make, section, longSection, quiet, warning, bullets, name,
         prose, known, number, cell, noCell, figure, figures, table, expander, originCell, halves, properties, limitRows, fileName, header, disturbed, faded,
         narrow, short, canvas, tallCanvas, draw, axis, plain, bars, labelAxis, decades, thirds, fifths, ticksAt, byteTicks, barChart, kDashes, staircase,

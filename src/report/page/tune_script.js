@@ -323,10 +323,6 @@ function atLoad() {
 const notDone = () => (tuning.not_done || []).length
   ? section('not-done', 'Left out for lack of time', bullets(tuning.not_done)) : null;
 
-// The lines that the terminal ends with; a repository's tuning.json has none.
-const next = () => (tuning.next || []).length
-  ? section('next', 'Next', tuning.next.map(line => make('p', null, {}, make('code', line, {translate: 'no'})))) : null;
-
 // ---------------------------------------------------------------- several models that share a machine
 const models = tuning.models || [];
 
@@ -376,6 +372,6 @@ function sharedSkipped() {
 }
 
 ridge.page(() => models.length
-  ? [sharedTitle(), sharedModels(), partitions(), sharedSkipped(), notDone(), next()]
-  : [title(), tiles(), compared(), comparison(), front(), alternatives(), atLoad(), curve(), layers(), deviation(), sensitivity(), skipped(), notDone(), next()]);
+  ? [sharedTitle(), sharedModels(), partitions(), sharedSkipped(), notDone(), ridge.next()]
+  : [title(), tiles(), compared(), comparison(), front(), alternatives(), atLoad(), curve(), layers(), deviation(), sensitivity(), skipped(), notDone(), ridge.next()]);
 })();
