@@ -113,14 +113,14 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   if (Status known = lab::check_selection(options.selection, claims); !known) return wrong_lab_usage(known.error());
   if (options.json && options.csv) return wrong_lab_usage(invalid("--json and --csv exclude each other"));
   if (Status ready = check_writable({options.output, options.page.file}); !ready) return fail("lab", ready.error());
-  lab::LedgerOptions how;
-  how.end_by = system_clock().now() + from_seconds(options.seconds);
   auto device = lab::open_device(options.device);
   if (!device)
     return device.error().code == Code::kInvalid ? wrong_lab_usage(device.error()) : fail("lab", device.error());
   listen_for_interruption();
   say_budget("lab", options.seconds);
   Progress progress("lab on " + device->text);
+  lab::LedgerOptions how;
+  how.time = from_seconds(options.seconds);
   how.interrupted = interrupted;
   how.progress = [&](const std::string& step, double share) { progress.update(step, share); };
   auto ledger = lab::build_ledger(*device, options.selection, claims, how);
@@ -134,7 +134,7 @@ int run_experiments(const LabOptions& options, std::span<const lab::Claim> claim
   if (!options.json && !options.csv && !ledger->rows.empty()) print_next_of(ledger->rows.front().claim.id);
   if (const Status kept = keep_and_draw(options.command, options.output, options.page, json); !kept)
     return fail("lab", kept.error());
-  return kDone;
+  return ledger->cases.empty() ? kNo : kDone;
 }
 
 }  // namespace

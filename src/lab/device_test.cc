@@ -20,7 +20,7 @@ Case product_case(double tolerance) {
   const std::vector<float> a = coarse_values(kSide * kSide, 3), b = coarse_values(kSide * kSide, 5);
   work.buffers = {a, b, std::vector<float>(kSide * kSide)};
   work.output = 2;
-  work.expected = {product_of(a, b, kSide, kKnownRows)};
+  work.expected = {reference_of(product_of(a, b, kSide, kKnownRows))};
   work.sums = row_sums_of(a, b, kSide);
   work.tolerance = tolerance;
   work.variants.emplace_back().name = "ours";

@@ -37,6 +37,10 @@ struct Target {
   bool small = false;        // the smallest size that uses every part of the code: for tests
 };
 
+using Buffers = std::vector<std::vector<float>>;
+// The right value of an index of the output, from the buffers' initial content. NaN: it is not computed, and any number passes.
+using Reference = std::function<double(const Buffers& initial, size_t index)>;
+
 // The buffers of a case, in the CPU's memory, each aligned to a cache line.
 using NativeBuffers = std::span<const std::span<float>>;
 
@@ -50,6 +54,7 @@ struct Variant {
   bool limit = false;                         // computes nothing to check: a reference for speed
   std::optional<size_t> output;               // the checked buffer, if not the case's
   std::optional<double> work;                 // bytes or FLOPs of one run, if not the case's
+  std::optional<double> tolerance;            // if not the case's
   std::optional<double> at;                   // value of the case's parameter
 };
 
@@ -70,17 +75,18 @@ struct RowSums {
 enum class TimeScope { kDevice, kWhole };
 
 struct Case {
-  std::string title;                         // what is done, and how much
-  std::string kernels;                       // names of the texts in lab/kernels.h; may be empty
-  std::string parameter;                     // what varies between variants: "stride"; may be empty
-  std::vector<std::vector<float>> buffers;   // initial content; variants read and write them by index
-  std::vector<gpu::MemoryKind> memory;       // of the buffers; those beyond its end are in the device's memory
-  size_t output = 0;                         // the checked buffer
-  std::vector<std::vector<float>> expected;  // from the reference; as long as the output or shorter
-  std::optional<RowSums> sums;               // of the first of `expected`
-  double tolerance = 0;                      // |got − expected| ≤ tolerance · max(1, |expected|)
-  double bytes = 0;                          // that any variant must read and write [bytes], or
-  double flops = 0;                          // operations that it must do; of one run
+  std::string title;                    // what is done, and how much
+  std::string kernels;                  // names of the texts in lab/kernels.h; may be empty
+  std::string parameter;                // what varies between variants: "stride"; may be empty
+  std::function<void(Case&)> fill;      // makes the buffers, and the sums or values expected that take long
+  Buffers buffers;                      // initial content; variants read and write them by index
+  std::vector<gpu::MemoryKind> memory;  // of the buffers; those beyond its end are in the device's memory
+  size_t output = 0;                    // the checked buffer
+  std::vector<Reference> expected;
+  std::optional<RowSums> sums;  // of the results whose reference is the first
+  double tolerance = 0;         // |got − expected| ≤ tolerance · max(1, |expected|)
+  double bytes = 0;             // that any variant must read and write [bytes], or
+  double flops = 0;             // operations that it must do; of one run
   TimeScope time_scope = TimeScope::kDevice;
   std::vector<Variant> variants;
   std::vector<Comparison> comparisons;
@@ -90,7 +96,7 @@ struct Experiment {
   std::string_view name;   // "coalescing"; also of its files
   std::string_view title;  // the question
   std::vector<std::string_view> claims;
-  std::vector<Case> (*cases)(const Target& target);  // none where this family has no equivalent
+  std::vector<Case> (*cases)(const Target& target);  // not filled; none where this family has no equivalent
 };
 
 // All experiments, in the order of their claims.

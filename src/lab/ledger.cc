@@ -147,7 +147,7 @@ class LedgerBuilder {
       if (wants(selection_, experiment)) selection.push_back(&experiment);
     for (size_t i = 0; i < selection.size() && !stop(); ++i) {
       share_ = static_cast<double>(i) / static_cast<double>(selection.size());
-      end_ = clock_.now() + (options_.end_by - clock_.now()) / static_cast<int64_t>(selection.size() - i);
+      end_ = measured() + (options_.time - measured()) / static_cast<int64_t>(selection.size() - i);
       RIDGE_TRY(test(*selection[i], 1.0 / static_cast<double>(selection.size())));
     }
     ledger_.interrupted = stop();
@@ -159,11 +159,12 @@ class LedgerBuilder {
 
  private:
   bool stop() const { return options_.interrupted && options_.interrupted(); }
-  bool late() const { return clock_.now() >= options_.end_by; }
+  Nanoseconds measured() const { return clock_.now() - begin_; }
+  bool late() const { return measured() >= options_.time; }
 
   // What is left to the experiment, divided among its comparisons that are left.
   Nanoseconds time_for_one(int64_t comparisons) const {
-    return std::clamp((end_ - clock_.now()) / comparisons, Nanoseconds(0), kMostTime);
+    return std::clamp((end_ - measured()) / comparisons, Nanoseconds(0), kMostTime);
   }
 
   // `what` of the claim's tests the time did not reach.
@@ -190,7 +191,6 @@ class LedgerBuilder {
     for (Case& work : cases) {
       if (stop()) break;
       RIDGE_TRY(test(experiment, work, comparisons));
-      work = {};  // frees the memory
       share_ += share / static_cast<double>(cases.size());
     }
     return {};
@@ -209,12 +209,16 @@ class LedgerBuilder {
   }
 
   // `left`: comparisons of the experiment.
-  Status test(const Experiment& experiment, const Case& work, int64_t& left) {
+  Status test(const Experiment& experiment, Case& work, int64_t& left) {
     std::unique_ptr<PreparedCase> prepared;
     if (!late()) {
       report(fmt::format("{}: check {}", experiment.name, work.title));
+      const TimePoint begin = clock_.now();
+      work.fill(work);
       RIDGE_ASSIGN(prepared, device_.prepare(work));
       RIDGE_TRY(check(*prepared, work));
+      work.buffers = {}, work.expected = {}, work.sums = {};  // the device has its own
+      begin_ += clock_.now() - begin;
     }
     const size_t first = ledger_.rows.size();
     std::vector<Comparison> missed;
@@ -279,7 +283,8 @@ class LedgerBuilder {
   const Clock& clock_;
   Ledger ledger_;
   double share_ = 0;
-  TimePoint end_ = {};  // of the experiment
+  TimePoint begin_ = clock_.now();  // and all that did not count
+  Nanoseconds end_{0};              // of the experiment, in time measured
 };
 
 Json case_json(const MeasuredCase& one) {

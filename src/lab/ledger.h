@@ -96,7 +96,8 @@ struct MeasuredCase {
 };
 
 struct LedgerOptions {
-  TimePoint end_by = TimePoint::max();  // of all of it, but for what building and checking one case takes
+  Nanoseconds time =
+      Nanoseconds::max();  // of measuring: what filling, building and checking cases takes does not count
   double half_width_percent = 2;
   std::function<bool()> interrupted;                                         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty

@@ -7,6 +7,8 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <random>
 
 #include "base/units.h"
@@ -83,12 +85,24 @@ std::vector<float> turned(std::span<const float> in, size_t size) {
   return out;
 }
 
+double after_steps(double x, int steps, double factor, double offset) {
+  const double limit = offset / (1 - factor);
+  return limit + (x - limit) * std::pow(factor, steps);
+}
+
+Reference reference_of(std::vector<float> values) {
+  return [all = std::make_shared<const std::vector<float>>(std::move(values))](const Buffers&, size_t i) -> double {
+    return i < all->size() ? (*all)[i] : std::numeric_limits<float>::quiet_NaN();
+  };
+}
+
 std::vector<float> attention_of(std::span<const float> q, std::span<const float> k, std::span<const float> v,
-                                size_t count, size_t width) {
-  std::vector<float> out(q.size());
+                                size_t count, size_t width, size_t step) {
+  std::vector<float> out(q.size(), std::numeric_limits<float>::quiet_NaN());
   std::vector<double> scores(count), sums(width);
   for (size_t row = 0; row < q.size() / width; ++row) {
     const size_t head = row / count * count;
+    if (row % count % step != row / count % step) continue;
     for (size_t key = 0; key < count; ++key) {
       scores[key] = 0;
       for (size_t i = 0; i < width; ++i)

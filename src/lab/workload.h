@@ -33,10 +33,15 @@ std::vector<float> product_of(std::span<const float> a, std::span<const float> b
 // The sums of all of its rows, by random signs x of the columns: a · (b · x), in size² multiply-adds where the rows take size³.
 RowSums row_sums_of(std::span<const float> a, std::span<const float> b, size_t size);
 std::vector<float> turned(std::span<const float> in, size_t size);  // a square
+// x after so many steps of x · factor + offset, 0 < factor < 1, in closed form.
+double after_steps(double x, int steps, double factor, double offset);
+// These values; what is behind their end is not computed.
+Reference reference_of(std::vector<float> values);
 
-// softmax(q · kᵀ / √width) · v of each head of `count` positions; [head, position, width]. `q` may be the first rows alone.
+// softmax(q · kᵀ / √width) · v of each head of `count` positions; [head, position, width]. Of every `step`th row, counted from the
+// head's number so that together they are of all places in a block; the others are NaN.
 std::vector<float> attention_of(std::span<const float> q, std::span<const float> k, std::span<const float> v,
-                                size_t count, size_t width);
+                                size_t count, size_t width, size_t step = 1);
 
 // Floats in an array that exceeds every cache: a power of two, of 64 MiB to 1 GiB; of four times the last cache for a CPU, 16 times
 // for a GPU. Small setups: 16 Ki.

@@ -21,11 +21,9 @@ std::vector<Case> block_size_cases(const Target& target) {
   work.title = fmt::format("{} scaled", size_text(count));
   work.kernels = "block_size";
   work.parameter = "threads per block";
-  work.buffers = {random_values(count, 23), std::vector<float>(count)};
+  work.fill = [count](Case& one) { one.buffers = {random_values(count, 23), std::vector<float>(count)}; };
   work.output = 1;
-  std::vector<float> expected(count);
-  for (size_t i = 0; i < count; ++i) expected[i] = std::fma(work.buffers[0][i], kFactor, kOffset);
-  work.expected = {std::move(expected)};
+  work.expected = {[](const Buffers& in, size_t i) { return double{in[0][i]} * kFactor + kOffset; }};
   work.tolerance = 1e-6;
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   for (size_t threads : {kSmallestBlock, size_t{128}, size_t{256}, size_t{512}}) {

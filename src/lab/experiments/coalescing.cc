@@ -10,13 +10,6 @@ namespace {
 constexpr size_t kStrides[] = {1, 2, 8, 32};
 constexpr size_t kLineFloats = 16;  // of a cache line of 64 bytes; GPUs fetch 32 bytes at least
 
-std::vector<float> read_with_stride(std::span<const float> in, size_t stride) {
-  std::vector<float> out(in.size());
-  size_t rows = in.size() / stride;
-  for (size_t i = 0; i < in.size(); ++i) out[i] = in[i % rows * stride + i / rows];
-  return out;
-}
-
 void read_with_stride_natively(NativeBuffers buffers, size_t stride) {
   const float* in = buffers[0].data();
   float* out = buffers[1].data();
@@ -46,13 +39,14 @@ std::vector<Case> coalescing_cases(const Target& target) {
   work.title = fmt::format("each float of {} read once", size_text(count));
   work.kernels = "coalescing";
   work.parameter = "stride";
-  work.buffers = {random_values(count, 1), std::vector<float>(count)};
+  work.fill = [count](Case& one) { one.buffers = {random_values(count, 1), std::vector<float>(count)}; };
   work.output = 1;
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   for (size_t stride : kStrides) {
     Variant variant = strided(target, count, stride);
     variant.expected = work.expected.size();
-    work.expected.push_back(read_with_stride(work.buffers[0], stride));
+    work.expected.emplace_back(
+        [stride, rows = count / stride](const Buffers& in, size_t i) { return in[0][i % rows * stride + i / rows]; });
     if (stride > 1)
       work.comparisons.push_back({"L04", 0, work.variants.size(),
                                   fmt::format("with stride {} only {} of the 64 bytes of a cache line are used", stride,

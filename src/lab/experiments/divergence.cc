@@ -38,8 +38,7 @@ void two_short_ways(std::span<const float> in, std::span<float> out) {
 }
 
 // Buffer 0: mixed signs; buffer 1: the same magnitudes with all negative ones first.
-Case two_kinds_of_input(size_t count, bool at_random) {
-  Case work;
+void fill_with_two_kinds(Case& work, size_t count, bool at_random) {
   std::vector<float> mixed = random_values(count, 17);
   for (float& x : mixed) x = std::abs(x) + 0.0625F;
   std::vector<float> sorted = mixed;
@@ -49,24 +48,25 @@ Case two_kinds_of_input(size_t count, bool at_random) {
     if (i < count / 2) sorted[i] = -sorted[i];
   }
   work.buffers = {mixed, sorted, std::vector<float>(count)};
-  work.output = 2;
-  return work;
 }
 
-void add_expected(Case& work, float (*negative)(float), float (*positive)(float)) {
-  for (size_t input : {size_t{0}, size_t{1}}) {
-    std::vector<float> out;
-    for (float x : work.buffers[input]) out.push_back(x < 0 ? negative(x) : positive(x));
-    work.expected.push_back(std::move(out));
-  }
+Case two_kinds_of_input(size_t count, bool at_random, float (*negative)(float), float (*positive)(float)) {
+  Case work;
+  work.fill = [=](Case& one) { fill_with_two_kinds(one, count, at_random); };
+  work.output = 2;
+  for (size_t input : {size_t{0}, size_t{1}})
+    work.expected.emplace_back([=](const Buffers& in, size_t i) {
+      const float x = in[input][i];
+      return x < 0 ? negative(x) : positive(x);
+    });
+  return work;
 }
 
 Case divergent_kernels(const Target& target) {
   size_t count = target.small ? 1024 : 1 << 20;
-  Case work = two_kinds_of_input(count, false);
+  Case work = two_kinds_of_input(count, false, negative_way, positive_way);
   work.title = fmt::format("{} values, {} steps one way or the other", count, kSteps);
   work.kernels = "divergence";
-  add_expected(work, negative_way, positive_way);
   work.tolerance = 1e-5;
   work.flops = 3.0 * kSteps * static_cast<double>(count);
   for (size_t input : {size_t{0}, size_t{1}}) {
@@ -84,9 +84,8 @@ Case divergent_kernels(const Target& target) {
 
 Case divergent_loops(const Target& target) {
   size_t count = target.small ? 1024 : 1 << 20;
-  Case work = two_kinds_of_input(count, true);
+  Case work = two_kinds_of_input(count, true, [](float x) { return x * 0.5F - 1; }, [](float x) { return x * 2 + 1; });
   work.title = fmt::format("{} values, one branch each", count);
-  add_expected(work, [](float x) { return x * 0.5F - 1; }, [](float x) { return x * 2 + 1; });
   work.tolerance = 1e-6;
   work.flops = 2.0 * static_cast<double>(count);
   for (size_t input : {size_t{0}, size_t{1}}) {

@@ -39,14 +39,10 @@ void add_multiply_adds(Case& work, const Target& target) {
   variant.work = 2.0 * kChains * steps * static_cast<double>(blocks * 256);
   variant.output = 3;
   variant.expected = 1;
-  float sum = 0;
-  for (int chain = 0; chain < kChains; ++chain) {
-    auto x = static_cast<float>(chain);
-    for (int step = 0; step < steps; ++step) x = std::fma(x, kFactorAlone, kOffsetAlone);
-    sum += x;
-  }
+  double sum = 0;
+  for (int chain = 0; chain < kChains; ++chain) sum += after_steps(chain, steps, kFactorAlone, kOffsetAlone);
   work.buffers.emplace_back(blocks * 256);
-  work.expected.emplace_back(blocks * 256, sum);
+  work.expected.emplace_back([sum](const Buffers&, size_t) { return sum; });
   work.variants.push_back(std::move(variant));
 }
 
@@ -118,10 +114,16 @@ Case matmul_case(const Target& target, size_t size) {
   Case work;
   work.title = fmt::format("product of {0} × {0} floats", size);
   work.kernels = "matmul";
-  work.buffers = {random_values(size * size, 11), random_values(size * size, 13), std::vector<float>(size * size)};
+  work.fill = [size](Case& one) {
+    const auto& a = one.buffers[0] = random_values(size * size, 11);
+    const auto& b = one.buffers[1] = random_values(size * size, 13);
+    one.buffers[2].resize(size * size);
+    one.expected[0] = reference_of(product_of(a, b, size, checked_rows(size, size * size)));
+    one.sums = row_sums_of(a, b, size);
+  };
+  work.buffers.resize(3);
+  work.expected.resize(1);
   work.output = 2;
-  work.expected = {product_of(work.buffers[0], work.buffers[1], size, checked_rows(size, size * size))};
-  work.sums = row_sums_of(work.buffers[0], work.buffers[1], size);
   // A sum of n products of values below 1 in any order: error below n · 2^-24 · sum of magnitudes ≤ n² · 2^-24 at worst, and
   // about the square root of that in practice; Higham, "Accuracy and Stability of Numerical Algorithms", 3.1.
   work.tolerance = 1e-6 * static_cast<double>(size) / 8;

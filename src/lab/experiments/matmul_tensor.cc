@@ -92,7 +92,7 @@ void add_products_alone(Case& work, const TensorFormat& format, bool small) {
   variant.output = kAlone;
   variant.expected = 1;
   work.buffers.emplace_back(blocks * kTensorThreads);
-  work.expected.emplace_back(blocks * kTensorThreads, static_cast<float>(steps * 8 * per_word));
+  work.expected.emplace_back([sum = steps * 8 * per_word](const Buffers&, size_t) { return sum; });
   work.variants.push_back(std::move(variant));
 }
 
@@ -128,12 +128,17 @@ Case tensor_case(const TensorFormat& format, size_t size, const Target& target) 
   work.title = fmt::format("product of {0} × {0} {1}", size, format.name);
   work.kernels = target.warp_groups ? "half warp_matrix warp_rows warp_group matmul_tensor matmul_hopper"
                                     : "half warp_matrix warp_rows matmul_tensor";
-  const std::vector<float> a = coarse_values(size * size, 79), b = coarse_values(size * size, 83);
-  work.buffers = {words_of(a, format.format), words_of(turned(b, size), format.format),
-                  std::vector<float>(size * size)};
+  work.fill = [size, words = format.format](Case& one) {
+    const std::vector<float> a = coarse_values(size * size, 79), b = coarse_values(size * size, 83);
+    one.buffers[kA] = words_of(a, words);
+    one.buffers[kB] = words_of(turned(b, size), words);
+    one.buffers[kC].resize(size * size);
+    one.expected[0] = reference_of(product_of(a, b, size, checked_rows(size, size * size)));
+    one.sums = row_sums_of(a, b, size);
+  };
+  work.buffers.resize(kAlone);
+  work.expected.resize(1);
   work.output = kC;
-  work.expected = {product_of(a, b, size, checked_rows(size, size * size))};
-  work.sums = row_sums_of(a, b, size);
   work.tolerance = 1e-5;  // sums are exact in FP32; tensor cores may keep a bit or two less
   work.flops = 2.0 * static_cast<double>(size * size * size);
   const int code = code_architecture(target);

@@ -72,16 +72,12 @@ void add_share_kernels(Case& work, size_t count) {
 }
 
 // Of groups of 256 threads: thread t of a group adds float4 number t, t + 256, …
-std::vector<float> sums_of_threads(std::span<const float> in) {
-  std::vector<float> sums(in.size() / kFloatsPerSum);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    size_t first = i / kSumThreads * kSumThreads * kFloatsPerSum + i % kSumThreads * 4;
-    double sum = 0;
-    for (size_t at = 0; at < kFloatsPerSum / 4; ++at)
-      for (size_t j = 0; j < 4; ++j) sum += in[first + at * kSumThreads * 4 + j];
-    sums[i] = static_cast<float>(sum);
-  }
-  return sums;
+double sum_of_thread(const Buffers& in, size_t thread) {
+  const size_t first = thread / kSumThreads * kSumThreads * kFloatsPerSum + thread % kSumThreads * 4;
+  double sum = 0;
+  for (size_t at = 0; at < kFloatsPerSum / 4; ++at)
+    for (size_t j = 0; j < 4; ++j) sum += in[kShareFirst][first + at * kSumThreads * 4 + j];
+  return sum;
 }
 
 }  // namespace
@@ -93,13 +89,16 @@ std::vector<Case> memory_share_cases(const Target& target) {
   size_t count = floats_beyond_caches(target);
   work.title = fmt::format("{} read or written", size_text(count));
   work.kernels = "memory_share";
-  work.buffers = {random_values(count, 89), random_values(count, 97), std::vector<float>(count),
-                  std::vector<float>(count / kFloatsPerSum)};
+  work.fill = [count](Case& one) {
+    one.buffers = {random_values(count, 89), random_values(count, 97), std::vector<float>(count),
+                   std::vector<float>(count / kFloatsPerSum)};
+  };
   work.output = kShareResult;
   work.tolerance = 1e-5;
-  work.expected = {work.buffers[kShareFirst], std::vector<float>(count), sums_of_threads(work.buffers[kShareFirst])};
-  for (size_t i = 0; i < count; ++i)
-    work.expected[1][i] = work.buffers[kShareFirst][i] + kFactorOfTriad * work.buffers[kShareSecond][i];
+  work.expected = {
+      [](const Buffers& in, size_t i) { return in[kShareFirst][i]; },
+      [](const Buffers& in, size_t i) { return in[kShareFirst][i] + kFactorOfTriad * in[kShareSecond][i]; },
+      sum_of_thread};
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   if (target.family == Family::kKernels)
     add_share_kernels(work, count);

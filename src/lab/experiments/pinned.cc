@@ -24,11 +24,13 @@ std::vector<Case> pinned_cases(const Target& target) {
   Case work;
   size_t count = target.small ? 4096 : 16 << 20;
   work.title = fmt::format("{} copied", size_text(count));
-  std::vector<float> content = random_values(count, 61), nothing(count);
-  work.buffers = {content, content, content, nothing, nothing};
+  work.fill = [count](Case& one) {
+    const std::vector<float> content = random_values(count, 61), nothing(count);
+    one.buffers = {content, content, content, nothing, nothing};
+  };
   work.memory = {gpu::MemoryKind::kHost, gpu::MemoryKind::kPinned, gpu::MemoryKind::kDevice, gpu::MemoryKind::kHost,
                  gpu::MemoryKind::kPinned};
-  work.expected = {content};
+  work.expected = {[](const Buffers& in, size_t i) { return in[0][i]; }};
   work.bytes = static_cast<double>(count * sizeof(float));
   work.time_scope = TimeScope::kWhole;
   work.variants = {one_copy("from any memory to the device", kAnyIn, kOnDevice),

@@ -33,13 +33,13 @@ Case layers_case(size_t count) {
   Case work;
   work.title = fmt::format("{} layers over {}, memory for each result", kLayers, size_text(count));
   work.kernels = "block_size";
-  const std::vector<float> nothing(count);
-  work.buffers = {random_values(count, 71), nothing, nothing, nothing};
+  work.fill = [count](Case& one) {
+    const std::vector<float> nothing(count);
+    one.buffers = {random_values(count, 71), nothing, nothing, nothing};
+  };
   work.output = kPoolLast;
-  std::vector<float> expected = work.buffers[kPoolIn];
-  for (float& x : expected)
-    for (size_t layer = 0; layer < kLayers; ++layer) x = std::fma(x, kLayerFactor, kLayerOffset);
-  work.expected = {std::move(expected)};
+  work.expected = {
+      [](const Buffers& in, size_t i) { return after_steps(in[kPoolIn][i], kLayers, kLayerFactor, kLayerOffset); }};
   work.tolerance = 1e-6;
   work.bytes = 2.0 * kLayers * static_cast<double>(count * sizeof(float));
   work.time_scope = TimeScope::kWhole;

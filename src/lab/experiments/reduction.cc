@@ -11,13 +11,9 @@ namespace {
 
 constexpr size_t kSummed = 256;  // per block, as in kernels/reduction.cu
 
-std::vector<float> sums_of_blocks(std::span<const float> in) {
-  std::vector<float> sums;
-  for (size_t at = 0; at < in.size(); at += kSummed) {
-    auto block = in.subspan(at, kSummed);
-    sums.push_back(static_cast<float>(std::accumulate(block.begin(), block.end(), 0.0)));
-  }
-  return sums;
+double sum_of_block(const Buffers& in, size_t block) {
+  const auto values = std::span(in[0]).subspan(block * kSummed, kSummed);
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 }  // namespace
@@ -28,9 +24,9 @@ std::vector<Case> reduction_cases(const Target& target) {
   size_t count = target.small ? 8 * kSummed : 1 << 22;
   work.title = fmt::format("{} summed in blocks of {}", size_text(count), kSummed);
   work.kernels = "reduction";
-  work.buffers = {random_values(count, 31), std::vector<float>(count / kSummed)};
+  work.fill = [count](Case& one) { one.buffers = {random_values(count, 31), std::vector<float>(count / kSummed)}; };
   work.output = 1;
-  work.expected = {sums_of_blocks(work.buffers[0])};
+  work.expected = {sum_of_block};
   work.tolerance = 1e-5;
   work.bytes = static_cast<double>((count + count / kSummed) * sizeof(float));
   for (auto [name, kernel] : {std::pair("scattered", "sum_scattered"), std::pair("together", "sum_together")}) {

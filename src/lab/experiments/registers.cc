@@ -31,9 +31,11 @@ std::vector<Case> registers_cases(const Target& target) {
   work.title = fmt::format("{} polynomials of {} values each", apart, kPolynomialValues);
   work.kernels = "registers";
   work.parameter = "values at a time";
-  work.buffers = {random_values(count, 107), std::vector<float>(apart)};
+  work.fill = [count, apart](Case& one) {
+    one.buffers = {random_values(count, 107), std::vector<float>(apart)};
+    one.expected = {reference_of(polynomials(one.buffers[0], apart))};
+  };
   work.output = 1;
-  work.expected = {polynomials(work.buffers[0], apart)};
   work.tolerance = 1e-5;
   work.bytes = static_cast<double>((count + apart) * sizeof(float));
   for (auto [values, registers] : {std::pair(64, ""), std::pair(16, "31 to 43"), std::pair(4, "22 to 26")}) {

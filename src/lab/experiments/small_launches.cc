@@ -1,8 +1,6 @@
 // L12: many small launches, or one equivalent launch.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -12,13 +10,6 @@ namespace {
 constexpr int kLaunches = 16;
 constexpr float kStepFactor = 0.75F, kStepOffset = 0.125F;
 
-std::vector<float> after_steps(std::span<const float> in, int steps) {
-  std::vector<float> out(in.begin(), in.end());
-  for (float& x : out)
-    for (int step = 0; step < steps; ++step) x = std::fma(x, kStepFactor, kStepOffset);
-  return out;
-}
-
 }  // namespace
 
 std::vector<Case> small_launches_cases(const Target& target) {
@@ -27,9 +18,10 @@ std::vector<Case> small_launches_cases(const Target& target) {
   constexpr size_t kCount = 4096;
   work.title = fmt::format("{} steps over {}", kLaunches, size_text(kCount));
   work.kernels = "small_launches";
-  work.buffers = {random_values(kCount, 29), std::vector<float>(kCount)};
+  work.fill = [](Case& one) { one.buffers = {random_values(kCount, 29), std::vector<float>(kCount)}; };
   work.output = 1;
-  work.expected = {after_steps(work.buffers[0], kLaunches)};
+  work.expected = {
+      [](const Buffers& in, size_t i) { return after_steps(in[0][i], kLaunches, kStepFactor, kStepOffset); }};
   work.tolerance = 1e-6;
   work.flops = 2.0 * kLaunches * kCount;
   work.time_scope = TimeScope::kWhole;  // the experiment measures the time between kernels

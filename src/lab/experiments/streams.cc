@@ -1,8 +1,6 @@
 // L11: copying in, computing and copying out, in sequence or in chunks on several queues.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -11,14 +9,6 @@ namespace {
 
 constexpr size_t kStreamParts = 8, kStreamThreads = 256;
 enum StreamBuffer : size_t { kStreamIn, kPartIn, kPartOut, kStreamOut };
-
-// As kernels/streams.cu does it.
-std::vector<float> after_iterations(std::span<const float> in, int steps) {
-  std::vector<float> out(in.begin(), in.end());
-  for (float& x : out)
-    for (int step = 0; step < steps; ++step) x = std::fma(x, 0.75F, 0.125F);
-  return out;
-}
 
 Variant in_parts(size_t count, int steps, size_t parts, size_t queues) {
   Variant variant;
@@ -49,12 +39,16 @@ std::vector<Case> streams_cases(const Target& target) {
       fmt::format("{} copied in, {} steps each, copied out, in {} parts", size_text(count), steps, kStreamParts);
   work.kernels = "streams";
   work.parameter = "queues";
-  work.buffers = {random_values(count, 67), std::vector<float>(count), std::vector<float>(count),
-                  std::vector<float>(count)};
+  work.fill = [count](Case& one) {
+    const std::vector<float> nothing(count);
+    one.buffers = {random_values(count, 67), nothing, nothing, nothing};
+  };
   work.memory = {gpu::MemoryKind::kPinned, gpu::MemoryKind::kDevice, gpu::MemoryKind::kDevice,
                  gpu::MemoryKind::kPinned};
   work.output = kStreamOut;
-  work.expected = {after_iterations(work.buffers[kStreamIn], steps)};
+  work.expected = {[steps](const Buffers& in, size_t i) {
+    return after_steps(in[kStreamIn][i], steps, 0.75, 0.125);  // as kernels/streams.cu
+  }};
   work.tolerance = 1e-6;
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   work.time_scope = TimeScope::kWhole;

@@ -76,12 +76,9 @@ std::vector<Case> thread_count_cases(const Target& target) {
   work.title = fmt::format("{} steps over {}, all threads waiting for each other after each; {} may be used",
                            kStepsTogether, size_text(count), counted(cpus, "CPU"));
   work.parameter = "threads";
-  work.buffers = {random_values(count, 101), std::vector<float>(count)};
+  work.fill = [count](Case& one) { one.buffers = {random_values(count, 101), std::vector<float>(count)}; };
   work.output = 1;
-  std::vector<float> expected = work.buffers[0];
-  for (float& x : expected)
-    for (int step = 0; step < kStepsTogether; ++step) x = x * kDecay + kGrowth;
-  work.expected = {std::move(expected)};
+  work.expected = {[](const Buffers& in, size_t i) { return after_steps(in[0][i], kStepsTogether, kDecay, kGrowth); }};
   work.tolerance = 1e-5;
   work.flops = 2.0 * kStepsTogether * static_cast<double>(count);
   for (int times : {1, 2, 4, 8}) {

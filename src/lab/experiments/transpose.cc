@@ -84,9 +84,9 @@ std::vector<Case> transpose_cases(const Target& target) {
   size_t size = target.small ? 64 : 4096;
   work.title = fmt::format("{0} × {0} floats transposed", size);
   work.kernels = "transpose";
-  work.buffers = {random_values(size * size, 7), std::vector<float>(size * size)};
+  work.fill = [size](Case& one) { one.buffers = {random_values(size * size, 7), std::vector<float>(size * size)}; };
   work.output = 1;
-  work.expected = {turned(work.buffers[0], size)};
+  work.expected = {[size](const Buffers& in, size_t i) { return in[0][i % size * size + i / size]; }};
   work.bytes = 2.0 * static_cast<double>(size * size * sizeof(float));
   if (target.family == Family::kKernels)
     add_transpose_kernels(work, size);

@@ -16,14 +16,14 @@ Case unified_case(size_t count, std::string how) {
   Case work;
   work.title = fmt::format("{} scaled, {}", size_text(count), how);
   work.kernels = "block_size";
-  const std::vector<float> content = random_values(count, 73), nothing(count);
-  work.buffers = {content, content, nothing, content, nothing, nothing};
+  work.fill = [count](Case& one) {
+    const std::vector<float> content = random_values(count, 73), nothing(count);
+    one.buffers = {content, content, nothing, content, nothing, nothing};
+  };
   using gpu::MemoryKind;
   work.memory = {MemoryKind::kPinned,  MemoryKind::kDevice,  MemoryKind::kDevice,
                  MemoryKind::kUnified, MemoryKind::kUnified, MemoryKind::kPinned};
-  std::vector<float> expected(count);
-  for (size_t i = 0; i < count; ++i) expected[i] = std::fma(content[i], kUnifiedScale, kUnifiedAdd);
-  work.expected = {std::move(expected)};
+  work.expected = {[](const Buffers& in, size_t i) { return double{in[kFromHost][i]} * kUnifiedScale + kUnifiedAdd; }};
   work.tolerance = 1e-6;
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   return work;

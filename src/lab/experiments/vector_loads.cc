@@ -37,9 +37,9 @@ Case copied_by_width(const Target& target, size_t count, std::string where) {
   work.title = fmt::format("{} copied {}", size_text(count), where);
   work.kernels = "vector_loads";
   work.parameter = "bytes per load";
-  work.buffers = {random_values(count, 5), std::vector<float>(count)};
+  work.fill = [count](Case& one) { one.buffers = {random_values(count, 5), std::vector<float>(count)}; };
   work.output = 1;
-  work.expected = {work.buffers[0]};
+  work.expected = {[](const Buffers& in, size_t i) { return in[0][i]; }};
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   if (target.family == Family::kKernels)
     add_kernels(work, count);

@@ -37,6 +37,7 @@ DEVICE void wait_for(ARRIVAL* at, int odd) {
         : "=r"(done)
         : "r"(shared_address(at)), "r"(odd)
         : "memory");
+  __syncwarp();  // the threads may have left the loop one by one; what multiplies takes them together
 }
 
 // Queues the map's box that begins at (row, word).
