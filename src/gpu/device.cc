@@ -40,12 +40,12 @@ Result<BufferNumber> Workspace::add(std::span<const float> content, MemoryKind k
   return number;
 }
 
-Status Workspace::write(BufferNumber buffer, std::span<const float> content) {
-  return write_bytes(buffer, std::as_bytes(content));
+Status Workspace::write(BufferNumber buffer, std::span<const float> content, size_t at) {
+  return write_bytes(buffer, std::as_bytes(content), at * sizeof(float));
 }
 
-Status Workspace::read(BufferNumber buffer, std::span<float> content) {
-  return read_bytes(buffer, std::as_writable_bytes(content));
+Status Workspace::read(BufferNumber buffer, std::span<float> content, size_t at) {
+  return read_bytes(buffer, std::as_writable_bytes(content), at * sizeof(float));
 }
 
 Result<LaunchTime> Workspace::run(std::span<const Launch> launches, int repeats) {

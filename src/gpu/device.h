@@ -83,8 +83,8 @@ class Workspace {
   // Complete on return; no queued work may use the buffer.
   virtual Status write_bytes(BufferNumber buffer, std::span<const std::byte> content, size_t at = 0) = 0;
   virtual Status read_bytes(BufferNumber buffer, std::span<std::byte> content, size_t at = 0) = 0;
-  Status write(BufferNumber buffer, std::span<const float> content);
-  Status read(BufferNumber buffer, std::span<float> content);
+  Status write(BufferNumber buffer, std::span<const float> content, size_t at = 0);  // `at`: float
+  Status read(BufferNumber buffer, std::span<float> content, size_t at = 0);
 
   // Queues the steps `repeats` times and waits for all. Creates missing queues.
   virtual Result<LaunchTime> run(std::span<const Step> steps, int repeats = 1) = 0;

@@ -127,6 +127,61 @@ TEST(DeviceKernels, ReadWriteAndCopyAllOnOpenCl) {
   for (MetricOf<BandwidthRow>& asked : memory_metrics(*device)) run_and_check(asked.metric);
 }
 
+// Compiles another text than it is given.
+class OtherText : public gpu::Workspace {
+ public:
+  OtherText(std::unique_ptr<gpu::Workspace> inner, std::string from, std::string to)
+      : inner_(std::move(inner)), from_(std::move(from)), to_(std::move(to)) {}
+  Status build(const std::string& source) override {
+    std::string other = source;
+    const size_t at = other.find(from_);
+    EXPECT_NE(at, std::string::npos) << from_;
+    return inner_->build(other.replace(at, from_.size(), to_));
+  }
+  Result<gpu::BufferNumber> add_bytes(size_t size, gpu::MemoryKind kind) override {
+    return inner_->add_bytes(size, kind);
+  }
+  Status write_bytes(gpu::BufferNumber buffer, std::span<const std::byte> content, size_t at) override {
+    return inner_->write_bytes(buffer, content, at);
+  }
+  Status read_bytes(gpu::BufferNumber buffer, std::span<std::byte> content, size_t at) override {
+    return inner_->read_bytes(buffer, content, at);
+  }
+  Result<gpu::LaunchTime> run(std::span<const gpu::Step> steps, int repeats) override {
+    return inner_->run(steps, repeats);
+  }
+
+ private:
+  std::unique_ptr<gpu::Workspace> inner_;
+  std::string from_, to_;
+};
+
+// The first and last parts of a buffer are not all of it; what the right kernels before it wrote is no excuse.
+TEST(DeviceKernels, ThatWriteOrCopyAPartAreFoundOut) {
+  auto device = small_opencl_device();
+  ASSERT_TRUE(device) << device.error().message;
+  struct Mistake {
+    const char *access, *from, *to;
+  };
+  for (const Mistake& mistake :
+       {Mistake{"write", "i < steps; ++i, at += by_step) out[at]", "i < steps / 2; ++i, at += by_step) out[at]"},
+        Mistake{"copy", "out[at + 3 * by_step] = d;", "if (i > 0) out[at + 3 * by_step] = d;"}}) {
+    gpu::Device wrong = *device;
+    wrong.open_workspace = [device, mistake](gpu::Timing timing) -> Result<std::unique_ptr<gpu::Workspace>> {
+      RIDGE_ASSIGN(std::unique_ptr<gpu::Workspace> inner, device->open_workspace(timing));
+      return std::unique_ptr<gpu::Workspace>(std::make_unique<OtherText>(std::move(inner), mistake.from, mistake.to));
+    };
+    for (MetricOf<BandwidthRow>& asked : memory_metrics(wrong)) {
+      if (asked.row.access != mistake.access) continue;
+      KernelVariant& variant = asked.metric.variants.front();
+      ASSERT_TRUE(variant.run(1, 1));
+      const Status found = variant.check();
+      ASSERT_FALSE(found) << mistake.access;
+      EXPECT_NE(found.error().message.find("after the write or copy"), std::string::npos) << found.error().message;
+    }
+  }
+}
+
 TEST(DeviceKernels, LinksAndStartsWorkOnOpenCl) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;

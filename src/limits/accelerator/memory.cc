@@ -12,10 +12,11 @@ namespace ridge::limits::accelerator {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr int64_t kLeastBytes = 64 * 1024;            // of a working set: four elements for every thread of a block
-constexpr double kMeanOfPattern = 1.5;                // of 0, 1, 2, 3
-constexpr int64_t kMostSum = (int64_t{1} << 24) / 3;  // number of times a float can add 3 and stay exact
-constexpr int64_t kReadsPerRound = 8;                 // of read_shared
+constexpr int64_t kLeastBytes = 64 * 1024;             // of a working set: four elements for every thread of a block
+constexpr double kMeanOfPattern = 1.5;                 // of 0, 1, 2, 3
+constexpr int64_t kMostSum = (int64_t{1} << 24) / 3;   // number of times a float can add 3 and stay exact
+constexpr int64_t kReadsPerRound = 8;                  // of read_shared
+constexpr size_t kPlaces = 64, kFloatsOfPlace = 1024;  // that are checked of what was written
 
 // A working set, divided among the threads of a layout.
 struct Cut {
@@ -95,14 +96,34 @@ struct Memory {
     return Error{Code::kFailed, fmt::format("what was read adds up to {} instead of {}: the kernel did not read all",
                                             sum, kMeanOfPattern * floats)};
   }
-  // The beginning of `buffer` is 0, 1, 2, 3, 0, …
-  Status check_content(gpu::BufferNumber buffer) const {
-    std::vector<float> got(static_cast<size_t>(std::min<int64_t>(buffer_bytes / 4, 64 * 1024)));
-    RIDGE_TRY(workspace->read(buffer, got));
-    for (size_t i = 0; i < got.size(); ++i)
-      if (got[i] != static_cast<float>(i % 4))
-        return Error{Code::kFailed,
-                     fmt::format("float {} is {} instead of {} after the write or copy", i, got[i], i % 4)};
+  // Places spread over the first `floats` of `to`, its end included.
+  static size_t place(size_t number, size_t floats) {
+    return (floats - kFloatsOfPlace) / 4 * number / (kPlaces - 1) * 4;
+  }
+  static std::vector<float> pattern() {
+    std::vector<float> floats(kFloatsOfPlace);
+    for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i % 4);
+    return floats;
+  }
+  // What an earlier kernel wrote is not taken for this one's.
+  Status spoil(size_t floats) const {
+    const std::vector<float> right = pattern(), wrong(kFloatsOfPlace, -1);
+    for (size_t i = 0; i < kPlaces; ++i) {
+      RIDGE_TRY(workspace->write(from, right, place(i, floats)));
+      RIDGE_TRY(workspace->write(to, wrong, place(i, floats)));
+    }
+    return {};
+  }
+  Status check_content(size_t floats) const {
+    const std::vector<float> right = pattern();
+    std::vector<float> got(kFloatsOfPlace);
+    for (size_t i = 0; i < kPlaces; ++i) {
+      RIDGE_TRY(workspace->read(to, got, place(i, floats)));
+      const auto [wrong, expected] = std::ranges::mismatch(got, right);
+      if (wrong != got.end())
+        return Error{Code::kFailed, fmt::format("float {} is {} instead of {} after the write or copy",
+                                                place(i, floats) + (wrong - got.begin()), *wrong, *expected)};
+    }
     return {};
   }
 };
@@ -155,21 +176,31 @@ KernelVariant reading(const MemoryHandle& memory, const Cut& cut) {
   return variant;
 }
 
-// By a kernel that fills `to` and accesses each element `accesses` times.
-KernelVariant filling(const MemoryHandle& memory, const Cut& cut, const gpu::Launch& launch, int accesses) {
-  const int64_t bytes = accesses * cut.elements() * memory->element_bytes();
+// By a step that fills the first `bytes` of `to` and accesses each `accesses` times.
+KernelVariant filling(const MemoryHandle& memory, std::string conditions, const gpu::Step& step, int64_t bytes,
+                      int accesses) {
   KernelVariant variant;
-  variant.conditions = "kernel, " + layout_text(cut.layout, memory->lanes);
-  variant.run = one_by_one([memory, launch, bytes](int64_t repeats) -> Result<Burst> {
-    RIDGE_ASSIGN(double seconds, memory->run(launch, repeats));
-    return Burst{static_cast<double>(bytes * repeats), seconds};
+  variant.conditions = std::move(conditions);
+  const size_t floats = static_cast<size_t>(bytes) / sizeof(float);
+  auto spoilt = std::make_shared<bool>(false);
+  variant.run = one_by_one([=](int64_t repeats) -> Result<Burst> {
+    if (!*spoilt) RIDGE_TRY(memory->spoil(floats));
+    *spoilt = true;
+    RIDGE_ASSIGN(const gpu::LaunchTime time, memory->workspace->run({&step, 1}, static_cast<int>(repeats)));
+    return Burst{static_cast<double>(accesses * bytes * repeats),
+                 time.device_seconds > 0 ? time.device_seconds : time.whole_seconds};
   });
-  variant.check = [memory] { return memory->check_content(memory->to); };
+  variant.check = [memory, floats] { return memory->check_content(floats); };
   return variant;
 }
 
+KernelVariant filling_by(const MemoryHandle& memory, const Cut& cut, const gpu::Launch& launch, int accesses) {
+  return filling(memory, "kernel, " + layout_text(cut.layout, memory->lanes), {launch},
+                 cut.elements() * memory->element_bytes(), accesses);
+}
+
 KernelVariant writing(const MemoryHandle& memory, const Cut& cut) {
-  return filling(memory, cut, memory->write(cut, memory->to), 1);
+  return filling_by(memory, cut, memory->write(cut, memory->to), 1);
 }
 
 KernelVariant copying(const MemoryHandle& memory, const Cut& cut) {
@@ -177,20 +208,11 @@ KernelVariant copying(const MemoryHandle& memory, const Cut& cut) {
                               {cut.layout.blocks},
                               {cut.layout.threads},
                               {memory->from, memory->to, cut.steps, cut.by_thread, cut.by_step}};
-  return filling(memory, cut, launch, 2);
+  return filling_by(memory, cut, launch, 2);
 }
 
 KernelVariant copying_by_driver(const MemoryHandle& memory) {
-  KernelVariant variant;
-  variant.conditions = "the driver's copy";
-  variant.run = one_by_one([memory](int64_t repeats) -> Result<Burst> {
-    const gpu::Step copy{gpu::Copy{memory->from, memory->to}};
-    RIDGE_ASSIGN(gpu::LaunchTime time, memory->workspace->run({&copy, 1}, static_cast<int>(repeats)));
-    return Burst{2 * static_cast<double>(memory->buffer_bytes * repeats),
-                 time.device_seconds > 0 ? time.device_seconds : time.whole_seconds};
-  });
-  variant.check = [memory] { return memory->check_content(memory->to); };
-  return variant;
+  return filling(memory, "the driver's copy", {gpu::Copy{memory->from, memory->to}}, memory->buffer_bytes, 2);
 }
 
 KernelVariant reading_shared(const MemoryHandle& memory, const Layout& layout) {

@@ -19,6 +19,8 @@ namespace {
 constexpr double kMemoryTolerance = 0.12, kClockTolerance = 0.02;
 // A peak above this share of the datasheet's, at the clock of then, is not one: the loop did less than it claims.
 constexpr double kPlausible = 1.05;
+// Likewise of memory: caches answered, or a part was left out.
+constexpr double kPlausibleOfMemory = 1.02;
 constexpr const char* kLanes = "multiply-adds";
 
 // Words with letters and digits, in lower case: "h100", "sxm5", "80gb".
@@ -111,20 +113,24 @@ void add_cpu(DeviceMeasurement& measured, const machine::Machine& machine) {
         highest);
 }
 
+void withdraw_above(MetricResult& result, double possible, double plausible) {
+  if (!result.best || *result.best <= possible * plausible) return;
+  result.reason = fmt::format(
+      "not believed: {:.0f} % of what the chip can do by its datasheet, so this loop did less "
+      "than it claims",
+      100 * *result.best / possible);
+  result.best.reset();
+  result.typical.reset();
+}
+
 void withdraw_implausible(DeviceMeasurement& measured, const catalogue::CatalogueDevice& device) {
-  for (PeakRow& row : measured.peaks) {
-    const auto listed = datasheet_peak(device, row.precision, row.way);
-    if (!row.result.best || !listed) continue;
-    const double clock = std::max(1.0, device.boost_hz ? row.result.clock_hz / *device.boost_hz : 1.0);
-    const double share = *row.result.best / (listed->flops_per_s * clock);
-    if (share <= kPlausible) continue;
-    row.result.best.reset();
-    row.result.typical.reset();
-    row.result.reason = fmt::format(
-        "not believed: {:.0f} % of what the chip can do by its datasheet, so this loop did less "
-        "than it claims",
-        100 * share);
-  }
+  for (PeakRow& row : measured.peaks)
+    if (const auto listed = datasheet_peak(device, row.precision, row.way)) {
+      const double clock = std::max(1.0, device.boost_hz ? row.result.clock_hz / *device.boost_hz : 1.0);
+      withdraw_above(row.result, listed->flops_per_s * clock, kPlausible);
+    }
+  for (BandwidthRow& row : measured.bandwidths)
+    if (row.level == "DRAM" && device.bytes_per_s) withdraw_above(row.result, *device.bytes_per_s, kPlausibleOfMemory);
 }
 
 void add_datasheet(DeviceMeasurement& measured, const catalogue::CatalogueDevice& device) {

@@ -101,6 +101,24 @@ TEST(Utilisation, Fp64OfTensorCoresAboveTheDatasheetIsNotBelieved) {
   EXPECT_FALSE(measured.peaks[1].result.best);
 }
 
+TEST(Utilisation, MemoryFasterThanTheDatasheetIsNotBelieved) {
+  auto devices = catalogue::catalogue();
+  ASSERT_TRUE(devices);
+  References references;
+  references.datasheet = *catalogue::find_device(*devices, "H100 SXM5 80GB");
+  const double listed = *references.datasheet->bytes_per_s;
+  DeviceMeasurement measured;
+  measured.bandwidths = {{"DRAM", "read", 0, result_with(1.01 * listed)},
+                         {"DRAM", "copy", 0, result_with(1.03 * listed)},
+                         {"last cache", "read", 0, result_with(2 * listed)}};
+  add_utilisation(measured, references);
+  EXPECT_TRUE(measured.bandwidths[0].result.best);
+  EXPECT_FALSE(measured.bandwidths[1].result.best);
+  EXPECT_NE(measured.bandwidths[1].result.reason.find("103 %"), std::string::npos)
+      << measured.bandwidths[1].result.reason;
+  EXPECT_TRUE(measured.bandwidths[2].result.best) << "a cache is faster";
+}
+
 TEST(Utilisation, APeakAboveTheDatasheetIsNotBelieved) {
   auto devices = catalogue::catalogue();
   ASSERT_TRUE(devices);
