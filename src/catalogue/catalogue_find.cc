@@ -14,12 +14,23 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// Words of drivers' names beside the catalogue's: left out, or written otherwise. The 480 GB of a GH200 are its CPU's.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kDriverWords = {{{"generation", ""},
+                                                                                        {"edition", ""},
+                                                                                        {"ac", ""},
+                                                                                        {"sxm6", "sxm"},
+                                                                                        {"144g", "144gb"},
+                                                                                        {"480gb", "96gb"},
+                                                                                        {"k20xm", "k20x"}}};
+
 // Lower-case words of letters and digits; text in parentheses, as in "Tesla K80 (per GPU)", only on request.
 Words words_of(std::string_view name, bool with_parentheses) {
   Words words;
   std::string word;
   int depth = 0;
   auto end_word = [&] {
+    for (const auto& [driver, ours] : kDriverWords)
+      if (word == driver) word = ours;
     if (!word.empty()) words.push_back(std::move(word));
     word.clear();
   };
@@ -36,13 +47,23 @@ Words words_of(std::string_view name, bool with_parentheses) {
   return words;
 }
 
-std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, "")); }
+constexpr std::array<std::string_view, 15> kBrands = {"nvidia",  "amd",    "intel", "apple",    "google",
+                                                      "geforce", "gtx",    "rtx",   "tesla",    "quadro",
+                                                      "jetson",  "radeon", "rx",    "instinct", "arc"};
+constexpr size_t kVendors = 5;  // the first
 
-bool is_brand(std::string_view word) {
-  constexpr std::array<std::string_view, 15> kBrands = {"nvidia",  "amd",    "intel", "apple",    "google",
-                                                        "geforce", "gtx",    "rtx",   "tesla",    "quadro",
-                                                        "jetson",  "radeon", "rx",    "instinct", "arc"};
-  return std::find(kBrands.begin(), kBrands.end(), word) != kBrands.end();
+bool is_brand(std::string_view word) { return std::ranges::find(kBrands, word) != kBrands.end(); }
+
+bool is_size(std::string_view word) {
+  return word.ends_with("gb") && word.find_first_not_of("0123456789") == word.size() - 2;
+}
+
+// All words together, without the vendor.
+std::string joined(Words words) {
+  std::erase_if(words, [](const std::string& word) {
+    return std::ranges::count(kBrands.begin(), kBrands.begin() + kVendors, word) > 0;
+  });
+  return fmt::format("{}", fmt::join(words, ""));
 }
 
 // "rtx4090" → "rtx", "4090"; any other word unchanged.
@@ -53,30 +74,35 @@ Words split_brand(const std::string& word) {
 }
 
 bool contains_all(const Words& all, const Words& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(),
-                     [&](const std::string& word) { return std::find(all.begin(), all.end(), word) != all.end(); });
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
+    return std::ranges::any_of(
+        all, [&](const std::string& one) { return one == word || (word == "sxm" && one.starts_with(word)); });
+  });
 }
 
 struct Name {
-  Words words;        // all of them, and the vendor
-  std::string whole;  // all words together, without the vendor
+  Words words;        // all of them, and the vendor and memory
+  std::string whole;  // of the name
   std::string bare;   // without text in parentheses
   std::string core;   // of that, without brands: "4070" of "GeForce RTX 4070"
+  std::string kind;   // of that, without a size of memory
   Words brands;
 
-  explicit Name(std::string_view text, std::string_view vendor = "") : words(words_of(text, true)) {
+  explicit Name(std::string_view text, std::string_view vendor_and_memory = "") : words(words_of(text, true)) {
     whole = joined(words);
     Words outside = words_of(text, false);
     if (outside.empty()) outside = words;
     bare = joined(outside);
     for (const std::string& word : outside)
       for (const std::string& part : split_brand(word)) {
-        if (is_brand(part))
+        if (is_brand(part)) {
           brands.push_back(part);
-        else
-          core += part;
+          continue;
+        }
+        core += part;
+        if (!is_size(part)) kind += part;
       }
-    for (const std::string& word : words_of(vendor, true)) {
+    for (const std::string& word : words_of(vendor_and_memory, true)) {
       words.push_back(word);
       brands.push_back(word);
     }
@@ -86,11 +112,14 @@ struct Name {
 using Test = bool (*)(const Name& device, const Name& wanted);
 
 // From the strictest to the loosest.
-constexpr std::array<Test, 5> kTests = {
+constexpr std::array<Test, 6> kTests = {
     [](const Name& device, const Name& wanted) { return device.whole == wanted.whole; },
     [](const Name& device, const Name& wanted) { return device.bare == wanted.bare; },
     [](const Name& device, const Name& wanted) {
       return !wanted.core.empty() && device.core == wanted.core && contains_all(device.brands, wanted.brands);
+    },
+    [](const Name& device, const Name& wanted) {
+      return !wanted.core.empty() && device.kind == wanted.core && contains_all(device.brands, wanted.brands);
     },
     [](const Name& device, const Name& wanted) { return contains_all(device.words, wanted.words); },
     [](const Name& device, const Name& wanted) { return device.whole.find(wanted.whole) != std::string::npos; }};
@@ -129,7 +158,8 @@ std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevic
   std::vector<const CatalogueDevice*> found;
   if (wanted.words.empty()) return found;
   std::vector<Name> names;
-  for (const CatalogueDevice& device : devices) names.emplace_back(device.name, device.vendor);
+  for (const CatalogueDevice& device : devices)
+    names.emplace_back(device.name, device.vendor + " " + device.memory_type);
   for (Test test : kTests) {
     for (size_t i = 0; i < names.size(); ++i)
       if (test(names[i], wanted)) found.push_back(&devices[i]);

@@ -151,6 +151,43 @@ TEST(FindDevice, FindsEveryDeviceByItsOwnName) {
   }
 }
 
+// As CUDA and nvidia-smi show them.
+TEST(FindDevice, TakesTheDriversNames) {
+  const std::vector<CatalogueDevice> devices = all_devices();
+  for (const auto& [driver, rows] : std::vector<std::pair<const char*, std::vector<std::string>>>{
+           {"NVIDIA H100 80GB HBM3", {"H100 SXM5 80GB"}},
+           {"NVIDIA H100 PCIe", {"H100 PCIe 80GB"}},
+           {"NVIDIA H100 80GB HBM2e", {"H100 PCIe 80GB"}},
+           {"NVIDIA H200", {"H200 SXM 141GB", "H200 NVL 141GB"}},
+           {"NVIDIA GH200 480GB", {"GH200 96GB (GPU)"}},
+           {"NVIDIA GH200 144G HBM3e", {"GH200 144GB (GPU)"}},
+           {"NVIDIA B300 SXM6 AC", {"B300 SXM 288GB"}},
+           {"NVIDIA GB300", {"GB300 (per GPU)"}},
+           {"NVIDIA A100-SXM-80GB", {"A100 SXM4 80GB"}},
+           {"NVIDIA A100-PCIE-40GB", {"A100 PCIe 40GB"}},
+           {"NVIDIA A100 80GB PCIe", {"A100 PCIe 80GB"}},
+           {"Tesla K20Xm", {"Tesla K20X"}},
+           {"Tesla V100-SXM3-32GB", {"Tesla V100 SXM3 32GB"}},
+           {"NVIDIA TITAN X (Pascal)", {"TITAN X (Pascal)"}},
+           {"NVIDIA GeForce RTX 3060", {"GeForce RTX 3060 12GB", "GeForce RTX 3060 8GB"}},
+           {"NVIDIA GeForce RTX 3080", {"GeForce RTX 3080 10GB", "GeForce RTX 3080 12GB"}},
+           {"NVIDIA RTX 4000 Ada Generation", {"RTX 4000 Ada"}},
+           {"NVIDIA RTX 4000 SFF Ada Generation", {"RTX 4000 SFF Ada"}},
+           {"NVIDIA RTX PRO 6000 Blackwell Server Edition", {"RTX PRO 6000 Blackwell Server"}},
+           {"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", {}},
+           {"NVIDIA GeForce RTX 4090 Laptop GPU", {}},
+           {"NVIDIA GeForce RTX 4090 D", {}}}) {
+    std::vector<std::string> found;
+    for (const CatalogueDevice* device : match_devices(devices, driver)) found.push_back(device->name);
+    EXPECT_EQ(found, rows) << driver;
+  }
+  for (const CatalogueDevice& device : devices) {  // with the vendor's name in front, as drivers write it
+    const auto found = match_devices(devices, device.vendor + " " + device.name);
+    ASSERT_EQ(found.size(), 1u) << device.name;
+    EXPECT_EQ(found.front()->name, device.name);
+  }
+}
+
 TEST(FindDevice, AsksWhichWhereANameMeansSeveral) {
   auto device = find_device(all_devices(), "H100");
   ASSERT_FALSE(device);
