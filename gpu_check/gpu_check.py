@@ -1,7 +1,7 @@
-"""gpu_check.py: holds a machine with an NVIDIA GPU against what is expected of it, in under 20 minutes, row by row.
+"""gpu_check.py: holds a machine with an NVIDIA GPU against what is expected of it, row by row.
 
 Each row has what was checked, what was expected and by which source, what was found, a verdict (pass, fail, not possible) and what to do.
-The rows become one JSON document (docs/schemas/gpu-check.json), and a page by `ridge show FILE --html`. It needs python's standard
+The rows become one JSON document (docs/schemas/gpu-check.json), written after each step, and a page by `ridge show FILE --html`. It needs python's standard
 library and a built ridge, no network. It changes no setting of the GPU, and keeps ridge's own files in a folder of its own.
 
 Exit 0: no row failed; 1: one did, or the check was interrupted; 2: wrong usage; 3: there is no GPU.
@@ -28,7 +28,7 @@ import rows
 VERDICTS = ("pass", "fail", "not possible")
 
 
-class Interrupted(Exception):
+class Interrupted(BaseException):
     pass
 
 
@@ -110,11 +110,13 @@ def steps_of(check, group, steps):
     """A group that cannot list its steps is one step."""
     try:
         yield from steps(check)
-    except rows.NotPossible as error:
+    except Exception as error:
         yield group, group, functools.partial(outcome, group, error)
 
 
 def outcome(id, error):
+    if not isinstance(error, rows.NotPossible):  # a document, or a machine, that is not as expected
+        error = rows.Failed(f"unexpected answer: {error!r}", "report")
     return [{"id": id, "verdict": error.verdict, "reason": str(error), "do": judge.REMEDIES[error.do]}]
 
 
@@ -127,13 +129,12 @@ def perform(check, groups):
             begin, check.last_command = time.monotonic(), ""
             try:
                 made = work()
-            except rows.NotPossible as error:
+            except Exception as error:
                 made = outcome(id, error)
-            except (KeyError, ValueError, TypeError) as error:  # a document that is not as expected
-                made = outcome(id, rows.Failed(f"unexpected answer: {error!r}", "report"))
             seconds = round(time.monotonic() - begin, 3)
             for row in made:
                 check.add(group, {"what": what, "seconds": seconds, "command": check.last_command, **row})
+            keep(check, interrupted=True)
 
 
 def parsed(arguments):
@@ -142,7 +143,7 @@ def parsed(arguments):
     parser.add_argument("-o", "--output", default="gpu-check.json", help="the document (default gpu-check.json); the page lies beside it, as .html")
     parser.add_argument("--only", default="", help="these groups alone, or rows by their id (lab.matmul): " + ", ".join(rows.GROUPS))
     parser.add_argument("--earlier", help="a document of an earlier run: its figures are what is expected, within 5 %%")
-    parser.add_argument("--minutes", type=float, default=19, help="limit of the whole check (default 19)")
+    parser.add_argument("--minutes", type=float, default=9, help="limit of the whole check (default 9; everything takes about 20)")
     parser.add_argument("--row-seconds", type=float, help="limit of each step instead of its own")
     parser.add_argument("--quick", action="store_true", help="measure as briefly as possible, to try the check itself")
     parser.add_argument("--ridge", default=os.environ.get("RIDGE", "build/release/ridge"), help="the program")
@@ -175,6 +176,8 @@ def about(check, arguments):
 
 
 def stop(*_):
+    for each in (signal.SIGTERM, signal.SIGINT):  # once is enough
+        signal.signal(each, signal.SIG_IGN)
     raise Interrupted
 
 
@@ -198,7 +201,7 @@ def main(arguments):
             if missing := look_for_gpu(check):
                 sys.stderr.write(f"gpu-check: {missing}\n")
                 return 3
-            document = {"about": about(check, arguments), "device": check.driver["name"]}
+            check.head = {"about": about(check, arguments), "device": check.driver["name"]}
             check.steps.end = time.monotonic() + 60 * options.minutes
             wanted = {name.partition(".")[0] for name in options.only} or set(rows.GROUPS)
             perform(check, {name: steps for name, steps in rows.GROUPS.items() if name in wanted})
@@ -209,19 +212,31 @@ def main(arguments):
             if not check.rows:
                 return 1
             interrupted = True
-        return report(check, document, interrupted)
+        return report(check, interrupted)
 
 
-def report(check, document, interrupted):
-    """Document, page and the last line; what is known is kept also after Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def keep(check, interrupted):
+    """Writes the document, whole or not at all, and returns it."""
     counts = {verdict.replace(" ", "_"): sum(row["verdict"] == verdict for row in check.rows) for verdict in VERDICTS}
-    document |= {"counts": counts, "interrupted": interrupted, "seconds": round(time.monotonic() - check.steps.begin, 3), "rows": check.rows}
-    output = pathlib.Path(check.options.output)
-    output.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-    page = output.with_suffix(".html")
-    drawn = subprocess.run([check.ridge_program, "show", output, "--html", page], capture_output=True, text=True, timeout=60)
-    kept = f"{output}, {page}" if drawn.returncode == 0 else f"{output} (no page: {drawn.stderr.strip()})"
+    document = check.head | {"counts": counts, "interrupted": interrupted, "seconds": round(time.monotonic() - check.steps.begin, 3), "rows": check.rows}
+    unfinished = pathlib.Path(f"{check.options.output}.new")
+    unfinished.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    unfinished.replace(check.options.output)
+    return document
+
+
+def report(check, interrupted):
+    """Document, page and the last line."""
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.SIG_IGN)
+    document = keep(check, interrupted)
+    counts, output = document["counts"], check.options.output
+    page = pathlib.Path(output).with_suffix(".html")
+    try:
+        drawn = subprocess.run([check.ridge_program, "show", output, "--html", page], capture_output=True, text=True, timeout=60)
+        kept = f"{output}, {page}" if drawn.returncode == 0 else f"{output} (no page: {drawn.stderr.strip()})"
+    except subprocess.TimeoutExpired:
+        kept = f"{output} (no page within 60 s)"
     print(f"{document['device']}: {counts['pass']} pass, {counts['fail']} fail, {counts['not_possible']} not possible"
           f"{'; interrupted' if interrupted else ''}; {kept}")
     return 1 if counts["fail"] or interrupted else 0

@@ -25,8 +25,10 @@ REMEDIES = {
     "hang": "run the command alone, and look for Xid errors in dmesg",
     "time": "give it more time: --minutes, or fewer groups: --only",
 }
-# A reason that says something is missing here, not that something is wrong.
-MISSING = re.compile(r"open library|[Nn]o such file|not found|No module named|do not multiply|has no (?!kernel )|only with|not available|was not built|not compiled in")
+# A reason that says that the GPU has no such unit: nothing is wrong, and nothing can be done.
+ABSENT = re.compile(r"do not multiply")
+# One that says something is missing here, not that something is wrong.
+MISSING = re.compile(r"open library|[Nn]o such file|not found|No module named|has no (?!kernel )|only with|not available|was not built|not compiled in")
 
 
 class NotPossible(Exception):
@@ -45,6 +47,8 @@ class Failed(NotPossible):
 
 def error_of(reason):
     reason = reason.splitlines()[0].rstrip(":")[:300]
+    if ABSENT.search(reason):
+        return NotPossible(reason, "")
     missing = MISSING.search(reason) and "CUDA_ERROR" not in reason
     return NotPossible(reason, "install") if missing else Failed(reason, "report")
 
@@ -102,7 +106,7 @@ def yes_or_no(id, what, good, expected, found, remedy):
 def readable(value, unit):
     if unit == "×":
         return f"{value:.3g} ×"
-    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1), ("m", 1e-3), ("µ", 1e-6)):
+    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9)):
         if unit and abs(value) >= size:
             return f"{value / size:.3g} {prefix}{unit}"
     return f"{value:.3g}{' ' + unit if unit else ''}"

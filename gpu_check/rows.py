@@ -20,6 +20,10 @@ TORCH = {**{name: f"limits.{name}.cuBLASLt" for name in ("bf16", "fp16", "tf32",
 PRODUCTS = {"mma": ("tensor cores, blocks of 128 × 256", "tensor cores, blocks of 128 × 128"),
             "wgmma": ("tensor cores by warp groups, blocks of 128 × 256",)}
 LIBRARY = "vendor's library"
+UNMEASURED = "nothing was measured in the time of the experiment"
+NOT_OURS = (LIBRARY, "tensor cores alone")
+# The lab's cases that torch_reference.py has too.
+LIKE_PYTORCHS = ("product of 4096 × 4096 BF16", "FP16 attention over 2048 positions, 16 heads of 64")
 CHECKED = ["attention_half", "matmul_tensor", "matmul", "transpose", "layer_norm", "reduction"]  # kernels with shared memory and their own layouts
 
 
@@ -85,7 +89,10 @@ def nvml_and_smi(check):
 
 def limits(check):
     yield "limits", "limits of the GPU", partial(measured_limits, check)
-    yield "limits.repeat", "the second run over the first", partial(repeated, check)
+
+
+def repeat(check):
+    yield "repeat", "the second run over the first", partial(repeated, check)
 
 
 def bench_device(check, *arguments):
@@ -125,7 +132,7 @@ def repeated(check):
     ratios = {what: row[UNITS[part][0]] / first[id] for part, id, what, row in limit_rows(second)
               if id in first and (part == "peaks" or part == "bandwidth" and row["level"] != "last cache")}
     what, ratio = max(ratios.items(), key=lambda item: abs(item[1] - 1))
-    return [figure(check, "limits.repeat", "the second run over the first", ratio, "") | {"found": f"farthest: {what}"}]
+    return [figure(check, "repeat", "the second run over the first", ratio, "") | {"found": f"farthest: {what}"}]
 
 
 # -------------------------------------------------------------------------------------------------------------- lab
@@ -138,21 +145,20 @@ def lab(check):
 
 
 def experiment(check, name):
-    # References of attention are computed on the CPU.
-    limit = limit_of(check, 180 if name.startswith("attention") else 90)
-    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(10, quick=5), limit=limit)
+    # Its time is that of measuring; references, which it computes on the CPU, and compiling come before.
+    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(10, quick=5), limit=limit_of(check, 150), answers=(0, 1))
     counts = {verdict: count for verdict, count in document["verdicts"].items() if count}
     found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    if set(counts) <= {"not measured"}:
-        raise NotPossible("nothing was measured in the time of the experiment", "time")
+    if not document["cases"]:
+        raise NotPossible(UNMEASURED, "time") if "not measured" in counts else NotPossible("nothing of it can be tested on this GPU", "")
     # A contradicted claim is a result: the claims are those of guides. A wrong number ends the verb.
     made = [yes_or_no(f"lab.{name}", f"experiment {name}", True, "results equal the reference's", found, "")]
     if name == "matmul_tensor":
         made += products(check, document["cases"])
-    if name == "attention_half":  # whose variants are all ours
-        rates = [variant["flops_per_s"] for case in document["cases"] for variant in case["variants"]]
-        if rates:
-            check.measured["lab.attention_half.rate"] = max(rates)
+    for case in document["cases"]:
+        rates = [variant["flops_per_s"] for variant in case["variants"] if variant["name"] not in NOT_OURS]
+        if rates and case["work"] in LIKE_PYTORCHS:
+            check.measured[f"lab.{name}.rate"] = max(rates)
     effects = [row["effect"]["value"] for row in document["ledger"] if "effect" in row and row["claimed"]["kind"] == "gain"]
     if effects and name in ("pinned", "streams", "small_launches"):
         made.append(figure(check, f"lab.{name}.gain", f"gain of {name}", max(effects), "×"))
@@ -167,8 +173,6 @@ def products(check, cases):
         for case in cases:
             rates = {variant["name"]: variant["flops_per_s"] for variant in case["variants"]}
             own = next((rates[name] for name in names if name in rates), None)
-            if own:
-                check.measured["lab.matmul_tensor.rate"] = max(own, check.measured.get("lab.matmul_tensor.rate", 0))
             if own and LIBRARY in rates:
                 ratios[case["work"].split()[-1]] = own / rates[LIBRARY], case["work"]  # sizes grow from case to case
         if ratios:
@@ -190,7 +194,6 @@ def references(check):
     if status:
         raise error_of((err.strip().splitlines() or [f"exit status {status}"])[-1])
     rates = json.loads(out)
-    rates |= {"lab_matmul": rates["bf16"], "lab_attention": rates["attention"]}
     return [torch_row(check, name, own, rates[name]) for name, own in TORCH.items()]
 
 
@@ -278,16 +281,18 @@ def no_sanitizer():
 
 
 def sanitized(check, program, tool, name):
-    # Each kernel runs many times: the first launches are enough.
+    # Each kernel runs many times: the first launches are enough, and a time that is over with the first comparison.
     command = [program, "--tool", tool, "--launch-count", "20", check.ridge_program, "lab", name, "-d", check.device, "--seconds", "1", "--json"]
     status, out, err = check.run(command, limit_of(check, 120))
     summary = re.search(r"SUMMARY: (\d+) (?:error|hazard)s?[^\n]*", out + err)
     if summary is None:
         raise Failed(f"{os.path.basename(program)} gave no summary, and ended with {status}", "hang")
     # The status is that of the checked program, which may have failed before it started a kernel.
+    if summary[1] == "0" and status == 1:
+        raise NotPossible(UNMEASURED, "time")
     found = summary[0] if status == 0 else f"{summary[0]}; the program ended with {status}"
     return [yes_or_no(f"sanitizer.{tool}.{name}", f"{tool} of {name}", summary[1] == "0" and status == 0,
                       f"0 {'errors' if tool == 'memcheck' else 'hazards'}, and exit status 0", found, "report")]
 
 
-GROUPS = {"facts": facts, "limits": limits, "lab": lab, "torch": torch, "engines": engines, "memory": memory, "sanitizer": sanitizer}
+GROUPS = {"facts": facts, "limits": limits, "lab": lab, "torch": torch, "engines": engines, "memory": memory, "sanitizer": sanitizer, "repeat": repeat}

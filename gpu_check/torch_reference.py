@@ -9,7 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32, "fp64": torch.float64}
 EIGHT_BITS = ("fp8", "int8")  # second factors of columns one after the other, as the library asks for
-ATTENTION = [(16, 512, 64), (16, 1024, 64), (16, 2048, 64), (8, 4096, 64)]  # heads, positions, width
+LAB_PRODUCT, LAB_ATTENTION = ("bf16", 4096), (16, 2048, 64)  # as the lab's (rows.py, LIKE_PYTORCHS): heads, positions, width
 
 
 def best_seconds(work, inner=1):
@@ -65,8 +65,8 @@ def main():
     torch.cuda.set_device(int(sys.argv[1]))
     found = {name: first_best([(product, name, size) for size in (2048, 4096, 8192) if name != "fp64" or size < 8192]) for name in TYPES}
     found |= {name: first_best([(product_of_eight_bits, name, size) for size in (4096, 8192)]) for name in EIGHT_BITS}
-    found["attention"] = first_best([(attention, backend, *shape) for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)
-                                     for shape in ATTENTION])
+    found["lab_matmul"] = first_best([(product, *LAB_PRODUCT)])
+    found["lab_attention"] = first_best([(attention, backend, *LAB_ATTENTION) for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)])
     source, target = (torch.ones(1 << 29, dtype=torch.float32, device="cuda") for _ in range(2))
     found["copy"] = 2 * 4 * source.numel() / best_seconds(lambda: target.copy_(source))
     pinned, device = torch.empty(1 << 28, dtype=torch.uint8, pin_memory=True), torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
