@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "app/next_steps.h"
+#include "catalogue/catalogue.h"
 #include "cli/help.h"
 #include "cli/next_text.h"
 #include "cli/page_options.h"
@@ -154,6 +155,8 @@ std::vector<std::string> next_of(const ExplainOptions& options, const std::vecto
 void show_answers(const std::vector<Answer>& answers, const explain::Match& found, const std::string& query,
                   Language language) {
   const bool chinese = language == Language::kChinese;
+  if (found.words_only)
+    print(chinese ? "这段文本本身没有收录，只认识其中的词：\n" : "The text itself is not known, only words of it:\n");
   for (size_t i = 0; i < answers.size(); ++i) {
     if (i > 0) print("");
     show_answer(answers[i], query, language);
@@ -165,6 +168,11 @@ void show_answers(const std::vector<Answer>& answers, const explain::Match& foun
   if (found.unread > 0)
     say(chinese ? fmt::format("ridge explain：文本过长，开头 {} 字节未读", found.unread)
                 : fmt::format("ridge explain: the text is too long; its first {} bytes were not read", found.unread));
+}
+
+bool names_device(const std::string& query) {
+  const Result<std::vector<catalogue::CatalogueDevice>> devices = catalogue::catalogue();
+  return devices && !catalogue::match_devices(*devices, query).empty();
 }
 
 int not_found(const std::string& query, const explain::Match& found, Language language) {
@@ -225,6 +233,10 @@ int explain(std::span<const std::string> arguments) {
   if (options.json) {
     print_json(typed(kExplainVerb, arguments), explain::to_json(query, language, answers, found));
     return answers.empty() ? kNo : kDone;
+  }
+  if (answers.empty() && names_device(query)) {
+    print(language == Language::kChinese ? "目录中的 GPU" : "a GPU of the catalogue");
+    return print_next({"ridge gpus " + app::shell_word(query)}, heading(language)), kDone;
   }
   if (answers.empty()) return not_found(query, found, language);
   show_answers(answers, found, query, language);

@@ -155,9 +155,10 @@ Json to_json(std::string_view query, Language language, const std::vector<Answer
     if (!answer.see.empty()) one["see"] = answer.see;
     list.push_back(std::move(one));
   }
-  return {{"query", std::string(query)},  {"language", language == Language::kEnglish ? "en" : "zh"},
-          {"answers", std::move(list)},   {"left_out", found.left_out},
-          {"unread_bytes", found.unread}, {"near", found.near}};
+  return {{"query", std::string(query)}, {"language", language == Language::kEnglish ? "en" : "zh"},
+          {"answers", std::move(list)},  {"words_only", found.words_only},
+          {"left_out", found.left_out},  {"unread_bytes", found.unread},
+          {"near", found.near}};
 }
 
 std::vector<Listing> list(const Book& book, std::string_view subject, Language language) {

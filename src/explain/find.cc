@@ -183,14 +183,25 @@ std::vector<Hit> inside_chinese(const Book& book, std::string_view query) {
   return hits;
 }
 
-std::vector<Hit> look_up(const Book& book, std::string_view query) {
+// Whether the text has more words than a question, and none of its hits is of two.
+bool only_words(std::string_view query, const std::vector<Hit>& hits) {
+  constexpr std::ptrdiff_t kMost = 5;
+  const std::vector<std::string_view> words = words_of(query);
+  return std::ranges::count_if(words, [](std::string_view word) { return !is_small_word(word); }) > kMost &&
+         std::ranges::all_of(hits, [](const Hit& hit) { return hit.matched.find(' ') == std::string::npos; });
+}
+
+std::vector<Hit> look_up(const Book& book, std::string_view query, bool& words_only) {
   std::vector<Hit> hits = by_name(book, query);
   if (query.size() <= kLongestName) {  // "137" is an exit status and an XID, "cuda 12" a version and a code
     const std::vector<Hit> numbered = hits_of(codes_by_number(book, query), query);
     hits.insert(hits.end(), numbered.begin(), numbered.end());
   }
   if (hits.empty()) hits = inside_message(book, query);
-  if (hits.empty()) hits = inside_question(book, query);
+  if (hits.empty()) {
+    hits = inside_question(book, query);
+    words_only = !hits.empty() && only_words(query, hits);
+  }
   if (hits.empty()) hits = inside_chinese(book, query);
   return hits;
 }
@@ -220,7 +231,7 @@ Match find(const Book& book, std::string_view query) {
     query.remove_prefix(found.unread);
   }
   query = unquoted(query);
-  found.hits = look_up(book, query);
+  found.hits = look_up(book, query, found.words_only);
   if (found.hits.size() > kMostHits) {
     found.left_out = found.hits.size() - kMostHits;
     found.hits.resize(kMostHits);

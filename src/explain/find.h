@@ -26,9 +26,10 @@ struct Hit {
 };
 
 struct Match {
-  std::vector<Hit> hits;  // most specific first, at most kMostHits
-  size_t left_out = 0;    // hits beyond that
-  size_t unread = 0;      // bytes at the query's beginning that were not read, because it is longer than kMostText
+  std::vector<Hit> hits;    // most specific first, at most kMostHits
+  bool words_only = false;  // of a long text only single words are known: its hits may not be what it is about
+  size_t left_out = 0;      // hits beyond that
+  size_t unread = 0;        // bytes at the query's beginning that were not read, because it is longer than kMostText
   std::vector<std::string> near;  // suggestions when there are no hits
 };
 

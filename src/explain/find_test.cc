@@ -209,6 +209,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "ridge-tune-rejected"},
         MessageCase{"No regression: nothing is significantly worse by more than 5 %.", "ridge-regressed"},
         MessageCase{"model on cpu: u8 in 3 layers", "ridge-layer-types"},
+        MessageCase{"llama_model_load: error: check_tensor_dims: tensor 'blk.0.attn_q.weight' has wrong shape",
+                    "llm-tensor-shape"},
+        MessageCase{
+            "Failed to maintain requested inference load. Worker thread(s) failed to generate concurrent requests.",
+            "load-not-maintained"},
+        MessageCase{"TemplateError: Conversation roles must alternate user/assistant/user/assistant/...", "chat-roles"},
+        MessageCase{"Cannot access gated repo for url https://example.org/x. Access to model x is restricted.",
+                    "hub-gated"},
+        MessageCase{"ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can "
+                    "be stored in KV cache (58432).",
+                    "cache-too-small"},
+        MessageCase{"RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "flash-attention-gpu"},
+        MessageCase{"Back-off restarting failed container ridge in pod x, reason: OOMKilled", "oom-killer"},
         MessageCase{"TensorRT engine is not compatible with this device", "tensorrt-engine-version"},
         MessageCase{"/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ridge)",
                     "glibc-version"}));
@@ -241,13 +254,24 @@ INSTANTIATE_TEST_SUITE_P(
                     TermCase{"手册", "handbook"}, TermCase{"vLLM", "vllm"}, TermCase{"segfault", "segmentation-fault"},
                     TermCase{"plain", "plain-bandwidth"}, TermCase{"no rule", "without-rule"},
                     TermCase{"block base 4", "ridge-block-base"}, TermCase{"the baseline against itself", "noise"},
-                    TermCase{"small-model", "ridge-advice"}, TermCase{"bound-below-best", "ridge-tune-skipped"}));
+                    TermCase{"prefix cache", "prefix-cache"}, TermCase{"MLA", "mla"},
+                    TermCase{"AWQ", "weight-quantisation"}, TermCase{"NVFP4", "nvfp4"}, TermCase{"knee", "knee"},
+                    TermCase{"EP 8", "expert-parallel"}, TermCase{"EP", "execution-provider"},
+                    TermCase{"4090 显存不够，怎么办", "out-of-memory"}, TermCase{"显存爆了", "out-of-memory"},
+                    TermCase{"怎么选显卡", "advice-inference-card"}, TermCase{"small-model", "ridge-advice"},
+                    TermCase{"bound-below-best", "ridge-tune-skipped"}));
 
 TEST(Find, AnOptionWithEveryVerbThatHasIt) {
   EXPECT_THAT(ids("--batch"), ElementsAre("ridge plan --batch", "ridge bench --batch", "option-batch"));
   EXPECT_THAT(ids("--max-batch"), Contains("ridge tune --max-batch"));
   EXPECT_THAT(ids("ridge plan --batch"), ElementsAre("ridge plan --batch"));
   EXPECT_THAT(ids("max-batch"), Contains("ridge tune --max-batch"));
+}
+
+TEST(Find, ALongTextOfWhichOnlyAWordIsKnownSaysSo) {
+  EXPECT_TRUE(find(book(), "the frobnicator of my tensor was lost beside seven green boxes").words_only);
+  EXPECT_FALSE(find(book(), "what is a tensor?").words_only);
+  EXPECT_FALSE(find(book(), "RuntimeError: FlashAttention only supports Ampere GPUs or newer.").words_only);
 }
 
 TEST(Find, NothingGivesTheNearestNames) {
