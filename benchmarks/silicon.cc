@@ -58,11 +58,17 @@ llm::Format format_of(const std::string& name) {
 
 double* constant(llm::EngineCosts& costs, const std::string& name) {
   static const std::map<std::string, double llm::EngineCosts::*> kNames = {
-      {"kernel_us", &llm::EngineCosts::kernel_us},     {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
-      {"sequence_us", &llm::EngineCosts::sequence_us}, {"prompt_factor", &llm::EngineCosts::prompt_factor},
-      {"token_us", &llm::EngineCosts::token_us},       {"router_ms", &llm::EngineCosts::router_ms},
-      {"handover_ms", &llm::EngineCosts::handover_ms}, {"start_share", &llm::EngineCosts::start_share},
-      {"lag_steps", &llm::EngineCosts::lag_steps},     {"fixed_ms", &llm::EngineCosts::fixed_ms}};
+      {"kernel_us", &llm::EngineCosts::kernel_us},
+      {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
+      {"graph_tokens", &llm::EngineCosts::graph_tokens},
+      {"sequence_us", &llm::EngineCosts::sequence_us},
+      {"prompt_factor", &llm::EngineCosts::prompt_factor},
+      {"token_us", &llm::EngineCosts::token_us},
+      {"router_ms", &llm::EngineCosts::router_ms},
+      {"handover_ms", &llm::EngineCosts::handover_ms},
+      {"start_share", &llm::EngineCosts::start_share},
+      {"lag_steps", &llm::EngineCosts::lag_steps},
+      {"fixed_ms", &llm::EngineCosts::fixed_ms}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown constant " + name);
   return &(costs.*(found->second));

@@ -13,3 +13,5 @@ foreach(source IN LISTS benchmarks)
   target_link_libraries(${name} PRIVATE ${RIDGE_FOLDERS} ridge_onnxruntime_headers ridge_asio benchmark::benchmark)
   add_dependencies(benchmarks ${name})
 endforeach()
+# A test holds it against the verb.
+set_target_properties(silicon PROPERTIES EXCLUDE_FROM_ALL OFF)

@@ -49,7 +49,8 @@ llm::MeasuredRates rates_of(const limits::NvidiaGpu& gpu, const cost::DeviceLimi
                                               std::pair{Precision::kFp8, catalogue::Arithmetic::kFp8}}) {
     const cost::DeviceLimits::Source* source = cost::source_of(limits, precision_name(precision));
     if (source == nullptr || source->origin != Origin::kMeasured) continue;
-    llm::MeasuredRates::Peak peak{source->per_s, source->per_s, depth_of(*gpu.measured, precision, source->per_s)};
+    llm::MeasuredRates::Peak peak{
+        .best = source->per_s, .typical = source->per_s, .depth = depth_of(*gpu.measured, precision, source->per_s)};
     for (const limits::accelerator::PeakRow& row : gpu.measured->peaks)
       if (row.precision == precision && row.result.best == source->per_s) peak.typical = *row.result.typical;
     rates.peaks[arithmetic] = peak;

@@ -143,7 +143,7 @@ double prompt_cost(const Deployment& base, const Parallel& parallel, const Load&
   d.parallel = parallel;
   const double tokens = 0.5 * static_cast<double>(load.workload.prompt_min + load.workload.prompt_max);
   const StepTable steps(d, static_cast<int64_t>(tokens) + 1);
-  return steps.seconds({0, 0, {{tokens, 0}}, 1}) * static_cast<double>(parallel.gpus()) /
+  return steps.seconds({.chunks = {{.tokens = tokens}}, .prompts_done = 1}) * static_cast<double>(parallel.gpus()) /
          static_cast<double>(parallel.data);
 }
 

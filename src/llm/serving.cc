@@ -101,10 +101,12 @@ ErrorRange rate_range(const Serving& s, const Workload& w) {
 
 EngineMemory memory_rule(EngineKind engine) {
   switch (engine) {
-    case EngineKind::kVllm: return {0.92, 1, 3 * kGiga, 8192};  // --gpu-memory-utilization, activations and graphs
-    case EngineKind::kTensorRtLlm:
-      return {1, 0.88, 2 * kGiga, 8192};                          // free_gpu_memory_fraction of what the weights leave
-    case EngineKind::kSglang: return {0.88, 1, 1 * kGiga, 8192};  // --mem-fraction-static
+    case EngineKind::kVllm:  // --gpu-memory-utilization, activations and graphs
+      return {.share = 0.92, .other_bytes = 3 * kGiga, .chunk_tokens = 8192};
+    case EngineKind::kTensorRtLlm:  // free_gpu_memory_fraction of what the weights leave
+      return {.share_of_rest = 0.88, .other_bytes = 2 * kGiga, .chunk_tokens = 8192};
+    case EngineKind::kSglang:  // --mem-fraction-static
+      return {.share = 0.88, .other_bytes = 1 * kGiga, .chunk_tokens = 8192};
   }
   return {};
 }
@@ -201,8 +203,8 @@ void finish_serving(const Deployment& prompts, const Deployment& d, const Load& 
   set_rates(d, load, parts, s);
   s.meets = meets(s, load.goals);
   const double batch = std::max(1.0, s.simulation.mean_decoding);
-  s.decode_step = kernels_of(d, {batch, batch * s.simulation.mean_cached, {}, 0});
-  s.prompt_step = kernels_of(prompts, {0, 0, {{mean_prompt(load.workload), 0}}, 1});
+  s.decode_step = kernels_of(d, {.sequences = batch, .cached = batch * s.simulation.mean_cached});
+  s.prompt_step = kernels_of(prompts, {.chunks = {{.tokens = mean_prompt(load.workload)}}, .prompts_done = 1});
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / load.workload.tokens_per_step;
 }
 
@@ -318,7 +320,7 @@ std::string advice(const Deployment& d, const Serving& s) {
   other.formats = {narrower, narrower, narrower};
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   double then = 0;
-  for (const KernelRow& row : kernels_of(other, {batch, batch * s.simulation.mean_cached, {}, 0}))
+  for (const KernelRow& row : kernels_of(other, {.sequences = batch, .cached = batch * s.simulation.mean_cached}))
     then += row.time.seconds;
   constexpr double kWorthIt = 1.1;
   if (all / then < kWorthIt) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";

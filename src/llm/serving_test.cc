@@ -276,6 +276,20 @@ TEST(Serving, TheChunkChangesTheAnswer) {
   }
 }
 
+TEST(Serving, ShortPromptsInVllmAreRecordedGraphs) {
+  // A model of many layers over four GPUs: the host launches its kernels in some 45 ms, a graph runs in the kernels' own time.
+  Deployment d = llama_8b();
+  d.model.layers.front().count = 80;
+  d.parallel.tensor = 4;
+  const auto ms = [&](EngineKind engine, double tokens) {
+    return 1e3 * StepTable(with_engine(d, engine), 8192)
+                     .seconds({.sequences = 10, .cached = 1000, .chunks = {{.tokens = tokens}}, .prompts_done = 1});
+  };
+  EXPECT_LT(ms(EngineKind::kVllm, 300), 25);
+  EXPECT_GT(ms(EngineKind::kVllm, 600), 40);
+  EXPECT_GT(ms(EngineKind::kSglang, 300), 40);
+}
+
 TEST(Serving, AClosedLoopKeepsLittlesLaw) {
   // Rate · time of a request = requests at once, but for the end of the run, when fewer are left.
   for (const EngineKind engine : {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang})

@@ -9,10 +9,31 @@ namespace {
 
 constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
     {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
+// What engines have in common.
+constexpr EngineCosts kCommon = {.kernel_us = 3,
+                                 .eager_kernel_us = 50,
+                                 .sequence_us = 20,
+                                 .prompt_factor = 1.15,
+                                 .token_us = 5,
+                                 .router_ms = 40,
+                                 .handover_ms = 60};
+constexpr EngineCosts costs(double start_share, double lag_steps, double fixed_ms) {
+  EngineCosts c = kCommon;
+  c.start_share = start_share;
+  c.lag_steps = lag_steps;
+  c.fixed_ms = fixed_ms;
+  return c;
+}
+// vllm/config/compilation.py: graphs are recorded of up to 512 tokens, of prompts between the attentions.
+constexpr EngineCosts vllm_costs() {
+  EngineCosts c = costs(0.8, 0, 8);
+  c.graph_tokens = 512;
+  c.prompt_factor = 1.2;
+  c.token_us = 10;
+  return c;
+}
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {{{3, 50, 20, 1.15, 5, 40, 60, 0.8, 2, 5},
-                                                {3, 50, 20, 1.15, 5, 40, 60, 0.2, 2, 5},
-                                                {3, 50, 20, 1.15, 5, 40, 60, 0.8, 5, 130}}};
+constexpr std::array<EngineCosts, 3> kCosts = {vllm_costs(), costs(0.2, 2, 5), costs(0.8, 5, 130)};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -138,7 +159,13 @@ void attention_kernels(const Deployment& d, const Step& step, auto&& row) {
     const Attention& a = group.attention;
     const double heads = share(a.heads, d.parallel.tensor), kv_heads = share(a.kv_heads, d.parallel.tensor);
     if (step.sequences > 0) {
-      DecodeWork work{a, heads, kv_heads, step.sequences, step.cached, d.cache_bits, number(1 + d.draft_tokens)};
+      const DecodeWork work{.attention = a,
+                            .heads = heads,
+                            .kv_heads = kv_heads,
+                            .sequences = step.sequences,
+                            .cached = step.cached,
+                            .cache_bits = d.cache_bits,
+                            .new_tokens = number(1 + d.draft_tokens)};
       row("attention, decode", decode_attention(d.gpu, work), number(group.count));
     }
     if (step.chunks.empty()) continue;
@@ -146,7 +173,9 @@ void attention_kernels(const Deployment& d, const Step& step, auto&& row) {
     KernelTime all;
     const double start = d.gpu.start_share * d.gpu.prefill.t0_us * 1e-6;
     for (const Step::Chunk& chunk : step.chunks) {
-      KernelTime t = prefill_attention(d.gpu, {a, heads, kv_heads, chunk.tokens, chunk.cached});
+      KernelTime t = prefill_attention(
+          d.gpu,
+          {.attention = a, .heads = heads, .kv_heads = kv_heads, .tokens = chunk.tokens, .cached = chunk.cached});
       t.seconds = std::max(t.seconds - start, t.bound_seconds);
       add(all, t, 1);
     }
@@ -198,9 +227,10 @@ double own_costs(const Deployment& d, const Step& step, double launches) {
   return d.costs.kernel_us * 1e-6 * launches + d.costs.sequence_us * 1e-6 * step.sequences;
 }
 
-// What the host needs at least to launch a step with prompts, which is no recorded graph.
+// What the host needs at least to launch a step with prompts that is no recorded graph.
 double least_seconds(const Deployment& d, const Step& step, double launches) {
-  return step.chunks.empty() ? 0 : d.costs.eager_kernel_us * 1e-6 * launches;
+  if (step.chunks.empty() || tokens_of(d, step) <= d.costs.graph_tokens) return 0;
+  return d.costs.eager_kernel_us * 1e-6 * launches;
 }
 
 }  // namespace
@@ -235,7 +265,7 @@ std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
       row("draft", t, count * number(d.draft_tokens));
     };
     draft_kernels(draft, step.sequences, as_draft);
-    attention_kernels(draft, {step.sequences, step.cached, {}, 0}, as_draft);
+    attention_kernels(draft, {.sequences = step.sequences, .cached = step.cached}, as_draft);
   }
   if (!step.chunks.empty())
     for (KernelRow& each : rows) each.time.seconds *= d.costs.prompt_factor;
@@ -288,12 +318,12 @@ double StepTable::seconds(const Step& step) const {
   attention_kernels(deployment_, step, sum);
   if (!draft_.empty() && step.sequences > 0) {
     const Layers& last = deployment_.model.layers.back();
-    const DecodeWork work{last.attention,
-                          share(last.attention.heads, deployment_.parallel.tensor),
-                          share(last.attention.kv_heads, deployment_.parallel.tensor),
-                          step.sequences,
-                          step.cached,
-                          deployment_.cache_bits};
+    const DecodeWork work{.attention = last.attention,
+                          .heads = share(last.attention.heads, deployment_.parallel.tensor),
+                          .kv_heads = share(last.attention.kv_heads, deployment_.parallel.tensor),
+                          .sequences = step.sequences,
+                          .cached = step.cached,
+                          .cache_bits = deployment_.cache_bits};
     attention += number(deployment_.draft_tokens) *
                  (at(draft_, step.sequences) + decode_attention(deployment_.gpu, work).seconds);
   }

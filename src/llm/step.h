@@ -31,12 +31,13 @@ void visit_fields(auto& visit, Is<Parallel> auto& p) {
   visit("expert", p.expert);
 }
 
-// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving". The first seven are equal for all engines.
+// An engine's own costs. Constants fitted to public runs: docs/methods.md, "Language-model serving".
 struct EngineCosts {
   double kernel_us = 0;  // per kernel: the gap to the next one, and small kernels between that are not counted
   double eager_kernel_us =
-      0;                   // per kernel, least time of a step with prompts, which the host launches kernel by kernel
-  double sequence_us = 0;  // per decoding sequence and step: its output
+      0;                    // per kernel, least time of a step with prompts, which the host launches kernel by kernel
+  double graph_tokens = 0;  // steps of no more tokens are recorded graphs, with prompts too
+  double sequence_us = 0;   // per decoding sequence and step: its output
   double prompt_factor =
       1;  // on kernels of a step with prompts: seconds at full power run below the clock of the kernels' short measurements
   double token_us = 0;     // of the tokeniser, per token of a prompt, one prompt after another
@@ -75,8 +76,8 @@ struct Step {
   struct Chunk {
     double tokens = 0, cached = 0;
   };
-  std::vector<Chunk> chunks;  // of prompts
-  double prompts_done = 0;    // chunks that end their prompt, so that a token is sampled
+  std::vector<Chunk> chunks = {};  // of prompts
+  double prompts_done = 0;         // chunks that end their prompt, so that a token is sampled
   // Tokens per attention replica, over those of this one, which the others wait for: the experts compute those of all replicas.
   double balance = 1;
 };
