@@ -15,13 +15,9 @@ namespace {
 using Words = std::vector<std::string>;
 
 // Words of drivers' names beside the catalogue's: left out, or written otherwise. The 480 GB of a GH200 are its CPU's.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kDriverWords = {{{"generation", ""},
-                                                                                        {"edition", ""},
-                                                                                        {"ac", ""},
-                                                                                        {"sxm6", "sxm"},
-                                                                                        {"144g", "144gb"},
-                                                                                        {"480gb", "96gb"},
-                                                                                        {"k20xm", "k20x"}}};
+constexpr std::pair<std::string_view, std::string_view> kDriverWords[] = {
+    {"generation", ""}, {"edition", ""},   {"ac", ""},       {"sxm6", "sxm"},
+    {"144g", "144gb"},  {"480gb", "96gb"}, {"k20xm", "k20x"}};
 
 // Lower-case words of letters and digits; text in parentheses, as in "Tesla K80 (per GPU)", only on request.
 Words words_of(std::string_view name, bool with_parentheses) {

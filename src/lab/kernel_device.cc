@@ -55,34 +55,28 @@ class KernelCase : public PreparedCase {
 };
 
 // Why the vendor's matrix multiplications are not available; empty: they are.
-std::string why_without_library(const gpu::Device& device) {
-  Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
-  if (!workspace) return workspace.error().message;
-  const Result<gpu::GemmPlan> plan = (*workspace)->plan({Precision::kFp32, 16, 16, 16});
+std::string why_without_library(gpu::Workspace& workspace) {
+  const Result<gpu::GemmPlan> plan = workspace.plan({Precision::kFp32, 16, 16, 16});
   return plan ? "" : "nothing is compared with the vendor's matrix multiplications: " + plan.error().message;
 }
 
 // 0: not known, or the device's own.
-int compiled_for(const gpu::Device& device) {
-  Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
-  if (!workspace) return 0;
-  const Result<int> code = (*workspace)->code_architecture();
-  return code && *code != architecture_of(device.facts) ? *code : 0;
+int compiled_for(const gpu::DeviceFacts& facts, const gpu::Workspace& workspace) {
+  const Result<int> code = workspace.code_architecture();
+  return code && *code != architecture_of(facts) ? *code : 0;
 }
 
 // Whether the compiler and the driver have what kernels/warp_group.cu needs: of CUDA 12.0 at least.
-bool has_warp_groups(const gpu::Device& device) {
-  if (architecture_of(device.facts) != 90) return false;
-  Result<std::unique_ptr<gpu::Workspace>> workspace = device.open_workspace(gpu::Timing::kByHost);
-  if (!workspace) return false;
+bool has_warp_groups(const gpu::DeviceFacts& facts, gpu::Workspace& workspace) {
+  if (architecture_of(facts) != 90) return false;
   const std::string source =
       "#if !defined(__OPENCL_VERSION__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)\n#error\n#endif\n" +
       kernel_source("half warp_matrix warp_rows warp_group") + "KERNEL takes_a_tensor(TENSOR matrix) {}\n";
-  if (!(*workspace)->build(source)) return false;
-  Result<gpu::BufferNumber> buffer = (*workspace)->add_bytes(1024, gpu::MemoryKind::kDevice);
+  if (!workspace.build(source)) return false;
+  Result<gpu::BufferNumber> buffer = workspace.add_bytes(1024, gpu::MemoryKind::kDevice);
   if (!buffer) return false;
   const gpu::Launch launch = {"takes_a_tensor", {1}, {32}, {gpu::BoxedMatrix{*buffer, 8, 32, 8}}};
-  return static_cast<bool>((*workspace)->run({&launch, 1}));
+  return static_cast<bool>(workspace.run({&launch, 1}));
 }
 
 }  // namespace
@@ -101,10 +95,11 @@ Result<Device> open_kernel_device(std::string_view name) {
   if (!device.target.cpu) device.target.multiprocessors = facts.compute_units;
   device.target.unified_memory = facts.unified_memory;
   device.target.architecture = architecture_of(facts);
-  device.target.compiled_for = compiled_for(opened);
-  if (cuda) device.note = why_without_library(opened);
+  RIDGE_ASSIGN(const std::unique_ptr<gpu::Workspace> probe, opened.open_workspace(gpu::Timing::kByHost));
+  device.target.compiled_for = compiled_for(facts, *probe);
+  if (cuda) device.note = why_without_library(*probe);
   device.target.library = cuda && device.note.empty();
-  device.target.warp_groups = has_warp_groups(opened);
+  device.target.warp_groups = has_warp_groups(facts, *probe);
   if (device.target.cpu)
     device.note =
         "this device is a CPU, where a block of threads is a loop on one core; explanations by warps, banks and "

@@ -170,7 +170,7 @@ class LedgerBuilder {
   // `what` of the claim's tests the time did not reach.
   void miss(std::string_view claim, const std::string& what) {
     for (const Claim& one : claims_) {
-      if (one.id != claim) continue;
+      if (one.id != claim || std::ranges::find(one.on, device_.kind) == one.on.end()) continue;  // else not testable
       LedgerRow& row = ledger_.rows.emplace_back();
       row.claim = one;
       row.verdict = Verdict::kNotMeasured;
@@ -181,8 +181,7 @@ class LedgerBuilder {
   Status test(const Experiment& experiment, double share) {
     if (late()) {
       for (const std::string_view id : experiment.claims)
-        if ((wants(selection_, experiment.name) || wants(selection_, id)) && is_testable(id))
-          miss(id, std::string(experiment.name));
+        if (wants(selection_, experiment.name) || wants(selection_, id)) miss(id, std::string(experiment.name));
       return {};
     }
     std::vector<Case> cases = experiment.cases(device_.target);
@@ -194,12 +193,6 @@ class LedgerBuilder {
       share_ += share / static_cast<double>(cases.size());
     }
     return {};
-  }
-
-  bool is_testable(std::string_view id) const {
-    return std::ranges::any_of(claims_, [&](const Claim& claim) {
-      return claim.id == id && std::ranges::find(claim.on, device_.kind) != claim.on.end();
-    });
   }
 
   std::vector<Comparison> wanted(const Experiment& experiment, const Case& work) const {
@@ -257,18 +250,11 @@ class LedgerBuilder {
   }
 
   void add_untested() {
-    for (const Claim& claim : claims_) {
-      const auto tests_it = [&](const Experiment& each) {
-        return wants(selection_, each.name) && std::ranges::find(each.claims, claim.id) != each.claims.end();
-      };
-      if (!wants(selection_, claim.id) && std::ranges::none_of(all_experiments(), tests_it)) continue;
-      auto is_it = [&](const LedgerRow& row) { return row.claim.id == claim.id; };
-      if (std::any_of(ledger_.rows.begin(), ledger_.rows.end(), is_it)) continue;
-      auto has = [&](const Experiment& e) {
-        return std::find(e.claims.begin(), e.claims.end(), claim.id) != e.claims.end();
-      };
-      bool has_experiment = std::any_of(all_experiments().begin(), all_experiments().end(), has);
-      ledger_.rows.push_back(untested(claim, device_, has_experiment));
+    for (const Claim& claim : selected(selection_, claims_)) {
+      const auto is_it = [&](const LedgerRow& row) { return row.claim.id == claim.id; };
+      const auto has = [&](const Experiment& each) { return std::ranges::count(each.claims, claim.id) > 0; };
+      if (std::ranges::none_of(ledger_.rows, is_it))
+        ledger_.rows.push_back(untested(claim, device_, std::ranges::any_of(all_experiments(), has)));
     }
   }
 

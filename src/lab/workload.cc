@@ -61,8 +61,7 @@ std::vector<float> product_of(std::span<const float> a, std::span<const float> b
     std::fill(row.begin(), row.end(), 0.0);
     for (size_t k = 0; k < size; ++k)
       for (size_t j = 0; j < size; ++j) row[j] += static_cast<double>(a[i * size + k]) * b[k * size + j];
-    std::transform(row.begin(), row.end(), c.begin() + static_cast<ptrdiff_t>(i * size),
-                   [](double value) { return static_cast<float>(value); });
+    std::ranges::copy(row, c.begin() + static_cast<ptrdiff_t>(i * size));
   }
   return c;
 }
@@ -146,6 +145,15 @@ size_t checked_rows(size_t rows, size_t multiply_adds_per_row) {
 gpu::Launch launch_per_element(std::string kernel, size_t count, size_t threads, std::vector<gpu::Argument> arguments) {
   assert(count % threads == 0);
   return {std::move(kernel), {count / threads}, {threads}, std::move(arguments)};
+}
+
+void read_and_write(Case& work, size_t read, size_t written, uint32_t seed, size_t others) {
+  work.fill = [=](Case& one) {
+    one.buffers = {random_values(read, seed)};
+    one.buffers.resize(1 + others, std::vector<float>(written));
+  };
+  work.output = others;
+  work.bytes = static_cast<double>((read + written) * sizeof(float));
 }
 
 std::string size_text(size_t floats) { return format_bytes(static_cast<double>(floats * sizeof(float))); }

@@ -63,6 +63,10 @@ size_t checked_rows(size_t rows, size_t multiply_adds_per_row);
 // The end of the argument list of every kernel launch over `count` elements: one thread per element.
 gpu::Launch launch_per_element(std::string kernel, size_t count, size_t threads, std::vector<gpu::Argument> arguments);
 
+// Of a case that reads an array of random values once and writes one of the same size or another: fill, output and bytes. `others`:
+// buffers of that size beside the first, of which the last is the output.
+void read_and_write(Case& work, size_t read, size_t written, uint32_t seed, size_t others = 1);
+
 // "64 MiB", of floats.
 std::string size_text(size_t floats);
 

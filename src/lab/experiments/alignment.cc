@@ -14,8 +14,7 @@ Case aligned_copy(const Target& target, size_t count, std::string where) {
   Case work;
   work.title = fmt::format("{} copied {}", size_text(count), where);
   work.kernels = "alignment";
-  work.fill = [count](Case& one) { one.buffers = {random_values(count + kMargin, 3), std::vector<float>(count)}; };
-  work.output = 1;
+  read_and_write(work, count + kMargin, count, 3);
   work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   for (size_t offset : {size_t{0}, size_t{1}}) {
     Variant variant;

@@ -1,8 +1,6 @@
 // L06: the same kernel in blocks of different sizes.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -21,11 +19,9 @@ std::vector<Case> block_size_cases(const Target& target) {
   work.title = fmt::format("{} scaled", size_text(count));
   work.kernels = "block_size";
   work.parameter = "threads per block";
-  work.fill = [count](Case& one) { one.buffers = {random_values(count, 23), std::vector<float>(count)}; };
-  work.output = 1;
+  read_and_write(work, count, count, 23);
   work.expected = {[](const Buffers& in, size_t i) { return double{in[0][i]} * kFactor + kOffset; }};
   work.tolerance = 1e-6;
-  work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   for (size_t threads : {kSmallestBlock, size_t{128}, size_t{256}, size_t{512}}) {
     if (static_cast<int64_t>(threads) > target.threads_per_block) continue;
     Variant variant;

@@ -39,9 +39,7 @@ std::vector<Case> coalescing_cases(const Target& target) {
   work.title = fmt::format("each float of {} read once", size_text(count));
   work.kernels = "coalescing";
   work.parameter = "stride";
-  work.fill = [count](Case& one) { one.buffers = {random_values(count, 1), std::vector<float>(count)}; };
-  work.output = 1;
-  work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
+  read_and_write(work, count, count, 1);
   for (size_t stride : kStrides) {
     Variant variant = strided(target, count, stride);
     variant.expected = work.expected.size();

@@ -38,21 +38,19 @@ void two_short_ways(std::span<const float> in, std::span<float> out) {
 }
 
 // Buffer 0: mixed signs; buffer 1: the same magnitudes with all negative ones first.
-void fill_with_two_kinds(Case& work, size_t count, bool at_random) {
-  std::vector<float> mixed = random_values(count, 17);
-  for (float& x : mixed) x = std::abs(x) + 0.0625F;
-  std::vector<float> sorted = mixed;
-  std::mt19937 random(19);
-  for (size_t i = 0; i < count; ++i) {
-    if (at_random ? random() % 2 == 0 : i % 2 == 0) mixed[i] = -mixed[i];
-    if (i < count / 2) sorted[i] = -sorted[i];
-  }
-  work.buffers = {mixed, sorted, std::vector<float>(count)};
-}
-
 Case two_kinds_of_input(size_t count, bool at_random, float (*negative)(float), float (*positive)(float)) {
   Case work;
-  work.fill = [=](Case& one) { fill_with_two_kinds(one, count, at_random); };
+  work.fill = [=](Case& one) {
+    std::vector<float> mixed = random_values(count, 17);
+    for (float& x : mixed) x = std::abs(x) + 0.0625F;
+    std::vector<float> sorted = mixed;
+    std::mt19937 random(19);
+    for (size_t i = 0; i < count; ++i) {
+      if (at_random ? random() % 2 == 0 : i % 2 == 0) mixed[i] = -mixed[i];
+      if (i < count / 2) sorted[i] = -sorted[i];
+    }
+    one.buffers = {mixed, sorted, std::vector<float>(count)};
+  };
   work.output = 2;
   for (size_t input : {size_t{0}, size_t{1}})
     work.expected.emplace_back([=](const Buffers& in, size_t i) {

@@ -1,8 +1,6 @@
 // L02: memory for the results between layers, from the driver each time or from a pool.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 
@@ -33,15 +31,11 @@ Case layers_case(size_t count) {
   Case work;
   work.title = fmt::format("{} layers over {}, memory for each result", kLayers, size_text(count));
   work.kernels = "block_size";
-  work.fill = [count](Case& one) {
-    const std::vector<float> nothing(count);
-    one.buffers = {random_values(count, 71), nothing, nothing, nothing};
-  };
-  work.output = kPoolLast;
+  read_and_write(work, count, count, 71, 3);
   work.expected = {
       [](const Buffers& in, size_t i) { return after_steps(in[kPoolIn][i], kLayers, kLayerFactor, kLayerOffset); }};
   work.tolerance = 1e-6;
-  work.bytes = 2.0 * kLayers * static_cast<double>(count * sizeof(float));
+  work.bytes *= kLayers;
   work.time_scope = TimeScope::kWhole;
   work.variants = {layers("from the driver", count, From::kDriver), layers("from a pool", count, From::kPool),
                    layers("kept", count, From::kKept)};

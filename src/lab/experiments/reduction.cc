@@ -24,11 +24,9 @@ std::vector<Case> reduction_cases(const Target& target) {
   size_t count = target.small ? 8 * kSummed : 1 << 22;
   work.title = fmt::format("{} summed in blocks of {}", size_text(count), kSummed);
   work.kernels = "reduction";
-  work.fill = [count](Case& one) { one.buffers = {random_values(count, 31), std::vector<float>(count / kSummed)}; };
-  work.output = 1;
+  read_and_write(work, count, count / kSummed, 31);
   work.expected = {sum_of_block};
   work.tolerance = 1e-5;
-  work.bytes = static_cast<double>((count + count / kSummed) * sizeof(float));
   for (auto [name, kernel] : {std::pair("scattered", "sum_scattered"), std::pair("together", "sum_together")}) {
     Variant variant;
     variant.name = name;

@@ -9,17 +9,11 @@ namespace {
 
 constexpr size_t kPolynomialValues = 64, kPolynomialThreads = 256;  // as in kernels/registers.cu
 
-std::vector<float> polynomials(std::span<const float> in, size_t apart) {
-  std::vector<float> sums(apart);
-  for (size_t i = 0; i < apart; ++i) {
-    double sum = 0;
-    for (size_t j = 0; j < kPolynomialValues; ++j) {
-      double x = in[i + j * apart];
-      sum += (x * 0.25 - 0.5) * x + 0.125;
-    }
-    sums[i] = static_cast<float>(sum);
-  }
-  return sums;
+double sum_of_polynomials(const Buffers& in, size_t i) {
+  double sum = 0;
+  for (size_t at = i; at < in[0].size(); at += in[0].size() / kPolynomialValues)
+    sum += (in[0][at] * 0.25 - 0.5) * in[0][at] + 0.125;
+  return sum;
 }
 
 }  // namespace
@@ -31,13 +25,9 @@ std::vector<Case> registers_cases(const Target& target) {
   work.title = fmt::format("{} polynomials of {} values each", apart, kPolynomialValues);
   work.kernels = "registers";
   work.parameter = "values at a time";
-  work.fill = [count, apart](Case& one) {
-    one.buffers = {random_values(count, 107), std::vector<float>(apart)};
-    one.expected = {reference_of(polynomials(one.buffers[0], apart))};
-  };
-  work.output = 1;
+  read_and_write(work, count, apart, 107);
+  work.expected = {sum_of_polynomials};
   work.tolerance = 1e-5;
-  work.bytes = static_cast<double>((count + apart) * sizeof(float));
   for (auto [values, registers] : {std::pair(64, ""), std::pair(16, "31 to 43"), std::pair(4, "22 to 26")}) {
     Variant variant;
     variant.name = fmt::format("{} values at a time", values);

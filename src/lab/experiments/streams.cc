@@ -39,18 +39,13 @@ std::vector<Case> streams_cases(const Target& target) {
       fmt::format("{} copied in, {} steps each, copied out, in {} parts", size_text(count), steps, kStreamParts);
   work.kernels = "streams";
   work.parameter = "queues";
-  work.fill = [count](Case& one) {
-    const std::vector<float> nothing(count);
-    one.buffers = {random_values(count, 67), nothing, nothing, nothing};
-  };
+  read_and_write(work, count, count, 67, 3);
   work.memory = {gpu::MemoryKind::kPinned, gpu::MemoryKind::kDevice, gpu::MemoryKind::kDevice,
                  gpu::MemoryKind::kPinned};
-  work.output = kStreamOut;
   work.expected = {[steps](const Buffers& in, size_t i) {
     return after_steps(in[kStreamIn][i], steps, 0.75, 0.125);  // as kernels/streams.cu
   }};
   work.tolerance = 1e-6;
-  work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   work.time_scope = TimeScope::kWhole;
   for (size_t queues : {1, 2, 4}) work.variants.push_back(in_parts(count, steps, kStreamParts, queues));
   for (size_t several : {1, 2})

@@ -84,10 +84,8 @@ std::vector<Case> transpose_cases(const Target& target) {
   size_t size = target.small ? 64 : 4096;
   work.title = fmt::format("{0} × {0} floats transposed", size);
   work.kernels = "transpose";
-  work.fill = [size](Case& one) { one.buffers = {random_values(size * size, 7), std::vector<float>(size * size)}; };
-  work.output = 1;
+  read_and_write(work, size * size, size * size, 7);
   work.expected = {[size](const Buffers& in, size_t i) { return in[0][i % size * size + i / size]; }};
-  work.bytes = 2.0 * static_cast<double>(size * size * sizeof(float));
   if (target.family == Family::kKernels)
     add_transpose_kernels(work, size);
   else

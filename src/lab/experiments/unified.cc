@@ -1,8 +1,6 @@
 // L01: memory under one address for host and device, against device memory with copies.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "lab/experiments/all.h"
 #include "lab/workload.h"
 

@@ -37,10 +37,8 @@ Case copied_by_width(const Target& target, size_t count, std::string where) {
   work.title = fmt::format("{} copied {}", size_text(count), where);
   work.kernels = "vector_loads";
   work.parameter = "bytes per load";
-  work.fill = [count](Case& one) { one.buffers = {random_values(count, 5), std::vector<float>(count)}; };
-  work.output = 1;
+  read_and_write(work, count, count, 5);
   work.expected = {[](const Buffers& in, size_t i) { return in[0][i]; }};
-  work.bytes = 2.0 * static_cast<double>(count * sizeof(float));
   if (target.family == Family::kKernels)
     add_kernels(work, count);
   else

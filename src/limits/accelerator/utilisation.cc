@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 
-#include "base/letter_case.h"
 #include "base/units.h"
 #include "catalogue/peak_formula.h"
 #include "gpu/pcie.h"
@@ -22,29 +20,6 @@ constexpr double kPlausible = 1.05;
 // Likewise of memory: caches answered, or a part was left out.
 constexpr double kPlausibleOfMemory = 1.02;
 constexpr const char* kLanes = "multiply-adds";
-
-// Words with letters and digits, in lower case: "h100", "sxm5", "80gb".
-std::vector<std::string> model_words(std::string_view name) {
-  std::vector<std::string> words;
-  std::string word;
-  bool letter = false, digit = false;
-  for (char c : lower_case(name) + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c))) {
-      word += c;
-      (std::isdigit(static_cast<unsigned char>(c)) ? digit : letter) = true;
-      continue;
-    }
-    if (letter && digit && word.find("gb") == std::string::npos) words.push_back(word);
-    word.clear();
-    letter = digit = false;
-  }
-  return words;
-}
-
-bool same_model(const catalogue::CatalogueDevice& device, const std::vector<std::string>& wanted) {
-  const std::vector<std::string> words = model_words(device.name);
-  return !words.empty() && std::find(wanted.begin(), wanted.end(), words.front()) != wanted.end();
-}
 
 bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * b; }
 
@@ -201,9 +176,6 @@ std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::Catalogu
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
                                                 const gpu::DeviceFacts& facts) {
   std::vector<const catalogue::CatalogueDevice*> found = catalogue::match_devices(devices, facts.name);
-  if (found.empty())
-    for (const catalogue::CatalogueDevice& device : devices)
-      if (same_model(device, model_words(facts.name))) found.push_back(&device);
   std::erase_if(found, [&](const catalogue::CatalogueDevice* device) { return !fits(*device, facts); });
   if (found.size() > 1 && facts.clock_hz > 0)
     std::erase_if(found, [&](const catalogue::CatalogueDevice* device) {

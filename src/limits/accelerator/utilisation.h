@@ -22,8 +22,8 @@ struct References {
   std::string link;                        // "PCIe 4.0 x16", or why it is not known
 };
 
-// The catalogue's device for `facts`: by its name; where that leaves none or several, by its model's word ("H100"), compute
-// capability, multiprocessors, memory (within 12 %: usable against nominal) and clock (within 2 %).
+// The catalogue's device for `facts`: by its name, compute capability, multiprocessors, memory (within 12 %: usable against
+// nominal) and, where that leaves several, clock (within 2 %).
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
                                                 const gpu::DeviceFacts& facts);
 
