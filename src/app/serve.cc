@@ -51,9 +51,29 @@ uint64_t free_memory(std::optional<int64_t> limit) {
   return std::min(free, static_cast<uint64_t>(left));
 }
 
+// The limits that `ridge tune` has written beside a model on a machine like this one: a container starts without a cache.
+bool recall_from(const std::vector<std::string>& repositories, machine::Machine& machine) {
+  for (const std::string& repository : repositories) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(repository, error); !error && entry != decltype(entry)();
+         entry.increment(error)) {
+      const std::string file = (entry->path() / "tuning.json").string();
+      const Result<Json> json = parse_json(text_or_empty(file), file);
+      if (!json || !json->is_object() || !json->contains("machine")) continue;
+      Result<machine::Machine> tuned = from_json<machine::Machine>(json->at("machine"));
+      if (!tuned || tuned->id != machine.id || tuned->peaks.empty()) continue;
+      machine.peaks = std::move(tuned->peaks);
+      machine.bandwidths = std::move(tuned->bandwidths);
+      log::info("the limits of this machine are those of {}", file);
+      return true;
+    }
+  }
+  return false;
+}
+
 // Of runs by all CPUs of this machine, within its quota. Its limits are not measured for it: that would hold up the start.
 void set_bounds(machine::Machine machine, serve::ServerOptions& server) {
-  if (!limits::recall(machine)) return;
+  if (!limits::recall(machine) && !recall_from(server.repositories, machine)) return;
   const int threads = machine::usable_threads(machine);
   const Result<cost::DeviceLimits> limits = cost::limits_of(machine, threads);
   if (!limits) return;

@@ -15,6 +15,7 @@
 #include "cli/help.h"
 #include "explain/find.h"
 #include "front/model_metrics.h"
+#include "front/text_metrics.h"
 
 namespace ridge::cli {
 namespace {
@@ -73,7 +74,7 @@ TEST(Explain, FindsAVerbAndEveryOptionThatItDocuments) {
 
 // The names that a text asks for; a histogram's without the ending of its series.
 std::set<std::string> metrics_in(const std::string& text) {
-  const std::regex name(R"(\b(?:nv|ridge|process)_[a-z_]+)");
+  const std::regex name(R"(\b(?:(?:nv|ridge|process)_|vllm:)[a-z_]+)");
   const std::regex series("_(bucket|sum)$");
   std::set<std::string> names;
   for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
@@ -82,7 +83,8 @@ std::set<std::string> metrics_in(const std::string& text) {
 }
 
 TEST(Dashboard, AndAlertsAskOnlyForMetricsThatTheServerExports) {
-  const std::vector<std::string> exported = exported_metrics();
+  std::vector<std::string> exported = exported_metrics();
+  for (const front::TextMetric& metric : front::text_metrics()) exported.emplace_back(metric.name);
   for (const char* file : {"grafana.json", "alerts.yml"}) {
     auto text = read_file(std::string(RIDGE_SOURCE_DIR "/deploy/") + file);
     ASSERT_TRUE(text) << text.error().message;

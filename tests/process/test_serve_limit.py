@@ -54,6 +54,22 @@ def test_the_batches_that_ran_are_set_beside_their_bounds_where_the_machine_was_
         assert bound_seconds(server, "open") is None and "ridge_bound_ns" not in server.statistics("open")
 
 
+def test_a_container_takes_the_limits_that_tune_wrote_beside_its_model(tmp_path, measured_machine):
+    models.products(tmp_path / "products.onnx")
+    tuned = subprocess.run([RIDGE, "tune", tmp_path / "products.onnx", "-o", tmp_path / "models", "--engine", "onnxruntime", "--precision", "fp32", "--max-batch", "2",
+                            "--trials", "1", "--seconds", "4"], capture_output=True, text=True, timeout=120, env={**os.environ, **measured_machine})
+    assert tuned.returncode == 0, tuned.stderr
+    file = tmp_path / "models" / "products" / "tuning.json"
+    for identity, known in ((None, True), ("another machine", False)):
+        document = json.loads(file.read_text())
+        document["machine"]["id"] = identity or document["machine"]["id"]
+        file.write_text(json.dumps(document))
+        with Server(tmp_path / "models", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as server:
+            send(server, "products", 1, 64)
+            wait_until(lambda: server.statistics("products")["execution_count"] >= 1)
+            assert ("ridge_bound_ns" in server.statistics("products")) == known
+
+
 def test_without_limits_there_is_no_bound_and_the_log_says_so(tmp_path):
     models.products(tmp_path / "models" / "products.onnx")
     with Server(tmp_path / "models", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as server:
