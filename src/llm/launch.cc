@@ -288,12 +288,17 @@ spec:
   if (!label.empty()) text += fmt::format("      nodeSelector: {{nvidia.com/gpu.product: {}}}\n", label);
   text += fmt::format(R"(      tolerations:
         - {{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}}
+      # Fits the Pod Security Standard `restricted`. Engines' images run as root unless told otherwise: the user needs a home and a name.
+      securityContext: {{runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000, seccompProfile: {{type: RuntimeDefault}}}}
       containers:
         - name: {0}
           image: {1}
+          securityContext: {{allowPrivilegeEscalation: false, capabilities: {{drop: [ALL]}}}}
           command:
 {2}          args:
 {3}          env:
+            - {{name: HOME, value: /tmp}}
+            - {{name: USER, value: engine}}
             - {{name: HF_HOME, value: /models}}
             # For models that ask for a licence; a secret of that name may be missing.
             - {{name: HF_TOKEN, valueFrom: {{secretKeyRef: {{name: huggingface, key: token, optional: true}}}}}}

@@ -47,6 +47,10 @@ def test_valid_for_every_engine_and_as_planned(tmp_path, engine, kv):
     port = words[words.index("--port") + 1]
     assert words[words.index("--host") + 1] == "0.0.0.0"
     assert [port] == [str(each["containerPort"]) for each in container["ports"]] == [str(each["port"]) for each in service["spec"]["ports"]]
+    # https://kubernetes.io/docs/concepts/security/pod-security-standards/, restricted
+    assert pod["spec"]["securityContext"]["runAsNonRoot"] is True and pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert all(volume.keys() - {"name"} <= {"configMap", "emptyDir", "persistentVolumeClaim"} for volume in pod["spec"]["volumes"])
     for probe in ("startupProbe", "readinessProbe"):
         assert container[probe]["httpGet"] == {"path": "/health", "port": "http"}
     volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
@@ -59,7 +63,7 @@ def test_valid_for_every_engine_and_as_planned(tmp_path, engine, kv):
         assert volumes["options"]["configMap"]["name"] == kinds["ConfigMap"]["metadata"]["name"]
     else:
         assert "ConfigMap" not in kinds
-    assert "Secret" not in kinds and all("value" not in entry or entry["name"] == "HF_HOME" for entry in container["env"])
+    assert "Secret" not in kinds and all("value" not in entry or entry["name"] in ("HOME", "USER", "HF_HOME") for entry in container["env"])
 
 
 def test_a_path_is_a_claim_and_an_odd_name_a_valid_one(tmp_path):
