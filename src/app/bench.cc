@@ -102,6 +102,15 @@ Status check_joint(const BenchRequest& request, plan::Plan plan, const model::Gr
   return joint ? joint : no_batch(request, joint);
 }
 
+// Whether the engine takes the model at all.
+Status can_open(const BenchRequest& request, const model::Graph& graph, Clock& clock) {
+  RIDGE_ASSIGN(const machine::Machine machine, machine::probe());
+  plan::Plan plan = plan_model(request, graph, machine);
+  add_request(request, plan);
+  const auto session = engine::open_for(to_seconds(request.how.max_time), plan, clock);
+  return session ? Status() : session.error();
+}
+
 // On a device other than the CPU; one missing from the catalogue is measured without a limit beside it.
 Result<measure::Measurement> bench_on_device(const BenchRequest& request, const plan::Plan& plan,
                                              const model::Graph& graph, measure::BenchOptions how, Clock& clock) {
@@ -150,7 +159,8 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
   how.energy = meter ? &*meter : nullptr;
   if (!meter) how.energy_reason = meter.error().message;
   RIDGE_ASSIGN(const machine::Machine machine,
-               here ? know_machine(request.fresh, request.keep_disturbed, control) : machine::probe());
+               here ? know_machine(request.fresh, control, [&] { return can_open(request, *graph, *control.clock); })
+                    : machine::probe());
   plan::Plan plan = plan_model(request, *graph, machine);
   add_request(request, plan);
   RIDGE_TRY(check_joint(request, plan, *graph, *control.clock));

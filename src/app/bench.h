@@ -27,9 +27,8 @@ struct BenchRequest {
   int instances = 1;
   std::string engine = plan::kUsualEngine, engine_library;
   std::map<std::string, std::string> engine_options;
-  bool fresh = false;           // the machine's limits are measured again
-  bool keep_disturbed = false;  // and stored even if the machine is busy meanwhile
-  measure::BenchOptions how;    // energy, device, interrupted and progress are set here
+  bool fresh = false;         // the machine's limits are measured again
+  measure::BenchOptions how;  // energy, device, interrupted and progress are set here
 };
 
 // The model; none if it is a script of its engine, which has neither cost nor limit.

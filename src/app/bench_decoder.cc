@@ -87,7 +87,8 @@ void add_limits(const machine::Machine& machine, const cost::DeviceLimits& limit
                 DecoderMeasurement& m) {
   m.device = limits.device;
   for (cost::DeviceLimits::Source& source : cost::sources_of(machine, limits))
-    if (source.what == precision_name(precision) || source.what == "DRAM") m.limits.push_back(std::move(source));
+    if (source.what == precision_name(cost::rate_of(limits, precision).peak) || source.what == "DRAM")
+      m.limits.push_back(std::move(source));
   for (std::string& note : cost::notes(limits, {precision})) m.notes.push_back(std::move(note));
   if (std::ranges::any_of(m.points, [](const DecoderPoint& p) { return p.percent_of_limit > 100; }))
     m.notes.push_back(
@@ -166,7 +167,7 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
   RIDGE_ASSIGN(request.plan.engine, decoder_engine(request.plan.engine));
   RIDGE_ASSIGN(request.plan.weights, engine::form_of(request.plan.folder, request.weights));
   if (model.context > 0) RIDGE_TRY(check_lengths(request, model.context));
-  RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, request.keep_disturbed, control));
+  RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, control));
   if (request.plan.threads == 0) request.plan.threads = machine::usable_threads(machine);
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine, request.plan.threads));
   control.report("open " + request.plan.folder, 0);
@@ -192,7 +193,7 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
                        DecoderLimit(model, request.plan.weights, request.plan.cache, info.weight_bytes, limits,
                                     machine::quota_factor(machine, request.plan.threads)));
   m.line = fit_line(m.points);
-  add_limits(machine, limits, arithmetic_of(request.plan.weights, limits), m);
+  add_limits(machine, limits, arithmetic_of(request.plan.weights), m);
   keep_line(request, machine, m);
   return m;
 }

@@ -27,7 +27,8 @@ struct DecoderBenchRequest {
   int64_t prompt = 256, generated = 32;       // [tokens]
   std::vector<int64_t> batches;               // of decodes; empty: kUsualBatches, as far as the memory takes them
   measure::StepsOptions how;
-  bool fresh = false, keep_disturbed = false;  // of the machine's limits
+  bool fresh = false;           // of the machine's limits
+  bool keep_disturbed = false;  // of a step line
 };
 inline constexpr int64_t kUsualBatches[] = {1, 8, 32};
 

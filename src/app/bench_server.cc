@@ -333,7 +333,7 @@ Status set_beside_limit(const ServerBenchRequest& request, const ServerUnderTest
     binding.shapes[found.model.inputs[i].name] = shape;
   }
   RIDGE_ASSIGN(const model::Graph graph, model.bind(binding));
-  RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, false, control));
+  RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, control));
   const int threads = machine::usable_threads(machine);
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine, threads));
   const cost::Bound bound = cost::bound(cost::count(graph), limits);

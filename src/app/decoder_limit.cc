@@ -34,12 +34,7 @@ double layer_flops(const llm::Parameters& p) {
 
 }  // namespace
 
-Precision arithmetic_of(engine::WeightForm weights, const cost::DeviceLimits& limits) {
-  const Precision precision = value_of(kArithmetic, weights);
-  if (precision != Precision::kBf16) return precision;
-  const auto flops_per_s = [&](Precision p) { return cost::rate_of(limits, p).flops_per_s; };
-  return flops_per_s(Precision::kFp32) > flops_per_s(precision) ? Precision::kFp32 : precision;
-}
+Precision arithmetic_of(engine::WeightForm weights) { return value_of(kArithmetic, weights); }
 double bits_of(engine::CacheForm cache) { return value_of(kCacheBits, cache); }
 
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
@@ -56,7 +51,7 @@ DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine:
       row_flops_(2 * llm::parameters_of(model_).head),
       weight_bytes_(static_cast<double>(weight_bytes)),
       cache_bits_(bits_of(cache)),
-      precision_(arithmetic_of(weights, limits)),
+      precision_(arithmetic_of(weights)),
       limits_(std::move(limits)),
       quota_factor_(quota_factor) {}
 

@@ -14,7 +14,7 @@ namespace ridge::app {
 
 // The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8; those in BF16 in it or, widened, in FP32, whichever
 // is faster.
-Precision arithmetic_of(engine::WeightForm weights, const cost::DeviceLimits& limits);
+Precision arithmetic_of(engine::WeightForm weights);
 double bits_of(engine::CacheForm cache);
 // [bytes] that a step of one token reads, with all matrices in that form, the head too; of experts those of one token.
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights);

@@ -4,14 +4,15 @@
 
 namespace ridge::app {
 
-Result<machine::Machine> know_machine(bool fresh, bool keep_disturbed, const RunControl& control) {
+Result<machine::Machine> know_machine(bool fresh, const RunControl& control, const std::function<Status()>& can_run) {
   limits::LimitOptions how;
   how.fresh = fresh;
-  how.keep_disturbed = keep_disturbed;
   how.interrupted = control.interrupted;
   how.progress = [&](const std::string& step, double share) { control.report("this machine: " + step, share); };
-  how.measuring = [&] {
-    if (control.note) control.note("this machine is measured first, which takes up to 20 s more");
+  how.measuring = [&]() -> Status {
+    if (can_run) RIDGE_TRY(can_run());
+    if (control.note) control.note("this machine is measured first, which takes up to 30 s more");
+    return {};
   };
   return limits::machine_with_limits(how);
 }

@@ -24,7 +24,7 @@ Result<PlanDevice> know_device(const PlanRequest& request, const PlanControl& co
     return device;
   }
   const RunControl phase = control.begin(PlanPhase::kMachine);
-  RIDGE_ASSIGN(device.machine, know_machine(request.fresh, request.keep_disturbed, phase));
+  RIDGE_ASSIGN(device.machine, know_machine(request.fresh, phase));
   const machine::Memory& memory = device.machine->memory;
   device.memory_bytes = static_cast<double>(memory.limit_bytes.value_or(memory.total_bytes));
   return device;

@@ -98,7 +98,6 @@ struct PlanRequest {
   std::optional<limits::NvidiaGpu> gpu;              // `device` is this GPU of this machine
   std::string engine = plan::kUsualEngine;           // on the CPU
   bool fresh = false;                                // ignores stored figures of this machine
-  bool keep_disturbed = false;                       // stores what is measured even if the machine is busy
   bool measure = false;                              // runs the model too
   ServiceRequest service;
   std::optional<LoadRequest> load;

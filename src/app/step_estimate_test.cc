@@ -53,15 +53,6 @@ TEST(StepEstimate, IsTheLimitsOverTheSharesOfThemThatDecodersReach) {
   EXPECT_NEAR(estimated_line(half, engine::WeightForm::kBf16).seconds(load), 2 * line.seconds(load), 1e-9);
 }
 
-TEST(DecoderLimit, BoundsBf16ByTheFasterOfItsArithmeticAndOfFp32) {
-  cost::DeviceLimits limits;
-  limits.flops_per_s = {{Precision::kFp32, 2e9}, {Precision::kBf16, 1e9}, {Precision::kInt8, 4e9}};
-  EXPECT_EQ(arithmetic_of(engine::WeightForm::kBf16, limits), Precision::kFp32);
-  EXPECT_EQ(arithmetic_of(engine::WeightForm::kInt4, limits), Precision::kInt8);
-  limits.flops_per_s[1].second = 3e9;
-  EXPECT_EQ(arithmetic_of(engine::WeightForm::kBf16, limits), Precision::kBf16);
-}
-
 TEST(KeptSteps, AreReadBackAndADamagedFileIsNone) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string file = folder.path() + "/machine/steps.json";

@@ -63,7 +63,7 @@ Result<KnownLimit> know_limit(const std::string& path, const LimitRequest& reque
   if (request.device) {
     RIDGE_ASSIGN(limits, cost::limits_of(*request.device));
   } else {
-    RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, false, control));
+    RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, control));
     const int threads = machine::usable_threads(machine);
     RIDGE_ASSIGN(limits, cost::limits_of(machine, threads));
     quota = machine::quota_factor(machine, threads);

@@ -19,7 +19,7 @@
 namespace ridge::app {
 namespace {
 
-constexpr Nanoseconds kLayersTime = std::chrono::seconds(1);  // of each model, for the page
+constexpr Nanoseconds kLayersTime = std::chrono::seconds(1);  // of each model
 
 // The device's energy counters, or why there are none; only the objective that needs them fails without.
 struct Energy {
@@ -117,7 +117,7 @@ Result<tune::Decision> decide(const TuneModel& model, tune::Search& search, tune
 // The breakdown of a run's time, before and after.
 Status add_layers(const TuneModel& model, const RunControl& control, tune::Tuning& tuning) {
   // On a GPU the profile times kernel launches.
-  if (!model.request.layers || control.stopped() || !model.target.on_cpu()) return {};
+  if (control.stopped() || !model.target.on_cpu()) return {};
   const std::vector<tune::Implementation> known = implementations_of(model.admission);
   const auto ended = [&] { return control.stopped() || model.budget.over(tune::Part::kEnd); };
   const Nanoseconds time = std::min<Nanoseconds>(kLayersTime, from_seconds(model.budget.left(tune::Part::kEnd) / 4));
@@ -128,10 +128,11 @@ Status add_layers(const TuneModel& model, const RunControl& control, tune::Tunin
                                                    *control.clock));
     return {};
   };
+  control.report("layers of the tuned model", 1);
+  RIDGE_TRY(layers(tuning.candidate, tuning.best));
+  if (!model.request.layers) return {};
   control.report("layers of the untuned model, for the page", 1);
   RIDGE_TRY(layers(tune::baseline_candidate(), tuning.baseline));
-  control.report("layers of the tuned model, for the page", 1);
-  RIDGE_TRY(layers(tuning.candidate, tuning.best));
   if (!control.stopped() && ended() && (tuning.baseline.layers.empty() || tuning.best.layers.empty()))
     tuning.not_done.emplace_back("the time of each layer was not measured");
   return {};
@@ -224,7 +225,8 @@ Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, con
                         const FirstFigures& first) {
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
-  RIDGE_ASSIGN(const machine::Machine machine, probe(request, control));
+  RIDGE_ASSIGN(const machine::Machine machine,
+               probe(request, control, [&] { return can_open(request, whole.unbound, control); }));
   const tune::Budget budget(request.seconds, *control.clock);
   machine::DisturbanceWatch watch;
   control.watch = &watch;

@@ -481,7 +481,7 @@ Result<LanguageTuneResult> tune_language(const LanguageTuneRequest& given, const
   RIDGE_ASSIGN(const serve::LanguageFiles files, serve::read_language_files(request.folder, false));
   RIDGE_ASSIGN(const std::vector<int32_t> text, files.tokenizer.encode(request.text, false));
   if (text.empty()) return invalid(fmt::format("the text ({}) has no tokens", request.text_name));
-  RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, request.keep_disturbed, control));
+  RIDGE_ASSIGN(const machine::Machine machine, know_machine(request.fresh, control));
   const int usable = machine::usable_threads(machine);
   const int threads = request.threads > 0 ? std::min(request.threads, usable) : usable;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine, threads));

@@ -34,7 +34,7 @@ struct LanguageTuneRequest {
   llm::Workload load;  // lengths, and concurrency or trace
   std::string trace;   // name of its file
   double seconds = 120;
-  bool fresh = false, keep_disturbed = false;  // of the machine's limits
+  bool fresh = false;  // of the machine's limits
 };
 
 struct LanguageTuneResult {

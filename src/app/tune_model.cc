@@ -8,6 +8,7 @@
 #include "app/known_machine.h"
 #include "app/tune_admission.h"
 #include "engine/engines.h"
+#include "engine/run_limit.h"
 #include "machine/probe.h"
 #include "model/inputs.h"
 #include "model/rows.h"
@@ -154,10 +155,17 @@ Result<precision::Deviation> measured_deviation(const tune::Candidate& candidate
 
 }  // namespace
 
-Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control) {
+Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control,
+                               const std::function<Status()>& can_run) {
   RIDGE_TRY(engine::check_library(request.engine, request.engine_library));
   if (request.device.kind != plan::DeviceKind::kCpu) return machine::probe();  // the CPU's limits do not apply there
-  return know_machine(request.fresh, request.keep_disturbed, control);
+  return know_machine(request.fresh, control, can_run);
+}
+
+Status can_open(const TuneRequest& request, const model::UnboundModel& model, const RunControl& control) {
+  RIDGE_ASSIGN(const model::Graph graph, bind(request, model, 1));
+  const auto session = engine::open_for(request.seconds, plan_of(request, graph), *control.clock);
+  return session ? Status() : session.error();
 }
 
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch) {

@@ -60,7 +60,11 @@ struct TuneModel {
 };
 
 // The machine with its limits, measured if there are none or fresh ones are requested. Without them where the device is another.
-Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control);
+// `can_run` as of know_machine.
+Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control,
+                               const std::function<Status()>& can_run);
+// Whether the engine opens the model, untuned, at batch 1.
+Status can_open(const TuneRequest& request, const model::UnboundModel& model, const RunControl& control);
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);
 // Everything up to the search: bind → count → plan → open → measure → admit. `energy` may be null. Frees the values of

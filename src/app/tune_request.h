@@ -45,9 +45,8 @@ struct TuneRequest {
   std::optional<double> guard_seconds;  // absent: as long as `seconds`
   std::optional<precision::EvaluationOptions> evaluation;
 
-  std::string store;            // file of measured trials; empty: the usual one
-  bool fresh = false;           // ignores stored results
-  bool keep_disturbed = false;  // stores the machine's limits even if they are measured while it is busy
+  std::string store;   // file of measured trials; empty: the usual one
+  bool fresh = false;  // ignores stored results
 
   std::optional<tune::Tuning> recorded;  // measures its candidate again instead of a search
   tune::Strictness strictness;           // of that comparison

@@ -346,7 +346,11 @@ Result<SharedTuning> tune_share(const ShareRequest& request, std::vector<model::
                                 const RunControl& unwatched) {
   RunControl control = unwatched;
   const TimePoint begin = control.clock->now();
-  RIDGE_ASSIGN(const machine::Machine machine, probe(request.common(), control));
+  RIDGE_ASSIGN(const machine::Machine machine, probe(request.common(), control, [&]() -> Status {
+                 for (size_t i = 0; i < models.size(); ++i)
+                   RIDGE_TRY(can_open(request.models[i], models[i].unbound, control));
+                 return {};
+               }));
   const Timetable times(request, *control.clock);
   machine::DisturbanceWatch watch;
   control.watch = &watch;

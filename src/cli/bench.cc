@@ -19,6 +19,7 @@
 #include "cli/bench_server.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
+#include "cli/limits_text.h"
 #include "cli/model_argument.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
@@ -37,7 +38,7 @@ constexpr std::string_view kAllLayers = "all";
 constexpr int kUsualLayers = 15;
 
 // For the lines at the end: options of the same measurement with its layers; options that tune has too.
-constexpr std::string_view kNotForLayers[] = {"--layers", "--fresh", "--keep-disturbed"};
+constexpr std::string_view kNotForLayers[] = {"--layers", "--fresh"};
 constexpr std::string_view kTuneAfterBench[] = {"--shape",         "--threads",        "--engine",
                                                 "--engine-option", "--engine-library", "--device"};
 
@@ -80,7 +81,6 @@ void declare(CLI::App& app, BenchOptions& options) {
   app.add_option("--seed", options.request.how.seed);
   app.add_option("--layers", options.layers);
   app.add_flag("--fresh", options.request.fresh);
-  app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv);
   app.add_option("-o,--output", options.output);
@@ -148,21 +148,6 @@ std::string spread_text(const measure::Measurement& m) {
   return fmt::format("measured, {}, {} runs{}", interval, m.samples, ended);
 }
 
-// The limits that bound this: "fp32 57.1 TFLOP/s measured ± 0.4 % (multiply-adds), DRAM 3.35 TB/s datasheet".
-std::string limits_text(const measure::Measurement& m) {
-  std::string text;
-  for (const cost::DeviceLimits::Source& source : m.limits) {
-    const bool memory = source.what == "DRAM";
-    if (!memory && source.what != precision_name(m.precision)) continue;
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", source.what,
-                        memory ? format_bandwidth(source.per_s) : format_flops_rate(source.per_s),
-                        origin_name(source.origin));
-    if (source.origin == Origin::kMeasured)
-      text += fmt::format(" ± {} ({})", format_percent(source.spread_percent), source.by);
-  }
-  return text;
-}
-
 // "7.90 ms to 8.13 ms at 95 %".
 std::string interval_text(const measure::Interval& interval, std::string (*format)(double)) {
   if (interval.low && interval.high)
@@ -210,11 +195,11 @@ std::string summary(const measure::Measurement& m) {
       rows.push_back(
           {"share of the limit", share_text(m.percent_of_limit),
            m.undisturbed ? "measured rate / rate at the bound; disturbed" : "measured rate / rate at the bound"});
-  } else if (!m.without_rule.empty()) {
-    rows.push_back({"bound", "not known", "most of the arithmetic has no rule"});
+  } else if (!m.limits.empty()) {
+    rows.push_back({"bound", "not known", "most of the arithmetic has no rule or no known shape"});
     rows.push_back({"share of the limit", "not known", ""});
   }
-  if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m)});
+  if (!m.limits.empty()) rows.push_back({"limits", "", limits_text(m.arithmetic, m.limits)});
   if (m.energy.per_row_j && m.energy.power_w)
     rows.push_back(
         {"energy", format_energy(*m.energy.per_row_j),
@@ -260,7 +245,7 @@ std::string layer_table(const measure::Measurement& m, size_t most) {
 
 void render(const measure::Measurement& m, size_t most_layers) {
   print(fmt::format("{} · {} {} · {} · {} · batch {} · {} · {}, {}", m.model, m.engine, m.engine_version, m.device,
-                    precision_name(m.precision), m.batch, counted(m.instances, "instance"),
+                    cost::precisions_text(m.arithmetic, m.precision), m.batch, counted(m.instances, "instance"),
                     counted(m.threads, "thread") + " each", counted(m.concurrency, "caller")));
   print("\n" + summary(m));
   if (!m.limits.empty())

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/interruption.h"
 #include "cli/kept.h"
+#include "cli/limits_text.h"
 #include "cli/model_argument.h"
 #include "cli/number_checks.h"
 #include "cli/steps.h"
@@ -133,15 +134,6 @@ std::string line_text(const DecoderMeasurement& m) {
                             kMostLineError, worst);
 }
 
-std::string decoder_limits(const DecoderMeasurement& m) {
-  std::string text;
-  for (const cost::DeviceLimits::Source& source : m.limits)
-    text += fmt::format("{}{} {} {} ± {}", text.empty() ? "" : ", ", source.what,
-                        source.what == "DRAM" ? format_bandwidth(source.per_s) : format_flops_rate(source.per_s),
-                        origin_name(source.origin), format_percent(source.spread_percent));
-  return text;
-}
-
 void print_decoder(const DecoderMeasurement& m) {
   print(decoder_heading(m) + "\n");
   print(point_rows(m));
@@ -154,7 +146,7 @@ void print_decoder(const DecoderMeasurement& m) {
                     m.interrupted  ? ", interrupted"
                     : !m.converged ? ", stopped at --seconds before they were steady (--ci, default ± 2 %)"
                                    : "",
-                    decoder_limits(m)));
+                    limits_text(m.limits)));
   print(line_text(m));
   for (const std::string& note : m.notes) print("note: " + note);
   if (machine::disturbed(m.disturbance))

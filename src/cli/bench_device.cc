@@ -35,6 +35,7 @@ struct DeviceOptions {
   double seconds = 20;
   std::string largest = "8GiB";
   double time_limit_s = 60;
+  bool keep_disturbed = false;
   limits::LimitOptions limits;
 };
 
@@ -44,7 +45,7 @@ void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--largest", options.largest);
   app.add_option("--time-limit", options.time_limit_s)->check(in_range(0.1, 86400));
   app.add_flag("--fresh", options.limits.fresh);
-  app.add_flag("--keep-disturbed", options.limits.keep_disturbed);
+  app.add_flag("--keep-disturbed", options.keep_disturbed);
   app.add_option("--cache", options.limits.cache_file);
   app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv);
@@ -185,7 +186,7 @@ int device_failed(const Error& error) {
 limits::accelerator::Options measuring_with(const DeviceOptions& options, Progress& progress) {
   limits::accelerator::Options how;
   how.machine_cache = options.limits.cache_file;
-  how.keep_disturbed = options.limits.keep_disturbed;
+  how.keep_disturbed = options.keep_disturbed;
   how.rounds.most_seconds = options.seconds;
   how.rounds.interrupted = interrupted;
   how.rounds.progress = [&](const std::string& step, double share) { progress.update(step, share); };

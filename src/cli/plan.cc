@@ -30,7 +30,7 @@ namespace {
 // For the lines at the end: options that bench and tune have too, and what is not asked again.
 constexpr std::string_view kBenchAfterPlan[] = {"--shape", "--threads", "--device"};
 constexpr std::string_view kTuneAfterPlan[] = {"--shape", "--threads", "--device", "--p99-ms", "--rps"};
-constexpr std::string_view kNotAgain[] = {"--batch", "--fresh", "--keep-disturbed"};
+constexpr std::string_view kNotAgain[] = {"--batch", "--fresh"};
 
 // Wrong usage, or a missing value that can be given as an option.
 int ask_back(const Error& error) {

@@ -253,7 +253,6 @@ void declare(CLI::App& app, PlanOptions& options) {
   app.add_option("--layers", options.layers)->check(not_negative());
   app.add_flag("--measure", options.request.measure);
   app.add_flag("--fresh", options.request.fresh);
-  app.add_flag("--keep-disturbed", options.request.keep_disturbed);
   auto* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
   app.add_option("-o,--output", options.output);

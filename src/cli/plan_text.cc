@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/units.h"
+#include "cli/limits_text.h"
 #include "cli/paragraph.h"
 #include "cli/terminal.h"
 
@@ -18,7 +19,8 @@ using predict::Forecast;
 std::string limit_text(cost::Limiter limiter) { return std::string(cost::limiter_name(limiter)); }
 
 std::string title(const Forecast& f) {
-  std::string text = fmt::format("{} · batch {} · {} · {}", f.model, f.batch, precision_name(f.precision), f.device);
+  std::string text = fmt::format("{} · batch {} · {} · {}", f.model, f.batch,
+                                 cost::precisions_text(f.arithmetic, f.precision), f.device);
   if (f.device_kind == "cpu") return text + fmt::format(", {}", counted(f.threads, "thread"));
   return text + fmt::format(" ({})", origin_name(f.origin));
 }
@@ -66,10 +68,11 @@ std::string summary_table(const app::ModelPlan& plan) {
   const std::string rate = tiny    ? "-"
                            : known ? format_row_rate(1e3 * static_cast<double>(f.batch) / f.bound.ms)
                                    : "not known";
-  const bool uncounted = f.flops == 0 && !f.without_rule.empty();
+  const bool uncounted = f.flops == 0 && !known;
   std::vector<std::vector<std::string>> rows = {
       {"FLOPs", uncounted ? "not known" : format_flops(f.flops),
-       uncounted ? "no operator that computes has a rule" : format_count(f.macs) + " multiply-adds (derived)"},
+       uncounted ? "no operator that computes has a rule and known shapes"
+                 : format_count(f.macs) + " multiply-adds (derived)"},
       {"parameters", format_count(static_cast<double>(f.parameters)), format_bytes(f.weight_bytes) + " as stored"},
       {"bytes", format_bytes(f.bytes),
        "layer by layer, each operand once; at least " + format_bytes(f.compulsory_bytes) + " for the whole (derived)"},
@@ -79,10 +82,11 @@ std::string summary_table(const app::ModelPlan& plan) {
       {"bound", bound_text(f.bound.ms),
        known ? fmt::format("limited by {}: compute {}, memory {} (derived from {} limits)", limit_text(f.bound.limiter),
                            format_ms(f.bound.compute_ms), format_ms(f.bound.memory_ms), origin)
-             : "most of the arithmetic has no rule"},
+             : "most of the arithmetic has no rule or no known shape"},
       {"at most", rate,
        tiny ? "the bound is shorter than a call of an engine, which decides here"
             : "upper bound for any engine on this device"}};
+  if (!f.arithmetic.empty()) rows.push_back({"peaks", "", limits_text(f.arithmetic, f.limits)});
   if (plan.carried)
     for (std::vector<std::string>& row : estimate_rows(*plan.carried, f.bound.ms)) rows.push_back(std::move(row));
   if (plan.measured && plan.measured->report)

@@ -32,8 +32,8 @@ namespace {
 
 constexpr const char* kTuneVerb = "tune";
 // For the lines at the end: what does not belong to tuning the same again; options that bench has too.
-constexpr std::string_view kOfOneTuning[] = {"--compare", "--tolerance", "--absolute",      "--overwrite",
-                                             "--fresh",   "--store",     "--keep-disturbed"};
+constexpr std::string_view kOfOneTuning[] = {"--compare",   "--tolerance", "--absolute",
+                                             "--overwrite", "--fresh",     "--store"};
 constexpr std::string_view kBenchAfterTune[] = {"--shape", "--threads", "--engine-option", "--engine-library",
                                                 "--device"};
 

@@ -72,7 +72,6 @@ void declare(CLI::App& app, LanguageTuneOptions& options) {
   app.add_option("--seconds", request.seconds)->check(positive());
   app.add_option("--seed", request.load.seed);
   app.add_flag("--fresh", request.fresh);
-  app.add_flag("--keep-disturbed", request.keep_disturbed);
   app.add_flag("--json", options.json);
 }
 

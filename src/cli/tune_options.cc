@@ -121,7 +121,6 @@ void declare(CLI::App& app, TuneOptions& options) {
   declare(app, options.page);
   app.add_flag("--overwrite", options.overwrite);
   app.add_flag("--fresh", options.fresh);
-  app.add_flag("--keep-disturbed", options.keep_disturbed);
   CLI::Option* json = app.add_flag("--json", options.json);
   app.add_flag("--csv", options.csv)->excludes(json);
 }
@@ -180,7 +179,6 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   request.layers = !options.page.file.empty();
   request.store = options.store;
   request.fresh = options.fresh;
-  request.keep_disturbed = options.keep_disturbed;
   request.repository = options.repository;
   request.overwrite = options.overwrite;
   if (!options.compare.empty()) {

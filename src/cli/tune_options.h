@@ -52,7 +52,6 @@ struct TuneOptions {
   bool share = false;
   bool overwrite = false;
   bool fresh = false;
-  bool keep_disturbed = false;
   bool json = false, csv = false;
   // As given, for the lines at the end: the models; options to tune them again; options that bench has too.
   std::string typed_models, again, for_bench;

@@ -117,11 +117,12 @@ enum class Accumulate {
 // capacity, and DRAM. Errors: no bandwidth or no peak has a source, so that it has no bound.
 Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumulate accumulate = Accumulate::kAny);
 
-// The rate that bounds arithmetic at `precision`. If the device has no units for it: the rate of what an engine uses
-// instead, never a lower one, and `note` says so. Empty note: measured. Rate 0: unknown.
+// The rate that bounds arithmetic at `precision`: that of its own units, or of what an engine can use instead, if that is faster or
+// there are none; then `note` says so. FP32 units compute narrower data too. Empty note: its own. Rate 0: unknown.
 struct Rate {
   double flops_per_s = 0;
   std::string note;
+  Precision peak = Precision::kFp32;  // whose units
 };
 Rate rate_of(const DeviceLimits& limits, Precision precision);
 
@@ -148,8 +149,26 @@ Bound bound(double needed_flops, double bytes, Precision precision, const Device
 Bound bound(const NodeCost& node, const DeviceLimits& limits);
 // For the whole model: the needed FLOPs per precision over their peaks, against the compulsory bytes. No fusion, folding,
 // schedule or cache can beat it (an algorithm with fewer multiplications, as Winograd's, could). Not known where
-// most of the arithmetic has no rule: as many nodes as those with FLOPs, or more.
+// most of the arithmetic has no rule or no known shape: as many nodes as those with FLOPs, or more.
 Bound bound(const Costs& costs, const DeviceLimits& limits);
+// The arithmetic of a model at one precision, and what bounds it.
+struct BoundShare {
+  Precision precision = Precision::kFp32;
+  Precision peak = Precision::kFp32;  // whose units bound it, as rate_of() says
+  double flops_per_s = 0;             // their rate; 0: not known
+  double percent = 0;                 // of the time that the bound gives to arithmetic
+};
+void visit_fields(auto& visit, Is<BoundShare> auto& arithmetic) {
+  visit("precision", arithmetic.precision);
+  visit("peak", arithmetic.peak);
+  visit("flops_per_s", arithmetic.flops_per_s);
+  visit("percent", arithmetic.percent);
+}
+// The longest first; empty: nothing is multiplied.
+std::vector<BoundShare> arithmetic_of(const Costs& costs, const DeviceLimits& limits);
+// "int8, fp32": of those with a hundredth of the time and more; `otherwise` if there is none.
+std::string precisions_text(const std::vector<BoundShare>& arithmetic, Precision otherwise);
+
 // Assumptions of the bound, as sentences: rates taken from another precision, operators without a rule.
 std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits);
 // Those on the limits alone, for arithmetic at these precisions.

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/letter_case.h"
 #include "cost/costs.h"
 
 namespace ridge::cost {
@@ -81,13 +82,31 @@ double compute_seconds(double flops, Precision precision, const DeviceLimits& li
   return rate > 0 ? flops / rate : 0;
 }
 
-bool mostly_without_rule(const Costs& costs) {
-  int without = 0, counted = 0;
+// Why measured limits may be too low.
+void add_doubts(const machine::Machine& machine, DeviceLimits& limits) {
+  constexpr const char* kAgain = "when the machine is quiet: ridge bench device --fresh";
+  if (machine::disturbed(machine.disturbance))
+    limits.remarks.push_back(
+        {{}, fmt::format("the machine was busy when its limits were measured: they may be too low; {}", kAgain)});
+  for (const DeviceLimits::Source& source : sources_of(machine, limits)) {
+    const Result<Precision> precision = precision_from_name(source.what);
+    if (source.spread_percent <= machine::kMostSpreadPercent || (!precision && source.what != "DRAM")) continue;
+    limits.remarks.push_back({precision ? std::optional(*precision) : std::nullopt,
+                              fmt::format("the limit of {} is uncertain, ± {}: it may be too low; {}", source.what,
+                                          format_percent(source.spread_percent), kAgain)});
+  }
+}
+
+// A shape that is not known hides arithmetic where its operator multiplies, or where no other does; so does a size that only the data decide.
+bool mostly_unknown(const Costs& costs) {
+  int unknown = 0, counted = 0;
   for (const NodeCost& node : costs.nodes) {
-    without += node.runs && !node.has_rule ? 1 : 0;
+    const bool hides = !node.shapes_known && (node.kernel != KernelFamily::kOtherKernel || costs.macs <= 0);
+    const bool left_out = node.macs > 0 && node.needed_flops <= 0;
+    unknown += node.runs && (!node.has_rule || hides || left_out) ? 1 : 0;
     counted += node.flops > 0 ? 1 : 0;
   }
-  return without > 0 && without >= counted;
+  return unknown > 0 && unknown >= counted;
 }
 
 }  // namespace
@@ -107,6 +126,7 @@ Result<DeviceLimits> limits_of(const machine::Machine& machine, int threads) {
   for (const machine::Peak& peak : machine.peaks) samples[peak.precision].push_back({peak.threads, peak.flops_per_s});
   for (const auto& [precision, rates] : samples) limits.flops_per_s.emplace_back(precision, highest_rate(rates, used));
   limits.levels = levels_of(machine, used);
+  add_doubts(machine, limits);
   return limits;
 }
 
@@ -117,25 +137,31 @@ double own_rate(const DeviceLimits& limits, Precision precision) {
 }
 
 Rate rate_of(const DeviceLimits& limits, Precision precision) {
-  if (double rate = own_rate(limits, precision); rate > 0) return {rate, ""};
+  const double own = own_rate(limits, precision), fp32 = own_rate(limits, Precision::kFp32);
+  if (own > 0 && (own >= fp32 || precision == Precision::kFp64)) return {own, "", precision};
+  if (own > 0)
+    return {fp32, fmt::format("{} is slower than FP32 on {}: the FP32 peak bounds it",
+                              upper_case(precision_name(precision)), limits.device)};
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
-    return {0, fmt::format("{} has units for {} whose peak is not known: arithmetic in it is not bounded",
-                           limits.device, precision_name(precision))};
-  double fp32 = own_rate(limits, Precision::kFp32);
-  if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision))};
+    return {0,
+            fmt::format("{} has units for {} whose peak is not known: arithmetic in it is not bounded", limits.device,
+                        precision_name(precision)),
+            precision};
+  if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision)), precision};
   std::string missing =
       fmt::format("no {} peak {} {}", precision_name(precision),
                   limits.origin == Origin::kMeasured ? "was measured on" : "has a source for", limits.device);
+  const double fp16 = own_rate(limits, Precision::kFp16), bf16 = own_rate(limits, Precision::kBf16);
   switch (precision) {
-    case Precision::kInt8: {  // four times as many lanes; without a dot-product instruction nothing reaches this
-      double fp16 = own_rate(limits, Precision::kFp16);
+    case Precision::kInt8:      // four times as many lanes; without a dot-product instruction nothing reaches this
       if (2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
-        return {2 * fp16, missing + "; twice the FP16 peak is used as its ceiling"};
+        return {2 * fp16, missing + "; twice the FP16 peak is used as its ceiling", Precision::kFp16};
       return {4 * fp32, missing + "; four times the FP32 peak is used as its ceiling"};
-    }
     case Precision::kFp8: {
-      double wider = std::max({fp32, own_rate(limits, Precision::kFp16), own_rate(limits, Precision::kBf16)});
-      return {wider, missing + "; the fastest wider type computes such data"};
+      const Precision wider = std::max(fp16, bf16) <= fp32 ? Precision::kFp32
+                              : bf16 > fp16                ? Precision::kBf16
+                                                           : Precision::kFp16;
+      return {own_rate(limits, wider), missing + "; the fastest wider type computes such data", wider};
     }
     default: return {fp32, missing + "; such data are computed at the FP32 peak at best"};
   }
@@ -150,18 +176,47 @@ Bound bound(const NodeCost& node, const DeviceLimits& limits) {
 }
 
 Bound bound(const Costs& costs, const DeviceLimits& limits) {
-  if (mostly_without_rule(costs)) return {};
+  if (mostly_unknown(costs)) return {};
   double compute_s = 0;
   for (const NodeCost& node : costs.nodes) compute_s += compute_seconds(node.needed_flops, node.precision, limits);
   return combine(compute_s, memory_seconds(std::max(costs.compulsory_read, costs.compulsory_written), limits));
 }
 
+std::vector<BoundShare> arithmetic_of(const Costs& costs, const DeviceLimits& limits) {
+  std::map<Precision, double> seconds;
+  double all = 0;
+  for (const NodeCost& node : costs.nodes) {
+    if (node.needed_flops <= 0) continue;
+    const double more = compute_seconds(node.needed_flops, node.precision, limits);
+    seconds[node.precision] += more;
+    all += more;
+  }
+  std::vector<BoundShare> found;
+  for (const auto& [precision, of_it] : seconds) {
+    const Rate rate = rate_of(limits, precision);
+    found.push_back({precision, rate.peak, rate.flops_per_s, all > 0 ? 100 * of_it / all : 0});
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &BoundShare::percent);
+  return found;
+}
+
+std::string precisions_text(const std::vector<BoundShare>& arithmetic, Precision otherwise) {
+  std::string text;
+  for (const BoundShare& one : arithmetic)
+    if (one.percent >= 1) text += (text.empty() ? "" : ", ") + std::string(precision_name(one.precision));
+  return text.empty() ? std::string(precision_name(otherwise)) : text;
+}
+
 std::vector<std::string> notes(const DeviceLimits& limits, const std::set<Precision>& used) {
   std::vector<std::string> sentences;
-  for (Precision precision : used)
-    if (std::string note = rate_of(limits, precision).note; !note.empty()) sentences.push_back(note);
+  std::set<Precision> peaks = used;
+  for (Precision precision : used) {
+    const Rate rate = rate_of(limits, precision);
+    if (!rate.note.empty()) sentences.push_back(rate.note);
+    peaks.insert(rate.peak);
+  }
   for (const DeviceLimits::Remark& remark : limits.remarks)
-    if (!remark.precision || used.contains(*remark.precision)) sentences.push_back(remark.text);
+    if (!remark.precision || peaks.contains(*remark.precision)) sentences.push_back(remark.text);
   return sentences;
 }
 
@@ -172,8 +227,8 @@ std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits) {
   std::vector<std::string> sentences = notes(limits, used);
   for (const std::string& op : costs.without_rule)
     sentences.push_back(fmt::format("no rule for {}: counted by its bytes, its FLOPs are not known", op));
-  if (mostly_without_rule(costs))
-    sentences.emplace_back("most of the model's arithmetic has no rule: its bound is not known");
+  if (mostly_unknown(costs))
+    sentences.emplace_back("most of the model's arithmetic has no rule or no known shape: its bound is not known");
   if (!costs.unknown_shapes.empty())
     sentences.push_back(
         fmt::format("{} of {} nodes have a shape that is not known (first: {}); the figures are a lower "

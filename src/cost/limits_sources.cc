@@ -56,8 +56,7 @@ Origin origin_at(const DeviceLimits& limits, Precision precision) {
   // Without a known rate, memory alone bounds; without such units, FP32's rate does.
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
     return measured("DRAM") ? Origin::kMeasured : Origin::kDatasheet;
-  const bool own = own_rate(limits, precision) > 0;
-  const bool both = measured("DRAM") && measured(precision_name(own ? precision : Precision::kFp32));
+  const bool both = measured("DRAM") && measured(precision_name(rate_of(limits, precision).peak));
   return both ? Origin::kMeasured : Origin::kDatasheet;
 }
 

@@ -57,6 +57,78 @@ TEST(Limits, OfTheCpuNameTheKernelAndTheSpreadOfTheirThreads) {
   }
 }
 
+// An engine computes narrower data in FP32 where that is faster: no verb may call less a bound.
+TEST(Limits, NoNarrowerPrecisionIsBoundedBelowFp32) {
+  DeviceLimits limits;
+  limits.flops_per_s = {
+      {Precision::kFp64, 1e9}, {Precision::kFp32, 2e9}, {Precision::kBf16, 1e9}, {Precision::kInt8, 4e9}};
+  const Rate bf16 = rate_of(limits, Precision::kBf16);
+  EXPECT_EQ(bf16.flops_per_s, 2e9);
+  EXPECT_EQ(bf16.peak, Precision::kFp32);
+  EXPECT_NE(bf16.note.find("BF16 is slower than FP32"), std::string::npos) << bf16.note;
+  EXPECT_EQ(rate_of(limits, Precision::kInt8).peak, Precision::kInt8);
+  EXPECT_EQ(rate_of(limits, Precision::kFp64).flops_per_s, 1e9);
+}
+
+TEST(Limits, SayWhyTheyMayBeTooLow) {
+  machine::Machine machine;
+  machine.cpu.allowed_cores = 1;
+  machine.peaks = {{Precision::kFp32, 1, 100e9, "one", Origin::kMeasured, 1.0},
+                   {Precision::kBf16, 1, 200e9, "two", Origin::kMeasured, 38.0}};
+  machine.bandwidths = {{"L3", 1, 80e9, 0, 0, "load", Origin::kMeasured, 90.0},
+                        {"DRAM", 1, 40e9, 0, 0, "load", Origin::kMeasured, 3.0}};
+  EXPECT_TRUE(notes(*limits_of(machine, 1), {Precision::kFp32}).empty());
+  const std::vector<std::string> bf16 = notes(*limits_of(machine, 1), {Precision::kBf16});
+  ASSERT_EQ(bf16.size(), 1U);
+  EXPECT_TRUE(bf16[0].starts_with("the limit of bf16 is uncertain, ± 38")) << bf16[0];
+  machine.disturbance = machine::Disturbance{.seconds = 5, .cpus = 2, .share_of_cpu_got = 0.5, .waited_s = 5};
+  const std::vector<std::string> busy = notes(*limits_of(machine, 1), {Precision::kFp32});
+  ASSERT_EQ(busy.size(), 1U);
+  EXPECT_TRUE(busy[0].starts_with("the machine was busy when its limits were measured")) << busy[0];
+}
+
+TEST(BoundShares, NameThePrecisionsAndThePeaksThatBoundThem) {
+  DeviceLimits limits;
+  limits.flops_per_s = {{Precision::kFp32, 1e9}, {Precision::kBf16, 5e8}, {Precision::kInt8, 4e9}};
+  Costs costs;
+  for (const auto& [precision, flops] :
+       {std::pair(Precision::kInt8, 6e9), {Precision::kFp32, 1e9}, {Precision::kBf16, 5e8}}) {
+    NodeCost node;
+    node.precision = precision;
+    node.flops = node.needed_flops = flops;
+    costs.nodes.push_back(node);
+  }
+  const std::vector<BoundShare> shares = arithmetic_of(costs, limits);
+  ASSERT_EQ(shares.size(), 3U);
+  EXPECT_EQ(shares[0].precision, Precision::kInt8);
+  EXPECT_DOUBLE_EQ(shares[0].percent, 50);
+  EXPECT_EQ(shares[2].precision, Precision::kBf16);
+  EXPECT_EQ(shares[2].peak, Precision::kFp32);
+  EXPECT_EQ(precisions_text(shares, Precision::kFp64), "int8, fp32, bf16");
+  EXPECT_EQ(precisions_text({}, Precision::kFp64), "fp64");
+}
+
+TEST(Bound, IsNotKnownWhereShapesOrDataHideMostOfTheArithmetic) {
+  Costs costs;
+  costs.compulsory_read = 1000;
+  NodeCost add;
+  add.flops = 10;
+  costs.nodes = {add, add};
+  EXPECT_GT(bound(costs, device()).ms, 0);
+  NodeCost product;
+  product.kernel = KernelFamily::kMatMul;
+  product.shapes_known = false;
+  costs.nodes = {add, product};
+  EXPECT_EQ(bound(costs, device()).ms, 0);
+  costs.nodes = {add, add, product};
+  EXPECT_GT(bound(costs, device()).ms, 0) << "less than half is hidden";
+  NodeCost of_data = add;  // counted at its most, and left out of the bound
+  of_data.macs = 1e9;
+  costs.macs = 1e9;
+  costs.nodes = {of_data};
+  EXPECT_EQ(bound(costs, device()).ms, 0);
+}
+
 TEST(Bound, TakesTheLargerOfReadAndWritten) {
   NodeCost node;
   node.bytes_read = 100e6;

@@ -1,7 +1,9 @@
 #include "limits/limits_store.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "base/utc.h"
@@ -28,13 +30,29 @@ void remember(const machine::Machine& machine, const std::string& file) {
   if (!written) log::warning("the measured limits are not kept: {}", written.error().message);
 }
 
-void warn_of_spread(const machine::Machine& machine) {
-  const std::vector<std::string> wide = machine::uncertain_limits(machine);
-  if (wide.empty()) return;
-  const std::string more = wide.size() > 1 ? fmt::format(" and {} more", wide.size() - 1) : "";
-  log::warning(
-      "limits of this machine are uncertain: {}{}; measure them again when it is quiet: ridge bench device --fresh",
-      wide.front(), more);
+// The higher of two measurements of one limit, and those that only `before` has.
+template <typename Row>
+void keep_higher(const std::vector<Row>& before, std::vector<Row>& rows, auto key, double Row::*rate) {
+  for (const Row& old : before) {
+    const auto found = std::ranges::find_if(rows, [&](const Row& row) { return key(row) == key(old); });
+    if (found == rows.end())
+      rows.push_back(old);
+    else if (old.*rate > (*found).*rate)
+      *found = old;
+  }
+}
+
+void keep_higher(const machine::Machine& before, machine::Machine& machine) {
+  keep_higher(
+      before.peaks, machine.peaks, [](const auto& peak) { return std::pair(peak.precision, peak.threads); },
+      &machine::Peak::flops_per_s);
+  keep_higher(
+      before.bandwidths, machine.bandwidths,
+      [](const auto& bandwidth) { return std::pair(bandwidth.level, bandwidth.threads); },
+      &machine::Bandwidth::bytes_per_s);
+  if (machine::disturbed(before.disturbance)) return;
+  machine.disturbance = before.disturbance;
+  machine.measured_at = before.measured_at;
 }
 
 }  // namespace
@@ -60,24 +78,21 @@ Result<machine::Machine> recall_or_measure(machine::Machine machine, const Limit
                                            const Measure& measure) {
   std::string file = options.cache_file.empty() ? default_cache_file() : options.cache_file;
   std::optional<FileLock> lock;
-  if (recalled_or_locked(file, lock_of(file), lock, [&] { return !options.fresh && recall(machine, file); })) {
-    warn_of_spread(machine);
+  if (recalled_or_locked(file, lock_of(file), lock, [&] { return !options.fresh && recall(machine, file); }))
     return machine;
-  }
-  if (options.measuring) options.measuring();
+  if (options.measuring) RIDGE_TRY(options.measuring());
   RIDGE_ASSIGN(Limits limits, measure(machine));
   machine.measured_at = now_in_utc();
   machine.peaks = std::move(limits.peaks);
   machine.bandwidths = std::move(limits.bandwidths);
   machine.disturbance = std::move(limits.disturbance);
-  warn_of_spread(machine);
-  if (machine::disturbed(machine.disturbance) && !options.keep_disturbed)
-    log::warning(
-        "{}: the limits measured meanwhile may be too low, serve this run only and are not kept (each run measures "
-        "again, 5 to 20 s, until the machine is quiet; --keep-disturbed keeps them)",
-        machine::sentence(*machine.disturbance));
-  else if (!file.empty())
-    remember(machine, file);
+  if (machine::disturbed(machine.disturbance)) {
+    log::warning("{}: the limits measured meanwhile may be too low; when it is quiet: ridge bench device --fresh",
+                 machine::sentence(*machine.disturbance));
+    machine::Machine before = machine;
+    if (options.fresh && recall(before, file)) keep_higher(before, machine);
+  }
+  if (!file.empty()) remember(machine, file);
   return machine;
 }
 

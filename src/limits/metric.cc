@@ -38,9 +38,10 @@ Status visit(KernelVariant& variant, double burst_seconds, const Clock& clock) {
   return variant.check ? variant.check() : Status{};
 }
 
-void visit_all(Metric& metric, double burst_seconds, const Clock& clock) {
+// Until one has run, if `late`.
+void visit_all(Metric& metric, double burst_seconds, bool late, const Clock& clock) {
   std::erase_if(metric.variants, [&](KernelVariant& variant) {
-    if (variant.dropped) return false;
+    if (variant.dropped || (late && metric.winner())) return false;
     const Status done = visit(variant, burst_seconds, clock);
     if (!done) metric.reason = done.error().message;
     return !done;
@@ -75,7 +76,7 @@ class Rounds {
       const double share = static_cast<double>(i) / static_cast<double>(metrics_.size());
       if (options_.progress) options_.progress(metric.name, rule_.share_done(used(), share));
       const double before = metric.best_rate();
-      visit_all(metric, options_.burst_seconds, clock_);
+      visit_all(metric, options_.burst_seconds, used() >= options_.most_seconds, clock_);
       grew |= metric.best_rate() > before * kStillGrowing;
     }
     return grew;

@@ -64,7 +64,7 @@ struct MetricOf {
 };
 
 struct RoundOptions {
-  double most_seconds = 20;     // preparation comes on top
+  double most_seconds = 20;     // then metrics without any result get one visit each; preparation comes on top
   int least_rounds = 5;         // more only while a metric still grows
   double burst_seconds = 5e-3;  // long against a launch (10 µs; pocl: 50) and a device clock's resolution (1 µs)
   std::function<bool()> interrupted;                                         // may be empty

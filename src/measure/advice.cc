@@ -25,23 +25,22 @@ constexpr double kDecidesShare = 0.5;
 
 std::string rounded(double value) { return std::to_string(std::lround(value)); }
 
-std::optional<double> rate(const cost::DeviceLimits& limits, Precision precision) {
-  for (const auto& [known, flops_per_s] : limits.flops_per_s)
-    if (known == precision) return flops_per_s;
-  return std::nullopt;
+// Of most of the arithmetic.
+Precision precision_of(const Measurement& m) {
+  return m.arithmetic.empty() ? m.precision : m.arithmetic.front().precision;
 }
 
 // The lower precision with the highest limit on this machine, as "INT8 has a 3.8 times higher limit here".
 std::string faster_precision(const Measurement& m, const cost::DeviceLimits& limits) {
-  std::optional<double> own = rate(limits, m.precision);
-  if (!own) return "";
-  double best = *own * 1.2;  // a fifth is the minimum that justifies a change of precision
+  const double own = cost::rate_of(limits, precision_of(m)).flops_per_s;
+  if (own <= 0) return "";
+  double best = own * 1.2;  // a fifth is the minimum that justifies a change of precision
   std::string text;
   for (Precision precision : {Precision::kBf16, Precision::kFp16, Precision::kInt8}) {
-    std::optional<double> other = rate(limits, precision);
-    if (!other || *other <= best) continue;
-    best = *other;
-    std::string times = std::to_string(best / *own);
+    const double other = cost::own_rate(limits, precision);
+    if (other <= best) continue;
+    best = other;
+    std::string times = std::to_string(best / own);
     text = upper_case(precision_name(precision)) + " has a " + times.substr(0, times.find('.') + 2) +
            " times higher limit here";
   }
@@ -65,15 +64,14 @@ Advice above_limit(const Measurement& m, const cost::DeviceLimits& limits) {
 }
 
 Advice near_limit(const Measurement& m, const cost::DeviceLimits& limits) {
-  std::string share =
-      upper_case(precision_name(m.precision)) + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
+  const std::string precision = upper_case(precision_name(precision_of(m)));
+  std::string share = precision + " runs at " + rounded(m.percent_of_limit) + " % of this machine's ";
   if (m.limiter == cost::Limiter::kMemory)
     return {
         "memory-limit",
         share + "memory limit: only fewer bytes can help (lower precision, a larger batch that reuses the weights)."};
   std::string faster = faster_precision(m, limits);
-  return {"compute-limit", share + upper_case(precision_name(m.precision)) +
-                               " limit: only lower precision or more cores can help" +
+  return {"compute-limit", share + precision + " limit: only lower precision or more cores can help" +
                                (faster.empty() ? "." : "; " + faster + ".")};
 }
 
@@ -110,7 +108,7 @@ bool overhead_explains(const Measurement& m) {
 
 Advice unknown_limit(const Measurement& m) {
   std::string text = "The limit of this model on this machine is not known";
-  if (!m.without_rule.empty()) text += ", because most of its work has no rule";
+  if (!m.limits.empty() || !m.without_rule.empty()) text += ", because most of its work has no rule or no known shape";
   if (const auto most = greatest(m, [](const Layer& layer) { return layer.ms; }))
     text += fmt::format("; {} takes {} of the run", most->op, format_percent(100 * most->share));
   return {"limit-unknown", text + ". There is no advice."};
@@ -125,13 +123,6 @@ Advice about_small_bound(const Measurement& m, const std::string& share) {
   return {"small-model", share + ": the engine's per-call overhead dominates; " +
                              (m.open_batch ? "larger batches amortise it."
                                            : "with an open first dimension, batches would amortise it.")};
-}
-
-// An operator that multiplies nothing and takes most of the run; none in a run that is mostly overhead.
-std::optional<Part> deciding_operator(const Measurement& m) {
-  const auto part = greatest(m, [](const Layer& layer) { return layer.macs > 0 ? 0 : layer.ms; });
-  const bool decides = part && part->share > kDecidesShare && !(m.bound_ms < kSmallBoundMs && overhead_explains(m));
-  return decides ? part : std::nullopt;
 }
 
 // What an open loop shows is how the load is carried.
@@ -154,10 +145,20 @@ Advice about_disturbance(const Measurement& m) {
   else if (m.undisturbed)
     text +=
         fmt::format("; undisturbed (by the {} run) about {}", m.undisturbed->by, format_ms(m.undisturbed->latency_ms));
+  if (const std::string operation = deciding_operator(m); !operation.empty()) text += ". " + operation;
   return {"disturbed", text + ". These figures are not about the model: measure again when the machine is quiet."};
 }
 
 }  // namespace
+
+std::string deciding_operator(const Measurement& m) {
+  const auto part = greatest(m, [](const Layer& layer) { return layer.macs > 0 ? 0 : layer.ms; });
+  if (!part || part->share <= kDecidesShare || (m.bound_ms < kSmallBoundMs && overhead_explains(m))) return "";
+  return fmt::format(
+      "{} takes {} of the run and multiplies nothing, so neither batch nor precision helps there; replace it, or move "
+      "it out of the model",
+      part->op, format_percent(100 * part->share));
+}
 
 Advice not_finite(const std::string& values) {
   return {"not-finite", "Not finite: " + values +
@@ -173,11 +174,8 @@ Advice advise(const Measurement& m, const cost::DeviceLimits* limits) {
   if (m.percent_of_limit >= kNearLimitPercent) return near_limit(m, *limits);
   std::string share = "At " + rounded(m.percent_of_limit) + " % of the limit";
   if (m.percent_of_limit < 1) share = "Below 1 % of the limit";
-  if (const std::optional<Part> part = deciding_operator(m))
-    return {"one-operator",
-            fmt::format("{}: {} takes {} of the run and multiplies nothing, so neither batch nor precision "
-                        "helps there; replace it, or move it out of the model.",
-                        share, part->op, format_percent(100 * part->share))};
+  if (const std::string operation = deciding_operator(m); !operation.empty())
+    return {"one-operator", share + ": " + operation + "."};
   if (m.bound_ms < kSmallBoundMs && (m.layers.empty() || overhead_explains(m))) return about_small_bound(m, share);
   std::string loss = greatest_loss(m);
   if (loss.empty()) loss = "--layers shows the time per layer";

@@ -135,7 +135,6 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     if (limits) {
       set_beside_limit(m, costs, *limits, *limits, 1);
       m.limits = limits->sources;
-      m.limit_notes = cost::notes(costs, *limits);
     } else {
       const int usable = machine::usable_threads(*machine);
       RIDGE_ASSIGN(limits, cost::limits_of(*machine, std::min(m.threads, usable)));

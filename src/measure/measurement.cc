@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace ridge::measure {
 
@@ -23,6 +24,10 @@ void set_beside_limit(Measurement& m, const cost::Costs& costs, const cost::Devi
   const cost::Bound bound = cost::bound(costs, one);
   m.bound_ms = bound.ms;
   m.limiter = bound.limiter;
+  m.arithmetic = cost::arithmetic_of(costs, one);
+  std::set<Precision> used;
+  for (const cost::BoundShare& arithmetic : m.arithmetic) used.insert(arithmetic.precision);
+  m.limit_notes = cost::notes(one, used);
   const double runs_per_s = m.throughput_per_s / static_cast<double>(std::max<int64_t>(m.batch, 1));
   m.percent_of_limit = 100 * runs_per_s * cost::bound(costs, all).ms / 1e3 / quota_factor;
 }

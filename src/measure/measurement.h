@@ -160,7 +160,8 @@ struct Measurement {
   double percent_of_limit = 0;
   cost::Limiter limiter = cost::Limiter::kUnknown;
   std::vector<cost::DeviceLimits::Source> limits;  // the source of each: of a GPU, or of the CPU with `threads` threads
-  std::vector<std::string> limit_notes;            // for a GPU: assumptions about them
+  std::vector<cost::BoundShare> arithmetic;        // the longest first
+  std::vector<std::string> limit_notes;            // assumptions about them, and doubts
   Energy energy;
   double flops = 0;                    // of one run
   int64_t rss_delta_bytes = 0;         // resident memory of the process after the runs, less before opening
@@ -201,6 +202,7 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.optional("percent_of_limit", m.percent_of_limit);
   visit.optional("limiter", m.limiter);
   visit.optional("limits", m.limits);
+  visit.optional("arithmetic", m.arithmetic);
   visit.optional("limit_notes", m.limit_notes);
   visit.optional("energy", m.energy);
   visit.optional("flops", m.flops);

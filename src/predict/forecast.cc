@@ -25,7 +25,9 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
   Forecast result;
   result.model = model;
   result.device = limits.device;
-  result.origin = cost::origin_at(limits, precision);
+  result.arithmetic = cost::arithmetic_of(costs, limits);
+  const Precision most = result.arithmetic.empty() ? precision : result.arithmetic.front().precision;
+  result.origin = cost::origin_at(limits, most);
   result.limits = limits.sources;
   result.precision = precision;
   result.batch = batch;
@@ -39,7 +41,7 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
   result.peak_activation_bytes = costs.peak_activation_bytes;
   result.inference_bytes = costs.weight_bytes + costs.peak_activation_bytes;
   result.bound = cost::bound(costs, limits);
-  result.peak_flops_per_s = cost::rate_of(limits, precision).flops_per_s;
+  result.peak_flops_per_s = cost::rate_of(limits, most).flops_per_s;
   for (const cost::DeviceLimits::Level& level : limits.levels)
     if (level.bytes_per_s > 0) result.roofs.push_back({level.name, level.bytes_per_s});
   if (!limits.levels.empty() && limits.levels.back().bytes_per_s > 0)

@@ -47,9 +47,10 @@ struct Forecast {
   double peak_activation_bytes = 0;
   double inference_bytes = 0;  // weights and live activations: the minimum of one instance
   cost::Bound bound;
-  double ridge_point = 0;  // [FLOP/byte] of the device at this precision, against DRAM
-  double peak_flops_per_s = 0;
-  std::vector<Roof> roofs;  // nearest first, as far as measured
+  std::vector<cost::BoundShare> arithmetic;  // the longest first
+  double ridge_point = 0;                    // [FLOP/byte] of the device at the peak, against DRAM
+  double peak_flops_per_s = 0;               // that bounds most of the arithmetic
+  std::vector<Roof> roofs;                   // nearest first, as far as measured
   std::vector<Layer> layers;
   std::vector<std::string> without_rule;
   std::vector<std::string> notes;
@@ -93,6 +94,7 @@ void visit_fields(auto& visit, Is<Forecast> auto& forecast) {
   visit("peak_activation_bytes", forecast.peak_activation_bytes);
   visit.object("memory_bytes", [&](auto& bytes) { bytes("inference", forecast.inference_bytes); });
   visit_fields(visit, forecast.bound);
+  visit.optional("arithmetic", forecast.arithmetic);
   visit("ridge_point", forecast.ridge_point);
   visit("peak_flops_per_s", forecast.peak_flops_per_s);
   visit("roofs", forecast.roofs);

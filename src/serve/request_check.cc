@@ -108,12 +108,19 @@ Status check_input(const ModelSettings& settings, const TensorSettings& tensor, 
   return check_size(input, settings.name);
 }
 
+// A row of one value: [n] is [n, 1], in the same order.
+void add_last_dimension(const ModelSettings& settings, const TensorSettings& tensor, Shape& shape) {
+  const bool scalar = tensor.dims == Shape{1} && tensor.reshape && tensor.reshape->empty();
+  if (settings.batching() && scalar && shape.size() == 1) shape.push_back(1);
+}
+
 Status check_inputs(const ModelSettings& settings, Job& job) {
   auto& inputs = job.request.inputs;
   RIDGE_TRY(order_inputs(settings, inputs));
   int64_t rows = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     bool left_out = settings.inputs[i].optional && inputs[i].name.empty();
+    add_last_dimension(settings, settings.inputs[i], inputs[i].shape);
     if (!left_out) RIDGE_TRY(check_input(settings, settings.inputs[i], inputs[i], rows));
     if (left_out) inputs[i].type = DataType::kInvalid;
   }

@@ -77,6 +77,16 @@ TEST_F(RequestCheck, ShapesMustFit) {
         << shape_text(shape);
 }
 
+TEST_F(RequestCheck, RowsOfOneValueNeedNoSecondDimension) {
+  settings_.inputs[0].dims = {1};
+  EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {2}, 8)}), "unexpected shape")) << "the model has [n, 1]";
+  settings_.inputs[0].reshape = Shape{};
+  const Result<JobPtr> job = check({input("a", DataType::kFp32, {2}, 8)});
+  ASSERT_TRUE(job);
+  EXPECT_EQ((*job)->request.inputs[0].shape, (Shape{2, 1}));
+  EXPECT_EQ((*job)->rows, 2);
+}
+
 TEST_F(RequestCheck, BatchSizesAreWithinTheLimitAndEqual) {
   EXPECT_TRUE(mentions(refusal({input("a", DataType::kFp32, {0, 2}, 0)}), "batch-size"));
   EXPECT_TRUE(mentions(refusal({a(5)}), "batch-size must be between 1 and 4"));

@@ -1,9 +1,7 @@
 // The number of instances and machines that carry a load within a goal. Pure.
 //
 // Model, printed with every answer: requests of one row arrive at random (Poisson), one queue feeds all instances, every run
-// takes the same time (M/D/c, queueing.h). With batches of b rows a run begins when b rows are there: the first waits for b − 1
-// others, and runs are then assumed to arrive at random too, at 1/b of the rate (full batches arrive more evenly, so this is on
-// the safe side).
+// takes the same time (M/D/c, queueing.h). With batches of b rows a run begins when b rows are there (E_b/D/c, simulated).
 #pragma once
 
 #include <cstdint>
@@ -46,7 +44,7 @@ struct Capacity {
   double fill_ms = 0;       // average wait of a batch's first row for the last
   double mean_wait_ms = 0;  // for a free instance
   double p99_wait_ms = 0;
-  double p99_ms = 0;   // fill (99 % of batches are filled by then), wait and service
+  double p99_ms = 0;   // of rows: filling, waiting and the run together
   double idle_ms = 0;  // of a request to an idle machine: the lower limit of any goal
   int64_t instances_per_machine = 1;
   int64_t machines = 0;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "measure/advice.h"
 
 namespace ridge::tune {
 namespace {
@@ -57,6 +58,12 @@ std::string synthetic_sentence(const Tuning& tuning) {
 std::string capitalised(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
+}
+
+// By the layers of the winner.
+std::string operator_sentence(const Tuning& tuning) {
+  const std::string text = measure::deciding_operator(tuning.best);
+  return text.empty() ? "" : " " + text + ".";
 }
 
 std::string_view why_kept(const Tuning& tuning) {
@@ -126,15 +133,16 @@ std::string conclusion(const Tuning& tuning) {
       return fmt::format("Not reachable here: {}. The closest: {}, {}.{}", goal_text(tuning.goal), set,
                          closest_text(tuning), undecided_sentence(tuning));
     case Choice::kBaseline:
-      return fmt::format("Kept {}: {}. {}, p99 {}. {}.{}", set, why_kept(tuning),
+      return fmt::format("Kept {}: {}. {}, p99 {}. {}.{}{}", set, why_kept(tuning),
                          format_row_rate(best.throughput_per_s), format_ms(best.latency_ms.p99), limit,
-                         undecided_sentence(tuning));
+                         undecided_sentence(tuning), operator_sentence(tuning));
     case Choice::kCandidate: break;
   }
   const std::string goal = goal_text(tuning.goal);
-  return fmt::format("{}{}. {}. Settings: {}.{}{}{}", capitalised(gain_sentence(tuning)),
+  return fmt::format("{}{}. {}. Settings: {}.{}{}{}{}", capitalised(gain_sentence(tuning)),
                      goal.empty() ? "" : ", with " + goal, limit, set, undecided_sentence(tuning),
-                     tuning.confirmed ? "" : " Not confirmed by a longer measurement.", synthetic_sentence(tuning));
+                     tuning.confirmed ? "" : " Not confirmed by a longer measurement.", synthetic_sentence(tuning),
+                     operator_sentence(tuning));
 }
 
 }  // namespace ridge::tune

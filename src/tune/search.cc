@@ -140,6 +140,8 @@ Gain gain_of(std::span<const double> log_ratios) {
   return gain;
 }
 
+bool is_sure(const Gain& gain) { return gain.low > 1 && gain.high <= kMostApart * gain.low; }
+
 std::string ends_text(const Gain& gain, std::string_view label) {
   if (gain.low <= 0 || !std::isfinite(gain.high) || gain.low >= gain.high) return "";
   if (gain.high > kMostApart * gain.low) return " (uncertain)";

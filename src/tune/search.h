@@ -46,6 +46,8 @@ Gain gain_of(std::span<const double> log_ratios);
 // apart; empty where they are not known. `label`: what precedes the ends.
 std::string ends_text(const Gain& gain, std::string_view label = "95 % CI ");
 inline constexpr Gain kNoGain{1, 1, 1};  // of the baseline: over itself
+// Better with confidence: the whole interval is above 1, and its ends are not more than a factor of ten apart.
+bool is_sure(const Gain& gain);
 
 // Everything known about a measured candidate.
 struct Standing {

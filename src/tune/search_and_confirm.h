@@ -170,7 +170,7 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
     if (!problem.report(candidate, *trial)) continue;
     last = std::move(*trial);
     const Gain gain = problem.gain(candidate, last);
-    if (problem.meets(candidate, last) && (!problem.untuned_meets(last) || gain.low > 1))
+    if (problem.meets(candidate, last) && (!problem.untuned_meets(last) || is_sure(gain)))
       confirmed.push_back({Choice::kCandidate, candidate, gain, last, false});
     else
       problem.withdraw(candidate, kNotConfirmed);
@@ -180,6 +180,8 @@ Result<DecisionOf<typename Problem::Candidate, typename Problem::Trial>> confirm
   if (choice != Choice::kCandidate && !confirmed.empty()) return std::move(confirmed.back());
   if (tries == kConfirmations && confirmed.empty())  // none of them held
     choice = problem.untuned_meets(last) ? Choice::kBaseline : Choice::kNone;
+  if (choice == Choice::kCandidate && !stopped && problem.untuned_meets(last) && !is_sure(problem.leader()->gain))
+    choice = Choice::kBaseline;
   Decision decision = unconfirmed(choice, stopped);
   decision.confirmed = choice != Choice::kCandidate || stopped;
   return decision;

@@ -146,6 +146,24 @@ TEST_F(TunerTest, BaselineStandsWhereNothingIsBetter) {
   EXPECT_EQ(decision->gain.high, 1);
 }
 
+// As on a busy machine: better with confidence, by 3 or by 70 times.
+TEST_F(TunerTest, AGainOfAnySizeIsNoGain) {
+  EXPECT_TRUE(is_sure({3, 2, 5}));
+  EXPECT_FALSE(is_sure({3, 0.9, 5}));
+  EXPECT_FALSE(is_sure({15, 3, 75}));
+  auto benchmark = this->benchmark(scripted());
+  Search search(small_space(), options_.goal);
+  const Candidate fast = laid_out(1, 2, 4);
+  const std::vector<double> gains{std::log(5), std::log(30), std::log(8), std::log(40)};
+  search.report(fast, {gains, {4e3 / 4.8, 4.8, 4.8, 0, 10}, {1e3 / 4.2, 4.2, 4.2}, ""});
+  ASSERT_GT(search.best()->gain.low, 1);
+  const Result<Trial> untuned = benchmark->measure(baseline_candidate(), Effort::kShort);
+  options_.late = [] { return true; };
+  const Result<Decision> decision = confirm(search, *benchmark, {}, *untuned, options_);
+  ASSERT_TRUE(decision) << decision.error().message;
+  EXPECT_EQ(decision->choice, Choice::kBaseline);
+}
+
 TEST_F(TunerTest, WhatTheConfirmationDoesNotBearOutIsWithdrawn) {
   auto benchmark = this->benchmark(scripted());
   Search search(small_space(), options_.goal);

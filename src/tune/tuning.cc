@@ -78,8 +78,7 @@ measure::Measurement to_measurement(const Side& side, const Candidate& candidate
   const double quota_factor = context.target.on_cpu() ? machine::quota_factor(machine, busy) : 1;
   if (own && all) {
     measure::set_beside_limit(m, costs, *own, *all, quota_factor);
-    m.limits = own->sources;
-    if (!own->sources.empty()) m.limit_notes = cost::notes(costs, *own);
+    m.limits = context.target.on_cpu() ? cost::sources_of(machine, *own) : own->sources;
   }
   m.advice = measure::advise(m, own ? &*own : nullptr);
   return m;

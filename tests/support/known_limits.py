@@ -14,7 +14,7 @@ def fill(cache):
     kept = SHARED / "ridge" / "machine.json"
     if not kept.exists():  # of several that come at once, ridge lets one measure
         environment = {**os.environ, "XDG_CACHE_HOME": str(SHARED), "RIDGE_HISTORY": "off"}
-        subprocess.run([RIDGE, "bench", "device", "--keep-disturbed"], check=True, capture_output=True, timeout=180, env=environment)
+        subprocess.run([RIDGE, "bench", "device"], check=True, capture_output=True, timeout=180, env=environment)
     folder = pathlib.Path(cache) / "ridge"
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(kept, folder)

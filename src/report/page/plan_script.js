@@ -2,18 +2,19 @@
 // size of a dot.
 (() => {
 const plan = ridge.data;
-const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, dollars, range, make,
+const {say, colon, digits, bytes, milliseconds, flops, rate, count, bandwidth, intensity, rowsPerSecond, percent, percentOf, dollars, range, make,
        section, longSection, quiet, bullets, warning, name, number, cell, noCell, figure, figures, table, expander, originCell, properties,
        limitRows, fileName, header, faded, canvas, draw, axis, plain, decades, ticksAt, byteTicks, kDashes} = ridge;
 
 const estimated = plan.estimate_ms > 0 && plan.estimate.range_ms;
 const words = text => text.replaceAll('_', ' ');
+const arithmetic = (plan.arithmetic || []).filter(one => one.percent >= 1);  // the longest first
 
 function title() {
   const {device} = plan;
   const threads = device.kind === 'cpu' && say(`${plan.threads} threads`);
   return header(fileName(plan.model),
-    [`${say('batch')} ${plan.batch}`, plan.precision, device.name, threads, say(device.origin)].filter(part => part).join(' · '),
+    [`${say('batch')} ${plan.batch}`, arithmetic.map(one => one.precision).join(', ') || plan.precision, device.name, threads, say(device.origin)].filter(part => part).join(' · '),
     quiet('what it costs, and the least time this device needs'));
 }
 
@@ -67,7 +68,8 @@ function roofline() {
   if (dots.length === 0 || !(plan.ridge_point > 0)) return null;
   const left = Math.min(plan.ridge_point / 10, ...dots.map(dot => dot.x)) / 1.3;
   const right = Math.max(plan.ridge_point * 10, ...dots.map(dot => dot.x)) * 1.3;
-  const top = 2.5 * Math.max(plan.peak_flops_per_s, ...dots.map(dot => dot.y));
+  const peaks = arithmetic.filter(one => one.flops_per_s > 0);
+  const top = 2.5 * Math.max(plan.peak_flops_per_s, ...peaks.map(one => one.flops_per_s), ...dots.map(dot => dot.y));
   const bottom = Math.min(plan.peak_flops_per_s / 100, ...dots.map(dot => dot.y)) / 2.5;
   const [element, box] = canvas('roofline-chart', false);
   element.dataset.dots = dots.length;
@@ -78,6 +80,11 @@ function roofline() {
     return {label: `${roof.level} ${bandwidth(roof.bytes_per_s)}`, outermost, dash: outermost ? [] : kDashes[1 + index % (kDashes.length - 1)],
             data: [at(left), at(Math.min(Math.max(ridge, left), right)), at(right)]};
   });
+  // A top for each further precision of the model.
+  const slope = plan.roofs.at(-1).bytes_per_s;
+  for (const {peak, flops_per_s: most, percent: share} of peaks.slice(1))
+    roofs.push({label: `${peak} ${rate(most)} (${percentOf(share)})`, outermost: true, dash: kDashes[1],
+                data: [{x: Math.max(left, most / slope), y: most}, {x: right, y: most}]});
   draw(element, c => {
     const cloud = (limiter, colour) => ({
       type: 'scatter', label: say(`${limiter}-bound layers`), data: dots.filter(dot => dot.layer.limiter === limiter),
