@@ -23,6 +23,8 @@ namespace ridge::app {
 namespace {
 
 constexpr size_t kMostWays = 20;
+// Taken without a load or a goal: what a person in a chat accepts (assumed).
+constexpr double kUsualTtftMs = 2000, kUsualTpotMs = 100;
 
 // A GPU to plan with, and for one of this machine where its limits come from.
 struct PlannedGpu {
@@ -211,6 +213,20 @@ Result<std::string> manifest_of(const llm::Launch& launch, const llm::Serving& s
                                       s.gpus, s.gpu, joined(ranges.ttft_ms), joined(ranges.tpot_ms)));
 }
 
+// One way under several loads.
+bool alike(const llm::Serving& a, const llm::Serving& b) {
+  const auto way = [](const llm::Serving& s) {
+    Json json{{"gpu", s.gpu},
+              {"engine", static_cast<int>(s.engine)},
+              {"weights", s.weights},
+              {"gpus", s.gpus},
+              {"split", json_of(s.parallel)}};
+    if (s.prefill) json["prefill"] = {s.prefill->workers, json_of(s.prefill->parallel)};
+    return json;
+  };
+  return way(a) == way(b);
+}
+
 const llm::Gpu& gpu_named(const llm::Space& space, const std::string& name) {
   return std::find_if(space.offers.begin(), space.offers.end(), [&](const llm::Offer& o) { return o.gpu.name == name; })
       ->gpu;
@@ -268,15 +284,21 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
     base.model.formats = {};
     base.model.notes.push_back("published as float32, which engines load in 16 bits; --weights fp32 plans the other");
   }
-  RIDGE_ASSIGN(const llm::Load load, serving_load(request));
+  RIDGE_ASSIGN(llm::Load load, serving_load(request));
+  // Without a load or a goal, as many requests at once as still get a first token soon.
+  const bool assumed = load.workload.concurrency == 0 && load.workload.requests_per_s <= 0 &&
+                       load.workload.trace.empty() && !load.goals.ttft_ms && !load.goals.tpot_ms;
+  if (assumed) load.goals = {kUsualTtftMs, kUsualTpotMs, 50};
   RIDGE_ASSIGN(const std::vector<PlannedGpu> gpus, gpus_of(request.llm.serving));
-  RIDGE_ASSIGN(const llm::Space space, space_of(request, gpus, base.model));
+  RIDGE_ASSIGN(llm::Space space, space_of(request, gpus, base.model));
+  // Two kinds of workers are for those who know their load, or ask for them.
+  if (assumed && space.aggregated && request.llm.serving.deployments.empty()) space.disaggregated = false;
   if (!request.llm.kv.empty()) {
     RIDGE_ASSIGN(const llm::Format cache, llm::format_from_name(request.llm.kv == "fp16" ? "bf16" : request.llm.kv));
     base.cache_bits = llm::facts_of(cache).bits;
   }
   base.draft_tokens = request.llm.serving.draft_tokens;
-  auto [ways, reason] = llm::search(base, space, load);
+  auto [ways, missing] = llm::search(base, space, load);
   const llm::Parameters parameters = llm::parameters_of(base.model);
   Json json{{"model", base.model.name}, {"params", parameters.total}, {"active_params", parameters.active}};
   json["weight_bytes"] = llm::weight_bytes(base.model, base.model.formats);
@@ -289,16 +311,39 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   if (base.draft_tokens > 0 && base.model.draft_layers == 0)
     json["notes"].push_back(
         "the model has no layers of multi-token prediction: what computes the draft tokens is not counted");
+  if (assumed)
+    json["notes"].push_back(
+        fmt::format("no load is given: as many requests at once as get a first token within {:g} s "
+                    "and each token within {:g} ms; --concurrency, --rps",
+                    kUsualTtftMs / 1e3, kUsualTpotMs));
   for (const PlannedGpu& gpu : gpus) {
+    if (gpu.gpu.link_unknown && space.most_gpus > 1)
+      json["notes"].push_back(
+          fmt::format("{}: the rate of the link between its GPUs has no source; {:g} GB/s of PCIe "
+                      "are taken",
+                      gpu.gpu.name, 1e-9 * gpu.gpu.link_bytes_per_s));
     if (gpu.limits.empty()) continue;
     json["here"].push_back({{"name", gpu.gpu.name}, {"limits", json_of(gpu.limits)}});
     for (const std::string& note : gpu.notes) json["notes"].push_back(note);
   }
-  json["met"] = !ways.empty() && ways.front().meets;
+  json["met"] = !ways.empty() && (assumed || ways.front().meets);
+  json["missing"] = Json::array();
+  for (const auto& [gpu, why] : missing) json["missing"].push_back({{"gpu", gpu}, {"reason", why}});
   if (ways.empty()) {
-    json["reason"] = reason;
+    json["reason"] = missing.front().second;
     return json;
   }
+  // The best way of each GPU, and how the best of all goes with the requests at once.
+  json["by_gpu"] = json["by_concurrency"] = Json::array();
+  for (const llm::Serving& s : ways)
+    if (std::none_of(json["by_gpu"].begin(), json["by_gpu"].end(),
+                     [&](const Json& row) { return row["gpu"] == s.gpu; }))
+      json["by_gpu"].push_back(json_of(s));
+  std::vector<const llm::Serving*> same;
+  for (const llm::Serving& s : ways)
+    if (assumed && alike(s, ways.front())) same.push_back(&s);
+  std::sort(same.begin(), same.end(), [](auto* a, auto* b) { return a->concurrency < b->concurrency; });
+  for (const llm::Serving* s : same) json["by_concurrency"].push_back(json_of(*s));
   const llm::Serving& best = ways.front();
   base.gpu = gpu_named(space, best.gpu);
   base.parallel = best.parallel;

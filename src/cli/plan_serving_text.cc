@@ -204,6 +204,15 @@ std::string serving_text(const Json& document) {
   text += fmt::format("prompts of {} to {} tokens, outputs of {} to {}; in brackets: 80 % of measured values\n",
                       prompt[0].get<int64_t>(), prompt[1].get<int64_t>(), output[0].get<int64_t>(),
                       output[1].get<int64_t>());
+  const size_t head = text.size();
+  if (document.value("by_gpu", Json::array()).size() + document.value("missing", Json::array()).size() > 1) {
+    text += "\nbest way of each GPU\n" + ways_table(document["by_gpu"], document["by_gpu"].size());
+    for (const Json& gpu : document.value("missing", Json::array()))
+      text += note_text(fmt::format("{}: {}", text_at(gpu, "gpu"), text_at(gpu, "reason")));
+  }
+  if (document.value("by_concurrency", Json::array()).size() > 1)
+    text += "\nby requests at once\n" + ways_table(document["by_concurrency"], 12);
+  if (text.size() > head) text += "\n";
   text += summary(document);
   for (const Json& here : document.value("here", Json::array())) text += here_text(here);
   for (const Json& note : document.value("notes", Json::array())) text += note_text(note.get<std::string>());

@@ -11,8 +11,8 @@
 namespace ridge::llm {
 
 // kFp8: one scale per tensor or row; kFp8Block: per block of 128 × 128 (DeepSeek); kNvfp4: an FP8 scale per 16 values; kMxfp4: a power of two per
-// 32; kInt4: weights only, scale and zero point per group of 128 (GPTQ, AWQ); kInt8: weights and activations.
-enum class Format { kFp32, kBf16, kFp8, kFp8Block, kInt8, kNvfp4, kMxfp4, kInt4 };
+// 32; kInt4: weights only, scale and zero point per group of 128 (GPTQ, AWQ); kInt8: weights and activations; kQ80, kQ4KM: llama.cpp's.
+enum class Format { kFp32, kBf16, kFp8, kFp8Block, kInt8, kNvfp4, kMxfp4, kInt4, kQ80, kQ4KM };
 NameTable<Format> names_of(Format);
 
 struct FormatFacts {

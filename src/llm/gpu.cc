@@ -101,6 +101,8 @@ Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device) { return gpu_of(dev
 Result<Gpu> gpu_of(const catalogue::CatalogueDevice& device, std::string_view laws, std::string_view without) {
   Gpu gpu;
   gpu.name = device.name;
+  gpu.vendor = device.vendor;
+  gpu.capability = std::strtod(device.compute_capability.c_str(), nullptr);
   for (const catalogue::CataloguePeak& peak : device.peaks) gpu.flops_per_s[peak.arithmetic] = peak.flops_per_s;
   double& bf16 = gpu.flops_per_s[Arithmetic::kBf16];
   if (bf16 <= 0) bf16 = gpu.rate(Arithmetic::kFp16Fp32);

@@ -30,7 +30,8 @@ struct KernelLaw {
 inline constexpr double kNetworkBytesPerSecond = 0.8 * 50e9;
 
 struct Gpu {
-  std::string name;
+  std::string name, vendor;
+  double capability = 0;  // compute capability: 8.9; 0: none
   std::map<catalogue::Arithmetic, double> flops_per_s;
   double bytes_per_s = 0;
   double multiprocessors = 0;

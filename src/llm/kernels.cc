@@ -34,16 +34,21 @@ KernelTime time_of(const Gpu& gpu, double seconds, double flops, double rate, do
   return t;
 }
 
-// Share of the multiprocessors' tiles that is filled.
-double filled_tiles(double m, double n, double multiprocessors, double small_tile_factor) {
-  constexpr std::array<std::pair<double, double>, 4> kTiles = {{{64, 128}, {128, 128}, {128, 256}, {256, 128}}};
+// Share of the multiprocessors' tiles that is filled. One row is a product of vectors, which pads nothing. `divides_k`: few tiles are divided along k, and
+// some have 16 rows, as cuBLAS' split-K and llama.cpp's kernels do; laws of a GPU's own were fitted without.
+double filled_tiles(double m, double n, double multiprocessors, double small_tile_factor, bool divides_k) {
+  if (m <= 1) return 1;
+  constexpr std::array<std::pair<double, double>, 5> kTiles = {
+      {{64, 128}, {128, 128}, {128, 256}, {256, 128}, {16, 128}}};
   double best = 0;
-  for (const auto& [rows, columns] : kTiles) {
-    const double area = rows * columns;
+  for (size_t i = 0; i < kTiles.size() - (divides_k ? 0 : 1); ++i) {
+    const auto& [rows, columns] = kTiles[i];
+    const double area = rows * columns, tiles = std::ceil(m / rows) * std::ceil(n / columns);
     const double small = area >= 1 << 15   ? 1
                          : area >= 1 << 14 ? small_tile_factor
                                            : small_tile_factor * small_tile_factor;
-    const double waves = std::ceil(std::ceil(m / rows) * std::ceil(n / columns) / multiprocessors);
+    const double waves =
+        divides_k && tiles < multiprocessors ? tiles / multiprocessors : std::ceil(tiles / multiprocessors);
     best = std::max(best, m * n / (waves * multiprocessors * area) * small);
   }
   return best;
@@ -83,7 +88,7 @@ KernelTime gemm_by_law(const Gpu& gpu, Format format, double m, double n, double
   const KernelLaw& law = *way.law;
   const double flops = 2 * m * n * k;
   const double bytes = n * k * facts_of(format).bits / 8 + m * k * way.activation_bytes + 2 * m * n;
-  const double filled = filled_tiles(m, n, gpu.multiprocessors, law.small_tile_factor);
+  const double filled = filled_tiles(m, n, gpu.multiprocessors, law.small_tile_factor, !law.own);
   const double compute = flops / (way.rate * law.compute_efficiency * filled) * (1 + law.k_ramp / k);
   const double memory = bytes / (gpu.bytes_per_s * law.memory_efficiency) + law.extra_us * kMicro;
   return time_of(gpu, gpu.start_share * law.t0_us * kMicro + smooth_maximum(compute, memory, law.norm), flops, way.rate,

@@ -45,11 +45,25 @@ TEST(Gemm, IsTheSmoothMaximumOfArithmeticAndMemory) {
   EXPECT_NEAR(1e6 * t.seconds, 5 + std::hypot(225.28, 405.48), 0.01);
   EXPECT_NEAR(1e6 * t.bound_seconds, 202.24, 0.01);
   EXPECT_FALSE(t.compute_bound);
-  // One row fills 1/64 of one tile in 100 of each wave: 12800 columns are one wave of 64 × 128.
+  // One row is a product of vectors: nothing is padded.
   gpu.start_share = 0;
   const KernelTime row = gemm(gpu, Format::kBf16, 1, 12800, 1000);
-  const double compute = 2 * 12.8e6 / (1e15 * 0.8 / 64) * 1.1, memory = (25.6e6 + 2000 + 25600) / 0.5e12 + 1e-6;
+  const double compute = 2 * 12.8e6 / (1e15 * 0.8) * 1.1, memory = (25.6e6 + 2000 + 25600) / 0.5e12 + 1e-6;
   EXPECT_NEAR(row.seconds, std::hypot(compute, memory), 1e-9);
+}
+
+// Of one row nothing is padded; few tiles are divided along k where the law is that of other GPUs.
+TEST(Gemm, OfFewRowsTakesAsLongAsReadingTheWeights) {
+  Gpu gpu = round_gpu();
+  gpu.laws[{"gemm", "bfloat16"}] = law(0, 1, 1);
+  gpu.laws[{"gemm", "bfloat16"}].norm = 12;
+  gpu.flops_per_s[Arithmetic::kBf16] = 50e12;  // as GeForce: slow beside its memory
+  const double read = 4096.0 * 4096 * 2 / 1e12;
+  for (const double rows : {1, 4, 16})
+    EXPECT_NEAR(gemm(gpu, Format::kBf16, rows, 4096, 4096).seconds, read, 0.05 * read) << rows;
+  gpu.laws[{"gemm", "bfloat16"}].own = true;
+  EXPECT_NEAR(gemm(gpu, Format::kBf16, 1, 4096, 4096).seconds, read, 0.05 * read);
+  EXPECT_GT(gemm(gpu, Format::kBf16, 16, 4096, 4096).seconds, 2 * read);
 }
 
 TEST(Gemm, IsNeverBelowThePhysicalBound) {

@@ -13,12 +13,13 @@ namespace ridge::llm {
 namespace {
 
 // Health: vllm/entrypoints/serve/instrumentator/health.py, sglang/srt/entrypoints/http_server.py, tensorrt_llm/serve/openai_server.py.
-constexpr std::array<EngineProgram, 3> kPrograms = {{
+constexpr std::array<EngineProgram, 4> kPrograms = {{
     {"vllm", "0.33.0", "docker.io/vllm/vllm-openai:v0.33.0", "/health", 5, "",
      "Dynamo, llm-d or the proxy of vLLM's examples"},
     {"trtllm", "1.2.1", "nvcr.io/nvidia/tensorrt-llm/release:1.2.1", "/health", 5, "--extra_llm_api_options",
      "trtllm-serve disaggregated"},
     {"sglang", "0.5.23", "docker.io/lmsysorg/sglang:v0.5.23", "/health", 25, "", "sglang_router or Dynamo"},
+    {"llamacpp", "b7340", "ghcr.io/ggml-org/llama.cpp:server-cuda-b7340", "/health", 5, "", ""},
 }};
 
 // Flags with their values.
@@ -51,7 +52,11 @@ bool quantised_on_load(const Deployment& d, const Serving& s) {
 
 std::vector<std::string> notes_of(const Deployment& d, const Serving& s) {
   std::vector<std::string> notes;
-  if (!equal(d.formats, d.model.formats) && !quantised_on_load(d, s))
+  if (s.engine == EngineKind::kLlamaCpp)
+    notes.push_back(
+        "the model is one GGUF file: convert_hf_to_gguf.py of llama.cpp writes one in 16 bits, "
+        "llama-quantize one in fewer");
+  else if (!equal(d.formats, d.model.formats) && !quantised_on_load(d, s))
     notes.push_back(
         fmt::format("the model's files must hold their weights as {}; the published ones do not", s.weights));
   if (d.draft_tokens > 0 && !drafts(d))
@@ -61,12 +66,34 @@ std::vector<std::string> notes_of(const Deployment& d, const Serving& s) {
   return notes;
 }
 
+// Engines compute in BF16 only from compute capability 8.0.
+void add_dtype(Arguments& a, const Deployment& d) {
+  if (d.formats.attention == Format::kFp32)
+    a.add("--dtype", "float32");
+  else if (d.gpu.capability > 0 && d.gpu.capability < 8)
+    a.add("--dtype", "half");
+}
+
+Launch llamacpp_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load) {
+  const int64_t slots = std::max<int64_t>(1, load.most_sequences > 0 ? load.most_sequences : s.concurrency);
+  Arguments a;
+  a.add("--n-gpu-layers", 99);
+  a.add("--parallel", slots);
+  a.add("--ctx-size", slots * longest(load));
+  a.add("--ubatch-size", chunk_of(load, s.engine));
+  a.add("--flash-attn", "on");
+  if (d.cache_bits <= 8.5)
+    for (const char* cache : {"--cache-type-k", "--cache-type-v"}) a.add(cache, "q8_0");
+  return {{"llama-server", "--model", model}, std::move(a.all), {}, {}};
+}
+
 Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
   Arguments a;
   a.add("--tensor-parallel-size", s.parallel.tensor);
   a.add_above(1, "--pipeline-parallel-size", s.parallel.pipeline);
   a.add_above(1, "--data-parallel-size", s.parallel.data);
   if (s.parallel.expert > 1) a.add("--enable-expert-parallel");
+  add_dtype(a, d);
   if (d.cache_bits <= 8) a.add("--kv-cache-dtype", "fp8");
   if (quantised_on_load(d, s)) a.add("--quantization", "fp8");
   if (drafts(d))
@@ -86,6 +113,7 @@ Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& m
   a.add_above(1, "--pp-size", s.parallel.pipeline);
   a.add_above(1, "--attn-dp-size", s.parallel.data);
   a.add_above(1, "--ep-size", s.parallel.expert);
+  add_dtype(a, d);
   if (d.cache_bits <= 8) a.add("--kv-cache-dtype", "fp8_e4m3");
   if (quantised_on_load(d, s)) a.add("--quantization", "fp8");
   if (drafts(d)) {
@@ -189,9 +217,10 @@ const EngineProgram& program_of(EngineKind engine) { return kPrograms[static_cas
 Launch launch_of(const Deployment& d, const Serving& serving, const std::string& model, const Load& load, Role role) {
   Serving s = serving;
   if (role == Role::kPrefill) s.parallel = s.prefill->parallel;
-  Launch launch = s.engine == EngineKind::kVllm     ? vllm_launch(d, s, model, load, role)
-                  : s.engine == EngineKind::kSglang ? sglang_launch(d, s, model, load, role)
-                                                    : trtllm_launch(d, s, model, load, role);
+  Launch launch = s.engine == EngineKind::kVllm       ? vllm_launch(d, s, model, load, role)
+                  : s.engine == EngineKind::kSglang   ? sglang_launch(d, s, model, load, role)
+                  : s.engine == EngineKind::kLlamaCpp ? llamacpp_launch(d, s, model, load)
+                                                      : trtllm_launch(d, s, model, load, role);
   launch.notes = notes_of(d, s);
   return launch;
 }

@@ -82,7 +82,9 @@ Serving serving(EngineKind engine, Parallel parallel) {
 }
 
 TEST(Launch, HasOnlyFlagsOfTheEnginesOwnListsAndAllOfThem) {
-  for (const EngineKind engine : kEngines) {
+  std::vector<EngineKind> engines(std::begin(kEngines), std::end(kEngines));
+  engines.push_back(EngineKind::kLlamaCpp);
+  for (const EngineKind engine : engines) {
     const std::map<std::string, Flag> known = flags_of(engine);
     std::set<std::string> used;
     for (const Parallel& parallel : {Parallel{1, 1, 1, 1, 1}, Parallel{1, 4, 2, 1, 4}})
@@ -92,6 +94,7 @@ TEST(Launch, HasOnlyFlagsOfTheEnginesOwnListsAndAllOfThem) {
             for (const Role role : {Role::kAll, Role::kPrefill, Role::kDecode}) {
               Deployment d = deployment(engine);
               d.cache_bits = cache_bits;
+              d.gpu.capability = 7.5;  // no BF16: --dtype half
               d.formats = {format, format, format};
               d.draft_tokens = draft;
               d.model.draft_layers = 1;

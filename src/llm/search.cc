@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+
+#include "catalogue/data.h"
+#include "catalogue/table.h"
 
 namespace ridge::llm {
 namespace {
 
 constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
+constexpr int64_t kMostOfLlamaCpp = 8;  // at once: published figures of more requests are not known
 
 // Why there is no way: of the largest group of GPUs, and there of a run rather than of a split that no engine has.
 struct Reason {
@@ -116,15 +121,15 @@ std::optional<Serving> fewest_replicas(const WayToServe& way, const Load& load, 
 }
 
 // The way at several concurrencies, or at the load's own. `replicas_of_attention`: that share a concurrency.
-void try_loads(const WayToServe& way, int64_t replicas_of_attention, const Load& load, std::vector<Serving>& found,
-               Reason& reason) {
+void try_loads(const WayToServe& way, int64_t replicas_of_attention, int64_t most, const Load& load,
+               std::vector<Serving>& found, Reason& reason) {
   if (load.workload.requests_per_s > 0) {
     if (std::optional<Serving> s = fewest_replicas(way, load, reason)) found.push_back(*std::move(s));
     return;
   }
   const bool given = load.workload.concurrency > 0 || !load.workload.trace.empty();
   Load own = load;
-  for (int64_t concurrency = 1; concurrency <= kMostConcurrency; concurrency *= 2) {
+  for (int64_t concurrency = 1; concurrency <= most; concurrency *= 2) {
     if (!given) {
       own.workload.concurrency = concurrency * replicas_of_attention;
       own.workload.requests = (std::min<int64_t>(4 * concurrency, 400) + concurrency) * replicas_of_attention;
@@ -189,40 +194,76 @@ bool better(const Serving& a, const Serving& b) {
 
 }  // namespace
 
+std::string refusal(EngineKind engine, const Gpu& gpu, const Formats& formats) {
+  constexpr std::array<std::string_view, 4> kColumns = {"engine", "weights", "least_capability", "source"};
+  const std::string_view name = name_of(names_of(EngineKind{}), engine);
+  if (gpu.vendor != "NVIDIA")
+    return engine == EngineKind::kTensorRtLlm ? "TensorRT-LLM runs on NVIDIA's GPUs" : std::string();
+  const Result<catalogue::Table> table =
+      catalogue::Table::read(catalogue::data("engine_support"), "engine_support", kColumns);
+  for (const Format format : {formats.attention, formats.feed_forward, formats.experts}) {
+    double least = 0;
+    for (size_t i = 0; table && i < table->size(); ++i) {
+      const catalogue::TableRow row = table->row(i);
+      if (row.text("engine") == name && row.text("weights") == facts_of(format).name)
+        least = row.number("least_capability").value_or(0);
+    }
+    if (least == 0) return fmt::format("{} loads no weights as {}", name, facts_of(format).name);
+    if (gpu.capability > 0 && gpu.capability < least)
+      return fmt::format("{} needs compute capability {:.1f} for weights as {}; {} has {:.1f}", name, least,
+                         facts_of(format).name, gpu.name, gpu.capability);
+  }
+  return {};
+}
+
 SearchResult search(const Deployment& base, const Space& space, const Load& load) {
-  std::vector<Serving> found;
-  Reason reason;
-  for (const Offer& offer : space.offers)
+  SearchResult result;
+  std::vector<Serving>& found = result.ways;
+  for (const Offer& offer : space.offers) {
+    Reason reason;
+    const size_t before = found.size();
     for (const EngineKind engine : space.engines)
       for (const Formats& formats : space.formats) {
+        if (std::string why = refusal(engine, offer.gpu, formats); !why.empty()) {
+          reason.note(1, true, std::move(why));
+          continue;
+        }
+        const int64_t most = engine == EngineKind::kLlamaCpp ? kMostOfLlamaCpp : kMostConcurrency;
+        const int64_t most_gpus = engine == EngineKind::kLlamaCpp ? 1 : space.most_gpus;
         Deployment d = base;
         d.gpu = offer.gpu;
         d.formats = formats;
         d = with_engine(std::move(d), engine);
         Load own = load;
         own.prices = offer.prices;
-        for (int64_t gpus = 1; space.aggregated && gpus <= space.most_gpus; ++gpus)
+        for (int64_t gpus = 1; space.aggregated && gpus <= most_gpus; ++gpus)
           for (const Parallel& parallel : ways_to_split(space.split, engine, base.model, gpus, reason)) {
             d.parallel = parallel;
             const WayToServe way = [&](int64_t replicas, const Load& under) { return serve(d, replicas, under); };
-            try_loads(way, parallel.data, own, found, reason);
+            try_loads(way, parallel.data, most, own, found, reason);
           }
-        if (!space.disaggregated) continue;
+        if (!space.disaggregated || engine == EngineKind::kLlamaCpp) continue;
         for (const Disaggregation& pools : ways_to_disaggregate(d, space, own, reason)) {
           const WayToServe way = [&](int64_t replicas, const Load& under) {
             return serve_disaggregated(d, pools, replicas, under);
           };
-          try_loads(way, pools.decode_workers * pools.decode.data, own, found, reason);
+          try_loads(way, pools.decode_workers * pools.decode.data, most, own, found, reason);
         }
       }
+    reason.note(0, false, "no group of GPUs has the split that was asked for; --gpus is the largest number of them");
+    if (found.size() == before) result.missing.emplace_back(offer.gpu.name, std::move(reason.text));
+  }
   std::stable_sort(found.begin(), found.end(), better);
-  reason.note(0, false, "no group of GPUs has the split that was asked for; --gpus is the largest number of them");
-  return {.ways = std::move(found), .reason = std::move(reason.text)};
+  return result;
 }
 
 std::vector<Serving> front_of(const std::vector<Serving>& all) {
   std::vector<Serving> front;
+  const bool any = std::any_of(all.begin(), all.end(), [](const Serving& s) { return s.meets; });
+  double most = 0;
+  for (const Serving& s : all) most = std::max(most, s.tokens_per_s_per_gpu);
   for (const Serving& s : all) {
+    if ((any && !s.meets) || 100 * s.tokens_per_s_per_gpu < most) continue;
     const bool beaten = std::any_of(all.begin(), all.end(), [&](const Serving& o) {
       return o.tokens_per_s_per_gpu >= s.tokens_per_s_per_gpu && o.tokens_per_s_per_user >= s.tokens_per_s_per_user &&
              (o.tokens_per_s_per_gpu > s.tokens_per_s_per_gpu || o.tokens_per_s_per_user > s.tokens_per_s_per_user);

@@ -20,7 +20,8 @@ struct Split {
 };
 struct Space {
   std::vector<Offer> offers;
-  std::vector<EngineKind> engines = {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang};
+  std::vector<EngineKind> engines = {EngineKind::kVllm, EngineKind::kTensorRtLlm, EngineKind::kSglang,
+                                     EngineKind::kLlamaCpp};
   std::vector<Formats> formats;
   int64_t most_gpus = 8;
   Split split, prefill;  // what `prefill` has is of the prefill workers, and `split` then of the decode workers
@@ -29,12 +30,16 @@ struct Space {
 };
 struct SearchResult {
   std::vector<Serving> ways;  // best first
-  std::string reason;         // why there is none: of the largest group of GPUs that was tried
+  // Of each GPU without a way, why: of the largest group of them that was tried.
+  std::vector<std::pair<std::string, std::string>> missing;
 };
+// Why the engine does not load weights of these forms on the GPU, by data/engine_support.csv; empty: it does.
+std::string refusal(EngineKind engine, const Gpu& gpu, const Formats& formats);
 // Every way in the space that fits, each at several concurrencies, or at the load's own if it has one; where it has a rate, as many replicas as carry
 // it. Best first: those that meet the goals, by cost (by GPUs where a price is missing), then by rate.
 SearchResult search(const Deployment& base, const Space& space, const Load& load);
-// Those that no other beats in both tokens/s per GPU and tokens/s per user.
+// Those that no other beats in both tokens/s per GPU and tokens/s per user; without those that miss the goals, if any meets them, or that cost a
+// hundredfold.
 std::vector<Serving> front_of(const std::vector<Serving>& all);
 
 }  // namespace ridge::llm

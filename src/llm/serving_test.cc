@@ -320,26 +320,27 @@ TEST(Search, TriesGivenSplitsOfExpertsAndSaysWhyOneIsNone) {
   // Attention replicas with each expert divided among all GPUs.
   space.split = {.tensor = 1, .data = 2, .expert = 1};
   SearchResult found = search(d, space, closed(8));
-  ASSERT_FALSE(found.ways.empty()) << found.reason;
+  ASSERT_FALSE(found.ways.empty());
   EXPECT_EQ(found.ways.front().parallel.expert_tensor, 2);
   // Experts over fewer GPUs than all: not in vLLM.
   space.split = {.tensor = 4, .expert = 2};
-  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("vLLM"));
+  EXPECT_THAT(search(d, space, closed(8)).missing.at(0).second, HasSubstr("vLLM"));
   space.engines = {EngineKind::kSglang};
   found = search(d, space, closed(8));
-  ASSERT_FALSE(found.ways.empty()) << found.reason;
+  ASSERT_FALSE(found.ways.empty());
   EXPECT_EQ(found.ways.front().parallel.expert_tensor, 2);
   EXPECT_EQ(found.ways.front().parallel.expert, 2);
   space.split = {.tensor = 8};
-  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("28 attention heads cannot be divided among 8"));
+  EXPECT_THAT(search(d, space, closed(8)).missing.at(0).second,
+              HasSubstr("28 attention heads cannot be divided among 8"));
   space.split = {.tensor = 16};
-  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("--gpus"));
+  EXPECT_THAT(search(d, space, closed(8)).missing.at(0).second, HasSubstr("--gpus"));
   // Of the GPUs that were given.
   space.offers = {{gpu_named("T4"), {}}};
   space.split = {.tensor = 1, .data = 2, .expert = 1};
   space.disaggregated = false;
   d.model.layers.front().count = 100;
-  EXPECT_THAT(search(d, space, closed(8)).reason, HasSubstr("2 x"));
+  EXPECT_THAT(search(d, space, closed(8)).missing.at(0).second, HasSubstr("2 x"));
 }
 
 TEST(ServingRanges, OfWhatFollowsFromTheTimes) {
@@ -355,6 +356,40 @@ TEST(ServingRanges, OfWhatFollowsFromTheTimes) {
   open.workload.requests_per_s = 2;
   const Serving sent = *serve(llama_8b(), 1, open);
   EXPECT_DOUBLE_EQ(ranges_of(sent).output_tokens_per_s.low, sent.output_tokens_per_s);
+}
+
+// data/engine_support.csv.
+TEST(Search, OffersNothingThatAnEngineDoesNotRun) {
+  const auto why = [](EngineKind engine, const char* name, Format format) {
+    return refusal(engine, *gpu_of(*catalogue::find_device(*catalogue::catalogue(), name)), {format, format, format});
+  };
+  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "V100 SXM2 32GB", Format::kBf16), HasSubstr("8.0"));
+  EXPECT_THAT(why(EngineKind::kSglang, "V100 SXM2 32GB", Format::kBf16), HasSubstr("7.5"));
+  EXPECT_THAT(why(EngineKind::kVllm, "GTX 1080 Ti", Format::kBf16), HasSubstr("7.0"));
+  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "A100 SXM4 80GB", Format::kFp8), HasSubstr("8.9"));
+  EXPECT_THAT(why(EngineKind::kVllm, "RTX 4090", Format::kQ4KM), HasSubstr("no weights as q4_k_m"));
+  EXPECT_THAT(why(EngineKind::kTensorRtLlm, "MI300X", Format::kBf16), HasSubstr("NVIDIA"));
+  EXPECT_EQ(why(EngineKind::kVllm, "V100 SXM2 32GB", Format::kBf16), "");
+  EXPECT_EQ(why(EngineKind::kLlamaCpp, "GTX 1080 Ti", Format::kQ4KM), "");
+  EXPECT_EQ(why(EngineKind::kTensorRtLlm, "B200 SXM", Format::kNvfp4), "");
+}
+
+// XiongjieDai/GPU-Benchmarks-on-LLM-Inference, README of May 2024: llama-bench, tg 512, Llama-3-8B.
+TEST(LlamaCpp, IsPredictedAsPublishedOnGeForce) {
+  struct Case {
+    const char* gpu;
+    Format format;
+    double tokens_per_s;
+  };
+  for (const Case& c : {Case{"RTX 3090", Format::kBf16, 47.4}, Case{"RTX 4090", Format::kBf16, 54.84},
+                        Case{"RTX 3090", Format::kQ4KM, 115.42}, Case{"RTX 4090", Format::kQ4KM, 130.58}}) {
+    Deployment d = with_engine(llama_8b(c.gpu), EngineKind::kLlamaCpp);
+    d.formats = {c.format, c.format, c.format};
+    Load load = closed(1);
+    load.workload.prompt_min = load.workload.prompt_max = 1;
+    load.workload.output_min = load.workload.output_max = 512;
+    EXPECT_NEAR(serve(d, 1, load)->tokens_per_s_per_user, c.tokens_per_s, 0.15 * c.tokens_per_s) << c.gpu;
+  }
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 namespace ridge::llm {
 namespace {
 
-constexpr std::array<std::pair<EngineKind, std::string_view>, 3> kEngineNames = {
-    {{EngineKind::kVllm, "vllm"}, {EngineKind::kTensorRtLlm, "trtllm"}, {EngineKind::kSglang, "sglang"}}};
+constexpr std::array<std::pair<EngineKind, std::string_view>, 4> kEngineNames = {{{EngineKind::kVllm, "vllm"},
+                                                                                  {EngineKind::kTensorRtLlm, "trtllm"},
+                                                                                  {EngineKind::kSglang, "sglang"},
+                                                                                  {EngineKind::kLlamaCpp, "llamacpp"}}};
 // What engines have in common.
 constexpr EngineCosts kCommon = {.kernel_us = 3,
                                  .eager_kernel_us = 50,
@@ -33,7 +35,7 @@ constexpr EngineCosts vllm_costs() {
   return c;
 }
 // In the order of EngineKind.
-constexpr std::array<EngineCosts, 3> kCosts = {vllm_costs(), costs(0.2, 2, 5), costs(0.8, 5, 130)};
+constexpr std::array<EngineCosts, 4> kCosts = {vllm_costs(), costs(0.2, 2, 5), costs(0.8, 5, 130), costs(0.8, 1, 5)};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;

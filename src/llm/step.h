@@ -13,7 +13,7 @@
 
 namespace ridge::llm {
 
-enum class EngineKind { kVllm, kTensorRtLlm, kSglang };
+enum class EngineKind { kVllm, kTensorRtLlm, kSglang, kLlamaCpp };
 NameTable<EngineKind> names_of(EngineKind);
 
 // How one replica is split. Attention is divided among `tensor` GPUs and replicated `data` times, each replica with its own sequences; experts are
