@@ -37,7 +37,7 @@ constexpr std::array<Ranges, 4> kRanges = {{
      .tpot_own = {0.92, 1.29},
      .tpot_other = {0.88, 1.25},
      .tpot_disaggregated = {0.70, 1.29}},
-    // llama.cpp: assumed; four published figures of Llama-3-8B on GeForce cards lie within 6 % (kernels_test).
+    // llama.cpp: assumed; four published figures of Llama-3-8B on GeForce cards lie within 6 % (serving_test).
     {.ttft_own = {0.6, 1.6},
      .ttft_other = {0.6, 1.6},
      .ttft_disaggregated = {0.6, 1.6},

@@ -98,7 +98,7 @@ def rows_of(file):
 @pytest.fixture(scope="module")
 def whole(machine):
     folder, environment = machine
-    done = check(folder, environment, "--row-seconds", 60, "--minutes", 12, "-o", "whole.json")
+    done = check(folder, environment, "--row-seconds", 15, "--minutes", 12, "-o", "whole.json")
     assert done.returncode in (0, 1), done.stderr
     return done, folder / "whole.json"
 
@@ -113,7 +113,8 @@ def test_the_whole_check_of_a_gpu_in_order(whole):
     # The fake computes on the CPU, so that a step may take longer than its limit. The fake's compiler knows no half precision.
     failed = {id: row["reason"] for id, row in found.items() if row["verdict"] == "fail" and row["value"] is None}
     assert all("rejects this PTX" in reason or "time limit" in reason for reason in failed.values()), failed
-    assert {row["verdict"] for id, row in found.items() if id.startswith("limits.") and id.endswith("multiply-adds") and row["value"]} == {"not possible"}
+    # The CPU is no H100.
+    assert {row["verdict"] for id, row in found.items() if id.startswith("limits.") and id.endswith("multiply-adds") and row["value"]} == {"fail"}
     pinned = found["limits.host-to-device.pinned"]  # the rate of a copy between caches of the CPU
     inside = pinned["expected"]["low"] <= pinned["value"] <= pinned["expected"]["high"]
     assert pinned["verdict"] == ("pass" if inside else "fail") and "link" in pinned["expected"]["source"]
