@@ -78,7 +78,7 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
     {"top", "the page of ridge serve and its /metrics show a server at work, ridge power the devices"}};
 
 int unknown_verb(const std::string& given) {
-  if (given.starts_with("-")) return say("ridge: options stand behind a verb: ridge VERB " + given + " ..."), kUsage;
+  if (given.starts_with('-')) return say("ridge: options stand behind a verb: ridge VERB " + given + " ..."), kUsage;
   for (const auto& [verb, instead] : kInstead)
     if (verb == given) return say(fmt::format("ridge: there is no verb '{}': {}", verb, instead)), kUsage;
   std::vector<std::string> names;

@@ -212,7 +212,7 @@ std::string serving_text(const Json& document) {
   }
   if (document.value("by_concurrency", Json::array()).size() > 1)
     text += "\nby requests at once\n" + ways_table(document["by_concurrency"], 12);
-  if (text.size() > head) text += "\n";
+  if (text.size() > head) text += '\n';
   text += summary(document);
   for (const Json& here : document.value("here", Json::array())) text += here_text(here);
   for (const Json& note : document.value("notes", Json::array())) text += note_text(note.get<std::string>());

@@ -146,7 +146,7 @@ std::string not_understood(const CLI::App& app, std::span<const std::string> giv
   const CLI::Option* before =
       at == arguments.begin() || at == arguments.end() ? nullptr : app.get_option_no_throw(*(at - 1));
   if (before == nullptr || before->get_items_expected_max() > 0) {
-    const std::string all = "not understood: " + CLI::detail::join(rest, " ");
+    std::string all = "not understood: " + CLI::detail::join(rest, " ");
     if (app.get_option_no_throw("--lock-clocks") != nullptr && std::isdigit(static_cast<unsigned char>(first[0])) != 0)
       return all + "; did you mean --limit " + first + "?";
     const CLI::Option* model = app.get_option_no_throw("MODEL");

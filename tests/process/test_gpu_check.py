@@ -117,7 +117,7 @@ def test_the_whole_check_of_a_gpu_in_order(whole):
     assert {row["verdict"] for id, row in found.items() if id.startswith("limits.") and id.endswith("multiply-adds") and row["value"]} == {"fail"}
     pinned = found["limits.host-to-device.pinned"]  # the rate of a copy between caches of the CPU
     inside = pinned["expected"]["low"] <= pinned["value"] <= pinned["expected"]["high"]
-    assert pinned["verdict"] == ("pass" if inside else "fail") and "link" in pinned["expected"]["source"]
+    assert pinned["verdict"] == ("pass" if inside else "fail") and "H100" in pinned["expected"]["source"]
     for row in document["rows"]:
         assert f"{row['verdict']:<12}  " in done.stderr and (row["verdict"] != "fail" or row["do"]), row
 
