@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "app/next_steps.h"
 #include "app/plan_model.h"
@@ -216,13 +217,9 @@ Result<std::string> manifest_of(const llm::Launch& launch, const llm::Serving& s
 // One way under several loads.
 bool alike(const llm::Serving& a, const llm::Serving& b) {
   const auto way = [](const llm::Serving& s) {
-    Json json{{"gpu", s.gpu},
-              {"engine", static_cast<int>(s.engine)},
-              {"weights", s.weights},
-              {"gpus", s.gpus},
-              {"split", json_of(s.parallel)}};
-    if (s.prefill) json["prefill"] = {s.prefill->workers, json_of(s.prefill->parallel)};
-    return json;
+    const llm::PrefillPool pool = s.prefill.value_or(llm::PrefillPool());
+    return std::tuple(s.gpu, s.engine, s.weights, s.gpus, s.parallel, s.prefill.has_value(), pool.workers,
+                      pool.parallel);
   };
   return way(a) == way(b);
 }

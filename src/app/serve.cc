@@ -61,9 +61,7 @@ bool recall_from(const std::vector<std::string>& repositories, machine::Machine&
       const Result<Json> json = parse_json(text_or_empty(file), file);
       if (!json || !json->is_object() || !json->contains("machine")) continue;
       Result<machine::Machine> tuned = from_json<machine::Machine>(json->at("machine"));
-      if (!tuned || tuned->id != machine.id || tuned->peaks.empty()) continue;
-      machine.peaks = std::move(tuned->peaks);
-      machine.bandwidths = std::move(tuned->bandwidths);
+      if (!tuned || tuned->id != machine.id || !limits::take_limits(std::move(*tuned), machine)) continue;
       log::info("the limits of this machine are those of {}", file);
       return true;
     }

@@ -102,8 +102,8 @@ void render(const app::LanguageDescription& d) {
 }
 
 std::vector<std::string> next_of(const app::LanguageDescription& d) {
+  if (d.forms.empty()) return {compare_gpus_line(d.model)};
   const std::string model = app::shell_word(d.model);
-  if (d.forms.empty()) return {"ridge plan " + model + " --gpu \"L4,L40S,H100 SXM\""};
   return {"ridge plan " + model, "ridge bench " + model, "ridge tune " + model + " -o models", "ridge serve " + model};
 }
 
@@ -132,7 +132,7 @@ int describe(std::span<const std::string> arguments) {
     if (Status known = model::parse_shape_option(shape, binding); !known) return usage(known.error());
   std::string file = options.model;
   if (Status fetched = fetch_model(kDescribeVerb, file); !fetched) return fail(kDescribeVerb, fetched.error());
-  if (file.ends_with(".json") || is_language_model(file)) return describe_language(options, file);
+  if (has_language_config(file)) return describe_language(options, file);
   const Result<model::UnboundModel> model = model::UnboundModel::read(file);
   if (!model) return fail(kDescribeVerb, model.error());
   const Result<app::ModelDescription> description = app::describe(options.model, *model, binding);

@@ -236,11 +236,9 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
 // fetch → read → estimate → rank
 int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
   std::string file = options.recommend;
-  if (file.ends_with(".json") || is_language_model(file))
-    return fail("gpus",
-                invalid(fmt::format("{0} is a language model: ridge plan {0} --gpu \"L4,L40S,H100 SXM\" compares "
-                                    "GPUs for it",
-                                    app::shell_word(file))));
+  if (has_language_config(file))
+    return fail("gpus", invalid(fmt::format("{} is a language model: {} compares GPUs for it", app::shell_word(file),
+                                            compare_gpus_line(file))));
   if (Status fetched = fetch_model("gpus", file); !fetched) return fail("gpus", fetched.error());
   auto model = model::UnboundModel::read(file);
   if (!model) return fail("gpus", model.error());

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "app/download.h"
+#include "app/next_steps.h"
 #include "base/cache_folder.h"
 #include "checkpoint/weights.h"
 #include "cli/terminal.h"
@@ -86,6 +87,12 @@ bool is_language_model(const std::string& model) {
   if (fs::exists(model, error)) return fs::exists(fs::path(model) / "config.json", error);
   const Result<zoo::ZooDescription> known = zoo::describe(model, {});
   return known && known->folder;
+}
+
+bool has_language_config(const std::string& model) { return model.ends_with(".json") || is_language_model(model); }
+
+std::string compare_gpus_line(const std::string& model) {
+  return "ridge plan " + app::shell_word(model) + " --gpu \"L4,L40S,H100 SXM\"";
 }
 
 Status fetch_model(std::string_view verb, std::string& model) {

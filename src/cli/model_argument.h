@@ -17,5 +17,9 @@ Status fetch_url(std::string& model);
 
 // A folder with a config.json, a GGUF file, or a reference model that is one.
 bool is_language_model(const std::string& model);
+// Likewise, or its config.json alone.
+bool has_language_config(const std::string& model);
+// The line that compares GPUs for it.
+std::string compare_gpus_line(const std::string& model);
 
 }  // namespace ridge::cli

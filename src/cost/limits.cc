@@ -77,8 +77,39 @@ Bound combine(double compute_s, double memory_s) {
   return result;
 }
 
+// Why those units bound arithmetic at a precision.
+enum class Why { kOwn, kFp32Faster, kUnknown, kNothingKnown, kTwiceFp16, kFourTimesFp32, kWider, kFp32 };
+// rate_of() without words: a server asks at every step.
+struct Units {
+  double flops_per_s = 0;
+  Precision peak = Precision::kFp32;
+  Why why = Why::kOwn;
+};
+Units units_for(const DeviceLimits& limits, Precision precision) {
+  const double own = own_rate(limits, precision), fp32 = own_rate(limits, Precision::kFp32);
+  if (own > 0 && (own >= fp32 || precision == Precision::kFp64)) return {own, precision, Why::kOwn};
+  if (own > 0) return {fp32, Precision::kFp32, Why::kFp32Faster};
+  if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
+    return {0, precision, Why::kUnknown};
+  if (fp32 <= 0) return {0, precision, Why::kNothingKnown};
+  const double fp16 = own_rate(limits, Precision::kFp16), bf16 = own_rate(limits, Precision::kBf16);
+  switch (precision) {
+    case Precision::kInt8:      // four times as many lanes; without a dot-product instruction nothing reaches this
+      if (2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
+        return {2 * fp16, Precision::kFp16, Why::kTwiceFp16};
+      return {4 * fp32, Precision::kFp32, Why::kFourTimesFp32};
+    case Precision::kFp8: {
+      const Precision wider = std::max(fp16, bf16) <= fp32 ? Precision::kFp32
+                              : bf16 > fp16                ? Precision::kBf16
+                                                           : Precision::kFp16;
+      return {own_rate(limits, wider), wider, Why::kWider};
+    }
+    default: return {fp32, Precision::kFp32, Why::kFp32};
+  }
+}
+
 double compute_seconds(double flops, Precision precision, const DeviceLimits& limits) {
-  double rate = rate_of(limits, precision).flops_per_s;
+  const double rate = units_for(limits, precision).flops_per_s;
   return rate > 0 ? flops / rate : 0;
 }
 
@@ -137,34 +168,30 @@ double own_rate(const DeviceLimits& limits, Precision precision) {
 }
 
 Rate rate_of(const DeviceLimits& limits, Precision precision) {
-  const double own = own_rate(limits, precision), fp32 = own_rate(limits, Precision::kFp32);
-  if (own > 0 && (own >= fp32 || precision == Precision::kFp64)) return {own, "", precision};
-  if (own > 0)
-    return {fp32, fmt::format("{} is slower than FP32 on {}: the FP32 peak bounds it",
-                              upper_case(precision_name(precision)), limits.device)};
-  if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
-    return {0,
-            fmt::format("{} has units for {} whose peak is not known: arithmetic in it is not bounded", limits.device,
-                        precision_name(precision)),
-            precision};
-  if (fp32 <= 0) return {0, fmt::format("no arithmetic peak is known for {}", precision_name(precision)), precision};
-  std::string missing =
-      fmt::format("no {} peak {} {}", precision_name(precision),
-                  limits.origin == Origin::kMeasured ? "was measured on" : "has a source for", limits.device);
-  const double fp16 = own_rate(limits, Precision::kFp16), bf16 = own_rate(limits, Precision::kBf16);
-  switch (precision) {
-    case Precision::kInt8:      // four times as many lanes; without a dot-product instruction nothing reaches this
-      if (2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
-        return {2 * fp16, missing + "; twice the FP16 peak is used as its ceiling", Precision::kFp16};
-      return {4 * fp32, missing + "; four times the FP32 peak is used as its ceiling"};
-    case Precision::kFp8: {
-      const Precision wider = std::max(fp16, bf16) <= fp32 ? Precision::kFp32
-                              : bf16 > fp16                ? Precision::kBf16
-                                                           : Precision::kFp16;
-      return {own_rate(limits, wider), missing + "; the fastest wider type computes such data", wider};
-    }
-    default: return {fp32, missing + "; such data are computed at the FP32 peak at best"};
+  const Units units = units_for(limits, precision);
+  const std::string_view name = precision_name(precision);
+  const auto missing = [&](std::string_view instead) {
+    return fmt::format("no {} peak {} {}; {}", name,
+                       limits.origin == Origin::kMeasured ? "was measured on" : "has a source for", limits.device,
+                       instead);
+  };
+  Rate rate{units.flops_per_s, "", units.peak};
+  switch (units.why) {
+    case Why::kOwn: break;
+    case Why::kFp32Faster:
+      rate.note = fmt::format("{} is slower than FP32 on {}: the FP32 peak bounds it", upper_case(name), limits.device);
+      break;
+    case Why::kUnknown:
+      rate.note = fmt::format("{} has units for {} whose peak is not known: arithmetic in it is not bounded",
+                              limits.device, name);
+      break;
+    case Why::kNothingKnown: rate.note = fmt::format("no arithmetic peak is known for {}", name); break;
+    case Why::kTwiceFp16: rate.note = missing("twice the FP16 peak is used as its ceiling"); break;
+    case Why::kFourTimesFp32: rate.note = missing("four times the FP32 peak is used as its ceiling"); break;
+    case Why::kWider: rate.note = missing("the fastest wider type computes such data"); break;
+    case Why::kFp32: rate.note = missing("such data are computed at the FP32 peak at best"); break;
   }
+  return rate;
 }
 
 Bound bound(double needed_flops, double bytes, Precision precision, const DeviceLimits& limits) {
@@ -193,8 +220,8 @@ std::vector<BoundShare> arithmetic_of(const Costs& costs, const DeviceLimits& li
   }
   std::vector<BoundShare> found;
   for (const auto& [precision, of_it] : seconds) {
-    const Rate rate = rate_of(limits, precision);
-    found.push_back({precision, rate.peak, rate.flops_per_s, all > 0 ? 100 * of_it / all : 0});
+    const Units units = units_for(limits, precision);
+    found.push_back({precision, units.peak, units.flops_per_s, all > 0 ? 100 * of_it / all : 0});
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &BoundShare::percent);
   return found;

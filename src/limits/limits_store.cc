@@ -13,11 +13,13 @@
 namespace ridge::limits {
 namespace {
 
+bool has_limits(const machine::Machine& machine) { return !machine.peaks.empty() && !machine.bandwidths.empty(); }
+
 std::optional<machine::Machine> find(const Json& store, const std::string& file, const std::string& id) {
   auto entry = store["machines"].find(id);
   if (entry == store["machines"].end()) return std::nullopt;
   Result<machine::Machine> machine = from_json<machine::Machine>(*entry);
-  if (machine && !machine->peaks.empty() && !machine->bandwidths.empty()) return std::move(*machine);
+  if (machine && has_limits(*machine)) return std::move(*machine);
   log::warning("machine cache {}: the entry {} is damaged ({}), measuring again", file, id,
                machine ? "it holds no limits" : machine.error().message);
   return std::nullopt;
@@ -57,6 +59,15 @@ void keep_higher(const machine::Machine& before, machine::Machine& machine) {
 
 }  // namespace
 
+bool take_limits(machine::Machine&& known, machine::Machine& machine) {
+  if (!has_limits(known)) return false;
+  machine.measured_at = std::move(known.measured_at);
+  machine.peaks = std::move(known.peaks);
+  machine.bandwidths = std::move(known.bandwidths);
+  machine.disturbance = std::move(known.disturbance);
+  return true;
+}
+
 bool recall(machine::Machine& machine, const std::string& cache_file) {
   const std::string file = cache_file.empty() ? default_cache_file() : cache_file;
   if (file.empty()) return false;
@@ -66,12 +77,7 @@ bool recall(machine::Machine& machine, const std::string& cache_file) {
     return false;
   }
   std::optional<machine::Machine> known = find(*store, file, machine.id);
-  if (!known) return false;
-  machine.measured_at = std::move(known->measured_at);
-  machine.peaks = std::move(known->peaks);
-  machine.bandwidths = std::move(known->bandwidths);
-  machine.disturbance = std::move(known->disturbance);
-  return true;
+  return known && take_limits(std::move(*known), machine);
 }
 
 Result<machine::Machine> recall_or_measure(machine::Machine machine, const LimitOptions& options,

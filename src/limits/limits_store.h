@@ -22,6 +22,9 @@ struct LimitOptions {
 // Copies the cached limits of `machine` (as probed) into it; false: none cached. `cache_file` as in LimitOptions.
 bool recall(machine::Machine& machine, const std::string& cache_file = "");
 
+// Moves those of `known`, as it was stored; false: it has none.
+bool take_limits(machine::Machine&& known, machine::Machine& machine);
+
 using Measure = std::function<Result<Limits>(const machine::Machine&)>;
 
 // The limits of `machine` (as probed) from options.cache_file if it holds its id and options.fresh is not set, else from

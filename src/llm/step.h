@@ -22,6 +22,7 @@ struct Parallel {
   int64_t tensor = 1, data = 1, pipeline = 1;
   int64_t expert_tensor = 1, expert = 1;
   int64_t gpus() const { return tensor * data * pipeline; }
+  bool operator==(const Parallel&) const = default;
 };
 void visit_fields(auto& visit, Is<Parallel> auto& p) {
   visit("tensor", p.tensor);
