@@ -33,8 +33,9 @@ std::string load_text(const app::LoadPlan& load) {
   std::string text = fmt::format("load of {} rows/s{}\n", load.goal.rows_per_s, goal) + capacity_table(load);
   if (!load.capacity.met) text += "not met: " + load.capacity.reason + "\n";
   return text + fmt::format(
-                    "assumed: random arrivals (Poisson), one queue, all runs take the same time (M/D/c); "
+                    "assumed: random arrivals (Poisson), one queue, all runs take the same time ({}); "
                     "instances at most {:g} % busy\n",
+                    load.capacity.service.batch > 1 ? "E_b/D/c, of full batches" : "M/D/c",
                     100 * load.goal.most_utilisation);
 }
 
