@@ -14,9 +14,12 @@ namespace {
 plan::Plan bounded_plan(const PlannedModel& model) {
   if (!model.device.machine) return {};
   const PlanRequest& request = model.request;
-  plan::Plan plan = plan::first_plan(
-      *model.device.machine, model.costs,
-      {request.model, input_shapes(model.graph), rows_of(model.graph), request.threads, request.precision});
+  plan::Plan plan = plan::first_plan(*model.device.machine, model.costs,
+                                     {.model = request.model,
+                                      .shapes = input_shapes(model.graph),
+                                      .batch = rows_of(model.graph),
+                                      .threads = request.threads,
+                                      .precision = request.precision});
   plan.engine = request.engine;
   return plan;
 }
@@ -32,7 +35,11 @@ void add_engine_graph(PlannedModel& model) {
 }
 
 Result<PlannedModel> planned(const PlanRequest& request, const BoundModel& bound, const PlanControl& control) {
-  PlannedModel model{request, bound.unbound, bound.graph, control, cost::count(bound.graph, request.precision)};
+  PlannedModel model{.request = request,
+                     .unbound = bound.unbound,
+                     .graph = bound.graph,
+                     .control = control,
+                     .costs = cost::count(bound.graph, request.precision)};
   RIDGE_ASSIGN(model.device, know_device(request, control));
   model.plan = bounded_plan(model);
   RIDGE_ASSIGN(model.limits, limits_of(model.device, model.plan.threads));
@@ -47,7 +54,8 @@ Status add_load_and_cost(const PlannedModel& model, ModelPlan& plan) {
   if (request.load) plan.load = plan_load(*request.load, plan, services);
   if (!request.cost) return {};
   // One answer, one batch: what carries the load is what is paid for.
-  CostSubject subject{plan.device, plan.forecast.device, plan.forecast.threads, services};
+  CostSubject subject{
+      .device = plan.device, .name = plan.forecast.device, .threads = plan.forecast.threads, .services = services};
   if (plan.load) subject.services = {plan.load->capacity.service};
   if (plan.load && plan.load->capacity.met) subject.carries = &plan.load->capacity;
   RIDGE_ASSIGN(plan.cost, plan_cost(*request.cost, subject));
@@ -141,8 +149,9 @@ Result<ModelPlan> plan_of(const Json& document) {
   if (document.contains("estimate") && document["estimate"].contains("range_ms")) {
     RIDGE_ASSIGN(plan.carried, from_json<predict::DeviceEstimate>(document));
     const Json held = document["estimate"].value("held_percent", Json::object());
-    plan.carried->held = {held.value("compute", 0.0) / 100, held.value("memory", 0.0) / 100,
-                          held.value("start", 0.0) / 100};
+    plan.carried->held = {.compute = held.value("compute", 0.0) / 100,
+                          .memory = held.value("memory", 0.0) / 100,
+                          .start = held.value("start", 0.0) / 100};
   }
   return plan;
 }

@@ -62,9 +62,9 @@ void visit_fields(auto& visit, Is<LoadPlan> auto& plan) {
 
 struct CostPlan {
   sizing::Economics economics;
-  sizing::Service service;          // the priced way to run: the one with the most rows per second
-  std::string unit;                 // name of a row
-  std::optional<int64_t> machines;  // of the load that is carried; absent: no load was given
+  sizing::Service service;               // the priced way to run: the one with the most rows per second
+  std::string unit;                      // name of a row
+  std::optional<int64_t> machines = {};  // of the load that is carried; absent: no load was given
   std::optional<double> renting_usd_per_hour() const {
     return machines && economics.renting_usd_per_hour
                ? std::optional(static_cast<double>(*machines) * *economics.renting_usd_per_hour)
@@ -151,8 +151,8 @@ Result<ModelPlan> plan_of(const Json& document);
 // A language model from its dimensions, and the storage of weights and cache if it is a file of weights.
 struct LlmSource {
   sizing::LlmModel model;
-  std::optional<sizing::WeightFormat> stored;
-  std::optional<double> kv_bits;
+  std::optional<sizing::WeightFormat> stored = {};
+  std::optional<double> kv_bits = {};
   std::optional<Precision> precision = {};  // a config's own
   std::optional<llm::Config> config = {};
 };
@@ -200,9 +200,9 @@ void visit_fields(auto& visit, Is<ServingHere> auto& here) {
 
 struct LlmPlan {
   sizing::LlmForecast forecast;
-  std::vector<sizing::LlmForecast> by_weights;  // the same in every weight format
-  std::optional<CostPlan> cost;                 // of decoding with as many sequences as fit, one token each per step
-  std::optional<ServingHere> here;              // none on another device, and where the model is not served on CPUs
+  std::vector<sizing::LlmForecast> by_weights = {};  // the same in every weight format
+  std::optional<CostPlan> cost = {};     // of decoding with as many sequences as fit, one token each per step
+  std::optional<ServingHere> here = {};  // none on another device, and where the model is not served on CPUs
 };
 Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, sizing::LlmSetup setup,
                          const PlanControl& control);

@@ -54,7 +54,8 @@ Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load
   if (!w.trace.empty()) w.concurrency = 0;
   if (w.concurrency > 0) w.requests = std::max(kFewestRequests, kPerSequence * w.concurrency);
   static constexpr std::array<int32_t, 1021> kText = {};  // any tokens
-  tune::language::Load sent{llm::requests_of(w, llm::EngineKind::kVllm), w.concurrency, kText};
+  tune::language::Load sent{
+      .requests = llm::requests_of(w, llm::EngineKind::kVllm), .concurrency = w.concurrency, .text = kText};
   sent.common_share = w.prefix_hit;
   sent.front = from_seconds(llm::kFrontSeconds);
   generate::Settings settings;
@@ -133,8 +134,12 @@ Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const L
   here.workload = load.workload;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(*device.machine, here.threads));
   const double quota = machine::quota_factor(*device.machine, here.threads);
-  const std::optional<KeptSteps> kept = recall_steps(steps_file(
-      device.machine->id, {config_digest(request.model), here.engine, here.weights, here.cache, here.threads}));
+  const std::optional<KeptSteps> kept =
+      recall_steps(steps_file(device.machine->id, {.config_digest = config_digest(request.model),
+                                                   .engine = here.engine,
+                                                   .weights = here.weights,
+                                                   .cache = here.cache,
+                                                   .threads = here.threads}));
   const DecoderLimit limit(model, here.weights, here.cache,
                            kept ? kept->weight_bytes : weight_bytes_of(model, here.weights), limits, quota);
   here.line = kept ? kept->line : estimated_line(limit, here.weights);

@@ -22,10 +22,10 @@ constexpr double kDefaultReservePercent = 10;  // like vLLM's gpu_memory_utiliza
 
 Result<LlmSource> source_of(const Result<llm::Config>& config) {
   if (!config) return config.error();
-  LlmSource source{sizing::model_of(config->model), {}, {}, config->precision};
+  LlmSource source{.model = sizing::model_of(config->model), .precision = config->precision};
   if (config->quantised) {
     const double bits = 8 * llm::weight_bytes(config->model, config->model.formats) / source.model.parameters.total;
-    source.stored = sizing::WeightFormat{sizing::kAsStored, bits, bits, ""};
+    source.stored = sizing::as_stored(bits);
   }
   source.config = *config;
   return source;
@@ -35,7 +35,7 @@ Result<LlmSource> source_of(const Result<llm::Config>& config) {
 Result<LlmSource> source_of_gguf(const std::string& path) {
   RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(path));
   RIDGE_ASSIGN(LlmSource source, source_of(llm::config_from_json(*documents.config, path)));
-  source.stored = sizing::WeightFormat{sizing::kAsStored, documents.weight_bits, documents.weight_bits, ""};
+  source.stored = sizing::as_stored(documents.weight_bits);
   return source;
 }
 
@@ -49,10 +49,11 @@ Result<std::optional<CostPlan>> decoding_cost(const PlanRequest& request, const 
                                               const PlanDevice& device, int threads) {
   std::optional<CostPlan> none;
   if (!request.cost) return none;
-  CostSubject subject{device, forecast.device, threads, {}, "token"};
+  CostSubject subject{.device = device, .name = forecast.device, .threads = threads, .unit = "token"};
   for (const sizing::LlmDecode& step : forecast.decode)
     if (step.fits && step.bound.ms > 0)
-      subject.services.push_back({step.batch, step.bound.ms, "the bound of one decoding step, a lower limit"});
+      subject.services.push_back(
+          {.batch = step.batch, .ms = step.bound.ms, .basis = "the bound of one decoding step, a lower limit"});
   if (subject.services.empty()) return none;
   RIDGE_ASSIGN(CostPlan cost, plan_cost(*request.cost, subject));
   return std::optional(std::move(cost));
@@ -78,7 +79,7 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
     if (const std::string folder = checkpoint_folder(request.model); checkpoint::is_graph_folder(folder)) {
       RIDGE_ASSIGN(const checkpoint::GraphConstants constants, checkpoint::graph_constants(folder));
       const double bits = 8 * static_cast<double>(constants.bytes) / source.model.parameters.total;
-      source.stored = sizing::WeightFormat{sizing::kAsStored, bits, bits, ""};
+      source.stored = sizing::as_stored(bits);
     }
     return source;
   }
@@ -87,7 +88,7 @@ Result<LlmSource> read_llm(const PlanRequest& request) {
   RIDGE_ASSIGN(const model::Graph graph, model::read(request.model, binding));
   Result<sizing::LlmGraph> found = sizing::llm_from_graph(graph, request.model);
   if (!found) return wrap(found.error(), request.model);
-  return LlmSource{found->model, found->stored, found->kv_bits};
+  return LlmSource{.model = found->model, .stored = found->stored, .kv_bits = found->kv_bits};
 }
 
 Result<sizing::LlmSetup> llm_setup(const PlanRequest& request, const LlmSource& source) {
@@ -125,7 +126,7 @@ Result<LlmPlan> plan_llm(const PlanRequest& request, const LlmSource& source, si
   const int64_t sequences = sizing::forecast(source.model, setup, limits).sequences;
   setup.batches =
       request.binding.insist_on_batch ? predict::batches_of(request.batch) : sizing::decode_batches(sequences);
-  LlmPlan plan{sizing::forecast(source.model, setup, limits), {}, {}, {}};
+  LlmPlan plan{.forecast = sizing::forecast(source.model, setup, limits)};
   RIDGE_ASSIGN(plan.here, plan_here(request, source, setup.prompt, device, plan.forecast.notes));
   setup.batches = {1};
   for (const sizing::WeightFormat& format : sizing::weight_formats()) {
@@ -164,7 +165,7 @@ void read_derived(FieldReader& visit, sizing::LlmForecast& f) {
   f.sequences = sequences.value_or(0);
   f.devices_for_weights = devices.value_or(0);
   const Result<sizing::WeightFormat> format = sizing::weight_format(weights);
-  f.setup.weights = format ? *format : sizing::WeightFormat{sizing::kAsStored, 0, 0, ""};
+  f.setup.weights = format ? *format : sizing::as_stored(0);
 }
 
 }  // namespace

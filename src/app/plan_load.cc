@@ -19,8 +19,8 @@ constexpr const char* kBound = "the bound, a lower limit";
 constexpr const char* kSlowEnd = "slow end of the estimate, carried over";
 
 Service service_at(const predict::CurvePoint& point) {
-  if (point.estimate_slow_ms) return {point.batch, *point.estimate_slow_ms, kSlowEnd};
-  return {point.batch, point.bound_ms, kBound};
+  if (point.estimate_slow_ms) return {.batch = point.batch, .ms = *point.estimate_slow_ms, .basis = kSlowEnd};
+  return {.batch = point.batch, .ms = point.bound_ms, .basis = kBound};
 }
 
 Result<Service> service_from(const std::string& path) {
@@ -30,17 +30,18 @@ Result<Service> service_from(const std::string& path) {
   if (!measured) return wrap(measured.error(), path + " is not what `ridge bench MODEL --json` prints");
   if (measured->latency_ms.mean <= 0)
     return Error{Code::kInvalid, path + ": the mean latency is 0; a measurement with samples is needed"};
-  return Service{measured->batch, measured->latency_ms.mean,
-                 fmt::format("measured, {} threads, {}", measured->threads, path)};
+  return Service{.batch = measured->batch,
+                 .ms = measured->latency_ms.mean,
+                 .basis = fmt::format("measured, {} threads, {}", measured->threads, path)};
 }
 
 // The first of the planned forms that exists.
 std::vector<Service> planned_services(const ModelPlan& plan) {
   const int64_t batch = plan.forecast.batch;
   if (plan.measured && plan.measured->report)
-    return {{batch, plan.measured->report->latency_ms.mean, "measured, --measure"}};
-  if (plan.carried && plan.curve.empty()) return {{batch, plan.carried->ms.slow, kSlowEnd}};
-  if (plan.curve.empty()) return {{batch, plan.forecast.bound.ms, kBound}};
+    return {{.batch = batch, .ms = plan.measured->report->latency_ms.mean, .basis = "measured, --measure"}};
+  if (plan.carried && plan.curve.empty()) return {{.batch = batch, .ms = plan.carried->ms.slow, .basis = kSlowEnd}};
+  if (plan.curve.empty()) return {{.batch = batch, .ms = plan.forecast.bound.ms, .basis = kBound}};
   std::vector<Service> services;
   for (const predict::CurvePoint& point : plan.curve) services.push_back(service_at(point));
   return services;
@@ -63,39 +64,48 @@ PerMachine per_machine(const LoadRequest& request, const ModelPlan& plan) {
   return {by_threads, fmt::format("{} of {} threads each", plan.forecast.threads, usable)};
 }
 
+Assumption given(const char* name, const char* unit, double value, const char* option) {
+  return {.name = name, .value = value, .unit = unit, .source = std::string("given, ") + option};
+}
+
 // From an option, or assumed with the reason in `source`.
-Assumption assume(const char* name, const char* unit, const std::optional<double>& given, const char* option,
+Assumption assume(const char* name, const char* unit, const std::optional<double>& value, const char* option,
                   double otherwise, const char* source) {
-  if (given) return {name, *given, unit, Origin::kAssumed, std::string("given, ") + option};
-  return {name, otherwise, unit, Origin::kAssumed, fmt::format("{}; {} replaces it", source, option)};
+  if (value) return given(name, unit, *value, option);
+  return {.name = name, .value = otherwise, .unit = unit, .source = fmt::format("{}; {} replaces it", source, option)};
 }
 
 // Intel lists 350 W for the 56 cores of a Xeon Platinum 8480+ (ark, 2023), AMD 360 W for 96 of an EPYC 9654.
 constexpr double kWattsPerCore = 6.25;
 
 Assumption power_of(const CostRequest& request, const CostSubject& subject) {
-  if (request.power_w) return {"power", *request.power_w, "W", Origin::kAssumed, "given, --power-w"};
-  if (subject.device.gpu) {
-    if (const std::optional<double> watts = catalogue::power_per_gpu_w(*subject.device.gpu))
-      return {"power", *watts, "W", Origin::kDatasheet, "board power of " + subject.device.gpu->name};
-    return {"power", 0, "W", Origin::kAssumed, ""};
+  if (request.power_w) return given("power", "W", *request.power_w, "--power-w");
+  Assumption power{.name = "power", .unit = "W"};
+  if (!subject.device.gpu) {
+    power.value = kWattsPerCore * subject.threads;
+    power.source = fmt::format("{} cores at {:g} W, typical of server CPUs; --power-w replaces it", subject.threads,
+                               kWattsPerCore);
+  } else if (const std::optional<double> watts = catalogue::power_per_gpu_w(*subject.device.gpu)) {
+    power.value = *watts;
+    power.origin = Origin::kDatasheet;
+    power.source = "board power of " + subject.device.gpu->name;
   }
-  return {
-      "power", kWattsPerCore * subject.threads, "W", Origin::kAssumed,
-      fmt::format("{} cores at {:g} W, typical of server CPUs; --power-w replaces it", subject.threads, kWattsPerCore)};
+  return power;
 }
 
 Result<std::optional<Assumption>> hourly_price(const CostRequest& request, const CostSubject& subject) {
-  if (request.hour_usd)
-    return std::optional<Assumption>({"hour", *request.hour_usd, "$/h", Origin::kAssumed, "given, --hour-usd"});
+  if (request.hour_usd) return std::optional(given("hour", "$/h", *request.hour_usd, "--hour-usd"));
   if (!subject.device.gpu) return std::optional<Assumption>();
   RIDGE_ASSIGN(const std::vector<catalogue::CatalogueDevice> devices, catalogue::catalogue());
   RIDGE_ASSIGN(const std::vector<catalogue::CloudPrice> prices, catalogue::cloud_prices(devices));
   const std::optional<catalogue::CloudPrice> price = catalogue::price_of(prices, *subject.device.gpu);
   if (!price) return std::optional<Assumption>();
-  return std::optional<Assumption>({"hour", price->usd_per_gpu_hour, "$/h", Origin::kDatasheet,
-                                    fmt::format("{} {}, list of {}, per GPU; --hour-usd replaces it", price->provider,
-                                                price->instance, price->date)});
+  return std::optional<Assumption>({.name = "hour",
+                                    .value = price->usd_per_gpu_hour,
+                                    .unit = "$/h",
+                                    .origin = Origin::kDatasheet,
+                                    .source = fmt::format("{} {}, list of {}, per GPU; --hour-usd replaces it",
+                                                          price->provider, price->instance, price->date)});
 }
 
 Result<sizing::EconomicInputs> economic_inputs(const CostRequest& r, const CostSubject& subject) {
@@ -111,12 +121,15 @@ Result<sizing::EconomicInputs> economic_inputs(const CostRequest& r, const CostS
   in.years = assume("years", "years", r.years, "--years", 4, "of depreciation");
   in.utilisation = assume("utilisation", "", r.utilisation, "--utilisation", 0.5, "share of the time with work to do");
   if (subject.carries != nullptr && !r.utilisation)
-    in.utilisation = {"utilisation", subject.carries->utilisation, "", Origin::kDerived, "of the load"};
+    in.utilisation = {.name = "utilisation",
+                      .value = subject.carries->utilisation,
+                      .origin = Origin::kDerived,
+                      .source = "of the load"};
   const std::optional<double> staff = r.staff_percent ? std::optional(*r.staff_percent / 100) : std::nullopt;
   in.staff_share =
       assume("staff_share", "per year", staff, "--staff-percent", 0.1, "of the price, for operating staff");
   in.rented_share = assume("rented_share", "", r.rented, "--rented", 1, "rented all the time, including idle time");
-  if (r.price_usd) in.price_usd = Assumption{"price", *r.price_usd, "$", Origin::kAssumed, "given, --price-usd"};
+  if (r.price_usd) in.price_usd = given("price", "$", *r.price_usd, "--price-usd");
   RIDGE_ASSIGN(in.hour_usd, hourly_price(r, subject));
   return in;
 }
@@ -126,7 +139,7 @@ Result<sizing::EconomicInputs> economic_inputs(const CostRequest& r, const CostS
 Result<std::vector<Service>> services_of(const ServiceRequest& request, const ModelPlan& plan) {
   std::vector<Service> services;
   if (request.ms) {
-    services = {{plan.forecast.batch, *request.ms, "given, --service-ms"}};
+    services = {{.batch = plan.forecast.batch, .ms = *request.ms, .basis = "given, --service-ms"}};
   } else if (!request.from.empty()) {
     RIDGE_ASSIGN(const Service service, service_from(request.from));
     services = {service};
@@ -140,7 +153,9 @@ Result<std::vector<Service>> services_of(const ServiceRequest& request, const Mo
 
 LoadPlan plan_load(const LoadRequest& request, const ModelPlan& plan, const std::vector<Service>& services) {
   PerMachine per = per_machine(request, plan);
-  return {request.goal, sizing::best_capacity(request.goal, services, per.instances), std::move(per.reason)};
+  return {.goal = request.goal,
+          .capacity = sizing::best_capacity(request.goal, services, per.instances),
+          .instances_reason = std::move(per.reason)};
 }
 
 Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subject) {
@@ -150,7 +165,7 @@ Result<CostPlan> plan_cost(const CostRequest& request, const CostSubject& subjec
                                          [&](const auto& a, const auto& b) { return rate(a) < rate(b); });
   inputs.batch_ms = best.ms;
   inputs.batch = static_cast<double>(best.batch);
-  CostPlan plan{sizing::economics(inputs), best, subject.unit, {}};
+  CostPlan plan{.economics = sizing::economics(inputs), .service = best, .unit = subject.unit};
   if (subject.carries != nullptr) plan.machines = subject.carries->machines;
   return plan;
 }

@@ -26,7 +26,10 @@ Result<std::optional<int64_t>> max_batch_of(const PlannedModel& model, const Mem
   const std::optional<model::Graph> graph = graph_with_rows(model, other);
   if (!graph) return std::optional<int64_t>();
   RIDGE_ASSIGN(const double peak_two, peak_of(*graph));
-  const predict::MemoryLine line{static_cast<double>(batch), static_cast<double>(other), plan.peak, peak_two};
+  const predict::MemoryLine line{.batch_one = static_cast<double>(batch),
+                                 .batch_two = static_cast<double>(other),
+                                 .peak_one = plan.peak,
+                                 .peak_two = peak_two};
   return std::optional(predict::largest_batch(
       [&](int64_t rows) { return predict::memory_at(line, static_cast<double>(rows)); }, plan.limit));
 }

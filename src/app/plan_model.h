@@ -71,7 +71,7 @@ struct CostSubject {
   const PlanDevice& device;
   std::string name;  // of the device
   int threads = 1;   // on this machine
-  std::vector<sizing::Service> services;
+  std::vector<sizing::Service> services = {};
   std::string unit = "row";
   const sizing::Capacity* carries = nullptr;  // the load, if one was given and is met
 };

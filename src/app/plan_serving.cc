@@ -77,7 +77,8 @@ Result<PlannedGpu> gpu_here(const plan::Device& name) {
     planned.device.vendor = "NVIDIA";
     planned.device.name = gpu.facts.name;
     planned.device.bytes_per_s = rates.bytes_per_s;
-    for (const auto& [arithmetic, peak] : rates.peaks) planned.device.peaks.push_back({arithmetic, peak.best});
+    for (const auto& [arithmetic, peak] : rates.peaks)
+      planned.device.peaks.push_back({.arithmetic = arithmetic, .flops_per_s = peak.best});
   }
   if (gpu.facts.memory_bytes > 0) planned.device.memory_bytes = static_cast<double>(gpu.facts.memory_bytes);
   if (gpu.facts.compute_units > 0) planned.device.multiprocessors = static_cast<int>(gpu.facts.compute_units);
@@ -140,7 +141,7 @@ Result<llm::Space> space_of(const PlanRequest& request, const std::vector<Planne
   if (r.weights.empty()) space.formats = {model.formats};
   for (const std::string& name : r.weights) {
     RIDGE_ASSIGN(const llm::Format format, llm::format_from_name(name == "fp16" ? "bf16" : name));
-    space.formats.push_back({format, format, format});
+    space.formats.push_back({.attention = format, .feed_forward = format, .experts = format});
   }
   space.most_gpus = r.most_gpus;
   space.split = r.split;
@@ -256,7 +257,7 @@ Result<llm::Load> serving_load(const PlanRequest& request) {
   // Each draft token is accepted if those before it were: 1 + a + a² + … tokens a step.
   for (int64_t i = 1; i <= r.draft_tokens; ++i)
     w.tokens_per_step += std::pow(r.acceptance_percent / 100, static_cast<double>(i));
-  load.goals = {r.ttft_ms, r.tpot_ms, r.percentile};
+  load.goals = {.ttft_ms = r.ttft_ms, .tpot_ms = r.tpot_ms, .percentile = r.percentile};
   load.chunk_tokens = r.chunk_tokens;
   load.most_sequences = r.most_sequences;
   load.receive_interval = r.receive_interval;
@@ -285,7 +286,7 @@ Result<Json> plan_serving(const PlanRequest& request, const LlmSource& source) {
   // Without a load or a goal, as many requests at once as still get a first token soon.
   const bool assumed = load.workload.concurrency == 0 && load.workload.requests_per_s <= 0 &&
                        load.workload.trace.empty() && !load.goals.ttft_ms && !load.goals.tpot_ms;
-  if (assumed) load.goals = {kUsualTtftMs, kUsualTpotMs, 50};
+  if (assumed) load.goals = {.ttft_ms = kUsualTtftMs, .tpot_ms = kUsualTpotMs, .percentile = 50};
   RIDGE_ASSIGN(const std::vector<PlannedGpu> gpus, gpus_of(request.llm.serving));
   RIDGE_ASSIGN(llm::Space space, space_of(request, gpus, base.model));
   // Two kinds of workers are for those who know their load, or ask for them.

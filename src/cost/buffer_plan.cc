@@ -28,7 +28,7 @@ class Block {
       offset = std::max(offset, at->offset + at->size);
     }
     try_gap(size_ - offset);
-    const Allocation allocation{best.value_or(offset), size, buffer};
+    const Allocation allocation{.offset = best.value_or(offset), .size = size, .buffer = buffer};
     size_ = std::max(size_, allocation.offset + size);
     allocations_.insert(std::upper_bound(allocations_.begin(), end, allocation,
                                          [](const Allocation& a, const Allocation& b) { return a.offset < b.offset; }),

@@ -70,8 +70,9 @@ Result<DeviceLimits> limits_of(const catalogue::CatalogueDevice& device, Accumul
   };
   if (limits.flops_per_s.empty()) return missing("arithmetic peak");
   if (!device.bytes_per_s) return missing("memory bandwidth");
-  if (device.l2_bytes) limits.levels.push_back({"L2", 0, *device.l2_bytes});
-  limits.levels.push_back({"DRAM", *device.bytes_per_s, std::numeric_limits<double>::infinity()});
+  if (device.l2_bytes) limits.levels.push_back({.name = "L2", .bytes_per_s = 0, .capacity_bytes = *device.l2_bytes});
+  limits.levels.push_back(
+      {.name = "DRAM", .bytes_per_s = *device.bytes_per_s, .capacity_bytes = std::numeric_limits<double>::infinity()});
   return limits;
 }
 

@@ -11,7 +11,9 @@
 namespace ridge::cost {
 
 DataSizes data_sizes_of(const model::Graph& graph, const Residency& residency) {
-  DataSizes sizes{std::vector<bool>(graph.tensors.size()), std::vector<bool>(graph.nodes.size()), {}};
+  DataSizes sizes{.tensors = std::vector<bool>(graph.tensors.size()),
+                  .nodes = std::vector<bool>(graph.nodes.size()),
+                  .sources = {}};
   std::map<std::string, int> times;
   auto decided = [&](int t) { return t >= 0 && sizes.tensors[static_cast<size_t>(t)]; };
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

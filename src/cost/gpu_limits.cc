@@ -105,7 +105,8 @@ class GpuRoofline {
     if (!memory) return;
     const double listed = listed_memory_rate(limits_);
     if (limits_.levels.empty() || limits_.levels.back().name != kMemory)
-      limits_.levels.push_back({kMemory, 0, std::numeric_limits<double>::infinity()});
+      limits_.levels.push_back(
+          {.name = kMemory, .bytes_per_s = 0, .capacity_bytes = std::numeric_limits<double>::infinity()});
     limits_.levels.back().bytes_per_s = *memory->result.best;
     add_basis(kMemory, memory->result, memory->access, listed);
     judge(std::nullopt, kMemory, memory->result, listed, format_bandwidth);
@@ -149,15 +150,20 @@ class GpuRoofline {
   void set_cache(const BandwidthRow* row) {
     const bool listed = !limits_.levels.empty() && limits_.levels.front().name == "L2";
     const auto bytes = static_cast<double>(gpu_.facts.last_cache_bytes);
-    if (!listed && bytes > 0) limits_.levels.insert(limits_.levels.begin(), {"L2", 0, bytes});
+    if (!listed && bytes > 0)
+      limits_.levels.insert(limits_.levels.begin(), {.name = "L2", .bytes_per_s = 0, .capacity_bytes = bytes});
     if (!row || limits_.levels.empty() || limits_.levels.front().name != "L2") return;
     limits_.levels.front().bytes_per_s = *row->result.best;
     add_basis("L2", row->result, row->access, 0);
   }
 
   void add_basis(const std::string& what, const MetricResult& result, const std::string& by, double listed) {
-    limits_.sources.push_back({what, *result.best, Origin::kMeasured, result.spread_percent, by,
-                               listed > 0 ? std::optional(listed) : std::nullopt});
+    limits_.sources.push_back({.what = what,
+                               .per_s = *result.best,
+                               .origin = Origin::kMeasured,
+                               .spread_percent = result.spread_percent,
+                               .by = by,
+                               .datasheet = listed > 0 ? std::optional(listed) : std::nullopt});
   }
 
   using Format = std::string (*)(double);
@@ -194,9 +200,9 @@ class GpuRoofline {
 void add_datasheet_bases(DeviceLimits& limits) {
   for (const auto& [precision, rate] : limits.flops_per_s)
     if (!source_of(limits, precision_name(precision)))
-      limits.sources.push_back({std::string(precision_name(precision)), rate});
+      limits.sources.push_back({.what = std::string(precision_name(precision)), .per_s = rate});
   if (const double rate = listed_memory_rate(limits); rate > 0 && !source_of(limits, kMemory))
-    limits.sources.push_back({kMemory, rate});
+    limits.sources.push_back({.what = kMemory, .per_s = rate});
 }
 
 bool clocks_were_set(const limits::accelerator::DeviceMeasurement& measured) {

@@ -53,10 +53,11 @@ std::vector<DeviceLimits::Level> levels_of(const machine::Machine& machine, int 
     std::string name = "L" + std::to_string(level);
     double capacity = static_cast<double>(machine::cache_capacity(machine, level, threads));
     double rate = highest_rate(samples_of(machine.bandwidths, name), threads);
-    if (capacity > 0 || rate > 0) levels.push_back({name, rate, capacity});
+    if (capacity > 0 || rate > 0) levels.push_back({.name = name, .bytes_per_s = rate, .capacity_bytes = capacity});
   }
-  levels.push_back(
-      {"DRAM", highest_rate(samples_of(machine.bandwidths, "DRAM"), threads), std::numeric_limits<double>::infinity()});
+  levels.push_back({.name = "DRAM",
+                    .bytes_per_s = highest_rate(samples_of(machine.bandwidths, "DRAM"), threads),
+                    .capacity_bytes = std::numeric_limits<double>::infinity()});
   return levels;
 }
 
@@ -87,24 +88,25 @@ struct Units {
 };
 Units units_for(const DeviceLimits& limits, Precision precision) {
   const double own = own_rate(limits, precision), fp32 = own_rate(limits, Precision::kFp32);
-  if (own > 0 && (own >= fp32 || precision == Precision::kFp64)) return {own, precision, Why::kOwn};
-  if (own > 0) return {fp32, Precision::kFp32, Why::kFp32Faster};
+  if (own > 0 && (own >= fp32 || precision == Precision::kFp64))
+    return {.flops_per_s = own, .peak = precision, .why = Why::kOwn};
+  if (own > 0) return {.flops_per_s = fp32, .peak = Precision::kFp32, .why = Why::kFp32Faster};
   if (std::find(limits.unknown.begin(), limits.unknown.end(), precision) != limits.unknown.end())
-    return {0, precision, Why::kUnknown};
-  if (fp32 <= 0) return {0, precision, Why::kNothingKnown};
+    return {.flops_per_s = 0, .peak = precision, .why = Why::kUnknown};
+  if (fp32 <= 0) return {.flops_per_s = 0, .peak = precision, .why = Why::kNothingKnown};
   const double fp16 = own_rate(limits, Precision::kFp16), bf16 = own_rate(limits, Precision::kBf16);
   switch (precision) {
     case Precision::kInt8:      // four times as many lanes; without a dot-product instruction nothing reaches this
       if (2 * fp16 > 4 * fp32)  // matrix units multiply FP16 twice as wide
-        return {2 * fp16, Precision::kFp16, Why::kTwiceFp16};
-      return {4 * fp32, Precision::kFp32, Why::kFourTimesFp32};
+        return {.flops_per_s = 2 * fp16, .peak = Precision::kFp16, .why = Why::kTwiceFp16};
+      return {.flops_per_s = 4 * fp32, .peak = Precision::kFp32, .why = Why::kFourTimesFp32};
     case Precision::kFp8: {
       const Precision wider = std::max(fp16, bf16) <= fp32 ? Precision::kFp32
                               : bf16 > fp16                ? Precision::kBf16
                                                            : Precision::kFp16;
-      return {own_rate(limits, wider), wider, Why::kWider};
+      return {.flops_per_s = own_rate(limits, wider), .peak = wider, .why = Why::kWider};
     }
-    default: return {fp32, Precision::kFp32, Why::kFp32};
+    default: return {.flops_per_s = fp32, .peak = Precision::kFp32, .why = Why::kFp32};
   }
 }
 
@@ -175,7 +177,7 @@ Rate rate_of(const DeviceLimits& limits, Precision precision) {
                        limits.origin == Origin::kMeasured ? "was measured on" : "has a source for", limits.device,
                        instead);
   };
-  Rate rate{units.flops_per_s, "", units.peak};
+  Rate rate{.flops_per_s = units.flops_per_s, .note = "", .peak = units.peak};
   switch (units.why) {
     case Why::kOwn: break;
     case Why::kFp32Faster:
@@ -221,7 +223,10 @@ std::vector<BoundShare> arithmetic_of(const Costs& costs, const DeviceLimits& li
   std::vector<BoundShare> found;
   for (const auto& [precision, of_it] : seconds) {
     const Units units = units_for(limits, precision);
-    found.push_back({precision, units.peak, units.flops_per_s, all > 0 ? 100 * of_it / all : 0});
+    found.push_back({.precision = precision,
+                     .peak = units.peak,
+                     .flops_per_s = units.flops_per_s,
+                     .percent = all > 0 ? 100 * of_it / all : 0});
   }
   std::ranges::stable_sort(found, std::ranges::greater(), &BoundShare::percent);
   return found;

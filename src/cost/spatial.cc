@@ -27,8 +27,12 @@ std::vector<Window> windows_of(const Context& context, const Shape& input, const
   std::string automatic = context.text("auto_pad");
   std::vector<Window> windows;
   for (size_t i = 0; i < kernel.size(); ++i) {
-    Window window{input[i + 2],         output[i + 2],          kernel[i],
-                  entry(strides, i, 1), entry(dilations, i, 1), entry(pads, i, 0)};
+    Window window{.input = input[i + 2],
+                  .output = output[i + 2],
+                  .kernel = kernel[i],
+                  .stride = entry(strides, i, 1),
+                  .dilation = entry(dilations, i, 1),
+                  .pad_begin = entry(pads, i, 0)};
     if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
       window.pad_begin = same_padding(window, automatic == "SAME_LOWER");
     windows.push_back(window);

@@ -16,7 +16,9 @@ LoopTripCount loop(std::span<const Operand> inputs) {
                        inputs[0].values->front() < kEndless;
   if (!counted) return {};
   const bool conditional = inputs.size() > 1 && inputs[1].present;
-  return {static_cast<double>(std::max<int64_t>(0, inputs[0].values->front())), true, !conditional};
+  return {.count = static_cast<double>(std::max<int64_t>(0, inputs[0].values->front())),
+          .known = true,
+          .certain = !conditional};
 }
 
 // The last num_scan_inputs inputs are sliced along an axis (0 unless scan_input_axes is given): its length is the trip count.
@@ -33,7 +35,7 @@ LoopTripCount scan(const model::Node& node, std::span<const Operand> inputs) {
   const auto rank = static_cast<int64_t>(first.shape->size());
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank || (*first.shape)[static_cast<size_t>(axis)] < 0) return {};
-  return {static_cast<double>((*first.shape)[static_cast<size_t>(axis)]), true, true};
+  return {.count = static_cast<double>((*first.shape)[static_cast<size_t>(axis)]), .known = true, .certain = true};
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ LoopTripCount trips_of(const model::Node& node, std::span<const Operand> inputs)
   if (node.op == "Loop") return loop(inputs);
   if (node.op == "Scan") return scan(node, inputs);
   if (node.op == "SequenceMap") return {};
-  return {1, true, true};
+  return {.count = 1, .known = true, .certain = true};
 }
 
 std::vector<std::shared_ptr<const model::Graph>> bodies_of(const model::Node& node, std::span<const Operand> inputs) {

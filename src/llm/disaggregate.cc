@@ -112,7 +112,8 @@ class Service {
   void send(double at) {
     RequestState& s = sequences_[sent_];
     s.sent_s = at;
-    events_.push({front_.arrival(at + way_s_, s.prompt), EventKind::kArrival, sent_++, 0});
+    events_.push(
+        {.at = front_.arrival(at + way_s_, s.prompt), .kind = EventKind::kArrival, .index = sent_++, .version = 0});
   }
 
   double reservation(const RequestState& s) const { return to_double(s.prompt + s.output); }
@@ -171,7 +172,7 @@ class Service {
       seconds += prefill_steps_.seconds(step);
     }
     worker.busy_s += seconds;
-    events_.push({now + seconds, EventKind::kPrefillEnd, index, 0});
+    events_.push({.at = now + seconds, .kind = EventKind::kPrefillEnd, .index = index, .version = 0});
   }
 
   void end_prefill(size_t index, double now) {
@@ -179,7 +180,8 @@ class Service {
     for (const size_t i : worker.running) {
       RequestState& s = sequences_[i];
       if (s.output > 1) {
-        events_.push({now + transfer_s_ * to_double(s.prompt), EventKind::kHandover, i, 0});
+        events_.push(
+            {.at = now + transfer_s_ * to_double(s.prompt), .kind = EventKind::kHandover, .index = i, .version = 0});
         continue;
       }
       s.first_s = now;
@@ -258,7 +260,10 @@ class Service {
     step.cached = worker.cached / all * step.sequences + 0.5 * to_double(count - 1) * step.sequences *
                                                              workload_.tokens_per_step;  // in the middle of the steps
     worker.step_s = decode_steps_.seconds(step);
-    events_.push({worker.at_s + to_double(count) * worker.step_s, EventKind::kDecode, index, ++worker.version});
+    events_.push({.at = worker.at_s + to_double(count) * worker.step_s,
+                  .kind = EventKind::kDecode,
+                  .index = index,
+                  .version = ++worker.version});
   }
 
   const StepTable &prefill_steps_, &decode_steps_;

@@ -14,12 +14,21 @@ namespace {
 
 // Health: vllm/entrypoints/serve/instrumentator/health.py, sglang/srt/entrypoints/http_server.py, tensorrt_llm/serve/openai_server.py.
 constexpr std::array<EngineProgram, 4> kPrograms = {{
-    {"vllm", "0.33.0", "docker.io/vllm/vllm-openai:v0.33.0", "/health", 5, "",
-     "Dynamo, llm-d or the proxy of vLLM's examples"},
-    {"trtllm", "1.2.1", "nvcr.io/nvidia/tensorrt-llm/release:1.2.1", "/health", 5, "--extra_llm_api_options",
-     "trtllm-serve disaggregated"},
-    {"sglang", "0.5.23", "docker.io/lmsysorg/sglang:v0.5.23", "/health", 25, "", "sglang_router or Dynamo"},
-    {"llamacpp", "b7340", "ghcr.io/ggml-org/llama.cpp:server-cuda-b7340", "/health", 5, "", ""},
+    {.name = "vllm",
+     .version = "0.33.0",
+     .image = "docker.io/vllm/vllm-openai:v0.33.0",
+     .router = "Dynamo, llm-d or the proxy of vLLM's examples"},
+    {.name = "trtllm",
+     .version = "1.2.1",
+     .image = "nvcr.io/nvidia/tensorrt-llm/release:1.2.1",
+     .file_flag = "--extra_llm_api_options",
+     .router = "trtllm-serve disaggregated"},
+    {.name = "sglang",
+     .version = "0.5.23",
+     .image = "docker.io/lmsysorg/sglang:v0.5.23",
+     .health_timeout_s = 25,
+     .router = "sglang_router or Dynamo"},
+    {.name = "llamacpp", .version = "b7340", .image = "ghcr.io/ggml-org/llama.cpp:server-cuda-b7340"},
 }};
 
 // Flags with their values.
@@ -46,8 +55,9 @@ bool equal(const Formats& a, const Formats& b) {
 // Whether the engine can quantise the published 16-bit weights to these when it loads them.
 bool quantised_on_load(const Deployment& d, const Serving& s) {
   const Formats published = d.model.formats;
-  return s.engine != EngineKind::kTensorRtLlm && equal(d.formats, {Format::kFp8, Format::kFp8, Format::kFp8}) &&
-         equal(published, {Format::kBf16, Format::kBf16, Format::kBf16});
+  return s.engine != EngineKind::kTensorRtLlm &&
+         equal(d.formats, {.attention = Format::kFp8, .feed_forward = Format::kFp8, .experts = Format::kFp8}) &&
+         equal(published, {.attention = Format::kBf16, .feed_forward = Format::kBf16, .experts = Format::kBf16});
 }
 
 std::vector<std::string> notes_of(const Deployment& d, const Serving& s) {
@@ -84,7 +94,7 @@ Launch llamacpp_launch(const Deployment& d, const Serving& s, const std::string&
   a.add("--flash-attn", "on");
   if (d.cache_bits <= 8.5)
     for (const char* cache : {"--cache-type-k", "--cache-type-v"}) a.add(cache, "q8_0");
-  return {{"llama-server", "--model", model}, std::move(a.all), {}, {}};
+  return {.program = {"llama-server", "--model", model}, .arguments = std::move(a.all)};
 }
 
 Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
@@ -104,7 +114,7 @@ Launch vllm_launch(const Deployment& d, const Serving& s, const std::string& mod
   a.add("--max-num-seqs", load.most_sequences > 0 ? load.most_sequences : Scheduler{}.most_sequences);
   a.add("--max-model-len", longest(load));
   a.add("--gpu-memory-utilization", memory_rule(s.engine).share);
-  return {{"vllm", "serve", model}, std::move(a.all), {}, {}};
+  return {.program = {"vllm", "serve", model}, .arguments = std::move(a.all)};
 }
 
 Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& model, const Load& load, Role role) {
@@ -129,7 +139,7 @@ Launch sglang_launch(const Deployment& d, const Serving& s, const std::string& m
   a.add_above(1, "--scheduler-recv-interval", load.receive_interval);
   a.add("--context-length", longest(load));
   a.add("--mem-fraction-static", memory_rule(s.engine).share);
-  return {{"sglang", "serve", "--model-path", model}, std::move(a.all), {}, {}};
+  return {.program = {"sglang", "serve", "--model-path", model}, .arguments = std::move(a.all)};
 }
 
 // Prompts wait until a step is well filled, with replicas of attention until each has one.
@@ -163,7 +173,7 @@ Launch trtllm_launch(const Deployment& d, const Serving& s, const std::string& m
   if (drafts(d))
     options +=
         fmt::format("speculative_config:\n  decoding_type: MTP\n  num_nextn_predict_layers: {}\n", d.draft_tokens);
-  return {{"trtllm-serve", "serve", model}, std::move(a.all), std::move(options), {}};
+  return {.program = {"trtllm-serve", "serve", model}, .arguments = std::move(a.all), .options = std::move(options)};
 }
 
 std::string indented(const std::string& text, const std::string& by) {

@@ -14,20 +14,20 @@ struct EngineProgram {
   std::string_view name;     // as in data/engine_flags.csv
   std::string_view version;  // of the flags and of the image
   std::string_view image;
-  std::string_view health;     // path that answers 200 when the engine can serve
-  int health_timeout_s = 0;    // SGLang generates a token for each question, within 20 s
-  std::string_view file_flag;  // of the file of options; empty: the engine needs none
-  std::string_view router;     // that joins its prefill and decode workers
+  std::string_view health = "/health";  // path that answers 200 when the engine can serve
+  int health_timeout_s = 5;             // SGLang generates a token for each question, within 20 s
+  std::string_view file_flag = {};      // of the file of options; empty: the engine needs none
+  std::string_view router = {};         // that joins its prefill and decode workers
 };
 const EngineProgram& program_of(EngineKind engine);
 
 inline constexpr const char* kOptionsFile = "options.yaml";
 
 struct Launch {
-  std::vector<std::string> program;    // with the model: "vllm", "serve", "meta-llama/Llama-3.1-8B"
-  std::vector<std::string> arguments;  // flags and their values
-  std::string options;                 // YAML of the file that `file_flag` names; empty: none
-  std::vector<std::string> notes;      // what the model's files must be
+  std::vector<std::string> program;     // with the model: "vllm", "serve", "meta-llama/Llama-3.1-8B"
+  std::vector<std::string> arguments;   // flags and their values
+  std::string options = {};             // YAML of the file that `file_flag` names; empty: none
+  std::vector<std::string> notes = {};  // what the model's files must be
 };
 enum class Role { kAll, kPrefill, kDecode };
 // `model`: what the engine loads, a path or an id of a hub. A serving with a prefill pool has a launch for each of its two roles, others one for all.

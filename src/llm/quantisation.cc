@@ -143,7 +143,7 @@ Result<bool> read_quantisation(const Json& json, Model& model) {
   if (config == nullptr) return false;
   RIDGE_ASSIGN(const Format format, format_of(*config, method));
   const Formats stored = model.formats;
-  model.formats = {format, format, format};
+  model.formats = {.attention = format, .feed_forward = format, .experts = format};
   const std::vector<std::string> patterns = excluded(*config);
   const int64_t layers = model.layer_count();
   const auto out = [&](auto names_part) { return leaves_out(patterns, layers, names_part); };

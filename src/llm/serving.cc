@@ -341,7 +341,7 @@ std::string advice(const Deployment& d, const Serving& s) {
                                                        : d.formats.attention;
   const Format narrower = facts_of(now).bits > 9 ? Format::kFp8 : Format::kNvfp4;
   if (facts_of(now).bits < 5) return what + ", limited by memory bandwidth: more GPUs, or more sequences per step";
-  other.formats = {narrower, narrower, narrower};
+  other.formats = {.attention = narrower, .feed_forward = narrower, .experts = narrower};
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   double then = 0;
   for (const KernelRow& row : kernels_of(other, {.sequences = batch, .cached = batch * s.simulation.mean_cached}))

@@ -351,7 +351,7 @@ std::vector<Request> requests_of(const Workload& w, EngineKind engine) {
       low = std::max<int64_t>(1, std::llround((1 - kLosesStep) * static_cast<double>(low)));
       high = std::llround((1 + kLosesStep) * static_cast<double>(high));
     }
-    requests.push_back({at, prompt, random.between(low, high)});
+    requests.push_back({.sent_s = at, .prompt = prompt, .output = random.between(low, high)});
   }
   return requests;
 }

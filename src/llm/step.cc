@@ -56,7 +56,8 @@ struct Rows {
   void operator()(std::string_view name, const KernelTime& t, double count) {
     if (count <= 0 || t.seconds <= 0) return;
     auto found = std::find_if(rows.begin(), rows.end(), [&](const KernelRow& row) { return row.name == name; });
-    if (found == rows.end()) found = rows.insert(rows.end(), KernelRow{std::string(name), 0, {}});
+    if (found == rows.end())
+      found = rows.insert(rows.end(), KernelRow{.name = std::string(name), .calls = 0, .time = {}});
     found->calls += count;
     add(found->time, t, count);
   }

@@ -19,7 +19,9 @@ Result<std::vector<Request>> read_trace(const std::string& path) {
   std::vector<Request> requests;
   for (const auto& row : csv.rows) {
     const auto number = [&](int column) { return std::strtod(row[static_cast<size_t>(column)].c_str(), nullptr); };
-    Request r{number(at), static_cast<int64_t>(number(prompt)), static_cast<int64_t>(number(output))};
+    Request r{.sent_s = number(at),
+              .prompt = static_cast<int64_t>(number(prompt)),
+              .output = static_cast<int64_t>(number(output))};
     if (r.sent_s < 0 || r.prompt < 1 || r.output < 1 || (!requests.empty() && r.sent_s < requests.back().sent_s))
       return invalid(fmt::format("{}: row {}: seconds do not decrease, prompt and output are at least 1", path,
                                  requests.size() + 2));
@@ -32,7 +34,10 @@ Result<std::vector<Request>> read_trace(const std::string& path) {
 Lengths lengths_of(const std::vector<Request>& trace) {
   const auto [short_prompt, long_prompt] = std::ranges::minmax(trace, {}, &Request::prompt);
   const auto [short_output, long_output] = std::ranges::minmax(trace, {}, &Request::output);
-  return {short_prompt.prompt, long_prompt.prompt, short_output.output, long_output.output};
+  return {.prompt_min = short_prompt.prompt,
+          .prompt_max = long_prompt.prompt,
+          .output_min = short_output.output,
+          .output_max = long_output.output};
 }
 
 }  // namespace ridge::llm

@@ -58,7 +58,7 @@ BatchTimes batch_times(const Load& load, const Service& service, int64_t instanc
     for (const double arrival : arrivals) times.push_back(free - arrival);
   }
   const double mean = std::accumulate(waits.begin(), waits.end(), 0.0) / static_cast<double>(batches);
-  return {mean, quantile(waits, kShare), quantile(times, kShare)};
+  return {.mean_wait_ms = mean, .p99_wait_ms = quantile(waits, kShare), .p99_ms = quantile(times, kShare)};
 }
 
 std::string why_never(const Load& load, const Service& service, const Capacity& most) {
@@ -78,11 +78,12 @@ Capacity with_instances(const Load& load, const Service& service, int64_t instan
   Capacity result;
   result.service = service;
   result.instances = instances;
-  Queue queue{load.rows_per_s / batch / 1e3, service.ms, instances};  // in milliseconds
+  Queue queue{
+      .arrivals = load.rows_per_s / batch / 1e3, .service = service.ms, .servers = instances};  // in milliseconds
   result.utilisation = queue.utilisation();
   result.fill_ms = 1e3 * (batch - 1) / load.rows_per_s;
   result.idle_ms = service.ms + result.fill_ms;
-  BatchTimes times{mean_wait_constant(queue), wait_quantile_constant(queue, kShare)};
+  BatchTimes times{.mean_wait_ms = mean_wait_constant(queue), .p99_wait_ms = wait_quantile_constant(queue, kShare)};
   times.p99_ms = times.p99_wait_ms + service.ms;
   if (service.batch > 1 && result.utilisation < 1) times = batch_times(load, service, instances);
   result.mean_wait_ms = times.mean_wait_ms;

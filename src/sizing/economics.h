@@ -22,11 +22,11 @@ namespace ridge::sizing {
 
 // An input figure, its origin, and the option that replaces it.
 struct Assumption {
-  std::string name;  // "power"
+  std::string name = {};  // "power"
   double value = 0;
-  std::string unit;  // "W"
+  std::string unit = {};  // "W"
   Origin origin = Origin::kAssumed;
-  std::string source;  // "datasheet of …", "--kwh-usd"
+  std::string source = {};  // "datasheet of …", "--kwh-usd"
 };
 void visit_fields(auto& visit, Is<Assumption> auto& assumption) {
   visit("value", assumption.value);

@@ -13,13 +13,15 @@ namespace {
 constexpr double kInt4Bits = 4 + (16 + 4) / 128.0;
 
 constexpr std::array<WeightFormat, 6> kFormats = {{
-    {"fp32", 32, 32, ""},
-    {"bf16", 16, 16, ""},
-    {"fp16", 16, 16, ""},
-    {"fp8", 8, 16, "FP8 matrices in the layers, the rest 16 bits"},
-    {"int8", 8, 16, "INT8 matrices in the layers, the rest 16 bits"},
-    {"int4", kInt4Bits, 16,
-     "4-bit matrices in groups of 128 (scale and zero point: 4.16 bits per weight), the rest 16 bits"},
+    {.name = "fp32", .matrix_bits = 32, .other_bits = 32},
+    {.name = "bf16", .matrix_bits = 16, .other_bits = 16},
+    {.name = "fp16", .matrix_bits = 16, .other_bits = 16},
+    {.name = "fp8", .matrix_bits = 8, .other_bits = 16, .note = "FP8 matrices in the layers, the rest 16 bits"},
+    {.name = "int8", .matrix_bits = 8, .other_bits = 16, .note = "INT8 matrices in the layers, the rest 16 bits"},
+    {.name = "int4",
+     .matrix_bits = kInt4Bits,
+     .other_bits = 16,
+     .note = "4-bit matrices in groups of 128 (scale and zero point: 4.16 bits per weight), the rest 16 bits"},
 }};
 
 double real(int64_t value) { return static_cast<double>(value); }

@@ -36,9 +36,10 @@ struct WeightFormat {
   std::string_view name;
   double matrix_bits = 16;
   double other_bits = 16;
-  std::string_view note;
+  std::string_view note = {};
 };
 inline constexpr std::string_view kAsStored = "as stored";  // name of a file's own form
+inline WeightFormat as_stored(double bits) { return {.name = kAsStored, .matrix_bits = bits, .other_bits = bits}; }
 // fp32, bf16, fp16, fp8, int8, int4.
 Result<WeightFormat> weight_format(std::string_view name);
 std::vector<WeightFormat> weight_formats();

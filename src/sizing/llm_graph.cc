@@ -104,7 +104,7 @@ Result<LlmGraph> llm_from_graph(const model::Graph& graph, const std::string& na
   if (p.embedding <= 0)
     model.notes.push_back("no embedding table was recognised: every weight counts as read for every token");
   double bits = p.total > 0 ? 8 * static_cast<double>(graph.weight_bytes) / p.total : 16;
-  result.stored = {kAsStored, bits, bits, ""};
+  result.stored = as_stored(bits);
   result.kv_bits = 8 * static_cast<double>(data_type_size(cache.type));
   return result;
 }

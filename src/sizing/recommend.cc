@@ -54,7 +54,8 @@ void predict_training(const Workload& workload, const Goal& goal, const cost::De
       1e3 * kAdamTraffic * static_cast<double>(workload.costs.parameters) / *candidate.device.bytes_per_s;
   predict::Range passes = predict::predicted_training_ms(layers, running_nodes(workload.costs),
                                                          passes_of(training_setup(goal.precision)), efficiency);
-  candidate.run_ms = {passes.slow + optimiser_ms, passes.likely + optimiser_ms, passes.fast + optimiser_ms};
+  candidate.run_ms = {
+      .slow = passes.slow + optimiser_ms, .likely = passes.likely + optimiser_ms, .fast = passes.fast + optimiser_ms};
   candidate.held = predict::held_by(layers, efficiency);
 }
 

@@ -182,17 +182,18 @@ TrainingProfile at_batch(const TrainingProfile& one, const TrainingProfile& two,
 StateBytes state_bytes(Optimiser optimiser, TrainingPrecision precision) {
   double moments = optimiser == Optimiser::kSgd ? 0 : optimiser == Optimiser::kMomentum ? 1 : 2;
   switch (precision) {
-    case TrainingPrecision::kFp32: return {4, 4, 4 * moments};
-    case TrainingPrecision::kMixed: return {2, 2, 4 + 4 * moments};
-    case TrainingPrecision::kBf16: return {2, 2, 2 * moments};
+    case TrainingPrecision::kFp32: return {.parameter = 4, .gradient = 4, .optimiser = 4 * moments};
+    case TrainingPrecision::kMixed: return {.parameter = 2, .gradient = 2, .optimiser = 4 + 4 * moments};
+    case TrainingPrecision::kBf16: return {.parameter = 2, .gradient = 2, .optimiser = 2 * moments};
   }
   return {};
 }
 
 StateBytes share_by_zero(const StateBytes& bytes, int stage, int64_t replicas) {
   double n = static_cast<double>(replicas);
-  return {stage >= 3 ? bytes.parameter / n : bytes.parameter, stage >= 2 ? bytes.gradient / n : bytes.gradient,
-          stage >= 1 ? bytes.optimiser / n : bytes.optimiser};
+  return {.parameter = stage >= 3 ? bytes.parameter / n : bytes.parameter,
+          .gradient = stage >= 2 ? bytes.gradient / n : bytes.gradient,
+          .optimiser = stage >= 1 ? bytes.optimiser / n : bytes.optimiser};
 }
 
 TrainingMemory training_memory(const TrainingProfile& profile, const TrainingSetup& setup) {

@@ -20,9 +20,12 @@ constexpr const char* kThroughHost =
     "assumed: without peer access every byte goes through host memory; fitted to the handbook's L27";
 constexpr const char* kNvlink = "assumed: the share of NVLink's rate in nccl-tests for large messages";
 constexpr const char* kNetwork = "assumed: what remains after protocols";
-constexpr KnownLink kLinks[] = {{"pcie3", 15.75e9, 0.2, kThroughHost}, {"pcie4", 31.5e9, 0.2, kThroughHost},
-                                {"pcie5", 63.0e9, 0.2, kThroughHost},  {"nvlink3", 300e9, 0.8, kNvlink},
-                                {"nvlink4", 450e9, 0.8, kNvlink},      {"eth100", 12.5e9, 0.8, kNetwork}};
+constexpr KnownLink kLinks[] = {{.name = "pcie3", .bytes_per_s = 15.75e9, .share = 0.2, .why = kThroughHost},
+                                {.name = "pcie4", .bytes_per_s = 31.5e9, .share = 0.2, .why = kThroughHost},
+                                {.name = "pcie5", .bytes_per_s = 63.0e9, .share = 0.2, .why = kThroughHost},
+                                {.name = "nvlink3", .bytes_per_s = 300e9, .share = 0.8, .why = kNvlink},
+                                {.name = "nvlink4", .bytes_per_s = 450e9, .share = 0.8, .why = kNvlink},
+                                {.name = "eth100", .bytes_per_s = 12.5e9, .share = 0.8, .why = kNetwork}};
 
 // Bytes exchanged by a replica per step: gradients by all-reduce; ZeRO 3 gathers weights twice and scatters gradients, half as
 // much again (Rajbhandari et al. 2020, section 7).
@@ -37,13 +40,14 @@ double exchanged_bytes(const TrainingSetup& setup, const TrainingMemory& memory)
 Result<Link> link_from_name(const std::string& name) {
   std::string known;
   for (const KnownLink& link : kLinks) {
-    if (name == link.name) return Link{name, link.bytes_per_s, link.share, link.why};
+    if (name == link.name)
+      return Link{.name = name, .bytes_per_s = link.bytes_per_s, .share = link.share, .why = link.why};
     known += std::string(link.name) + ", ";
   }
   double rate = 0;
   auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rate);
   if (error == std::errc() && end == name.data() + name.size() && rate > 0)
-    return Link{fmt::format("{:g} GB/s", rate), rate * 1e9, 1, "as given"};
+    return Link{.name = fmt::format("{:g} GB/s", rate), .bytes_per_s = rate * 1e9, .share = 1, .why = "as given"};
   return Error{Code::kInvalid, fmt::format("unknown link '{}'; known: {}or a rate in GB/s", name, known)};
 }
 
