@@ -119,6 +119,7 @@ Result<app::BenchRequest> request_of(const BenchOptions& options) {
   for (const std::string& shape : options.shapes) RIDGE_TRY(model::parse_shape_option(shape, request.binding));
   RIDGE_ASSIGN(request.precision, precision_from_name(options.precision));
   RIDGE_ASSIGN(request.device, plan::device_from_name(options.device));
+  RIDGE_TRY(engine::check_device(engine::named(request.engine), request.device));
   if (request.how.layers && plan::is_nvidia(request.device))
     return Error{
         Code::kInvalid,

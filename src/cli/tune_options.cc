@@ -159,6 +159,7 @@ Result<app::TuneRequest> request_of(const TuneOptions& options) {
   request.other_engines = options.engine == kAnyEngine;
   request.engine = request.other_engines ? engine::usual_for(request.device.kind).name : options.engine;
   RIDGE_TRY(engine::check_name(request.engine));
+  RIDGE_TRY(engine::check_device(engine::named(request.engine), request.device));
   request.engine_library = options.engine_library;
   RIDGE_ASSIGN(request.variants, variants_of(options.precision));
   RIDGE_ASSIGN(request.samples, sample_options(options.accuracy));

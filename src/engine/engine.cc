@@ -5,6 +5,8 @@
 namespace ridge::engine {
 Result<std::unique_ptr<Session>> open(const plan::Plan& plan, Clock& clock) {
   RIDGE_TRY(check_name(plan.engine));
+  RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(plan.device));
+  RIDGE_TRY(check_device(named(plan.engine), device));
   return named(plan.engine).open(plan, clock);
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 
+#include <fmt/format.h>
+
 #include "base/nearest.h"
 #include "engine/fake_engine.h"
 #include "engine/onnxruntime/accelerators.h"
@@ -139,6 +141,15 @@ Status check_name(std::string_view name) {
   const std::string hint = device ? "; " + std::string(name) + " is a device: --device " + plan::device_name(*device)
                                   : did_you_mean(name, names);
   return Error{Code::kInvalid, "there is no engine '" + std::string(name) + "'; the engines are " + list + hint};
+}
+
+Status check_device(const Engine& engine, const plan::Device& device) {
+  if (runs_on(engine, device.kind)) return {};
+  std::string has;
+  for (const DeviceKind kind : engine.devices) has += (has.empty() ? "" : ", ") + plan::device_name({kind, 0});
+  const Engine& other = usual_for(device.kind);
+  return invalid(fmt::format("{} has no device {}, only such as {}; it is {}'s (--engine {})", engine.label,
+                             plan::device_name(device), has, other.label, other.name));
 }
 
 const Engine& usual_for(DeviceKind device) {

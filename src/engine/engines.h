@@ -95,6 +95,8 @@ std::span<const Engine> known();
 const Engine& named(std::string_view name);
 // kInvalid: there is no engine of that name; the message lists those that are chosen without being named.
 Status check_name(std::string_view name);
+// kInvalid: the engine runs on no such device; the message names those that it has, and the engine that has this one.
+Status check_device(const Engine& engine, const plan::Device& device);
 // Before work that needs it: that the library, if one is named, can be opened by the engine.
 Status check_library(std::string_view engine, const std::string& library);
 // The first that is chosen without being named and runs on such devices.

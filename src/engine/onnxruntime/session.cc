@@ -252,13 +252,6 @@ std::string what_to_do(const Error& error) {
   }
 }
 
-Status check_device(const plan::Device& device) {
-  if (device.kind == plan::DeviceKind::kCpu || plan::is_nvidia(device)) return {};
-  return Error{Code::kUnsupported,
-               "ONNX Runtime has no device " + plan::device_name(device) +
-                   ", only for cpu, cuda:N and tensorrt:N; gpu:N is OpenVINO's (--engine openvino)"};
-}
-
 Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::string, std::string>& entries) {
   RunOptionsHandle options(api);
   RIDGE_TRY(take(api, api.CreateRunOptions(options.out())));
@@ -336,7 +329,6 @@ Result<LoadedGraph> make_session(const Library& library, const plan::Plan& plan,
 Result<std::unique_ptr<Session>> open_session(const plan::Plan& plan) {
   RIDGE_ASSIGN(const Library* library, load(plan.engine_library));
   RIDGE_ASSIGN(const plan::Device device, plan::device_from_name(plan.device));
-  RIDGE_TRY(check_device(device));
   std::optional<TemporaryFolder> profile;
   if (plan.profile) {
     RIDGE_ASSIGN(profile, TemporaryFolder::make());

@@ -75,10 +75,6 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan) {
 Result<std::string> device_of(const std::string& device) {
   RIDGE_ASSIGN(const plan::Device wanted, plan::device_from_name(device));
   if (wanted.kind == plan::DeviceKind::kCpu) return std::string("CPU");
-  if (wanted.kind != plan::DeviceKind::kGpu)
-    return Error{Code::kUnsupported, "OpenVINO has no device " + plan::device_name(wanted) +
-                                         ", only for cpu and gpu:N (an Intel GPU); " + plan::device_name(wanted) +
-                                         " is ONNX Runtime's (--engine onnxruntime)"};
   std::vector<std::string> found;
   RIDGE_TRY(guarded("OpenVINO could not list devices", [&]() -> Status {
     found = core().get_available_devices();
