@@ -144,6 +144,16 @@ def test_layers_of_two_engines_are_two_lists(rich, tmp_path):
         assert complaints == []
 
 
+@pytest.mark.parametrize("samples", ["100 held-out samples (30 rows of /data/a.npy)", "12 of 100 held-out samples (4 pictures of /data)",
+                                     "7 held-out samples (2 rows of recorded requests of /data)",
+                                     "12 of 100 held-out samples (synthetic, seed 1): synthetic data says little about accuracy on your data; give --calibration"])
+def test_what_the_deviation_was_measured_on_is_said_in_chinese(rich, tmp_path, samples):
+    path, result = rich
+    accuracy = {**result["accuracy"], "samples": f"the deviation was measured on {samples}"}
+    (tmp_path / "page.html").write_text(browser.with_data(path, {**result, "accuracy": accuracy}))
+    browser.check_chinese(tmp_path / "page.html", [browser.HOSTILE])
+
+
 def test_rich_in_chinese_and_on_paper(rich):
     browser.check_fits(rich[0], 390)
     browser.check_chinese(rich[0], [browser.HOSTILE])

@@ -80,10 +80,12 @@ def member(data, path):
 
 
 def check_fits(path, width):
-    """No complaint, no request, no wider than the window, and something drawn on every canvas."""
+    """No complaint, no request, no wider than the window, prose within it, and something drawn on every canvas."""
     with shown(path, width) as (opened, complaints):
         assert complaints == []
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        ends = opened.eval_on_selector_all("td.wide", "all => all.map(each => each.getBoundingClientRect().right)")
+        assert width > 800 or all(end <= width for end in ends), "prose lies outside of the window"
         assert opened.evaluate("""() => [...document.querySelectorAll('canvas')].every(c =>
             c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0))""")
 

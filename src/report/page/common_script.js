@@ -126,13 +126,18 @@ const figure = (title, show, member, note = '') =>
   make('div', null, {class: 'figure'}, make('span', say(title), {class: 'quiet'}), number('b', show, member),
        note ? make('span', note, {class: 'quiet'}) : null);
 const figures = (...tiles) => make('div', null, {class: 'figures'}, ...tiles);
-// Heads with '#' are of numbers; cells are texts or elements.
+// Heads with '#' are of numbers; cells are texts or elements. In a narrow window rows with prose stand as blocks, each cell after its head.
 const table = (head, rows) => {
-  const line = (cells, tag) => make('tr', null, {}, cells.map(cell => cell instanceof Element ? cell : make(tag, cell)));
+  const titles = head.map(title => say(title.replace(/^#(?=.)/, '')));
+  const line = row => make('tr', null, {}, row.map((cell, i) => {
+    const element = cell instanceof Element ? cell : make('td', cell);
+    element.dataset.head = titles[i] && titles[i] + colon();
+    return element;
+  }));
+  const body = make('tbody', null, {}, rows.map(line));
   return make('div', null, {class: 'scroll', tabindex: 0},
-              make('table', null, {}, make('thead', null, {}, line(head.map(title =>
-                title.startsWith('#') ? make('th', say(title.slice(1)), {class: 'number'}) : say(title)), 'th')),
-              make('tbody', null, {}, rows.map(row => line(row, 'td')))));
+              make('table', null, body.querySelector('.wide') ? {class: 'blocks'} : {},
+                   make('thead', null, {}, make('tr', null, {}, titles.map((title, i) => make('th', title, head[i].startsWith('#') ? {class: 'number'} : {})))), body));
 };
 // Small sections side by side where the window is wide.
 const halves = (...sections) => make('div', null, {class: 'halves'}, ...sections);

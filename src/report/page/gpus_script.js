@@ -68,29 +68,30 @@ function list() {
 const why = one => sentence(`held.${['compute', 'memory', 'start'].sort((a, b) => one.held_by[b] - one.held_by[a])[0]}`, one.reason,
                             {share: percent(Math.max(...Object.values(one.held_by)))});
 
+const kFirst = 10;
 function recommendation() {
   const {goal, ranked, refused} = gpus;
   const asked = [say(goal.for), goal.precision, say(`batch ${goal.batch}`), known(goal.p99_ms) && `p99 ≤ ${milliseconds(goal.p99_ms)}`, known(goal.rps) && rowsPerSecond(goal.rps),
                  known(goal.budget_usd_per_hour) && `≤ ${dollars(goal.budget_usd_per_hour)}/h`, `${say('by')} ${say(goal.by)}`];
-  const shown = ranked.slice(0, 20);
+  const {apart} = gpus, shown = (apart || gpus).ranked.slice(0, 20);
   const bars = barChart('rank-chart', shown.map(one => one.device), c => [
     ['one run, from fast to slow', shown.map(one => [one.run_ms.fast, one.run_ms.slow]), faded(c.memory)]], milliseconds);
-  const rows = ranked.map((one, i) => [
+  const rows = most => ranked.slice(0, most).map((one, i) => [
     make('td', String(i + 1), {class: 'number'}), name(one.device), cell(milliseconds, `ranked.${i}.run_ms.likely`), make('td', range(one.run_ms.fast, one.run_ms.slow, milliseconds), {class: 'number'}),
     cell(rowsPerSecond, `ranked.${i}.throughput_per_s`), cell(String, `ranked.${i}.devices`), cell(milliseconds, `ranked.${i}.p99_ms`), cell(plainNumber, `ranked.${i}.per_joule`),
     cell(dollars, `ranked.${i}.usd_per_hour`), cell(count, `ranked.${i}.per_usd`), prose(why(one))]);
-  const tied = ranked.length > 1 && ranked.slice(0, 5).every(one => one.run_ms.likely === ranked[0].run_ms.likely);
   const kinds = [...new Set(refused.map(one => one.refusal))];
   const reasons = kinds.map(kind => {
     const all = refused.filter(one => one.refusal === kind);
     return [prose(sentence(`refusal.${kind}`, all[0].reason.split(':')[0])), make('td', String(all.length), {class: 'number'}), name(all[0].device), prose(all[0].reason)];
   });
-  return [header(say('Recommended devices'), asked.filter(part => part).join(' · '), quiet('Estimated for devices that are not here: the bars go from the fast to the slow end.'),
+  const ranking = most => table(
+    ['#', 'device', '#estimate', '#range', '#throughput', '#devices', '#p99', '#rows per joule', '#per hour', '#rows per dollar', 'why'], rows(most));
+  return [header(say('Recommended devices'), name(ridge.fileName(gpus.model), 'p'), asked.filter(part => part).join(' · '), quiet('Estimated for devices that are not here: the bars go from the fast to the slow end.'),
                  ranked.length === 0 ? ridge.warning('No considered device meets the goal.') : null,
-                 tied ? quiet('The first devices are equal: the start of kernels takes the time. A larger batch tells them apart.') : null),
-          ranked.length ? section('ranking', 'Time of one run', bars) : null,
-          ranked.length ? longSection('ranked', 'Ranking', expander(`all ${ranked.length} devices`, table(
-            ['#', 'device', '#estimate', '#range', '#throughput', '#devices', '#p99', '#rows per joule', '#per hour', '#rows per dollar', 'why'], rows), ranked.length <= 30)) : null,
+                 gpus.tie ? quiet('The first devices are equal: the start of kernels takes the time. A larger batch tells them apart.') : null),
+          ranked.length ? section('ranking', apart ? `Time of one run at batch ${apart.batch}` : 'Time of one run', bars) : null,
+          ranked.length ? longSection('ranked', 'Ranking', ranking(kFirst), ranked.length > kFirst ? expander(`all ${ranked.length} devices`, ranking(ranked.length)) : null) : null,
           reasons.length ? section('refused', 'Rejected', table(['reason', '#devices', 'for example', 'why'], reasons)) : null,
           section('assumptions', 'Assumptions', bullets(gpus.assumptions))];
 }
