@@ -147,10 +147,13 @@ std::vector<std::string> next_of(const catalogue::CatalogueDevice& device, bool 
   return lines;
 }
 
-// The plan for the first, and its sheet; where none meets the goal, how fast they are without one.
-std::vector<std::string> next_of(const GpusOptions& options, const sizing::Recommendation& result) {
-  const std::string words = model_words(options.recommend, options.shapes, "") +
-                            (options.goal.batch > 1 ? fmt::format(" --batch {}", options.goal.batch) : "");
+// The plan for the first, and its sheet; where none meets the goal, how fast they are without one; where the first are equal, the
+// batch at which they are not.
+std::vector<std::string> next_of(const GpusOptions& options, const sizing::Recommendation& result,
+                                 const std::optional<sizing::Recommendation>& apart) {
+  const std::string model = model_words(options.recommend, options.shapes, "");
+  const std::string words = model + (options.goal.batch > 1 ? fmt::format(" --batch {}", options.goal.batch) : "");
+  if (apart) return {fmt::format("ridge gpus --recommend {} --batch {}", model, apart->goal.batch)};
   if (result.ranked.empty())
     return {fmt::format("ridge gpus --recommend {} --for {} --precision {}", words, options.use, options.precision)};
   const std::string first = app::shell_word(result.ranked.front().device.name);
@@ -234,7 +237,7 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
 }
 
 // fetch → read → estimate → rank
-int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, const model::Binding& binding) {
+int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, model::Binding binding) {
   std::string file = options.recommend;
   if (has_language_config(file))
     return fail("gpus", invalid(fmt::format("{} is a language model: {} compares GPUs for it", app::shell_word(file),
@@ -242,14 +245,22 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   if (Status fetched = fetch_model("gpus", file); !fetched) return fail("gpus", fetched.error());
   auto model = model::UnboundModel::read(file);
   if (!model) return fail("gpus", model.error());
-  auto graph = model->bind(binding);
-  if (!graph) return wrong_usage(graph.error());
-  if (Status open = check_open_dimensions(options.recommend, *graph); !open) return wrong_usage(open.error());
-  auto workload = sizing::workload_of(*graph, options.goal);
-  if (!workload) return wrong_usage(workload.error());
-  sizing::Recommendation result =
-      sizing::recommend(accepted(catalogue, options), catalogue.prices, *workload, options.goal);
+  const std::vector<catalogue::CatalogueDevice> devices = accepted(catalogue, options);
+  const auto at = [&](int64_t batch) -> Result<sizing::Recommendation> {
+    binding.batch = batch;
+    RIDGE_ASSIGN(const model::Graph graph, model->bind(binding));
+    RIDGE_TRY(check_open_dimensions(options.recommend, graph));
+    sizing::Goal goal = options.goal;
+    goal.batch = batch;
+    RIDGE_ASSIGN(const sizing::Workload workload, sizing::workload_of(graph, goal));
+    return sizing::recommend(devices, catalogue.prices, workload, goal);
+  };
+  const Result<sizing::Recommendation> ranked = at(options.goal.batch);
+  if (!ranked) return wrong_usage(ranked.error());
+  const sizing::Recommendation& result = *ranked;
+  const std::optional<sizing::Recommendation> apart = sizing::told_apart(result, at);
   Json json = json_of(result);
+  if (apart) json["apart"] = apart_json(*apart);
   json["model"] = options.recommend;
   if (options.json) {
     print_json(options.command, json);
@@ -258,8 +269,8 @@ int show_recommendation(const Catalogue& catalogue, const GpusOptions& options, 
   } else {
     print(fmt::format("{} · {} · batch {} · {}\n", options.recommend, sizing::use_name(options.goal.use),
                       options.goal.batch, precision_name(options.goal.precision)));
-    print(recommendation_text(result, options.top));
-    print_next(next_of(options, result));
+    print(recommendation_text(result, apart, options.top));
+    print_next(next_of(options, result, apart));
   }
   return draw(options, json, result.ranked.empty() ? kNo : kDone);
 }

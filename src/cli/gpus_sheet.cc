@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/csv.h"
 #include "cli/gpus_text.h"
@@ -254,7 +255,15 @@ Json sheet_json(const Catalogue& catalogue, const catalogue::CatalogueDevice& de
   return json;
 }
 
-std::string recommendation_text(const sizing::Recommendation& recommendation, size_t most) {
+Json apart_json(const sizing::Recommendation& apart) {
+  Json ranked = Json::array();
+  for (const sizing::Candidate& each : apart.ranked | std::views::take(20))
+    ranked.push_back({{"device", each.device.name}, {"run_ms", json_of(each.run_ms)}});
+  return {{"batch", apart.goal.batch}, {"ranked", ranked}};
+}
+
+std::string recommendation_text(const sizing::Recommendation& recommendation,
+                                const std::optional<sizing::Recommendation>& apart, size_t most) {
   TableRows rows;
   size_t shown = most == 0 ? recommendation.ranked.size() : std::min(most, recommendation.ranked.size());
   for (size_t i = 0; i < shown; ++i) {
@@ -264,7 +273,13 @@ std::string recommendation_text(const sizing::Recommendation& recommendation, si
                     each.usd_per_hour ? fmt::format("{:.2f}", *each.usd_per_hour) : "-",
                     count_or_dash(each.rows_per_usd), each.reason});
   }
-  std::string text = recommendation.tie.empty() ? "" : recommendation.tie + "\n\n";
+  std::string text = recommendation.tie.empty() ? "" : recommendation.tie + "\n";
+  if (apart)
+    for (const sizing::Candidate& each : apart->ranked | std::views::take(3))
+      text += fmt::format("{} {} {}",
+                          &each == &apart->ranked.front() ? fmt::format("At batch {}:", apart->goal.batch) : ",",
+                          each.device.name, format_ms(each.run_ms.likely));
+  if (!text.empty()) text += "\n\n";
   if (rows.empty())
     text += painted(Meaning::kFailed, "No considered device meets the goal.") + "\n";
   else

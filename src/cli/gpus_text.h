@@ -1,6 +1,7 @@
 // The catalogue as text and CSV: values in, text out. Used by `ridge gpus`.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,8 +39,11 @@ Json families_json(std::span<const catalogue::CatalogueDevice> devices);
 std::string capabilities_text(const Catalogue& catalogue, std::span<const catalogue::Capability> capabilities);
 std::string capabilities_csv(std::span<const catalogue::Capability> capabilities);
 
+// The ranking at a batch at which the first are not equal, as the document has it.
+Json apart_json(const sizing::Recommendation& apart);
 // The first `most` of the ranking (0: all), then the number rejected per reason.
-std::string recommendation_text(const sizing::Recommendation& recommendation, size_t most);
+std::string recommendation_text(const sizing::Recommendation& recommendation,
+                                const std::optional<sizing::Recommendation>& apart, size_t most);
 std::string recommendation_csv(const sizing::Recommendation& recommendation);
 
 }  // namespace ridge::cli

@@ -202,9 +202,8 @@ std::string tie_of(const std::vector<Candidate>& ranked, const Goal& goal) {
   const auto count = std::ranges::count_if(ranked, equal);
   if (count < 2 || ranked.front().held.start < 0.5) return "";
   return fmt::format(
-      "{} of {} devices are equally fast at batch {}, {}: launch-bound. Try a larger --batch, or a goal (--rps, "
-      "--p99-ms, "
-      "--budget).",
+      "{} of {} devices are equally fast at batch {}, {}: launch-bound. A larger --batch tells them "
+      "apart, or a goal (--rps, --p99-ms, --budget).",
       count, ranked.size(), goal.batch, format_ms(ranked.front().run_ms.likely));
 }
 
@@ -262,6 +261,17 @@ Result<Workload> workload_of(const model::Graph& graph, const Goal& goal) {
   for (const std::string& op : profile.without_rule)
     workload.notes.push_back(fmt::format("no rule for the backward pass of {}: its inputs and outputs are kept", op));
   return workload;
+}
+
+std::optional<Recommendation> told_apart(const Recommendation& equal,
+                                         const std::function<Result<Recommendation>(int64_t)>& at) {
+  if (equal.tie.empty()) return std::nullopt;
+  for (int64_t batch = 2 * equal.goal.batch; batch <= 1024; batch *= 2) {
+    Result<Recommendation> larger = at(batch);
+    if (!larger || larger->ranked.empty()) return std::nullopt;
+    if (larger->tie.empty()) return std::move(*larger);
+  }
+  return std::nullopt;
 }
 
 Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,

@@ -5,6 +5,7 @@
 // so they carry a range; they are for choosing what to measure, not for promising a latency.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -111,6 +112,10 @@ struct Workload {
 };
 // Errors: training at an inference-only precision (int8, fp8, fp64).
 Result<Workload> workload_of(const model::Graph& graph, const Goal& goal);
+
+// Where the first ones are equal: the ranking at the least larger batch, by doubling up to 1024, at which they are not, made by `at`.
+std::optional<Recommendation> told_apart(const Recommendation& equal,
+                                         const std::function<Result<Recommendation>(int64_t batch)>& at);
 
 Recommendation recommend(std::span<const catalogue::CatalogueDevice> devices,
                          std::span<const catalogue::CloudPrice> prices, const Workload& workload, const Goal& goal);

@@ -151,6 +151,21 @@ TEST(Recommend, DoesNotJudgeWithoutASource) {
   for (const Candidate& candidate : result.refused) EXPECT_EQ(candidate.rejection, "no-source");
 }
 
+TEST(Recommend, TellsEqualOnesApartAtTheLeastLargerBatch) {
+  std::vector<int64_t> asked;
+  const auto at = [&](int64_t batch) -> Result<Recommendation> {
+    asked.push_back(batch);
+    return Recommendation{.goal = {.batch = batch}, .ranked = {Candidate{}}, .tie = batch < 8 ? "equal" : ""};
+  };
+  EXPECT_EQ(told_apart({.tie = "equal"}, at)->goal.batch, 8);
+  EXPECT_EQ(asked, (std::vector<int64_t>{2, 4, 8}));
+  EXPECT_FALSE(told_apart({}, at)) << "nothing to tell apart";
+  EXPECT_FALSE(
+      told_apart({.tie = "equal"}, [](int64_t) { return Recommendation{.ranked = {Candidate{}}, .tie = "equal"}; }));
+  EXPECT_FALSE(
+      told_apart({.tie = "equal"}, [](int64_t) -> Result<Recommendation> { return invalid("one batch only"); }));
+}
+
 TEST(Recommend, WritesWhatTheTableShows) {
   Json json = json_of(recommend(kDevices, {}, workload(), {}));
   EXPECT_EQ(json["ranked"].size(), 3u);
