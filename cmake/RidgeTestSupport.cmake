@@ -3,15 +3,14 @@
 #   libcuda.so.1           NVIDIA's driver, plays scripted GPUs and does their work on the CPU; -old is of CUDA 10, -ancient
 #                          too old to be used
 #   libnvrtc.so.1          its run-time compiler, for the same; libcublasLt.so.1 its matrix multiplications
-#   libnccl.so.1           NCCL, which works on the memory of these GPUs; -ancient too old to be used
 set(RIDGE_TEST_SUPPORT "${PROJECT_BINARY_DIR}/test-support")
 set(RIDGE_FAKES "")
 
-# NVIDIA's own headers, which ./dev setup brings (nccl.h and cublasLt.h as its Python bindings declare them): the fakes define what these
+# NVIDIA's own headers, which ./dev setup brings (cublasLt.h as its Python bindings declare it): the fakes define what these
 # declare, so a wrong signature does not compile. Where they are not there (./dev build alone), neither are the fakes, and tests that
 # open one fail saying which file is missing.
 set(vendor_headers ON)
-foreach(header vendor-headers/cuda.h vendor-headers/nvml.h vendor-headers/nccl.h vendor-headers/cublasLt.h nvrtc/nvrtc.h)
+foreach(header vendor-headers/cuda.h vendor-headers/nvml.h vendor-headers/cublasLt.h nvrtc/nvrtc.h)
   file(GLOB found CONFIGURE_DEPENDS "${RIDGE_DEPS}/${header}")
   if(NOT found)
     set(vendor_headers OFF)
@@ -41,10 +40,6 @@ if(vendor_headers AND NOT RIDGE_FUZZ)
   ridge_fake(fake_nvrtc nvrtc)
   ridge_fake(fake_cublaslt cublasLt)
   target_link_libraries(fake_cublasLt PRIVATE ridge_base)
-  ridge_fake(fake_nccl nccl)
-  target_link_libraries(fake_nccl PRIVATE ridge_base)
-  ridge_fake(fake_nccl nccl-ancient FAKE_NCCL_ANCIENT)
-  target_link_libraries(fake_nccl-ancient PRIVATE ridge_base)
   # Compiled once; what an older driver lacks is hidden in its library.
   add_library(fake_cuda_objects OBJECT tests/support/fake_cuda.cc tests/support/fake_cuda_work.cc
                                        tests/support/fake_cuda_ipc.cc)
@@ -105,7 +100,7 @@ endif()
 
 # ridge's own declarations against those headers: they compile, or they differ.
 if(RIDGE_FAKES AND TARGET gpu_test)
-  foreach(interface cuda nvml nvrtc nccl cublasLt)
+  foreach(interface cuda nvml nvrtc cublasLt)
     add_library(abi_${interface} OBJECT tests/abi/${interface}_abi_check.cc)
     target_link_libraries(abi_${interface} PRIVATE ridge_gpu ridge_vendor_headers)
     add_dependencies(gpu_test abi_${interface})

@@ -304,17 +304,15 @@ struct RateList {
 constexpr RateList kRateLists[] = {{"peaks", "flops_per_s", "FLOP/s"},
                                    {"bandwidth", "bytes_per_s", "B/s"},
                                    {"links", "bytes_per_s", "B/s"},
-                                   {"starts", "starts_per_s", "starts/s"},
-                                   {"collectives", "bus_bytes_per_s", "B/s"}};  // of several GPUs
+                                   {"starts", "starts_per_s", "starts/s"}};
 
-// What a row is of: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB", "all-reduce, 16 MiB".
+// What a row is of: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB".
 std::string row_name_of(const Json& row) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (const char* member : {"precision", "level", "way", "access", "memory", "what", "collective"})
+  for (const char* member : {"precision", "level", "way", "access", "memory", "what"})
     if (const auto found = row.find(member); found != row.end() && found->is_string()) add(found->get<std::string>());
-  if (const auto found = row.find(row.contains("collective") ? "bytes" : "copy_bytes");
-      found != row.end() && found->is_number())
+  if (const auto found = row.find("copy_bytes"); found != row.end() && found->is_number())
     add(format_bytes(found->get<double>()));
   if (const auto found = row.find("threads"); found != row.end() && found->is_number_integer())
     add(counted(found->get<int64_t>(), "thread"));

@@ -16,7 +16,6 @@
 #include "cli/number_checks.h"
 #include "cli/page_options.h"
 #include "cli/terminal.h"
-#include "limits/accelerator/collectives.h"
 #include "limits/accelerator/store.h"
 #include "limits/limits_store.h"
 #include "machine/topology.h"
@@ -33,8 +32,6 @@ struct DeviceOptions {
   PageOptions page;
   std::string device = "cpu";
   double seconds = 20;
-  std::string largest = "8GiB";
-  double time_limit_s = 60;
   bool keep_disturbed = false;
   limits::LimitOptions limits;
 };
@@ -42,8 +39,6 @@ struct DeviceOptions {
 void bind(CLI::App& app, DeviceOptions& options) {
   app.add_option("--device,-d", options.device);
   app.add_option("--seconds", options.seconds)->check(positive());
-  app.add_option("--largest", options.largest);
-  app.add_option("--time-limit", options.time_limit_s)->check(in_range(0.1, 86400));
   app.add_flag("--fresh", options.limits.fresh);
   app.add_flag("--keep-disturbed", options.keep_disturbed);
   app.add_option("--cache", options.limits.cache_file);
@@ -231,28 +226,6 @@ int bench_accelerator(const DeviceOptions& options) {
               next_of(options, machine::disturbed(measured->disturbance)), kDone);
 }
 
-// Several GPUs: their exchange rates.
-int bench_group(const DeviceOptions& options, std::vector<size_t> gpus) {
-  limits::accelerator::CollectiveOptions how;
-  how.gpus = std::move(gpus);
-  how.patience = from_seconds(options.time_limit_s);
-  Result<int64_t> largest = parse_bytes(options.largest);
-  if (!largest || *largest < 8)
-    return device_failed(invalid("--largest " + options.largest + ": expected a size of at least 8 B"));
-  how.largest_bytes = *largest;
-  listen_for_interruption();
-  Progress progress("measure the GPUs' data exchange");
-  how.rounds = measuring_with(options, progress).rounds;
-  Result<limits::accelerator::CollectivesMeasurement> measured = measure_collectives(how);
-  progress.finish();
-  if (!measured) return fail(kDeviceVerb, measured.error());
-  const std::vector<std::string> next = {measured->alone.empty() ? "ridge doctor --area gpu"
-                                                                 : "ridge bench device --device cuda:0"};
-  const int exit =
-      show(options, to_json(*measured), collectives_text(*measured), next, measured->alone.empty() ? kDone : kNo);
-  return measured->failure.empty() ? exit : fail(kDeviceVerb, {Code::kFailed, measured->failure});
-}
-
 }  // namespace
 
 int bench_device(std::span<const std::string> arguments) {
@@ -265,8 +238,10 @@ int bench_device(std::span<const std::string> arguments) {
   if (options.json && options.csv) return device_failed(invalid("--json and --csv exclude each other"));
   if (Status ready = check_writable({options.output, options.page.file}); !ready)
     return fail(kDeviceVerb, ready.error());
-  if (auto group = limits::accelerator::group_from_name(options.device))
-    return *group ? bench_group(options, std::move(**group)) : device_failed(group->error());
+  if (options.device == "cuda:all" || options.device.find(',') != std::string::npos)
+    return device_failed(invalid("--device " + options.device +
+                                 ": one device; for what goes between GPUs: all_reduce_perf -b 8 -e 8G -f 8 -g GPUS "
+                                 "(nccl-tests) | ridge doctor --from -"));
   if (options.device != "cpu") return bench_accelerator(options);
   listen_for_interruption();
   Progress progress("measure this machine");
@@ -279,13 +254,8 @@ int bench_device(std::span<const std::string> arguments) {
               next_of(options, machine::disturbed(machine->disturbance)), kDone);
 }
 
-// Of a CPU, of a GPU, or of what several GPUs exchange.
+// Of a CPU or of a GPU.
 Status show_bench_device(const Json& document) {
-  if (document.contains("cards")) {
-    RIDGE_ASSIGN(const auto measured, limits::accelerator::collectives_of(document));
-    print(collectives_text(measured));
-    return {};
-  }
   if (document.contains("facts")) {
     RIDGE_ASSIGN(const auto measured, from_json<limits::accelerator::DeviceMeasurement>(document));
     print(accelerator_text(measured));

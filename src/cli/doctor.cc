@@ -3,16 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
+#include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/next_steps.h"
 #include "base/csv.h"
 #include "base/file.h"
-#include "base/units.h"
 #include "cli/doctor_gpus.h"
-#include "cli/interruption.h"
 #include "cli/kept.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
@@ -22,7 +21,7 @@
 #include "doctor/doctor.h"
 #include "doctor/gather.h"
 #include "doctor/inventory.h"
-#include "doctor/link_speed.h"
+#include "doctor/tool_output.h"
 
 namespace ridge::cli {
 namespace {
@@ -32,9 +31,8 @@ constexpr const char* kDoctorVerb = "doctor";
 struct DoctorOptions {
   app::Command command;
   doctor::GatherOptions gather;
-  std::string size = "256MiB";
-  int listen = -1;   // port; -1: not asked
-  std::string root;  // file of a recorded machine; empty: this one is looked at
+  std::vector<std::string> from;  // files of what other tools printed; "-": standard input
+  std::string root;               // file of a recorded machine; empty: this one is looked at
   std::string record;
   std::optional<double> time_limit_s;
   bool verbose = false;
@@ -45,13 +43,7 @@ struct DoctorOptions {
 
 void declare(CLI::App& app, DoctorOptions& options) {
   app.add_option("--area,-a", options.gather.areas)->delimiter(',');
-  app.add_option("--path", options.gather.path);
-  app.add_option("--size", options.size);
-  app.add_option("--peer", options.gather.peer);
-  app.add_option("--listen", options.listen)
-      ->expected(0, 1)
-      ->default_str(std::to_string(doctor::kLinkPort))
-      ->check(in_range(0, 65535));
+  app.add_option("--from", options.from);
   app.add_option("--root", options.root);
   app.add_option("--record", options.record);
   app.add_option("--provider", options.gather.providers)->delimiter(',');
@@ -66,12 +58,17 @@ void declare(CLI::App& app, DoctorOptions& options) {
   declare(app, options.page);
 }
 
-// A test that was asked for is in its area, whatever other areas were named.
-void add_tested_areas(doctor::GatherOptions& how) {
-  if (how.areas.empty()) return;
-  if (!how.path.empty()) how.areas.emplace_back("storage");
-  if (!how.peer.empty()) how.areas.emplace_back("network");
-  if (!how.providers.empty()) how.areas.emplace_back("engines");
+// What the tools printed. Their areas are looked at, whatever other areas were named.
+Status read_outputs(const std::vector<std::string>& files, doctor::GatherOptions& how) {
+  for (const std::string& file : files) {
+    Result<std::string> read = file == "-" ? std::string(std::istreambuf_iterator(std::cin), {}) : read_file(file);
+    RIDGE_ASSIGN(std::string text, std::move(read));
+    const Result<std::string_view> area = doctor::area_of_output(text);
+    if (!area) return invalid("--from " + file + ": " + area.error().message);
+    how.areas.emplace_back(*area);
+    how.outputs.push_back(std::move(text));
+  }
+  return {};
 }
 
 // What the options mean; an error here is wrong usage.
@@ -79,20 +76,13 @@ Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
   doctor::GatherOptions how = options.gather;
   if (options.json && options.csv) return invalid("--json and --csv exclude each other");
   RIDGE_TRY(doctor::check_areas(how.areas));
-  if (!options.root.empty() && (!how.path.empty() || !how.peer.empty() || !options.record.empty()))
-    return invalid("--root judges a recorded machine, on which nothing can be measured or recorded");
-  if (!how.peer.empty()) RIDGE_TRY(doctor::parse_peer(how.peer));
-  Result<int64_t> size = parse_bytes(options.size);
-  if (!size) return wrap(size.error(), "--size");
-  how.file_bytes = *size;
+  if (!options.root.empty() && (!options.from.empty() || !options.record.empty()))
+    return invalid(
+        "--root judges a recorded machine: its record has what --from read there, and it is not recorded again");
+  RIDGE_TRY(read_outputs(options.from, how));
   if (options.time_limit_s) how.limit = how.engine_limit = from_seconds(*options.time_limit_s);
-  if (!how.path.empty()) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(how.path, error))
-      return invalid("--path: there is no folder '" + how.path + "'");
-    how.path = std::filesystem::absolute(how.path).lexically_normal().string();
-  }
-  add_tested_areas(how);
+  // What must run is looked at, whatever other areas were named.
+  if (!how.areas.empty() && !how.providers.empty()) how.areas.emplace_back("engines");
   return how;
 }
 
@@ -168,18 +158,6 @@ void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& invento
   print("\n" + painted(meaning, diagnosis.summary.substr(0, verdict)) + diagnosis.summary.substr(verdict));
 }
 
-int listen(int port) {
-  listen_for_interruption();
-  Status served = doctor::serve_link(
-      static_cast<uint16_t>(port),
-      [](uint16_t ready) {
-        print(fmt::format("listening on port {}; on the other machine: ridge doctor --peer THIS_HOST:{} (Ctrl-C ends)",
-                          ready, ready));
-      },
-      interrupted);
-  return served ? kDone : fail(kDoctorVerb, served.error());
-}
-
 // gather or recall → judge → record → render
 int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
   Result<doctor::Facts> facts = options.root.empty() ? Result(look(how)) : doctor::recall(options.root);
@@ -224,7 +202,7 @@ int doctor(std::span<const std::string> arguments) {
   }
   if (Status ready = check_writable({options.output, options.page.file}); !ready)
     return fail(kDoctorVerb, ready.error());
-  return options.listen >= 0 ? listen(options.listen) : examine(options, *how);
+  return examine(options, *how);
 }
 
 Status show_doctor(const Json& document) {

@@ -1,5 +1,6 @@
 #include "doctor/areas.h"
 
+#include "doctor/tool_output.h"
 #include "machine/kernel_gpus.h"
 
 namespace ridge::doctor {
@@ -102,7 +103,9 @@ const std::vector<Area>& areas() {
       {"cpu", kCpuFiles, judge_cpu},
       {"memory", kMemoryFiles, judge_memory},
       {"limits", kLimitsFiles, judge_limits},
-      {"storage", {}, judge_storage},
+      {"storage",
+       {"sys/class/nvme/*/device/current_link_*"},
+       [](const Facts& facts) { return judge_outputs(facts, "storage"); }},
       {"network", kNetworkFiles, judge_network},
       {"gpu", gpu_files(), judge_gpus},
       {"log", {}, judge_kernel_log},

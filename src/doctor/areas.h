@@ -26,7 +26,6 @@ std::vector<std::string_view> area_names();
 Findings judge_cpu(const Facts& facts);
 Findings judge_memory(const Facts& facts);
 Findings judge_limits(const Facts& facts);
-Findings judge_storage(const Facts& facts);
 Findings judge_network(const Facts& facts);
 Findings judge_gpus(const Facts& facts);
 Findings judge_kernel_log(const Facts& facts);

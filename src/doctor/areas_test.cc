@@ -1,4 +1,4 @@
-// The smaller areas: limits, storage, network, log, engines, clock.
+// The smaller areas: limits, network, log, engines, clock.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,9 +7,7 @@
 #include "doctor/clocks.h"
 #include "doctor/doctor.h"
 #include "doctor/engines.h"
-#include "doctor/link_speed.h"
 #include "doctor/probes.h"
-#include "doctor/storage_speed.h"
 #include "doctor/test_facts.h"
 
 namespace ridge::doctor {
@@ -44,32 +42,6 @@ TEST(Limits, EnoughIsOk) {
   for (const Finding& finding : findings) EXPECT_EQ(finding.verdict, Verdict::kOk) << finding.id << finding.evidence;
 }
 
-Facts with_storage(double read_bytes_per_s, double random_us) {
-  StorageSpeed speed{"/models",       1 << 28,   true,          "",  3e8, read_bytes_per_s,
-                     1e6 / random_us, random_us, 2 * random_us, 1000};
-  Facts facts;
-  facts.tree.files[entry::kStorage] = dump_json(json_of(speed));
-  return facts;
-}
-
-TEST(Storage, SlowDiskWarnsWithTheTimeAModelTakes) {
-  Findings slow = judge_storage(with_storage(100e6, 8000));
-  EXPECT_THAT(found(slow, "storage.sequential"),
-              AllOf(StartsWith("warn: /models: 100 MB/s read"), HasSubstr("10.0 s")));
-  EXPECT_THAT(found(slow, "storage.random"), StartsWith("warn: 125 reads/s, median 8.00 ms"));
-  Findings fast = judge_storage(with_storage(3e9, 90));
-  EXPECT_THAT(found(fast, "storage.sequential"), StartsWith("ok: "));
-  EXPECT_THAT(found(fast, "storage.random"), StartsWith("ok: "));
-}
-
-TEST(Storage, NotAskedIsNotAFailureButAFailedTestIs) {
-  EXPECT_THAT(found(judge_storage(Facts{}), "storage.speed"),
-              AllOf(StartsWith("not_applicable: "), HasSubstr("--path")));
-  Facts failed;
-  failed.tree.missing[entry::kStorage] = {Code::kTimeout, "the test of /x did not end within 30 s"};
-  EXPECT_THAT(found(judge_storage(failed), "storage.speed"), StartsWith("fail: the test of /x did not end"));
-}
-
 std::string link(const std::string& lines) {
   std::string text = "=== sys/class/net/eth0/device/uevent: DRIVER=ixgbe\n=== sys/class/net/eth0/operstate: up\n";
   return found(judge_network(facts_of(text + lines)), "network.eth0");
@@ -97,17 +69,6 @@ TEST(Network, RdmaPortThatIsNotActiveWarns) {
       folder + "state: 2: INIT\n" + folder + "phys_state: 5: LinkUp\n" + folder + "rate: 400 Gb/sec (4X NDR)\n";
   EXPECT_THAT(found(judge_network(facts_of(text)), "network.rdma.mlx5_0.1"),
               AllOf(StartsWith("warn: 2: INIT, 400 Gb/sec"), HasSubstr("subnet manager")));
-}
-
-TEST(Network, PeerFarBelowTheLinkWarns) {
-  LinkSpeed speed{"b:5151", "eth0", 3e8, 1.1e9, 4, 60, 130, 2000};
-  Facts facts = facts_of("=== sys/class/net/eth0/speed: 10000\n");
-  facts.tree.files[entry::kPeer] = dump_json(json_of(speed));
-  EXPECT_THAT(found(judge_network(facts), "network.peer"),
-              AllOf(StartsWith("warn: b:5151: 2.4 Gbit/s out, 8.8 Gbit/s in"), HasSubstr("24 % of 10 Gbit/s by eth0")));
-  facts.tree.files.erase(entry::kPeer);
-  facts.tree.missing[entry::kPeer] = {Code::kNotFound, "peer b, port 5151: connect: Connection refused"};
-  EXPECT_THAT(found(judge_network(facts), "network.peer"), StartsWith("fail: peer b"));
 }
 
 TEST(KernelLog, NamesTheCauseOfAnXid) {

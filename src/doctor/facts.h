@@ -17,10 +17,9 @@ inline constexpr const char* kMachine = "tools/machine";  // machine::Machine, w
 inline constexpr const char* kEnvironment = "tools/environment";       // NAME=value lines, those variables that matter
 inline constexpr const char* kFileSystems = "tools/file_systems";      // lines: path total_bytes free_bytes
 inline constexpr const char* kMemoryModules = "tools/memory_modules";  // of SMBIOS, see memory_modules.h
-inline constexpr const char* kStorage = "tools/storage";               // see storage_speed.h
-inline constexpr const char* kPeer = "tools/peer";                     // see link_speed.h
-inline constexpr const char* kNvml = "tools/nvml";                     // gpu::GpuSystem
-inline constexpr const char* kCuda = "tools/cuda";                  // list of gpu::CudaDevice, by the driver's library
+inline constexpr const char* kOutputs = "tools/outputs";  // folder: what other tools printed, see tool_output.h
+inline constexpr const char* kNvml = "tools/nvml";        // gpu::GpuSystem
+inline constexpr const char* kCuda = "tools/cuda";        // list of gpu::CudaDevice, by the driver's library
 inline constexpr const char* kGpuCounters = machine::kGpuCounters;  // see gpu_counters.h
 inline constexpr const char* kPciNames = machine::kPciNames;        // see pci_names.h
 inline constexpr const char* kNvidiaSmi = "tools/nvidia-smi";       // output of nvidia-smi -L

@@ -1,5 +1,7 @@
 #include "doctor/gather.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -84,6 +86,8 @@ Facts gather(const GatherOptions& options) {
   }
   report("read the system's files", 0);
   capture(facts.tree, "", files_of(options), options.limit);
+  for (size_t i = 0; i < options.outputs.size(); ++i)
+    facts.tree.files[fmt::format("{}/{}", entry::kOutputs, i)] = options.outputs[i];
   std::vector<Probe> probes = probes_of(options, package_folders(engines));
   std::erase_if(probes, [&](const Probe& probe) {
     return std::none_of(probe.areas.begin(), probe.areas.end(),

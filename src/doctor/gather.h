@@ -13,15 +13,13 @@ namespace ridge::doctor {
 
 struct GatherOptions {
   std::vector<std::string> areas;               // empty: all
-  Nanoseconds limit = std::chrono::seconds(5);  // of each probe; tests of disk and network have their own on top
+  Nanoseconds limit = std::chrono::seconds(5);  // of each probe
   // Of each trial of an engine: CUDA's libraries are gigabytes, and a first start from a cold disk takes 5 to 15 s.
   Nanoseconds engine_limit = std::chrono::seconds(60);
-  bool measure = true;  // memory bandwidth and peaks, if they are not stored yet
-  bool fresh = false;   // and if they are
-  std::string root;     // prefix of /sys and /proc for GPUs, for tests; usually empty
-  std::string path;     // folder whose storage is measured; empty: none
-  int64_t file_bytes = int64_t{256} << 20;
-  std::string peer;                    // "host[:port]" of a ridge doctor --listen; empty: none
+  bool measure = true;                 // memory bandwidth and peaks, if they are not stored yet
+  bool fresh = false;                  // and if they are
+  std::string root;                    // prefix of /sys and /proc for GPUs, for tests; usually empty
+  std::vector<std::string> outputs;    // what other tools printed
   std::string engine_library;          // of ONNX Runtime; empty: the one that is found
   std::vector<std::string> providers;  // of ONNX Runtime, that must run
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty

@@ -1,4 +1,4 @@
-// Reading a machine: bounded children, files, recorded trees, storage and links.
+// Reading a machine: bounded children, files, recorded trees.
 #include "doctor/gather.h"
 
 #include <gmock/gmock.h>
@@ -6,20 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
-#include "base/fake_clock.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "doctor/capture.h"
 #include "doctor/doctor.h"
-#include "doctor/link_speed.h"
-#include "doctor/storage_speed.h"
 
 namespace ridge::doctor {
 namespace {
@@ -108,84 +103,6 @@ TEST(Recall, TextThatIsNoTreeIsRefused) {
   Result<Facts> facts = recall(std::string(RIDGE_SOURCE_DIR) + "/README.md");
   ASSERT_FALSE(facts.ok());
   EXPECT_THAT(facts.error().message, HasSubstr("is not a recorded machine"));
-}
-
-TEST(Storage, MeasuresAFolderAndLeavesNothingBehind) {
-  Result<TemporaryFolder> folder = TemporaryFolder::make();
-  ASSERT_TRUE(folder.ok());
-  const FakeClock clock(milliseconds(1));
-  Result<StorageSpeed> speed = measure_storage({folder->path(), 8 << 20, milliseconds(50), &clock});
-  ASSERT_TRUE(speed.ok()) << speed.error().message;
-  EXPECT_DOUBLE_EQ(speed->write_bytes_per_s, (8 << 20) / 9e-3);   // a look per MiB and one in the end
-  EXPECT_DOUBLE_EQ(speed->read_bytes_per_s, (44 << 20) / 52e-3);  // and one per pass over the file
-  EXPECT_EQ(speed->random_reads, 50);
-  EXPECT_DOUBLE_EQ(speed->random_read_us, 1000);
-  EXPECT_DOUBLE_EQ(speed->random_read_p99_us, 1000);
-  EXPECT_DOUBLE_EQ(speed->random_reads_per_s, 1000);
-  EXPECT_TRUE(speed->direct || !speed->indirect_reason.empty());
-  EXPECT_TRUE(std::filesystem::is_empty(folder->path()));
-}
-
-TEST(Storage, FolderThatIsNotThereSaysSo) {
-  Result<StorageSpeed> speed = measure_storage({"/no/such/folder", 8 << 20, milliseconds(50)});
-  ASSERT_FALSE(speed.ok());
-  EXPECT_THAT(speed.error().message, HasSubstr("/no/such/folder: No such file"));
-}
-
-TEST(Link, PeerIsAHostWithOrWithoutPort) {
-  EXPECT_EQ(parse_peer("host")->port, kLinkPort);
-  EXPECT_EQ(parse_peer("host:99")->port, 99);
-  EXPECT_EQ(parse_peer("[::1]:99")->host, "::1");
-  EXPECT_EQ(parse_peer("[::1]:99")->port, 99);
-  EXPECT_EQ(parse_peer("::1")->host, "::1");
-  EXPECT_FALSE(parse_peer("host:0").ok());
-  EXPECT_FALSE(parse_peer("host:x").ok());
-  EXPECT_FALSE(parse_peer("").ok());
-}
-
-constexpr milliseconds kLook(10);  // both ends look at the time after each block and each message
-
-class Server {
- public:
-  Server() {
-    thread_ = std::jthread([this] {
-      Status served = serve_link(0, [this](uint16_t port) { set_port(port); }, [this] { return stop_.load(); }, clock_);
-      EXPECT_TRUE(served.ok());
-    });
-    port_.wait(0);
-  }
-  ~Server() { stop_ = true; }
-  uint16_t port() const { return port_; }
-
- private:
-  void set_port(uint16_t port) {
-    port_ = port;
-    port_.notify_one();
-  }
-  FakeClock clock_{kLook};
-  std::atomic<uint16_t> port_ = 0;
-  std::atomic<bool> stop_ = false;
-  std::jthread thread_;
-};
-
-TEST(Link, MeasuresBothDirectionsAndTheRoundTrip) {
-  Server server;
-  const FakeClock clock(kLook);
-  Result<LinkSpeed> speed = measure_link({"127.0.0.1", server.port(), milliseconds(350), 100, &clock});
-  ASSERT_TRUE(speed.ok()) << speed.error().message;
-  EXPECT_GT(speed->send_bytes_per_s, 0);
-  EXPECT_GT(speed->receive_bytes_per_s, 0);
-  EXPECT_DOUBLE_EQ(speed->round_trip_us, 10e3);
-  EXPECT_DOUBLE_EQ(speed->round_trip_p99_us, 10e3);
-  EXPECT_EQ(speed->round_trips, 100);
-}
-
-TEST(Link, AnAbsentPeerIsAnErrorThatNamesIt) {
-  uint16_t port = 0;
-  { port = Server().port(); }
-  Result<LinkSpeed> speed = measure_link({"127.0.0.1", port, milliseconds(350), 100});
-  ASSERT_FALSE(speed.ok());
-  EXPECT_THAT(speed.error().message, HasSubstr("peer 127.0.0.1"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "doctor/areas.h"
 #include "doctor/gpu_checks.h"
+#include "doctor/tool_output.h"
 #include "gpu/gpu.h"
 #include "machine/kernel_gpus.h"
 #include "machine/pci_gpus.h"
@@ -183,6 +184,7 @@ Findings judge_gpus(const Facts& facts) {
   if (nvidia || tree.files.contains(entry::kNvidiaSmi) ||
       machine::error_at(tree, entry::kNvidiaSmi).code == Code::kTimeout)
     findings.push_back(judge_nvidia_smi(tree));
+  for (Finding& finding : judge_outputs(facts, kGpuArea)) findings.push_back(std::move(finding));
   return findings;
 }
 

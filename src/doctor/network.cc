@@ -1,13 +1,10 @@
-// Network: the links and their errors, RDMA ports, and measurements to a peer.
+// Network: the links and their errors, RDMA ports, and what tools measured over them.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/proc_text.h"
 #include "base/units.h"
 #include "doctor/areas.h"
-#include "doctor/link_speed.h"
+#include "doctor/tool_output.h"
 
 namespace ridge::doctor {
 namespace {
@@ -98,33 +95,6 @@ Findings judge_rdma(const machine::Tree& tree) {
   return findings;
 }
 
-Finding judge_peer(const machine::Tree& tree) {
-  Finding finding = about(kNetworkArea, "peer", "link to a peer", "measured: TCP, one connection, two ridge processes");
-  Result<Json> json = machine::json_at(tree, entry::kPeer);
-  if (!json && !tree.missing.contains(entry::kPeer))
-    return not_applicable(finding, "not measured: run ridge doctor --listen there and --peer HOST here");
-  if (!json)
-    return fail(finding, machine::reason_at(tree, entry::kPeer),
-                "start ridge doctor --listen on the peer, and let its port through the firewall");
-  Result<LinkSpeed> speed = from_json<LinkSpeed>(*json);
-  if (!speed) return not_applicable(finding, speed.error().message);
-  std::string evidence =
-      fmt::format("{}: {:.3g} Gbit/s out, {:.3g} Gbit/s in (spread {:.0f} %), round trip {} (p99 {}, {} messages)",
-                  speed->peer, 8e-9 * speed->send_bytes_per_s, 8e-9 * speed->receive_bytes_per_s, speed->spread_percent,
-                  format_ms(speed->round_trip_us / 1e3), format_ms(speed->round_trip_p99_us / 1e3), speed->round_trips);
-  int64_t mbit = speed->interface.empty()
-                     ? -1
-                     : machine::number_at(tree, "sys/class/net/" + speed->interface + "/speed").value_or(-1);
-  if (mbit <= 0) return ok(finding, evidence + "; the link's own speed is unknown");
-  double share = 8 * std::min(speed->send_bytes_per_s, speed->receive_bytes_per_s) / (1e6 * static_cast<double>(mbit));
-  evidence += fmt::format(", {:.0f} % of {} by {}", 100 * share, speed_text(mbit), speed->interface);
-  if (share < 0.5)
-    return warn(
-        finding, evidence,
-        "check for a slower link on the path, other traffic, a small MTU or TCP windows (net.ipv4.tcp_rmem, tcp_wmem)");
-  return ok(finding, evidence);
-}
-
 }  // namespace
 
 Findings judge_network(const Facts& facts) {
@@ -145,7 +115,7 @@ Findings judge_network(const Facts& facts) {
     findings.push_back(not_applicable(about(kNetworkArea, "link", "links", "/sys/class/net"),
                                       fmt::format("no network device visible ({} virtual ones)", down)));
   for (Finding& finding : judge_rdma(tree)) findings.push_back(std::move(finding));
-  findings.push_back(judge_peer(tree));
+  for (Finding& finding : judge_outputs(facts, kNetworkArea)) findings.push_back(std::move(finding));
   return findings;
 }
 

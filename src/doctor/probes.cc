@@ -20,9 +20,7 @@
 #include "base/proc_text.h"
 #include "doctor/clocks.h"
 #include "doctor/installed.h"
-#include "doctor/link_speed.h"
 #include "doctor/memory_modules.h"
-#include "doctor/storage_speed.h"
 #include "gpu/cuda/cuda.h"
 #include "gpu/nvml/nvml.h"
 #include "machine/gpu_counters.h"
@@ -32,8 +30,6 @@
 namespace ridge::doctor {
 namespace {
 
-constexpr Nanoseconds kTimeForStorage = std::chrono::seconds(30);
-constexpr Nanoseconds kTimeForPeer = std::chrono::seconds(20);
 constexpr Nanoseconds kClockTest = std::chrono::milliseconds(50);
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -186,17 +182,6 @@ Result<std::string> installed(const std::vector<std::string>& package_folders) {
   return text;
 }
 
-Result<std::string> storage(const GatherOptions& options) {
-  RIDGE_ASSIGN(StorageSpeed speed, measure_storage({options.path, options.file_bytes, std::chrono::seconds(2)}));
-  return dump_json(json_of(speed));
-}
-
-Result<std::string> peer(const GatherOptions& options) {
-  RIDGE_ASSIGN(LinkOptions link, parse_peer(options.peer));
-  RIDGE_ASSIGN(LinkSpeed speed, measure_link(link));
-  return dump_json(json_of(speed));
-}
-
 Result<std::string> time_facts() { return dump_json(json_of(measure_clocks(kClockTest))); }
 
 bool has_vendor(const machine::Tree& tree, machine::GpuVendor vendor) {
@@ -234,7 +219,7 @@ Ask pci_names(const GatherOptions& options) {
 
 std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std::string>& package_folders) {
   const Nanoseconds limit = options.limit;
-  std::vector<Probe> probes = {
+  return {
       {{"cpu", "gpu", "versions"},
        entry::kEnvironment,
        "environment",
@@ -270,17 +255,6 @@ std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std
        in_child("looking for libraries", limit, [package_folders] { return installed(package_folders); })},
       {{"clock"}, entry::kTime, "clocks", in_child("the test of the clocks", limit, time_facts)},
   };
-  if (!options.path.empty())
-    probes.push_back(
-        {{"storage"}, entry::kStorage, "storage", in_child("the test of " + options.path, kTimeForStorage, [options] {
-           return storage(options);
-         })});
-  if (!options.peer.empty())
-    probes.push_back(
-        {{"network"}, entry::kPeer, "peer", in_child("the test with " + options.peer, kTimeForPeer, [options] {
-           return peer(options);
-         })});
-  return probes;
 }
 
 std::string kernel_log_from_records(std::string_view records) {

@@ -19,8 +19,7 @@ struct Probe {
       ask;  // `read`: the files so far; returns within its limit
 };
 
-// Those that `options` allow (storage only with a path, a peer only with a name), in order. `package_folders`: absolute site-packages folders
-// to search beside the usual ones.
+// In order. `package_folders`: absolute site-packages folders to search beside the usual ones.
 std::vector<Probe> probes_of(const GatherOptions& options, const std::vector<std::string>& package_folders);
 
 // The records of /dev/kmsg ("6,1234,5678901,-;message") as dmesg shows them: "[    5.678901] message".

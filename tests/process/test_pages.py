@@ -20,7 +20,7 @@ RIDGE = os.environ["RIDGE"]
 SOURCE = pathlib.Path(os.environ["RIDGE_SOURCE"])
 SUPPORT = os.environ["RIDGE_TEST_SUPPORT"]
 FAKE = ["--engine", "fake", "--engine-option", "latency_ms=3", "--engine-option", "latency_ms_per_row=0.2"]
-GPUS = {"RIDGE_CUDA": f"{SUPPORT}/libcuda.so.1", "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1", "RIDGE_NCCL": f"{SUPPORT}/libnccl.so.1",
+GPUS = {"RIDGE_CUDA": f"{SUPPORT}/libcuda.so.1", "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
         "RIDGE_NVRTC": f"{SUPPORT}/libnvrtc.so.1", "RIDGE_CUBLASLT": "/nowhere/libcublasLt.so"}
 
 # Sentences that others wrote: sources of the catalogue, lines of a kernel log, texts of NVIDIA's library; and a command.
@@ -39,8 +39,6 @@ PAGES = {
     "device": (["bench", "device"], {}, 0),
     "device-gpu": (["bench", "device", "--device", "cuda:0", "--seconds", "0.1"],
                    {**GPUS, "RIDGE_FAKE_CUDA": f"{SOURCE}/tests/support/cuda/bench.txt", "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/power-brake.txt"}, 0),
-    "device-gpus": (["bench", "device", "--device", "cuda:all", "--seconds", "0.1", "--largest", "64B"],
-                    {**GPUS, "RIDGE_FAKE_CUDA": f"{SOURCE}/tests/support/cuda/four-nvlink.txt", "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/four-nvlink.txt"}, 0),
     "tune": (["tune", "model.onnx", *FAKE, "--max-batch", "4", "--seconds", "4"], {"RIDGE_FAKE_CLOCK": "1"}, 0),
     "tune-share": (["tune", "model.onnx", "other.onnx", "--share", *FAKE, "--engine-option", "processors=2", "--engine-option", "interference=0.3", "--threads", "2",
                     "--max-batch", "2", "--p99-ms", "model=1"], {"RIDGE_FAKE_CLOCK": "1"}, 1),

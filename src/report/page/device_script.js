@@ -88,34 +88,5 @@ const gpuParts = () => [
   limits('links', 'Links', device.links, 'bytes_per_s', bandwidth, row => `${say(row.way)} · ${say(row.memory)}`),
   limits('starts', 'Starts', device.starts, 'starts_per_s', value => `${ridge.count(value)}/s`, row => say(row.what))];
 
-// ---------------------------------------------------------------- several GPUs
-function exchange() {
-  const all = device.collectives || [];
-  const kinds = [...new Set(all.map(row => row.collective))];
-  const [element, box] = canvas('exchange-chart', false);
-  element.dataset.lines = kinds.length;
-  draw(element, c => {
-    const shades = [c.accent, c.memory, c.compute, c.fourth];
-    return {
-      type: 'line',
-      data: {datasets: kinds.map((kind, i) => ({label: say(kind), borderColor: shades[i % 4], backgroundColor: shades[i % 4], borderWidth: 2, pointRadius: 3,
-        data: all.filter(row => row.collective === kind && known(row.bus_bytes_per_s)).map(row => ({x: row.bytes, y: row.bus_bytes_per_s}))}))},
-      options: plain(c, {x: axis(c, 'bytes', {type: 'logarithmic', ticks: {callback: value => Number.isInteger(Math.log2(value)) ? bytes(value) : ''},
-                                              afterBuildTicks: scale => { scale.ticks = [...new Set(all.map(row => row.bytes))].map(value => ({value})); }}),
-                         y: axis(c, 'bus bandwidth', {beginAtZero: true, ticks: {callback: bandwidth}})},
-                     {callbacks: {label: item => `${item.dataset.label}, ${bytes(item.raw.x)}${colon()}${bandwidth(item.raw.y)}`}}),
-    };
-  });
-  const rows = all.map((row, i) => [say(row.collective), cell(bytes, `collectives.${i}.bytes`), cell(seconds, `collectives.${i}.typical_seconds`),
-                                    cell(bandwidth, `collectives.${i}.bus_bytes_per_s`), cell(bandwidth, `collectives.${i}.typical_bus_bytes_per_s`)]);
-  const answers = (device.answers || []).map((answer, i) => [say(answer.collective), cell(bandwidth, `answers.${i}.bus_bytes_per_s`),
-                                                            cell(bandwidth, `answers.${i}.limit_bus_bytes_per_s`), cell(seconds, `answers.${i}.latency_s`)]);
-  return [header(say(`${device.cards.length} GPUs`), device.cards.map(card => `${card.device} ${card.name}`).join(' · '),
-                 device.links ? quiet(`joined by ${device.links.text}`) : null, device.reason ? warning(device.reason) : null,
-                 device.failure ? warning(device.failure) : null, disturbed(device.disturbance)),
-          answers.length ? section('answers', 'Exchange between GPUs', box, table(['operation', '#bus bandwidth', '#limit', '#latency'], answers)) : null,
-          all.length ? section('collectives', 'Sizes', table(['operation', '#size', '#time', '#best', '#typical'], rows)) : null];
-}
-
-ridge.page(() => device.cards ? exchange() : device.cpu ? [cpuTitle(), roofs(), cpuTables()] : [gpuTitle(), gpuParts()]);
+ridge.page(() => device.cpu ? [cpuTitle(), roofs(), cpuTables()] : [gpuTitle(), gpuParts()]);
 })();

@@ -1,4 +1,4 @@
-// The upper limit of a collective operation between the GPUs of one machine, from their interconnect; and the usual rate. Pure.
+// What the links between the GPUs of one machine allow a collective operation, and the usual rate. Pure.
 //
 // Rates are "bus bandwidths" (NCCL tests, doc/PERFORMANCE.md): the rate of the operation (bytes over time) times a factor that
 // makes it the rate of the busiest direction of each GPU's links in a ring. This is comparable with the link rates for any
@@ -11,23 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/result.h"
 #include "gpu/gpu.h"
-#include "gpu/nccl/nccl.h"
 
-namespace ridge::limits::accelerator {
+namespace ridge::doctor {
+
+// By what moves how often over the links. Reduce counts as broadcast, all-to-all as all-gather.
+enum class Collective { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
 
 // All-reduce 2 (n - 1) / n, all-gather and reduce-scatter (n - 1) / n, broadcast 1.
-double bus_factor(gpu::nccl::Collective collective, size_t gpus);
-
-// How a GPU of the group is joined to others.
-struct JoinedGpu {
-  int capability = 0;       // 80 is 8.0
-  std::string pci_address;  // same as in gpu::GPU
-  std::vector<gpu::PeerLink> links;
-  int64_t pcie_generation = 0, pcie_lanes = 0;  // upper limit; 0: not known
-};
+double bus_factor(Collective collective, size_t gpus);
 
 // Connections between the GPUs of a group.
 struct GroupLinks {
@@ -39,36 +32,18 @@ struct GroupLinks {
   bool switch_reduces = false;  // these can also reduce: from compute capability 9.0 on
   std::string text;             // "NVLink by switch, 450 GB/s of each GPU", "PCIe 4.0 x16"
 };
-void visit_fields(auto& visit, Is<GroupLinks> auto& links) {
-  visit("text", links.text);
-  visit("nvlink_bytes_per_s", links.nvlink_bytes_per_s);
-  visit("pcie_bytes_per_s", links.pcie_bytes_per_s);
-  visit("parts", links.parts);
-  visit("by_switch", links.by_switch);
-  visit("switch_reduces", links.switch_reduces);
-}
 // `all`: PCI addresses of the machine's GPUs. What has another address is a switch; virtual machines may hide it.
-GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>& all);
+GroupLinks links_of(std::span<const gpu::Gpu> gpus, const std::set<std::string>& all);
 
 // The highest bus bandwidth that the links allow with any algorithm. kUnavailable: the links are not known. Four A100 joined to
 // each other by four links of 25 GB/s each: 300 GB/s.
-Result<double> bus_limit(const GroupLinks& links, gpu::nccl::Collective collective);
+Result<double> bus_limit(const GroupLinks& links, Collective collective);
 
 // The part of the link rate that programs reach, according to NVIDIA's developers.
 struct UsualShare {
   double bytes_per_s = 0;  // of bus bandwidth
   std::string said;        // "about 80 % of NVLink's line rate (NVIDIA/nccl#1054)"
 };
-void visit_fields(auto& visit, Is<UsualShare> auto& usual) {
-  visit("bus_bytes_per_s", usual.bytes_per_s);
-  visit("said", usual.said);
-}
-UsualShare usual_bus_bandwidth(const GroupLinks& links, gpu::nccl::Collective collective);
+UsualShare usual_bus_bandwidth(const GroupLinks& links, Collective collective);
 
-enum class Normality { kNormal, kLow, kFarTooLow };
-NameTable<Normality> names_of(Normality);
-std::string_view normality_name(Normality normality);  // "normal", "low", "far too low"
-// From 90 % of what is usual on; below 60 % of it.
-Normality normality_of(double bytes_per_s, double usual_bytes_per_s);
-
-}  // namespace ridge::limits::accelerator
+}  // namespace ridge::doctor

@@ -1,18 +1,25 @@
 // Link limits between GPUs, computed by hand.
-#include "limits/accelerator/collective_limit.h"
+#include "doctor/group_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ridge::limits::accelerator {
+namespace ridge::doctor {
 namespace {
 
-using gpu::nccl::Collective;
+using gpu::Gpu;
 using testing::Each;
 
-JoinedGpu joined_gpu(int capability, const std::string& address, const std::vector<std::string>& ends,
-                     int64_t generation = 4, int64_t lanes = 16) {
-  JoinedGpu gpu{capability, address, {}, generation, lanes};
+constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                                       Collective::kBroadcast};
+
+Gpu joined_gpu(int capability, const std::string& address, const std::vector<std::string>& ends, int64_t generation = 4,
+               int64_t lanes = 16) {
+  Gpu gpu;
+  gpu.compute_capability = std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+  gpu.pci_address = address;
+  gpu.pcie_generation_max = generation;
+  gpu.pcie_width_max = lanes;
   for (const std::string& end : ends) {
     gpu::PeerLink link;
     link.up = end != "down";
@@ -27,8 +34,8 @@ std::vector<std::string> times(int count, const std::string& end) {
 }
 
 // All joined to each other, with this many links.
-std::vector<JoinedGpu> mesh(int gpus, int capability, int links) {
-  std::vector<JoinedGpu> all;
+std::vector<Gpu> mesh(int gpus, int capability, int links) {
+  std::vector<Gpu> all;
   for (int i = 0; i < gpus; ++i) {
     std::vector<std::string> ends;
     for (int j = 0; j < gpus; ++j)
@@ -38,13 +45,13 @@ std::vector<JoinedGpu> mesh(int gpus, int capability, int links) {
   return all;
 }
 
-std::set<std::string> addresses_of(const std::vector<JoinedGpu>& gpus) {
+std::set<std::string> addresses_of(const std::vector<Gpu>& gpus) {
   std::set<std::string> all;
-  for (const JoinedGpu& gpu : gpus) all.insert(gpu.pci_address);
+  for (const Gpu& gpu : gpus) all.insert(*gpu.pci_address);
   return all;
 }
 
-double limit_of(const std::vector<JoinedGpu>& gpus, Collective collective) {
+double limit_of(const std::vector<Gpu>& gpus, Collective collective) {
   Result<double> limit = bus_limit(links_of(gpus, addresses_of(gpus)), collective);
   EXPECT_TRUE(limit.ok());
   return limit ? *limit : 0;
@@ -61,8 +68,8 @@ TEST(BusFactor, IsOfNcclTests) {
 
 // Four A100 with twelve links of 25 GB/s each: 300 GB/s, of which NVIDIA's developers expect 240 (nccl-tests#149).
 TEST(BusLimit, OfGpusThatAreAllJoinedIsWhatTheLinksOfOneCarry) {
-  const std::vector<JoinedGpu> gpus = mesh(4, 80, 4);
-  for (Collective collective : gpu::nccl::kCollectives) EXPECT_DOUBLE_EQ(limit_of(gpus, collective), 300e9);
+  const std::vector<Gpu> gpus = mesh(4, 80, 4);
+  for (Collective collective : kCollectives) EXPECT_DOUBLE_EQ(limit_of(gpus, collective), 300e9);
   const GroupLinks links = links_of(gpus, addresses_of(gpus));
   EXPECT_EQ(links.text, "NVLink, 300 GB/s of each GPU");
   EXPECT_DOUBLE_EQ(usual_bus_bandwidth(links, Collective::kAllReduce).bytes_per_s, 240e9);
@@ -70,7 +77,7 @@ TEST(BusLimit, OfGpusThatAreAllJoinedIsWhatTheLinksOfOneCarry) {
 
 // Two of the four: only the four links between them count; the links to the others lead to no switch.
 TEST(BusLimit, CountsNoLinksToGpusOutsideTheGroup) {
-  const std::vector<JoinedGpu> all = mesh(4, 80, 4), two = {all[0], all[1]};
+  const std::vector<Gpu> all = mesh(4, 80, 4), two = {all[0], all[1]};
   const GroupLinks links = links_of(two, addresses_of(all));
   EXPECT_THAT(links.nvlink_bytes_per_s, Each(100e9));
   EXPECT_FALSE(links.by_switch);
@@ -79,7 +86,7 @@ TEST(BusLimit, CountsNoLinksToGpusOutsideTheGroup) {
 // Eight H100 on reducing switches: 18 links of 25 GB/s; 2 · 7 / 9 · 450 = 700 GB/s for all-reduce, 450 for the others. 480 GB/s
 // were measured (NVIDIA/nccl#1442).
 TEST(BusLimit, OfASwitchThatReducesIsHigherForAllReduce) {
-  std::vector<JoinedGpu> gpus;
+  std::vector<Gpu> gpus;
   for (int i = 0; i < 8; ++i) gpus.push_back(joined_gpu(90, std::to_string(i), times(18, "switch"), 5));
   EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 700e9);
   EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllGather), 450e9);
@@ -92,7 +99,7 @@ TEST(BusLimit, OfASwitchThatReducesIsHigherForAllReduce) {
 
 // A100 switches do not reduce. One GPU has two of its twelve links down: the mean of 300 and 250 GB/s.
 TEST(BusLimit, FallsWithLinksThatAreDown) {
-  std::vector<JoinedGpu> gpus = {joined_gpu(80, "0", times(12, "switch")), joined_gpu(80, "1", times(10, "switch"))};
+  std::vector<Gpu> gpus = {joined_gpu(80, "0", times(12, "switch")), joined_gpu(80, "1", times(10, "switch"))};
   gpus[1].links.push_back(gpu::PeerLink{});
   EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 250e9) << "at most its own data, of two GPUs";
   for (int i = 2; i < 8; ++i) gpus.push_back(joined_gpu(80, std::to_string(i), times(12, "switch")));
@@ -101,26 +108,25 @@ TEST(BusLimit, FallsWithLinksThatAreDown) {
 }
 
 TEST(BusLimit, TakesASwitchThatIsHiddenForOneThatAllShare) {
-  const std::vector<JoinedGpu> gpus = {joined_gpu(80, "0", times(12, "hidden")),
-                                       joined_gpu(80, "1", times(12, "hidden"))};
+  const std::vector<Gpu> gpus = {joined_gpu(80, "0", times(12, "hidden")), joined_gpu(80, "1", times(12, "hidden"))};
   EXPECT_DOUBLE_EQ(limit_of(gpus, Collective::kAllReduce), 300e9);
 }
 
 // PCIe Base Specification 6.0, 1.2: 31.5 GB/s of 4.0 x16.
 TEST(BusLimit, WithoutNvlinkIsThatOfPcie) {
-  std::vector<JoinedGpu> gpus = {joined_gpu(89, "0", {}), joined_gpu(89, "1", {})};
-  for (Collective collective : gpu::nccl::kCollectives) EXPECT_NEAR(limit_of(gpus, collective), 31.5e9, 0.02e9);
+  std::vector<Gpu> gpus = {joined_gpu(89, "0", {}), joined_gpu(89, "1", {})};
+  for (Collective collective : kCollectives) EXPECT_NEAR(limit_of(gpus, collective), 31.5e9, 0.02e9);
   const GroupLinks links = links_of(gpus, addresses_of(gpus));
   EXPECT_EQ(links.text, "PCIe 4.0 x16");
   EXPECT_NEAR(usual_bus_bandwidth(links, Collective::kBroadcast).bytes_per_s, 23.9e9, 0.1e9);
-  gpus[1].pcie_lanes = 0;
+  gpus[1].pcie_width_max = Error{Code::kNotFound, "hidden"};
   EXPECT_FALSE(bus_limit(links_of(gpus, addresses_of(gpus)), Collective::kAllReduce).ok()) << "not known";
 }
 
 // Two pairs with bridges (4 links of 14.0625 GB/s): all-gather enters a pair over its two PCIe links, 3 / 2 · 63.0 GB/s = 94.5
 // of bus bandwidth; a GPU receives 56.25 + 31.5 = 87.8.
 TEST(BusLimit, OfPairsIsThatOfThePcieBetweenThem) {
-  std::vector<JoinedGpu> gpus;
+  std::vector<Gpu> gpus;
   for (int i = 0; i < 4; ++i) gpus.push_back(joined_gpu(86, std::to_string(i), times(4, std::to_string(i ^ 1))));
   const GroupLinks links = links_of(gpus, addresses_of(gpus));
   EXPECT_EQ(links.parts, 2u);
@@ -129,12 +135,5 @@ TEST(BusLimit, OfPairsIsThatOfThePcieBetweenThem) {
   EXPECT_NEAR(limit_of(gpus, Collective::kBroadcast), 63.0e9, 0.1e9);
 }
 
-TEST(Normality, IsBesideWhatIsUsual) {
-  EXPECT_EQ(normality_of(230e9, 240e9), Normality::kNormal);  // nccl-tests#149
-  EXPECT_EQ(normality_of(216e9, 240e9), Normality::kNormal);
-  EXPECT_EQ(normality_of(200e9, 240e9), Normality::kLow);
-  EXPECT_EQ(normality_of(100e9, 240e9), Normality::kFarTooLow);
-}
-
 }  // namespace
-}  // namespace ridge::limits::accelerator
+}  // namespace ridge::doctor

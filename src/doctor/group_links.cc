@@ -1,4 +1,4 @@
-#include "limits/accelerator/collective_limit.h"
+#include "doctor/group_links.h"
 
 #include <fmt/format.h>
 
@@ -7,16 +7,15 @@
 #include <numeric>
 #include <set>
 
+#include "base/proc_text.h"
 #include "base/units.h"
 #include "limits/accelerator/utilisation.h"
 
-namespace ridge::limits::accelerator {
+namespace ridge::doctor {
 namespace {
 
-constexpr std::pair<Normality, std::string_view> kNormalities[] = {
-    {Normality::kNormal, "normal"}, {Normality::kLow, "low"}, {Normality::kFarTooLow, "far too low"}};
-
-using gpu::nccl::Collective;
+using gpu::Gpu;
+using limits::accelerator::pcie_bytes_per_s;
 
 // What one NVLink carries, one direction, as the line runs [bytes/s], by the compute capability of its GPU (80 is 8.0). Both
 // directions of all links of a GPU are what data sheets give: A100, 12 links of 25 GB/s: 600 GB/s.
@@ -42,10 +41,23 @@ double nvlink_bytes_per_s(int capability) {
   return 0;
 }
 
+// "8.0" is 80; 0: not known.
+int capability_of(const Gpu& gpu) {
+  const std::string text = gpu.compute_capability.value.value_or("");
+  const auto major = to_number(text.substr(0, text.find('.')));
+  const auto minor = to_number(text.substr(std::min(text.find('.'), text.size() - 1) + 1));
+  return major && minor ? static_cast<int>(10 * *major + *minor) : 0;
+}
+
+// An idle link saves power; under load it rises to the limit of GPU and slot.
+double pcie_of(const Gpu& gpu) {
+  return pcie_bytes_per_s(gpu.pcie_generation_max.value.value_or(0), gpu.pcie_width_max.value.value_or(0)).value_or(0);
+}
+
 constexpr int kSwitchReducesFrom = 90;  // NVLink SHARP: NVLink 4 and the third NVSwitch (NVIDIA H100 white paper)
 
 // Addresses at the far ends of the active links: GPUs or switches, empty where hidden.
-std::multiset<std::string> ends_of(const JoinedGpu& gpu) {
+std::multiset<std::string> ends_of(const Gpu& gpu) {
   std::multiset<std::string> ends;
   for (const gpu::PeerLink& link : gpu.links)
     if (link.up) ends.insert(link.remote ? *link.remote : "");
@@ -53,11 +65,11 @@ std::multiset<std::string> ends_of(const JoinedGpu& gpu) {
 }
 
 // A link with that end joins a GPU to another one: directly, or through a switch that both link to.
-bool joins(const std::string& end, const JoinedGpu& other, const std::set<std::string>& all) {
-  return end == other.pci_address || (!all.contains(end) && ends_of(other).contains(end));
+bool joins(const std::string& end, const Gpu& other, const std::set<std::string>& all) {
+  return end == other.pci_address.value || (!all.contains(end) && ends_of(other).contains(end));
 }
 
-int64_t links_into_group(std::span<const JoinedGpu> gpus, size_t of, const std::set<std::string>& all) {
+int64_t links_into_group(std::span<const Gpu> gpus, size_t of, const std::set<std::string>& all) {
   const std::multiset<std::string> ends = ends_of(gpus[of]);
   return std::count_if(ends.begin(), ends.end(), [&](const std::string& end) {
     for (size_t i = 0; i < gpus.size(); ++i)
@@ -66,7 +78,7 @@ int64_t links_into_group(std::span<const JoinedGpu> gpus, size_t of, const std::
   });
 }
 
-void join_parts(std::span<const JoinedGpu> gpus, const std::set<std::string>& all, GroupLinks& links) {
+void join_parts(std::span<const Gpu> gpus, const std::set<std::string>& all, GroupLinks& links) {
   links.part.resize(gpus.size());
   std::iota(links.part.begin(), links.part.end(), size_t{0});
   for (size_t i = 0; i < gpus.size(); ++i)
@@ -80,8 +92,8 @@ void join_parts(std::span<const JoinedGpu> gpus, const std::set<std::string>& al
   links.parts = std::set<size_t>(links.part.begin(), links.part.end()).size();
 }
 
-bool all_lead_to_switches(std::span<const JoinedGpu> gpus, const std::set<std::string>& all) {
-  for (const JoinedGpu& gpu : gpus)
+bool all_lead_to_switches(std::span<const Gpu> gpus, const std::set<std::string>& all) {
+  for (const Gpu& gpu : gpus)
     for (const std::string& end : ends_of(gpu))
       if (all.contains(end)) return false;
   return true;
@@ -89,12 +101,12 @@ bool all_lead_to_switches(std::span<const JoinedGpu> gpus, const std::set<std::s
 
 double lowest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
-std::string text_of(const GroupLinks& links, std::span<const JoinedGpu> gpus) {
+std::string text_of(const GroupLinks& links, std::span<const Gpu> gpus) {
   std::string pcie = "PCIe of unknown speed";
   const auto slowest = static_cast<size_t>(
       std::min_element(links.pcie_bytes_per_s.begin(), links.pcie_bytes_per_s.end()) - links.pcie_bytes_per_s.begin());
   if (links.pcie_bytes_per_s[slowest] > 0)
-    pcie = fmt::format("PCIe {}.0 x{}", gpus[slowest].pcie_generation, gpus[slowest].pcie_lanes);
+    pcie = fmt::format("PCIe {}.0 x{}", *gpus[slowest].pcie_generation_max, *gpus[slowest].pcie_width_max);
   if (links.parts == gpus.size()) return pcie;
   const std::string nvlink = fmt::format("NVLink{}, {} of each GPU", links.by_switch ? " by switch" : "",
                                          format_bandwidth(lowest(links.nvlink_bytes_per_s)));
@@ -127,14 +139,14 @@ double bus_factor(Collective collective, size_t gpus) {
   }
 }
 
-GroupLinks links_of(std::span<const JoinedGpu> gpus, const std::set<std::string>& all) {
+GroupLinks links_of(std::span<const Gpu> gpus, const std::set<std::string>& all) {
   GroupLinks links;
   bool can_reduce = true;
   for (size_t i = 0; i < gpus.size(); ++i) {
     links.nvlink_bytes_per_s.push_back(static_cast<double>(links_into_group(gpus, i, all)) *
-                                       nvlink_bytes_per_s(gpus[i].capability));
-    links.pcie_bytes_per_s.push_back(pcie_bytes_per_s(gpus[i].pcie_generation, gpus[i].pcie_lanes).value_or(0));
-    can_reduce = can_reduce && gpus[i].capability >= kSwitchReducesFrom;
+                                       nvlink_bytes_per_s(capability_of(gpus[i])));
+    links.pcie_bytes_per_s.push_back(pcie_of(gpus[i]));
+    can_reduce = can_reduce && capability_of(gpus[i]) >= kSwitchReducesFrom;
   }
   join_parts(gpus, all, links);
   links.by_switch = links.parts == 1 && all_lead_to_switches(gpus, all);
@@ -186,12 +198,4 @@ UsualShare usual_bus_bandwidth(const GroupLinks& links, Collective collective) {
   return {0.8 * line, "80 % of NVLink's line rate (NVIDIA/nccl#1054, nccl-tests#149)"};
 }
 
-NameTable<Normality> names_of(Normality) { return kNormalities; }
-std::string_view normality_name(Normality normality) { return name_of(kNormalities, normality); }
-
-Normality normality_of(double bytes_per_s, double usual_bytes_per_s) {
-  if (bytes_per_s >= 0.9 * usual_bytes_per_s) return Normality::kNormal;
-  return bytes_per_s >= 0.6 * usual_bytes_per_s ? Normality::kLow : Normality::kFarTooLow;
-}
-
-}  // namespace ridge::limits::accelerator
+}  // namespace ridge::doctor
