@@ -105,8 +105,11 @@ std::string sign(doctor::Verdict verdict) {
 
 bool is_bad(const doctor::Finding& finding) { return finding.verdict <= doctor::Verdict::kWarn; }
 
-// One area: its bad findings in full, the others as a line each or only a count.
-void render_area(const std::vector<const doctor::Finding*>& findings, bool verbose) {
+// Which findings are shown in full: the bad ones, all, all with their ids and origins.
+enum class Detail { kBad, kAll, kOrigins };
+
+// One area: a count of what is not shown in full.
+void render_area(const std::vector<const doctor::Finding*>& findings, Detail detail) {
   int good = 0, absent = 0;
   for (const doctor::Finding* finding : findings) {
     good += finding->verdict == doctor::Verdict::kOk ? 1 : 0;
@@ -117,10 +120,10 @@ void render_area(const std::vector<const doctor::Finding*>& findings, bool verbo
   if (absent > 0) hidden += fmt::format("{}{} not applicable", hidden.empty() ? "" : ", ", absent);
   print(hidden.empty() ? findings.front()->area : fmt::format("{:<9} {}", findings.front()->area, hidden));
   for (const doctor::Finding* finding : findings) {
-    if (!verbose && !is_bad(*finding)) continue;
+    if (detail == Detail::kBad && !is_bad(*finding)) continue;
     print(fmt::format("  {}  {}: {}", sign(finding->verdict), finding->title, finding->evidence));
     if (!finding->remedy.empty()) print(fmt::format("        do: {}", finding->remedy));
-    if (verbose) print(fmt::format("        {} · from: {}", finding->id, finding->origin));
+    if (detail == Detail::kOrigins) print(fmt::format("        {} · from: {}", finding->id, finding->origin));
   }
 }
 
@@ -140,16 +143,16 @@ std::vector<std::string> next_of(const DoctorOptions& options, const doctor::Dia
   return {remedied->command, "ridge doctor --verbose --area " + remedied->area};
 }
 
-void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& inventory, bool verbose) {
+void render(const doctor::Diagnosis& diagnosis, const doctor::Inventory& inventory, Detail detail) {
   std::vector<const doctor::Finding*> area;
   for (const doctor::Finding& finding : diagnosis.findings) {
     if (!area.empty() && area.front()->area != finding.area) {
-      render_area(area, verbose);
+      render_area(area, detail);
       area.clear();
     }
     area.push_back(&finding);
   }
-  if (!area.empty()) render_area(area, verbose);
+  if (!area.empty()) render_area(area, detail);
   if (std::string gpus = gpus_text(inventory); !gpus.empty()) print("\n" + gpus);
   const Meaning meaning = diagnosis.fails > 0      ? Meaning::kFailed
                           : diagnosis.warnings > 0 ? Meaning::kWarning
@@ -178,7 +181,11 @@ int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
   } else if (options.csv) {
     print_verbatim(csv_table("id area verdict title evidence remedy origin", json["findings"]));
   } else {
-    render(diagnosis, inventory, options.verbose);
+    // What a tool measured is what was asked for.
+    render(diagnosis, inventory,
+           options.verbose        ? Detail::kOrigins
+           : options.from.empty() ? Detail::kBad
+                                  : Detail::kAll);
     print_next(next_of(options, diagnosis));
   }
   if (Status kept = keep(options.command, options.output, json); !kept) return fail(kDoctorVerb, kept.error());
@@ -208,7 +215,7 @@ int doctor(std::span<const std::string> arguments) {
 Status show_doctor(const Json& document) {
   RIDGE_ASSIGN(const auto diagnosis, from_json<doctor::Diagnosis>(document));
   RIDGE_ASSIGN(const auto inventory, from_json<doctor::Inventory>(document));
-  render(diagnosis, inventory, false);
+  render(diagnosis, inventory, Detail::kBad);
   return {};
 }
 
