@@ -171,8 +171,8 @@ TEST(ToolOutput, OfNoToolIsRefusedWithTheCommandsThatAreRead) {
 
 // Cut anywhere, or with another byte, an output is judged or refused.
 TEST(ToolOutput, DamagedNeverFails) {
-  for (std::string text :
-       {fio("read", "1e9", "1"), std::string(kIperf), std::string(kPerftest), nccl("1.0", "1.5"), std::string(kNvbandwidth)})
+  for (std::string text : {fio("read", "1e9", "1"), std::string(kIperf), std::string(kPerftest), nccl("1.0", "1.5"),
+                           std::string(kNvbandwidth)})
     for (size_t at = 0; at < text.size(); at += 3)
       for (std::string damaged : {text.substr(0, at), text.substr(at), text.substr(0, at) + "9 -" + text.substr(at)}) {
         Facts facts = four_gpus();
