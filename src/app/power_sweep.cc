@@ -12,9 +12,8 @@
 #include "model/reader.h"
 #include "plan/first_plan.h"
 #include "power/gemm.h"
+#include "power/held_limit.h"
 #include "power/packages.h"
-#include "power/record.h"
-#include "power/scoped_setting.h"
 
 namespace ridge::app {
 namespace {
@@ -57,14 +56,6 @@ power::Workload command_workload(const std::vector<std::string>& command, const 
   return {name, "runs", [once, &clock](Nanoseconds slice) { return power::rate_of(slice, 1, once, clock); }};
 }
 
-// A device alone: its own, or the only GPU.
-Result<power::PowerControls> open_device(const std::string& name) {
-  RIDGE_ASSIGN(power::PowerControls power_controls,
-               power::open_power_controls(name.empty() ? std::vector<std::string>{} : std::vector{name}));
-  if (power_controls.size() == 1) return power_controls;
-  return invalid(fmt::format("there are {} GPUs: choose one with --device", power_controls.size()));
-}
-
 }  // namespace
 
 Result<power::Workload> open_workload(const WorkloadRequest& request, const power::PowerControl& power_control,
@@ -83,11 +74,9 @@ Result<power::Workload> open_workload(const WorkloadRequest& request, const powe
 // guard → open → hold → sweep → restore
 Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std::function<RunControl()>& begin,
                                      Clock& clock) {
-  const std::string folder = power::record_folder();
-  RIDGE_ASSIGN(power::Guard guard,
-               power::Guard::start([folder](const std::string& order) { power::undo(folder, order); }));
-  RIDGE_ASSIGN(power::PowerControls power_controls, open_device(request.device));
-  power::PowerControl& power_control = *power_controls.front();
+  RIDGE_ASSIGN(power::Guard guard, power::Guard::start(power::undo));
+  RIDGE_ASSIGN(const std::unique_ptr<power::PowerControl> opened, power::open_power_control(request.device));
+  power::PowerControl& power_control = *opened;
   RIDGE_ASSIGN(const power::State state, power_control.state());
   RIDGE_ASSIGN(power::SweepOptions options,
                power::sweep_options(state, power_control.name(), request.from_mw, request.to_mw, request.steps));
@@ -96,8 +85,7 @@ Result<PowerSweepResult> sweep_power(const PowerSweepRequest& request, const std
   RIDGE_ASSIGN(const power::Workload workload,
                open_workload(request.workload, power_control, [&] { return control && control->stopped(); }, clock));
   control = begin();
-  RIDGE_ASSIGN(power::ScopedSetting held,
-               power::ScopedSetting::take(power_controls, {options.limits_mw.front(), {}, {}}, guard, folder));
+  RIDGE_ASSIGN(power::HeldLimit held, power::HeldLimit::take(power_control, guard));
   options.interrupted = control->interrupted;
   options.progress = control->progress;
   machine::DisturbanceWatch watch;

@@ -1,4 +1,4 @@
-// ridge power: the power and limits of every device here; sets limits and clocks; finds the most efficient limit.
+// ridge power: the power and limits of every device here; the lines that set them; finds the most efficient limit.
 #include "cli/power.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/next_steps.h"
 #include "cli/next_text.h"
 #include "cli/number_checks.h"
 #include "cli/terminal.h"
@@ -24,23 +23,15 @@ struct PowerOptions {
   bool json = false;
 };
 
-// The limit that pays, of the first device whose power is known. First a setting that was left behind is undone, or a GPU that does
-// not answer is examined.
+// The limit that pays, of the first device whose power is known; first a GPU that does not answer is examined.
 std::vector<std::string> next_of(const power::Overview& overview) {
-  std::vector<std::string> lines;
-  for (const power::Record& record : overview.records)
-    if (!record.held) lines.push_back("ridge power set --reset --device " + app::shell_word(record.before.id));
-  if (!overview.all_answer()) lines.emplace_back("ridge doctor --area gpu");
-  if (!lines.empty()) return lines;
+  if (!overview.all_answer()) return {"ridge doctor --area gpu"};
   for (const power::VendorsGpus& vendor : overview.vendors)
     for (const gpu::Gpu& gpu : vendor.gpus)
-      if (vendor.vendor == "NVIDIA" && gpu.failure.empty() && gpu.power_limit_mw) {
-        lines.push_back(fmt::format("ridge power sweep --gemm --device {}", gpu.index));
-        return lines;
-      }
+      if (vendor.vendor == "NVIDIA" && gpu.failure.empty() && gpu.power_limit_mw)
+        return {fmt::format("ridge power sweep --gemm --device {}", gpu.index)};
   const bool limited = overview.cpu && overview.cpu->limit_mw;
-  lines.push_back(limited ? "ridge power sweep --gemm --device cpu" : "ridge doctor --area cpu,gpu");
-  return lines;
+  return {limited ? "ridge power sweep --gemm --device cpu" : "ridge doctor --area cpu,gpu"};
 }
 
 int show_power(std::span<const std::string> arguments) {
@@ -72,7 +63,6 @@ int power_failed(std::string_view verb, const Error& error) {
 int power(std::span<const std::string> arguments) {
   if (asks_for_help(arguments)) return print_help("power"), kDone;
   if (!arguments.empty() && arguments.front() == "set") return power_set(arguments.subspan(1));
-  if (!arguments.empty() && arguments.front() == "unpersist") return power_unpersist(arguments.subspan(1));
   if (!arguments.empty() && arguments.front() == "sweep") return power_sweep(arguments.subspan(1));
   return show_power(arguments);
 }

@@ -13,7 +13,6 @@ namespace ridge::cli {
 std::string power_text(const power::Overview& overview);
 
 int power_set(std::span<const std::string> arguments);
-int power_unpersist(std::span<const std::string> arguments);
 int power_sweep(std::span<const std::string> arguments);
 
 // Wrong usage if the value was refused (a limit outside the range), else failed.

@@ -114,14 +114,14 @@ void render(const power::Sweep& sweep) {
   for (const power::ClaimVerdict& claim : sweep.claims) print(claim_text(claim));
 }
 
-// The lowest limit that keeps the speed, held until Ctrl-C and by a service; how things stand where none was found.
+// How the lowest limit that keeps the speed is set; how things stand where none was found.
 std::vector<std::string> next_of(const PowerSweepOptions& options, const power::Sweep& sweep) {
   const std::optional<size_t> best = sweep.spots.within ? sweep.spots.within : sweep.spots.best_per_watt;
   if (!best) return {"ridge power"};
   const double limit_w = power::watts_of(sweep.points[*best].limit_mw);
   std::string set = fmt::format("ridge power set --limit {:.0f}", limit_w);
   if (!options.request.device.empty()) set += " --device " + app::shell_word(options.request.device);
-  return {set, set + " --persist"};
+  return {set};
 }
 
 int run_sweep(const PowerSweepOptions& options) {

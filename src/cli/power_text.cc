@@ -62,18 +62,8 @@ std::vector<std::string> gpu_row(const power::VendorsGpus& vendor, const Gpu& gp
           slowed_text(gpu)};
 }
 
-// Settings that ridge holds on a device, or left behind.
-std::string record_text(const power::Record& record) {
-  if (record.held)
-    return fmt::format("held by process {}: {}; before: {}", record.process, power::settings_text(record.set),
-                       power::before_text(record.before));
-  return fmt::format(
-      "process {} ended without restoring: it set {}, before: {}; `ridge power set --reset --device {}` undoes it",
-      record.process, power::settings_text(record.set), power::before_text(record.before), record.before.id);
-}
-
-// Notes on a row: why it is slow, what ridge holds, what is unavailable.
-std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu, const power::Record* record) {
+// Notes on a row: why it is slow, what is unavailable.
+std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu) {
   std::string text;
   auto note = [&](const std::string& words) { text += fmt::format("{}: {}\n", gpu_name(vendor, gpu), words); };
   if (!gpu.failure.empty()) note(gpu.failure);
@@ -83,7 +73,6 @@ std::string gpu_notes(const power::VendorsGpus& vendor, const Gpu& gpu, const po
   if (gpu.power_limit_mw && gpu.power_limit_set_mw && *gpu.power_limit_mw < *gpu.power_limit_set_mw)
     note(fmt::format("{} was set; something else limits it to {}", watts(gpu.power_limit_set_mw),
                      watts(gpu.power_limit_mw)));
-  if (record) note(record_text(*record));
   if (gpu.failure.empty() && !gpu.power_mw) note("draw not available: " + gpu.power_mw.reason);
   if (gpu.failure.empty() && !gpu.power_limit_mw) note("limit not available: " + gpu.power_limit_mw.reason);
   return text;
@@ -107,7 +96,7 @@ std::string power_text(const power::Overview& overview) {
     if (!vendor.gpus.empty()) libraries += (libraries.empty() ? "" : ", ") + vendor.library;
     for (const Gpu& gpu : vendor.gpus) {
       rows.push_back(gpu_row(vendor, gpu));
-      notes += gpu_notes(vendor, gpu, gpu.uuid ? power::record_of(overview, *gpu.uuid) : nullptr);
+      notes += gpu_notes(vendor, gpu);
     }
     if (vendor.gpus.empty()) missing += fmt::format("{}: no GPU: {}\n", vendor.vendor, vendor.reason.message);
   }
@@ -119,8 +108,6 @@ std::string power_text(const power::Overview& overview) {
   if (!notes.empty()) text += "\n" + notes;
   if (rows.empty()) text += missing;
   text += (text.empty() ? "" : "\n") + cpu_line(overview);
-  if (const power::Record* record = power::record_of(overview, power::kCpuId))
-    text += "CPU: " + record_text(*record) + "\n";
   if (!overview.anything()) text += "\nNo device here reports its power.\n";
   return text;
 }

@@ -1,7 +1,6 @@
 // A child process that undoes this process's settings if it ends without doing so: killed, crashed, or out of memory. It waits
 // for the end of a pipe and does nothing else; signals to the process group do not reach it (a session of its own), and SIGINT,
-// SIGTERM and SIGHUP do not end it. Only if both are killed at the same moment nothing is undone; a record on disk (record.h)
-// shows that.
+// SIGTERM and SIGHUP do not end it. Only if both are killed at the same moment nothing is undone.
 //
 // Move-only; one thread.
 #pragma once

@@ -20,14 +20,7 @@ bool speaks_of_power(std::string_view name) {
                      [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
-Json record_json(const Record* record) {
-  if (record == nullptr) return Json();
-  Json json = json_of(*record);
-  json["held"] = record->held;
-  return json;
-}
-
-Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu, const Record* record) {
+Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu) {
   Json json;
   FieldWriter visit(json);
   visit("maker", vendor.vendor);
@@ -38,14 +31,12 @@ Json gpu_json(const VendorsGpus& vendor, const gpu::Gpu& gpu, const Record* reco
     if (speaks_of_power(name)) visit(name, reading);
   });
   if (gpu.slowdown_bits) visit("slowdown", gpu::decode_slowdown(static_cast<uint64_t>(*gpu.slowdown_bits)));
-  visit("set_by_ridge", record_json(record));
   return json;
 }
 
-Json cpu_json(const gpu::Reading<State>& cpu, const Record* record) {
+Json cpu_json(const gpu::Reading<State>& cpu) {
   Json json;
   FieldWriter visit(json);
-  visit("set_by_ridge", record_json(record));
   if (!cpu) return visit("reason", cpu.reason), json;
   visit("power_mw", cpu->power_mw);
   visit("power_limit_mw", cpu->limit_mw);
@@ -103,7 +94,7 @@ Overview look(Nanoseconds limit, Clock& clock) {
                                 of.system ? of.system->gpus : std::vector<gpu::Gpu>{},
                                 of.system ? Error{} : of.system.error()});
   overview.cpu = look_at_cpu(system_root(), clock);
-  overview.records = read_records(record_folder());
+  overview.packages = package_zones().size();
   return overview;
 }
 
@@ -129,20 +120,13 @@ Status choose(Overview& overview, const std::vector<std::string>& names) {
   return {};
 }
 
-const Record* record_of(const Overview& overview, const std::string& id) {
-  for (const Record& record : overview.records)
-    if (record.before.id == id) return &record;
-  return nullptr;
-}
-
 Json to_json(const Overview& overview) {
   Json gpus = Json::array(), reasons = Json::object();
   for (const VendorsGpus& vendor : overview.vendors) {
-    for (const gpu::Gpu& gpu : vendor.gpus)
-      gpus.push_back(gpu_json(vendor, gpu, gpu.uuid ? record_of(overview, *gpu.uuid) : nullptr));
+    for (const gpu::Gpu& gpu : vendor.gpus) gpus.push_back(gpu_json(vendor, gpu));
     if (vendor.gpus.empty()) reasons[vendor.vendor] = vendor.reason.message;
   }
-  return {{"cards", gpus}, {"processor", cpu_json(overview.cpu, record_of(overview, kCpuId))}, {"reasons", reasons}};
+  return {{"cards", gpus}, {"processor", cpu_json(overview.cpu)}, {"reasons", reasons}};
 }
 
 }  // namespace ridge::power

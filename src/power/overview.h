@@ -1,4 +1,4 @@
-// The power of every device here: GPUs of all vendors, the CPU's packages, and the settings held on them.
+// The power of every device here: GPUs of all vendors, the CPU's packages.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "gpu/gpu.h"
-#include "power/record.h"
+#include "power/settings.h"
 
 namespace ridge::power {
 
@@ -21,7 +21,7 @@ struct VendorsGpus {
 struct Overview {
   std::vector<VendorsGpus> vendors;
   gpu::Reading<State> cpu;  // its power over a quarter of a second
-  std::vector<Record> records;
+  size_t packages = 0;      // of the CPU whose limit can be set
   bool anything() const;    // some device reports its power or its limit
   bool all_answer() const;  // no GPU is lost, no library hangs
 };
@@ -31,9 +31,6 @@ Overview look(Nanoseconds limit, Clock& clock = system_clock());
 
 // Keeps the GPUs with these names (the library's index, UUID, PCI address); empty: all. The error lists the GPUs present.
 Status choose(Overview& overview, const std::vector<std::string>& names);
-
-// The record of the device with this id; null: ridge has set nothing on it.
-const Record* record_of(const Overview& overview, const std::string& id);
 
 Json to_json(const Overview& overview);
 

@@ -50,7 +50,7 @@ Status write_number(const fs::path& path, int64_t value) {
 
 class PackagesPowerControl : public PowerControl {
  public:
-  PackagesPowerControl(std::vector<fs::path> zones, const std::string& root, const Clock& clock)
+  PackagesPowerControl(std::vector<std::string> zones, const std::string& root, const Clock& clock)
       : clock_(clock), zones_(std::move(zones)), last_time_(clock.now()) {
     // The domain of the limit: memory is not limited with its package.
     Result<machine::EnergyMeter> meter = machine::EnergyMeter::open(root, machine::EnergyMeter::Of::kPackages);
@@ -64,19 +64,12 @@ class PackagesPowerControl : public PowerControl {
   const std::string& name() const override { return name_; }
   Result<State> state() override;
   Status set_limit(int64_t limit_mw) override;
-  Status lock_clocks(const ClockRange&) override { return no_clocks(); }
-  Status unlock_clocks() override { return no_clocks(); }
-  Status lock_memory_clocks(const ClockRange&) override { return no_clocks(); }
-  Status unlock_memory_clocks() override { return no_clocks(); }
 
  private:
-  static Error no_clocks() {
-    return {Code::kUnsupported, "RAPL limits power, not clocks: cpupower frequency-set does that for a CPU"};
-  }
   // Of all packages together [mW].
   gpu::Reading<int64_t> sum(const char* file) const {
     int64_t total_uw = 0;
-    for (const fs::path& zone : zones_) {
+    for (const fs::path zone : zones_) {
       Result<int64_t> value = number_in(zone / file);
       if (!value) return value.error();
       total_uw += *value;
@@ -86,7 +79,7 @@ class PackagesPowerControl : public PowerControl {
 
   const Clock& clock_;
   std::string id_ = kCpuId, name_;
-  std::vector<fs::path> zones_;
+  std::vector<std::string> zones_;
   Mutex mutex_;
   std::optional<machine::EnergyMeter> meter_ RIDGE_GUARDED_BY(mutex_);
   std::string meter_reason_;
@@ -99,7 +92,7 @@ class PackagesPowerControl : public PowerControl {
 Status PackagesPowerControl::set_limit(int64_t limit_mw) {
   const std::string what = fmt::format("set the power limit of the {} to {}", name_, watts_text(limit_mw));
   std::vector<int64_t> before_uw;
-  for (const fs::path& zone : zones_) {
+  for (const fs::path zone : zones_) {
     RIDGE_ASSIGN(int64_t one, number_in(zone / kLimitFile));
     before_uw.push_back(one);
   }
@@ -107,9 +100,10 @@ Status PackagesPowerControl::set_limit(int64_t limit_mw) {
   const auto all = static_cast<double>(std::accumulate(before_uw.begin(), before_uw.end(), int64_t{0}));
   for (size_t i = 0; i < zones_.size(); ++i) {
     const double share = all > 0 ? static_cast<double>(before_uw[i]) / all : 1 / count;
-    Status written = write_number(zones_[i] / kLimitFile, std::llround(static_cast<double>(limit_mw) * 1000 * share));
+    Status written =
+        write_number(fs::path(zones_[i]) / kLimitFile, std::llround(static_cast<double>(limit_mw) * 1000 * share));
     if (written) continue;
-    while (i-- > 0) (void)write_number(zones_[i] / kLimitFile, before_uw[i]);
+    while (i-- > 0) (void)write_number(fs::path(zones_[i]) / kLimitFile, before_uw[i]);
     return wrap(written.error(), what);
   }
   return {};
@@ -157,22 +151,26 @@ std::string system_root() {
   return root != nullptr ? root : "";
 }
 
-Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root, const Clock& clock) {
-  const fs::path folder = root + "/sys/class/powercap";
-  std::vector<fs::path> zones;
+std::vector<std::string> package_zones(const std::string& root) {
+  std::vector<std::string> zones;
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(root + "/sys/class/powercap", ignored)) {
     if (!entry.path().filename().string().starts_with("intel-rapl:")) continue;
     Result<std::string> name = read_file((entry.path() / "name").string());
     if (name && name->starts_with("package") && fs::exists(entry.path() / kLimitFile, ignored))
-      zones.push_back(entry.path());
+      zones.push_back(entry.path().string());
   }
+  std::sort(zones.begin(), zones.end());
+  return zones;
+}
+
+Result<std::unique_ptr<PowerControl>> open_packages(const std::string& root, const Clock& clock) {
+  std::vector<std::string> zones = package_zones(root);
   if (zones.empty())
     return Error{Code::kNotFound,
-                 fmt::format("{} has no RAPL package with a power limit: this machine's CPU cannot be limited "
-                             "(usual in virtual machines and containers)",
-                             folder.string())};
-  std::sort(zones.begin(), zones.end());
+                 root +
+                     "/sys/class/powercap has no RAPL package with a power limit: this machine's CPU cannot be "
+                     "limited (usual in virtual machines and containers)"};
   return std::unique_ptr<PowerControl>(std::make_unique<PackagesPowerControl>(std::move(zones), root, clock));
 }
 

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "power/settings.h"
@@ -19,29 +18,12 @@ class PowerControl {
   // Error: the device as a whole does not answer.
   virtual Result<State> state() = 0;
   virtual Status set_limit(int64_t limit_mw) = 0;
-  virtual Status lock_clocks(const ClockRange& range) = 0;
-  virtual Status unlock_clocks() = 0;
-  virtual Status lock_memory_clocks(const ClockRange& range) = 0;
-  virtual Status unlock_memory_clocks() = 0;
 };
 
-using PowerControls = std::vector<std::unique_ptr<PowerControl>>;
-
-// Whether the name is this GPU's index in the library, UUID or PCI address.
+// By index, UUID or PCI address.
 bool is_named(const gpu::Gpu& gpu, const std::string& name);
 
-// The devices with these names: a GPU by its NVML index, UUID or PCI address; "cpu". Empty: every NVIDIA GPU. Errors list the
-// devices present, or why there are none.
-Result<PowerControls> open_power_controls(const std::vector<std::string>& names);
-
-// The current state of what `settings` changes, for undoing. Stores the requested limit, not the enforced one, which may be
-// temporarily lower.
-Result<PreviousSetting> before_of(PowerControl& control, const Settings& settings);
-// All of the settings, in order; the first error ends it. `applied` receives the part of `before` that undoes the changes
-// made.
-Status apply(PowerControl& control, const Settings& settings, const PreviousSetting& before, PreviousSetting& applied);
-Status restore(PowerControl& control, const PreviousSetting& before);
-// The vendor's default limit and unlocked clocks.
-Status reset(PowerControl& control);
+// "cpu", or an NVIDIA GPU; empty: the only one. kInvalid: no such GPU, or several.
+Result<std::unique_ptr<PowerControl>> open_power_control(const std::string& name);
 
 }  // namespace ridge::power

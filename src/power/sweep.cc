@@ -181,7 +181,7 @@ Result<SweepOptions> sweep_options(const State& state, const std::string& name, 
     return Error{Code::kUnsupported,
                  fmt::format("{}: its power limit cannot be set: {}", name, state.limit_max_mw.reason)};
   const int64_t from = from_mw.value_or(*state.limit_min_mw), to = to_mw.value_or(*state.limit_max_mw);
-  for (const int64_t limit_mw : {from, to}) RIDGE_TRY(check({limit_mw, {}, {}}, state, name));
+  for (const int64_t limit_mw : {from, to}) RIDGE_TRY(check_limit(limit_mw, state, name));
   if (from >= to) return invalid("--from must be below --to");
   SweepOptions options;
   std::optional<int64_t> must;

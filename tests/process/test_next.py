@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 
 
 def run(folder, line, environment=None, words=()):
-    own = {"XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C.UTF-8", "RIDGE_POWER_STATE": str(folder / "records")}
+    own = {"XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C.UTF-8"}
     return subprocess.run([RIDGE, *shlex.split(line), *words], cwd=folder, env=os.environ | own | (environment or {}), text=True,
                           capture_output=True, timeout=120)
 
@@ -81,8 +81,7 @@ LINES = [
     ("power-nothing", "power", {"RIDGE_NVML": "none"}),
     ("power", "power", GPU),
     ("power-reset", "power set --reset --device 3", GPU),
-    ("power-persist", "power set --limit 300 --persist --no-start --unit-dir units", GPU),
-    ("power-unpersist", "power unpersist --no-start --unit-dir units", GPU),
+    ("power-set", "power set --limit 300", GPU),
     ("power-sweep", "power sweep --device 3 --steps 2 --seconds 0.5 -o sweep.json -- true", GPU),
     ("show-sweep", "show sweep.json", {}),
     ("history", "history", {}),

@@ -1,4 +1,4 @@
-"""`ridge power set` as a process: whatever ends it, the GPU gets back the limit that it had."""
+"""`ridge power sweep` as a process: whatever ends it, the GPU gets back the limit that it had."""
 
 import fcntl
 import json
@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 
 import models
@@ -18,18 +17,18 @@ SCRIPTS = pathlib.Path(os.environ["RIDGE_SOURCE"]) / "tests/support/nvml"
 
 
 class Gpu:
-    """A scripted GPU whose settings lie in a file, and a process that holds its limit at 400 W."""
+    """A scripted GPU whose limit lies in a file, and a process that sweeps it and stands at 400 W."""
 
-    def __init__(self, folder, *command, script="healthy", ignores=None):
-        self.ignores = ignores
+    def __init__(self, folder, script="healthy"):
         self.state = folder / "state"
         self.environment = os.environ | {
             "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
             "RIDGE_FAKE_NVML": str(SCRIPTS / f"{script}.txt"),
             "RIDGE_FAKE_NVML_STATE": str(self.state),
-            "RIDGE_POWER_STATE": str(folder / "records"),
         }
-        self.process = self.start("set", "--limit", "400", *(["--", *command] if command else []))
+        # The default, 700 W, comes first; the load waits at the lower one.
+        wait = f"exec >/dev/null 2>&1; grep -q '0 power_limit_mw 400000' {self.state} && sleep 300; true"
+        self.process = self.start("sweep", "--from", "400", "--steps", "2", "--seconds", "600", "--", "sh", "-c", wait)
         self.wait_for(400000)
 
     def start(self, *arguments):
@@ -41,8 +40,6 @@ class Gpu:
     def begin(self):
         for number in (signal.SIGINT, signal.SIGHUP):  # whoever runs the tests may ignore them, as under nohup
             signal.signal(number, signal.SIG_DFL)
-        if self.ignores:
-            signal.signal(self.ignores, signal.SIG_IGN)
 
     def limit_mw(self):
         with open(f"{self.state}.lock", "a") as lock:  # as the library does that writes it
@@ -61,51 +58,13 @@ class Gpu:
         wait_until(self.guards)  # it has left its parent's group and taken its name
         return self.guards()[0]
 
-    def power(self, *arguments):
-        run = subprocess.run([RIDGE, "power", *arguments], env=self.environment, capture_output=True, text=True, timeout=60)
-        return run.stdout + run.stderr
 
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_and_the_limit_is_restored(tmp_path, number):
     gpu = Gpu(tmp_path)
     gpu.process.send_signal(number)
-    _, errors = gpu.process.communicate(timeout=60)
-    assert gpu.process.returncode == 0 and "restored" in errors
-    assert gpu.limit_mw() == 700000
-
-
-@pytest.mark.parametrize("abstract", [False, True])
-def test_a_service_manager_hears_when_the_limit_is_set(tmp_path, monkeypatch, abstract):
-    name = f"\0ridge-{os.getpid()}" if abstract else str(tmp_path / "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(name)
-        manager.settimeout(20)
-        monkeypatch.setenv("NOTIFY_SOCKET", name.replace("\0", "@"))
-        gpu = Gpu(tmp_path)
-        assert manager.recv(100) == b"READY=1"
-    gpu.process.terminate()
-    gpu.process.communicate(timeout=20)
-
-
-def test_what_it_was_started_to_ignore_does_not_end_it(tmp_path):
-    gpu = Gpu(tmp_path, ignores=signal.SIGHUP)  # as nohup does
-    # A signal that is ignored and not blocked is gone when it is sent; a blocked one would be waited for.
-    status = dict(line.split(":\t") for line in pathlib.Path(f"/proc/{gpu.process.pid}/status").read_text().splitlines())
-    hangup = 1 << (signal.SIGHUP - 1)
-    assert int(status["SigIgn"], 16) & hangup and not int(status["SigBlk"], 16) & hangup
-    gpu.process.send_signal(signal.SIGHUP)
-    assert gpu.process.poll() is None and gpu.limit_mw() == 400000
-    gpu.process.terminate()
     gpu.process.communicate(timeout=60)
     assert gpu.limit_mw() == 700000
-
-
-def test_the_end_of_the_command_is_seen_where_the_parent_ignores_its_children(tmp_path):
-    gpu = Gpu(tmp_path, "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; exit 6", ignores=signal.SIGCHLD)
-    (tmp_path / "go").touch()
-    gpu.process.communicate(timeout=60)
-    assert gpu.process.returncode == 6 and gpu.limit_mw() == 700000
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
@@ -115,47 +74,15 @@ def test_the_guard_restores_when_it_is_killed_or_crashes(tmp_path, number):
     _, errors = gpu.process.communicate(timeout=60)  # the guard holds stderr until it is done
     assert gpu.process.returncode != 0  # -number; the sanitizers make a status of their own of a crash
     assert gpu.limit_mw() == 700000
-    assert f"process {gpu.process.pid} ended" in errors and "power limit 700 W" in errors
-    assert "held by" not in gpu.power() and "without restoring" not in gpu.power()
+    assert f"process {gpu.process.pid} ended" in errors and "power limit of 700 W again" in errors
 
 
 def test_killing_the_whole_group_leaves_the_guard(tmp_path):
-    gpu = Gpu(tmp_path, "sleep", "300")
+    gpu = Gpu(tmp_path)
     assert gpu.guard()
     os.killpg(gpu.process.pid, signal.SIGKILL)
     gpu.process.wait(timeout=60)
     gpu.wait_for(700000)
-
-
-def test_what_is_left_when_both_are_killed_is_told_and_put_right(tmp_path):
-    gpu = Gpu(tmp_path)
-    os.kill(gpu.guard(), signal.SIGKILL)
-    gpu.process.kill()
-    gpu.process.wait(timeout=60)
-    assert gpu.limit_mw() == 400000
-    assert f"process {gpu.process.pid} ended without restoring" in gpu.power()
-    assert "restored" in gpu.power("set", "--limit", "500", "--", "true")
-    assert gpu.limit_mw() == 700000  # of before the first one, not what that one left
-    assert "without restoring" not in gpu.power()
-
-
-def test_a_second_process_is_refused_while_the_first_holds_the_gpu(tmp_path):
-    gpu = Gpu(tmp_path)
-    assert f"process {gpu.process.pid} holds GPU 0" in gpu.power("set", "--limit", "300", "--", "true")
-    assert f"process {gpu.process.pid} holds GPU 0" in gpu.power("set", "--reset")
-    assert gpu.limit_mw() == 400000
-    gpu.process.terminate()
-    gpu.process.wait(timeout=60)
-    assert gpu.limit_mw() == 700000
-
-
-def test_a_signal_is_passed_on_to_the_command(tmp_path):
-    gpu = Gpu(tmp_path, "sh", "-c", f"trap 'kill $!; exit 5' TERM; sleep 300 & touch {tmp_path}/ready; wait")
-    wait_until((tmp_path / "ready").exists)
-    gpu.process.terminate()
-    gpu.process.communicate(timeout=60)
-    assert gpu.process.returncode == 5
-    assert gpu.limit_mw() == 700000
 
 
 def test_a_sweep_runs_a_model_on_the_gpu_that_it_limits(tmp_path, real_onnxruntime):
@@ -166,7 +93,6 @@ def test_a_sweep_runs_a_model_on_the_gpu_that_it_limits(tmp_path, real_onnxrunti
         "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
         "RIDGE_FAKE_NVML": str(SCRIPTS / "at-limit.txt"),
         "RIDGE_FAKE_NVML_STATE": str(tmp_path / "state"),
-        "RIDGE_POWER_STATE": str(tmp_path / "records"),
         "RIDGE_CUDA": f"{SUPPORT}/libcuda.so.1",
         "RIDGE_FAKE_CUDA": str(tmp_path / "cuda.txt"),
         "RIDGE_REAL_ONNXRUNTIME": str(real_onnxruntime),

@@ -36,7 +36,6 @@ def written(tmp_path_factory):
         "RIDGE_NVML": f"{SUPPORT}/libnvidia-ml.so.1",
         "RIDGE_FAKE_NVML": str(SCRIPTS / "at-limit.txt"),
         "RIDGE_FAKE_NVML_STATE": str(folder / "state"),
-        "RIDGE_POWER_STATE": str(folder / "records"),
     }
     command = [RIDGE, "power", "sweep", "--from", "400", "--steps", "4", "--seconds", "4", "--html", "sweep.html", "--json", "--", "sh",
                "work.sh"]

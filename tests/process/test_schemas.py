@@ -13,7 +13,7 @@ from schemas import SCHEMAS, SOURCE, errors_of
 
 RIDGE = os.environ["RIDGE"]
 FAKE_GPUS = {"RIDGE_NVML": os.environ["RIDGE_TEST_SUPPORT"] + "/libnvidia-ml.so.1",
-             "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/at-limit.txt", "RIDGE_POWER_STATE": "records",
+             "RIDGE_FAKE_NVML": f"{SOURCE}/tests/support/nvml/at-limit.txt", 
              "RIDGE_FAKE_NVML_STATE": "state"}
 NO_GPUS = {"RIDGE_NVML": "none", "RIDGE_CUDA": "none"}
 TUNE = ["--engine", "fake", "--engine-option", "latency_ms=4", "--engine-option", "latency_ms_per_row=0.2", "--max-batch", "4",
@@ -43,7 +43,7 @@ DOCUMENTS = [
                                                    "--text text.txt --text-tokens 32 --ttft-ms 1000 --seconds 4 --json"]),
     ("power", FAKE_GPUS, ["power --json"]),
     ("power", NO_GPUS, ["power --json"]),
-    ("power-set", FAKE_GPUS, ["power set --limit 400 --json -- true"]),
+    ("power-set", FAKE_GPUS, ["power set --limit 400 --json"]),
     ("power-sweep", FAKE_GPUS, ["power sweep --from 300 --steps 2 --seconds 0.5 --json -- true"]),
     ("lab", {}, ["lab L05 L01 --seconds 20 --json"]),
     ("lab-list", {}, ["lab list --json"]),

@@ -5,7 +5,7 @@
 //   draw_percent 97          the GPU draws that part of the limit in force; its energy counter follows
 //   power_instant_mw 71200   of the field; power_mw is that of nvmlDeviceGetPowerUsage
 //   lost_after_changes 3     after this many changes of settings the GPU is lost
-// Settings can be changed within power_limit_min_mw … power_limit_max_mw and up to the highest clocks (nvml_settings.h).
+// The power limit can be changed within power_limit_min_mw … power_limit_max_mw (nvml_settings.h).
 // Values missing from the script answer "not supported". With FAKE_NVML_OLD defined the functions added by driver 535 and 510
 // are missing, as in an older library.
 #include <nvml.h>
@@ -66,23 +66,13 @@ int64_t energy_of(const Part& part) {
   return energy + draw_of(part) * (fake::monotonic_ms() - setting(part, "since_ms", 0)) / 1000;
 }
 
-struct ClockKeys {
-  const char *now, *least, *most, *highest;
-};
-constexpr ClockKeys kChipClock{"sm_clock_mhz", "locked_min_mhz", "locked_max_mhz", "sm_clock_max_mhz"};
-constexpr ClockKeys kMemoryClocks{"memory_clock_mhz", "locked_memory_min_mhz", "locked_memory_max_mhz",
-                                  "memory_clock_max_mhz"};
-const ClockKeys& keys_of(nvmlClockType_t type) { return type == NVML_CLOCK_MEM ? kMemoryClocks : kChipClock; }
-
-// The clock within its lock.
-int64_t clock_of(const Part& part, const ClockKeys& keys) {
-  int64_t clock = scripted(part, keys.now);
-  return std::max(setting(part, keys.least, clock), std::min(setting(part, keys.most, clock), clock));
+const char* clock_key(nvmlClockType_t type) { return type == NVML_CLOCK_MEM ? "memory_clock_mhz" : "sm_clock_mhz"; }
+const char* highest_clock_key(nvmlClockType_t type) {
+  return type == NVML_CLOCK_MEM ? "memory_clock_max_mhz" : "sm_clock_max_mhz";
 }
 
 int64_t slowdowns_of(const Part& part) {
   unsigned long long bits = number_of(part, "slowdown_bits");
-  if (setting(part, kChipClock.most, 0) > 0) bits |= nvmlClocksEventReasonApplicationsClocksSetting;
   if (says(part, "draw_percent") && limit_of(part) < scripted(part, "power_limit_max_mw"))
     bits |= nvmlClocksEventReasonSwPowerCap;
   return static_cast<int64_t>(bits);
@@ -94,8 +84,6 @@ int64_t value_of(const Part& part, const std::string& key) {
   if (key == "power_mw") return draw_of(part);
   if (key == "energy_mj") return energy_of(part);
   if (key == "slowdown_bits") return slowdowns_of(part);
-  for (const ClockKeys& keys : {kChipClock, kMemoryClocks})
-    if (key == keys.now) return clock_of(part, keys);
   return scripted(part, key.c_str());
 }
 
@@ -135,29 +123,6 @@ nvmlReturn_t change_limit(Part& part, int64_t limit_mw) {
     settings["energy_mj"] = energy;
     settings["since_ms"] = fake::monotonic_ms();
     settings["power_limit_mw"] = limit_mw;
-  });
-  return NVML_SUCCESS;
-}
-
-nvmlReturn_t lock_clocks(Part& part, const char* function, const ClockKeys& keys, unsigned least, unsigned most) {
-  if (nvmlReturn_t code = outcome(part, function); code != NVML_SUCCESS) return code;
-  if (!says(part, keys.highest)) return NVML_ERROR_NOT_SUPPORTED;
-  if (least > most || most > number_of(part, keys.highest)) return NVML_ERROR_INVALID_ARGUMENT;
-  fake::change_settings(index_of(part), [&](fake::GpuSettings& settings) {
-    ++settings["writes"];
-    settings[keys.least] = least;
-    settings[keys.most] = most;
-  });
-  return NVML_SUCCESS;
-}
-
-nvmlReturn_t unlock_clocks(Part& part, const char* function, const ClockKeys& keys) {
-  if (nvmlReturn_t code = outcome(part, function); code != NVML_SUCCESS) return code;
-  if (!says(part, keys.highest)) return NVML_ERROR_NOT_SUPPORTED;
-  fake::change_settings(index_of(part), [&](fake::GpuSettings& settings) {
-    ++settings["writes"];
-    settings.erase(keys.least);
-    settings.erase(keys.most);
   });
   return NVML_SUCCESS;
 }
@@ -275,18 +240,6 @@ NUMBER(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, "energy_mj")
 EXPORT nvmlReturn_t nvmlDeviceSetPowerManagementLimit(nvmlDevice_t device, unsigned limit_mw) {
   return change_limit(this_gpu(device), limit_mw);
 }
-EXPORT nvmlReturn_t nvmlDeviceSetGpuLockedClocks(nvmlDevice_t device, unsigned least, unsigned most) {
-  return lock_clocks(this_gpu(device), "nvmlDeviceSetGpuLockedClocks", kChipClock, least, most);
-}
-EXPORT nvmlReturn_t nvmlDeviceResetGpuLockedClocks(nvmlDevice_t device) {
-  return unlock_clocks(this_gpu(device), "nvmlDeviceResetGpuLockedClocks", kChipClock);
-}
-EXPORT nvmlReturn_t nvmlDeviceSetMemoryLockedClocks(nvmlDevice_t device, unsigned least, unsigned most) {
-  return lock_clocks(this_gpu(device), "nvmlDeviceSetMemoryLockedClocks", kMemoryClocks, least, most);
-}
-EXPORT nvmlReturn_t nvmlDeviceResetMemoryLockedClocks(nvmlDevice_t device) {
-  return unlock_clocks(this_gpu(device), "nvmlDeviceResetMemoryLockedClocks", kMemoryClocks);
-}
 EXPORT nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t first, nvmlDevice_t second,
                                                         nvmlGpuTopologyLevel_t* level) {
   size_t one = index_of(this_gpu(first)), other = index_of(this_gpu(second));
@@ -309,10 +262,10 @@ EXPORT nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t de
   return code != NVML_SUCCESS ? code : number(this_gpu(device), function, "power_limit_max_mw", most);
 }
 EXPORT nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* value) {
-  return number(this_gpu(device), "nvmlDeviceGetClockInfo", keys_of(type).now, value);
+  return number(this_gpu(device), "nvmlDeviceGetClockInfo", clock_key(type), value);
 }
 EXPORT nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* value) {
-  return number(this_gpu(device), "nvmlDeviceGetMaxClockInfo", keys_of(type).highest, value);
+  return number(this_gpu(device), "nvmlDeviceGetMaxClockInfo", highest_clock_key(type), value);
 }
 
 EXPORT nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, nvmlEnableState_t* up) {

@@ -167,10 +167,6 @@ enum SlowdownBit : uint64_t {
   FUNCTION(nvmlDeviceGetTopologyCommonAncestor, int(Device, Device, int*))                     \
   FUNCTION(nvmlDeviceGetPowerManagementLimit, int(Device, unsigned*))                          \
   FUNCTION(nvmlDeviceSetPowerManagementLimit, int(Device, unsigned))                           \
-  FUNCTION(nvmlDeviceSetGpuLockedClocks, int(Device, unsigned, unsigned))                      \
-  FUNCTION(nvmlDeviceResetGpuLockedClocks, int(Device))                                        \
-  FUNCTION(nvmlDeviceSetMemoryLockedClocks, int(Device, unsigned, unsigned))                   \
-  FUNCTION(nvmlDeviceResetMemoryLockedClocks, int(Device))                                     \
   FUNCTION(nvmlDeviceGetNvLinkState, int(Device, unsigned, int*))                              \
   FUNCTION(nvmlDeviceGetNvLinkRemotePciInfo_v2, int(Device, unsigned, PciInfo*))               \
   FUNCTION(nvmlDeviceGetNvLinkErrorCounter, int(Device, unsigned, int, unsigned long long*))   \

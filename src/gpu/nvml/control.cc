@@ -36,25 +36,4 @@ Status Nvml::set_power_limit(int index, int64_t limit_mw) const {
                 library_->nvmlDeviceSetPowerManagementLimit, static_cast<unsigned>(limit_mw));
 }
 
-Status Nvml::lock_clocks(int index, int64_t min_mhz, int64_t max_mhz) const {
-  return change(*library_, index, fmt::format("lock the clock of GPU {} to {} to {} MHz", index, min_mhz, max_mhz),
-                library_->nvmlDeviceSetGpuLockedClocks, static_cast<unsigned>(min_mhz), static_cast<unsigned>(max_mhz));
-}
-
-Status Nvml::unlock_clocks(int index) const {
-  return change(*library_, index, fmt::format("unlock the clock of GPU {}", index),
-                library_->nvmlDeviceResetGpuLockedClocks);
-}
-
-Status Nvml::lock_memory_clocks(int index, int64_t min_mhz, int64_t max_mhz) const {
-  return change(
-      *library_, index, fmt::format("lock the memory clock of GPU {} to {} to {} MHz", index, min_mhz, max_mhz),
-      library_->nvmlDeviceSetMemoryLockedClocks, static_cast<unsigned>(min_mhz), static_cast<unsigned>(max_mhz));
-}
-
-Status Nvml::unlock_memory_clocks(int index) const {
-  return change(*library_, index, fmt::format("unlock the memory clock of GPU {}", index),
-                library_->nvmlDeviceResetMemoryLockedClocks);
-}
-
 }  // namespace ridge::gpu::nvml

@@ -1,4 +1,4 @@
-// NVIDIA's management library (NVML), opened at run time: the GPUs, their state, and their power limit and locked clocks, which
+// NVIDIA's management library (NVML), opened at run time: the GPUs, their state, and their power limit, which
 // it can change. A missing or old library, missing permission and lost GPUs are values with a reason. Thread-safe, like the
 // library itself; a call into a broken driver may hang, so call it in a child process (base/child_process.h) where that
 // matters.
@@ -40,14 +40,10 @@ class Nvml {
   // The whole system: versions and all GPUs.
   GpuSystem system() const;
 
-  // Changes, which last until the driver releases the GPU; only administrators may make them. Errors say what was tried, NVML's
+  // A change, which lasts until the driver releases the GPU; only administrators may make it. Errors say what was tried, NVML's
   // answer and the remedy: kInvalid for a value that the GPU refuses, kUnsupported for a GPU or library that cannot,
-  // kUnavailable for the rest (no permission, lost GPU). NVML does not report locked clocks.
+  // kUnavailable for the rest (no permission, lost GPU).
   Status set_power_limit(int index, int64_t limit_mw) const;
-  Status lock_clocks(int index, int64_t min_mhz, int64_t max_mhz) const;
-  Status unlock_clocks(int index) const;
-  Status lock_memory_clocks(int index, int64_t min_mhz, int64_t max_mhz) const;
-  Status unlock_memory_clocks(int index) const;
 
  private:
   explicit Nvml(std::unique_ptr<nvml::Library> library);

@@ -115,19 +115,9 @@ std::string changed(const std::string& script, const std::function<Status(const 
   });
 }
 
-TEST(Nvml, ChangesLimitAndClocks) {
+TEST(Nvml, ChangesTheLimit) {
   EXPECT_EQ(changed("healthy", [](const Nvml& nvml) { return nvml.set_power_limit(0, 300000); }),
             "done | 300 W 345 MHz");
-  EXPECT_EQ(changed("healthy", [](const Nvml& nvml) { return nvml.lock_clocks(0, 1200, 1500); }),
-            "done | 700 W 1200 MHz");
-  EXPECT_EQ(changed("healthy",
-                    [](const Nvml& nvml) {
-                      Status locked = nvml.lock_clocks(0, 1200, 1500);
-                      return locked ? nvml.unlock_clocks(0) : locked;
-                    }),
-            "done | 700 W 345 MHz");
-  EXPECT_THAT(changed("healthy", [](const Nvml& nvml) { return nvml.lock_memory_clocks(0, 800, 900); }),
-              StartsWith("done"));
 }
 
 TEST(Nvml, VitalsLeaveTheRestUnasked) {
@@ -143,8 +133,8 @@ TEST(Nvml, RefusalsOfChangesSayWhatWasTriedAndTheAnswer) {
   EXPECT_THAT(changed("healthy", [](const Nvml& nvml) { return nvml.set_power_limit(0, 900000); }),
               StartsWith("invalid: set the power limit of GPU 0 to 900 W: nvmlDeviceSetPowerManagementLimit: Invalid "
                          "Argument (NVML code 2) | 700 W"));
-  EXPECT_THAT(changed("no-permission", [](const Nvml& nvml) { return nvml.lock_clocks(0, 1200, 1500); }),
-              StartsWith("unavailable: lock the clock of GPU 0 to 1200 to 1500 MHz: nvmlDeviceSetGpuLockedClocks: "
+  EXPECT_THAT(changed("no-permission", [](const Nvml& nvml) { return nvml.set_power_limit(0, 300000); }),
+              StartsWith("unavailable: set the power limit of GPU 0 to 300 W: nvmlDeviceSetPowerManagementLimit: "
                          "Insufficient Permissions (NVML code 4); the driver lets only an administrator"));
   EXPECT_THAT(changed("v100", [](const Nvml& nvml) { return nvml.set_power_limit(0, 200000); }),
               StartsWith("unsupported: "));

@@ -15,7 +15,7 @@ class PlayedGpu : public PowerControl {
  public:
   struct Values {
     int64_t limit_mw = 450000;
-    std::vector<std::string> changes;  // "limit 300", "lock 1200 1500", "unlock"
+    std::vector<std::string> changes;  // "limit 300"
     int changes_left = 1000;
     int64_t counts_mw = 0;                    // value of its energy counter; 0: none
     std::chrono::milliseconds look_takes{0};  // state()
@@ -45,12 +45,6 @@ class PlayedGpu : public PowerControl {
     values_.limit_mw = limit_mw;
     return {};
   }
-  Status lock_clocks(const ClockRange& range) override {
-    return change("lock " + std::to_string(range.min_mhz) + " " + std::to_string(range.max_mhz));
-  }
-  Status unlock_clocks() override { return change("unlock"); }
-  Status lock_memory_clocks(const ClockRange&) override { return change("lock memory"); }
-  Status unlock_memory_clocks() override { return change("unlock memory"); }
 
  private:
   Status change(const std::string& what) {

@@ -1,4 +1,4 @@
-#include "power/scoped_setting.h"
+#include "power/held_limit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,80 +22,32 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-PowerControls one_gpu(PlayedGpu::Values& values) {
-  PowerControls controls;
-  controls.push_back(std::make_unique<PlayedGpu>(values));
-  return controls;
-}
-
-class HoldTest : public ::testing::Test {
+class HeldLimitTest : public ::testing::Test {
  protected:
-  TemporaryFolder folder_ = TemporaryFolder::make().value();
   Guard guard_ = Guard::start([](const std::string&) {}).value();
   PlayedGpu::Values values_;
-  PowerControls controls_ = one_gpu(values_);
-  Result<ScopedSetting> take(const Settings& settings) {
-    return ScopedSetting::take(controls_, settings, guard_, folder_.path());
-  }
+  PlayedGpu gpu_{values_};
 };
 
-TEST_F(HoldTest, WhatWasIsRestoredAndNothingElse) {
+TEST_F(HeldLimitTest, WhatWasIsRestoredAndNothingElse) {
   {
-    Result<ScopedSetting> hold = take({300000, ClockRange{1200, 1500}, {}});
-    ASSERT_TRUE(hold) << hold.error().message;
-    EXPECT_EQ(read_records(folder_.path()).size(), 1u);
-    EXPECT_TRUE(read_records(folder_.path())[0].held);
+    Result<HeldLimit> held = HeldLimit::take(gpu_, guard_);
+    ASSERT_TRUE(held) << held.error().message;
+    EXPECT_THAT(values_.changes, IsEmpty());
+    ASSERT_TRUE(gpu_.set_limit(300000));
   }
-  EXPECT_THAT(values_.changes, ElementsAre("limit 300", "lock 1200 1500", "limit 450", "unlock"));
-  EXPECT_THAT(read_records(folder_.path()), IsEmpty());
+  EXPECT_THAT(values_.changes, ElementsAre("limit 300", "limit 450"));
 }
 
-TEST_F(HoldTest, ARefusalUndoesWhatWasSetBefore) {
-  values_.changes_left = 1;
-  Result<ScopedSetting> hold = take({300000, ClockRange{1200, 1500}, {}});
-  ASSERT_FALSE(hold);
-  EXPECT_THAT(hold.error().message, HasSubstr("is lost"));
-  EXPECT_THAT(hold.error().message, HasSubstr("is not restored (power limit 450 W)"));
-}
-
-TEST_F(HoldTest, ARefusalOfTheFirstSettingLeavesNothingToRestore) {
+TEST_F(HeldLimitTest, WhatCannotBeRestoredIsNamed) {
+  Result<HeldLimit> held = HeldLimit::take(gpu_, guard_);
+  ASSERT_TRUE(held);
   values_.changes_left = 0;
-  Result<ScopedSetting> hold = take({300000, {}, {}});
-  ASSERT_FALSE(hold);
-  EXPECT_EQ(hold.error().message, "GPU-played is lost");
-  EXPECT_THAT(read_records(folder_.path()), IsEmpty());
-}
-
-TEST_F(HoldTest, ALimitOutsideTheRangeChangesNothing) {
-  EXPECT_FALSE(take({700000, {}, {}}));
-  EXPECT_THAT(values_.changes, IsEmpty());
-}
-
-TEST_F(HoldTest, ADeviceIsHeldOnlyOnce) {
-  Result<ScopedSetting> first = take({300000, {}, {}});
-  ASSERT_TRUE(first);
-  Guard other = Guard::start([](const std::string&) {}).value();
-  Result<ScopedSetting> second = ScopedSetting::take(controls_, {200000, {}, {}}, other, folder_.path());
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Code::kUnavailable);
-  EXPECT_THAT(second.error().message, HasSubstr("power limit 300 W"));
-}
-
-TEST_F(HoldTest, WhatAnEarlierProcessLeftIsNotTakenForWhatWas) {
-  {
-    Claim left = Claim::take(folder_.path(), "GPU-played").value();
-    ASSERT_TRUE(left.write({1, {300000, {}, {}}, {"GPU-played", "GPU-played", 450000, true, false}, true}));
-  }
-  values_.limit_mw = 300000;
-  EXPECT_FALSE(read_records(folder_.path()).at(0).held);
-  { ASSERT_TRUE(take({200000, {}, {}})); }
-  EXPECT_EQ(values_.limit_mw, 450000);
-}
-
-TEST_F(HoldTest, WithoutAFolderForRecordsItHoldsAndWarns) {
-  Result<ScopedSetting> hold = ScopedSetting::take(controls_, {300000, {}, {}}, guard_, "/proc/nowhere");
-  ASSERT_TRUE(hold) << hold.error().message;
-  EXPECT_THAT(hold->warning(), HasSubstr("/proc/nowhere"));
+  const Status restored = held->restore();
+  ASSERT_FALSE(restored);
+  EXPECT_THAT(restored.error().message,
+              HasSubstr("GPU-played is not restored (power limit 450 W): GPU-played is lost"));
+  EXPECT_TRUE(held->restore()) << "the second time does nothing";
 }
 
 // A child that starts a guard, gives it orders, and ends in some way; returns the guard's last order.
@@ -177,7 +129,6 @@ TEST_F(PackagesTest, TheLimitIsSharedAmongThePackages) {
   EXPECT_EQ(*(*packages)->state()->limit_max_mw, 400000);
   ASSERT_TRUE((*packages)->set_limit(200000));
   EXPECT_EQ(limit_of("intel-rapl:1"), "100000000");
-  EXPECT_EQ((*packages)->lock_clocks({1, 2}).error().code, Code::kUnsupported);
 }
 
 TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
@@ -201,12 +152,12 @@ TEST_F(PackagesTest, EnergyIsThatOfWhatTheLimitIsOf) {
 TEST_F(PackagesTest, PackagesThatDifferGetBackWhatEachHad) {
   zone("intel-rapl:0", "package-0", 150000000);
   zone("intel-rapl:1", "package-1", 100000000);
-  PowerControls controls;
-  controls.push_back(open_packages(folder_.path()).value());
+  std::unique_ptr<PowerControl> packages = open_packages(folder_.path()).value();
   Guard guard = Guard::start([](const std::string&) {}).value();
   {
-    Result<ScopedSetting> hold = ScopedSetting::take(controls, {200000, {}, {}}, guard, folder_.path() + "/records");
-    ASSERT_TRUE(hold) << hold.error().message;
+    Result<HeldLimit> held = HeldLimit::take(*packages, guard);
+    ASSERT_TRUE(held) << held.error().message;
+    ASSERT_TRUE(packages->set_limit(200000));
     EXPECT_EQ(limit_of("intel-rapl:0"), "120000000");
   }
   EXPECT_EQ(limit_of("intel-rapl:0"), "150000000");

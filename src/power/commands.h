@@ -1,0 +1,32 @@
+// The lines of a shell that set power limits and clocks, by each vendor's own tool, and a service that does it at every boot.
+// ridge itself changes nothing: it knows the ranges and the names. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "power/overview.h"
+
+namespace ridge::power {
+
+struct Wanted {
+  std::optional<int64_t> limit_mw;
+  std::optional<ClockRange> clocks, memory_clocks;
+  bool reset = false;  // the vendor's default limit, all clocks unlocked; nothing else then
+  bool cpu = false;    // of the CPU, else of the GPUs
+};
+
+struct Commands {
+  std::vector<std::string> set, undone;  // a line each; `undone`: the limits that are in force now, clocks unlocked
+  std::string unit;                      // text of a systemd service
+};
+void visit_fields(auto& visit, Is<Commands> auto& commands) {
+  visit("set", commands.set);
+  visit("undone", commands.undone);
+  visit("unit", commands.unit);
+}
+
+// For every device in `overview`. kInvalid: outside a device's range; kUnsupported: it has no such setting; kNotFound: no device.
+Result<Commands> commands_for(const Overview& overview, const Wanted& wanted);
+
+}  // namespace ridge::power
