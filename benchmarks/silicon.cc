@@ -10,6 +10,8 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
 
 #include "base/csv.h"
 #include "base/file.h"
@@ -58,17 +60,12 @@ llm::Format format_of(const std::string& name) {
 
 double* constant(llm::EngineCosts& costs, const std::string& name) {
   static const std::map<std::string, double llm::EngineCosts::*> kNames = {
-      {"kernel_us", &llm::EngineCosts::kernel_us},
-      {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
-      {"graph_tokens", &llm::EngineCosts::graph_tokens},
-      {"sequence_us", &llm::EngineCosts::sequence_us},
-      {"prompt_factor", &llm::EngineCosts::prompt_factor},
-      {"token_us", &llm::EngineCosts::token_us},
-      {"router_ms", &llm::EngineCosts::router_ms},
-      {"handover_ms", &llm::EngineCosts::handover_ms},
-      {"start_share", &llm::EngineCosts::start_share},
-      {"lag_steps", &llm::EngineCosts::lag_steps},
-      {"fixed_ms", &llm::EngineCosts::fixed_ms}};
+      {"kernel_us", &llm::EngineCosts::kernel_us},         {"eager_kernel_us", &llm::EngineCosts::eager_kernel_us},
+      {"graph_tokens", &llm::EngineCosts::graph_tokens},   {"sequence_us", &llm::EngineCosts::sequence_us},
+      {"prompt_factor", &llm::EngineCosts::prompt_factor}, {"token_us", &llm::EngineCosts::token_us},
+      {"router_ms", &llm::EngineCosts::router_ms},         {"handover_ms", &llm::EngineCosts::handover_ms},
+      {"start_share", &llm::EngineCosts::start_share},     {"lag_steps", &llm::EngineCosts::lag_steps},
+      {"steps_ahead", &llm::EngineCosts::steps_ahead},     {"fixed_ms", &llm::EngineCosts::fixed_ms}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) stop("unknown constant " + name);
   return &(costs.*(found->second));
@@ -120,6 +117,13 @@ Options options_of(int count, char** arguments) {
   return options;
 }
 
+// vLLM before 0.14, which also launched prompts with more of the host's work; fitted to those rows. Images without a
+// version are of 2025.
+bool before_asynchronous_scheduling(const Row& row) {
+  const std::string& version = row.text("engine_version");
+  return version.empty() || (version.starts_with("0.") && std::atoi(version.c_str() + 2) < 14);
+}
+
 llm::Deployment deployment_of(const Row& row, const Options& options, std::map<std::string, llm::Model>& models,
                               std::map<std::string, llm::Gpu>& gpus, const llm::Parallel& parallel) {
   llm::Deployment d;
@@ -144,6 +148,11 @@ llm::Deployment deployment_of(const Row& row, const Options& options, std::map<s
   d = llm::with_engine(
       std::move(d), need(from_name<llm::EngineKind>(llm::names_of(llm::EngineKind{}), row.text("engine"), "engine")));
   d.costs = options.costs.at(d.engine);
+  if (d.engine == llm::EngineKind::kVllm && before_asynchronous_scheduling(row)) {
+    d.costs.steps_ahead = 0;
+    d.costs.sequence_us = 20;
+    d.costs.eager_kernel_us = 70;
+  }
   d.gpu.start_share = d.costs.start_share;
   return d;
 }
@@ -158,6 +167,22 @@ llm::Parallel parallel_of(const Row& row, const std::string& pool = {}) {
   return p;
 }
 
+// Of an open load, as inference-perf sends it: so many requests a second for so long, rate after rate, the times
+// between them exponential.
+std::vector<llm::Request> trace_of(const Row& row) {
+  std::vector<llm::Request> trace;
+  std::mt19937_64 random(1);
+  std::istringstream rates(row.text("rates_per_s"));
+  double at = 0, end = 0;
+  for (double rate = 0; rates >> rate;) {
+    std::exponential_distribution<double> wait(rate);
+    for (end += row.number("stage_s"); (at += wait(random)) < end;)
+      trace.push_back({.sent_s = at, .prompt = row.whole("prompt_max"), .output = row.whole("output_max")});
+    at = end;
+  }
+  return trace;
+}
+
 llm::Load load_of(const Row& row) {
   llm::Load load;
   llm::Workload& w = load.workload;
@@ -165,7 +190,12 @@ llm::Load load_of(const Row& row) {
   w.prompt_max = row.whole("prompt_max");
   w.output_min = row.whole("output_min");
   w.output_max = row.whole("output_max");
-  w.concurrency = row.whole("concurrency");
+  if (row.csv.column("rates_per_s") >= 0) {
+    w.trace = trace_of(row);
+    w.prefix_hit = row.number("prefix_hit");
+  } else {
+    w.concurrency = row.whole("concurrency");
+  }
   return load;
 }
 
@@ -183,7 +213,7 @@ void print_prediction(const Row& row, const llm::Serving& s) {
 
 llm::Serving aggregated(const Row& row, const llm::Deployment& d, llm::Load load) {
   // Of InferenceX's runs the engine is asked without a front end before it; the others have 60 ms more in every engine.
-  load.workload.routed = row.text("origin") != "inferencex";
+  load.workload.routed = row.csv.column("rates_per_s") < 0 && row.text("origin") != "inferencex";
   load.chunk_tokens = row.whole("chunk_tokens");
   load.receive_interval = row.whole("receive_interval");
   if (row.csv.column("batch_wait_steps") >= 0) {

@@ -163,6 +163,7 @@ class Service {
     for (double computed = 0; computed < tokens[fullest]; computed += limit) {
       Step step;
       step.balance = balance;
+      step.sustained = now > 0 ? worker.busy_s / now : 0;
       for (const size_t i : replicas[fullest]) {
         const RequestState& s = sequences_[i];
         const double part = std::min(limit, s.to_compute - computed);

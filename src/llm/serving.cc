@@ -19,24 +19,24 @@ struct Ranges {
   ErrorRange ttft_own, ttft_other, ttft_disaggregated, tpot_own, tpot_other, tpot_disaggregated;
 };
 constexpr std::array<Ranges, 4> kRanges = {{
-    {.ttft_own = {0.65, 1.38},
-     .ttft_other = {0.75, 1.59},
-     .ttft_disaggregated = {0.65, 1.66},
-     .tpot_own = {0.83, 1.13},
-     .tpot_other = {0.83, 1.10},
-     .tpot_disaggregated = {0.65, 1.13}},
-    {.ttft_own = {0.74, 1.91},
-     .ttft_other = {0.73, 1.92},
-     .ttft_disaggregated = {0.64, 1.91},
-     .tpot_own = {0.88, 1.18},
-     .tpot_other = {0.86, 1.19},
-     .tpot_disaggregated = {0.88, 1.32}},
-    {.ttft_own = {0.72, 2.69},
-     .ttft_other = {0.84, 3.33},
-     .ttft_disaggregated = {0.69, 2.69},
-     .tpot_own = {0.92, 1.29},
-     .tpot_other = {0.88, 1.25},
-     .tpot_disaggregated = {0.70, 1.29}},
+    {.ttft_own = {0.74, 1.37},
+     .ttft_other = {0.75, 1.38},
+     .ttft_disaggregated = {0.74, 1.72},
+     .tpot_own = {0.87, 1.13},
+     .tpot_other = {0.92, 1.15},
+     .tpot_disaggregated = {0.77, 1.13}},
+    {.ttft_own = {0.74, 2.07},
+     .ttft_other = {0.57, 1.79},
+     .ttft_disaggregated = {0.57, 2.07},
+     .tpot_own = {0.87, 1.16},
+     .tpot_other = {0.89, 1.31},
+     .tpot_disaggregated = {0.87, 1.36}},
+    {.ttft_own = {0.64, 2.23},
+     .ttft_other = {0.67, 2.35},
+     .ttft_disaggregated = {0.51, 2.35},
+     .tpot_own = {0.91, 1.28},
+     .tpot_other = {0.90, 1.36},
+     .tpot_disaggregated = {0.74, 1.28}},
     // llama.cpp: assumed; four published figures of Llama-3-8B on GeForce cards lie within 6 % (serving_test).
     {.ttft_own = {0.6, 1.6},
      .ttft_other = {0.6, 1.6},
@@ -137,9 +137,8 @@ EngineMemory memory_rule(EngineKind engine) {
 
 int64_t chunk_of(const Load& load, EngineKind engine) {
   const int64_t chunk = load.chunk_tokens > 0 ? load.chunk_tokens : memory_rule(engine).chunk_tokens;
-  // TensorRT-LLM computes whole prompts, beside the tokens that are decoded.
-  const int64_t longest = load.workload.prompt_max + 256;
-  return engine == EngineKind::kTensorRtLlm ? std::max(chunk, longest) : chunk;
+  // Whole prompts are computed beside the tokens that are decoded.
+  return rules_of(engine).whole_prompts ? std::max(chunk, load.workload.prompt_max + 256) : chunk;
 }
 
 ServingRanges ranges_of(const Serving& s) {
@@ -228,7 +227,8 @@ void finish_serving(const Deployment& prompts, const Deployment& d, const Load& 
   s.meets = meets(s, load.goals);
   const double batch = std::max(1.0, s.simulation.mean_decoding);
   s.decode_step = kernels_of(d, {.sequences = batch, .cached = batch * s.simulation.mean_cached});
-  s.prompt_step = kernels_of(prompts, {.chunks = {{.tokens = mean_prompt(load.workload)}}, .prompts_done = 1});
+  s.prompt_step =
+      kernels_of(prompts, {.chunks = {{.tokens = mean_prompt(load.workload)}}, .prompts_done = 1, .sustained = 0});
   s.bound_tpot_ms = 1e3 * bound_of(s.decode_step) / load.workload.tokens_per_step;
 }
 

@@ -272,12 +272,13 @@ TEST(Serving, TheChunkChangesTheAnswer) {
     load.chunk_tokens = 512;
     const Serving small = *serve(d, 1, load);
     EXPECT_NE(small.simulation.tpot_ms.mean, large) << static_cast<int>(engine);
-    EXPECT_LT(small.simulation.ttft_ms.mean, 20000) << static_cast<int>(engine);
+    EXPECT_LT(small.simulation.ttft_ms.mean, 30000) << static_cast<int>(engine);
   }
 }
 
-TEST(Serving, ShortPromptsInVllmAreRecordedGraphs) {
-  // A model of many layers over four GPUs: the host launches its kernels in some 45 ms, a graph runs in the kernels' own time.
+TEST(Serving, PromptsWaitForTheHostThatLaunchesTheirKernels) {
+  // A model of many layers over four GPUs: SGLang's host launches its kernels in some 90 ms, vLLM's are recorded or
+  // compiled.
   Deployment d = llama_8b();
   d.model.layers.front().count = 80;
   d.parallel.tensor = 4;
@@ -286,8 +287,55 @@ TEST(Serving, ShortPromptsInVllmAreRecordedGraphs) {
                      .seconds({.sequences = 10, .cached = 1000, .chunks = {{.tokens = tokens}}, .prompts_done = 1});
   };
   EXPECT_LT(ms(EngineKind::kVllm, 300), 25);
-  EXPECT_GT(ms(EngineKind::kVllm, 600), 40);
-  EXPECT_GT(ms(EngineKind::kSglang, 300), 40);
+  EXPECT_LT(ms(EngineKind::kVllm, 600), 30);
+  EXPECT_GT(ms(EngineKind::kSglang, 300), 80);
+  Deployment old = with_engine(d, EngineKind::kVllm);
+  old.costs.eager_kernel_us = 70;  // before 0.14
+  const auto old_ms = [&](double tokens) {
+    return 1e3 * StepTable(old, 8192).seconds({.sequences = 10, .cached = 1000, .chunks = {{.tokens = tokens}}});
+  };
+  EXPECT_LT(old_ms(300), 25);  // a graph
+  EXPECT_GT(old_ms(600), 60);
+}
+
+TEST(Serving, ANormOverAllHeadsSumsAmongTheGpusAndAnIndexHasSmallKernels) {
+  Deployment d = llama_8b();
+  d.parallel.tensor = 2;
+  const auto row = [&](std::string_view name) {
+    for (const KernelRow& each : kernels_of(d, {.sequences = 1, .cached = 100}))
+      if (each.name == name) return each;
+    return KernelRow{};
+  };
+  const KernelRow reduce = row("all-reduce"), engine = row("engine");
+  EXPECT_EQ(reduce.calls, 64);
+  Attention& a = d.model.layers.front().attention;
+  a.qk_norm_wide = true;
+  EXPECT_EQ(row("all-reduce").calls, 96);
+  EXPECT_NEAR(row("engine").time.seconds - engine.time.seconds, 32 * 1e-6 * d.costs.kernel_us, 1e-9);
+  a.qk_norm_wide = false;
+  a.kind = AttentionKind::kLinear;
+  EXPECT_NEAR(row("engine").time.seconds - engine.time.seconds, 6 * 32 * 1e-6 * d.costs.kernel_us, 1e-9);
+}
+
+// Runs of benchmarks/data/silicon/serving_open.csv: Llama-3.1-70B in 16 bits over four H100, prompts of 567 tokens
+// that repeat, 247 tokens of output.
+TEST(Serving, OpenLoopsAreAsMeasured) {
+  Deployment d;
+  d.model = config_from_flags("layers=80,heads=64,kv-heads=8,hidden=8192,vocabulary=128256,intermediate=28672")->model;
+  d.gpu = gpu_named("H100 SXM5 80GB");
+  d.parallel.tensor = 4;
+  d = with_engine(std::move(d), EngineKind::kVllm);
+  for (const auto& [rate, ttft_ms, tpot_ms] : {std::array{5.0, 54.7, 18.05}, std::array{10.0, 59.8, 20.14}}) {
+    Load load;
+    load.workload.prompt_min = load.workload.prompt_max = 567;
+    load.workload.output_min = load.workload.output_max = 247;
+    load.workload.prefix_hit = 560.0 / 567;
+    load.workload.requests_per_s = rate;
+    load.chunk_tokens = 2048;
+    const Serving s = *serve(d, 1, load);
+    EXPECT_NEAR(s.simulation.ttft_ms.mean / ttft_ms, 1, 0.2);
+    EXPECT_NEAR(s.simulation.tpot_ms.mean / tpot_ms, 1, 0.1);
+  }
 }
 
 TEST(Serving, AClosedLoopKeepsLittlesLaw) {

@@ -47,14 +47,19 @@ struct Sequence {
 // share steps is predicted four times too long; without them it is a quarter of what prompts need that are computed alone.)
 constexpr double kLosesStep = 0.1;  // of the output length, either way
 
+// In which a GPU's clock follows its power (assumed).
+constexpr double kClockSeconds = 1;
+
 class Server {
  public:
   Server(const StepSeconds& seconds, const EngineCosts& costs, const Scheduler& scheduler, const Workload& workload)
       : seconds_(seconds),
         scheduler_(scheduler),
+        rules_(rules_of(scheduler.engine)),
         workload_(workload),
         front_{.token_s = costs.token_us * 1e-6, .parallel = workload.routed},
         lag_steps_(costs.lag_steps),
+        steps_ahead_(costs.steps_ahead),
         way_s_(1e-3 * (costs.fixed_ms + (workload.routed ? costs.router_ms : 0))) {
     for (const Request& request : requests_of(workload, scheduler.engine)) {
       Sequence s;
@@ -82,8 +87,12 @@ class Server {
       if (holds_) waited_ += count;
       // In the middle of the steps taken together.
       step.cached += 0.5 * static_cast<double>(count - 1) * step.sequences * workload_.tokens_per_step;
-      const double seconds = seconds_(step) * static_cast<double>(count);
+      step.sustained = sustained_;
+      const double one = seconds_(step), seconds = one * static_cast<double>(count);
       now_ += seconds;
+      composed_s_ = now_ - steps_ahead_ * one;
+      const double kept = std::exp(-seconds / kClockSeconds);
+      sustained_ = kept * sustained_ + (step.chunks.empty() ? 0 : 1 - kept);
       decoding_time_ += seconds * (step.sequences > 0 ? decoding() : 0);
       cached_time_ += seconds * (step.sequences > 0 ? step.cached / step.sequences * decoding() : 0);
       if (step.sequences > 0) decode(count, decoding());
@@ -103,7 +112,6 @@ class Server {
   }
 
  private:
-  bool alone() const { return prompts_alone(scheduler_.engine); }
   double decoding() const { return static_cast<double>(decoding_.size()); }
   double replicas() const { return static_cast<double>(scheduler_.replicas); }
   double room() const { return scheduler_.cache_tokens * replicas(); }  // 0: no limit
@@ -124,7 +132,7 @@ class Server {
   // The tokens that a sequence takes from the cache when it is admitted.
   double reservation(const Sequence& s) const {
     const double all = static_cast<double>(s.prompt + s.output);
-    return scheduler_.engine == EngineKind::kVllm ? s.to_compute : all;
+    return rules_.takes_blocks ? s.to_compute : all;
   }
 
   bool admissible(const Sequence& s) const {
@@ -134,8 +142,8 @@ class Server {
   }
 
   void receive() {
-    if (alone() && since_receive_ < scheduler_.receive_interval && !decoding_.empty()) return;
-    while (!arrivals_.empty() && next_arrival() <= now_) {
+    if (rules_.prompts_alone && since_receive_ < scheduler_.receive_interval && !decoding_.empty()) return;
+    while (!arrivals_.empty() && next_arrival() <= composed_s_) {
       front_.free_s = next_arrival();
       waiting_.push_back(arrivals_.begin()->second);
       arrivals_.erase(arrivals_.begin());
@@ -149,7 +157,7 @@ class Server {
       return Error{Code::kInvalid, fmt::format("a request of {} + {} tokens never fits: the cache holds {:.0f}",
                                                s.prompt, s.output, scheduler_.cache_tokens)};
     }
-    now_ = std::max(now_, next_arrival());
+    now_ = composed_s_ = std::max(now_, next_arrival());
     since_receive_ = scheduler_.receive_interval;
     return ok_status();
   }
@@ -157,16 +165,15 @@ class Server {
   Step next_step() {
     Step step;
     double budget = static_cast<double>(scheduler_.chunk_tokens) * replicas();
-    if (!alone()) budget -= decoding() * workload_.tokens_per_step;
+    if (!rules_.prompts_alone) budget -= decoding() * workload_.tokens_per_step;
     for (Part& part : prompts_) budget -= take(part, budget, step);
     holds_ = holds_prompts();
     if (!holds_) waited_ = 0;
     while (!holds_ && budget > 0 && !waiting_.empty() && admissible(sequences_[waiting_.front()])) {
       Sequence& s = sequences_[waiting_.front()];
       const double rest = s.to_compute - s.computed;
-      // TensorRT-LLM puts whole prompts beside others.
-      const bool whole = scheduler_.engine == EngineKind::kTensorRtLlm;
-      if (whole && rest > budget && (!step.chunks.empty() || rest <= static_cast<double>(scheduler_.chunk_tokens)))
+      if (rules_.whole_prompts && rest > budget &&
+          (!step.chunks.empty() || rest <= static_cast<double>(scheduler_.chunk_tokens)))
         break;
       used_ += reservation(s);
       s.admitted = ++admissions_;
@@ -174,7 +181,7 @@ class Server {
       waiting_.pop_front();
       budget -= take(prompts_.back(), budget, step);
     }
-    if (!(alone() && !step.chunks.empty())) {
+    if (!(rules_.prompts_alone && !step.chunks.empty())) {
       make_room();
       step.sequences = decoding();
       step.cached = cached_;
@@ -228,9 +235,9 @@ class Server {
     return part.tokens;
   }
 
-  // vLLM takes blocks as sequences grow; the last one admitted is preempted where none are left.
+  // The last one admitted is preempted where no blocks are left.
   void make_room() {
-    if (scheduler_.engine != EngineKind::kVllm || room() <= 0) return;
+    if (!rules_.takes_blocks || room() <= 0) return;
     while (decoding_.size() > 1 && used_ + decoding() * workload_.tokens_per_step > room()) {
       const auto last = std::max_element(decoding_.begin(), decoding_.end(), [&](const auto& a, const auto& b) {
         return sequences_[a.second].admitted < sequences_[b.second].admitted;
@@ -264,11 +271,11 @@ class Server {
       const double one = seconds_(next);
       const double until = std::max(0.0, next_arrival() - now_) / one;
       int64_t steps = until < 1e6 ? static_cast<int64_t>(until) + 1 : kMostStepsAtOnce;
-      if (alone()) steps = std::max(steps, scheduler_.receive_interval - since_receive_);
+      if (rules_.prompts_alone) steps = std::max(steps, scheduler_.receive_interval - since_receive_);
       count = std::min(count, steps);
     }
     if (holds_) count = std::min(count, scheduler_.batch_wait_steps - waited_);
-    if (scheduler_.engine == EngineKind::kVllm && scheduler_.cache_tokens > 0) {
+    if (rules_.takes_blocks && scheduler_.cache_tokens > 0) {
       count = std::min(count, static_cast<int64_t>((room() - used_) / (decoding() * workload_.tokens_per_step)));
     }
     return std::max<int64_t>(count, 1);
@@ -278,7 +285,7 @@ class Server {
     steps_done_ += count;
     const double tokens = static_cast<double>(count) * sequences * workload_.tokens_per_step;
     cached_ += tokens;
-    if (scheduler_.engine == EngineKind::kVllm) used_ += tokens;
+    if (rules_.takes_blocks) used_ += tokens;
   }
 
   void end_prompts() {
@@ -308,7 +315,7 @@ class Server {
       s.last_s = now_;
       const double holds = held(s);
       cached_ -= holds;
-      used_ -= scheduler_.engine == EngineKind::kVllm ? holds : reservation(s);
+      used_ -= rules_.takes_blocks ? holds : reservation(s);
       ++done_;
       if (closed_ && sent_ < sequences_.size()) send(now_);
     }
@@ -317,17 +324,20 @@ class Server {
 
   const StepSeconds& seconds_;
   const Scheduler& scheduler_;
+  const EngineRules& rules_;
   const Workload& workload_;
   bool closed_ = true;
   std::vector<Sequence> sequences_;
   size_t sent_ = 0, done_ = 0;
   FrontEnd front_;
-  const double lag_steps_, way_s_;                // to the front end
+  const double lag_steps_, steps_ahead_, way_s_;  // to the front end
   std::set<std::pair<double, size_t>> arrivals_;  // at the front end, behind a router at the scheduler
   std::deque<size_t> waiting_;
   std::deque<Part> prompts_;                       // admitted, their prompts not yet computed
   std::set<std::pair<int64_t, size_t>> decoding_;  // by the step of their end
   double now_ = 0, cached_ = 0, used_ = 0;
+  double composed_s_ = 0;  // when the next step was: requests that came later wait for another
+  double sustained_ = 0;   // share of the last kClockSeconds in steps with prompts
   double decoding_time_ = 0, cached_time_ = 0;
   bool holds_ = false;
   int64_t waited_ = 0;  // steps that prompts have waited for more of them
@@ -347,7 +357,7 @@ std::vector<Request> requests_of(const Workload& w, EngineKind engine) {
     if (w.concurrency == 0) at += random.exponential(w.requests_per_s);
     const int64_t prompt = random.between(w.prompt_min, w.prompt_max);
     int64_t low = w.output_min, high = w.output_max;
-    if (low == high && w.concurrency > 0 && !prompts_alone(engine)) {
+    if (low == high && w.concurrency > 0 && !rules_of(engine).prompts_alone) {
       low = std::max<int64_t>(1, std::llround((1 - kLosesStep) * static_cast<double>(low)));
       high = std::llround((1 + kLosesStep) * static_cast<double>(high));
     }

@@ -1,12 +1,5 @@
 // Serving simulated step by step: the scheduler of an engine, the requests as a benchmark sends them, and the time of each step. Pure;
 // deterministic by seed. Steps in which nothing changes but the length of the sequences are taken together.
-//
-// Schedulers, as the engines' own code has them in 2026:
-//   vLLM          decoding sequences first, then chunks of prompts in order up to the token budget; blocks are taken as they are needed, and
-//                 where none are left the last sequence is preempted and computed again
-//   TensorRT-LLM  the same, but whole prompts (a prompt longer than the budget in chunks), admitted only if the longest output fits; if told so,
-//                 prompts wait until a step is well filled
-//   SGLang        prompts alone and first, up to the budget; new requests are looked for every `receive_interval` decode steps
 #pragma once
 
 #include <algorithm>
@@ -77,9 +70,6 @@ struct Simulation {
   double mean_decoding = 0;  // sequences of one attention replica, over time
   double mean_cached = 0;    // tokens per decoding sequence
 };
-
-// Whether steps compute prompts or decode, never both.
-inline bool prompts_alone(EngineKind engine) { return engine == EngineKind::kSglang; }
 
 // The requests that a workload sends, in order; `sent_s` is 0 in a closed load.
 std::vector<Request> requests_of(const Workload& workload, EngineKind engine);

@@ -68,6 +68,39 @@ TEST(Simulation, VllmPutsPromptsBesideDecodingAndSglangBeforeIt) {
   EXPECT_NEAR(before.tpot_ms.p99, 15, 1e-3);
 }
 
+TEST(Simulation, ARequestWaitsForTheStepThatIsComposedAhead) {
+  // The second request reaches the scheduler in a step that ends at 31 ms; the next one is composed already.
+  Workload w;
+  w.trace = {{.sent_s = 0, .prompt = 100, .output = 100}, {.sent_s = 0.025, .prompt = 100, .output = 2}};
+  Deployment d = constant_steps(EngineKind::kVllm, 10);
+  EXPECT_NEAR(run(d, w, {}).ttft_ms.p99, 31 + 10 - 25, 1e-3);
+  d.costs.steps_ahead = 1;
+  const Simulation r = run(d, w, {});
+  EXPECT_NEAR(r.ttft_ms.p99, 41 + 10 - 25, 1e-3);
+  EXPECT_NEAR(r.ttft_ms.p50, kFrontMs + 10, 1e-3);  // an idle engine composes at once
+  EXPECT_NEAR(r.tpot_ms.mean, 10, 1e-3);
+}
+
+TEST(Simulation, TheClockFallsWherePromptsFollowOneAnother) {
+  std::vector<double> sustained;
+  const auto seconds = [&](const Step& step) {
+    if (!step.chunks.empty()) sustained.push_back(step.sustained);
+    return 0.01;
+  };
+  Workload w;
+  w.prompt_min = w.prompt_max = 100;
+  w.output_min = w.output_max = 1;
+  w.concurrency = 1;
+  w.requests = 500;
+  ASSERT_TRUE(simulate(seconds, {}, {}, w));
+  EXPECT_EQ(sustained.front(), 0);
+  EXPECT_GT(sustained.back(), 0.9);
+  w.output_min = w.output_max = 10;
+  sustained.clear();
+  ASSERT_TRUE(simulate(seconds, {}, {}, w));
+  EXPECT_NEAR(sustained.back(), 0.1, 0.02);  // a step of ten computes a prompt
+}
+
 TEST(Simulation, AQueueOfSingleRequestsIsMD1) {
   // One sequence at a time, one token each: service of one step, 10 ms; at 50 requests/s half of the time. Mean wait of M/D/1:
   // ρ/(2(1 − ρ)) · service = 5 ms (Gross and others, Fundamentals of queueing theory, section 5.1).

@@ -11,31 +11,56 @@ constexpr std::array<std::pair<EngineKind, std::string_view>, 4> kEngineNames = 
                                                                                   {EngineKind::kTensorRtLlm, "trtllm"},
                                                                                   {EngineKind::kSglang, "sglang"},
                                                                                   {EngineKind::kLlamaCpp, "llamacpp"}}};
-// What engines have in common.
-constexpr EngineCosts kCommon = {.kernel_us = 3,
-                                 .eager_kernel_us = 50,
-                                 .sequence_us = 20,
-                                 .prompt_factor = 1.15,
-                                 .token_us = 5,
-                                 .router_ms = 40,
-                                 .handover_ms = 60};
-constexpr EngineCosts costs(double start_share, double lag_steps, double fixed_ms) {
-  EngineCosts c = kCommon;
-  c.start_share = start_share;
-  c.lag_steps = lag_steps;
-  c.fixed_ms = fixed_ms;
-  return c;
-}
-// vllm/config/compilation.py: graphs are recorded of up to 512 tokens, of prompts between the attentions.
-constexpr EngineCosts vllm_costs() {
-  EngineCosts c = costs(0.8, 0, 8);
-  c.graph_tokens = 512;
-  c.prompt_factor = 1.2;
-  c.token_us = 10;
-  return c;
-}
-// In the order of EngineKind.
-constexpr std::array<EngineCosts, 4> kCosts = {vllm_costs(), costs(0.2, 2, 5), costs(0.8, 5, 130), costs(0.8, 1, 5)};
+// In the order of EngineKind, of today's releases. The first three compose the next step while one runs: vLLM's
+// asynchronous scheduling (default since 0.14, github.com/vllm-project/vllm/pull/27614), TensorRT-LLM's and SGLang's
+// overlap schedulers; the last two hand a step's tokens out when the next is launched. vLLM records graphs of up to
+// 512 tokens, of prompts between the attentions, and compiles the rest (vllm/config/compilation.py); the others launch
+// a prompt's kernels one by one.
+constexpr auto kCosts = [] {
+  std::array<EngineCosts, 4> engines = {{{.kernel_us = 2.5,
+                                          .eager_kernel_us = 10,
+                                          .graph_tokens = 512,
+                                          .sequence_us = 10,
+                                          .prompt_factor = 1.4,
+                                          .token_us = 8,
+                                          .steps_ahead = 1,
+                                          .fixed_ms = 8},
+                                         {.kernel_us = 3,
+                                          .eager_kernel_us = 50,
+                                          .sequence_us = 20,
+                                          .prompt_factor = 1.25,
+                                          .token_us = 5,
+                                          .start_share = 0.2,
+                                          .lag_steps = 1,
+                                          .steps_ahead = 1},
+                                         {.kernel_us = 2.5,
+                                          .eager_kernel_us = 100,
+                                          .sequence_us = 10,
+                                          .prompt_factor = 1.4,
+                                          .token_us = 17,
+                                          .start_share = 0.8,
+                                          .lag_steps = 1,
+                                          .steps_ahead = 1,
+                                          .fixed_ms = 8},
+                                         {.kernel_us = 3,
+                                          .eager_kernel_us = 50,
+                                          .sequence_us = 20,
+                                          .prompt_factor = 1.15,
+                                          .token_us = 5,
+                                          .start_share = 0.8,
+                                          .lag_steps = 1,
+                                          .fixed_ms = 5}}};
+  for (EngineCosts& engine : engines) {
+    engine.router_ms = 40;
+    engine.handover_ms = 60;
+  }
+  return engines;
+}();
+
+// Sources: vllm/v1/core/sched/scheduler.py; tensorrt_llm/_torch/pyexecutor/scheduler.py (capacity: guaranteed no
+// eviction); sglang/srt/managers/scheduler.py (get_next_batch_to_run); llama.cpp tools/server (update_slots), whose
+// slots own their part of the cache.
+constexpr EngineRules kRules[4] = {{.takes_blocks = true}, {.whole_prompts = true}, {.prompts_alone = true}, {}};
 
 // Bytes per token, layer and hidden value that norms, residual, activation and rotary embedding read and write: 8 values of 16 bits.
 constexpr double kElementwiseBytes = 16;
@@ -91,6 +116,8 @@ void projections(const Deployment& d, const Attention& a, double n, double count
   }
   row("query, key, value", gemm(gpu, format, n, (heads * (a.output_gate ? 2 : 1) + 2 * kv_heads) * key, hidden), count);
   row("output", gemm(gpu, format, n, hidden, heads * key), count);
+  // A norm over the heads of all GPUs sums its squares among them.
+  if (a.qk_norm_wide) row("all-reduce", all_reduce(gpu, number(d.parallel.tensor), 8 * n), count);
 }
 
 void feed_forward(const Deployment& d, const FeedForward& f, double n, double count, auto& row) {
@@ -210,36 +237,57 @@ double tokens_of(const Deployment& d, const Step& step) {
   return tokens;
 }
 
-// Kernels of a decode step that a launch starts.
-double launches_of(const Deployment& d) {
-  double launches = 0;
-  auto count = [&](std::string_view, const KernelTime& t, double calls) { launches += t.seconds > 0 ? calls : 0; };
+// Small kernels of a layer beside its products, by the engines' code. Attention itself, two norms, rotary embedding
+// with the write to the cache, activation; linear: convolution, gates, norms of queries, keys and outputs, and the
+// chunks' kernels; an index: norms, rotations, scales, scores and choice.
+double small_kernels(const Attention& a) {
+  return 4 + (a.kind == AttentionKind::kLinear ? 6 : 0) + (a.index_heads > 0 ? 8 : 0);
+}
+// Routing, sorting, scales, both products, activation and sum, which the laws of experts count as one.
+constexpr double kExpertKernels = 8;
+
+Launches launches_of(const Deployment& d) {
+  Launches all;
+  auto count = [&](std::string_view name, const KernelTime& t, double calls) {
+    if (t.seconds <= 0) return;
+    all.recorded += calls;
+    all.eager += calls * (name == "experts" ? kExpertKernels : 1);
+  };
+  const auto add_small = [&](const Attention& a, double layers) {
+    all.recorded += small_kernels(a) * layers;
+    all.eager += small_kernels(a) * layers;
+  };
   token_kernels(d, 1, count);
-  double layers = number(d.model.layer_count());
+  for (const Layers& group : d.model.layers) add_small(group.attention, number(group.count));
   if (drafts(d)) {
-    draft_kernels(draft_of(d), 1, [&](std::string_view name, const KernelTime& t, double calls) {
-      count(name, t, calls * number(d.draft_tokens));
-    });
-    layers += number(d.draft_tokens);
+    const double drafted = number(d.draft_tokens);
+    draft_kernels(draft_of(d), 1,
+                  [&](std::string_view name, const KernelTime& t, double calls) { count(name, t, calls * drafted); });
+    add_small(d.model.layers.back().attention, drafted);
   }
-  // Attention, and the small kernels of a layer: two norms, rotary embedding with the write to the cache, activation.
-  return launches + 4 * layers;
+  return all;
 }
 
-double own_costs(const Deployment& d, const Step& step, double launches) {
-  return d.costs.kernel_us * 1e-6 * launches + d.costs.sequence_us * 1e-6 * step.sequences;
+double own_costs(const Deployment& d, const Step& step, const Launches& launches) {
+  return d.costs.kernel_us * 1e-6 * launches.recorded + d.costs.sequence_us * 1e-6 * step.sequences;
+}
+
+double prompt_factor_of(const Deployment& d, const Step& step) {
+  return step.chunks.empty() ? 1 : 1 + (d.costs.prompt_factor - 1) * step.sustained;
 }
 
 // What the host needs at least to launch a step with prompts that is no recorded graph.
-double least_seconds(const Deployment& d, const Step& step, double launches) {
+double least_seconds(const Deployment& d, const Step& step, const Launches& launches) {
   if (step.chunks.empty() || tokens_of(d, step) <= d.costs.graph_tokens) return 0;
-  return d.costs.eager_kernel_us * 1e-6 * launches;
+  return d.costs.eager_kernel_us * 1e-6 * launches.eager;
 }
 
 }  // namespace
 
 NameTable<EngineKind> names_of(EngineKind) { return kEngineNames; }
 const EngineCosts& costs_of(EngineKind engine) { return kCosts[static_cast<size_t>(engine)]; }
+
+const EngineRules& rules_of(EngineKind engine) { return kRules[static_cast<size_t>(engine)]; }
 
 Deployment with_engine(Deployment d, EngineKind engine) {
   d.engine = engine;
@@ -270,10 +318,9 @@ std::vector<KernelRow> kernels_of(const Deployment& d, const Step& step) {
     draft_kernels(draft, step.sequences, as_draft);
     attention_kernels(draft, {.sequences = step.sequences, .cached = step.cached}, as_draft);
   }
-  if (!step.chunks.empty())
-    for (KernelRow& each : rows) each.time.seconds *= d.costs.prompt_factor;
+  for (KernelRow& each : rows) each.time.seconds *= prompt_factor_of(d, step);
   KernelTime own;
-  const double launches = launches_of(d);
+  const Launches launches = launches_of(d);
   double all = 0;
   for (const KernelRow& each : rows) all += each.time.seconds;
   own.seconds = std::max(own_costs(d, step, launches), least_seconds(d, step, launches) - all);
@@ -333,8 +380,7 @@ double StepTable::seconds(const Step& step) const {
   const double tokens = tokens_of(deployment_, step);
   const double kernels = at(layers_, tokens) + at(shared_, tokens * step.balance) + attention +
                          at(head_, decoded_tokens(deployment_, step) + step.prompts_done);
-  const double factor = step.chunks.empty() ? 1 : deployment_.costs.prompt_factor;
-  return std::max(factor * kernels + own_costs(deployment_, step, launches_),
+  return std::max(prompt_factor_of(deployment_, step) * kernels + own_costs(deployment_, step, launches_),
                   least_seconds(deployment_, step, launches_));
 }
 

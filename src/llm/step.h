@@ -39,16 +39,32 @@ struct EngineCosts {
       0;                    // per kernel, least time of a step with prompts, which the host launches kernel by kernel
   double graph_tokens = 0;  // steps of no more tokens are recorded graphs, with prompts too
   double sequence_us = 0;   // per decoding sequence and step: its output
-  double prompt_factor =
-      1;  // on kernels of a step with prompts: seconds at full power run below the clock of the kernels' short measurements
+  // On kernels of steps with prompts that follow one another: seconds at full power run below the clock of the
+  // kernels' short measurements.
+  double prompt_factor = 1;
   double token_us = 0;     // of the tokeniser, per token of a prompt, one prompt after another
   double router_ms = 0;    // per request, of a front end before the engine's
   double handover_ms = 0;  // per request, from a prefill to a decode worker beside the transfer
   double start_share = 1;  // of the kernels' fixed times: the rest overlaps with the kernel before
   double lag_steps = 0;    // steps between a first token and its delivery
-  double fixed_ms = 0;     // per request: HTTP
+  // Steps that are composed and launched before the one before them has ended, so that the host's work is hidden: a
+  // new request waits for them.
+  double steps_ahead = 0;
+  double fixed_ms = 0;  // per request: HTTP
 };
 const EngineCosts& costs_of(EngineKind engine);
+
+// What an engine's scheduler does, as its own code has it in 2026. Without any of these, decoding sequences and chunks of
+// prompts share steps, and a sequence is admitted if its longest output fits.
+struct EngineRules {
+  // Steps compute prompts, first, or decode; new requests are looked for every so many decode steps.
+  bool prompts_alone = false;
+  // Only a prompt longer than a step is divided; if told so, prompts wait until a step is well filled.
+  bool whole_prompts = false;
+  // The cache is taken as a sequence grows; where none is left the last one is preempted and computed again.
+  bool takes_blocks = false;
+};
+const EngineRules& rules_of(EngineKind engine);
 
 struct Deployment {
   Model model;
@@ -81,6 +97,8 @@ struct Step {
   double prompts_done = 0;         // chunks that end their prompt, so that a token is sampled
   // Tokens per attention replica, over those of this one, which the others wait for: the experts compute those of all replicas.
   double balance = 1;
+  // Share of the time before it that computed prompts, for the clock: prompt_factor holds where it is 1.
+  double sustained = 1;
 };
 
 // A kernel of the step, over all its layers on one GPU.
@@ -93,6 +111,12 @@ struct KernelRow {
 // Every kernel of the step, and the engine's own costs without a bound, in the order of a layer.
 std::vector<KernelRow> kernels_of(const Deployment& deployment, const Step& step);
 
+// Kernels of a step: those that leave a gap behind them in a recorded graph, and those that the host launches without
+// one.
+struct Launches {
+  double recorded = 0, eager = 0;
+};
+
 // The same as one time, from a table over numbers of tokens; for simulations.
 class StepTable {
  public:
@@ -103,7 +127,7 @@ class StepTable {
   double at(const std::vector<double>& values, double tokens) const;
 
   const Deployment deployment_;
-  const double launches_;
+  const Launches launches_;
   std::vector<double> tokens_;
   std::vector<double> layers_;  // [s] at tokens_: all that depends on the number of tokens only
   std::vector<double> shared_;  // the same of what all attention replicas do together
