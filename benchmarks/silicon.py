@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predictions of language-model serving against published runs: error tables, and cross-validation of the fitted constants.
 
-usage: silicon.py [--serving CSV] [--disaggregated CSV] [--configs FOLDER] [--program FILE] [--validate]
+usage: silicon.py [--serving CSV] [--open CSV] [--disaggregated CSV] [--configs FOLDER] [--program FILE] [--validate]
 
 Runs the program `silicon` (benchmarks/silicon.cc; ninja silicon), which predicts every row with the library's laws and constants. Prints mean and
 median |error|, bias, and the share within 20 %, by device, engine and model. Beside them, from a study of the same sample (both halves, so rows
