@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/json.h"
+#include "base/number_type.h"
 #include "client/http_wire.h"
 #include "client/protocol.h"
 
@@ -40,26 +41,16 @@ Status append_strings(std::span<const std::byte> data, Json& list) {
 
 Status append_values(const Tensor& tensor, Json& list) {
   const std::span<const std::byte> data = tensor.data.span();
-  switch (tensor.type) {
-    case DataType::kBool:
-      for (std::byte value : data) list.push_back(value != std::byte{0});
-      return {};
-    case DataType::kUint8: return append_numbers<uint8_t>(data, list);
-    case DataType::kUint16: return append_numbers<uint16_t>(data, list);
-    case DataType::kUint32: return append_numbers<uint32_t>(data, list);
-    case DataType::kUint64: return append_numbers<uint64_t>(data, list);
-    case DataType::kInt8: return append_numbers<int8_t>(data, list);
-    case DataType::kInt16: return append_numbers<int16_t>(data, list);
-    case DataType::kInt32: return append_numbers<int32_t>(data, list);
-    case DataType::kInt64: return append_numbers<int64_t>(data, list);
-    case DataType::kFp32: return append_numbers<float>(data, list);
-    case DataType::kFp64: return append_numbers<double>(data, list);
-    case DataType::kBytes: return append_strings(data, list);
-    case DataType::kFp16:
-    case DataType::kBf16:
-    case DataType::kInvalid: break;
+  if (tensor.type == DataType::kBytes) return append_strings(data, list);
+  if (tensor.type == DataType::kBool) {
+    for (std::byte value : data) list.push_back(value != std::byte{0});
+    return {};
   }
-  return Error{Code::kUnsupported, std::string(data_type_name(tensor.type)) + " has no JSON form"};
+  return with_number_type(
+      tensor.type, [&](auto zero) { return append_numbers<decltype(zero)>(data, list); },
+      [&]() -> Status {
+        return Error{Code::kUnsupported, std::string(data_type_name(tensor.type)) + " has no JSON form"};
+      });
 }
 
 // Tensors as bytes follow the JSON, in its order.

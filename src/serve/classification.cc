@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <type_traits>
+
+#include "base/number_type.h"
 
 namespace ridge::serve {
 namespace {
@@ -67,38 +68,13 @@ size_t append(std::span<const std::byte> row, size_t k, const std::vector<std::s
 }  // namespace
 
 bool can_classify(DataType type) {
-  switch (type) {
-    case DataType::kUint8:
-    case DataType::kUint16:
-    case DataType::kUint32:
-    case DataType::kUint64:
-    case DataType::kInt8:
-    case DataType::kInt16:
-    case DataType::kInt32:
-    case DataType::kInt64:
-    case DataType::kFp32:
-    case DataType::kFp64: return true;
-    default: return false;
-  }
+  return with_number_type(type, [](auto) { return true; }, [] { return false; });
 }
 
 size_t append_top_classes(DataType type, std::span<const std::byte> row, size_t k,
                           const std::vector<std::string>& labels, std::vector<std::byte>& block) {
-  switch (type) {
-    case DataType::kUint8: return append<uint8_t>(row, k, labels, block);
-    case DataType::kUint16: return append<uint16_t>(row, k, labels, block);
-    case DataType::kUint32: return append<uint32_t>(row, k, labels, block);
-    case DataType::kUint64: return append<uint64_t>(row, k, labels, block);
-    case DataType::kInt8: return append<int8_t>(row, k, labels, block);
-    case DataType::kInt16: return append<int16_t>(row, k, labels, block);
-    case DataType::kInt32: return append<int32_t>(row, k, labels, block);
-    case DataType::kInt64: return append<int64_t>(row, k, labels, block);
-    case DataType::kFp32: return append<float>(row, k, labels, block);
-    case DataType::kFp64: return append<double>(row, k, labels, block);
-    default: break;
-  }
-  assert(false);
-  return 0;
+  return with_number_type(
+      type, [&](auto zero) { return append<decltype(zero)>(row, k, labels, block); }, [] { return size_t{0}; });
 }
 
 ResponseOutput top_classes(ResponseOutput scores, int64_t k, const std::vector<std::string>& labels, bool batching) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/number_type.h"
 #include "front/http/base64.h"
 #include "front/http/json_text.h"
 #include "text/unicode.h"
@@ -301,24 +302,11 @@ Status append_strings(std::string& text, std::span<const std::byte> data, const 
 template <typename Separator>
 Status append_elements(std::string& text, DataType type, std::span<const std::byte> data, const Separator& separator,
                        bool base64) {
-  switch (type) {
-    case DataType::kBool: return append_bools(text, data, separator);
-    case DataType::kUint8: return append_numbers<uint8_t>(text, data, separator);
-    case DataType::kUint16: return append_numbers<uint16_t>(text, data, separator);
-    case DataType::kUint32: return append_numbers<uint32_t>(text, data, separator);
-    case DataType::kUint64: return append_numbers<uint64_t>(text, data, separator);
-    case DataType::kInt8: return append_numbers<int8_t>(text, data, separator);
-    case DataType::kInt16: return append_numbers<int16_t>(text, data, separator);
-    case DataType::kInt32: return append_numbers<int32_t>(text, data, separator);
-    case DataType::kInt64: return append_numbers<int64_t>(text, data, separator);
-    case DataType::kFp32: return append_numbers<float>(text, data, separator);
-    case DataType::kFp64: return append_numbers<double>(text, data, separator);
-    case DataType::kBytes: return append_strings(text, data, separator, base64);
-    case DataType::kFp16:
-    case DataType::kBf16:
-    case DataType::kInvalid: break;
-  }
-  return no_json_form(type);
+  if (type == DataType::kBool) return append_bools(text, data, separator);
+  if (type == DataType::kBytes) return append_strings(text, data, separator, base64);
+  return with_number_type(
+      type, [&](auto zero) { return append_numbers<decltype(zero)>(text, data, separator); },
+      [&]() -> Status { return no_json_form(type); });
 }
 
 // "[]" as often as the dimensions before the first 0 say.
@@ -336,24 +324,11 @@ Result<PackedTensor> pack(Elements values, DataType type, const Shape& shape, si
   if (!count) return Error{Code::kInvalid, "shape " + shape_text(shape) + " has too many elements"};
   // Every value takes at least two bytes of text: a claimed size never allocates.
   if (*count > static_cast<int64_t>(json_size)) return wrong_count(shape, *count, "fewer");
-  switch (type) {
-    case DataType::kBool: return pack_bools(values, shape, *count);
-    case DataType::kUint8: return pack_numbers<uint8_t>(values, shape, *count);
-    case DataType::kUint16: return pack_numbers<uint16_t>(values, shape, *count);
-    case DataType::kUint32: return pack_numbers<uint32_t>(values, shape, *count);
-    case DataType::kUint64: return pack_numbers<uint64_t>(values, shape, *count);
-    case DataType::kInt8: return pack_numbers<int8_t>(values, shape, *count);
-    case DataType::kInt16: return pack_numbers<int16_t>(values, shape, *count);
-    case DataType::kInt32: return pack_numbers<int32_t>(values, shape, *count);
-    case DataType::kInt64: return pack_numbers<int64_t>(values, shape, *count);
-    case DataType::kFp32: return pack_numbers<float>(values, shape, *count);
-    case DataType::kFp64: return pack_numbers<double>(values, shape, *count);
-    case DataType::kBytes: return pack_strings(values, shape, *count, base64);
-    case DataType::kFp16:
-    case DataType::kBf16:
-    case DataType::kInvalid: break;
-  }
-  return no_json_form(type);
+  if (type == DataType::kBool) return pack_bools(values, shape, *count);
+  if (type == DataType::kBytes) return pack_strings(values, shape, *count, base64);
+  return with_number_type(
+      type, [&](auto zero) { return pack_numbers<decltype(zero)>(values, shape, *count); },
+      [&]() -> Result<PackedTensor> { return no_json_form(type); });
 }
 
 }  // namespace
