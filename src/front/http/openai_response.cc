@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 
 #include "front/http/base64.h"
 #include "front/http/json_text.h"
@@ -11,9 +12,18 @@ namespace {
 
 constexpr float kLeastLogprob = -9999;  // JSON has no −∞; vLLM's number for it
 
-void append_logprob(std::string& text, float value) {
-  append_json_number(text, std::isfinite(value) ? std::max(value, kLeastLogprob) : kLeastLogprob);
+// Literals as they are, texts and numbers as JSON, and what a function appends.
+template <size_t N>
+void put_one(std::string& text, const char (&literal)[N]) {
+  text += literal;
 }
+void put_one(std::string& text, std::string_view value) { append_json_string(text, value); }
+void put_one(std::string& text, std::integral auto value) { append_json_integer(text, static_cast<int64_t>(value)); }
+void put_one(std::string& text, std::floating_point auto value) { append_json_number(text, value); }
+void put_one(std::string&, std::invocable auto&& append) { append(); }
+void put(std::string& text, auto&&... parts) { (put_one(text, parts), ...); }
+
+float logprob_of(float value) { return std::isfinite(value) ? std::max(value, kLeastLogprob) : kLeastLogprob; }
 
 void append_list(std::string& text, size_t count, auto append_one) {
   text += '[';
@@ -25,7 +35,7 @@ void append_list(std::string& text, size_t count, auto append_one) {
 }
 
 void append_ids(std::string& text, std::span<const int32_t> ids) {
-  append_list(text, ids.size(), [&](size_t i) { append_json_integer(text, int64_t{ids[i]}); });
+  append_list(text, ids.size(), [&](size_t i) { put(text, ids[i]); });
 }
 
 // The most likely ones, as many as were asked for.
@@ -44,12 +54,9 @@ void append_top(std::string& text, const OpenAiForm& form, const serve::TextToke
   };
   for (const serve::TextToken& each : alternatives_of(form, token)) add(each);
   add(token);
-  text += '{';
   for (size_t i = 0; i < shown.size(); ++i) {
-    if (i > 0) text += ',';
-    append_json_string(text, shown[i]->text);
-    text += ':';
-    append_logprob(text, shown[i]->logprob);
+    text += i == 0 ? '{' : ',';
+    put(text, shown[i]->text, ":", logprob_of(shown[i]->logprob));
   }
   text += '}';
 }
@@ -61,32 +68,24 @@ void append_completion_logprobs(std::string& text, const OpenAiForm& form, const
     return i < prompt.size() ? prompt[i] : part.tokens[i - prompt.size()];
   };
   const auto has_chance = [&](size_t i) { return i > 0 || prompt.empty(); };
-  text += R"({"tokens":)";
-  append_list(text, count, [&](size_t i) { append_json_string(text, token(i).text); });
-  text += R"(,"token_logprobs":)";
-  append_list(text, count, [&](size_t i) {
-    has_chance(i) ? append_logprob(text, token(i).logprob) : static_cast<void>(text += "null");
-  });
-  text += R"(,"top_logprobs":)";
-  append_list(text, count,
-              [&](size_t i) { has_chance(i) ? append_top(text, form, token(i)) : static_cast<void>(text += "null"); });
-  text += R"(,"text_offset":)";
+  const auto list = [&](auto append_one) { return [&, append_one] { append_list(text, count, append_one); }; };
+  const auto of_chances = [&](auto append_one) {
+    return list([&, append_one](size_t i) { has_chance(i) ? append_one(token(i)) : put(text, "null"); });
+  };
   size_t offset = part.offset;
-  append_list(text, count, [&](size_t i) {
-    append_json_integer(text, uint64_t{offset});
+  const auto next_offset = [&](size_t i) {
+    put(text, offset);
     offset += characters_of(token(i).text);
-  });
-  text += '}';
+  };
+  put(text, R"({"tokens":)", list([&](size_t i) { put(text, token(i).text); }), R"(,"token_logprobs":)",
+      of_chances([&](const serve::TextToken& each) { put(text, logprob_of(each.logprob)); }), R"(,"top_logprobs":)",
+      of_chances([&](const serve::TextToken& each) { append_top(text, form, each); }), R"(,"text_offset":)",
+      list(next_offset), "}");
 }
 
 void append_chat_token(std::string& text, const serve::TextToken& token) {
-  text += R"({"token":)";
-  append_json_string(text, token.text);
-  text += R"(,"logprob":)";
-  append_logprob(text, token.logprob);
-  text += R"(,"bytes":)";
-  append_list(text, token.text.size(),
-              [&](size_t i) { append_json_integer(text, uint64_t{static_cast<unsigned char>(token.text[i])}); });
+  put(text, R"({"token":)", token.text, R"(,"logprob":)", logprob_of(token.logprob), R"(,"bytes":)");
+  append_list(text, token.text.size(), [&](size_t i) { put(text, static_cast<unsigned char>(token.text[i])); });
 }
 
 void append_chat_logprobs(std::string& text, const OpenAiForm& form, const AnswerPart& part) {
@@ -107,18 +106,9 @@ void append_chat_logprobs(std::string& text, const OpenAiForm& form, const Answe
 void append_calls(std::string& text, std::span<const NamedCall> calls, bool with_index) {
   append_list(text, calls.size(), [&](size_t i) {
     text += '{';
-    if (with_index) {
-      text += R"("index":)";
-      append_json_integer(text, int64_t{calls[i].index});
-      text += ',';
-    }
-    text += R"("id":)";
-    append_json_string(text, calls[i].id);
-    text += R"(,"type":"function","function":{"name":)";
-    append_json_string(text, calls[i].call.name);
-    text += R"(,"arguments":)";
-    append_json_string(text, calls[i].call.arguments);
-    text += "}}";
+    if (with_index) put(text, R"("index":)", calls[i].index, ",");
+    put(text, R"("id":)", calls[i].id, R"(,"type":"function","function":{"name":)", calls[i].call.name,
+        R"(,"arguments":)", calls[i].call.arguments, "}}");
   });
 }
 
@@ -126,17 +116,14 @@ void append_calls(std::string& text, std::span<const NamedCall> calls, bool with
 void append_thought(std::string& text, const AnswerPart& part) {
   for (const std::string_view name : {"reasoning", "reasoning_content"}) {
     if (!text.ends_with('{')) text += ',';
-    text.append("\"").append(name).append("\":");
-    append_json_string(text, part.thought);
+    put(text, name, ":", part.thought);
   }
 }
 
 void append_message(std::string& text, const AnswerPart& part) {
   text += R"("message":{"role":"assistant","content":)";
-  if (part.text.empty() && (!part.calls.empty() || !part.thought.empty()))
-    text += "null";
-  else
-    append_json_string(text, part.text);
+  const bool none = part.text.empty() && (!part.calls.empty() || !part.thought.empty());
+  none ? put(text, "null") : put(text, part.text);
   if (!part.thought.empty()) append_thought(text, part);
   if (!part.calls.empty()) {
     text += R"(,"tool_calls":)";
@@ -150,8 +137,7 @@ void append_delta(std::string& text, const AnswerPart& part) {
   if (!part.thought.empty()) append_thought(text, part);
   if (!part.text.empty() || (part.thought.empty() && part.calls.empty() && part.finish.empty())) {
     if (!text.ends_with('{')) text += ',';
-    text += R"("content":)";
-    append_json_string(text, part.text);
+    put(text, R"("content":)", part.text);
   }
   if (!part.calls.empty()) {
     if (!text.ends_with('{')) text += ',';
@@ -171,32 +157,24 @@ void append_logprobs(std::string& text, const OpenAiForm& form, const AnswerPart
     append_completion_logprobs(text, form, part);
 }
 
+void append_text_or_null(std::string& text, std::string_view value) {
+  value.empty() ? put(text, "null") : put(text, value);
+}
+
 void append_finish(std::string& text, const AnswerPart& part) {
   text += R"(,"finish_reason":)";
-  if (part.finish.empty()) {
-    text += "null";
-    return;
-  }
-  append_json_string(text, part.finish);
+  append_text_or_null(text, part.finish);
+  if (part.finish.empty()) return;
   text += R"(,"stop_reason":)";
-  if (part.stop_token)
-    append_json_integer(text, int64_t{*part.stop_token});
-  else
-    part.stop_reason.empty() ? static_cast<void>(text += "null") : append_json_string(text, part.stop_reason);
+  part.stop_token ? put(text, *part.stop_token) : append_text_or_null(text, part.stop_reason);
 }
 
 void append_choice(std::string& text, const OpenAiForm& form, const AnswerPart& part, bool whole) {
-  text += R"({"index":)";
-  append_json_integer(text, int64_t{part.choice});
-  text += ',';
-  if (form.call == OpenAiCall::kCompletion) {
-    text += R"("text":)";
-    append_json_string(text, part.prompt != nullptr ? part.prompt->echo + part.text : part.text);
-  } else if (whole) {
-    append_message(text, part);
-  } else {
-    append_delta(text, part);
-  }
+  put(text, R"({"index":)", part.choice, ",");
+  if (form.call == OpenAiCall::kCompletion)
+    put(text, R"("text":)", part.prompt != nullptr ? part.prompt->echo + part.text : part.text);
+  else
+    whole ? append_message(text, part) : append_delta(text, part);
   append_logprobs(text, form, part);
   append_finish(text, part);
   if (form.token_ids) {
@@ -211,32 +189,18 @@ void append_choice(std::string& text, const OpenAiForm& form, const AnswerPart& 
 }
 
 void append_head(std::string& text, const OpenAiForm& form, bool whole) {
-  const bool chat = form.call == OpenAiCall::kChat;
-  text += R"({"id":)";
-  append_json_string(text, form.id);
-  text += R"(,"object":")";
-  text += !chat ? "text_completion" : whole ? "chat.completion" : "chat.completion.chunk";
-  text += R"(","created":)";
-  append_json_integer(text, form.created);
-  text += R"(,"model":)";
-  append_json_string(text, form.model);
+  const std::string_view object = form.call != OpenAiCall::kChat ? "text_completion"
+                                  : whole                        ? "chat.completion"
+                                                                 : "chat.completion.chunk";
+  put(text, R"({"id":)", form.id, R"(,"object":)", object, R"(,"created":)", form.created, R"(,"model":)", form.model);
 }
 
 void append_usage(std::string& text, const serve::TextUsage& usage) {
-  text += R"({"prompt_tokens":)";
-  append_json_integer(text, usage.prompt_tokens);
-  text += R"(,"completion_tokens":)";
-  append_json_integer(text, usage.completion_tokens);
-  text += R"(,"total_tokens":)";
-  append_json_integer(text, usage.prompt_tokens + usage.completion_tokens);
-  text += R"(,"prompt_tokens_details":{"cached_tokens":)";
-  append_json_integer(text, usage.cached_tokens);
-  text += '}';
-  if (usage.bound_seconds > 0) {
-    text += R"(,"ridge":{"limit_share":)";
-    append_json_number(text, std::round(1e4 * usage.limit_share()) / 1e4);
-    text += '}';
-  }
+  put(text, R"({"prompt_tokens":)", usage.prompt_tokens, R"(,"completion_tokens":)", usage.completion_tokens,
+      R"(,"total_tokens":)", usage.prompt_tokens + usage.completion_tokens,
+      R"(,"prompt_tokens_details":{"cached_tokens":)", usage.cached_tokens, "}");
+  if (usage.bound_seconds > 0)
+    put(text, R"(,"ridge":{"limit_share":)", std::round(1e4 * usage.limit_share()) / 1e4, "}");
   text += '}';
 }
 
@@ -279,10 +243,6 @@ std::string_view error_code(const Response& response) {
   return {};
 }
 
-void append_text_or_null(std::string& text, std::string_view value) {
-  value.empty() ? static_cast<void>(text += "null") : append_json_string(text, value);
-}
-
 }  // namespace
 
 std::string_view finish_name(generate::Finish finish) {
@@ -317,9 +277,8 @@ std::string whole_answer(const OpenAiForm& form, std::span<const AnswerPart> cho
 std::string event_of(const OpenAiForm& form, const AnswerPart& part, const serve::TextUsage* usage) {
   std::string text, choice;
   if (form.call == OpenAiCall::kChat && part.begins) {
-    choice = R"({"index":)";
-    append_json_integer(choice, int64_t{part.choice});
-    choice += R"(,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null})";
+    put(choice, R"({"index":)", part.choice,
+        R"(,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null})");
     append_event(text, form, choice, &part, usage);
     choice.clear();
   }
@@ -339,31 +298,22 @@ std::string embeddings_answer(std::string_view model, std::span<const std::vecto
   std::string text = R"({"object":"list","data":)";
   append_list(text, vectors.size(), [&](size_t i) {
     const std::vector<float>& vector = vectors[i];
-    text += R"({"object":"embedding","index":)";
-    append_json_integer(text, uint64_t{i});
-    text += R"(,"embedding":)";
+    put(text, R"({"object":"embedding","index":)", i, R"(,"embedding":)");
     if (base64)
       text.append("\"")
           .append(base64_encoded({reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float)}))
           .append("\"");
     else
-      append_list(text, vector.size(), [&](size_t k) { append_json_number(text, vector[k]); });
+      append_list(text, vector.size(), [&](size_t k) { put(text, vector[k]); });
     text += '}';
   });
-  text += R"(,"model":)";
-  append_json_string(text, model);
-  text += R"(,"usage":{"prompt_tokens":)";
-  append_json_integer(text, tokens);
-  text += R"(,"total_tokens":)";
-  append_json_integer(text, tokens);
-  text += "}}";
+  put(text, R"(,"model":)", model, R"(,"usage":{"prompt_tokens":)", tokens, R"(,"total_tokens":)", tokens, "}}");
   return text;
 }
 
 std::string openai_error(const Response& response) {
-  std::string text = R"({"error":{"message":)";
-  append_json_string(text, response.error);
-  text.append(R"(,"type":")").append(error_type(response.status)).append(R"(","param":)");
+  std::string text;
+  put(text, R"({"error":{"message":)", response.error, R"(,"type":)", error_type(response.status), R"(,"param":)");
   append_text_or_null(text, response.error_about);
   text += R"(,"code":)";
   append_text_or_null(text, error_code(response));
