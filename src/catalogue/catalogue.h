@@ -110,7 +110,11 @@ std::optional<double> power_per_gpu_w(const CatalogueDevice& device);
 // name. Case, blanks and punctuation do not count.
 std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevice> devices, std::string_view name);
 
-// The single match. Errors: several match (the message names them); none does (the nearest names).
+// Of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", as drivers name a slice: the GPU with the slice's share of its rates and memory, derived; what is
+// not in proportion is absent. Nothing: it is no such name, or not of one GPU that can be divided.
+std::optional<CatalogueDevice> mig_slice(std::span<const CatalogueDevice> devices, std::string_view name);
+
+// The single match, or a slice of it. Errors: several match (the message names them); none does (the nearest names).
 Result<CatalogueDevice> find_device(std::span<const CatalogueDevice> devices, std::string_view name);
 
 // A filter for devices; empty or absent members match all. Text matches as a substring, in any case.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 
 #include "base/letter_case.h"
 #include "base/nearest.h"
@@ -164,8 +165,43 @@ std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevic
   return found;
 }
 
+// Shares: of compute slices, of which a GPU has as many as instances at most; of memory slices, of which it has eight (NVIDIA MIG user
+// guide, "Supported MIG profiles").
+std::optional<CatalogueDevice> mig_slice(std::span<const CatalogueDevice> devices, std::string_view name) {
+  constexpr double kMemorySlices = 8, kGib = 1024.0 * 1024 * 1024;
+  const size_t mark = lower_case(name).rfind(" mig ");
+  if (mark == std::string::npos) return std::nullopt;
+  const Words profile = words_of(name.substr(mark), false);  // "mig", "1g", "10gb"
+  if (profile.size() < 3 || profile[1].size() != 2 || !profile[1].ends_with('g') || !is_size(profile[2]))
+    return std::nullopt;
+  const int units = profile[1].front() - '0';
+  const std::vector<const CatalogueDevice*> found = match_devices(devices, name.substr(0, mark));
+  if (found.size() != 1 || !found.front()->mig_instances || !found.front()->memory_bytes) return std::nullopt;
+  CatalogueDevice slice = *found.front();
+  const double compute = static_cast<double>(units) / *slice.mig_instances;
+  const double gibibytes = std::stod(profile[2].substr(0, 6));
+  const double slices = std::round(kMemorySlices * gibibytes * kGib / *slice.memory_bytes),
+               memory = slices / kMemorySlices;
+  if (!(compute > 0 && compute <= 1 && memory > 0 && memory <= 1)) return std::nullopt;
+  slice.notes = fmt::format("derived: {} of {} compute slices and {:g} of {:g} memory slices of {}", units,
+                            *slice.mig_instances, slices, kMemorySlices, slice.name);
+  slice.name += fmt::format(" MIG {}.{}", profile[1], profile[2]);
+  slice.memory_bytes = memory * *slice.memory_bytes;
+  if (slice.bytes_per_s) slice.bytes_per_s = memory * *slice.bytes_per_s;
+  if (slice.l2_bytes) slice.l2_bytes = memory * *slice.l2_bytes;
+  slice.multiprocessors = slice.cores = slice.tensor_cores = slice.mig_instances = std::nullopt;
+  slice.power_w = slice.interconnect_bytes_per_s = std::nullopt;
+  slice.interconnect.clear();
+  for (CataloguePeak& peak : slice.peaks) {
+    peak.flops_per_s *= compute;
+    peak.origin = Origin::kDerived;
+  }
+  return slice;
+}
+
 Result<CatalogueDevice> find_device(std::span<const CatalogueDevice> devices, std::string_view name) {
   constexpr size_t kMostNames = 8;
+  if (std::optional<CatalogueDevice> slice = mig_slice(devices, name)) return std::move(*slice);
   std::vector<const CatalogueDevice*> found = match_devices(devices, name);
   if (found.size() == 1) return *found.front();
   std::vector<std::string> names;

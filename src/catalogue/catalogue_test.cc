@@ -151,6 +151,26 @@ TEST(FindDevice, FindsEveryDeviceByItsOwnName) {
   }
 }
 
+TEST(FindDevice, ASliceHasItsShareOfTheGpu) {
+  const std::vector<CatalogueDevice> devices = all_devices();
+  const CatalogueDevice whole = *find_device(devices, "H100 SXM5 80GB");
+  const auto slice = find_device(devices, "NVIDIA H100 80GB HBM3 MIG 1g.10gb");
+  ASSERT_TRUE(slice) << slice.error().message;
+  EXPECT_EQ(slice->name, "H100 SXM5 80GB MIG 1g.10gb");
+  EXPECT_DOUBLE_EQ(*slice->memory_bytes, *whole.memory_bytes / 8);
+  EXPECT_DOUBLE_EQ(*slice->bytes_per_s, *whole.bytes_per_s / 8);
+  EXPECT_DOUBLE_EQ(peak(*slice, Arithmetic::kBf16)->flops_per_s, peak(whole, Arithmetic::kBf16)->flops_per_s / 7);
+  EXPECT_EQ(peak(*slice, Arithmetic::kBf16)->origin, Origin::kDerived);
+  EXPECT_FALSE(slice->power_w || slice->multiprocessors) << "not in proportion";
+  EXPECT_DOUBLE_EQ(*find_device(devices, "A30 MIG 2g.12gb")->bytes_per_s,
+                   *find_device(devices, "A30")->bytes_per_s / 2);
+  EXPECT_DOUBLE_EQ(*find_device(devices, "NVIDIA A100-SXM4-80GB MIG 3g.40gb")->bytes_per_s,
+                   *find_device(devices, "A100 SXM4 80GB")->bytes_per_s / 2);
+  for (const char* none :
+       {"RTX 4090 MIG 1g.10gb", "H100 SXM5 80GB MIG 8g.80gb", "H100 SXM5 80GB MIG 1g.400gb", "MIG 1g.10gb"})
+    EXPECT_FALSE(find_device(devices, none)) << none;
+}
+
 // As CUDA and nvidia-smi show them.
 TEST(FindDevice, TakesTheDriversNames) {
   const std::vector<CatalogueDevice> devices = all_devices();

@@ -221,6 +221,8 @@ int show_named(const Catalogue& catalogue, const GpusOptions& options) {
   if (devices.empty() && options.name.size() > 1 && std::ranges::all_of(options.name, known))
     return wrong_usage(invalid(
         fmt::format("'{}' are several devices; --compare shows them side by side", fmt::join(options.name, "', '"))));
+  if (std::optional<catalogue::CatalogueDevice> slice = catalogue::mig_slice(catalogue.devices, name))
+    devices = {std::move(*slice)};
   if (devices.empty()) {
     auto none = catalogue::find_device(catalogue.devices, name);
     return none ? show_devices(catalogue, options, {}) : wrong_usage(none.error());

@@ -175,6 +175,8 @@ std::optional<catalogue::CataloguePeak> datasheet_peak(const catalogue::Catalogu
 
 Result<catalogue::CatalogueDevice> datasheet_of(std::span<const catalogue::CatalogueDevice> devices,
                                                 const gpu::DeviceFacts& facts) {
+  if (std::optional<catalogue::CatalogueDevice> slice = catalogue::mig_slice(devices, facts.name))
+    return std::move(*slice);
   std::vector<const catalogue::CatalogueDevice*> found = catalogue::match_devices(devices, facts.name);
   std::erase_if(found, [&](const catalogue::CatalogueDevice* device) { return !fits(*device, facts); });
   if (found.size() > 1 && facts.clock_hz > 0)
