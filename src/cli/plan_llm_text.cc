@@ -75,7 +75,7 @@ std::string here_spread_text(const llm::Spread& spread, double bound_ms, const c
   return text;
 }
 
-// The prediction of `ridge serve` on this machine.
+// The prediction of `ridge serve` on this machine, which stands first: the rest is its limits.
 std::string served_here_text(const app::ServingHere& here) {
   const llm::Workload& w = here.workload;
   std::string text = fmt::format(
@@ -105,11 +105,11 @@ std::string llm_text(const app::LlmPlan& plan, bool reserve_given) {
   const sizing::LlmForecast& f = plan.forecast;
   std::string text = fmt::format("{} · weights {} · {} · {} ({})\n", f.model, f.setup.weights.name,
                                  precision_name(f.setup.precision), f.device, origin_name(f.origin));
+  if (plan.here) text += served_here_text(*plan.here) + "\n";
   text += llm_summary(f, reserve_given);
   for (const std::string& note : f.notes) text += note_text(note);
   text += fmt::format("\ndecode, every sequence holding {} tokens\n", f.setup.context) + decode_table(f);
   text += "\n" + weights_table(plan.by_weights);
-  if (plan.here) text += "\n" + served_here_text(*plan.here);
   return text + (plan.cost ? "\n" + cost_text(*plan.cost) : "");
 }
 
