@@ -25,11 +25,43 @@ def documents(name):
 
 
 @pytest.fixture(scope="module")
-def pod():
-    deployment, service = documents("kubernetes.yaml")
-    assert deployment["kind"] == "Deployment" and service["kind"] == "Service"
-    assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
-    return deployment["spec"]["template"]["spec"]
+def objects():
+    """By their kind."""
+    return {one["kind"]: one for name in ("kubernetes.yaml", "kubernetes-prometheus.yaml") for one in documents(name)}
+
+
+@pytest.fixture(scope="module")
+def pod(objects):
+    return objects["Deployment"]["spec"]["template"]["spec"]
+
+
+def test_objects_find_one_another(objects, pod):
+    assert {kind: one["apiVersion"] for kind, one in objects.items()} == {
+        "Deployment": "apps/v1", "Service": "v1", "HorizontalPodAutoscaler": "autoscaling/v2", "PodDisruptionBudget": "policy/v1",
+        "ServiceMonitor": "monitoring.coreos.com/v1"}
+    deployment, service, scaler, budget, monitor = objects.values()
+    labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+    for selector in (deployment["spec"]["selector"]["matchLabels"], service["spec"]["selector"], budget["spec"]["selector"]["matchLabels"]):
+        assert selector.items() <= labels
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    target = scaler["spec"]["scaleTargetRef"]
+    assert (target["apiVersion"], target["kind"], target["name"]) == (deployment["apiVersion"], "Deployment", deployment["metadata"]["name"])
+    assert "replicas" not in deployment["spec"], "the autoscaler's number would be set back at every apply"
+    assert budget["spec"]["maxUnavailable"] < scaler["spec"]["minReplicas"] <= scaler["spec"]["maxReplicas"]
+    assert all("cpu" in container["resources"]["requests"] for container in pod["containers"]), "utilisation is of the request"
+
+
+def test_the_monitor_reads_the_metrics_port(objects, tmp_path):
+    models.identity(tmp_path / "identity" / "1" / "model.onnx")
+    (endpoint,) = objects["ServiceMonitor"]["spec"]["endpoints"]
+    (port,) = [port for port in objects["Service"]["spec"]["ports"] if port["name"] == endpoint["port"]]
+    (container,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert port["targetPort"] in [each["name"] for each in container["ports"]]
+    with Server(tmp_path) as running:
+        answer = running.get(endpoint["path"], port=running.ports["metrics"])
+        assert answer.status == 200
+        for name in re.findall(r"sum\(([\w:]+)\)", (DEPLOY / "kubernetes.yaml").read_text()):
+            assert name.startswith("vllm:") or f"# TYPE {name} " in answer.body.decode(), name
 
 
 def test_the_probes_of_kubernetes_are_endpoints_of_the_server(pod, tmp_path):
