@@ -107,10 +107,16 @@ std::string request_line(const std::string& host, const std::string& model, std:
                      shell_word("import json; print(json.dumps(" + body + "))"), url);
 }
 
-std::string completion_line(const std::string& host, const std::string& model, const std::string& client_options) {
-  const Json body = {{"model", model}, {"prompt", "Hello"}, {"max_tokens", 32}};
-  return fmt::format("curl -s {}{}/v1/completions -H 'Content-Type: application/json' -d {}", client_options, host,
-                     shell_word(dump_json(body)));
+std::string text_line(const std::string& host, const std::string& model, const std::string& client_options,
+                      bool chats) {
+  Json body = {{"model", model}};
+  if (chats)
+    body["messages"] = Json::array({{{"role", "user"}, {"content", "Hello"}}});
+  else
+    body["prompt"] = "Hello";
+  body["max_tokens"] = 32;
+  return fmt::format("curl -s {}{}/v1/{}completions -H 'Content-Type: application/json' -d {}", client_options, host,
+                     chats ? "chat/" : "", shell_word(dump_json(body)));
 }
 
 }  // namespace ridge::app

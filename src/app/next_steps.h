@@ -22,7 +22,8 @@ std::string repeated(std::string_view line, std::string_view file);
 std::string request_line(const std::string& host, const std::string& model, std::span<const TensorSpec> inputs,
                          const std::string& client_options = "", bool sequence = false);
 
-// Has a language model continue a text.
-std::string completion_line(const std::string& host, const std::string& model, const std::string& client_options = "");
+// Has a language model answer a message, or continue a text where it does not chat.
+std::string text_line(const std::string& host, const std::string& model, const std::string& client_options = "",
+                      bool chats = false);
 
 }  // namespace ridge::app

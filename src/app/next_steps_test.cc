@@ -45,8 +45,11 @@ TEST(NextSteps, AModelWithSequencesGetsAWholeOne) {
             R"("data": [1]}], "parameters": {"sequence_id": 1, "sequence_start": true, "sequence_end": true}}')");
 }
 
-TEST(NextSteps, ALanguageModelContinuesAText) {
-  EXPECT_EQ(completion_line("localhost:80", "my m", "--cacert c.pem "),
+TEST(NextSteps, ALanguageModelAnswersAMessageOrContinuesAText) {
+  EXPECT_EQ(text_line("localhost:80", "m", "", true),
+            "curl -s localhost:80/v1/chat/completions -H 'Content-Type: application/json' -d "
+            R"('{"model":"m","messages":[{"role":"user","content":"Hello"}],"max_tokens":32}')");
+  EXPECT_EQ(text_line("localhost:80", "my m", "--cacert c.pem "),
             "curl -s --cacert c.pem localhost:80/v1/completions -H 'Content-Type: application/json' -d "
             R"('{"model":"my m","prompt":"Hello","max_tokens":32}')");
 }

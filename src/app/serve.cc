@@ -29,6 +29,7 @@
 #include "limits/limits_store.h"
 #include "machine/probe.h"
 #include "model/reader.h"
+#include "serve/text_model.h"
 #include "telemetry/gpus.h"
 #include "telemetry/host.h"
 
@@ -256,13 +257,15 @@ Status ServeRun::check_passed() const {
 Status ServeRun::open_ports() {
   auto render = [this] {
     Result<std::vector<serve::ModelStatistics>> statistics = server_->statistics("", 0);
-    return front::metrics_text(statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
-                               {.gpus = gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{},
-                                .failed_loads = server_->failed_loads(),
-                                .given_up = server_->given_up(),
-                                .spans = tracer_ ? std::optional(tracer_->counts()) : std::nullopt,
-                                .shadows = server_->shadows(),
-                                .texts = front::text_figures(*server_)});
+    return front::metrics_text(
+        statistics ? *statistics : std::vector<serve::ModelStatistics>{}, host_.sample(),
+        {.gpus = gpus_ ? gpus_->last() : std::vector<telemetry::GpuSample>{},
+         .failed_loads = server_->failed_loads(),
+         .given_up = server_->given_up(),
+         .spans = tracer_ ? std::optional(tracer_->counts()) : std::nullopt,
+         .shadows = server_->shadows(),
+         .texts = front::text_figures(*server_),
+         .keys = keys_ ? keys_->current()->use().counts() : decltype(front::ServerFigures::keys){}});
   };
   auto metrics_text = [texts = std::make_shared<LatestText>(), render](TimePoint asked) {
     return texts->as_of(asked, render);
@@ -287,6 +290,9 @@ Status ServeRun::open_ports() {
     RIDGE_ASSIGN(http_, http::Server::start(
                             listen, std::make_shared<http::Api>(*server_, api, *control_threads_, metrics_text)));
     log::info("http: listening on {}{}", http_->name(), tls_ ? ", TLS" : "");
+    if (!keys_ && !(request_.tls && !request_.tls->client_ca.empty()) && !is_of_this_machine(request_.http_address))
+      log::info(
+          "no key is asked for: whoever reaches this port may use the models (--keys, or --http-address 127.0.0.1)");
     example_host_ = http_->port() == 0 ? "localhost" : fmt::format("localhost:{}", http_->port());
     example_options_ = client_options(request_, http_->name());
   }
@@ -416,9 +422,10 @@ void ServeRun::log_loaded() const {
   const std::string& first = ready.front().name;
   const Result<serve::ModelMetadata> metadata = server_->metadata(first, 0);
   if (!metadata || example_host_.empty()) return;
-  log::info("try: {}", server_->text_model(first).ok() ? completion_line(example_host_, first, example_options_)
-                                                       : request_line(example_host_, first, metadata->inputs,
-                                                                      example_options_, metadata->sequences));
+  const Result<serve::TextModelPtr> text = server_->text_model(first);
+  log::info("try: {}",
+            text ? text_line(example_host_, first, example_options_, (*text)->chats())
+                 : request_line(example_host_, first, metadata->inputs, example_options_, metadata->sequences));
 }
 
 // Answers requests in progress, refuses the rest, ends all threads but the caller's.

@@ -250,7 +250,7 @@ std::vector<std::string> next_of(const app::LanguageTuneRequest& request, const 
   if (t.choice == tune::Choice::kNone) return {"ridge bench " + app::shell_word(typed_folder)};
   if (t.repository.empty()) return {"ridge tune " + app::shell_word(typed_folder) + " -o models"};
   return {"ridge serve " + app::shell_word(request.repository),
-          app::completion_line(fmt::format("localhost:{}", app::ServeRequest{}.http_port), request.name)};
+          app::text_line(fmt::format("localhost:{}", app::ServeRequest{}.http_port), request.name)};
 }
 
 int wrong_request(const Error& error) {

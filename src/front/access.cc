@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kLargestFileOfKeys = 1 << 20;  // [bytes]
 constexpr size_t kShortestKey = 16;              // [characters]; shorter ones can be guessed
 constexpr size_t kLongestKey = 4096;
-constexpr size_t kLongestKeyName = 64;
+constexpr size_t kLongestKeyName = 64, kMostKeyNames = 200;
 constexpr std::string_view kNameField = "name=";
 
 struct GroupName {
@@ -104,12 +104,28 @@ Status KeyTable::add_line(std::string_view line) {
   Row& row = rows_.emplace_back();
   row.groups = groups;
   row.name = name;
+  if ((groups & kInference) != 0) use_->add(row.name, {});
   SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), row.digest.data());
   return {};
 }
 
-Result<KeyTable> KeyTable::parse(std::string_view text) {
+void KeyUse::add(const std::string& name, const Counts& more) {
+  MutexLock lock(mutex_);
+  const bool is_new = !name.empty() && !counts_.contains(name);
+  Counts& counts = counts_[name.empty() ? "unnamed" : is_new && counts_.size() >= kMostKeyNames ? "others" : name];
+  counts.calls += more.calls;
+  counts.prompt_tokens += more.prompt_tokens;
+  counts.generated_tokens += more.generated_tokens;
+}
+
+std::map<std::string, KeyUse::Counts> KeyUse::counts() const {
+  MutexLock lock(mutex_);
+  return counts_;
+}
+
+Result<KeyTable> KeyTable::parse(std::string_view text, std::shared_ptr<KeyUse> use) {
   KeyTable table;
+  table.use_ = std::move(use);
   for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = trimmed(take_until(text, '\n'));
     if (line.empty() || line.front() == '#') continue;
@@ -120,41 +136,45 @@ Result<KeyTable> KeyTable::parse(std::string_view text) {
   return table;
 }
 
+// Looks at all of them: the time says nothing about which. A key that has several rows has the groups of them all, and the first one's name.
+std::optional<KeyTable::Row> KeyTable::row_of(std::string_view key) const {
+  std::optional<Row> found;
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), digest.data());
+  for (const Row& row : rows_) {
+    if (CRYPTO_memcmp(digest.data(), row.digest.data(), digest.size()) != 0) continue;
+    if (found)
+      found->groups |= row.groups;
+    else
+      found = row;
+  }
+  return found;
+}
+
 Status KeyTable::check(Groups groups, const Credentials& credentials) const {
-  if ((groups & without_key_) != 0) return {};
   const std::optional<std::string_view> key = key_of(credentials);
+  const std::optional<Row> row = key ? row_of(*key) : std::nullopt;
+  const bool allowed = ((without_key_ | (row ? row->groups : 0)) & groups) != 0;
+  if (allowed && groups == kInferenceCalls) use_->add(row ? row->name : "", {.calls = 1});
+  if (allowed) return {};
   if (!key)
     return Error{Code::kUnauthenticated, "this call needs a key of the group " + names_of(groups) +
                                              ": send 'Authorization: Bearer KEY' or 'x-api-key: KEY'"};
-  Digest digest;
-  SHA256(reinterpret_cast<const unsigned char*>(key->data()), key->size(), digest.data());
-  Groups opened = 0;
-  bool known = false;
-  for (const Row& row : rows_) {  // all of them: the time says nothing about which
-    const bool same = CRYPTO_memcmp(digest.data(), row.digest.data(), digest.size()) == 0;
-    opened |= same ? row.groups : Groups{0};
-    known |= same;
-  }
-  if (!known) return Error{Code::kUnauthenticated, "the server does not know this key"};
-  if ((opened & groups) != 0) return {};
+  if (!row) return Error{Code::kUnauthenticated, "the server does not know this key"};
   return Error{Code::kForbidden, "this key does not open this call, which needs one of the group " + names_of(groups)};
 }
 
 std::string KeyTable::name_of(const Credentials& credentials) const {
   const std::optional<std::string_view> key = key_of(credentials);
-  if (!key) return "";
-  Digest digest;
-  SHA256(reinterpret_cast<const unsigned char*>(key->data()), key->size(), digest.data());
-  for (const Row& row : rows_)
-    if (CRYPTO_memcmp(digest.data(), row.digest.data(), digest.size()) == 0) return row.name;
-  return "";
+  const std::optional<Row> row = key ? row_of(*key) : std::nullopt;
+  return row ? row->name : "";
 }
 
 Result<std::shared_ptr<Keys>> open_keys(const std::string& file) {
-  auto keys = Keys::open("the keys (--keys)", {file}, [file]() -> Result<KeyTable> {
+  auto keys = Keys::open("the keys (--keys)", {file}, [file, use = std::make_shared<KeyUse>()]() -> Result<KeyTable> {
     Result<std::string> text = read_file(file, kLargestFileOfKeys);
     if (!text) return wrap(std::move(text).error(), "--keys");
-    Result<KeyTable> table = KeyTable::parse(*text);
+    Result<KeyTable> table = KeyTable::parse(*text, use);
     if (!table) return wrap(std::move(table).error(), "--keys '" + file + "'");
     return table;
   });

@@ -13,11 +13,14 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "front/reloaded.h"
 
@@ -40,13 +43,29 @@ struct Credentials {
   std::string_view authorization = {}, api_key = {};
 };
 
-// Immutable.
+// Of calls with tensors or texts: what each key asked for, by its name. Thread-safe.
+class KeyUse {
+ public:
+  struct Counts {
+    uint64_t calls = 0, prompt_tokens = 0, generated_tokens = 0;
+  };
+  // Keys without a name count together, and so do all after the first 200 names.
+  void add(const std::string& name, const Counts& more);
+  std::map<std::string, Counts> counts() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, Counts> counts_ RIDGE_GUARDED_BY(mutex_);
+};
+
+// Immutable, but for what its keys are used for.
 class KeyTable {
  public:
-  // Errors name the line.
-  static Result<KeyTable> parse(std::string_view text);
+  // Errors name the line. Allowed calls with tensors or texts are counted in `use`.
+  static Result<KeyTable> parse(std::string_view text, std::shared_ptr<KeyUse> use = std::make_shared<KeyUse>());
   // kUnauthenticated: no key, or one that is not in the table. kForbidden: a key of other groups.
   Status check(Groups groups, const Credentials& credentials) const;
+  KeyUse& use() const { return *use_; }
   // Of the key of these, for the access log; empty: it has none, or is not in the table.
   std::string name_of(const Credentials& credentials) const;
 
@@ -59,12 +78,22 @@ class KeyTable {
   };
   Status add_line(std::string_view line);
 
+  std::optional<Row> row_of(std::string_view key) const;
+
   std::vector<Row> rows_;
   Groups without_key_ = 0;
+  std::shared_ptr<KeyUse> use_;
 };
 
 using Keys = Reloaded<KeyTable>;
 Result<std::shared_ptr<Keys>> open_keys(const std::string& file);
+
+// Of a call that was allowed. Null: nothing is counted.
+inline void count_tokens(const KeyTable* keys, const std::string& name, int64_t prompt, int64_t generated) {
+  if (keys != nullptr)
+    keys->use().add(
+        name, {.prompt_tokens = static_cast<uint64_t>(prompt), .generated_tokens = static_cast<uint64_t>(generated)});
+}
 
 // Without keys every call is allowed.
 inline Status check_access(const Keys* keys, Groups groups, const Credentials& credentials) {

@@ -71,6 +71,29 @@ TEST(Access, AKeyMayHaveANameWhichIsNoPartOfIt) {
   EXPECT_EQ(table.name_of({}), "");
 }
 
+TEST(Access, CallsAndTokensAreCountedByTheNamesOfKeys) {
+  const auto use = std::make_shared<KeyUse>();
+  const auto table = KeyTable::parse(
+      "inference key-of-the-shop-1 name=shop\ninference key-of-the-shop-2 name=shop\ninference key-without-name\n"
+      "control key-of-operators name=operator",
+      use);
+  for (const char* key : {"key-of-the-shop-1", "key-of-the-shop-2", "key-without-name"})
+    EXPECT_TRUE(table->check(kInferenceCalls, {.api_key = key}));
+  EXPECT_FALSE(table->check(kInferenceCalls, {.api_key = "key-of-operators"}));
+  EXPECT_TRUE(table->check(kDescribingCalls, {.api_key = "key-of-the-shop-1"}));
+  count_tokens(&*table, "shop", 7, 5);
+  count_tokens(&*table, "shop", 1, 2);
+  const std::map<std::string, KeyUse::Counts> counts = use->counts();
+  ASSERT_EQ(counts.size(), 2u) << "refused calls and those of operators are not counted";
+  EXPECT_EQ(counts.at("shop").calls, 2u);
+  EXPECT_EQ(counts.at("shop").prompt_tokens, 8u);
+  EXPECT_EQ(counts.at("shop").generated_tokens, 7u);
+  EXPECT_EQ(counts.at("unnamed").calls, 1u);
+  for (int i = 0; i < 300; ++i) use->add(std::to_string(i), {.calls = 1});
+  EXPECT_EQ(use->counts().size(), 201u);
+  EXPECT_EQ(use->counts().at("others").calls, 102u);
+}
+
 TEST(Access, ErrorsNameTheLineAndNoKey) {
   for (const char* line : {"secretsecretsecret", "inference secret", "infer secretsecretsecret",
                            ",inference secretsecretsecret", "inference secretsecret secretsecret",

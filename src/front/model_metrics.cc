@@ -182,6 +182,19 @@ std::vector<MetricFamily> shadow_families(std::span<const serve::ShadowStatistic
   return {requests, difference, times};
 }
 
+std::vector<MetricFamily> key_families(const std::map<std::string, KeyUse::Counts>& keys) {
+  MetricFamily calls{"ridge_key_requests", "Number of allowed calls with tensors or texts, by the name of their key",
+                     kCounter};
+  MetricFamily tokens{"ridge_key_tokens", "Number of tokens of prompts and of answers, by the name of the key",
+                      kCounter};
+  for (const auto& [name, counts] : keys) {
+    calls.series.push_back({{{"key", name}}, static_cast<double>(counts.calls)});
+    tokens.series.push_back({{{"key", name}, {"kind", "prompt"}}, static_cast<double>(counts.prompt_tokens)});
+    tokens.series.push_back({{{"key", name}, {"kind", "generated"}}, static_cast<double>(counts.generated_tokens)});
+  }
+  return {calls, tokens};
+}
+
 void append(std::vector<MetricFamily>& families, std::vector<MetricFamily> more) {
   for (MetricFamily& family : more) families.push_back(std::move(family));
 }
@@ -217,6 +230,7 @@ std::string metrics_text(std::span<const serve::ModelStatistics> models, const t
   if (server.spans) families.push_back(span_family(*server.spans));
   if (!server.shadows.empty()) append(families, shadow_families(server.shadows));
   if (!server.texts.empty()) append(families, text_families(server.texts));
+  if (!server.keys.empty()) append(families, key_families(server.keys));
   append(families, telemetry::host_families(host));
   if (!server.gpus.empty()) append(families, telemetry::gpu_families(server.gpus));
   return telemetry::exposition_text(families);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "front/access.h"
 #include "front/tracer.h"
 #include "serve/service.h"
 #include "serve/text_figures.h"
@@ -49,6 +51,7 @@ struct ServerFigures {
   std::optional<SpanCounts> spans = {};
   std::vector<serve::ShadowStatistics> shadows = {};
   std::vector<serve::TextFigures> texts = {};  // of language models
+  std::map<std::string, KeyUse::Counts> keys = {};
 };
 
 // Everything that /metrics answers. Without GPUs there are no families of GPUs, without traces none of spans,

@@ -143,6 +143,7 @@ Result<LanguageFiles> read_language_files(const std::string& path, bool recommen
                       template_of(chat_template),
                       {},
                       false,
+                      model.config->contains("ridge_make"),
                       text::answer_form_of(chat_template.value_or("")),
                       special_text(*documents.texts, "bos_token"),
                       special_text(*documents.texts, "eos_token"),

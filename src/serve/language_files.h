@@ -27,6 +27,7 @@ struct LanguageFiles {
   Result<text::ChatTemplate> chat;  // kInvalid: it has none, or one that is not understood
   Status writes_chat;               // of one message, from a user; else why not
   bool reads_parts = false;         // the template takes contents that are lists of parts
+  bool random_weights = false;      // `ridge make` wrote it
   text::AnswerForm answer_form;
   std::string begin_text, end_text;               // special tokens, as templates write them; may be empty
   generate::SharedList<int32_t> stop_tokens;      // of the model

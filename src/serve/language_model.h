@@ -77,6 +77,7 @@ class LanguageModel final : public Servable,
   const text::Tokenizer& tokenizer() const override { return loaded_.texts.tokenizer; }
   const generate::Sampling& usual_sampling() const override { return loaded_.texts.recommended.sampling; }
   bool chats() const override { return loaded_.texts.writes_chat.ok(); }
+  bool random_weights() const override { return loaded_.texts.random_weights; }
   const text::AnswerForm& answer_form() const override { return loaded_.texts.answer_form; }
   Result<std::string> prompt_of(Json variables) const override;
   Result<std::unique_ptr<TextTicket>> generate(TextRequest request, std::shared_ptr<TextSink> sink) override;

@@ -97,6 +97,7 @@ class TextModel {
   virtual const generate::Sampling& usual_sampling() const = 0;
   // It has a chat template, and that writes a conversation of one message.
   virtual bool chats() const = 0;
+  virtual bool random_weights() const = 0;  // what it says means nothing
   virtual const text::AnswerForm& answer_form() const = 0;
   // The conversation by the model's chat template: messages as OpenAI has them; contents are texts, lists of parts of type text, or null. kInvalid: it
   // has none, or what the template says.

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 
 #include "base/file.h"
 
@@ -80,13 +81,19 @@ std::vector<MetricFamily> host_families(const HostSample& host) {
   }
   if (host.resident_bytes)
     add("process_resident_memory_bytes", "Memory of this process, bytes", static_cast<double>(*host.resident_bytes));
+  if (host.started_s > 0)
+    add("process_start_time_seconds", "When this process began, seconds since 1970", host.started_s);
   return families;
 }
 
-HostSampler::HostSampler() { sample(); }
+HostSampler::HostSampler()
+    : started_s_(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()) {
+  sample();
+}
 
 HostSample HostSampler::sample() {
   HostSample result;
+  result.started_s = started_s_;
   if (Result<std::string> text = read_file("/proc/stat"); text) {
     if (std::optional<CpuTimes> now = parse_cpu_times(*text)) {
       MutexLock lock(mutex_);

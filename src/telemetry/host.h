@@ -28,6 +28,7 @@ struct HostSample {
   std::optional<double> cpu_utilization;  // 0…1 of all CPUs, since the previous sample (or since boot)
   std::optional<Memory> memory;
   std::optional<uint64_t> resident_bytes;  // of this process
+  double started_s = 0;                    // when the sampler was made [s since 1970]
 };
 
 // Of /proc/stat, /proc/meminfo and /proc/self/statm (Linux, proc(5)); nullopt = not in that format.
@@ -48,6 +49,7 @@ class HostSampler {
   HostSample sample();
 
  private:
+  const double started_s_;
   Mutex mutex_;
   CpuTimes before_ RIDGE_GUARDED_BY(mutex_);
 };

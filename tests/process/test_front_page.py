@@ -29,6 +29,12 @@ def folder(tmp_path_factory):
     (root / "identity" / "config.pbtxt").write_text("max_batch_size: 8\n")
     models.identity(root / "picture" / "1" / "model.onnx", "FP32", ("batch", 3, 2, 4))
     models.identity(root / "text" / "1" / "model.onnx", "BYTES", (1,))
+    for half in ("FP16", "BF16"):
+        models.identity(root / half.lower() / "1" / "model.onnx", half, ("batch", 9))
+    models.identity(root / "labelled" / "1" / "model.onnx", "FP32", ("batch", 3))
+    (root / "labelled" / "labels.txt").write_text("cat\ndog\nhouse: of cards\n")
+    (root / "labelled" / "config.pbtxt").write_text(
+        'max_batch_size: 1\noutput [{ name: "y" data_type: TYPE_FP32 dims: [3] label_filename: "labels.txt" }]\n')
     (root / "broken" / "1").mkdir(parents=True)
     (root / "broken" / "1" / "model.onnx").write_text("no model")
     return root
@@ -36,7 +42,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(folder):
-    with Server(folder, "--model-control-mode", "explicit", "--load-model", "identity", "--load-model", "picture", "--load-model", "text") as running:
+    with Server(folder, "--model-control-mode", "explicit", "--load-model", "identity", "--load-model", "picture", "--load-model", "text",
+                "--load-model", "fp16", "--load-model", "bf16", "--load-model", "labelled") as running:
         running.post("/v2/repository/models/broken/load")
         yield running
 
@@ -127,6 +134,49 @@ def test_a_model_is_tried_with_typed_and_with_random_values(server):
         page.fill("#input-0-values", '["<img src=x onerror=alert(1)>"]')
         assert "<img src=x" in send(page) and page.locator("img").count() == 0
         assert complaints == []
+
+
+def choose(page, model, values):
+    """The page's form for that model, with these values."""
+    page.select_option("#model", model)
+    page.wait_for_function("name => document.querySelector('#try legend') && document.getElementById('model').value === name", arg=model)
+    page.fill("#input-0-values", values)
+
+
+def test_halves_travel_behind_the_json(server):
+    values = "[[0, 1, -2.5, 0.333251953125, 65504, 70000, 6e-8, 1e-45, 3.140625]]"
+    with opened_page(server) as (page, complaints):
+        show(page, server)
+        page.wait_for_selector("#input-0-values")
+        choose(page, "fp16", values)
+        page.wait_for_selector("#try legend:has-text('FP16')")
+        page.fill("#input-0-values", values)
+        assert "[0,1,-2.5,0.333252,65504,Infinity,5.96046e-8,0,3.14063]" in send(page)
+        page.fill("#input-0-values", "")
+        assert "y FP16 [1,9]" in send(page)
+        choose(page, "bf16", values)
+        page.wait_for_selector("#try legend:has-text('BF16')")
+        page.fill("#input-0-values", "[[0, 1, -2.5, 0.333984375, 65536, 1e38, 1e-38, 1e-45, 3.140625]]")
+        assert "[0,1,-2.5,0.333984,65536,9.9" in send(page)
+        assert complaints == []
+
+
+def test_scores_are_shown_by_their_labels(server):
+    with opened_page(server) as (page, complaints):
+        show(page, server)
+        page.wait_for_selector("#input-0-values")
+        choose(page, "labelled", "[[0.25, 0.5, 2]]")
+        page.wait_for_function("() => document.getElementById('input-0-shape').value === '[1,3]'")
+        page.fill("#input-0-values", "[[0.25, 0.5, 2]]")
+        assert send(page).endswith("y\n2 house: of cards\n0.5 dog\n0.25 cat")
+        assert complaints == []
+
+
+def test_it_says_which_server_it_is(server):
+    with opened_page(server) as (page, _):
+        show(page, server)
+        version = server.get("/v2").json()["version"]
+        assert re.fullmatch(re.escape(version) + r" · up \d+ min · CPU (< )?[\d.]+ % · memory [\d.]+ [MG]iB", page.locator("#about").text_content())
 
 
 def test_an_error_of_the_server_is_shown(server):
@@ -232,7 +282,7 @@ def test_a_chat_streams_stops_and_says_how_fast_it_was(tmp_path):
     models.identity(tmp_path / "identity" / "1" / "model.onnx")
     with Server(tmp_path) as server, opened_page(server) as (page, complaints):
         show(page, server)
-        assert page.locator("#chat-model option").all_text_contents() == ["talker"]
+        assert page.locator("#chat-model option").all_text_contents() == ["talker"] and page.locator("#chat-random").text_content() == ""
         assert "talker" not in page.locator("#model option").all_text_contents()
         page.fill("#chat-text", "x" * 5000)
         page.press("#chat-text", "Enter")
@@ -292,8 +342,11 @@ def scripted(page, text, asked):
 
 def test_a_chat_has_settings_markdown_a_retry_and_survives_a_reload(tmp_path):
     language_models.write(tmp_path / "talker")
+    config = tmp_path / "talker" / "1" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"ridge_make": {"model": "llama-90m"}}))
     with Server(tmp_path) as server, opened_page(server, color_scheme="dark") as (page, complaints):
         show(page, server)
+        assert page.locator("#chat-random").text_content().startswith("Random weights")
         asked = []
         scripted(page, MARKDOWN, asked)
         assert page.locator("#try").is_hidden(), "no other model, no empty box"

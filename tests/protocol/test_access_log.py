@@ -15,6 +15,8 @@ import tritonclient.grpc as client_library
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
+import language_models
+import models
 from server import RIDGE, Connection, Server, fp32, message, wait_until
 
 INFERENCE, CONTROL = "key-of-inference-7d1f", "key-of-control-93b2"
@@ -50,6 +52,30 @@ def test_text_names_each_call_and_never_a_key(repository, tmp_path):
         assert not any(secret in file.read_text() for secret in (INFERENCE, CONTROL, "unknown-key", "hidden"))
         assert server.get("/metrics", port=server.ports["metrics"]).status == 401
         assert lines_of(file, 4)[3].split()[4:7] == ['/metrics"', "-", "401"]
+
+
+def test_metrics_count_calls_and_tokens_by_the_names_of_keys(tmp_path):
+    keys, repository = tmp_path / "keys", tmp_path / "repository"
+    models.identity(repository / "identity" / "1" / "model.onnx")
+    language_models.write(repository / "talker")
+    keys.write_text(f"inference {INFERENCE} name=shop\ninference {CONTROL} name=idle\nmetrics *\n")
+    keys.chmod(0o600)
+    with Server(repository, "--keys", keys) as server:
+        assert server.post("/v2/models/identity/infer", json.dumps(REQUEST), {"x-api-key": INFERENCE}).status == 200
+        assert server.post("/v2/models/identity/infer", json.dumps(REQUEST), {"x-api-key": "an-unknown-key-0000"}).status == 401
+        value = client_library.InferInput("x", [1, 16], "FP32")
+        value.set_data_from_numpy(numpy.ones((1, 16), numpy.float32))
+        with client_library.InferenceServerClient(f"127.0.0.1:{server.ports['grpc']}") as client:
+            client.infer("identity", [value], headers={"x-api-key": INFERENCE})
+        chat = {"model": "talker", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 3, "ignore_eos": True}
+        usage = server.post("/v1/chat/completions", json.dumps(chat), {"x-api-key": INFERENCE}).json()["usage"]
+        assert usage["completion_tokens"] == 3
+        text = server.get("/metrics", port=server.ports["metrics"]).body.decode()
+        assert {line for line in text.splitlines() if line.startswith("ridge_key_")} == {
+            'ridge_key_requests{key="shop"} 3', 'ridge_key_requests{key="idle"} 0',
+            f'ridge_key_tokens{{key="shop",kind="prompt"}} {usage["prompt_tokens"]}', 'ridge_key_tokens{key="shop",kind="generated"} 3',
+            'ridge_key_tokens{key="idle",kind="prompt"} 0', 'ridge_key_tokens{key="idle",kind="generated"} 0'}
+        assert INFERENCE not in text
 
 
 def test_json_of_http_and_grpc(repository, tmp_path):

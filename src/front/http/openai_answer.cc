@@ -232,6 +232,7 @@ void OpenAiAnswer::send_whole() {
 
 void OpenAiAnswer::end(size_t prompt, Status status, const serve::TextUsage& usage) {
   Tickets gone;
+  count_tokens(options_.keys.get(), options_.key, usage.prompt_tokens, usage.completion_tokens);
   MutexLock lock(mutex_);
   usages_[prompt] = usage;
   --open_;

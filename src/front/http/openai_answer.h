@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "front/access.h"
 #include "front/http/message.h"
 #include "front/http/openai_response.h"
 #include "front/http/tool_calls.h"
@@ -30,10 +31,12 @@ struct OpenAiAnswerOptions {
   bool must_call = false;                 // all is calls: of this function, or of any
   std::string called = {};
   ThoughtReader::Stage thoughts = ThoughtReader::Stage::kAnswers;
-  bool without_thoughts = false;      // they are left out
-  std::vector<AnswerPrompt> prompts;  // in their order
-  std::shared_ptr<Trace> trace = {};  // null: not traced
-  MemoryHold memory = MemoryHold();   // what is kept of the request; the answer as it grows is added
+  bool without_thoughts = false;              // they are left out
+  std::vector<AnswerPrompt> prompts;          // in their order
+  std::shared_ptr<const KeyTable> keys = {};  // that count the tokens; null: none
+  std::string key = {};                       // its name
+  std::shared_ptr<Trace> trace = {};          // null: not traced
+  MemoryHold memory = MemoryHold();           // what is kept of the request; the answer as it grows is added
 };
 
 class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {

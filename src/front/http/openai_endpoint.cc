@@ -43,6 +43,7 @@ Json card_of(const std::string& name, int64_t created, Json most_tokens) {
 Json card_of(const serve::TextModel& model) {
   Json card = card_of(model.name(), model.created(), model.context());
   card["chat"] = model.chats();
+  if (model.random_weights()) card["random_weights"] = true;
   return card;
 }
 // `task` tells it from language models.
@@ -341,6 +342,8 @@ void OpenAiEndpoint::generate(Call& call, OpenAiRequest request, serve::TextMode
     prompt = {};
   }
   serve::TextRequest& wanted = request.wanted;
+  if (options_.keys) options.keys = options_.keys->current();
+  options.key = call.key;
   wanted.prefix_group = prefix_group_of(call.key, request.cache_salt);
   wanted.key = call.key.empty() ? std::move(request.user) : std::move(call.key);
   options.form = {.call = call.call,
@@ -400,6 +403,7 @@ void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
   }
   if (const Status right = serve::check_texts(**encoder, wanted.texts); !right)
     return answer->responder.send(refusal(right.error(), "input"));
+  if (options_.keys) count_tokens(options_.keys->current().get(), call.key, answer->tokens, 0);
   answer->memory.set(static_cast<uint64_t>(answer->tokens) * sizeof(int32_t));
   if (options_.tracer)
     answer->trace = options_.tracer->begin({.protocol = "http",

@@ -73,6 +73,7 @@ class FakeTextModel final : public serve::TextModel {
   const text::Tokenizer& tokenizer() const override { return tokenizer_; }
   const generate::Sampling& usual_sampling() const override { return usual_sampling_; }
   bool chats() const override { return true; }
+  bool random_weights() const override { return name_ == "random"; }
   const text::AnswerForm& answer_form() const override { return form; }
   // "role: content|" of each message, the tools' names, and "assistant:" where an answer is to follow, with what `thought` has behind it.
   Result<std::string> prompt_of(Json variables) const override {
