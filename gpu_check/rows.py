@@ -21,6 +21,8 @@ PRODUCTS = {"mma": ("tensor cores, blocks of 128 × 256", "tensor cores, blocks 
             "wgmma": ("tensor cores by warp groups, blocks of 128 × 256",)}
 LIBRARY = "vendor's library"
 UNMEASURED = "nothing was measured in the time of the experiment"
+LEFT_OUT = ("unified",)  # it asks for memory that may be lent to others
+LAB_SECONDS, SANITIZED_SECONDS = 10, 1  # of measuring: opening the GPU, references and compilers come on top
 NOT_OURS = (LIBRARY, "tensor cores alone")
 # The lab's cases that torch_reference.py has too.
 LIKE_PYTORCHS = ("product of 4096 × 4096 BF16", "FP16 attention over 2048 positions, 16 heads of 64")
@@ -140,13 +142,13 @@ def repeated(check):
 def lab(check):
     claims = check.ridge("lab", "list", limit=30)["claims"]
     for name in dict.fromkeys(name for claim in claims if "cuda" in claim["on"] for name in claim["experiments"]):
-        if name != "unified":  # it asks for memory that may be lent to others
+        if name not in LEFT_OUT:
             yield f"lab.{name}", f"experiment {name}", partial(experiment, check, name)
 
 
 def experiment(check, name):
     # Its time is that of measuring; references, which it computes on the CPU, and compiling come before.
-    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(10, quick=5), limit=limit_of(check, 150), answers=(0, 1))
+    document = check.ridge("lab", name, "-d", check.device, "--seconds", check.seconds(LAB_SECONDS, quick=5), limit=limit_of(check, 150), answers=(0, 1))
     counts = {verdict: count for verdict, count in document["verdicts"].items() if count}
     found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     if not document["cases"]:
@@ -282,7 +284,7 @@ def no_sanitizer():
 
 def sanitized(check, program, tool, name):
     # Each kernel runs many times: the first launches are enough, and a time that is over with the first comparison.
-    command = [program, "--tool", tool, "--launch-count", "20", check.ridge_program, "lab", name, "-d", check.device, "--seconds", "1", "--json"]
+    command = [program, "--tool", tool, "--launch-count", "20", check.ridge_program, "lab", name, "-d", check.device, "--seconds", SANITIZED_SECONDS, "--json"]
     status, out, err = check.run(command, limit_of(check, 120))
     summary = re.search(r"SUMMARY: (\d+) (?:error|hazard)s?[^\n]*", out + err)
     if summary is None:
@@ -291,7 +293,7 @@ def sanitized(check, program, tool, name):
     if summary[1] == "0" and status == 1:
         raise NotPossible(UNMEASURED, "time")
     found = summary[0] if status == 0 else f"{summary[0]}; the program ended with {status}"
-    return [yes_or_no(f"sanitizer.{tool}.{name}", f"{tool} of {name}", summary[1] == "0" and status == 0,
+    return [yes_or_no(f"sanitizer.{tool}.{name}", f"{tool} of {name}", status == 0 and summary[1] == "0",
                       f"0 {'errors' if tool == 'memcheck' else 'hazards'}, and exit status 0", found, "report")]
 
 
