@@ -33,7 +33,7 @@ class UnaryExchange final : public Exchange {
     const bool local = call_.from_this_machine();
     if (method_.rights == Rights::kRegions) return check_regions_allowed(api.options.shared_memory, local);
     RIDGE_TRY(check_control_allowed(api.options.model_control, local));
-    return method_.rights == Rights::kLoading ? api.service.check_control() : Status();
+    return api.service.check_control();
   }
 
   // It may run when the server is gone; the service is not.

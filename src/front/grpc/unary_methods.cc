@@ -26,10 +26,13 @@ constexpr size_t kShort = 64 * 1024;  // [bytes] of an operator's call without f
 using Context = UnaryContext;
 using serve::RegionKind;
 
+template <typename Response, typename Request>
+Request request_of(Result<Response> (*call)(const Context&, const Request&));
+
 // Parses, calls, serialises.
-template <typename Request, auto call>
+template <auto call>
 Result<std::string> answer_of(const Context& context, const MessageBytes& message) {
-  Request request;
+  decltype(request_of(call)) request;
   PiecesStream stream(message.pieces);
   if (!request.ParseFromZeroCopyStream(&stream))
     return invalid("the message is not a valid " + request.GetDescriptor()->name());
@@ -201,32 +204,27 @@ Result<inference::RepositoryModelUnloadResponse> unload(const Context& context,
   return inference::RepositoryModelUnloadResponse();
 }
 
-Result<inference::SystemSharedMemoryStatusResponse> system_regions(
-    const Context& context, const inference::SystemSharedMemoryStatusRequest& request) {
-  RIDGE_ASSIGN(std::vector<serve::RegionRequest> regions, context.service.regions(RegionKind::kSystem, request.name()));
-  inference::SystemSharedMemoryStatusResponse response;
+template <RegionKind kind, typename Response, typename Request>
+Result<Response> regions(const Context& context, const Request& request) {
+  RIDGE_ASSIGN(std::vector<serve::RegionRequest> regions, context.service.regions(kind, request.name()));
+  Response response;
   for (const serve::RegionRequest& region : regions) {
     auto& row = (*response.mutable_regions())[text::to_utf8(region.name)];
     row.set_name(text::to_utf8(region.name));
-    row.set_key(text::to_utf8(region.key));
-    row.set_offset(region.offset);
     row.set_byte_size(region.byte_size);
+    if constexpr (kind == RegionKind::kSystem) {
+      row.set_key(text::to_utf8(region.key));
+      row.set_offset(region.offset);
+    } else {
+      row.set_device_id(region.device);
+    }
   }
   return response;
 }
-
-Result<inference::CudaSharedMemoryStatusResponse> cuda_regions(
-    const Context& context, const inference::CudaSharedMemoryStatusRequest& request) {
-  RIDGE_ASSIGN(std::vector<serve::RegionRequest> regions, context.service.regions(RegionKind::kCuda, request.name()));
-  inference::CudaSharedMemoryStatusResponse response;
-  for (const serve::RegionRequest& region : regions) {
-    auto& row = (*response.mutable_regions())[text::to_utf8(region.name)];
-    row.set_name(text::to_utf8(region.name));
-    row.set_device_id(region.device);
-    row.set_byte_size(region.byte_size);
-  }
-  return response;
-}
+constexpr auto* system_regions = regions<RegionKind::kSystem, inference::SystemSharedMemoryStatusResponse,
+                                         inference::SystemSharedMemoryStatusRequest>;
+constexpr auto* cuda_regions =
+    regions<RegionKind::kCuda, inference::CudaSharedMemoryStatusResponse, inference::CudaSharedMemoryStatusRequest>;
 
 Error nameless_region() { return invalid("the region's name is missing"); }
 
@@ -306,53 +304,40 @@ Result<inference::TraceSettingResponse> trace_setting(const Context& context,
   return response;
 }
 
-#define RIDGE_INFERENCE(method) "/inference.GRPCInferenceService/" method
-
-constexpr UnaryMethod kUnaryMethods[] = {
-    {RIDGE_INFERENCE("ServerLive"), Rights::kAll, kHealthCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ServerLiveRequest, server_live>},
-    {RIDGE_INFERENCE("ServerReady"), Rights::kAll, kHealthCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ServerReadyRequest, server_ready>},
-    {RIDGE_INFERENCE("ModelReady"), Rights::kAll, kHealthCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ModelReadyRequest, model_ready>},
-    {RIDGE_INFERENCE("ServerMetadata"), Rights::kAll, kDescribingCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ServerMetadataRequest, server_metadata>},
-    {RIDGE_INFERENCE("ModelMetadata"), Rights::kAll, kDescribingCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ModelMetadataRequest, model_metadata>},
-    {RIDGE_INFERENCE("ModelConfig"), Rights::kAll, kDescribingCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ModelConfigRequest, model_config>},
-    {RIDGE_INFERENCE("ModelStatistics"), Rights::kAll, kStatisticsCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::ModelStatisticsRequest, model_statistics>},
-    {"/grpc.health.v1.Health/Check", Rights::kAll, kHealthCalls, RunsOn::kLoop, kShort,
-     answer_of<::grpc::health::v1::HealthCheckRequest, health>},
-    {RIDGE_INFERENCE("RepositoryIndex"), Rights::kAll, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::RepositoryIndexRequest, repository_index>},
-    {RIDGE_INFERENCE("RepositoryModelLoad"), Rights::kLoading, kOperatorCalls, RunsOn::kLoads, 0,
-     answer_of<inference::RepositoryModelLoadRequest, load>},
-    {RIDGE_INFERENCE("RepositoryModelUnload"), Rights::kLoading, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::RepositoryModelUnloadRequest, unload>},
-    {RIDGE_INFERENCE("SystemSharedMemoryStatus"), Rights::kRegions, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::SystemSharedMemoryStatusRequest, system_regions>},
-    {RIDGE_INFERENCE("SystemSharedMemoryRegister"), Rights::kRegions, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::SystemSharedMemoryRegisterRequest, register_system_region>},
-    {RIDGE_INFERENCE("SystemSharedMemoryUnregister"), Rights::kRegions, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::SystemSharedMemoryUnregisterRequest, unregister_system_regions>},
-    {RIDGE_INFERENCE("CudaSharedMemoryStatus"), Rights::kRegions, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::CudaSharedMemoryStatusRequest, cuda_regions>},
-    {RIDGE_INFERENCE("CudaSharedMemoryRegister"), Rights::kRegions, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::CudaSharedMemoryRegisterRequest, register_cuda_region>},
-    {RIDGE_INFERENCE("CudaSharedMemoryUnregister"), Rights::kRegions, kOperatorCalls, RunsOn::kControl, kShort,
-     answer_of<inference::CudaSharedMemoryUnregisterRequest, unregister_cuda_regions>},
-    {RIDGE_INFERENCE("LogSettings"), Rights::kAll, kOperatorCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::LogSettingsRequest, log_setting>},
-    {RIDGE_INFERENCE("TraceSetting"), Rights::kAll, kOperatorCalls, RunsOn::kLoop, kShort,
-     answer_of<inference::TraceSettingRequest, trace_setting>},
-};
-
-#undef RIDGE_INFERENCE
-
 }  // namespace
 
-std::span<const UnaryMethod> unary_methods() { return kUnaryMethods; }
+std::span<const UnaryMethod> unary_methods() {
+  using enum Rights;
+  using enum RunsOn;
+#define RIDGE_INFERENCE(method) "/inference.GRPCInferenceService/" method
+  static constexpr UnaryMethod kUnaryMethods[] = {
+      {RIDGE_INFERENCE("ServerLive"), kAll, kHealthCalls, kLoop, kShort, answer_of<server_live>},
+      {RIDGE_INFERENCE("ServerReady"), kAll, kHealthCalls, kLoop, kShort, answer_of<server_ready>},
+      {RIDGE_INFERENCE("ModelReady"), kAll, kHealthCalls, kLoop, kShort, answer_of<model_ready>},
+      {RIDGE_INFERENCE("ServerMetadata"), kAll, kDescribingCalls, kLoop, kShort, answer_of<server_metadata>},
+      {RIDGE_INFERENCE("ModelMetadata"), kAll, kDescribingCalls, kLoop, kShort, answer_of<model_metadata>},
+      {RIDGE_INFERENCE("ModelConfig"), kAll, kDescribingCalls, kLoop, kShort, answer_of<model_config>},
+      {RIDGE_INFERENCE("ModelStatistics"), kAll, kStatisticsCalls, kLoop, kShort, answer_of<model_statistics>},
+      {"/grpc.health.v1.Health/Check", kAll, kHealthCalls, kLoop, kShort, answer_of<health>},
+      {RIDGE_INFERENCE("RepositoryIndex"), kAll, kOperatorCalls, kControl, kShort, answer_of<repository_index>},
+      {RIDGE_INFERENCE("RepositoryModelLoad"), kLoading, kOperatorCalls, kLoads, 0, answer_of<load>},
+      {RIDGE_INFERENCE("RepositoryModelUnload"), kLoading, kOperatorCalls, kControl, kShort, answer_of<unload>},
+      {RIDGE_INFERENCE("SystemSharedMemoryStatus"), kRegions, kOperatorCalls, kControl, kShort,
+       answer_of<system_regions>},
+      {RIDGE_INFERENCE("SystemSharedMemoryRegister"), kRegions, kOperatorCalls, kControl, kShort,
+       answer_of<register_system_region>},
+      {RIDGE_INFERENCE("SystemSharedMemoryUnregister"), kRegions, kOperatorCalls, kControl, kShort,
+       answer_of<unregister_system_regions>},
+      {RIDGE_INFERENCE("CudaSharedMemoryStatus"), kRegions, kOperatorCalls, kControl, kShort, answer_of<cuda_regions>},
+      {RIDGE_INFERENCE("CudaSharedMemoryRegister"), kRegions, kOperatorCalls, kControl, kShort,
+       answer_of<register_cuda_region>},
+      {RIDGE_INFERENCE("CudaSharedMemoryUnregister"), kRegions, kOperatorCalls, kControl, kShort,
+       answer_of<unregister_cuda_regions>},
+      {RIDGE_INFERENCE("LogSettings"), kAll, kOperatorCalls, kLoop, kShort, answer_of<log_setting>},
+      {RIDGE_INFERENCE("TraceSetting"), kAll, kOperatorCalls, kLoop, kShort, answer_of<trace_setting>},
+  };
+#undef RIDGE_INFERENCE
+  return kUnaryMethods;
+}
 
 }  // namespace ridge::front::grpc

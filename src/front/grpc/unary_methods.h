@@ -17,8 +17,7 @@ namespace ridge::front::grpc {
 enum class Rights : uint8_t {
   kAll,
   kRegions,  // clients that may use shared memory
-  kControl,  // clients that may control the server
-  kLoading,  // these, where the server loads and unloads on request
+  kLoading,  // clients that may control a server that loads and unloads on request
 };
 
 enum class RunsOn : uint8_t {
