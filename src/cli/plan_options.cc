@@ -186,7 +186,11 @@ void declare_training(CLI::App& app, PlanOptions& options) {
   app.add_flag("--checkpoint", setup.checkpoint);
   app.add_option("--accumulate", setup.accumulate)->check(positive());
   app.add_option("--zero", setup.zero_stage)->check(in_range(0, 3));
-  app.add_option("--gpus", setup.devices)->check(positive());
+  app.add_option_function<int64_t>("--gpus",
+                                   [&options](const int64_t& gpus) {
+                                     options.training.setup.devices = options.request.llm.serving.most_gpus = gpus;
+                                   })
+      ->check(positive());
   app.add_option("--tensor", setup.tensor)->check(positive());
   app.add_option("--pipeline", setup.pipeline)->check(positive());
   app.add_flag("--offload", setup.offload);
@@ -284,7 +288,6 @@ Result<app::PlanRequest> request_of(const PlanOptions& options) {
     serving.weights.push_back(request.llm.weights.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (options.training.setup.devices > 1 && !serving.gpus.empty()) serving.most_gpus = options.training.setup.devices;
   RIDGE_TRY(check_form(options));
   RIDGE_TRY(check_measure(options));
   RIDGE_ASSIGN(request.load, load_of(options));

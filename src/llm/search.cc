@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostReplicas = 256, kMostConcurrency = 512;  // that the search tries
 constexpr int64_t kMostOfLlamaCpp = 8;  // at once: published figures of more requests are not known
 
-// Why there is no way: of the largest group of GPUs, and there of a run rather than of a split that no engine has.
+// Why there is no way: of the largest group of GPUs that was tried, and there of a run rather than of a split that no engine has.
 struct Reason {
   std::string text;
   std::pair<int64_t, bool> rank;
@@ -225,7 +225,7 @@ SearchResult search(const Deployment& base, const Space& space, const Load& load
     for (const EngineKind engine : space.engines)
       for (const Formats& formats : space.formats) {
         if (std::string why = refusal(engine, offer.gpu, formats); !why.empty()) {
-          reason.note(1, true, std::move(why));
+          reason.note(0, true, std::move(why));
           continue;
         }
         const int64_t most = engine == EngineKind::kLlamaCpp ? kMostOfLlamaCpp : kMostConcurrency;

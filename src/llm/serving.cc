@@ -16,35 +16,20 @@ constexpr double kGiga = 1e9;
 // By engine: 80 % of measured/predicted, on a GPU with laws of its own (each model left out of the fit) and without (each GPU and its laws left out),
 // and of disaggregated runs (few models: the wider one of these and of the first). Source: benchmarks/results/silicon.txt.
 struct Ranges {
-  ErrorRange ttft_own, ttft_other, ttft_disaggregated, tpot_own, tpot_other, tpot_disaggregated;
+  ErrorRange own, other, disaggregated = {};
 };
-constexpr std::array<Ranges, 4> kRanges = {{
-    {.ttft_own = {0.74, 1.37},
-     .ttft_other = {0.75, 1.38},
-     .ttft_disaggregated = {0.74, 1.72},
-     .tpot_own = {0.87, 1.13},
-     .tpot_other = {0.92, 1.15},
-     .tpot_disaggregated = {0.77, 1.13}},
-    {.ttft_own = {0.74, 2.07},
-     .ttft_other = {0.57, 1.79},
-     .ttft_disaggregated = {0.57, 2.07},
-     .tpot_own = {0.87, 1.16},
-     .tpot_other = {0.89, 1.31},
-     .tpot_disaggregated = {0.87, 1.36}},
-    {.ttft_own = {0.64, 2.23},
-     .ttft_other = {0.67, 2.35},
-     .ttft_disaggregated = {0.51, 2.35},
-     .tpot_own = {0.91, 1.28},
-     .tpot_other = {0.90, 1.36},
-     .tpot_disaggregated = {0.74, 1.28}},
-    // llama.cpp: assumed; four published figures of Llama-3-8B on GeForce cards lie within 6 % (serving_test).
-    {.ttft_own = {0.6, 1.6},
-     .ttft_other = {0.6, 1.6},
-     .ttft_disaggregated = {0.6, 1.6},
-     .tpot_own = {0.8, 1.2},
-     .tpot_other = {0.8, 1.2},
-     .tpot_disaggregated = {0.8, 1.2}},
-}};
+struct EngineRanges {
+  Ranges ttft, tpot;
+};
+constexpr std::array<EngineRanges, 4> kRanges = {
+    {{.ttft = {.own = {0.74, 1.37}, .other = {0.75, 1.38}, .disaggregated = {0.74, 1.72}},
+      .tpot = {.own = {0.87, 1.13}, .other = {0.92, 1.15}, .disaggregated = {0.77, 1.13}}},
+     {.ttft = {.own = {0.74, 2.07}, .other = {0.57, 1.79}, .disaggregated = {0.57, 2.07}},
+      .tpot = {.own = {0.87, 1.16}, .other = {0.89, 1.31}, .disaggregated = {0.87, 1.36}}},
+     {.ttft = {.own = {0.64, 2.23}, .other = {0.67, 2.35}, .disaggregated = {0.51, 2.35}},
+      .tpot = {.own = {0.91, 1.28}, .other = {0.90, 1.36}, .disaggregated = {0.74, 1.28}}},
+     // llama.cpp: eight of ten published figures of Llama-3-8B on seven GeForce cards (serving_test); first tokens are assumed.
+     {.ttft = {.own = {0.6, 1.6}, .other = {0.6, 1.6}}, .tpot = {.own = {0.90, 1.09}, .other = {0.90, 1.09}}}}};
 
 double number_of(int64_t value) { return static_cast<double>(value); }
 
@@ -160,19 +145,20 @@ ServingRanges ranges_of(const Serving& s) {
 }
 
 ErrorRange ttft_range(EngineKind engine, bool own_laws) {
-  const Ranges& r = kRanges[static_cast<size_t>(engine)];
-  return own_laws ? r.ttft_own : r.ttft_other;
+  const Ranges& r = kRanges[static_cast<size_t>(engine)].ttft;
+  return own_laws ? r.own : r.other;
 }
 ErrorRange tpot_range(EngineKind engine, bool own_laws) {
-  const Ranges& r = kRanges[static_cast<size_t>(engine)];
-  return own_laws ? r.tpot_own : r.tpot_other;
+  const Ranges& r = kRanges[static_cast<size_t>(engine)].tpot;
+  return own_laws ? r.own : r.other;
 }
 
 ServingMemory memory_of(const Deployment& d, double tokens) {
   const Parameters p = parameters_of(d.model);
   const auto bytes = [](double count, Format format) { return count * facts_of(format).bits / 8; };
   const double tensor = number_of(d.parallel.tensor), stage = tensor * number_of(d.parallel.data);
-  const double tables = (p.total - p.attention - p.feed_forward - p.experts) * 2;
+  const double tables =
+      bytes(p.total - p.attention - p.feed_forward - p.experts, facts_of(d.formats.feed_forward).tables);
   ServingMemory m;
   m.weights =
       ((bytes(p.attention, d.formats.attention) + bytes(p.feed_forward, d.formats.feed_forward) + tables) / tensor +
@@ -278,9 +264,9 @@ Result<Serving> serve_disaggregated(const Deployment& given, const Disaggregatio
   d.parallel = pools.decode;
   const Workload& w = load.workload;
   Serving s = begin_serving(d, load);
-  const Ranges& ranges = kRanges[static_cast<size_t>(d.engine)];
-  s.ttft_error = ranges.ttft_disaggregated;
-  s.tpot_error = ranges.tpot_disaggregated;
+  const EngineRanges& ranges = kRanges[static_cast<size_t>(d.engine)];
+  s.ttft_error = ranges.ttft.disaggregated;
+  s.tpot_error = ranges.tpot.disaggregated;
   s.replicas = replicas * pools.decode_workers;
   s.gpus = replicas * pools.gpus();
   s.prefill = PrefillPool{.parallel = pools.prefill,

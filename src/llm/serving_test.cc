@@ -429,15 +429,23 @@ TEST(LlamaCpp, IsPredictedAsPublishedOnGeForce) {
     Format format;
     double tokens_per_s;
   };
+  const ErrorRange range = tpot_range(EngineKind::kLlamaCpp, false);
+  int inside = 0;
   for (const Case& c : {Case{"RTX 3090", Format::kBf16, 47.4}, Case{"RTX 4090", Format::kBf16, 54.84},
+                        Case{"RTX 4080", Format::kBf16, 40.58}, Case{"RTX 3070", Format::kQ4KM, 72.79},
+                        Case{"RTX 3080 10GB", Format::kQ4KM, 109.57}, Case{"RTX 3080 Ti", Format::kQ4KM, 110.6},
+                        Case{"RTX 4070 Ti", Format::kQ4KM, 83.5}, Case{"RTX 4080", Format::kQ4KM, 108.15},
                         Case{"RTX 3090", Format::kQ4KM, 115.42}, Case{"RTX 4090", Format::kQ4KM, 130.58}}) {
     Deployment d = with_engine(llama_8b(c.gpu), EngineKind::kLlamaCpp);
     d.formats = {c.format, c.format, c.format};
     Load load = closed(1);
     load.workload.prompt_min = load.workload.prompt_max = 1;
     load.workload.output_min = load.workload.output_max = 512;
-    EXPECT_NEAR(serve(d, 1, load)->tokens_per_s_per_user, c.tokens_per_s, 0.15 * c.tokens_per_s) << c.gpu;
+    const double measured = serve(d, 1, load)->tokens_per_s_per_user / c.tokens_per_s;  // time over the predicted one
+    EXPECT_NEAR(measured, 1, 0.15) << c.gpu << " " << facts_of(c.format).name;
+    inside += range.low <= measured && measured <= range.high ? 1 : 0;
   }
+  EXPECT_GE(inside, 8);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ constexpr auto kCosts = [] {
                                           .lag_steps = 1,
                                           .steps_ahead = 1,
                                           .fixed_ms = 8},
-                                         {.kernel_us = 3,
+                                         {.kernel_us = 5,
                                           .eager_kernel_us = 50,
                                           .sequence_us = 20,
                                           .prompt_factor = 1.15,
@@ -178,8 +178,8 @@ void token_kernels(const Deployment& d, double n, auto&& row) {
 }
 
 KernelTime head(const Deployment& d, double rows) {
-  return gemm(d.gpu, Format::kBf16, rows, number(d.model.vocabulary) / number(d.parallel.tensor),
-              number(d.model.hidden));
+  return gemm(d.gpu, facts_of(d.formats.feed_forward).tables, rows,
+              number(d.model.vocabulary) / number(d.parallel.tensor), number(d.model.hidden));
 }
 
 double decoded_tokens(const Deployment& d, const Step& step) { return step.sequences * number(1 + d.draft_tokens); }
