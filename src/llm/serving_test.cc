@@ -419,6 +419,8 @@ TEST(Search, OffersNothingThatAnEngineDoesNotRun) {
   EXPECT_THAT(why(EngineKind::kTensorRtLlm, "MI300X", Format::kBf16), HasSubstr("NVIDIA"));
   EXPECT_EQ(why(EngineKind::kVllm, "V100 SXM2 32GB", Format::kBf16), "");
   EXPECT_EQ(why(EngineKind::kLlamaCpp, "GTX 1080 Ti", Format::kQ4KM), "");
+  EXPECT_EQ(why(EngineKind::kSglang, "T4", Format::kInt4), "");
+  EXPECT_EQ(why(EngineKind::kSglang, "H100 SXM", Format::kNvfp4), "");
   EXPECT_EQ(why(EngineKind::kTensorRtLlm, "B200 SXM", Format::kNvfp4), "");
 }
 
