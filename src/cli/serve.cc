@@ -27,19 +27,15 @@ struct ServeOptions {
   std::string directory;
   std::vector<std::string> repositories, repositories_kserve;
   std::string control_mode = "none";
-  double poll_seconds = 15, http_timeout_seconds = 30, idle_timeout_seconds = 600;
   bool strict_model_config = false, no_auto_complete = false;
   std::vector<std::string> no_effect;  // values of kNoEffect
   int64_t exit_timeout_seconds = 30, warmup_timeout_seconds = 1800;
-  std::optional<double> drain_seconds;
-  double run_timeout_seconds = 0;
   std::string record;
   std::string tls_cert, tls_key, tls_client_ca;
   std::vector<std::string> cache_config, resource_limits, shadows, trace_config;
   std::vector<std::string> host_policies;
   std::string rate_limit = "off";
   std::string allow_client_shm = "local", allow_model_control = "local";
-  int64_t keepalive_time_ms = 7'200'000, keepalive_timeout_ms = 20'000, connection_age_ms = 0, connection_grace_ms = 0;
   std::string unix_mode = "660";
   std::string grpc_compression = "none";
   int log_verbose = 0;
@@ -83,18 +79,28 @@ std::optional<uint32_t> mode_of(std::string_view text) {
   return mode;
 }
 
+// An option of so many `Unit`s, which sets a duration in milliseconds.
+template <typename Unit>
+CLI::Option* add_time(CLI::App& app, const char* name, auto& into) {
+  return app.add_option_function<double>(
+      name, [&into](double number) { into = std::chrono::duration_cast<std::chrono::milliseconds>(Unit(number)); });
+}
+
 void bind(CLI::App& app, ServeOptions& options) {
+  using Seconds = std::chrono::duration<double>;
+  using Milliseconds = std::chrono::duration<double, std::milli>;
   app.add_option("DIR", options.directory);
   app.add_option("--model-repository", options.repositories);
   app.add_option("--model-store", options.repositories_kserve);
   app.add_option("--load-model", options.request.server.startup_models);
   app.option_defaults()->take_last();  // of everything below: overrides a wrapper script's default
   app.add_option("--model-control-mode", options.control_mode)->check(CLI::IsMember({"none", "explicit", "poll"}));
-  app.add_option("--repository-poll-secs", options.poll_seconds)->check(in_range(0.001, 1'000'000));
+  add_time<Seconds>(app, "--repository-poll-secs", options.request.server.poll_period)
+      ->check(in_range(0.001, 1'000'000));
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds)->check(in_range(0, 31'536'000));
   app.add_option("--warmup-timeout-secs", options.warmup_timeout_seconds)->check(in_range(0, 1'000'000));
-  app.add_option("--run-timeout-secs", options.run_timeout_seconds)->check(in_range(0, 1'000'000));
-  app.add_option("--drain-secs", options.drain_seconds)->check(in_range(0, 3600));
+  add_time<Seconds>(app, "--run-timeout-secs", options.request.server.run_limit)->check(in_range(0, 1'000'000));
+  add_time<Seconds>(app, "--drain-secs", options.request.drain_time)->check(in_range(0, 3600));
   app.add_option("--response-cache-bytes,--response-cache-byte-size", options.request.server.response_cache_bytes)
       ->check(not_negative());
   app.add_option("--engine-library", options.request.server.engine_library);
@@ -108,8 +114,9 @@ void bind(CLI::App& app, ServeOptions& options) {
       ->check(in_range(0, 1'000'000));
   app.add_option("--http-max-input-size", options.request.max_input_bytes)->check(positive());
   app.add_option("--max-body-memory", options.request.max_body_memory)->check(positive());
-  app.add_option("--http-request-timeout-secs", options.http_timeout_seconds)->check(in_range(0.001, 1'000'000));
-  app.add_option("--http-idle-timeout-secs", options.idle_timeout_seconds)->check(in_range(0.1, 1'000'000));
+  add_time<Seconds>(app, "--http-request-timeout-secs", options.request.http_timeout)
+      ->check(in_range(0.001, 1'000'000));
+  add_time<Seconds>(app, "--http-idle-timeout-secs", options.request.idle_timeout)->check(in_range(0.1, 1'000'000));
   app.add_option("--metrics-address", options.request.metrics_address);
   app.add_option("--metrics-port", options.request.metrics_port)->check(port);
   app.add_option("--grpc-address", options.request.grpc_address);
@@ -118,10 +125,14 @@ void bind(CLI::App& app, ServeOptions& options) {
   app.add_option("--grpc-infer-response-compression-level", options.grpc_compression)
       ->check(CLI::IsMember({"none", "low", "medium", "high"}));
   const CLI::Validator milliseconds = in_range(0, 2'147'483'647);
-  app.add_option("--grpc-keepalive-time", options.keepalive_time_ms)->check(milliseconds);
-  app.add_option("--grpc-keepalive-timeout", options.keepalive_timeout_ms)->check(milliseconds);
-  app.add_option("--grpc-max-connection-age", options.connection_age_ms)->check(milliseconds);
-  app.add_option("--grpc-max-connection-age-grace", options.connection_grace_ms)->check(milliseconds);
+  add_time<Milliseconds>(app, "--grpc-keepalive-time", options.request.grpc.streams.keepalive_time)
+      ->check(milliseconds);
+  add_time<Milliseconds>(app, "--grpc-keepalive-timeout", options.request.grpc.streams.keepalive_timeout)
+      ->check(milliseconds);
+  add_time<Milliseconds>(app, "--grpc-max-connection-age", options.request.grpc.streams.connection_age)
+      ->check(milliseconds);
+  add_time<Milliseconds>(app, "--grpc-max-connection-age-grace", options.request.grpc.streams.connection_age_grace)
+      ->check(milliseconds);
   app.add_option("--tls-cert", options.tls_cert);
   app.add_option("--tls-key", options.tls_key);
   app.add_option("--tls-client-ca", options.tls_client_ca);
@@ -178,14 +189,6 @@ front::ClientPolicy client_policy(const std::string& clients) {
   return clients == "true" || clients == "1" ? front::ClientPolicy::kAll : front::ClientPolicy::kNone;
 }
 
-void set_grpc(const ServeOptions& options, front::grpc::ApiOptions& grpc) {
-  grpc.packs_answers = options.grpc_compression != "none";
-  grpc.streams.keepalive_time = std::chrono::milliseconds(options.keepalive_time_ms);
-  grpc.streams.keepalive_timeout = std::chrono::milliseconds(options.keepalive_timeout_ms);
-  grpc.streams.connection_age = std::chrono::milliseconds(options.connection_age_ms);
-  grpc.streams.connection_age_grace = std::chrono::milliseconds(options.connection_grace_ms);
-}
-
 Result<std::optional<front::TlsFiles>> tls_files(const ServeOptions& options) {
   if (options.tls_cert.empty() && options.tls_key.empty() && options.tls_client_ca.empty())
     return std::optional<front::TlsFiles>();
@@ -237,7 +240,6 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
     return Error{Code::kInvalid, "--load-model needs --model-control-mode=explicit; without it every model is loaded"};
   if (options.strict_model_config || options.no_auto_complete)
     log::warning("configurations are always completed from the models; --strict-model-config has no effect");
-  server.poll_period = std::chrono::milliseconds(static_cast<int64_t>(options.poll_seconds * 1000));
   if (!options.record.empty()) {
     RIDGE_ASSIGN(request.record, serve::parse_record_option(options.record));
   }
@@ -252,20 +254,14 @@ Result<app::ServeRequest> request_of(const ServeOptions& options) {
   RIDGE_ASSIGN(server.host_policies, app::parse_host_policies(options.host_policies));
   RIDGE_TRY(set_shadows(options.shadows, server.shadows));
   RIDGE_ASSIGN(request.trace, app::parse_trace_config(options.trace_config));
-  if (options.drain_seconds) {
-    request.drain_time = std::chrono::milliseconds(static_cast<int64_t>(*options.drain_seconds * 1000));
-    server.drain_time = *request.drain_time;
-  }
-  server.run_limit = std::chrono::milliseconds(static_cast<int64_t>(options.run_timeout_seconds * 1000));
+  if (request.drain_time) server.drain_time = *request.drain_time;
   server.warmup_limit = std::chrono::seconds(options.warmup_timeout_seconds);
   request.exit_timeout = std::chrono::seconds(options.exit_timeout_seconds);
-  request.http_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.http_timeout_seconds * 1000));
-  request.idle_timeout = std::chrono::milliseconds(static_cast<int64_t>(options.idle_timeout_seconds * 1000));
   RIDGE_ASSIGN(request.tls, tls_files(options));
   request.shared_memory = client_policy(options.allow_client_shm);
   request.model_control = client_policy(options.allow_model_control);
   request.unix_mode = *mode_of(options.unix_mode);
-  set_grpc(options, request.grpc);
+  request.grpc.packs_answers = options.grpc_compression != "none";
   if (!request.allow_http && !request.allow_grpc && !request.allow_metrics)
     return Error{Code::kInvalid, "nothing would be served: --allow-http, --allow-grpc and --allow-metrics are false"};
   return request;

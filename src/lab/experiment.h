@@ -61,8 +61,8 @@ struct Variant {
 struct Comparison {
   std::string claim;  // "L04"
   size_t variant = 0, baseline = 0;
-  std::string because;           // one sentence: why one should be faster, in figures of this case
-  std::optional<Figure> figure;  // absent: the claim's
+  std::string because;                // one sentence: why one should be faster, in figures of this case
+  std::optional<Figure> figure = {};  // absent: the claim's
 };
 
 // The sums of all rows of a result, of which the reference computes only some: a wrong value in another row changes one.

@@ -34,8 +34,7 @@ Case aligned_copy(const Target& target, size_t count, std::string where) {
                        target.family == Family::kKernels
                            ? "32 threads that read 128 bytes from an offset touch one line more than they need"
                            : fmt::format("of loads of {} bytes from an offset, {} in 16 lie across two lines",
-                                         widest_copy_bytes(), widest_copy_bytes() / 4),
-                       std::nullopt}};
+                                         widest_copy_bytes(), widest_copy_bytes() / 4)}};
   return work;
 }
 

@@ -33,8 +33,7 @@ std::vector<Case> block_size_cases(const Target& target) {
       work.comparisons.push_back({"L06", work.variants.size(), 0,
                                   fmt::format("{} blocks are started instead of {}; a multiprocessor holds 16 to 32 of "
                                               "them, so blocks of {} leave places for warps empty",
-                                              count / threads, count / kSmallestBlock, kSmallestBlock),
-                                  std::nullopt});
+                                              count / threads, count / kSmallestBlock, kSmallestBlock)});
     work.variants.push_back(std::move(variant));
   }
   return {work};

@@ -48,8 +48,7 @@ std::vector<Case> coalescing_cases(const Target& target) {
     if (stride > 1)
       work.comparisons.push_back({"L04", 0, work.variants.size(),
                                   fmt::format("with stride {} only {} of the 64 bytes of a cache line are used", stride,
-                                              std::max<size_t>(1, kLineFloats / stride) * sizeof(float)),
-                                  std::nullopt});
+                                              std::max<size_t>(1, kLineFloats / stride) * sizeof(float))});
     work.variants.push_back(std::move(variant));
   }
   return {work};

@@ -74,9 +74,8 @@ Case divergent_kernels(const Target& target) {
     variant.expected = input;
     work.variants.push_back(std::move(variant));
   }
-  work.comparisons = {{"L09", 1, 0,
-                       "where neighbours differ, a group that runs in step walks both ways and keeps half of each",
-                       std::nullopt}};
+  work.comparisons = {
+      {"L09", 1, 0, "where neighbours differ, a group that runs in step walks both ways and keeps half of each"}};
   return work;
 }
 
@@ -93,8 +92,7 @@ Case divergent_loops(const Target& target) {
     variant.expected = input;
     work.variants.push_back(std::move(variant));
   }
-  work.comparisons = {
-      {"L09", 1, 0, "half of the branches at random are guessed wrongly, in order almost none", std::nullopt}};
+  work.comparisons = {{"L09", 1, 0, "half of the branches at random are guessed wrongly, in order almost none"}};
   return work;
 }
 

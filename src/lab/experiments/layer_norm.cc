@@ -89,8 +89,7 @@ std::vector<Case> layer_norm_cases(const Target& target) {
   work.bytes = 2.0 * static_cast<double>(rows * columns * sizeof(float));
   work.variants =
       target.family == Family::kKernels ? layer_norm_kernels(rows, columns) : layer_norm_functions(rows, columns);
-  work.comparisons = {
-      {"L13", 1, 0, "apart, memory is read three times and written twice; fused, once each", std::nullopt}};
+  work.comparisons = {{"L13", 1, 0, "apart, memory is read three times and written twice; fused, once each"}};
   return {work};
 }
 

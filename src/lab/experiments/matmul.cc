@@ -65,16 +65,14 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
                    matmul_kernel("tiles", "matmul_tiles", size, kMatmulTile, {kMatmulTile, kMatmulTile}),
                    matmul_kernel("registers", "matmul_registers", size, kMatmulWide, {256})};
   work.comparisons = {
-      {"L07", 1, 0, "each value that is fetched into a tile serves 16 threads instead of one", std::nullopt},
+      {"L07", 1, 0, "each value that is fetched into a tile serves 16 threads instead of one"},
       {"L07", 2, 1,
-       "a thread with 8 × 8 results loads 16 values for 64 multiply-adds, one with a single result 2 for 1",
-       std::nullopt}};
+       "a thread with 8 × 8 results loads 16 values for 64 multiply-adds, one with a single result 2 for 1"}};
   const Waves waves = waves_of(size, kMatmulWide, kMatmulWide, target);
   if (!waves.fills) return;
   add_multiply_adds(work, target);
   work.comparisons.push_back(
-      {"L16", 2, 3, "of what multiply-adds reach that fetch nothing; here 16 loads go with every 64" + waves.text,
-       std::nullopt});
+      {"L16", 2, 3, "of what multiply-adds reach that fetch nothing; here 16 loads go with every 64" + waves.text});
   if (!target.library) return;
   Variant variant;
   variant.name = "vendor's library";
@@ -83,8 +81,7 @@ void add_matmul_kernels(Case& work, const Target& target, size_t size) {
   work.comparisons.push_back(
       {"L16", work.variants.size(), 3,
        std::string("of what multiply-adds reach that fetch nothing, by the fastest of the library's own kernels") +
-           waves.text,
-       std::nullopt});
+           waves.text});
   work.variants.push_back(std::move(variant));
 }
 
@@ -99,14 +96,13 @@ void add_matmul_loops(Case& work, size_t size) {
   }
   size_t best = work.variants.size() - 1;
   work.comparisons = {
-      {"L07", 1, 0, "the inner loop walks a row of b instead of a column, in vectors", std::nullopt},
-      {"L07", 2, 1, "a block of results stays in registers instead of being written back after every multiply-add",
-       std::nullopt}};
+      {"L07", 1, 0, "the inner loop walks a row of b instead of a column, in vectors"},
+      {"L07", 2, 1, "a block of results stays in registers instead of being written back after every multiply-add"}};
   add_peak_loop(work);
   if (work.variants.size() > best + 1)
     work.comparisons.push_back(
         {"L16", best, best + 1,
-         "of what multiply-adds reach that fetch nothing; here a vector of b is loaded for every four", std::nullopt});
+         "of what multiply-adds reach that fetch nothing; here a vector of b is loaded for every four"});
 }
 
 Case matmul_case(const Target& target, size_t size) {

@@ -118,7 +118,7 @@ void add_library_product(Case& work, const TensorFormat& format, size_t size, si
   const Waves waves = waves_of(size, kTensorRows, largest_blocks(target).columns, target);
   const std::string because =
       "of what the cores reach that fetch nothing, by the fastest of the library's own kernels" + waves.text;
-  if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, alone, because, std::nullopt});
+  if (tests_l15(format, size, target)) work.comparisons.push_back({"L15", library, alone, because});
   if (waves.fills)
     work.comparisons.push_back({"L16", library, alone, because, Figure{Figure::kShare, format.claimed, 1.0}});
 }

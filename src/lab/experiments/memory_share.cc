@@ -108,9 +108,8 @@ std::vector<Case> memory_share_cases(const Target& target) {
   work.variants[1].work = 1.5 * work.bytes;
   if (work.variants.size() < 3) return {};
   work.comparisons = {
-      {"L17", 0, 2, "of what reading alone reaches; the bytes that the copy itself reads and writes are counted",
-       std::nullopt},
-      {"L17", 1, 2, "of what reading alone reaches; two arrays read and one written are counted", std::nullopt}};
+      {"L17", 0, 2, "of what reading alone reaches; the bytes that the copy itself reads and writes are counted"},
+      {"L17", 1, 2, "of what reading alone reaches; two arrays read and one written are counted"}};
   return {work};
 }
 

@@ -44,9 +44,8 @@ Case layers_case(size_t count) {
        fmt::format(
            "{} times per run the driver takes memory back and hands it out, and may wait for the device to do so; a "
            "pool hands out what was given back in the queue's own order",
-           kLayers - 1),
-       std::nullopt},
-      {"L02", 2, 0, "memory that is kept from run to run is the most that a pool could gain", std::nullopt}};
+           kLayers - 1)},
+      {"L02", 2, 0, "memory that is kept from run to run is the most that a pool could gain"}};
   return work;
 }
 

@@ -33,9 +33,8 @@ std::vector<Case> reduction_cases(const Target& target) {
     variant.launches = {launch_per_element(kernel, count, kSummed, {gpu::BufferNumber{0}, gpu::BufferNumber{1}})};
     work.variants.push_back(std::move(variant));
   }
-  work.comparisons = {{"L09", 1, 0,
-                       "scattered, each of the 8 warps works in each of the 8 steps; together, 4, 2 and then 1 do",
-                       std::nullopt}};
+  work.comparisons = {
+      {"L09", 1, 0, "scattered, each of the 8 warps works in each of the 8 steps; together, 4, 2 and then 1 do"}};
   return {work};
 }
 

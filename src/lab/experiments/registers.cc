@@ -41,8 +41,7 @@ std::vector<Case> registers_cases(const Target& target) {
            fmt::format(
                "a thread that waits for {} values takes {} registers instead of 72 to 80 (as CUDA compiles it), so "
                "that more threads are resident and wait beside each other",
-               values, registers),
-           std::nullopt});
+               values, registers)});
     work.variants.push_back(std::move(variant));
   }
   return {work};

@@ -36,9 +36,8 @@ std::vector<Case> small_launches_cases(const Target& target) {
   one.launches = {launch_per_element(
       "all_steps", kCount, 256, {gpu::BufferNumber{0}, gpu::BufferNumber{1}, kStepFactor, kStepOffset, kLaunches})};
   work.variants = {many, one};
-  work.comparisons = {{"L12", 1, 0,
-                       "a launch costs its overhead whatever it computes; values stay in registers between the steps",
-                       std::nullopt}};
+  work.comparisons = {
+      {"L12", 1, 0, "a launch costs its overhead whatever it computes; values stay in registers between the steps"}};
   if (target.architecture > 0) {
     Variant graph = many;
     graph.name = fmt::format("{} launches as a graph", kLaunches);

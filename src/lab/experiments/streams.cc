@@ -52,8 +52,7 @@ std::vector<Case> streams_cases(const Target& target) {
     work.comparisons.push_back({"L11", several, 0,
                                 "in one queue copies and kernels take turns; in several, one part is copied in while "
                                 "another is computed and a third "
-                                "copied out, three times as fast at best",
-                                std::nullopt});
+                                "copied out, three times as fast at best"});
   return {work};
 }
 

@@ -53,9 +53,8 @@ void add_transpose_kernels(Case& work, size_t size) {
     work.variants.push_back(std::move(variant));
   }
   work.comparisons = {
-      {"L07", 2, 0, "the direct way writes one float per line; by tiles whole lines are read and written",
-       std::nullopt},
-      {"L07", 2, 1, "a column of the tile lies in one bank of shared memory, of the padded tile in 32", std::nullopt}};
+      {"L07", 2, 0, "the direct way writes one float per line; by tiles whole lines are read and written"},
+      {"L07", 2, 1, "a column of the tile lies in one bank of shared memory, of the padded tile in 32"}};
 }
 
 void add_transpose_loops(Case& work, size_t size) {
@@ -69,12 +68,11 @@ void add_transpose_loops(Case& work, size_t size) {
   way("tiles", transpose_by_tiles);
   way("copied tiles", transpose_by_copied_tiles);
   work.comparisons = {
-      {"L07", 1, 0, "row by row, a line that is written is gone from the cache before its next float", std::nullopt},
+      {"L07", 1, 0, "row by row, a line that is written is gone from the cache before its next float"},
       {"L07", 2, 1,
        fmt::format(
            "the lines of a column lie {} bytes apart and share few places in the cache; a copy of the tile has all",
-           size * sizeof(float)),
-       std::nullopt}};
+           size * sizeof(float))}};
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ Case resident(size_t count) {
   Case work = unified_case(count, "kernel alone");
   work.variants = {of_steps("device's own memory", kOwnOut, {scaled(count, kOwnIn, kOwnOut)}),
                    of_steps("unified memory", kSharedOut, {scaled(count, kSharedIn, kSharedOut)})};
-  work.comparisons = {
-      {"L01", 1, 0, "after the first run its pages lie on the device, and nothing moves any more", std::nullopt}};
+  work.comparisons = {{"L01", 1, 0, "after the first run its pages lie on the device, and nothing moves any more"}};
   return work;
 }
 
@@ -68,11 +67,9 @@ Case round_trip(size_t count) {
                 {gpu::Prefetch{{kSharedOut}, false}},
                 get})};
   work.comparisons = {
-      {"L01", 1, 0, "pages move when they are touched, each after a fault; and the host writes and reads them besides",
-       std::nullopt},
+      {"L01", 1, 0, "pages move when they are touched, each after a fault; and the host writes and reads them besides"},
       {"L01", 2, 0,
-       "moved ahead, pages go in large pieces without faults; the host still writes and reads them besides",
-       std::nullopt}};
+       "moved ahead, pages go in large pieces without faults; the host still writes and reads them besides"}};
   return work;
 }
 

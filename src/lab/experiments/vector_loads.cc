@@ -46,8 +46,7 @@ Case copied_by_width(const Target& target, size_t count, std::string where) {
   for (size_t i = 1; i < work.variants.size(); ++i)
     work.comparisons.push_back({"L05", i, 0,
                                 fmt::format("{} instead of {} per load: fewer instructions for the same bytes",
-                                            work.variants[i].name, work.variants[0].name),
-                                std::nullopt});
+                                            work.variants[i].name, work.variants[0].name)});
   return work;
 }
 
