@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/half.h"
+#include "base/element.h"
 #include "measure/inputs.h"
 
 namespace ridge::measure {
@@ -33,14 +33,12 @@ double tolerance_of(Precision precision, const std::string& device) {
 }
 
 // Largest difference of two rows over the largest value; endless where one is not a number and the other is.
-template <typename T, typename Read>
-double real_difference(std::span<const std::byte> a, std::span<const std::byte> b, Read read) {
+double difference_of(DataType type, std::span<const std::byte> a, std::span<const std::byte> b) {
+  if (a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;
+  if (a.size() != b.size() || !is_floating(type)) return std::numeric_limits<double>::infinity();
   double largest = 0, difference = 0;
-  for (size_t at = 0; at + sizeof(T) <= a.size(); at += sizeof(T)) {
-    T bits_a, bits_b;
-    std::memcpy(&bits_a, a.data() + at, sizeof(T));
-    std::memcpy(&bits_b, b.data() + at, sizeof(T));
-    const double x = read(bits_a), y = read(bits_b);
+  for (size_t i = 0; i < a.size() / data_type_size(type); ++i) {
+    const double x = element(type, a, i), y = element(type, b, i);
     if (x == y || (std::isnan(x) && std::isnan(y))) {
       if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
       continue;
@@ -50,18 +48,6 @@ double real_difference(std::span<const std::byte> a, std::span<const std::byte> 
     difference = std::max(difference, std::abs(x - y));
   }
   return difference > 0 ? difference / largest : 0;
-}
-
-double difference_of(DataType type, std::span<const std::byte> a, std::span<const std::byte> b) {
-  if (a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;
-  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
-  switch (type) {
-    case DataType::kFp32: return real_difference<float>(a, b, [](float value) { return value; });
-    case DataType::kFp64: return real_difference<double>(a, b, [](double value) { return value; });
-    case DataType::kFp16: return real_difference<uint16_t>(a, b, from_fp16);
-    case DataType::kBf16: return real_difference<uint16_t>(a, b, from_bf16);
-    default: return std::numeric_limits<double>::infinity();
-  }
 }
 
 // [bytes] of `count` strings.
@@ -87,19 +73,9 @@ std::span<const std::byte> row_of(const engine::Output& output, int64_t row) {
 }
 
 void widen(Tensor& tensor) {
-  const auto each = [&]<typename T>(T, auto change) {
-    for (size_t at = 0; at + sizeof(T) <= tensor.data.size(); at += sizeof(T)) {
-      T value;
-      std::memcpy(&value, tensor.data.data() + at, sizeof value);
-      value = change(value);
-      std::memcpy(tensor.data.data() + at, &value, sizeof value);
-    }
-  };
-  const auto wide = [](auto value) { return (value - 0.5F) * kWide; };
-  if (tensor.type == DataType::kFp32) each(float(), wide);
-  if (tensor.type == DataType::kFp64) each(double(), wide);
-  if (tensor.type == DataType::kFp16) each(uint16_t(), [&](uint16_t value) { return to_fp16(wide(from_fp16(value))); });
-  if (tensor.type == DataType::kBf16) each(uint16_t(), [&](uint16_t value) { return to_bf16(wide(from_bf16(value))); });
+  if (!is_floating(tensor.type)) return;
+  for (size_t i = 0; i < tensor.data.size() / data_type_size(tensor.type); ++i)
+    set_element(tensor.type, tensor.data.data(), i, (element(tensor.type, tensor.data.span(), i) - 0.5) * kWide);
 }
 
 class Check {

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 
-#include "base/half.h"
+#include "base/element.h"
 
 namespace ridge::measure {
 namespace {
@@ -14,28 +13,15 @@ struct Counts {
   size_t values = 0, nan = 0, infinite = 0;
 };
 
-template <typename T, typename Convert>
-Counts counted(std::span<const std::byte> data, Convert convert) {
-  Counts counts{data.size() / sizeof(T)};
-  for (size_t i = 0; i < counts.values; ++i) {
-    T stored;
-    std::memcpy(&stored, data.data() + i * sizeof(T), sizeof stored);
-    const auto value = convert(stored);
+Counts counts_of(const engine::Output& output) {
+  Counts counts;
+  if (!is_floating(output.type)) return counts;
+  for (const double value : elements({output.type, output.shape, output.data})) {
+    ++counts.values;
     if (std::isnan(value)) ++counts.nan;
     if (std::isinf(value)) ++counts.infinite;
   }
   return counts;
-}
-
-Counts counts_of(const engine::Output& output) {
-  const auto same = [](auto value) { return value; };
-  switch (output.type) {
-    case DataType::kFp32: return counted<float>(output.data, same);
-    case DataType::kFp64: return counted<double>(output.data, same);
-    case DataType::kFp16: return counted<uint16_t>(output.data, from_fp16);
-    case DataType::kBf16: return counted<uint16_t>(output.data, from_bf16);
-    default: return {};
-  }
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/element.h"
 #include "base/file.h"
 #include "base/letter_case.h"
-#include "precision/element.h"
 #include "precision/picture.h"
 
 namespace ridge::precision {

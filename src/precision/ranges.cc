@@ -8,11 +8,11 @@
 #include <limits>
 #include <optional>
 
+#include "base/element.h"
 #include "base/replacement_file.h"
 #include "base/temporary_folder.h"
 #include "engine/engine.h"
 #include "engine/run_limit.h"
-#include "precision/element.h"
 #include "precision/quantise.h"
 #include "precision/samples.h"
 

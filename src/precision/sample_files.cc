@@ -10,10 +10,10 @@
 #include <optional>
 #include <random>
 
+#include "base/element.h"
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/npz.h"
-#include "precision/element.h"
 
 namespace ridge::precision {
 namespace {

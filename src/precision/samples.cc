@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/element.h"
 #include "base/random.h"
 #include "measure/inputs.h"
-#include "precision/element.h"
 
 namespace ridge::precision {
 namespace {

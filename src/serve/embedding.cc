@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/half.h"
+#include "base/element.h"
 #include "base/mutex.h"
 
 namespace ridge::serve {
@@ -30,22 +30,11 @@ std::vector<std::byte> packed_input(EncoderInput::Kind kind, std::span<const std
   return bytes;
 }
 
-float number_at(const ResponseOutput& output, size_t index) {
-  if (output.type == DataType::kFp32) {
-    float value = 0;
-    std::memcpy(&value, output.data.data() + index * sizeof value, sizeof value);
-    return value;
-  }
-  uint16_t half = 0;
-  std::memcpy(&half, output.data.data() + index * sizeof half, sizeof half);
-  return output.type == DataType::kFp16 ? from_fp16(half) : from_bf16(half);
-}
-
 // The mean of `count` vectors that lie behind one another.
 std::vector<float> mean_of(const ResponseOutput& output, size_t first, size_t count, size_t width) {
   std::vector<double> sum(width);
   for (size_t i = 0; i < count; ++i)
-    for (size_t k = 0; k < width; ++k) sum[k] += number_at(output, first + i * width + k);
+    for (size_t k = 0; k < width; ++k) sum[k] += element(output.type, output.data, first + i * width + k);
   std::vector<float> mean(width);
   std::transform(sum.begin(), sum.end(), mean.begin(),
                  [&](double each) { return static_cast<float>(each / static_cast<double>(count)); });

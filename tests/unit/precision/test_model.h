@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/element.h"
 #include "base/file.h"
 #include "base/tensor.h"
 #include "engine/engine.h"
 #include "engine/test_model.h"
 #include "plan/plan.h"
-#include "precision/element.h"
 
 namespace ridge::precision {
 
@@ -53,7 +53,7 @@ inline plan::Plan two_layer_plan(const std::string& folder) {
 
 template <typename T>
 Tensor tensor_of(DataType type, const Shape& shape, const std::vector<T>& values) {
-  return precision::copy_of({type, shape, std::as_bytes(std::span(values))});
+  return copy_of({type, shape, std::as_bytes(std::span(values))});
 }
 
 }  // namespace ridge::precision

@@ -9,13 +9,15 @@
 #include "base/result.h"
 #include "base/tensor.h"
 
-namespace ridge::precision {
+namespace ridge {
 
 bool is_floating(DataType type);
 bool is_integer(DataType type);  // signed or unsigned; not BOOL
 
 // Element `index` of packed elements. For BYTES, byte `index` of the block: only equality matters there.
 double element(DataType type, std::span<const std::byte> data, size_t index);
+// Of a floating-point type, rounded to nearest.
+void set_element(DataType type, std::byte* data, size_t index, double value);
 // All of them.
 std::vector<double> elements(const TensorView& tensor);
 
@@ -25,4 +27,4 @@ Tensor copy_of(const TensorView& tensor);
 // integer types. Errors: any other pair of types; an integer out of the type's range. `what` names the tensor.
 Result<Tensor> converted(const TensorView& tensor, DataType type, const std::string& what);
 
-}  // namespace ridge::precision
+}  // namespace ridge

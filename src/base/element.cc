@@ -1,17 +1,15 @@
-#include "precision/element.h"
+#include "base/element.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 
 #include "base/half.h"
 
-namespace ridge::precision {
+namespace ridge {
 namespace {
 
 template <typename T>
@@ -21,32 +19,9 @@ T read_at(std::span<const std::byte> data, size_t index) {
   return value;
 }
 
-// IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits.
-double from_fp16(uint16_t bits) {
-  int exponent = (bits >> 10) & 31;
-  int fraction = bits & 1023;
-  double sign = bits & 0x8000 ? -1.0 : 1.0;
-  if (exponent == 31) return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
-
-double from_bf16(uint16_t bits) {  // the upper half of an FP32
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
-
 template <typename T>
 void write_at(std::byte* data, size_t index, T value) {
   std::memcpy(data + index * sizeof(T), &value, sizeof(T));
-}
-
-void write_floating(DataType type, std::byte* data, size_t index, double value) {
-  switch (type) {
-    case DataType::kFp64: return write_at(data, index, value);
-    case DataType::kFp16: return write_at(data, index, to_fp16(value));
-    case DataType::kBf16: return write_at(data, index, to_bf16(static_cast<float>(value)));
-    default: return write_at(data, index, static_cast<float>(value));
-  }
 }
 
 // Wide enough for every integer type.
@@ -110,6 +85,15 @@ double element(DataType type, std::span<const std::byte> data, size_t index) {
   return read_at<uint8_t>(data, index);
 }
 
+void set_element(DataType type, std::byte* data, size_t index, double value) {
+  switch (type) {
+    case DataType::kFp64: return write_at(data, index, value);
+    case DataType::kFp16: return write_at(data, index, to_fp16(value));
+    case DataType::kBf16: return write_at(data, index, to_bf16(static_cast<float>(value)));
+    default: return write_at(data, index, static_cast<float>(value));
+  }
+}
+
 std::vector<double> elements(const TensorView& tensor) {
   size_t size = std::max<size_t>(1, data_type_size(tensor.type));
   std::vector<double> values(tensor.data.size() / size);
@@ -133,7 +117,7 @@ Result<Tensor> converted(const TensorView& tensor, DataType type, const std::str
   Tensor result{type, tensor.shape, Buffer(count * data_type_size(type))};
   for (size_t i = 0; i < count; ++i) {
     if (floating)
-      write_floating(type, result.data.data(), i, element(tensor.type, tensor.data, i));
+      set_element(type, result.data.data(), i, element(tensor.type, tensor.data, i));
     else if (!write_integer(type, result.data.data(), i, integer_at(tensor.type, tensor.data, i)))
       return Error{Code::kInvalid, fmt::format("{} holds an integer out of range for {}, the model's type", what,
                                                data_type_name(type))};
@@ -141,4 +125,4 @@ Result<Tensor> converted(const TensorView& tensor, DataType type, const std::str
   return result;
 }
 
-}  // namespace ridge::precision
+}  // namespace ridge
