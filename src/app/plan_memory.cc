@@ -30,19 +30,20 @@ Result<std::optional<int64_t>> max_batch_of(const PlannedModel& model, const Mem
                                  .batch_two = static_cast<double>(other),
                                  .peak_one = plan.peak,
                                  .peak_two = peak_two};
-  return std::optional(predict::largest_batch(
-      [&](int64_t rows) { return predict::memory_at(line, static_cast<double>(rows)); }, plan.limit));
+  return std::optional(predict::largest_batch(line, plan.limit));
 }
 
 // At another batch, from the engine's graph if it was available for the first one.
 Result<double> peak_here(const PlannedModel& model, const model::Graph& graph) {
   if (!model.engine_graph) return predict::inference_memory(graph, nullptr).peak;
   RIDGE_ASSIGN(const model::Graph executed, engine_graph_at(model, graph));
-  return predict::inference_memory(graph, &executed).peak;
+  return predict::inference_memory(graph, &executed, model.engine->open_results()).peak;
 }
 
 Status add_process(const PlannedModel& model, const std::optional<MeasuredRun>& measured, MemoryPlan& plan) {
-  plan.process = predict::inference_memory(model.graph, model.engine_graph ? &*model.engine_graph : nullptr);
+  plan.process = model.engine_graph
+                     ? predict::inference_memory(model.graph, &*model.engine_graph, model.engine->open_results())
+                     : predict::inference_memory(model.graph, nullptr);
   plan.peak = plan.needed = plan.process->peak;
   RIDGE_ASSIGN(plan.max_batch,
                max_batch_of(model, plan, [&](const model::Graph& graph) { return peak_here(model, graph); }));

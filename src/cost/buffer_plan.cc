@@ -50,10 +50,10 @@ class Block {
 
 class Planner {
  public:
-  Planner(const model::Graph& graph, bool takes_freed)
+  Planner(const model::Graph& graph, const std::unordered_set<std::string>& open)
       : graph_(graph),
         residency_(residency_of(graph)),
-        takes_freed_(takes_freed),
+        open_(open),
         buffer_(graph.tensors.size()),
         uses_(graph.tensors.size()),
         last_(graph.tensors.size()),
@@ -88,7 +88,8 @@ class Planner {
   }
 
   bool same_shape(int a, int b) const {
-    return info(a).type == info(b).type && info(a).shape && info(a).shape == info(b).shape;
+    return info(a).type == info(b).type && info(a).shape && info(a).shape == info(b).shape &&
+           !open_.contains(info(a).name) && !open_.contains(info(b).name);
   }
 
   // The input whose buffer the node's first output reuses; -1: none.
@@ -105,7 +106,7 @@ class Planner {
 
   // The last freed one of the same shape; -1: none.
   int take_freed(int output) {
-    if (!takes_freed_ || !info(output).shape || info(output).shape->empty()) return -1;
+    if (!info(output).shape || info(output).shape->empty()) return -1;
     const auto found = std::find_if(free_.rbegin(), free_.rend(), [&](int t) { return same_shape(t, output); });
     if (found == free_.rend()) return -1;
     const int taken = *found;
@@ -163,7 +164,7 @@ class Planner {
 
   const model::Graph& graph_;
   const Residency residency_;
-  const bool takes_freed_;
+  const std::unordered_set<std::string>& open_;
   std::vector<int> buffer_;   // per tensor: the original owner of its buffer
   std::vector<int> uses_;     // per tensor: remaining reads of its buffer
   std::vector<size_t> last_;  // per tensor: the last node that needs its buffer
@@ -173,6 +174,8 @@ class Planner {
 
 }  // namespace
 
-BufferPlan plan_buffers(const model::Graph& graph, bool takes_freed) { return Planner(graph, takes_freed).plan(); }
+BufferPlan plan_buffers(const model::Graph& graph, const std::unordered_set<std::string>& open) {
+  return Planner(graph, open).plan();
+}
 
 }  // namespace ridge::cost

@@ -65,6 +65,8 @@ enum class KernelFamily : uint8_t {
   kTransposedConvolution,
   kMatMul,
   kGatedRecurrence,
+  kIntegerProduct,    // the second input are packed weights
+  kQuantisedProduct,  // the fourth
 };
 
 enum class Trait : uint16_t {

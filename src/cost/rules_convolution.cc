@@ -90,7 +90,7 @@ void causal_conv(Context& context, double) {
 constexpr Rule kConvolutionRules[] = {
     {kOnnx, "Conv", conv, 0, {kKeepsInputForWeight, kConvolution}},
     {kOnnx, "ConvInteger", conv_integer},
-    {kOnnx, "QLinearConv", qlinear_conv},
+    {kOnnx, "QLinearConv", qlinear_conv, 0, {kQuantisedProduct}},
     {kOnnx, "ConvTranspose", conv_transpose, 0, {kKeepsInputForWeight, kTransposedConvolution}},
     {kOnnx, "DeformConv", deform_conv, 0, {kKeepsInputForWeight}},
     {kOnnx, "CausalConvWithState", causal_conv},

@@ -126,6 +126,13 @@ void take_weights_out(onnx::GraphProto& graph, onnx::GraphProto& outermost, std:
       if (attribute.has_g()) take_weights_out(*attribute.mutable_g(), outermost, inputs);
 }
 
+void make_question(const TensorsByName& known, onnx::GraphProto& graph) {
+  std::set<std::string> inputs;
+  for (const onnx::ValueInfoProto& input : graph.input()) inputs.insert(input.name());
+  take_weights_out(graph, graph, inputs);
+  mention_results(known, graph);
+}
+
 // The small tensors stored in the file itself.
 std::map<std::string, SmallTensor> stored_values(const onnx::GraphProto& graph) {
   std::map<std::string, SmallTensor> values;
@@ -149,6 +156,22 @@ Result<OptimisedModel> OptimisedModel::read(const std::string& path) {
 Result<Graph> read_optimised(const std::string& path) {
   RIDGE_ASSIGN(const OptimisedModel model, OptimisedModel::read(path));
   return model.graph();
+}
+
+Result<std::unordered_set<std::string>> read_open_results(const std::string& path) {
+  return guarded("read optimised model " + path, [&]() -> Result<std::unordered_set<std::string>> {
+    onnx::ModelProto proto;
+    RIDGE_TRY(load(path, proto));
+    std::unordered_set<std::string> open;
+    for (const onnx::ValueInfoProto& value : proto.graph().value_info()) {
+      const auto& dims = value.type().tensor_type().shape().dim();
+      if (!value.type().tensor_type().has_shape() || std::any_of(dims.begin(), dims.end(), [](const auto& dim) {
+            return !dim.has_dim_value() && dim.dim_param().empty();
+          }))
+        open.insert(value.name());
+    }
+    return open;
+  });
 }
 
 void complete_shapes(Graph& graph, const Graph& from) {
@@ -177,14 +200,21 @@ Status OptimisedModel::write_shape_question(const Graph& bound, const std::strin
     TensorsByName known;
     add_known(bound, known);
     onnx::GraphProto& graph = *model.mutable_graph();
-    std::set<std::string> inputs;
-    for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
-      size_input(find(known, input.name()), input);
-      inputs.insert(input.name());
-    }
+    for (onnx::ValueInfoProto& input : *graph.mutable_input()) size_input(find(known, input.name()), input);
     for (onnx::ValueInfoProto& output : *graph.mutable_output()) size_output(find(known, output.name()), output);
-    take_weights_out(graph, graph, inputs);
-    mention_results(known, graph);
+    make_question(known, graph);
+    return write_file_atomically(question, model.SerializeAsString());
+  });
+}
+
+Status OptimisedModel::write_open_question(const onnx::ModelProto& file, const std::string& question) const {
+  return guarded("ask for the open shapes of an optimised model", [&]() -> Status {
+    onnx::ModelProto model = *proto_;
+    make_question({}, *model.mutable_graph());
+    std::unordered_map<std::string_view, const onnx::ValueInfoProto*> declared;
+    for (const onnx::ValueInfoProto& value : file.graph().value_info()) declared.emplace(value.name(), &value);
+    for (onnx::ValueInfoProto& value : *model.mutable_graph()->mutable_value_info())
+      if (const auto found = declared.find(value.name()); found != declared.end()) value = *found->second;
     return write_file_atomically(question, model.SerializeAsString());
   });
 }

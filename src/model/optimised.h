@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "base/result.h"
@@ -27,6 +28,8 @@ class OptimisedModel {
   // that it shares with `bound`, filled in; weights stored in other files become inputs, since only their shapes matter; and all
   // other tensors are listed, so that the engine's own copy of the file lists them with their shapes.
   Status write_shape_question(const Graph& bound, const std::string& question) const;
+  // Likewise without sizes, with the shapes that `file`, the model's own, declares.
+  Status write_open_question(const onnx::ModelProto& file, const std::string& question) const;
 
  private:
   OptimisedModel(std::shared_ptr<const onnx::ModelProto> proto, Graph graph)
@@ -38,6 +41,10 @@ class OptimisedModel {
 
 // For a graph whose shapes are not asked.
 Result<Graph> read_optimised(const std::string& path);
+
+// Of the answer to a question without sizes: results of nodes of which a size has neither a number nor a name. An engine
+// does not know before it runs which other results have their shape.
+Result<std::unordered_set<std::string>> read_open_results(const std::string& path);
 
 // Gives tensors of `graph` that lack them the type, shape and constant values of the tensor of that name in `from`; bodies of loops
 // and branches likewise. A name with several shapes in `from` is ignored.

@@ -97,5 +97,27 @@ TEST_F(OptimisedTest, AsksForShapesWithoutWeights) {
   EXPECT_EQ(graph.value_info(0).name(), "inner");
 }
 
+// A shape that the file declares reaches the engine, which takes it for known.
+TEST_F(OptimisedTest, AsksForOpenShapesWithWhatTheFileDeclares) {
+  const std::string question = folder_.path() + "/question.onnx";
+  onnx::ModelProto file, asked;
+  const char* kDeclared = R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[n, 4] x) => (float[n, 8] y) <float[n, 8] inner> { inner = MatMul (x, x) y = Relu (inner) })";
+  ASSERT_TRUE(load(write("file.onnx", kDeclared), file));
+  ASSERT_TRUE(OptimisedModel::read(write("o.onnx", kFused))->write_open_question(file, question));
+  ASSERT_TRUE(load(question, asked));
+  ASSERT_EQ(asked.graph().value_info_size(), 1);
+  EXPECT_EQ(asked.graph().value_info(0).type().tensor_type().shape().dim(0).dim_param(), "n");
+  EXPECT_EQ(asked.graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "n");
+}
+
+TEST_F(OptimisedTest, ResultsWithAnUnnamedSizeAreOpen) {
+  const auto open = read_open_results(write("o.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[n] x) => (float[n] y) <float[n, 3] named, float[?, 3] unnamed, float unshaped> { y = Relu (x) })"));
+  ASSERT_TRUE(open) << open.error().message;
+  EXPECT_TRUE(open->contains("unnamed"));
+  EXPECT_FALSE(open->contains("named"));
+}
+
 }  // namespace
 }  // namespace ridge::model

@@ -125,6 +125,8 @@ Result<std::string> UnboundModel::digest() const {
   return digest.text();
 }
 
+const onnx::ModelProto& UnboundModel::proto() const { return parsed_->model; }
+
 bool UnboundModel::is_ir() const { return parsed_->ir; }
 
 bool UnboundModel::has_subgraphs() const {

@@ -48,6 +48,8 @@ class UnboundModel {
 
   // Errors: names in `binding` that the model does not have, a binding that contradicts the file or itself.
   Result<Graph> bind(const Binding& binding = {}) const;
+  // As ONNX's structure, without large values.
+  const onnx::ModelProto& proto() const;
   // Digest of the file's bytes and of its external data (base/digest.h). Reads external data, unless read_whole() did.
   Result<std::string> digest() const;
   // Read from OpenVINO's IR, as nodes of ONNX (model/ir_to_onnx.h); only the engine whose format it is opens the file.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -19,10 +18,15 @@ namespace {
 
 // Fitted to the points of benchmarks/memory_prediction.py, by the least sum of logarithmic errors (ONNX Runtime 1.31.1, x86-64,
 // glibc 2.36); results/memory_prediction-*.txt has them. kFirstRun is from the arena's log.
-constexpr double kRuntimeBytes = 40e6;      // the program, the engine's library, a session of one node
-constexpr double kNodeBytes = 4.2e3;        // of the file
-constexpr double kConvolutionCopies = 1.8;  // of weights stored in blocks: copies left by loading
-constexpr double kMatrixCopies = 0.7;       // of matrices that the file holds and kernels pack
+constexpr double kRuntimeBytes = 40e6;  // the program, the engine's library, a session of one node
+constexpr double kNodeBytes = 4.2e3;    // of the file
+constexpr double kBlockedCopies = 1.3;  // of convolutions' weights that are laid out in blocks: originals and holes
+constexpr double kTemporaries = 5;      // of the largest of them, while it is laid out
+// Of weights that kernels pack: the next packed one is aligned, and fits where one was freed or not, which small allocations
+// decide. In some processes none of them is left (0), in others nearly all (0.7); this lies between the two.
+constexpr double kPackedCopies = 0.3;
+// A block of this size that is freed goes back to the system: 32 MiB (glibc's malloc.c, DEFAULT_MMAP_THRESHOLD_MAX).
+constexpr double kMapped = 32 << 20;
 constexpr double kListCopies =
     3.7;  // of numbers in attributes: parsed, copied into the node, built into the kernel's own trees
 constexpr double kFirstRun =
@@ -40,9 +44,10 @@ double bytes_of(const model::TensorInfo& info) {
 
 // Weights by their handling during loading [bytes].
 struct Weights {
-  double convolutions = 0, matrices = 0;
-  double largest_matrix = 0;
-  double attributes = 0;  // numbers in lists, as tree ensembles have them
+  double blocked = 0, largest_blocked = 0;  // of convolutions, laid out in blocks
+  double packed = 0,
+         largest_packed = 0;  // of matrices and quantised convolutions; `packed` without those that are mapped
+  double attributes = 0;      // numbers in lists, as tree ensembles have them
 };
 
 double bytes_of(const model::Attribute& attribute) {
@@ -54,28 +59,31 @@ double bytes_of(const model::Attribute& attribute) {
   return 0;
 }
 
-void add_matrix(const model::TensorInfo* weight, Weights& weights) {
+void add_packed(const model::TensorInfo* weight, Weights& weights) {
   if (weight == nullptr || weight->role != model::TensorRole::kWeight) return;
-  weights.matrices += bytes_of(*weight);
-  weights.largest_matrix = std::max(weights.largest_matrix, bytes_of(*weight));
+  const double bytes = bytes_of(*weight);
+  weights.packed += bytes < kMapped ? bytes : 0;
+  weights.largest_packed = std::max(weights.largest_packed, bytes);
 }
 
-// `blocked`: for convolutions only those that the graph itself marks as blocked.
-Weights weights_of(const model::Graph& graph, bool blocked) {
+// `chosen`: the engine has chosen the layouts of this graph.
+Weights weights_of(const model::Graph& graph, bool chosen) {
   Weights weights;
   std::unordered_set<const model::TensorInfo*> seen;
   for (const model::Node& node : graph.nodes) {
-    const model::TensorInfo* weight = tensor_at(graph, node, 1);
-    const bool fresh = weight != nullptr && weight->role == model::TensorRole::kWeight && seen.insert(weight).second;
     const cost::KernelFamily kernel = cost::operator_of(node.domain, node.op).kernel;
-    if (fresh && kernel == cost::KernelFamily::kConvolution && (!blocked || node.domain == model::kBlocked))
-      weights.convolutions += bytes_of(*weight);
-    if (fresh && kernel == cost::KernelFamily::kMatMul && weight->shape && weight->shape->size() == 2)
-      add_matrix(weight, weights);
-    if (fresh && kernel == cost::KernelFamily::kGatedRecurrence) {
-      add_matrix(weight, weights);
-      add_matrix(tensor_at(graph, node, 2), weights);
+    const bool quantised = kernel == cost::KernelFamily::kQuantisedProduct;
+    const model::TensorInfo* weight = tensor_at(graph, node, quantised ? 3 : 1);
+    const bool fresh = weight != nullptr && weight->role == model::TensorRole::kWeight && seen.insert(weight).second;
+    if (fresh && kernel == cost::KernelFamily::kConvolution && (!chosen || node.domain == model::kBlocked)) {
+      weights.blocked += bytes_of(*weight);
+      weights.largest_blocked = std::max(weights.largest_blocked, bytes_of(*weight));
     }
+    const bool matrix = kernel == cost::KernelFamily::kMatMul && fresh && weight->shape && weight->shape->size() == 2;
+    const bool recurrent = fresh && kernel == cost::KernelFamily::kGatedRecurrence;
+    if (matrix || recurrent || (fresh && (quantised || kernel == cost::KernelFamily::kIntegerProduct)))
+      add_packed(weight, weights);
+    if (recurrent) add_packed(tensor_at(graph, node, 2), weights);
     for (const auto& [name, attribute] : node.attributes) weights.attributes += bytes_of(attribute);
   }
   return weights;
@@ -113,16 +121,6 @@ double windows_bytes(const model::Graph& graph, const model::Node& node) {
   return whole ? 4 * taps * static_cast<double>((*w->shape)[1]) * std::max(positions, 0.0) : 0;
 }
 
-// Whether ONNX Runtime knows at loading which results have the same shape: seldom if the file leaves more sizes open than the
-// batch.
-bool compares_shapes(const model::Graph& graph) {
-  std::set<std::string> open;
-  for (const model::GraphInput& input : graph.input_specs)
-    for (const std::string& symbol : input.symbols)
-      if (!symbol.empty()) open.insert(symbol == "?" ? symbol + std::to_string(open.size()) : symbol);
-  return open.size() <= 1;
-}
-
 // Memory touched by later runs in addition: their block, in a region of its own or, if it fits, in the one with the largest
 // buffer, whose size is a power of two (bfc_arena.cc, Extend).
 double later_runs(const cost::BufferPlan& plan) {
@@ -138,7 +136,8 @@ bool shapes_known(const model::Graph& graph) {
 
 }  // namespace
 
-InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised) {
+InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised,
+                                 const std::unordered_set<std::string>& open) {
   const model::Graph& executed = optimised != nullptr ? *optimised : graph;
   const cost::Costs costs = cost::count(executed);
   const Weights weights = weights_of(executed, optimised != nullptr);
@@ -150,14 +149,15 @@ InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* 
   for (int t : graph.inputs) memory.inputs += bytes_of(graph.tensors[static_cast<size_t>(t)]);
   for (const model::Node& node : executed.nodes)
     memory.workspace = std::max(memory.workspace, windows_bytes(executed, node));
-  const cost::BufferPlan plan = cost::plan_buffers(executed, compares_shapes(graph));
+  const cost::BufferPlan plan = cost::plan_buffers(executed, open);
   memory.activations = plan.block + plan.outputs;
   memory.arena_slack = (kFirstRun - 1) * memory.activations + later_runs(plan);
   const bool from_file = 2 * stored_bytes(graph) > memory.weights;
-  const double left = kConvolutionCopies * weights.convolutions + (from_file ? kMatrixCopies * weights.matrices : 0) +
-                      kListCopies * weights.attributes;
+  const double left = kBlockedCopies * weights.blocked + kTemporaries * weights.largest_blocked +
+                      (from_file ? kPackedCopies * weights.packed : 0) + kListCopies * weights.attributes;
   memory.retained = left - std::min(kReused * left, memory.activations + memory.arena_slack);
-  memory.loading_peak = memory.runtime + memory.weights + std::max(left, weights.largest_matrix);
+  const double twice = weights.largest_packed;  // held in both forms while it is packed
+  memory.loading_peak = memory.runtime + memory.weights + (from_file ? left + twice : std::max(left, twice));
   memory.resident = memory.runtime + memory.weights + memory.activations + memory.workspace + memory.inputs +
                     memory.arena_slack + memory.retained;
   memory.peak = std::max(memory.loading_peak, memory.resident);
@@ -166,25 +166,12 @@ InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* 
   return memory;
 }
 
-double memory_at(const MemoryLine& line, double batch) {
-  if (line.batch_two == line.batch_one) return line.peak_one;
-  double slope = (line.peak_two - line.peak_one) / (line.batch_two - line.batch_one);
-  return std::max(line.peak_one, line.peak_one + slope * (batch - line.batch_one));
-}
-
-int64_t largest_batch(const std::function<double(int64_t batch)>& peak_bytes, double limit_bytes) {
-  if (peak_bytes(1) > limit_bytes) return 0;
-  constexpr int64_t kMost = int64_t{1} << 30;
-  int64_t low = 1, high = 2;
-  while (high < kMost && peak_bytes(high) <= limit_bytes) {
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    (peak_bytes(middle) <= limit_bytes ? low : high) = middle;
-  }
-  return low;
+int64_t largest_batch(const MemoryLine& line, double limit_bytes) {
+  constexpr double kMost = 1 << 30;
+  if (line.peak_one > limit_bytes) return 0;
+  const double slope = (line.peak_two - line.peak_one) / (line.batch_two - line.batch_one);
+  const double fits = slope > 0 ? line.batch_one + (limit_bytes - line.peak_one) / slope : kMost;
+  return static_cast<int64_t>(std::min(fits, kMost));
 }
 
 int64_t instances_that_fit(const InferenceMemory& one, double limit_bytes) {

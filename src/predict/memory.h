@@ -6,8 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "base/fields.h"
 #include "model/graph.h"
@@ -53,18 +54,17 @@ void visit_fields(auto& visit, Is<InferenceMemory> auto& memory) {
   visit.derived("graph", memory.of_engine_graph ? "engine" : "file");
 }
 
-// `graph`: as read; `optimised`: the engine's version, or null.
-InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised);
+// `graph`: as read; `optimised`: the engine's version, or null; `open`: of it (cost::plan_buffers).
+InferenceMemory inference_memory(const model::Graph& graph, const model::Graph* optimised,
+                                 const std::unordered_set<std::string>& open = {});
 
-// Memory over the batch, known at two batches: straight lines through both. Peaks of loading do not grow with the batch.
+// Memory at two batches; between and beyond them it grows in a straight line, and never below the first.
 struct MemoryLine {
   double batch_one = 1, batch_two = 2;
   double peak_one = 0, peak_two = 0;
 };
-double memory_at(const MemoryLine& line, double batch);
-
-// The largest batch whose peak is at most `limit_bytes`; 0 if not even one row fits. `peak_bytes(batch)` must not decrease.
-int64_t largest_batch(const std::function<double(int64_t batch)>& peak_bytes, double limit_bytes);
+// The largest batch whose peak is at most `limit_bytes`; 0 if not even one row fits.
+int64_t largest_batch(const MemoryLine& line, double limit_bytes);
 
 // The number of instances that fit (sessions of one process, opened in sequence): the first brings the runtime, each further
 // one adds its weights, its arena and the leftovers of loading; while the last one loads, the others exist.

@@ -84,18 +84,42 @@ TEST(InferenceMemory, LaterRunsTakeABlockOfTheirOwn) {
   EXPECT_DOUBLE_EQ(m.arena_slack, 0.1 * m.activations + 2 * result);
 }
 
-TEST(InferenceMemory, FreedBuffersAreNotTakenAgainWhereMoreThanTheBatchIsOpen) {
+TEST(InferenceMemory, FreedBuffersAreTakenAgainWhereTheEngineKnowsThatShapesAreTheSame) {
   GraphBuilder g;
   int x = g.input("x", {1000});
   for (int64_t size : {1000, 500, 490, 1000, 1}) x = g.node("MatMul", {x}, {size});
-  model::Graph graph = g.finish({x});
-  auto activations = [&](std::vector<std::string> open) {
-    graph.input_specs = {{{}, std::move(open)}};
-    return inference_memory(graph, nullptr).activations;
-  };
-  EXPECT_EQ(activations({"batch", ""}), 4 * (1000 + 500 + 490 + 1));
-  EXPECT_EQ(activations({"batch", "sequence"}), 4 * (500 + 1000 + 1));
-  EXPECT_EQ(activations({"?", "?"}), 4 * (500 + 1000 + 1));
+  const model::Graph graph = g.finish({x});
+  EXPECT_EQ(inference_memory(graph, &graph).activations, 4 * (1000 + 500 + 490 + 1));
+  EXPECT_EQ(inference_memory(graph, &graph, {"t1", "t4"}).activations, 4 * (500 + 1000 + 1));
+}
+
+// The memory that loading leaves behind for `layers` matrices of `size` × `size`.
+double left_by(int layers, int64_t size) {
+  GraphBuilder g;
+  int x = g.input("x", {1, size});
+  for (int i = 0; i < layers; ++i)
+    x = g.node("MatMul", {x, g.weight("w" + std::to_string(i), {size, size})}, {1, size});
+  return inference_memory(g.finish({x}), nullptr).retained;
+}
+
+TEST(InferenceMemory, PackedMatricesLeaveAPartBehindAndMappedOnesNothing) {
+  EXPECT_NEAR(left_by(4, 2048), 0.3 * 4 * 4.0 * 2048 * 2048, 0.1 * kMb);
+  EXPECT_NEAR(left_by(4, 4096), 0, 0.1 * kMb);  // 64 MiB each
+}
+
+TEST(InferenceMemory, AMatrixIsHeldTwiceWhileItIsPacked) {
+  const InferenceMemory m = inference_memory(matrices(1, 1), nullptr);
+  EXPECT_GE(m.loading_peak, m.runtime + m.weights + 4.0 * 1024 * 1024);
+}
+
+TEST(InferenceMemory, WeightsOfQuantisedConvolutionsArePackedToo) {
+  GraphBuilder g;
+  const int x = g.input("x", {1, 1024, 4, 4}, DataType::kUint8), s = g.weight("s", {}),
+            z = g.weight("z", {}, DataType::kUint8);
+  const int w = g.weight("w", {1024, 1024, 3, 3}, DataType::kInt8);
+  const model::Graph graph =
+      g.finish({g.node("QLinearConv", {x, s, z, w, s, z, s, z}, {1, 1024, 2, 2}, {}, DataType::kUint8)});
+  EXPECT_NEAR(inference_memory(graph, &graph).retained, 0.3 * 9 * 1024 * 1024, 0.2 * kMb);
 }
 
 TEST(InferenceMemory, GrowsWithTheBatch) {
@@ -108,12 +132,11 @@ TEST(InferenceMemory, GrowsWithTheBatch) {
 }
 
 TEST(LargestBatch, IsTheLastThatFits) {
-  MemoryLine line{1, 4, 110, 140};  // 100 and 10 per row
-  auto peak = [&](int64_t batch) { return memory_at(line, static_cast<double>(batch)); };
-  EXPECT_EQ(largest_batch(peak, 109), 0);
-  EXPECT_EQ(largest_batch(peak, 110), 1);
-  EXPECT_EQ(largest_batch(peak, 1100), 100);
-  EXPECT_EQ(largest_batch(peak, 1109), 100);
+  const MemoryLine line{1, 4, 110, 140};  // 100 and 10 per row
+  EXPECT_EQ(largest_batch(line, 109), 0);
+  EXPECT_EQ(largest_batch(line, 110), 1);
+  EXPECT_EQ(largest_batch(line, 1100), 100);
+  EXPECT_EQ(largest_batch(line, 1109), 100);
 }
 
 TEST(InstancesThatFit, TheFirstBringsTheRuntimeAndTheLastOneLoads) {

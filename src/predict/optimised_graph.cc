@@ -1,5 +1,6 @@
 #include "predict/optimised_graph.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -68,6 +69,12 @@ std::string sizes_of(const model::Graph& bound) {
   return digest_text(text);
 }
 
+bool has_open_sizes(const model::Graph& graph) {
+  return std::any_of(graph.input_specs.begin(), graph.input_specs.end(), [](const model::GraphInput& input) {
+    return std::any_of(input.spec.shape.begin(), input.spec.shape.end(), [](int64_t size) { return size < 0; });
+  });
+}
+
 }  // namespace
 
 Result<EngineGraph> EngineGraph::ask(const model::UnboundModel& model, const GraphQuestion& question,
@@ -80,21 +87,39 @@ Result<EngineGraph> EngineGraph::ask(const model::UnboundModel& model, const Gra
                  return write_graph(loading_plan(question.plan, question.plan.model, to), question, limits);
                }));
   RIDGE_ASSIGN(model::OptimisedModel optimised, model::OptimisedModel::read(path));
-  return EngineGraph(question, kept, std::move(folder), std::move(optimised));
+  EngineGraph engine(question, kept, std::move(folder), std::move(optimised));
+  if (has_open_sizes(engine.optimised_.graph())) {
+    const auto question_of = [&](const std::string& to) {
+      return engine.optimised_.write_open_question(model.proto(), to);
+    };
+    Result<std::string> shapes = engine.shapes_of(question_of, ".open.onnx", limits);
+    Result<std::unordered_set<std::string>> open = shapes ? model::read_open_results(*shapes) : shapes.error();
+    if (open)
+      engine.open_ = std::move(*open);
+    else
+      log::debug("open shapes of the optimised graph: {}", open.error().message);
+  }
+  return engine;
 }
 
-// The shapes that the engine infers; none if it does not open its own graph without weights.
+// The path of the engine's copy of its own graph without weights, with the shapes that it infers.
+Result<std::string> EngineGraph::shapes_of(const std::function<Status(const std::string& question)>& write_question,
+                                           const std::string& name, const ChildLimits& limits) {
+  return answer(kept_.empty() ? "" : kept_ + name, folder_.path() + "/graph" + name,
+                [&](const std::string& to) -> Status {
+                  const std::string asked = folder_.path() + "/question.onnx";
+                  RIDGE_TRY(write_question(asked));
+                  plan::Plan plan = loading_plan(question_.plan, asked, to);
+                  plan.graph_level = plan::GraphLevel::kOff;
+                  return write_graph(plan, question_, limits);
+                });
+}
+
 Result<model::Graph> EngineGraph::engine_shapes(const model::Graph& bound, const ChildLimits& limits) {
-  const std::string sizes = sizes_of(bound), name = "." + sizes + ".onnx";
+  const std::string sizes = sizes_of(bound);
   if (const auto known = shapes_.find(sizes); known != shapes_.end()) return known->second;
-  RIDGE_ASSIGN(const std::string path, answer(kept_.empty() ? "" : kept_ + name, folder_.path() + "/graph" + name,
-                                              [&](const std::string& to) -> Status {
-                                                const std::string asked = folder_.path() + "/question.onnx";
-                                                RIDGE_TRY(optimised_.write_shape_question(bound, asked));
-                                                plan::Plan plan = loading_plan(question_.plan, asked, to);
-                                                plan.graph_level = plan::GraphLevel::kOff;
-                                                return write_graph(plan, question_, limits);
-                                              }));
+  const auto question_of = [&](const std::string& to) { return optimised_.write_shape_question(bound, to); };
+  RIDGE_ASSIGN(const std::string path, shapes_of(question_of, "." + sizes + ".onnx", limits));
   RIDGE_ASSIGN(model::Graph shapes, model::read_optimised(path));
   return shapes_.emplace(sizes, std::move(shapes)).first->second;
 }

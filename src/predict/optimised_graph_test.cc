@@ -101,22 +101,22 @@ TEST_F(OptimisedGraphTest, HasTheEnginesNodesWithShapesFromBothSides) {
   EXPECT_EQ(graph->nodes[0].op, "Selu");
   EXPECT_EQ(shape_of(*graph, "t"), (Shape{5, 16}));  // the engine's
   EXPECT_EQ(shape_of(*graph, "y"), (Shape{5, 4}));   // ridge's own, by name
-  EXPECT_EQ(times_asked(), 2);
+  EXPECT_EQ(times_asked(), 3);
 }
 
 TEST_F(OptimisedGraphTest, AsksAgainOnlyForWhatIsNew) {
   ASSERT_TRUE(ask());
   ASSERT_TRUE(ask());
-  EXPECT_EQ(times_asked(), 2);
+  EXPECT_EQ(times_asked(), 3);
   at_batch_.batch = 7;  // shapes only
   ASSERT_TRUE(ask());
-  EXPECT_EQ(times_asked(), 3);
+  EXPECT_EQ(times_asked(), 4);
   write("file.onnx", {{"Relu", "r"}, {"Abs", "y"}}, {});  // another content
   ASSERT_TRUE(ask());
-  EXPECT_EQ(times_asked(), 5);
+  EXPECT_EQ(times_asked(), 7);
   question_.folder.clear();  // nothing is stored
   ASSERT_TRUE(ask());
-  EXPECT_EQ(times_asked(), 7);
+  EXPECT_EQ(times_asked(), 10);
 }
 
 TEST_F(OptimisedGraphTest, ReadsEachFileOnceForAllSizes) {
@@ -133,7 +133,7 @@ TEST_F(OptimisedGraphTest, ReadsEachFileOnceForAllSizes) {
     EXPECT_EQ(shape_of(*graph, "t"), (Shape{5, 16}));
     EXPECT_EQ(shape_of(*graph, "y"), (Shape{batch, 4}));
   }
-  EXPECT_EQ(times_asked(), 3);
+  EXPECT_EQ(times_asked(), 4);
 }
 
 TEST_F(OptimisedGraphTest, IsNotAskedForShapesThatAreKnownByName) {
@@ -141,7 +141,7 @@ TEST_F(OptimisedGraphTest, IsNotAskedForShapesThatAreKnownByName) {
   Result<model::Graph> graph = ask();
   ASSERT_TRUE(graph) << graph.error().message;
   EXPECT_TRUE(model::has_all_shapes(*graph));
-  EXPECT_EQ(times_asked(), 1);
+  EXPECT_EQ(times_asked(), 2);  // for the open ones
 }
 
 TEST_F(OptimisedGraphTest, WithoutAnAnswerAboutShapesTheyStayUnknown) {
