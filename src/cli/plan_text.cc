@@ -86,6 +86,10 @@ std::string summary_table(const app::ModelPlan& plan) {
       {"at most", rate,
        tiny ? "the bound is shorter than a call of an engine, which decides here"
             : "upper bound for any engine on this device"}};
+  if (f.data_flops > 0)
+    rows.insert(rows.begin() + 1,
+                {"by the data", "≤ " + format_flops(f.data_flops),
+                 "beside them: boxes that NonMaxSuppression compares; it depends on the data how many"});
   if (!f.arithmetic.empty()) rows.push_back({"peaks", "", limits_text(f.arithmetic, f.limits)});
   if (plan.carried)
     for (std::vector<std::string>& row : estimate_rows(*plan.carried, f.bound.ms)) rows.push_back(std::move(row));

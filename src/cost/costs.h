@@ -28,6 +28,7 @@ struct NodeCost {
   std::string op;
   double flops = 0;         // as in published counts: multiply-adds count 2, elementary functions 1; stated per rule
   double macs = 0;          // the multiply-adds among them
+  double data_flops = 0;    // beside flops: at most so many more, as the data decide
   double needed_flops = 0;  // ≤ flops: multiply-adds that no engine can avoid; the ones that a bound counts
   double bytes_read = 0;    // activations and weights
   double bytes_written = 0;
@@ -43,7 +44,7 @@ struct NodeCost {
 
 struct Costs {
   std::vector<NodeCost> nodes;  // as in the graph
-  double flops = 0, macs = 0;
+  double flops = 0, macs = 0, data_flops = 0;
   double bytes = 0;                  // sum over the nodes
   double compulsory_read = 0;        // model inputs and the weights of multiply-add operators, once each
   double compulsory_written = 0;     // model outputs

@@ -260,6 +260,7 @@ Costs count(const model::Graph& graph, Precision precision) {
     const NodeCost& cost = work.cost;
     costs.flops += cost.flops;
     costs.macs += cost.macs;
+    costs.data_flops += cost.data_flops;
     costs.bytes += cost.bytes_read + cost.bytes_written;
     if (!cost.shapes_known) costs.unknown_shapes.push_back(cost.name);
   }

@@ -221,12 +221,17 @@ TEST(Count, ScanRunsOncePerSlice) {
   EXPECT_DOUBLE_EQ(c.macs, 9 * 16);
 }
 
-TEST(Count, OfTwoBranchesTheDearerIsCountedAndTheCheaperIsNeeded) {
+TEST(Count, OfTwoBranchesTheCheaperIsCountedInEveryFigureAndWeightsOfBoth) {
   GraphBuilder g;
   int condition = g.input("condition", {}, DataType::kBool);
-  Costs c = count(g.finish({g.node("If", {condition}, {1, 4}, {{"then_branch", body(2)}, {"else_branch", body(4)}})}));
-  EXPECT_DOUBLE_EQ(c.macs, 16);
-  EXPECT_DOUBLE_EQ(c.nodes[0].needed_flops, 2 * 4);
+  for (const auto& [then, otherwise] : {std::pair(2, 4), std::pair(4, 2)}) {
+    GraphBuilder each = g;
+    Costs c = count(each.finish(
+        {each.node("If", {condition}, {1, 4}, {{"then_branch", body(then)}, {"else_branch", body(otherwise)}})}));
+    EXPECT_DOUBLE_EQ(c.macs, 4);
+    EXPECT_DOUBLE_EQ(c.nodes[0].needed_flops, 2 * 4);
+    EXPECT_EQ(c.parameters, 4 + 16);
+  }
 }
 
 TEST(Count, AKnownConditionChoosesItsBranch) {

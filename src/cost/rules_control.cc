@@ -1,5 +1,5 @@
 // Operators with a graph inside. Loops count their body once per known trip, else once, and the node is marked as a lower
-// bound. Of two branches the dearer is counted (for a known condition its own), and as needed the smaller demand of both.
+// bound. Of two branches the one with fewer FLOPs is counted (for a known condition its own), in every figure; weights of both.
 #include <algorithm>
 #include <memory>
 
@@ -50,18 +50,17 @@ void drop_operands(Context& context) {
 }
 
 void branch(Context& context, double) {
-  const std::vector<GraphPointer> sides = bodies_of(context.node, context.inputs);
   drop_operands(context);
+  std::vector<Body> sides;
+  for (const GraphPointer& side : bodies_of(context.node, context.inputs))
+    sides.push_back(count_body(*side, context.precision));
   if (sides.empty()) return context.mark_unknown();
-  Body dearest = count_body(*sides[0], context.precision);
-  double needed = dearest.needed_flops;
+  std::ranges::stable_sort(sides, {}, [](const Body& side) { return side.costs.flops; });
+  add(context, sides.front(), 1, 1);
   for (size_t i = 1; i < sides.size(); ++i) {
-    Body side = count_body(*sides[i], context.precision);
-    needed = std::min(needed, side.needed_flops);
-    if (side.costs.flops > dearest.costs.flops) std::swap(side, dearest);
+    context.work.cost.weight_bytes += sides[i].costs.weight_bytes;
+    context.work.cost.parameters += sides[i].costs.parameters;
   }
-  add(context, dearest, 1, 0);
-  context.work.cost.needed_flops = needed;
 }
 
 // Loop, Scan, SequenceMap.

@@ -56,7 +56,7 @@ void roi_align(Context& context, double) {
 }
 
 // Each score meets the threshold; each kept box meets every box: intersection over union 13, comparison 1. The number kept
-// depends on the data; the allowed maximum is the convention.
+// depends on the data.
 void non_max_suppression(Context& context, double) {
   const Shape *boxes = context.input_shape(0), *scores = context.input_shape(1);
   if (boxes == nullptr || scores == nullptr || boxes->size() != 3 || scores->size() != 3) return;
@@ -64,7 +64,8 @@ void non_max_suppression(Context& context, double) {
   double kept = 0;
   if (context.has_input(2) && context.inputs[2].values && !context.inputs[2].values->empty())
     kept = std::clamp(static_cast<double>(context.inputs[2].values->front()), 0.0, count);
-  context.add_flops(classes * (count + kept * count * 14));
+  context.add_flops(classes * count);
+  context.work.cost.data_flops = classes * kept * count * 14;
 }
 
 constexpr Rule kSamplingRules[] = {

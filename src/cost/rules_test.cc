@@ -179,7 +179,12 @@ TEST(Sampling, RegionsAndBoxes) {
           {tensor({1, 100, 4}), tensor({1, 2, 100}), constant({10})},
           tensor({5, 3}, DataType::kInt64),
           {},
-          2 * (100 + 10 * 100 * 14)}});
+          2 * 100}});
+  // How many boxes are compared is the data's.
+  EXPECT_EQ(cost("NonMaxSuppression", {tensor({1, 100, 4}), tensor({1, 2, 100}), constant({10})},
+                 {tensor({5, 3}, DataType::kInt64)})
+                .data_flops,
+            2 * 10 * 100 * 14);
 }
 
 TEST(Quantisation, CountsConversionsBesideTheArithmetic) {

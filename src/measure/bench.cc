@@ -126,14 +126,14 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
   }  // frees the sessions' memory before the profiled one opens
 
   if (graph != nullptr) m.open_batch = model::has_open_batch(*graph);
-  std::optional<cost::DeviceLimits> limits = options.device;
+  std::optional<cost::DeviceLimits> limits = options.device, all = options.device;
+  double quota_factor = 1;
   if (graph != nullptr && (limits || machine != nullptr)) {
     const cost::Costs costs = cost::count(*graph, plan.precision);
     m.flops = costs.flops;
     m.without_rule = costs.without_rule;
     m.nodes = std::count_if(costs.nodes.begin(), costs.nodes.end(), [](const auto& node) { return node.runs; });
     if (limits) {
-      set_beside_limit(m, costs, *limits, *limits, 1);
       m.limits = limits->sources;
     } else {
       const int usable = machine::usable_threads(*machine);
@@ -141,9 +141,10 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
       m.limits = cost::sources_of(*machine, *limits);
       // Each caller computes itself, beside the other threads of its session.
       const int busy = std::min(m.instances, callers) * (m.threads - 1) + callers;
-      RIDGE_ASSIGN(cost::DeviceLimits all, cost::limits_of(*machine, std::min(busy, usable)));
-      set_beside_limit(m, costs, *limits, all, machine::quota_factor(*machine, busy));
+      RIDGE_ASSIGN(all, cost::limits_of(*machine, std::min(busy, usable)));
+      quota_factor = machine::quota_factor(*machine, busy);
     }
+    set_beside_limit(m, costs, *limits, *all, quota_factor);
   }
   const cost::DeviceLimits* known = limits ? &*limits : nullptr;
   if (options.layers && !m.interrupted) {
@@ -151,6 +152,11 @@ Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, con
     RIDGE_ASSIGN(m.layers, measure_layers(plan, graph, known, layers_time(options), to_seconds(options.max_time),
                                           options.interrupted, clock));
     m.interrupted = options.interrupted && options.interrupted();
+    if (all && m.bound_ms <= 0) {
+      const cost::Costs costs = costs_of(m.layers, m.precision);
+      m.flops = std::max(m.flops, costs.flops);
+      set_beside_limit(m, costs, *limits, *all, quota_factor);
+    }
   }
   if (machine::disturbed(m.disturbance) && !m.load) m.undisturbed = undisturbed(m);
   m.advice = non_finite.empty() ? advise(m, known) : not_finite(non_finite);

@@ -134,6 +134,22 @@ std::vector<Layer> fused_layers_of(std::span<const engine::NodeTime> times, cons
   return layers;
 }
 
+cost::Costs costs_of(std::span<const Layer> layers, Precision precision) {
+  cost::Costs costs;
+  for (const Layer& layer : layers) {
+    if (layer.macs <= 0) continue;
+    costs.flops += layer.flops;
+    costs.macs += layer.macs;
+    costs.nodes.push_back({.name = layer.name,
+                           .op = layer.op,
+                           .flops = layer.flops,
+                           .macs = layer.macs,
+                           .needed_flops = 2 * layer.macs,
+                           .precision = precision});
+  }
+  return costs;
+}
+
 Result<std::vector<Layer>> measure_layers(const plan::Plan& plan, const model::Graph* graph,
                                           const cost::DeviceLimits* limits, Nanoseconds time, double seconds,
                                           const std::function<bool()>& interrupted, Clock& clock) {

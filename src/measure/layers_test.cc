@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/fake_clock.h"
 
 namespace ridge::measure {
@@ -115,6 +117,18 @@ TEST(MeasureLayers, EndsBeforeTheProfileOfAQuickModelIsTooLongToBeRead) {
   ASSERT_TRUE(layers) << layers.error().message;
   EXPECT_EQ(layers->size(), 1u);
   EXPECT_NEAR(to_seconds(clock.now() - begin), 50'002 * 1e-5, 1e-3);
+}
+
+TEST(Layers, TheirMultiplyAddsBoundAModelOfUnknownShapes) {
+  const std::vector<Layer> layers = {{.name = "mm", .op = "MatMul", .flops = 210, .macs = 100},
+                                     {.name = "relu", .op = "Relu", .flops = 5}};
+  const cost::Costs costs = costs_of(layers, Precision::kFp32);
+  ASSERT_EQ(costs.nodes.size(), 1U);
+  EXPECT_EQ(costs.macs, 100);
+  cost::DeviceLimits limits;
+  limits.flops_per_s = {{Precision::kFp32, 2e5}};
+  limits.levels = {{"DRAM", 1e9, std::numeric_limits<double>::infinity()}};
+  EXPECT_DOUBLE_EQ(cost::bound(costs, limits).ms, 1);
 }
 
 }  // namespace

@@ -53,7 +53,13 @@ int64_t rows_of(const Graph& graph) {
 }
 
 int64_t rows_of(const Graph& graph, const Shape& first_input) {
-  return first_input.empty() || (first_input.size() == 1 && !has_open_batch(graph)) ? 1 : first_input.front();
+  const auto lacks_it = [&](const TensorSpec& output) {
+    return output.shape.empty() || output.shape.front() != first_input.front();
+  };
+  const bool none =
+      first_input.empty() ||
+      (!has_open_batch(graph) && (first_input.size() == 1 || std::ranges::any_of(graph.output_specs, lacks_it)));
+  return none ? 1 : first_input.front();
 }
 
 }  // namespace ridge::model

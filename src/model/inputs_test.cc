@@ -37,6 +37,12 @@ TEST(Inputs, RowsAreTheFirstDimensionButNotTheElementsOfAVector) {
   EXPECT_TRUE(has_open_batch(ids));
   EXPECT_EQ(rows_of(ids), 256);
   EXPECT_EQ(rows_of(Graph()), 1);
+  Graph picture = with_input({3, 320, 320});  // its channels are no rows of the boxes
+  picture.output_specs = {{"boxes", DataType::kFp32, {-1, 4}}};
+  EXPECT_EQ(rows_of(picture), 1);
+  Graph fixed = with_input({8, 3, 224, 224});
+  fixed.output_specs = {{"scores", DataType::kFp32, {8, 1000}}};
+  EXPECT_EQ(rows_of(fixed), 8);
 }
 
 }  // namespace

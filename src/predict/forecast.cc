@@ -34,6 +34,7 @@ Forecast forecast(const std::string& model, int64_t batch, Precision precision, 
   result.threads = limits.threads;
   result.flops = costs.flops;
   result.macs = costs.macs;
+  result.data_flops = costs.data_flops;
   result.bytes = costs.bytes;
   result.compulsory_bytes = costs.compulsory_bytes;
   result.parameters = costs.parameters;

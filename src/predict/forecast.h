@@ -40,6 +40,7 @@ struct Forecast {
   int64_t batch = 1;
   int threads = 1;
   double flops = 0, macs = 0;
+  double data_flops = 0;        // beside flops: at most so many more, as the data decide
   double bytes = 0;             // sum over the layers
   double compulsory_bytes = 0;  // weights, inputs and outputs
   int64_t parameters = 0;
@@ -87,6 +88,7 @@ void visit_fields(auto& visit, Is<Forecast> auto& forecast) {
   visit("threads", forecast.threads);
   visit("flops", forecast.flops);
   visit("macs", forecast.macs);
+  if (forecast.data_flops > 0) visit("data_dependent_flops", forecast.data_flops);
   visit("bytes", forecast.bytes);
   visit("compulsory_bytes", forecast.compulsory_bytes);
   visit("params", forecast.parameters);
