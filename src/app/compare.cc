@@ -50,7 +50,7 @@ void note_disturbances(Comparison& comparison, const std::optional<machine::Dist
   for (const auto& [disturbance, when] : {std::pair(&then, "then"), std::pair(&today, "now")})
     if (machine::disturbed(*disturbance)) {
       comparison.caveats.push_back({"disturbed", fmt::format("{}: {}", when, machine::sentence(**disturbance))});
-      comparison.judged = false;
+      comparison.unjudged = "other work kept the machine busy: measure again when it is quiet";
     }
 }
 
@@ -123,9 +123,8 @@ FigureChange of_speed(const Speed& speed, const Measurement& then, const Measure
   if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
   if (std::string_view(speed.id) == "throughput" && (then.load || today.load))
     return tune::set_aside(std::move(row), "given by the load");
-  if (!comparison.judged) return tune::set_aside(std::move(row), "not judged: a busy machine");
+  if (!comparison.unjudged.empty()) return tune::set_aside(std::move(row), "not judged: a busy machine");
   const measure::MeanDifference shown = speed.difference(then, today, kShownConfidence);
-  if (!std::isfinite(shown.half_width)) return tune::set_aside(std::move(row), "too few samples for an interval");
   const bool worse = judge(shown, speed.difference(then, today, confidence), speed.good, accepted_percent, row);
   comparison.slower |= speed.decides && worse;
   return row;
@@ -152,6 +151,14 @@ std::vector<LayerChange> layers_of(const Measurement& then, const Measurement& t
   return changes;
 }
 
+// Without an interval nothing could have been found slower.
+void note_blindness(Comparison& comparison) {
+  if (comparison.unjudged.empty() && std::ranges::none_of(comparison.figures, [](const FigureChange& row) {
+        return row.verdict != tune::Change::kNotComparable;
+      }))
+    comparison.unjudged = "too few samples for an interval: measure for longer";
+}
+
 Status compare_benches(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   RIDGE_ASSIGN(const Measurement then, from_json<Measurement>(before));
   RIDGE_ASSIGN(const Measurement today, from_json<Measurement>(now));
@@ -161,6 +168,7 @@ Status compare_benches(const Json& before, const Json& now, double accepted_perc
   for (const Once& once : kOnce)
     comparison.figures.push_back(tune::set_aside(
         tune::figure_of(once.id, once.what, once.unit, once.value(then), once.value(today)), "measured once"));
+  note_blindness(comparison);
   comparison.layers = layers_of(then, today);
   return {};
 }
@@ -287,6 +295,7 @@ Status compare_servers(const Json& before, const Json& now, double accepted_perc
     for (FigureChange& row : token_changes(first->tokens, second->tokens))
       comparison.figures.push_back(of_load(std::move(row), *first));
   }
+  note_blindness(comparison);
   if (then.search && today.search && then.search->p99_ms == today.search->p99_ms)
     comparison.figures.push_back(tune::set_aside(
         tune::figure_of("highest-rate", fmt::format("highest rate with p99 within {}", format_ms(then.search->p99_ms)),
@@ -331,7 +340,7 @@ FigureChange of_rate_row(const RateList& list, const Json& then, const Json& tod
   FigureChange row = tune::figure_of(fmt::format("{}.{}", list.list, name), name, list.unit, number_at(then, list.rate),
                                      number_at(today, list.rate));
   if (row.before <= 0 || row.now <= 0) return tune::set_aside(std::move(row), "not measured");
-  if (!comparison.judged) return tune::set_aside(std::move(row), "not judged: a busy machine");
+  if (!comparison.unjudged.empty()) return tune::set_aside(std::move(row), "not judged: a busy machine");
   const measure::MeanDifference difference = {
       std::log(row.now / row.before),
       std::hypot(number_at(then, "spread_percent"), number_at(today, "spread_percent")) / 100};
@@ -389,7 +398,7 @@ Status compare_tunings(const Json& before, const Json& now, double accepted_perc
   differ(comparison, "other-shapes", "other shapes of the inputs", then.shapes, today.shapes);
   comparison.figures = tune::compare(then, today, {.tolerance_percent = accepted_percent});
   comparison.slower = tune::regressed(comparison.figures);
-  comparison.judged = comparison.slower || !tune::withheld(comparison.figures);
+  comparison.unjudged = tune::unjudged_reason(comparison.figures);
   return {};
 }
 

@@ -42,7 +42,7 @@ struct Comparison {
   std::vector<tune::FigureChange> figures;  // verdict "as before": the difference is within its interval
   std::vector<LayerChange> layers;          // the largest change first; empty unless both have layers
   bool slower = false;                      // significantly, by more than was accepted
-  bool judged = true;                       // false: other work kept the machine busy, then or now
+  std::string unjudged;                     // why there is no judgement; empty: there is
 };
 void visit_fields(auto& visit, Is<Comparison> auto& comparison) {
   visit("before", comparison.before);
@@ -51,7 +51,7 @@ void visit_fields(auto& visit, Is<Comparison> auto& comparison) {
   visit("figures", comparison.figures);
   visit("layers", comparison.layers);
   visit("slower", comparison.slower);
-  visit("judged", comparison.judged);
+  visit.derived("judged", comparison.unjudged.empty());
 }
 
 // `before` and `now`: documents as read_document() returns them, both of one verb: `bench MODEL`, `bench URL` (load by load), `bench device`,

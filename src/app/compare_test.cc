@@ -97,6 +97,17 @@ TEST(Compare, WarnsOfEverythingElseThatDiffers) {
   EXPECT_EQ(verdict_of(*comparison, "throughput"), tune::Change::kNotComparable) << "the load gives it";
 }
 
+TEST(Compare, WithoutAnIntervalThereIsNoJudgement) {
+  measure::Measurement once = measured(1, 5);
+  once.samples = 1;
+  once.ci95_percent = 0;
+  once.histogram.reset();
+  const Result<Comparison> comparison = compare(kept(once), kept(once), 0);
+  ASSERT_TRUE(comparison);
+  EXPECT_FALSE(comparison->slower);
+  EXPECT_NE(comparison->unjudged, "");
+}
+
 TEST(Compare, TimesOfABusyMachineAreShownAndNotJudged) {
   measure::Measurement busy = measured(2, 9);
   busy.disturbance.emplace();
@@ -105,11 +116,11 @@ TEST(Compare, TimesOfABusyMachineAreShownAndNotJudged) {
   for (const auto& [before, now] : {std::pair(measured(1, 5), busy), std::pair(busy, measured(1, 2))}) {
     const Result<Comparison> comparison = compare(kept(before), kept(now), 0);
     ASSERT_TRUE(comparison);
-    EXPECT_FALSE(comparison->judged);
+    EXPECT_NE(comparison->unjudged, "");
     EXPECT_FALSE(comparison->slower);
     EXPECT_EQ(verdict_of(*comparison, "p50"), tune::Change::kNotComparable);
   }
-  EXPECT_TRUE(compare(kept(measured(1, 5)), kept(measured(2, 5)), 0)->judged);
+  EXPECT_EQ(compare(kept(measured(1, 5)), kept(measured(2, 5)), 0)->unjudged, "");
 }
 
 // A server's points of these numbers of callers, each with this median.

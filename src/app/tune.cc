@@ -251,7 +251,9 @@ bool is_no(const TuneResult& result) {
   return result.compared.empty() ? result.tuning.choice == tune::Choice::kNone : tune::regressed(result.compared);
 }
 
-bool judged(const TuneResult& result) { return is_no(result) || !tune::withheld(result.compared); }
+bool judged(const TuneResult& result) {
+  return result.compared.empty() || tune::unjudged_reason(result.compared).empty();
+}
 
 Json to_json(const TuneResult& result) {
   Json json = to_json(result.tuning);

@@ -82,8 +82,8 @@ void render(const app::Comparison& comparison) {
   print("");
   for (const app::Caveat& caveat : comparison.caveats) print("not alike: " + caveat.sentence);
   print(figures_text(comparison) + layer_changes_text(comparison));
-  if (!comparison.judged)
-    print(std::string("Not judged: other work kept the machine busy. Measure again when it is quiet") +
+  if (!comparison.unjudged.empty())
+    print("Not judged: " + comparison.unjudged +
           (comparison.now.command.verb == "bench"
                ? ", or use `ridge tune --compare`, which measures the untuned model beside."
                : "."));
@@ -93,7 +93,7 @@ void render(const app::Comparison& comparison) {
 std::vector<std::string> next_of(const CompareOptions& options, const app::Comparison& comparison, const Json& now) {
   const std::string& line = comparison.now.command.line;
   const bool bench = comparison.now.command.verb.starts_with("bench");
-  if (!comparison.judged && bench) return again_lines(line, options.before, true);
+  if (!comparison.unjudged.empty() && bench) return again_lines(line, options.before, true);
   std::vector<std::string> lines = {"ridge show " + app::shell_word(options.now)};
   if (const auto past = app::past_results_of(now); past && !past->empty())
     lines.push_back("ridge history " + app::shell_word(past->front().model));
@@ -127,8 +127,8 @@ int compare(std::span<const std::string> arguments) {
     render(*comparison);
     print_next(next_of(options, *comparison, *now));
   }
-  if (options.fail_above_percent && !comparison->judged)
-    return fail(kCompareVerb, {Code::kUnavailable, "--fail-above cannot judge results of a busy machine"});
+  if (options.fail_above_percent && !comparison->unjudged.empty())
+    return fail(kCompareVerb, {Code::kUnavailable, "--fail-above: " + comparison->unjudged});
   return options.fail_above_percent && comparison->slower ? kNo : kDone;
 }
 

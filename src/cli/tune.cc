@@ -171,7 +171,7 @@ int tune_one(const TuneOptions& options) {
   if (!request->recorded) remember(document(options.command, json));
   const Status page = write_page(options.command, options.page, json);
   if (!app::judged(*result))
-    return fail(kTuneVerb, {Code::kUnavailable, "--compare cannot judge speeds that are worse on a busy machine"});
+    return fail(kTuneVerb, {Code::kUnavailable, "--compare: " + tune::unjudged_reason(result->compared)});
   return exit_of(std::array{result->saved, page}, app::is_no(*result));
 }
 

@@ -1,5 +1,8 @@
 #include "cli/tune_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -24,12 +27,6 @@ Status check_rows(const app::TuneRequest& request) {
       Code::kInvalid,
       "--shape gives an input several rows, but its first dimension is the batch, which tune searches itself: give 1 "
       "there, or use --max-batch 1 if it is not a batch"};
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 // Options of --share only.
@@ -137,8 +134,8 @@ Result<std::map<std::string, double>> values_per_model(const std::string& option
     if (error != std::errc() || end != number.data() + number.size() || !(value > 0) || !std::isfinite(value))
       return Error{Code::kInvalid, option + " " + text + ": a number above 0 is expected, or NAME=NUMBER"};
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-      return Error{Code::kInvalid,
-                   option + " " + text + ": no model is named '" + name + "'; there are " + listed(names)};
+      return Error{Code::kInvalid, fmt::format("{} {}: no model is named '{}'; there are {}", option, text, name,
+                                               fmt::join(names, ", "))};
     for (const std::string& own : names)
       if (name.empty() || name == own) values[own] = value;
   }

@@ -198,9 +198,12 @@ std::string tuning_text(const tune::Tuning& tuning) {
   for (const tune::SkipCount& skipped : tuning.skipped)
     text += fmt::format("  {:>4} skipped: {}\n", skipped.count, skipped.reason.text);
   text += batching_text(tuning);
-  text += fmt::format("deviation from the untuned outputs: max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}\n",
-                      tuning.deviation.max_abs, tuning.deviation.relative_l2,
-                      format_percent(100 * tuning.deviation.top1_agreement));
+  const precision::Deviation& d = tuning.deviation;
+  text += "deviation from the untuned outputs: " +
+          (d.elements > 0 && d.not_finite == d.elements
+               ? fmt::format("not known, all {} values are NaN or infinite\n", d.elements)
+               : fmt::format("max abs {:.2g}, relative L2 {:.2g}, same top-1 in {}{}\n", d.max_abs, d.relative_l2,
+                             format_percent(100 * d.top1_agreement), not_finite_text(d)));
   if (tuning.baseline.advice.id == "not-finite")
     text += painted(Meaning::kWarning, "untuned:") + " " + tuning.baseline.advice.sentence + "\n";
   const auto device = plan::device_from_name(tuning.baseline.device);

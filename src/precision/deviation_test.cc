@@ -15,12 +15,23 @@ TensorView view(DataType type, const Shape& shape, const std::vector<T>& values)
 }
 
 TEST(Deviation, OfEqualOutputsIsZero) {
-  std::vector<float> values{1, -2, 3, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                            0};
+  std::vector<float> values{1, -2, 3, -1, std::numeric_limits<float>::infinity(), 0};
   DeviationMeter meter;
   ASSERT_TRUE(meter.add(view(DataType::kFp32, {2, 3}, values), view(DataType::kFp32, {2, 3}, values)));
   EXPECT_EQ(meter.result().max_abs, 0);
   EXPECT_EQ(meter.result().top1_agreement, 1);
+}
+
+TEST(Deviation, OfOutputsThatAreNoNumbersIsNoAgreement) {
+  std::vector<float> values{1, NAN, 3, INFINITY, NAN, NAN};
+  DeviationMeter meter;
+  EXPECT_EQ(not_finite_text(meter.result()), "");
+  ASSERT_TRUE(meter.add(view(DataType::kFp32, {2, 3}, values), view(DataType::kFp32, {2, 3}, values)));
+  const Deviation deviation = meter.result();
+  EXPECT_EQ(deviation.elements, 6);
+  EXPECT_EQ(deviation.not_finite, 4);
+  EXPECT_EQ(deviation.top1_agreement, 0);
+  EXPECT_EQ(not_finite_text(deviation), ", 4 of 6 values are NaN or infinite");
 }
 
 TEST(Deviation, MatchesAWorkedExample) {

@@ -7,9 +7,9 @@
 #include <functional>
 #include <numeric>
 
+#include "base/element.h"
 #include "base/units.h"
 #include "cost/operators.h"
-#include "precision/element.h"
 #include "precision/samples.h"
 
 namespace ridge::precision {
@@ -90,6 +90,8 @@ Deviation worst_of(const std::vector<OutputDeviation>& outputs) {
   for (const OutputDeviation& output : outputs) {
     worst.max_abs = std::max(worst.max_abs, output.deviation.max_abs);
     worst.relative_l2 = std::max(worst.relative_l2, output.deviation.relative_l2);
+    worst.elements += output.deviation.elements;
+    worst.not_finite += output.deviation.not_finite;
     worst.cosine = std::min(worst.cosine, output.deviation.cosine);
     if (output.classifier) worst.top1_agreement = std::min(worst.top1_agreement, output.deviation.top1_agreement);
   }
@@ -105,15 +107,16 @@ std::string sentence_of(const AccuracyVerdict& verdict, const GuardLimits& limit
                        failures);
   if (verdict.outputs.empty()) return "The model has no comparable outputs.";
   if (limits.max_deviation)
-    return fmt::format("Accuracy holds over {}: relative L2 at most {:.3g}, allowed {:g}.",
+    return fmt::format("Accuracy holds over {}: relative L2 at most {:.3g}, allowed {:g}{}.",
                        counted(static_cast<int64_t>(verdict.samples), "sample"), verdict.worst.relative_l2,
-                       *limits.max_deviation);
+                       *limits.max_deviation, not_finite_text(verdict.worst));
   const bool classifies = std::any_of(verdict.outputs.begin(), verdict.outputs.end(),
                                       [](const OutputDeviation& output) { return output.classifier; });
   return fmt::format(
-      "Accuracy holds over {}: cosine at least {:.6f}{}.", counted(static_cast<int64_t>(verdict.samples), "sample"),
+      "Accuracy holds over {}: cosine at least {:.6f}{}{}.", counted(static_cast<int64_t>(verdict.samples), "sample"),
       verdict.worst.cosine,
-      classifies ? fmt::format(", same top-1 in {:.4g} % of rows", 100 * verdict.worst.top1_agreement) : "");
+      classifies ? fmt::format(", same top-1 in {:.4g} % of rows", 100 * verdict.worst.top1_agreement) : "",
+      not_finite_text(verdict.worst));
 }
 
 }  // namespace

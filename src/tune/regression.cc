@@ -124,7 +124,11 @@ FigureChange figure_of(std::string id, std::string what, std::string unit, doubl
 void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row) {
   const double tolerance = std::log1p(tolerance_percent / 100);
   const double worse = good == Good::kLow ? difference.value : -difference.value;
-  row.spread_percent = 100 * (std::isfinite(difference.half_width) ? difference.half_width : 0);
+  if (!std::isfinite(difference.half_width)) {
+    row = set_aside(std::move(row), "too few samples for an interval");
+    return;
+  }
+  row.spread_percent = 100 * difference.half_width;
   if (worse - difference.half_width > tolerance) row.verdict = Change::kRegressed;
   if (-worse - difference.half_width > tolerance) row.verdict = Change::kBetter;
 }
@@ -137,8 +141,18 @@ FigureChange set_aside(FigureChange row, const std::string& reason) {
 
 NameTable<Change> names_of(Change) { return kChanges; }
 
-bool withheld(const std::vector<FigureChange>& all) {
-  return std::any_of(all.begin(), all.end(), [](const FigureChange& row) { return row.reason == kBusy; });
+std::string unjudged_reason(const std::vector<FigureChange>& all) {
+  constexpr double kHalf = 69.3;  // [%] ln 2
+  if (regressed(all)) return "";
+  if (std::ranges::any_of(all, [](const FigureChange& row) { return row.reason == kBusy; }))
+    return "a figure is worse, but other work kept the machine busy, then or now: measure again when it is quiet";
+  const auto sees = [](const FigureChange& row) {
+    return row.verdict != Change::kNotComparable && row.id != "memory" && row.id != "relative-l2" &&
+           row.spread_percent < kHalf;
+  };
+  return std::ranges::any_of(all, sees)
+             ? ""
+             : "a loss of half of the speed would not show: measure for longer, or when the machine is quiet";
 }
 
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness) {
@@ -181,9 +195,7 @@ std::optional<double> least_visible_percent(const std::vector<FigureChange>& all
 std::string conclusion(const std::vector<FigureChange>& all, const Strictness& strictness) {
   const auto worst =
       std::find_if(all.begin(), all.end(), [](const FigureChange& r) { return r.verdict == Change::kRegressed; });
-  if (worst == all.end() && withheld(all))
-    return "Not judged: a figure is worse, but other work kept the machine busy, then or now. Measure again when it is "
-           "quiet.";
+  if (const std::string why = unjudged_reason(all); !why.empty()) return "Not judged: " + why + ".";
   if (worst == all.end()) {
     const std::optional<double> least = least_visible_percent(all, strictness);
     return fmt::format("No regression: nothing is significantly worse by more than {:.3g} %.{}",

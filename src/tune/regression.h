@@ -56,7 +56,7 @@ std::string spread_text(const FigureChange& row);
 // A figure then and now, not judged yet.
 FigureChange figure_of(std::string id, std::string what, std::string unit, double before, double now);
 enum class Good { kHigh, kLow };
-// Beyond the tolerance with the interval's confidence. `difference`: of the logarithms.
+// Beyond the tolerance with the interval's confidence; set aside without one. `difference`: of the logarithms.
 void judge(const measure::MeanDifference& difference, Good good, double tolerance_percent, FigureChange& row);
 FigureChange set_aside(FigureChange row, const std::string& reason);
 // Reason of a speed that was worse while other work took CPUs, then or now: settings lose by it unlike each other (two threads more
@@ -72,7 +72,9 @@ struct Strictness {
 };
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);
-bool withheld(const std::vector<FigureChange>& all);  // whether one is not judged for kBusy
+// Why a comparison without a regression is no answer: a figure is not judged for kBusy, or no speed has an interval in which a
+// loss of half of it would show. Empty: it is one.
+std::string unjudged_reason(const std::vector<FigureChange>& all);
 // The least loss that would have been called a regression, of the figure whose interval is the widest [%]; absent: none has one.
 std::optional<double> least_visible_percent(const std::vector<FigureChange>& all, const Strictness& strictness);
 // Plain sentences.
