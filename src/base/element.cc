@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/half.h"
+#include "base/number_type.h"
 
 namespace ridge {
 namespace {
@@ -28,30 +30,20 @@ void write_at(std::byte* data, size_t index, T value) {
 __extension__ typedef __int128 Wide;  // NOLINT: `using` cannot carry the extension mark
 
 Wide integer_at(DataType type, std::span<const std::byte> data, size_t index) {
-  if (type == DataType::kInt64) return read_at<int64_t>(data, index);
-  if (type == DataType::kUint64) return read_at<uint64_t>(data, index);
-  return static_cast<Wide>(element(type, data, index));
-}
-
-template <typename T>
-bool write_integer_as(std::byte* data, size_t index, Wide value) {
-  if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
-  write_at(data, index, static_cast<T>(value));
-  return true;
+  const auto read = [&](auto number) { return static_cast<Wide>(read_at<decltype(number)>(data, index)); };
+  return with_number_type(type, read, [] { return Wide{0}; });
 }
 
 // False: the value does not fit.
 bool write_integer(DataType type, std::byte* data, size_t index, Wide value) {
-  switch (type) {
-    case DataType::kUint8: return write_integer_as<uint8_t>(data, index, value);
-    case DataType::kUint16: return write_integer_as<uint16_t>(data, index, value);
-    case DataType::kUint32: return write_integer_as<uint32_t>(data, index, value);
-    case DataType::kUint64: return write_integer_as<uint64_t>(data, index, value);
-    case DataType::kInt8: return write_integer_as<int8_t>(data, index, value);
-    case DataType::kInt16: return write_integer_as<int16_t>(data, index, value);
-    case DataType::kInt32: return write_integer_as<int32_t>(data, index, value);
-    default: return write_integer_as<int64_t>(data, index, value);
-  }
+  const auto write = [&]<typename T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
+      write_at(data, index, static_cast<T>(value));
+    }
+    return std::is_integral_v<T>;
+  };
+  return with_number_type(type, write, [] { return false; });
 }
 
 }  // namespace
@@ -65,24 +57,10 @@ bool is_integer(DataType type) {
 }
 
 double element(DataType type, std::span<const std::byte> data, size_t index) {
-  switch (type) {
-    case DataType::kFp32: return read_at<float>(data, index);
-    case DataType::kFp64: return read_at<double>(data, index);
-    case DataType::kFp16: return from_fp16(read_at<uint16_t>(data, index));
-    case DataType::kBf16: return from_bf16(read_at<uint16_t>(data, index));
-    case DataType::kInt8: return read_at<int8_t>(data, index);
-    case DataType::kInt16: return read_at<int16_t>(data, index);
-    case DataType::kInt32: return read_at<int32_t>(data, index);
-    case DataType::kInt64: return static_cast<double>(read_at<int64_t>(data, index));
-    case DataType::kUint16: return read_at<uint16_t>(data, index);
-    case DataType::kUint32: return read_at<uint32_t>(data, index);
-    case DataType::kUint64: return static_cast<double>(read_at<uint64_t>(data, index));
-    case DataType::kBool:
-    case DataType::kUint8:
-    case DataType::kBytes:
-    case DataType::kInvalid: break;
-  }
-  return read_at<uint8_t>(data, index);
+  if (type == DataType::kFp16) return from_fp16(read_at<uint16_t>(data, index));
+  if (type == DataType::kBf16) return from_bf16(read_at<uint16_t>(data, index));
+  const auto read = [&](auto number) { return static_cast<double>(read_at<decltype(number)>(data, index)); };
+  return with_number_type(type, read, [&] { return static_cast<double>(read_at<uint8_t>(data, index)); });
 }
 
 void set_element(DataType type, std::byte* data, size_t index, double value) {

@@ -22,7 +22,7 @@ std::string parts_table(const predict::InferenceMemory& m) {
        {"resident", format_bytes(m.resident), "after a few runs: the sum (estimated)"},
        {"loading", format_bytes(m.loading_peak), "peak while loading (estimated)"},
        {"peak", format_bytes(m.peak),
-        fmt::format("at any time (estimated); 34 of 35 recorded points lie between {} and {}", format_bytes(m.peak_low),
+        fmt::format("at any time (estimated); 36 of 36 recorded points lie between {} and {}", format_bytes(m.peak_low),
                     format_bytes(m.peak_high))}},
       "lrl");
 }

@@ -18,7 +18,7 @@ namespace ridge::predict {
 // Memory of a driver context and libraries on a GPU: assumed, 0.5 GiB, as in training_plan.h.
 inline constexpr double kAssumedContextBytes = 512.0 * 1024 * 1024;
 
-// 34 of 35 recorded points are within this (benchmarks/results/memory_prediction-*.txt).
+// All 36 points of benchmarks/results/memory_prediction-intel-2c.txt are within this.
 inline constexpr double kMemoryError = 0.2;
 
 // [bytes]. The parts from runtime to retained add up to resident.
