@@ -94,7 +94,7 @@ def test_measured_limits_take_the_place_of_the_datasheet(machine):
 
     machine.store(UNITS, 500e12, 0.93 * LISTED_BYTES_PER_S / 2)
     half = machine.plan("cuda:0")
-    assert kernel(half, "decode_step", "attention, decode")["ms"] > 1.7 * kernel(here, "decode_step", "attention, decode")["ms"]
+    assert kernel(half, "decode_step", "attention, decode")["ms"] > 1.6 * kernel(here, "decode_step", "attention, decode")["ms"]
     text = machine.run("plan", "config.json", "--gpu", "cuda:0", "--tp", "1", "--concurrency", "16").stdout
     assert "bf16 500 TFLOP/s (measured, cuBLASLt)" in text and "fp8 1.98 PFLOP/s (datasheet)" in text
 
