@@ -125,7 +125,8 @@ std::optional<Rejection> Scheduler::submit(JobPtr job, bool in_round) {
       return Rejection{std::move(job), std::move(met).error(), FailureReason::kPredictedLate};
     if (std::optional<Rejection> rejection = queue_.add(std::move(job), now)) {
       const std::vector<Nanoseconds> free = free_in(now);
-      if (!free.empty()) rejection->error.retry_after = std::ranges::min(free);
+      // A batch that takes longer than expected may end at any moment; whoever asks all the time has soon given up.
+      if (!free.empty()) rejection->error.retry_after = std::max(std::ranges::min(free), times_.expected(1) / 10);
       return rejection;
     }
     alarm = new_alarm();

@@ -298,6 +298,8 @@ TEST(Scheduler, AFullQueueSaysWhenTheNextBatchLeavesIt) {
   ASSERT_TRUE(full);
   EXPECT_EQ(full->reason, FailureReason::kQueueFull);
   EXPECT_EQ(full->error.retry_after, 6ms);
+  clock.advance(20ms);
+  EXPECT_EQ(scheduler.submit(plain_job())->error.retry_after, 1ms) << "the batch is overdue";
 }
 
 TEST(Scheduler, PredictsTheWaitForResourcesOfTheRateLimiter) {

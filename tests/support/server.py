@@ -44,7 +44,7 @@ class Connection:
             self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
-        self.buffer = b""
+        self.buffer = bytearray()  # of bytes each answer of megabytes would be copied a thousand times
 
     def send(self, data):
         self.socket.sendall(data if isinstance(data, bytes) else data.encode())
@@ -58,13 +58,15 @@ class Connection:
     def _until(self, mark):
         while mark not in self.buffer:
             self._fill()
-        head, self.buffer = self.buffer.split(mark, 1)
+        head = self._exactly(self.buffer.index(mark))
+        del self.buffer[: len(mark)]
         return head
 
     def _exactly(self, count):
         while len(self.buffer) < count:
             self._fill()
-        data, self.buffer = self.buffer[:count], self.buffer[count:]
+        data = bytes(self.buffer[:count])
+        del self.buffer[:count]
         return data
 
     def deliver(self, data):
