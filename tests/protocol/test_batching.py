@@ -255,7 +255,7 @@ def test_requests_whose_clients_have_left_are_not_run(serve, tmp_path):
 
 def test_a_rate_limiter_lets_one_instance_of_all_models_run_at_a_time(tmp_path):
     limiter = 'instance_group { kind: KIND_CPU rate_limiter { resources { name: "engine" global: true count: 1 } priority: %d } }\n'
-    for name, priority, latency_ms in (("first", 1, 3000), ("second", 2, 100)):
+    for name, priority, latency_ms in (("first", 1, 6000), ("second", 2, 100)):  # long beside the requests that come meanwhile
         models.fake(tmp_path / name, "max_batch_size: 8\ndynamic_batching { }\n" + limiter % priority + WITHOUT_WARM_UP, latency_ms=latency_ms)
     models.fake(tmp_path / "free", "max_batch_size: 8\n" + WITHOUT_WARM_UP)
     models.fake(tmp_path / "greedy", limiter.replace("count: 1", "count: 3") % 1)
