@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/next_text.h"
@@ -45,7 +46,9 @@ Result<power::Wanted> wanted_from(const PowerSetOptions& options) {
     RIDGE_ASSIGN(wanted.memory_clocks, power::parse_clocks(options.memory_clocks));
   }
   wanted.reset = options.reset;
-  wanted.cpu = options.devices == std::vector<std::string>{power::kCpuId};
+  wanted.cpu = std::ranges::find(options.devices, power::kCpuId) != options.devices.end();
+  if (wanted.cpu && options.devices.size() > 1)
+    return invalid("--device cpu cannot be combined: set GPUs and the CPU one after the other");
   const bool any = wanted.limit_mw || wanted.clocks || wanted.memory_clocks;
   if (options.reset && any) return invalid("--reset takes no other setting: it sets the vendor's defaults");
   if (!options.reset && !any)

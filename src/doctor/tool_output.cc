@@ -82,11 +82,9 @@ LinkLimit disk_limit(const machine::Tree& tree, const Json& json) {
   const std::vector<Json> disks = list_in(json, "disk_util");
   const std::string name = disks.empty() ? "" : text_in(disks.front(), "name");
   const std::string folder = "sys/class/nvme/" + name.substr(0, name.find('n', 4)) + "/device/";
-  const std::string speed = machine::text_at(tree, folder + "current_link_speed").value_or("");  // "16.0 GT/s PCIe"
-  const double transfers = number_of(speed.substr(0, speed.find(' ')));
-  const int64_t lanes = machine::number_at(tree, folder + "current_link_width").value_or(0);
-  if (transfers <= 0 || lanes <= 0) return {0, name.empty() ? "fio names no disk" : name + " shows no PCIe link"};
-  return {machine::link_bytes_per_s(lanes, transfers), "the PCIe link of " + name};
+  const std::optional<double> rate = machine::link_bytes_per_s_at(tree, folder);
+  if (!rate) return {0, name.empty() ? "fio names no disk" : name + " shows no PCIe link"};
+  return {*rate, "the PCIe link of " + name};
 }
 
 // A model of 1 GB takes more than 5 s to load; a hard disk, or a network share.
@@ -236,7 +234,7 @@ constexpr std::string_view kCollectives[] = {"all-reduce", "all-gather", "reduce
 constexpr double kJudgedFrom_bytes = 16 << 20;
 
 struct NcclRun {
-  std::set<std::string> hosts, addresses;
+  std::set<std::string> hosts;
   double ranks = 0, size = 0, algorithm = 0, bus = 0, wrong = 0;  // of the row with the highest bus bandwidth [bytes/s]
   bool reduces = false;
 };
@@ -248,10 +246,8 @@ NcclRun nccl_run_of(const std::string& text) {
   for (const std::vector<std::string>& words : lines_of(text)) {
     if (words.size() > 2 && words[0] == "#" && words[1] == "Rank") {
       ++run.ranks;
-      for (size_t i = 2; i + 1 < words.size(); ++i) {
+      for (size_t i = 2; i + 1 < words.size(); ++i)
         if (words[i] == "on") run.hosts.insert(words[i + 1]);
-        if (words[i].starts_with("[0x") || words[i].starts_with("[0000:")) run.addresses.insert(words[i]);
-      }
     }
     if (words.size() < 12 || number_of(words[0]) <= 0) continue;
     const size_t at = words.size() - 8;

@@ -92,4 +92,10 @@ double link_bytes_per_s(int64_t lanes, double gigatransfers_per_s) {
   return static_cast<double>(lanes) * gigatransfers_per_s * 1e9 * coding / 8;
 }
 
+std::optional<double> link_bytes_per_s_at(const Tree& tree, const std::string& folder) {
+  const std::optional<int64_t> lanes = width_at(tree, folder + "current_link_width");
+  const std::optional<double> speed = speed_at(tree, folder + "current_link_speed");
+  return lanes && speed ? std::optional(link_bytes_per_s(*lanes, *speed)) : std::nullopt;
+}
+
 }  // namespace ridge::machine

@@ -16,8 +16,9 @@ struct Counts {
 Counts counts_of(const engine::Output& output) {
   Counts counts;
   if (!is_floating(output.type)) return counts;
-  for (const double value : elements({output.type, output.shape, output.data})) {
-    ++counts.values;
+  counts.values = output.data.size() / data_type_size(output.type);
+  for (size_t i = 0; i < counts.values; ++i) {
+    const double value = element(output.type, output.data, i);
     if (std::isnan(value)) ++counts.nan;
     if (std::isinf(value)) ++counts.infinite;
   }
