@@ -17,7 +17,7 @@ namespace ridge::app {
 // Raised when a member of a document changes its meaning; added members do not count.
 constexpr int kSchema = 1;
 
-// What the user typed, and when.
+// The command line and its time.
 struct Command {
   std::string verb;  // "bench device"
   std::string line;  // for a shell: "ridge bench device --json"

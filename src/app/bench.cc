@@ -91,7 +91,7 @@ void add_request(const BenchRequest& request, plan::Plan& plan) {
   plan.options = request.engine_options;
 }
 
-// That rows give together what they give alone, where more than one are asked for.
+// Checks that rows together give what they give alone, if more than one are asked for.
 Status check_joint(const BenchRequest& request, plan::Plan plan, const model::Graph& graph, Clock& clock) {
   if (!request.binding.insist_on_batch || *request.binding.batch < 2 || !has_open_batch(graph)) return {};
   const std::map<std::string, Shape> shapes = std::exchange(plan.shapes, {});
@@ -102,7 +102,7 @@ Status check_joint(const BenchRequest& request, plan::Plan plan, const model::Gr
   return joint ? joint : no_batch(request, joint);
 }
 
-// Whether the engine takes the model at all.
+// Checks that the engine takes the model at all.
 Status can_open(const BenchRequest& request, const model::Graph& graph, Clock& clock) {
   RIDGE_ASSIGN(const machine::Machine machine, machine::probe());
   plan::Plan plan = plan_model(request, graph, machine);

@@ -43,7 +43,7 @@ Result<measure::Measurement> bench(const BenchRequest& request, const std::optio
 
 // The runs that BenchOptions::trace collected, beside the layers (measure/trace.h).
 measure::TracedLoad traced(std::vector<measure::TimedRun> runs, const measure::Measurement& measured);
-// Of one load or several, for a file.
+// The trace file of one or several loads.
 std::string trace_text(std::span<const measure::TracedLoad> loads);
 
 }  // namespace ridge::app

@@ -51,7 +51,7 @@ struct DecoderPoint {
   double line_ms = 0;           // by the step line
 };
 double line_error_percent(const DecoderPoint& point);  // of line_ms, against what was measured
-// That nine in ten of the points keep within; 0: none has a line.
+// The error that nine in ten of the points keep within; 0: none has a line.
 double line_error_percent(std::span<const DecoderPoint> points);
 void visit_fields(auto& visit, Is<DecoderPoint> auto& p) {
   visit("kind", p.kind);

@@ -94,7 +94,7 @@ TEST_F(BenchDecoder, SetsStepsBesideTheLimits) {
   EXPECT_DOUBLE_EQ(points[1].bytes, 20e6 + 2 * 67.5 * (2 * 2 * 32 * 4));  // keys and values of 2 layers in FP32
   EXPECT_NEAR(points[1].bound.memory_ms, points[1].bytes / 1e7, 1e-9);
   EXPECT_EQ(points[1].bound.limiter, cost::Limiter::kMemory);
-  // With half a CPU all takes twice as long.
+  // Half a CPU takes twice as long for everything.
   EXPECT_NEAR(points_with(0.5)[1].bound.ms, 2 * points[1].bound.ms, 1e-9);
   // The same step as the scheduler gives it, and one that asks for no logits.
   const DecoderLimit limit(config->model, request_.plan.weights, request_.plan.cache, 20'000'000, limits, 1);

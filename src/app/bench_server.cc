@@ -96,7 +96,7 @@ class Loads {
     options.requests = server_.requests;
     options.concurrency = step.concurrency;
     options.threads = request_.threads;
-    // Of a rate's connections most stay idle, and llama.cpp's server has a thread for each.
+    // At a fixed rate most connections stay idle, and llama.cpp's server has a thread for each.
     options.connect_first = !server_.llm || !step.rate_per_s;
     options.timeout = request_.timeout;
     options.interrupted = [&] { return control_.stopped(); };
@@ -247,7 +247,7 @@ std::vector<Step> steps_of(const ServerBenchRequest& request, const std::optiona
   return steps;
 }
 
-// Whether to go on.
+// True if to go on.
 bool keep(ServerMeasurement& m, const Loads& loads, Point point) {
   m.interrupted = point.interrupted && !loads.gone();
   if (loads.gone())
@@ -371,7 +371,7 @@ ServerMeasurement describe(const ServerUnderTest& found) {
   return m;
 }
 
-// What other processes take while the server has nothing to do for us: under load its own work would count among theirs, and which
+// Measures other processes while the server has nothing to do for us. Under load its own work would count among theirs, and which
 // process it is cannot be told for sure (containers, forwarded ports).
 machine::Disturbance before_the_load(Clock& clock) {
   machine::DisturbanceWatch watch;

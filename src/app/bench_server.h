@@ -28,7 +28,7 @@ struct ServerBenchRequest {
   std::optional<double> p99_ms;     // search for the highest rate within it
   Nanoseconds max_time{};           // of all points together; 0: a trace's own time
   double half_width_percent = 0;    // of the mean latency, ends a point early; 0: none does
-  std::optional<int64_t> requests;  // ends a point after at least so many
+  std::optional<int64_t> requests;  // ends a point after at least this many
   size_t warm_up_requests = 0;      // at least
   Nanoseconds timeout = std::chrono::seconds(30);
   int threads = 1;                                    // of the client

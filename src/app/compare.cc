@@ -44,7 +44,7 @@ void differ(Comparison& comparison, const char* id, const char* what, const std:
   if (then != today) comparison.caveats.push_back({id, fmt::format("{}: {} then, {} now", what, then, today)});
 }
 
-// Other work slows one run more than another, which no interval within a run covers: then there is no judgement.
+// Other work slows one run more than another, which no interval within a run covers. Results are then not judged.
 void note_disturbances(Comparison& comparison, const std::optional<machine::Disturbance>& then,
                        const std::optional<machine::Disturbance>& today) {
   for (const auto& [disturbance, when] : {std::pair(&then, "then"), std::pair(&today, "now")})
@@ -239,7 +239,7 @@ std::vector<PointPair> same_loads(const client::ServerMeasurement& then, const c
   return pairs;
 }
 
-// Of a language model, shown without a verdict: neither file has their intervals.
+// A token figure of a language model, shown without a verdict: neither file has its interval.
 struct TokenFigure {
   const char *id, *what, *unit;
   std::optional<double> (*value)(const client::TokenFigures&);
@@ -278,7 +278,7 @@ FigureChange of_load(FigureChange row, const client::Point& point) {
   return row;
 }
 
-// Of several loads each is judged with more confidence, so that all together raise no more false alarms than one.
+// Each of several loads is judged with more confidence, so that all together raise no more false alarms than one.
 Status compare_servers(const Json& before, const Json& now, double accepted_percent, Comparison& comparison) {
   RIDGE_ASSIGN(const auto then, from_json<client::ServerMeasurement>(before));
   RIDGE_ASSIGN(const auto today, from_json<client::ServerMeasurement>(now));
@@ -315,7 +315,7 @@ constexpr RateList kRateLists[] = {{"peaks", "flops_per_s", "FLOP/s"},
                                    {"links", "bytes_per_s", "B/s"},
                                    {"starts", "starts_per_s", "starts/s"}};
 
-// What a row is of: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB".
+// Names the subject of a row: "fp32, 2 threads", "DRAM, read", "host to device, pinned, 64 MiB".
 std::string row_name_of(const Json& row) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };

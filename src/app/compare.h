@@ -42,7 +42,7 @@ struct Comparison {
   std::vector<tune::FigureChange> figures;  // verdict "as before": the difference is within its interval
   std::vector<LayerChange> layers;          // the largest change first; empty unless both have layers
   bool slower = false;                      // significantly, by more than was accepted
-  std::string unjudged;                     // why there is no judgement; empty: there is
+  std::string unjudged;                     // why it was not judged; empty if it was
 };
 void visit_fields(auto& visit, Is<Comparison> auto& comparison) {
   visit("before", comparison.before);

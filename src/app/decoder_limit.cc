@@ -27,7 +27,7 @@ Value value_of(const std::array<std::pair<Key, Value>, N>& table, Key key) {
   return std::ranges::find(table, key, &std::pair<Key, Value>::first)->second;
 }
 
-// Of one token: every matrix and vector of the layers is multiplied and added.
+// FLOPs per token: every matrix and vector of the layers is multiplied and added.
 double layer_flops(const llm::Parameters& p) {
   return 2 * (p.attention + p.feed_forward + p.router + p.experts_used + p.small);
 }

@@ -19,7 +19,7 @@ double bits_of(engine::CacheForm cache);
 // [bytes] that a step of one token reads, with all matrices in that form, the head too; of experts those of one token.
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights);
 
-// What a step must compute and read.
+// A step's arithmetic and reads.
 struct StepWork {
   double flops = 0, bytes = 0;
 };

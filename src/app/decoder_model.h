@@ -1,4 +1,4 @@
-// What the verbs that run a language model's checkpoint know of it before it is opened: its dimensions and the engine.
+// Reads what verbs need to know of a language model's checkpoint before it is opened: its dimensions and the engine.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace ridge::app {
 
-// Of a folder or a GGUF file. The error of what is no decoder says how it is exported.
+// Reads a folder or a GGUF file. The error for anything that is not a decoder says how to export one.
 Result<llm::Model> read_decoder_model(const std::string& folder);
 // The engine that was named, else the first that has a decoder.
 Result<std::string> decoder_engine(const std::string& named);
 // The checkpoint of a model given by its config.json, or by itself.
 std::string checkpoint_folder(const std::string& model);
-// Of the text of its config.json, or of what a GGUF file's metadata say instead. `model`: a folder, a config file, or a GGUF file.
+// Digest of config.json, or of the metadata that replace it in a GGUF file. `model`: a folder, a config file, or a GGUF file.
 std::string config_digest(const std::string& model);
 double free_bytes(const machine::Memory& memory);  // [bytes]
 

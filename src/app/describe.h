@@ -1,4 +1,4 @@
-// What a model file is: its inputs and outputs, parameters, work, and where it comes from. Prints nothing.
+// Describes a model file: its inputs and outputs, parameters, work, and where it comes from. Prints nothing.
 #pragma once
 
 #include <cstdint>

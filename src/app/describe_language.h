@@ -1,4 +1,4 @@
-// What a language model's checkpoint is: its dimensions, its texts, and the forms in which this program serves it. Prints nothing.
+// Describes a language model's checkpoint: dimensions, texts, and the forms in which ridge serves it. Prints nothing.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ void visit_fields(auto& visit, Is<LanguageDescription> auto& description) {
   visit("notes", description.notes);
 }
 
-// `path`: a folder of the Hugging Face kind, its config.json, or a GGUF file. Error: what is no decoder.
+// `path`: a folder as Hugging Face has it, its config.json, or a GGUF file. Error: it does not hold a decoder.
 Result<LanguageDescription> describe_language(const std::string& given, const std::string& path);
 
 }  // namespace ridge::app

@@ -1,4 +1,4 @@
-// What was measured of models on this machine: one line of JSON per result of `bench` and model of `tune`, the newest last, in
+// Records measurements of models on this machine: one line of JSON per result of `bench` and model of `tune`, the newest last, in
 // `history/MACHINE.jsonl` of the cache folder. Bounded: when a file is larger than kMostHistoryBytes, its older half goes. Two processes that
 // write at the moment of that may lose a line.
 #pragma once
@@ -61,20 +61,20 @@ void visit_fields(auto& visit, Is<PastResult> auto& past) {
   visit.optional("disturbed", past.disturbed);
 }
 
-// Of a document of `bench`, or of `tune`: its best, of each model. Of a server the load that the verb names: the highest rate within
-// the goal, else the fewest callers near the highest throughput, else the last one. None: no request was answered. Error: of another
-// verb.
+// Reads a document of `bench`, or the best of each model in one of `tune`. For a server it takes the load that the verb names: the
+// highest rate within the goal, else the fewest callers near the highest throughput, else the last one. Empty: no request was answered.
+// Error: a document of another verb.
 Result<std::vector<PastResult>> past_results_of(const Json& document);
 
-// "" where there is no cache folder, or RIDGE_HISTORY is "off".
+// Empty without a cache folder, or if RIDGE_HISTORY is "off".
 std::string history_file(const std::string& machine_id);
 // Adds one; does nothing for an empty file name.
 Status remember(const PastResult& past, const std::string& file);
-// Those of a file, oldest first; none if it is missing. Lines that are no results are left out.
+// Reads a file's results, oldest first; none if it is missing. Other lines are skipped.
 std::vector<PastResult> recall_history(const std::string& file);
 
-// Whether it is of that model: the same digest where both have one; else the same path, or the same file name, of a served model
-// without its ending.
+// True if the result belongs to the model: both have the same digest or, if one has none, the same path, or the same file name
+// (a served model's without its ending).
 bool is_of(const PastResult& past, const std::string& model, const std::string& digest);
 
 }  // namespace ridge::app

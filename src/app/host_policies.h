@@ -10,7 +10,7 @@
 
 namespace ridge::app {
 
-// What a machine has for them.
+// CPUs and memory nodes of a machine.
 struct HostParts {
   std::vector<int> cores;       // that this process may use, ascending
   std::vector<int> numa_nodes;  // ascending; at least 0

@@ -9,9 +9,9 @@
 
 namespace ridge::app {
 
-// Of a folder: its tuning.json. Errors: no JSON; no document of ridge, or of a version that wrote no `about`; another schema.
+// A folder means its tuning.json. Errors: not JSON; not a ridge document, or one of a version that wrote no `about`; another schema.
 Result<Json> read_document(const std::string& given);
-// Of a document as read.
+// Takes a document as read_document() returns it.
 About about_of(const Json& document);
 
 }  // namespace ridge::app

@@ -11,7 +11,7 @@
 
 namespace ridge::app {
 
-// What a line depends on beside the machine. Values of the weights do not count: config.json tells their number.
+// Everything besides the machine that a line depends on. The values of weights do not count: config.json tells their number.
 struct StepsOf {
   std::string config_digest;  // decoder_model.h
   std::string engine;
@@ -36,7 +36,7 @@ void visit_fields(auto& visit, Is<KeptSteps> auto& kept) {
   visit("error_percent", kept.error_percent);
 }
 
-// "" where there is no cache folder.
+// Empty without a cache folder.
 std::string steps_file(const std::string& machine_id, const StepsOf& of);
 Status keep_steps(const KeptSteps& kept, const std::string& file);
 // None: it was not measured here; a damaged file costs one warning.

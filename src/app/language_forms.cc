@@ -18,7 +18,7 @@ constexpr int64_t kFewestBlocks = 64;  // for the steps that the line is measure
 constexpr std::chrono::milliseconds kLineTime{300};
 constexpr int kLinePasses = 3;  // a step's time is the least of them: other work on the machine only adds to it
 
-// As many as the load needs, but no more than `ridge serve` reserves.
+// Blocks for the load, but no more than `ridge serve` reserves.
 Result<int64_t> blocks_for(const engine::DecoderInfo& info, int64_t tokens, double free_bytes) {
   RIDGE_ASSIGN(const int64_t served, serve::cache_blocks({.shape = info.cache,
                                                           .context = info.context,

@@ -14,7 +14,7 @@
 
 namespace ridge::app {
 
-// A form with so many threads, ready for a load.
+// A form with its threads, ready for a load.
 struct OpenedForm {
   std::unique_ptr<engine::Decoder> decoder;
   int64_t blocks = 0;  // reserved

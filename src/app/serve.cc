@@ -43,7 +43,7 @@ constexpr std::chrono::seconds kToClose{1};  // sockets and threads, when there 
 constexpr std::chrono::milliseconds kSignalWait{20};
 constexpr std::chrono::seconds kReloadPeriod{1};  // between looks at the files of TLS and keys
 
-// That this process can still take without swapping, within the control group's limit. 0: not known.
+// Memory that this process can still take without swapping, within the control group's limit. 0: not known.
 uint64_t free_memory(std::optional<int64_t> limit) {
   const telemetry::HostSample host = telemetry::HostSampler().sample();
   const uint64_t free = host.memory ? host.memory->available_bytes : 0;
@@ -70,7 +70,7 @@ bool recall_from(const std::vector<std::string>& repositories, machine::Machine&
   return false;
 }
 
-// Of runs by all CPUs of this machine, within its quota. Its limits are not measured for it: that would hold up the start.
+// Sets the bound of a run on all usable CPUs. Uses stored limits only; measuring here would delay the start.
 void set_bounds(machine::Machine machine, serve::ServerOptions& server) {
   if (!limits::recall(machine) && !recall_from(server.repositories, machine)) return;
   const int threads = machine::usable_threads(machine);
@@ -178,7 +178,7 @@ Status check_files(const std::vector<std::string>& repositories) {
   return {};
 }
 
-// What curl needs for this server besides the URL. A key is the shell's variable, not a text in the log.
+// Options that curl needs for this server besides the URL. A key stays a shell variable, so that the log does not show it.
 std::string client_options(const ServeRequest& request, const std::string& listens_on) {
   std::string options;
   if (front::is_unix_address(listens_on))
@@ -240,7 +240,7 @@ Status ServeRun::open_files() {
   return {};
 }
 
-// Else clients would connect to a socket that nobody serves, and wait.
+// Otherwise clients connect to a socket that is never accepted, and hang.
 Status ServeRun::check_passed() const {
   if (!request_.service_manager) return {};
   const std::pair<const char*, bool> ports[] = {
@@ -459,7 +459,7 @@ void ServeRun::shut_down() {
   ended_ = true;
 }
 
-// Of shut_down(), or of its timeout.
+// Waits for shut_down() or its timeout.
 ServeEnd ServeRun::wait_for_end(const ServeControl& control) const {
   if (wait_for_signal(control, ended_, exit_by_ + kToClose) != 0) return ServeEnd::kSignalled;
   if (ended_) return failed_ ? ServeEnd::kNotLoaded : hangs_ ? ServeEnd::kCutOff : ServeEnd::kDone;

@@ -45,7 +45,7 @@ struct ServeRequest {
   std::string http_address = "0.0.0.0", metrics_address;
   uint16_t http_port = 8000, metrics_port = 8002;  // 0: any free one; the same: metrics on HTTP's port alone
   int http_threads = 0;                            // 0: by the cores
-  int http_max_connections = 10'000, http_max_connections_per_address = 0;  // 0: as many as there may be at all
+  int http_max_connections = 10'000, http_max_connections_per_address = 0;  // 0: no limit
   std::chrono::milliseconds http_timeout{30'000}, idle_timeout{600'000};
   uint64_t max_input_bytes = uint64_t{64} << 20;
   uint64_t max_body_memory = 0;  // [bytes] of all requests' bodies together; 0: half of the memory for this process

@@ -85,7 +85,7 @@ TEST(ServiceManager, NotifiesAPathAndAnAbstractName) {
   ASSERT_TRUE(folder);
   EXPECT_EQ(heard_at(folder->path() + "/notify"), "READY=1\nSTATUS=2 models");
   EXPECT_EQ(heard_at("@ridge-test-" + std::to_string(getpid())), "READY=1\nSTATUS=2 models");
-  (*ServiceManager::of({}, kPid, kFirst))->notify("READY=1");  // reaches nobody, and is no error
+  (*ServiceManager::of({}, kPid, kFirst))->notify("READY=1");  // has no receiver, and does not fail
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::array<StepShares, 5> kShares = {{
     {engine::WeightForm::kInt8, 0.4, 0.29},
     {engine::WeightForm::kInt4, 0.29, 0.29},
 }};
-// Of the memory's bandwidth: attention over the cache in 8 bits is limited by its arithmetic.
+// Share of the memory bandwidth: attention over the cache in 8 bits is limited by its arithmetic.
 constexpr double kCacheShare = 0.13;
 
 }  // namespace

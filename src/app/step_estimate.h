@@ -7,7 +7,7 @@
 
 namespace ridge::app {
 
-// Of times in requests of llama-90m in BF16 on one machine, 13 of 14 kept within it (benchmarks/results/llm_prediction-intel-2c.txt). Elsewhere: not known.
+// 13 of 14 times in requests of llama-90m in BF16 on one machine kept within this error (benchmarks/results/llm_prediction-intel-2c.txt). Elsewhere it is not known.
 double estimated_line_error_percent();
 
 // fixed:      time of the weights / share of the bandwidth

@@ -9,7 +9,7 @@
 namespace ridge::app {
 namespace {
 
-// Of an open loop by Little's law: rate · time in the server.
+// Little's law for an open loop: rate · time in the server.
 double in_flight(const client::Point& point) {
   if (!point.rate_per_s) return point.concurrency;
   return std::max(1.0, point.requests_per_s * point.latency_ms.mean / 1e3);

@@ -9,8 +9,8 @@
 
 namespace ridge::app {
 
-// Of a load whose counted requests had these tokens, with so many in flight at a time: callers, or of an open loop their mean number. In the mean a
-// request has p prompt and o output tokens. Nothing: there is no answer.
+// Bounds a load whose counted requests had these tokens. `in_flight` are its callers or, for an open loop, their mean number. The mean
+// request has p prompt and o output tokens. Empty: no request was answered.
 //   TTFT   weights once, p tokens
 //   TPOT   weights once, a token of each answer under way, output rate · (o − 1)/o · TPOT of them (Little's law), behind p + o/2 − 1
 //   rate   in flight / the mean step: weights once, in flight / o of a request's p + o − 1 tokens

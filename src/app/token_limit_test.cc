@@ -93,7 +93,7 @@ TEST(TokenLimit, OfHalfACpuTakesTwiceAsLong) {
   EXPECT_NEAR(half->output_per_s, whole->output_per_s / 2, 1e-6);
 }
 
-// What stays in a cache from one step to the next is read from it in each of them.
+// Whatever stays in a cache between steps is read from it in each of them.
 TEST(TokenLimit, OfManyStepsHasTheCacheOfTheCpuInEach) {
   const auto limit = token_limit(limit_at(kFast, 1e9, 1, kWeights / 2), figures(), 1);
   EXPECT_NEAR(limit->output_per_s, 1e9 / (kWeights / 2 + 19.0 / 20 * 109 * kCached), 1);

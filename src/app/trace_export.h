@@ -1,4 +1,4 @@
-// What `--trace-config` says, and the way to the collector of traces that it names.
+// Reads `--trace-config`, and reaches the collector of traces that it names.
 #pragma once
 
 #include <optional>

@@ -93,7 +93,7 @@ Result<tune::Decision> confirm_accurate(const TuneModel& model, tune::Search& se
   }
 }
 
-// Of a part of the run; its trials end with it.
+// Options for a part of the run; its trials end with it.
 tune::TuneOptions options_of(tune::Part part, const TuneModel& model, const RunControl& control) {
   model.benchmark->end_by(model.budget.end_of(part));
   return {model.request.goal, model.budget.left(part), control.interrupted, control.progress,
@@ -156,7 +156,7 @@ Status add_consequences(const TuneModel& model, const tune::Search& search, cons
   return {};
 }
 
-// What --seconds left out up to the decision, one sentence each.
+// Says in one sentence each what --seconds left out up to the decision.
 std::vector<std::string> not_done(const TuneModel& model, const tune::Tuning& tuning) {
   std::vector<std::string> all;
   if (tuning.interrupted || model.request.recorded) return all;

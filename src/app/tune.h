@@ -30,7 +30,7 @@ struct TuneResult {
 Result<TuneResult> tune(const TuneRequest& request, model::WholeModel whole, const RunControl& control,
                         const FirstFigures& first = {});
 
-// Whether the answer is no: the goal cannot be met, or the recorded result was better.
+// True if the answer is no: the goal cannot be met, or the recorded result was better.
 bool is_no(const TuneResult& result);
 // False: a figure is worse than the recorded one, but other work kept the machine busy.
 bool judged(const TuneResult& result);

@@ -20,7 +20,7 @@
 
 namespace ridge::app {
 
-// From a request: FP32 model, its costs and plan at batch 1, inputs and outputs.
+// A request's FP32 model, with its costs and plan at batch 1, inputs and outputs.
 struct AdmissionSubject {
   const TuneRequest& request;
   model::WholeModel model;  // its values are freed with this

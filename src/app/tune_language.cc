@@ -70,7 +70,7 @@ std::vector<std::string> engines_of(const LanguageTuneRequest& request, const st
   return engines;
 }
 
-// With the forms of weights that the folder can have.
+// Adds the forms of weights that the folder can have.
 Result<LanguageTuneRequest> with_forms(LanguageTuneRequest request) {
   using engine::WeightForm;
   const bool graph = checkpoint::is_graph_folder(request.folder);
@@ -238,7 +238,7 @@ Status LanguageTuner::know_threads() {
   return {};
 }
 
-// As many requests as a part of the time does for, by the prediction of the defaults.
+// Takes the number of requests that fits a part of the time, as predicted for the defaults.
 Status LanguageTuner::size_load() {
   load_.text = text_;
   load_.concurrency = request_.load.trace.empty() ? request_.load.concurrency : 0;
@@ -281,7 +281,7 @@ Status LanguageTuner::select_candidates() {
   return {};
 }
 
-// That of the defaults, or `own`, opened beside it. Null: it did not open.
+// Returns the decoder of the defaults, or `own`, opened beside it. Null: it did not open.
 Result<const OpenedForm*> LanguageTuner::decoder_of(const Form& form, int threads, OpenedForm& own) {
   if (form == defaults_.form && threads == defaults_.threads) return &baseline_;
   Result<OpenedForm> opened = forms_.open(form, threads);

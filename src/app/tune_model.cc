@@ -53,8 +53,8 @@ tune::Target target_of(const TuneRequest& request) {
   return target;
 }
 
-// As found for the untuned model where engine and precision are its own. Of co-located models the sessions are closed in the end; then
-// serve looks at the rows of the rest.
+// Returns the untuned model's answer if engine and precision are its own. Sessions of co-located models are closed in the end; then
+// serve checks the rows of the others.
 bool may_batch(const TuneModel& model, const tune::Candidate& candidate) {
   const tune::Candidate untuned = tune::baseline_candidate();
   const bool known = candidate.engine == untuned.engine && candidate.variant == untuned.variant;
@@ -119,7 +119,7 @@ Status admit_variants(TuneModel& model, model::WholeModel whole, std::optional<p
   return {};
 }
 
-// Of all threads that may be used, or of the GPU.
+// The limits of all usable threads, or of the GPU.
 Result<cost::DeviceLimits> limits_for_tuning(const TuneModel& model) {
   return tune::limits_for(model.machine, model.target, machine::usable_threads(model.machine));
 }
@@ -131,7 +131,7 @@ void report_bound(const TuneModel& model, const FirstFigures& first) {
     first.bound(cost::bound(model.costs, *limits), model.target.on_cpu() ? machine::usable_threads(model.machine) : 0);
 }
 
-// Of the untuned model's run over its bound, now: other runs are as far from theirs, more or less.
+// The untuned model's run time over its bound, now. Other runs are about as far from their bounds.
 double slowdown(const TuneModel& model) {
   const Result<cost::DeviceLimits> limits = limits_for_tuning(model);
   const double bound_ms = limits ? cost::bound(model.costs, *limits).ms : 0;

@@ -30,7 +30,7 @@ namespace ridge::app {
 
 // Called as soon as these are known, long before the search ends; may be empty.
 struct FirstFigures {
-  // Of one run at batch 1 with `threads` threads; 0 = not known.
+  // Called with the bound of one run at batch 1 and its threads; 0 = not known.
   std::function<void(const cost::Bound& bound, int threads)> bound;
   std::function<void(const measure::Measurement& untuned)> untuned;
 };
@@ -55,7 +55,7 @@ struct TuneModel {
   // admit_variants
   tune::VariantSelection admission = {};
   std::vector<tune::PricedImplementation> implementations = {};
-  // Of the last candidate that ran beside the untuned model.
+  // The last candidate that ran beside the untuned model, and its deviation.
   mutable std::optional<std::pair<tune::Candidate, precision::Deviation>> last_deviation = {};
 };
 
@@ -63,7 +63,7 @@ struct TuneModel {
 // `can_run` as of know_machine.
 Result<machine::Machine> probe(const TuneRequest& request, const RunControl& control,
                                const std::function<Status()>& can_run);
-// Whether the engine opens the model, untuned, at batch 1.
+// Checks that the engine opens the model, untuned, at batch 1.
 Status can_open(const TuneRequest& request, const model::UnboundModel& model, const RunControl& control);
 // The graph at `batch`, everything bound. A file that fixes its first dimension keeps it: its own batch is tuned.
 Result<model::Graph> bind(const TuneRequest& request, const model::UnboundModel& unbound, int64_t batch);

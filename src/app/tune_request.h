@@ -1,4 +1,4 @@
-// What to tune, how far, and for what.
+// The model to tune, the goal and the limits of the search.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct TuneRequest {
 
   tune::Goal goal;
   double seconds = 60;  // of all of it, but for measuring the machine's limits
-  int trials = 0;       // limit; 0: as many as the time allows
+  int trials = 0;       // limit; 0: as many as fit the time
   int64_t max_batch = 32;
   std::optional<int> threads;  // limit, in all
   tune::Strategy strategy = tune::Strategy::kQuick;
@@ -65,7 +65,7 @@ struct ShareRequest {
   const TuneRequest& common() const { return models.front(); }
 };
 
-// Whether an input is given several rows.
+// True if an input is given several rows.
 bool gives_rows(const model::Binding& binding);
 
 }  // namespace ridge::app

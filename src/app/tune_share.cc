@@ -63,7 +63,7 @@ Result<SoloModel> measure_alone(const TuneRequest& request, model::WholeModel wh
   RIDGE_ASSIGN(const tune::StoreKey key, store_key(*model));
   tune::Store store(request.store, key);
   if (request.fresh) store.clear();
-  // However long the preparation took: without a measured candidate there is no result at all.
+  // The search gets this time even after a long preparation: without a measured candidate there is no result.
   const double search_s = std::max(budget.left(tune::Part::kSearch), least_search_s);
   RIDGE_ASSIGN(tune::share::SoloProfile solo,
                tune::share::explore_alone(
@@ -93,7 +93,7 @@ Result<std::vector<SoloModel>> measure_each_alone(const ShareRequest& request, s
   return all;
 }
 
-// Of all models together: a result holds only for these, in this order.
+// Key of all models together: a result holds only for these, in this order.
 tune::StoreKey shared_key(const std::vector<SoloModel>& all) {
   tune::StoreKey key;
   std::string identities;
@@ -191,8 +191,8 @@ Result<std::string> lost_accuracy(const std::vector<SoloModel>& all, const tune:
   return std::string();
 }
 
-// Why the partition may not be the answer; empty = it may, as far as there was time to see. The momentarily free memory is no goal that
-// the defaults could miss, a given budget is. Closes the models.
+// Says why the partition may not be the answer; empty if nothing spoke against it in the time there was. Free memory at the moment
+// is not a goal that the defaults could miss; a given budget is. Closes the models.
 Result<std::string> objection(CoLocatedSearch& together, const tune::share::Partition& partition) {
   together.benchmark.reset();
   together.proof.reset();

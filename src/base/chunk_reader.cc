@@ -17,10 +17,10 @@ int digit_value(char c) {
   return -1;
 }
 
-// Of a field's value or a chunk's extension: no control characters but the tab.
+// Accepts a field's value or a chunk's extension: no control characters but the tab.
 bool is_field_text(char c) { return static_cast<unsigned char>(c) >= 0x20 ? c != 0x7F : c == '\t'; }
 
-// Of a field's name (RFC 9110, 5.6.2).
+// Accepts a field's name (RFC 9110, 5.6.2).
 bool is_token_character(char c) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kMarks.find(c) != kMarks.npos;

@@ -12,7 +12,7 @@
 
 namespace ridge {
 
-// Of contents and their sizes, one after the other. A plain value: a copy continues from the original's state. One thread.
+// Hashes contents and their sizes, one after the other. A plain value: a copy continues from the original's state. One thread.
 class Digest {
  public:
   // Pieces of one content in order; each but its last has a multiple of kStep bytes.

@@ -16,7 +16,7 @@ bool is_integer(DataType type);  // signed or unsigned; not BOOL
 
 // Element `index` of packed elements. For BYTES, byte `index` of the block: only equality matters there.
 double element(DataType type, std::span<const std::byte> data, size_t index);
-// Of a floating-point type, rounded to nearest.
+// Takes a floating-point type, and rounds to nearest.
 void set_element(DataType type, std::byte* data, size_t index, double value);
 // All of them.
 std::vector<double> elements(const TensorView& tensor);

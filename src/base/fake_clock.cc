@@ -91,7 +91,7 @@ void FakeClock::pass_on(MutexLock& lock) {
   const auto [due, ticket] = *waiting_.begin();
   waiting_.erase(waiting_.begin());
   now_ = std::max(now_, due);
-  // With its mutex held no wait is between its look at the time and its sleep.
+  // Holding the mutex keeps every wait from standing between its look at the time and its sleep.
   for (Wait& wait : waits_) wait.notifying = wait.due <= now_;
   for (auto wait = waits_.begin(); wait != waits_.end(); ++wait) {
     if (!wait->notifying) continue;

@@ -7,7 +7,7 @@
 //     visit.optional("p50", latency.p50);
 //   }
 //
-// What a member may be: a boolean, a number, a string, an enumeration with names (base/name_table.h), std::optional (null or absent), a
+// A member is a boolean, a number, a string, an enumeration with names (base/name_table.h), std::optional (null or absent), a
 // value with fields, and vectors and maps by name of these. Another type has `Json to_json(const T&)` and, if it is read back,
 // `Status read_json(const Json&, T&)`. Members are written in the order of the list; those that the list does not have are passed
 // over when reading. Errors name the member's path: "member 'layers[3].ms' should be a number, found "x"".
@@ -33,7 +33,7 @@ namespace ridge {
 template <typename Given, typename T>
 concept Is = std::same_as<std::remove_const_t<Given>, T>;
 
-// What a number may be when it is read, each element by itself in a vector.
+// Bounds of a number when it is read; they hold for each element of a vector.
 struct Range {
   double least = -std::numeric_limits<double>::infinity();
   bool open = false;  // `least` itself is not in it
@@ -53,7 +53,7 @@ class JsonCursor {
   void fail(const std::string& what) const;
   void fail(const Error& error) const;  // of a reader that knows no path
 
-  // The member of an object; null where it is not there, or is null. An error where this is no object.
+  // The member of an object; null if it is missing or null. An error if this is not an object.
   std::optional<JsonCursor> member(std::string_view name) const;
   JsonCursor absent(std::string_view name) const;  // where it would be: an empty object
   void each_element(const std::function<void(JsonCursor)>& read) const;
@@ -99,7 +99,7 @@ template <typename T>
 concept WritesItself = requires(const T& value) { to_json(value); };
 template <typename T>
 concept ReadsItself = requires(const Json& json, T& value) { read_json(json, value); };
-// The value of a missing member, if that is no error.
+// Value of a missing member, if that is not an error.
 template <typename T>
 concept MayBeAbsent = requires(T& value) { set_absent(value); };
 template <typename T>
@@ -270,7 +270,7 @@ void read_value(const JsonCursor& at, T& value, Range range) {
   }
 }
 
-// As Document, which is Json, so that the type need not be complete here.
+// Document is Json; as a parameter, so that the type need not be complete here.
 template <typename T, typename Document = Json>
 Document json_of(const T& value) {
   Document json;

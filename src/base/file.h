@@ -14,17 +14,17 @@ namespace ridge {
 constexpr int64_t kLargestFile = int64_t{1} << 30;  // that read_file() takes unless told otherwise [bytes]
 constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
 
-// For reading. kInvalid: what is there is no file but a folder, a device or a pipe, which is never waited for.
+// Opens for reading. kInvalid: the path is not a file but a folder, a device or a pipe; it never waits for one.
 Result<Descriptor> open_regular_file(const std::string& path);
-// Of open_regular_file(). kExhausted: it has more than `most_bytes`.
+// Errors are those of open_regular_file(); kExhausted: the file is larger than `most_bytes`.
 Result<std::string> read_file(const std::string& path, int64_t most_bytes = kLargestFile);
-// Of a file that need not be there: "" if it cannot be read.
+// Reads a file that may be missing: "" if it cannot be read.
 std::string text_or_empty(const std::string& path);
 // Before work whose result shall be written: that the folder, or the nearest one above it that exists, can be written. Error otherwise.
 Status check_writable_folder(const std::string& folder);
 // The same for a file, which may exist, and which write_file_atomically() would take.
 Status check_writable_file(const std::string& path);
-// The file that a new one at `path` would replace: links are followed. kInvalid: what is there is no file but a device, a pipe, a folder.
+// The file that a new one at `path` would replace: links are followed. kInvalid: the path is a device, a pipe or a folder.
 Result<std::string> replaced_file(const std::string& path);
 // Writes beside replaced_file(), syncs and renames: readers see the old or the new content, never a part. Creates missing
 // parent folders.

@@ -33,7 +33,7 @@ uint64_t LineOutput::put(std::string_view lines) {
   const bool ends_other = cut_;
   const std::string text = (ends_other ? "\n" : "") + std::string(lines);
   for (std::string_view rest = text; !rest.empty();) {
-    // A pipe that is ready takes so many bytes at once (pipe(7)).
+    // A pipe that is ready takes this many bytes at once (pipe(7)).
     const size_t part = std::min<size_t>(rest.size(), PIPE_BUF);
     const ssize_t taken = is_ready() ? ::write(descriptor_, rest.data(), part) : (errno = EAGAIN, -1);
     if (taken < 0 && errno == EINTR) continue;

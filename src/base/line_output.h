@@ -23,7 +23,7 @@ class LineOutput {
   void count_dropped(uint64_t lines) { dropped_ += lines; }
   // The errno of a write that failed, until one succeeds; 0: none, or only the reader had stopped.
   int error() const { return error_; }
-  // What comes next goes there.
+  // Further output goes to this descriptor.
   void set_descriptor(int descriptor) {
     descriptor_ = descriptor;
     cut_ = false;

@@ -185,7 +185,7 @@ Result<Parts> split(std::span<const std::byte> bytes, std::string_view what) {
   return Parts{text.substr(start, length), bytes.subspan(start + length)};
 }
 
-// Of the bytes behind a header: its array, if the shape fits them.
+// The array in the bytes behind a header, if its shape fits them.
 struct Described {
   Header header;
   Layout layout;
@@ -344,7 +344,7 @@ Status read_at(const Descriptor& file, uint64_t offset, std::span<std::byte> mem
   return {};
 }
 
-// Of numbers.
+// Rows of a tensor of numbers.
 Tensor rows_of(const Tensor& whole, std::span<const int64_t> rows) {
   Tensor tensor{whole.type, whole.shape, {}};
   tensor.shape[0] = static_cast<int64_t>(rows.size());

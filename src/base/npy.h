@@ -24,7 +24,7 @@ namespace ridge {
 // layout. Memory is bounded by a small multiple of `bytes`, whatever the header claims.
 Result<Tensor> read_npy(std::span<const std::byte> bytes, std::string_view what);
 
-// Of an array with that shape: indices along its first dimension, ascending; absent: all of it.
+// Called with the array's shape; returns indices along its first dimension, ascending; absent: all of it.
 using ChooseRows = std::function<std::optional<std::vector<int64_t>>(const Shape& shape)>;
 // The chosen rows of a file; the tensor's first dimension is their number. Row-major numbers take the memory of these rows, whatever the
 // file holds; other arrays are read as a whole first.
@@ -33,7 +33,7 @@ Result<Tensor> read_npy_file(const std::string& path, const ChooseRows& choose);
 // Version 1.0, row-major, little-endian. Error: strings that end in a zero byte, which NumPy's "S" cannot hold.
 Result<std::string> write_npy(const TensorView& tensor);
 
-// What is wrong with a file of arrays: kInvalid, "read data/a.npy: …".
+// The error for an unreadable file of arrays: kInvalid, "read data/a.npy: …".
 Error unreadable_array(std::string_view what, const std::string& why);
 
 }  // namespace ridge

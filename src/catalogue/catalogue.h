@@ -110,8 +110,8 @@ std::optional<double> power_per_gpu_w(const CatalogueDevice& device);
 // name. Case, blanks and punctuation do not count.
 std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevice> devices, std::string_view name);
 
-// Of "NVIDIA H100 80GB HBM3 MIG 1g.10gb", as drivers name a slice: the GPU with the slice's share of its rates and memory, derived; what is
-// not in proportion is absent. Nothing: it is no such name, or not of one GPU that can be divided.
+// Reads "NVIDIA H100 80GB HBM3 MIG 1g.10gb", as drivers name a slice: the GPU with the slice's share of its rates and memory, derived;
+// other figures are absent. Empty: not such a name, or not one GPU that can be divided.
 std::optional<CatalogueDevice> mig_slice(std::span<const CatalogueDevice> devices, std::string_view name);
 
 // The single match, or a slice of it. Errors: several match (the message names them); none does (the nearest names).

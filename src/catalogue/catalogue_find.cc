@@ -108,7 +108,7 @@ struct Name {
 
 using Test = bool (*)(const Name& device, const Name& wanted);
 
-// From the strictest to the loosest.
+// Ordered from the strictest to the loosest.
 constexpr std::array<Test, 6> kTests = {
     [](const Name& device, const Name& wanted) { return device.whole == wanted.whole; },
     [](const Name& device, const Name& wanted) { return device.bare == wanted.bare; },
@@ -125,7 +125,7 @@ bool has_part(std::string_view text, std::string_view part) {
   return lower_case(text).find(lower_case(part)) != std::string::npos;
 }
 
-// Those whose name has a word near to `wanted`: "H10O" is none of "H100 SXM5 80GB", but near to its first word.
+// Finds names with a word near to `wanted`: "H10O" does not match "H100 SXM5 80GB", but is near to its first word.
 std::vector<std::string> devices_of_nearest_word(std::string_view wanted, std::span<const std::string> names) {
   constexpr size_t kMost = 3;
   std::vector<std::string> words;
@@ -165,7 +165,7 @@ std::vector<const CatalogueDevice*> match_devices(std::span<const CatalogueDevic
   return found;
 }
 
-// Shares: of compute slices, of which a GPU has as many as instances at most; of memory slices, of which it has eight (NVIDIA MIG user
+// Compute slices are shares of the GPU's highest number of instances, memory slices are eighths (NVIDIA MIG user
 // guide, "Supported MIG profiles").
 std::optional<CatalogueDevice> mig_slice(std::span<const CatalogueDevice> devices, std::string_view name) {
   constexpr double kMemorySlices = 8, kGib = 1024.0 * 1024 * 1024;

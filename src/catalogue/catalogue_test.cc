@@ -171,7 +171,7 @@ TEST(FindDevice, ASliceHasItsShareOfTheGpu) {
     EXPECT_FALSE(find_device(devices, none)) << none;
 }
 
-// As CUDA and nvidia-smi show them.
+// Names as CUDA and nvidia-smi show them.
 TEST(FindDevice, TakesTheDriversNames) {
   const std::vector<CatalogueDevice> devices = all_devices();
   for (const auto& [driver, rows] : std::vector<std::pair<const char*, std::vector<std::string>>>{

@@ -30,7 +30,7 @@ enum class DriverFit {
 };
 DriverFit driver_fit(const Version& driver, const CudaRow& row);
 
-// What an NVIDIA library needs.
+// Requirements of an NVIDIA library.
 struct LibraryRow {
   Version version;
   std::string cuda;  // pattern, see fits()

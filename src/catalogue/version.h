@@ -23,10 +23,10 @@ struct Version {
 std::optional<Version> parse_version(std::string_view text);
 inline const std::string& version_text(const Version& version) { return version.text; }
 
-// Whether `version` is one that `pattern` lists: "12.0-12.9", "11.8", "12.x", "12, 13", "11.8, 10.2". A listed version
+// True if `version` is one that `pattern` lists: "12.0-12.9", "11.8", "12.x", "12, 13", "11.8, 10.2". A listed version
 // covers all with the same leading numbers; a range includes both ends in this sense.
 bool fits(const Version& version, std::string_view pattern);
-// Whether it lists any version with the same first number.
+// True if it lists any version with the same first number.
 bool fits_major(const Version& version, std::string_view pattern);
 
 }  // namespace ridge::catalogue

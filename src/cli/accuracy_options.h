@@ -16,7 +16,7 @@ class App;
 
 namespace ridge::cli {
 
-// As typed.
+// The options as typed.
 struct AccuracyOptions {
   std::string calibration;  // file or folder; empty: synthetic
   int samples = 64, held_out = 100;

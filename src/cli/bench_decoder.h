@@ -6,7 +6,7 @@
 
 namespace ridge::cli {
 
-// Whether `arguments` after "bench" name a folder with a config.json, a GGUF file, or a reference model that is one.
+// True if `arguments` after "bench" name a folder with a config.json, a GGUF file, or such a reference model.
 bool names_checkpoint(std::span<const std::string> arguments);
 // Returns an Exit.
 int bench_decoder(std::span<const std::string> arguments);

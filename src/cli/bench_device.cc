@@ -147,7 +147,7 @@ std::string machine_text(const machine::Machine& machine) {
   return facts_table(machine) + "\n" + peaks_table(machine) + "\n" + bandwidth_table(machine);
 }
 
-// What report_json() wrote.
+// Reads the output of report_json().
 Result<machine::Machine> machine_of(const Json& document) {
   machine::Machine machine;
   RIDGE_TRY(read_fields(document, [&](auto& visit) {
@@ -196,7 +196,7 @@ std::vector<std::string> next_of(const DeviceOptions& options, bool busy) {
   return {"ridge bench resnet50" + device, "ridge lab" + device};
 }
 
-// As text, table or JSON, and in files; then `exit`.
+// Shows text, table or JSON, and writes the files; returns `exit`.
 int show(const DeviceOptions& options, const Json& json, const std::string& text, const std::vector<std::string>& next,
          int exit) {
   if (options.json) {
@@ -254,7 +254,7 @@ int bench_device(std::span<const std::string> arguments) {
               next_of(options, machine::disturbed(machine->disturbance)), kDone);
 }
 
-// Of a CPU or of a GPU.
+// Shows a CPU or a GPU.
 Status show_bench_device(const Json& document) {
   if (document.contains("facts")) {
     RIDGE_ASSIGN(const auto measured, from_json<limits::accelerator::DeviceMeasurement>(document));

@@ -150,7 +150,7 @@ Status read_llm(const ServerOptions& options, app::ServerBenchRequest& request) 
   return {};
 }
 
-// What was given that the server's API does not have.
+// Refuses options that the server's API does not have.
 Status fits_api(const CLI::App& app, const app::ServerBenchRequest& request) {
   const bool llm = !request.url.endpoint.empty();
   const std::span<const char* const> others =
@@ -193,7 +193,7 @@ Result<app::ServerBenchRequest> request_of(const ServerOptions& options) {
 
 std::string decimal_ms(double ms) { return fmt::format("{:.{}f}", std::max(ms, 0.01), ms < 1 ? 2 : ms < 10 ? 1 : 0); }
 
-// After a search the rate that was found, by itself; where none was, what one caller sees. Else more callers, and a goal.
+// A search is followed by a run at the rate it found or, if it found none, by one caller; other loads by more callers and a goal.
 std::vector<std::string> next_of(const ServerOptions& options, const ServerMeasurement& m) {
   const std::string words = "ridge bench " + app::shell_word(m.url) + options.again;
   if (m.search) {

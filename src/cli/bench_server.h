@@ -6,7 +6,7 @@
 
 namespace ridge::cli {
 
-// Whether `arguments` after "bench" name a server.
+// True if `arguments` after "bench" name a server.
 bool names_server(std::span<const std::string> arguments);
 // Returns an Exit.
 int bench_server(std::span<const std::string> arguments);

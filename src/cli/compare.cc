@@ -89,7 +89,7 @@ void render(const app::Comparison& comparison) {
                : "."));
 }
 
-// Of results that cannot be judged: measures again. Else: the new one in full, and what was measured of the model before.
+// Results that cannot be judged are measured again; others are shown in full, with the model's earlier measurements.
 std::vector<std::string> next_of(const CompareOptions& options, const app::Comparison& comparison, const Json& now) {
   const std::string& line = comparison.now.command.line;
   const bool bench = comparison.now.command.verb.starts_with("bench");

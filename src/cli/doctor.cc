@@ -58,7 +58,7 @@ void declare(CLI::App& app, DoctorOptions& options) {
   declare(app, options.page);
 }
 
-// What the tools printed. Their areas are looked at, whatever other areas were named.
+// Reads the outputs of tools. Their areas are checked, whatever other areas were named.
 Status read_outputs(const std::vector<std::string>& files, doctor::GatherOptions& how) {
   for (const std::string& file : files) {
     Result<std::string> read = file == "-" ? std::string(std::istreambuf_iterator(std::cin), {}) : read_file(file);
@@ -71,7 +71,7 @@ Status read_outputs(const std::vector<std::string>& files, doctor::GatherOptions
   return {};
 }
 
-// What the options mean; an error here is wrong usage.
+// Turns the options into a request; an error here is wrong usage.
 Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
   doctor::GatherOptions how = options.gather;
   if (options.json && options.csv) return invalid("--json and --csv exclude each other");
@@ -81,7 +81,7 @@ Result<doctor::GatherOptions> request_of(const DoctorOptions& options) {
         "--root judges a recorded machine: its record has what --from read there, and it is not recorded again");
   RIDGE_TRY(read_outputs(options.from, how));
   if (options.time_limit_s) how.limit = how.engine_limit = from_seconds(*options.time_limit_s);
-  // What must run is looked at, whatever other areas were named.
+  // Engines that must run are checked, whatever other areas were named.
   if (!how.areas.empty() && !how.providers.empty()) how.areas.emplace_back("engines");
   return how;
 }
@@ -181,7 +181,7 @@ int examine(const DoctorOptions& options, const doctor::GatherOptions& how) {
   } else if (options.csv) {
     print_verbatim(csv_table("id area verdict title evidence remedy origin", json["findings"]));
   } else {
-    // What a tool measured is what was asked for.
+    // Outputs of tools are what was asked for.
     render(diagnosis, inventory,
            options.verbose        ? Detail::kOrigins
            : options.from.empty() ? Detail::kBad

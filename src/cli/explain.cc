@@ -140,7 +140,7 @@ void show_answer(const Answer& answer, const std::string& query, Language langua
   show_answers(names.source, answer.source);
 }
 
-// What to look up after the first answer; else all that there is. An answer in the language asked for stays in it.
+// Topics to look up after the first answer; else all that there are. The language of the question is kept.
 std::vector<std::string> next_of(const ExplainOptions& options, const std::vector<Answer>& answers) {
   constexpr size_t kMost = 2;
   std::string words = "ridge explain ";

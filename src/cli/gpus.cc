@@ -73,7 +73,7 @@ int questions_of(const GpusOptions& options) {
 constexpr const char* kOfRecommend[] = {"--for", "--batch", "--shape", "--precision", "--p99-ms",
                                         "--rps", "--by",    "--top",   "--budget"};
 
-// Of an option that would be ignored.
+// Refuses options that would be ignored.
 Status check_options(const CLI::App& app) {
   if (app.count("--recommend") > 0) return {};
   for (const char* name : kOfRecommend)
@@ -127,7 +127,7 @@ int draw(const GpusOptions& options, const Json& members, int exit) {
   return written ? exit : fail("gpus", written.error());
 }
 
-// Of several: the sheet of the one with the fastest memory, beside the next.
+// After several GPUs: the sheet of the one with the fastest memory, beside the next.
 std::vector<std::string> next_of(std::span<const catalogue::CatalogueDevice> devices) {
   std::vector<std::pair<double, std::string>> fastest;
   for (const catalogue::CatalogueDevice& device : devices)
@@ -139,7 +139,7 @@ std::vector<std::string> next_of(std::span<const catalogue::CatalogueDevice> dev
   return lines;
 }
 
-// Of one: its formulas, and what a model would take on it.
+// After one GPU: its formulas, and a model on it.
 std::vector<std::string> next_of(const catalogue::CatalogueDevice& device, bool explained) {
   const std::string name = app::shell_word(device.name);
   std::vector<std::string> lines = {"ridge plan resnet50 --device " + name};

@@ -33,7 +33,7 @@ struct HistoryOptions {
   bool json = false, csv = false;
 };
 
-// Of a model that is a file here; "" otherwise.
+// Digest of a model file on this machine; "" for anything else.
 std::string digest_of(const std::string& model) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(model, failure)) return "";
@@ -42,7 +42,7 @@ std::string digest_of(const std::string& model) {
   return digest ? *digest : "";
 }
 
-// Those of the history and of the given files that are of the model, oldest first.
+// The model's results, from the history and the given files, oldest first.
 Result<std::vector<app::PastResult>> results_of(const HistoryOptions& options) {
   const Result<machine::Machine> machine = machine::probe();
   std::vector<app::PastResult> all = app::recall_history(machine ? app::history_file(machine->id) : "");

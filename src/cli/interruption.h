@@ -6,7 +6,7 @@
 
 namespace ridge::cli {
 
-// From now on SIGINT and SIGTERM set interrupted() instead of ending the process. A signal within 0.3 s of the first counts as
+// Makes SIGINT and SIGTERM set interrupted() instead of ending the process. A signal within 0.3 s of the first counts as
 // the same one: a terminal, a shell and `timeout` may each forward it. The handler reads `clock`, which must outlive it.
 void listen_for_interruption(const Clock& clock = system_clock());
 bool interrupted();

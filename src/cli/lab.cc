@@ -42,7 +42,7 @@ int wrong_lab_usage(const Error& error) {
   return kUsage;
 }
 
-// What claims are, and what one of them says.
+// Points to `explain` for one claim and for claims in general.
 void print_next_of(const std::string& claim) { print_next({"ridge explain " + claim, "ridge explain handbook"}); }
 
 int show_claims(std::span<const lab::Claim> all, const LabOptions& options) {

@@ -90,8 +90,8 @@ int unknown_verb(const std::string& given) {
 
 constexpr std::string_view kListWordsVerb = "list-words";
 
-// What may follow `words` on a command line, one per line: asked by the scripts of `ridge completion`. A verb's options are those that
-// its CLI11 definition has now, so a script cannot go stale.
+// Lists the words that may follow `words` on a command line, one per line, for the scripts of `ridge completion`. A verb's options
+// are read from its CLI11 definition, so a script cannot go stale.
 int list_words(std::span<const std::string> words) {
   if (words.empty()) {
     for (const Row& verb : kVerbs) print_verbatim(verb.name);
@@ -162,7 +162,7 @@ int run(std::span<const std::string> arguments) {
   return unknown_verb(first);
 }
 
-// What a verb has printed and the system has not taken, a full disk's, makes it fail. A reader that has left, `| head`, does not.
+// The verb fails if the system did not take its output, as on a full disk. A reader that has left, `| head`, is no failure.
 int with_output_written(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

@@ -44,7 +44,7 @@ bool is_address(const std::string& model) {
          model.find_first_not_of("0123456789/", colon + 1) == std::string::npos;
 }
 
-// Of what is no path of this system, and no name of a reference model.
+// Explains a model argument that is neither a path of this system nor the name of a reference model.
 std::string why_no_path(const std::string& model) {
   std::error_code error;
   std::string turned = model;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kOutputs[] = {"--output", "--html",  "--lang",  "--trace", "--json",
                                          "--csv",    "--quiet", "--color", "--help"};
 
-// As shell words, a value after each of its names.
+// Shell words for an option: a value after each of its names.
 std::string words_of(const CLI::Option& option, const std::string& name) {
   if (option.get_items_expected_max() == 0) return " " + name;  // a flag
   std::string words;

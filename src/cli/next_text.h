@@ -16,13 +16,13 @@ namespace ridge::cli {
 
 // To stdout, after an empty line; nothing for no lines, or with --quiet.
 void print_next(const std::vector<std::string>& lines, std::string_view heading = "next:");
-// That measures again what a document of `line` has, and if it is `comparable`, compares the two.
+// Lines that repeat the measurement of `line` and, if it is `comparable`, compare the two documents.
 std::vector<std::string> again_lines(const std::string& line, const std::string& file, bool comparable);
 // "m.onnx --shape sequence=128 --device cuda:0": a model as it was given to a verb. `device` may be empty.
 std::string model_words(const std::string& model, const std::vector<std::string>& shapes, const std::string& device);
 
-// Of a parsed command line, the options that were given, each after a space: " --batch 8 --shape sequence=512".
-// Those of `names`, for a line of another verb.
+// The options that were given, each after a space: " --batch 8 --shape sequence=512".
+// Only options among `names`, for a line of another verb.
 std::string given_options(const CLI::App& app, std::span<const std::string_view> names);
 // All but those of `names`, the outputs and what the output looks like, for a line of the same verb.
 std::string given_options_but(const CLI::App& app, std::span<const std::string_view> names);

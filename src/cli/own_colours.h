@@ -9,7 +9,7 @@ namespace ridge::cli {
 
 // `text` between a colour and its end; `code` as ECMA-48's "Select Graphic Rendition" has it: "32", "1;31".
 std::string coloured(std::string_view code, std::string_view text);
-// Whether the ends of lines stay as they are, or are shown as "\n".
+// Ends of lines stay as they are, or are shown as "\n".
 enum class LineEnds { kKept, kEscaped };
 // `text` with control characters escaped, but tabs and our colours.
 std::string without_controls(std::string_view text, LineEnds ends);

@@ -59,7 +59,7 @@ bool opens(std::string_view character) {
   return std::find(std::begin(kOpening), std::end(kOpening), character) != std::end(kOpening);
 }
 
-// Whether `word` is a unit, which stays with its number: "12.4 ms,".
+// True if `word` is a unit, which stays with its number: "12.4 ms,".
 bool is_unit(std::string_view word) {
   constexpr std::string_view kUnits[] = {
       "%",       "×",       "s",       "ms",      "µs",        "ns",     "min",      "h",         "k",     "M",

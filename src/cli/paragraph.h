@@ -9,7 +9,7 @@
 
 namespace ridge::cli {
 
-// The width of output that is no terminal: nothing is broken.
+// Width of output that does not go to a terminal: no line is broken.
 constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
 
 // Without their newlines.

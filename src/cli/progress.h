@@ -12,7 +12,7 @@ namespace ridge::cli {
 
 constexpr double kUnknownShare = -1;
 
-// What the line says. Pure: the time is an argument. One thread.
+// Content of the progress line. Pure: the time is an argument. One thread.
 class ProgressState {
  public:
   ProgressState(std::string_view what, TimePoint now);

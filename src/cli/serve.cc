@@ -79,7 +79,7 @@ std::optional<uint32_t> mode_of(std::string_view text) {
   return mode;
 }
 
-// An option of so many `Unit`s, which sets a duration in milliseconds.
+// An option in whole `Unit`s that sets a duration in milliseconds.
 template <typename Unit>
 CLI::Option* add_time(CLI::App& app, const char* name, auto& into) {
   return app.add_option_function<double>(

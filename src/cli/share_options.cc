@@ -54,7 +54,7 @@ std::vector<std::string> shapes_of(const std::vector<std::string>& shapes, const
   return own;
 }
 
-// As if the model were tuned alone.
+// The request for one model, as if it were tuned alone.
 Result<app::TuneRequest> one_of(const TuneOptions& options, size_t index, const std::vector<std::string>& names,
                                 const std::optional<double>& p99_ms) {
   TuneOptions own = options;

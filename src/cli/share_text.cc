@@ -43,7 +43,7 @@ std::string models_text(const tune::share::CoLocatedTuning& sharing) {
                rows, "lr2r3rrlrl4l5r1");
 }
 
-// With a load: the utilisation of the model's instances, and a request's time.
+// Under a load: the utilisation of the model's instances, and a request's time.
 std::string loads_text(const tune::share::CoLocatedTuning& sharing) {
   std::string text;
   for (const tune::share::TunedModel& model : sharing.models) {

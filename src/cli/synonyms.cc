@@ -33,7 +33,7 @@ struct Foreign {
 constexpr std::string_view kOneCpuServer =
     "language models run on the CPUs of one machine; ridge plan FOLDER --gpu NAME writes vLLM's command line for GPUs";
 
-// Of trtexec, perf_analyzer, vLLM and llama.cpp.
+// Options of trtexec, perf_analyzer, vLLM and llama.cpp.
 constexpr std::array<Foreign, 20> kForeign = {{
     {"--fp16", "--precision", "use --precision fp16"},
     {"--bf16", "--precision", "use --precision bf16"},

@@ -86,7 +86,7 @@ std::string painted_for(int file, Meaning meaning, std::string_view text) {
   return result;
 }
 
-// Of every verb; docs/cli/ridge.md explains them.
+// Options of every verb; docs/cli/ridge.md explains them.
 struct CommonOptions {
   std::string colour = "auto";
   bool quiet = false;
@@ -106,7 +106,7 @@ void apply(const CommonOptions& options) {
   if (options.quiet && log::level() < log::Level::kWarning) log::set_level(log::Level::kWarning);
 }
 
-// Of `app`, or of the subcommand that `arguments` name.
+// Prints the words of `app`, or of the subcommand that `arguments` name.
 void print_words(const CLI::App& app, std::span<const std::string> arguments) {
   const auto all = [](const CLI::App*) { return true; };
   const CLI::App* at = &app;
@@ -119,7 +119,7 @@ void print_words(const CLI::App& app, std::span<const std::string> arguments) {
   }
 }
 
-// Of a model or folder that is given with and without its option, which cli/synonyms.h has made an argument.
+// Detects a model or folder that is given with and without its option, which cli/synonyms.h has made an argument.
 std::string named_twice(std::span<const std::string> given) {
   const bool named = std::any_of(given.begin(), given.end(), [](const std::string& word) {
     return word == "--model" || word.starts_with("--model=");
@@ -127,7 +127,7 @@ std::string named_twice(std::span<const std::string> given) {
   return named ? "the model is named twice: as an argument and by --model" : "";
 }
 
-// What `app` could not place of what was `given`; `arguments` has its options' own names.
+// Names the words of `given` that `app` could not place; `arguments` has its options' own names.
 std::string not_understood(const CLI::App& app, std::span<const std::string> given,
                            std::span<const std::string> arguments) {
   const std::vector<std::string> rest = app.remaining();
@@ -166,7 +166,7 @@ const Result<machine::Machine>& this_machine() {
   return machine;
 }
 
-// What CLI11 says of an option's value, in our words.
+// Rephrases CLI11's complaint about an option's value.
 std::string wrong_value(const CLI::App& app, const CLI::ParseError& error) {
   std::string said = error.what();
   const std::string_view convert = "Could not convert: ", equals = " = ", missing = " required ";

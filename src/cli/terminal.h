@@ -32,17 +32,17 @@ struct ParseResult {
 ParseResult parse(CLI::App& app, std::string_view verb, std::span<const std::string> arguments);
 // An argument for which parse() prints what may follow the ones before it, options and subcommands, one per line, and parses nothing (`ridge completion`).
 constexpr std::string_view kListWords = "--ridge-list-words";
-// Whether they hold --help or -h before a "--": what follows that belongs to a command.
+// True if --help or -h stands before a "--": words behind that belong to a command.
 bool asks_for_help(std::span<const std::string> arguments);
 
-// Whether the file is a terminal that understands colours and the movements of its cursor, by the name in TERM: not without one, nor by one
+// True if the file is a terminal that understands colours and the movements of its cursor, by the name in TERM: not without one, nor by one
 // that is not known.
 bool takes_escapes(int file);
 
 // "ridge bench: <message>" on stderr; the exit status that fits the code (kInvalid from options is kUsage by the verb).
 int fail(std::string_view verb, const Error& error);
 
-// To stdout, with a newline. Lines wider than the terminal are broken (cli/paragraph.h); output that is no terminal has no width,
+// Prints to stdout, with a newline. Lines wider than the terminal are broken (cli/paragraph.h); output to a file or pipe has no width,
 // unless COLUMNS gives one. Outside UTF-8 locales "µ", "×", "±" and the like become ASCII.
 void print(std::string_view text);
 void print_verbatim(std::string_view text);  // what a program reads: CSV, scripts
@@ -53,7 +53,7 @@ void say_note(std::string_view text);
 
 // The command line of a verb, given now.
 app::Command typed(std::string_view verb, std::span<const std::string> arguments);
-// What this machine and `command` add to the members of a result.
+// Adds the members that this machine and `command` contribute to a result.
 Json document(const app::Command& command, const Json& members);
 // It, indented, to stdout.
 void print_json(const app::Command& command, const Json& members);
@@ -65,7 +65,7 @@ std::string note_text(std::string_view note);
 std::string table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                   std::string_view columns);
 
-// What a word says, as a colour of the terminal. The word itself always says it too.
+// Meaning of a word, shown as a colour of the terminal. The word itself always says it too.
 enum class Meaning { kOk, kBetter, kWarning, kRejected, kFailed, kRegressed };
 // `text`, for print() to standard output; without colour as it is (--color, NO_COLOR, no terminal).
 std::string painted(Meaning meaning, std::string_view text);
@@ -75,13 +75,13 @@ std::string warning_text(std::string_view sentence);
 // Columns of standard output and error: the terminal's; else $COLUMNS, else kUnbounded.
 size_t output_columns();
 size_t error_columns();
-// Of running text: at most 100, which the eye follows; 80 on no terminal.
+// Columns for running text: at most 100, which the eye follows; 80 without a terminal.
 size_t prose_columns();
-// Whether text may hold more than ASCII: by LC_ALL, LC_CTYPE or LANG, the first that is set.
+// True if text may hold more than ASCII, by LC_ALL, LC_CTYPE or LANG, the first that is set.
 bool terminal_is_utf8();
 // `text`, or its ASCII form where the locale is not UTF-8.
 std::string in_locale(std::string_view text);
-// From here on a terminal shows warnings and errors as say() does, not as log lines with a time; elsewhere nothing changes.
+// From now on a terminal shows warnings and errors as say() does, not as log lines with a time; elsewhere nothing changes.
 void show_log_as_text();
 bool reader_left();  // of standard output: a pipe's other end is closed
 bool is_quiet();     // --quiet: no progress, no notes

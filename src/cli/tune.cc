@@ -64,7 +64,7 @@ std::vector<std::string> next_of(const TuneOptions& options, const app::TuneRequ
   return {again_line(options, "models")};
 }
 
-// What still is as fast is served; else the model is tuned again, into another repository.
+// A model that is still as fast is served; else it is tuned again, into another repository.
 std::vector<std::string> next_after_comparison(const TuneOptions& options, bool regressed) {
   if (regressed) return {again_line(options, "again")};
   std::filesystem::path entry = options.compare;
@@ -99,7 +99,7 @@ int read_models(std::span<const app::TuneRequest> requests, std::vector<model::W
   return kDone;
 }
 
-// What could not be written is reported after the results.
+// A file that could not be written is reported after the results.
 int exit_of(std::span<const Status> written, bool no) {
   for (const Status& status : written)
     if (!status) return fail(kTuneVerb, status.error());
@@ -133,7 +133,7 @@ std::string tune_csv(const Json& json) {
       rows);
 }
 
-// As JSON, as a table, or as text with what to do next.
+// Shows JSON, a table, or text with the next steps.
 void show_tuned(const TuneOptions& options, const Json& json, const std::string& text,
                 const std::vector<std::string>& next) {
   if (options.json) return print_json(options.command, json);
@@ -195,7 +195,7 @@ int tune_several(const TuneOptions& options) {
 
 }  // namespace
 
-// Of one model or of several; of --compare its table.
+// Shows one model, several, or the table of --compare.
 Status show_tune(const Json& document) {
   if (document.contains("models")) {
     RIDGE_ASSIGN(const tune::share::CoLocatedTuning sharing, from_json<tune::share::CoLocatedTuning>(document));

@@ -37,7 +37,7 @@ Status check_alone(const TuneOptions& options) {
   return {};
 }
 
-// What `ridge tune` wrote or kept of one model.
+// Reads a result of one model that `ridge tune` wrote or kept.
 Result<tune::Tuning> read_recorded(const std::string& given) {
   RIDGE_ASSIGN(const Json document, app::read_document(given));
   if (const std::string verb = app::about_of(document).command.verb; verb != "tune")

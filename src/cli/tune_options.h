@@ -53,7 +53,7 @@ struct TuneOptions {
   bool overwrite = false;
   bool fresh = false;
   bool json = false, csv = false;
-  // As given, for the lines at the end: the models; options to tune them again; options that bench has too.
+  // Words for the lines at the end, as given: the models; options to tune them again; options that bench has too.
   std::string typed_models, again, for_bench;
 };
 
@@ -67,8 +67,8 @@ Result<app::TuneRequest> request_of(const TuneOptions& options);
 Result<std::map<std::string, double>> values_per_model(const std::string& option, const std::vector<std::string>& given,
                                                        const std::vector<std::string>& names);
 
-// Of several models at once (--share). An error is wrong usage: options that do not apply to several models, two models of one
-// name.
+// The request for several models at once (--share). An error is wrong usage: options that do not apply to several models, two models
+// of one name.
 Result<app::ShareRequest> share_request_of(const TuneOptions& options);
 
 }  // namespace ridge::cli

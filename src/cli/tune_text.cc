@@ -41,7 +41,7 @@ std::string intervals_text(const char* title, const measure::Measurement& m) {
                      between(m.latency_ci95_ms.p99, format_ms));
 }
 
-// Of a candidate. As of a gain: ends of few rounds that are this far apart say nothing (tune::ends_text).
+// Ratio of the ends of a candidate's interval from which few rounds say nothing (as for a gain: tune::ends_text).
 constexpr double kNoNews = 10;
 std::string candidate_interval(const measure::Interval& interval, std::string (*format)(double)) {
   if (interval.low && interval.high && *interval.high > kNoNews * *interval.low) return "uncertain";
@@ -58,7 +58,7 @@ std::string gain_text(const tune::Gain& gain) {
   return fmt::format("{:.3g}×{}", gain.ratio, tune::ends_text(gain, ""));
 }
 
-// Of a candidate, where p99 has a goal.
+// Says if a candidate meets the goal for p99.
 std::string meets_text(const tune::Standing& point) {
   if (point.undecided) return "undecided";
   return point.feasible ? "yes" : "no";
@@ -101,7 +101,7 @@ std::string front_text(const tune::Tuning& tuning) {
   return text;
 }
 
-// What other goals would give.
+// The results that other goals would give.
 std::string alternatives_text(const tune::Tuning& tuning) {
   std::string text;
   for (const auto& [objective, standing] : tuning.alternatives) {

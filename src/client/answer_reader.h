@@ -1,4 +1,4 @@
-// What reads the body of an answer while it comes, and says whether it is one: a stream of tokens has times of its own. One thread.
+// Reads the body of an answer while it arrives, and judges it: a stream of tokens has times of its own. One thread.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@
 
 namespace ridge::client {
 
-// Of one host; several names of one host are tried in order.
+// Addresses of one host; several are tried in order.
 struct Address {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -30,7 +30,7 @@ std::string text_of(const Address& address);  // "127.0.0.1:8000"
 class Poller {
  public:
   static Result<Poller> open();
-  // From now on wait() names `tag` whenever something has changed for the descriptor, until it is closed.
+  // Makes wait() name `tag` whenever something has changed for the descriptor, until it is closed.
   bool add(int descriptor, uint32_t tag);
   // The next wait() names `tag` again if there is more to read.
   void again(int descriptor, uint32_t tag);
@@ -68,7 +68,7 @@ class Connection {
   bool connected() const { return socket_ && !connecting_; }
   int64_t opened() const { return opened_; }                      // times that it was connected
   const Response& response() const { return wire_->response(); }  // after kDone
-  int failure() const { return failure_; }  // after kFailed: kNoConnection, kClosed, or what is no answer
+  int failure() const { return failure_; }  // after kFailed: kNoConnection, kClosed, or an invalid answer
   const std::string& problem() const { return problem_; }  // and why
   // Both ends have the same address.
   bool to_this_machine() const;

@@ -193,7 +193,7 @@ class GrpcWire final : public Wire {
     if (name == "grpc-message") message_ = percent_decoded(value).value_or(std::string(value)).substr(0, kMostText);
   }
 
-  // Of HTTP's status 200 a message behind its prefix; of another a text.
+  // HTTP status 200 brings a message behind its prefix, any other status a text.
   void take_data(std::string_view data) {
     if (response_.status != 200) return keep(data, keep_.other);
     while (prefix_size_ < kPrefix && !data.empty()) {

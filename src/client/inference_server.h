@@ -1,4 +1,4 @@
-// What a server of the Open Inference Protocol says of itself: its extensions, its models, their inputs, its statistics. The readers of
+// Asks a server of the Open Inference Protocol for its extensions, its models, their inputs and its statistics. The readers of
 // JSON are pure.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ServedModel {
 };
 Result<ServedModel> read_model(const Json& json);
 
-// Of one version, since it was loaded.
+// Statistics of one version, since it was loaded.
 struct Statistics {
   int64_t success = 0, failed = 0, rows = 0, executions = 0;
   struct Duration {

@@ -1,4 +1,4 @@
-// What the points of a load say: whether a goal is met, what limits, where more callers bring no more. Pure.
+// Judges the points of a load: is a goal met, what limits, from where do more callers bring no more throughput? Pure.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct Verdict {
 };
 Verdict judge(const Point& point, std::span<const double> latencies_ms, double p99_ms);
 
-// What keeps a higher rate from meeting the goal: id and sentence, from the point at the lowest rate that failed.
+// Reason why a higher rate misses the goal: id and sentence, from the point at the lowest rate that failed.
 struct LimitedBy {
   std::string id;
   std::string sentence;
 };
 LimitedBy limited_by(const Point& failed, const std::string& why);
 
-// Of closed loops: the fewest callers whose throughput is not shown to be more than 5 % below the highest one, by the two's 95 %
+// In closed loops: the fewest callers whose throughput is not shown to be more than 5 % below the highest one, by the two's 95 %
 // intervals (by the values alone where there are none); none of fewer than two points.
 const Point* knee(std::span<const Point> points);
 

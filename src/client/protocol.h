@@ -15,7 +15,7 @@
 
 namespace ridge::client {
 
-// What is asked of a server before and after a load. Of the URL's model: kModel, kStatistics.
+// Questions to a server before and after a load. kModel and kStatistics are about the URL's model.
 enum class Question { kServer, kModel, kStatistics, kIndex };
 
 // How tensors travel: as bytes (HTTP: by the extension binary_tensor_data), or as JSON.

@@ -18,7 +18,7 @@ Tensor tensor_of(DataType type, Shape shape, std::string_view bytes) {
   return tensor;
 }
 
-// Of an HTTP request: its JSON, and what follows it.
+// An HTTP request's JSON and the rest of its body.
 struct Body {
   Json json;
   std::string rest;

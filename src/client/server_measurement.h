@@ -15,7 +15,7 @@
 
 namespace ridge::client {
 
-// What the load cost this process, over the counted time.
+// The load's cost to this process, over the counted time.
 struct ClientSide {
   int threads = 0;                // that drive the connections
   double cpus = 0;                // mean CPUs used by this process
@@ -190,7 +190,7 @@ struct ServerMeasurement {
   std::optional<TokenLoad> token_load;  // of a language-model server; absent: it is none
   std::optional<TokenLimitOf> token_limit;
   std::vector<std::string> notes;
-  // Of this machine; where the server runs here too, of a moment before the load. Absent in older files.
+  // This machine's disturbance; if the server runs here too, that of a moment before the load. Absent in older files.
   std::optional<machine::Disturbance> disturbance;
   bool interrupted = false;
   std::string ended_early;  // why not all points were measured; empty: all were, or it was interrupted

@@ -17,7 +17,7 @@ namespace {
 
 // A caller that could not connect pauses so long: to fail again and again at once would only keep the CPU busy.
 constexpr auto kPause = std::chrono::milliseconds(10);
-// Of requests that are answered within kBrief, one in kTimedEvery has its stages timed: that takes three readings of the clock.
+// One in kTimedEvery requests that are answered within kBrief has its stages timed: that takes three readings of the clock.
 constexpr auto kBrief = std::chrono::milliseconds(1);
 constexpr size_t kTimedEvery = 8;
 constexpr auto kLook = std::chrono::milliseconds(5);          // for requests that have timed out
@@ -105,7 +105,7 @@ class ServerTarget::Group {
     }
     const TimePoint now = SteadyClock::now();
     time_out(now);
-    // Those that are added by `ended`, which begins new requests, come later.
+    // Later failures, added by `ended` through new requests, wait for the next call.
     for (size_t left = failed_.size(); left > 0 && failed_.front().at <= now; --left) {
       const Late failure = failed_.front();
       failed_.pop_front();
@@ -143,7 +143,7 @@ class ServerTarget::Group {
     return Error{Code::kUnavailable, fmt::format("connect to {}: {}", text_of(options_.address), connection.problem())};
   }
 
-  // What is no answer. An answer that is there at once waits in the socket for the next event.
+  // Handles events that are not answers. An answer that is there at once waits in the socket for the next event.
   void handle(size_t index, Connection::State state) {
     if (state == Connection::State::kFailed)
       failed(index, connections_[index].failure(), connections_[index].problem());
@@ -176,7 +176,7 @@ class ServerTarget::Group {
            slots_[index].number});
   }
 
-  // Of an answer of status 200.
+  // Judges an answer of status 200.
   int failure_of(size_t index, std::string& why) const {
     const Connection& connection = connections_[index];
     if (slots_[index].reader) return slots_[index].reader->end(connection.sent_at(), why);

@@ -26,9 +26,9 @@ struct ServerTargetOptions {
   std::shared_ptr<const std::vector<Request>> requests;  // sent in turn; not empty, unless there is `make`
   // The request of a number, in place of `requests`; the numbers of one thread begin with its own and are `threads` apart. Thread-safe.
   std::function<Request(int64_t number)> make;
-  // Of HTTP's answers: a reader for each connection of a thread; may be empty. Called before the load begins.
+  // Makes a reader of HTTP answers for each connection of a thread; may be empty. Called before the load begins.
   std::function<std::unique_ptr<AnswerReader>(int thread)> reader;
-  // Of the beginning of other answers of status 200: 0, or a Failure and its reason; may be empty.
+  // Judges other answers of status 200 by their beginning: 0, or a Failure and its reason; may be empty.
   std::function<int(const Response& answer, std::string& why)> check;
   int concurrency = 1;
   bool connect_first = true;  // all before the load; else each for its first request
@@ -40,7 +40,7 @@ struct ServerTargetOptions {
 
 class ServerTarget final : public measure::AsyncTarget {
  public:
-  // Connects all, but without options.connect_first. Errors: a connection is refused or not taken in time, the process may not open so many, kCancelled.
+  // Connects all, but without options.connect_first. Errors: a connection is refused or too slow, too many for this process, kCancelled.
   static Result<std::unique_ptr<ServerTarget>> open(ServerTargetOptions options);
   ~ServerTarget() override;
 

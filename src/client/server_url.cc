@@ -25,7 +25,7 @@ constexpr std::array<SchemeRow, 4> kSchemes = {{
 }};
 
 constexpr std::array<std::string_view, 2> kApis = {"/v2", "/v1"};
-// Of OpenAI's API, behind /v1; the first where none is named.
+// OpenAI paths after /v1; the first is the default.
 constexpr std::array<std::string_view, 2> kEndpoints = {"/completions", "/chat/completions"};
 
 const SchemeRow* scheme_of(std::string_view text) {

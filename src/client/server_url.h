@@ -19,11 +19,11 @@ struct ServerUrl {
   std::string prefix;   // of the path, before /v2 or /v1: of a proxy; usually empty, with gRPC always
   std::string model;    // as in the path, percent-encoded; empty: none is named
   std::string version;  // empty: the server chooses
-  // Of OpenAI's API: "/v1/completions" or "/v1/chat/completions". Empty: the Open Inference Protocol is meant.
+  // OpenAI's endpoint: "/v1/completions" or "/v1/chat/completions". Empty: the Open Inference Protocol is meant.
   std::string endpoint;
 };
 
-// Whether it means a server, not a file to download: of http or https, with the path of an API or none, or of grpc.
+// True if it means a server, not a file to download: http or https with an API's path or none, or grpc.
 bool is_server_url(std::string_view text);
 // Errors: a scheme or an API that is not supported, no host, a port out of range, another path.
 Result<ServerUrl> parse_server_url(std::string_view text);

@@ -1,4 +1,4 @@
-// What a load on a language-model server gives: figures of tokens, from the records of its streams. Pure.
+// Figures of tokens under a load on a language-model server, from the records of its streams. Pure.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ void visit_fields(auto& visit, Is<TokenGoals> auto& goals) {
   visit("tpot_ms", goals.tpot_ms);
 }
 
-// What is asked of a language-model server.
+// The load on a language-model server.
 struct TokenLoad {
   bool streaming = true;
   TokenRange prompt, output;  // [tokens] asked
@@ -70,8 +70,8 @@ void visit_fields(auto& visit, Is<TokenLimit> auto& limit) {
   visit("output_limiter", limit.load);
 }
 
-// Of the counted requests that succeeded. Distributions are absent where no request has such a time: an answer that is not streamed has
-// no first token, one token has no gap.
+// Figures of the counted requests that succeeded. Distributions are absent if no request has such a time: an answer that is not
+// streamed has no first token, one token has no gap.
 struct TokenFigures {
   int64_t requests = 0;
   int64_t prompt_tokens = 0, output_tokens = 0;  // by the server's `usage`
@@ -80,7 +80,7 @@ struct TokenFigures {
   std::optional<measure::Latency> ttft_ms;       // first token; of an open loop from the intended time
   std::optional<measure::Latency> itl_ms;        // between events with text, of all streams
   std::optional<measure::Latency> tpot_ms;       // of a request: first to last event / (output tokens − 1)
-  std::optional<double> goodput_per_s;           // requests within all goals; absent: there is no goal
+  std::optional<double> goodput_per_s;           // requests within all goals; absent without a goal
   std::optional<measure::Latency> late_ms;       // from the intended time to when the request was given to the system
   std::optional<TokenLimit> limit;               // absent: the model or its device is not known
 };

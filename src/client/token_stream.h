@@ -12,7 +12,7 @@
 
 namespace ridge::client {
 
-// Of one request that succeeded.
+// Record of one successful request.
 struct TokenRecord {
   int64_t number = 0;          // of the request
   TimePoint sent;              // given to the system

@@ -1,4 +1,4 @@
-// What a connection speaks: requests → bytes → responses, one exchange after another. Sans I/O, one thread.
+// The protocol of a connection: requests → bytes → responses, one exchange after another. Sans I/O, one thread.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ enum Failure : int {
   kClosed = -3,
   kNotHttp = -4,
   kNotGrpc = -5,
-  // Of an answer of status 200 (Protocol::failure_of(), token_stream.h).
+  // An answer of status 200 that does not count (Protocol::failure_of(), token_stream.h).
   kBadAnswer = -6,
   kErrorInAnswer = -7,
   kNoDone = -8,
@@ -53,7 +53,7 @@ std::string failure_name(int failure);
 Code code_of_status(int status);
 // The text of {"error": text}, of the Open Inference Protocol, or of {"error": {"message": text}}, of OpenAI's API; empty: neither.
 std::string error_of(const Json& json);
-// What a response other than 200 says: its error_of(), else the beginning of its body.
+// Text of a response other than 200: its error_of(), else the beginning of its body.
 std::string error_text(const Response& response);
 
 class Wire {
@@ -64,7 +64,7 @@ class Wire {
   virtual void open() = 0;  // a new connection
   // `request` outlives the exchange.
   virtual void begin(const Request& request) = 0;
-  // What to send next; valid until the next call.
+  // Bytes to send next; valid until the next call.
   virtual std::string_view unsent() = 0;
   virtual void sent(size_t count) = 0;
   // Also between exchanges, where kBad means that the connection is of no further use.

@@ -28,7 +28,7 @@ struct NodeCost {
   std::string op;
   double flops = 0;         // as in published counts: multiply-adds count 2, elementary functions 1; stated per rule
   double macs = 0;          // the multiply-adds among them
-  double data_flops = 0;    // beside flops: at most so many more, as the data decide
+  double data_flops = 0;    // beside flops: at most this many more, as the data decide
   double needed_flops = 0;  // ≤ flops: multiply-adds that no engine can avoid; the ones that a bound counts
   double bytes_read = 0;    // activations and weights
   double bytes_written = 0;
@@ -172,7 +172,7 @@ std::string precisions_text(const std::vector<BoundShare>& arithmetic, Precision
 
 // Assumptions of the bound, as sentences: rates taken from another precision, operators without a rule.
 std::vector<std::string> notes(const Costs& costs, const DeviceLimits& limits);
-// Those on the limits alone, for arithmetic at these precisions.
+// Notes on the limits alone, for arithmetic at these precisions.
 std::vector<std::string> notes(const DeviceLimits& limits, const std::set<Precision>& used);
 
 }  // namespace ridge::cost

@@ -1,4 +1,4 @@
-// From a graph to its costs: node by node, then the totals.
+// Counts a graph's costs: node by node, then the totals.
 #include <algorithm>
 #include <array>
 #include <functional>

@@ -23,7 +23,7 @@ double replaced_size(Precision precision) {
   return 4;
 }
 
-// Of the arithmetic on operands of that type.
+// Precision of arithmetic on operands of that type.
 Precision precision_of(DataType type, Precision replaced) {
   switch (type) {
     case DataType::kFp64: return Precision::kFp64;

@@ -44,7 +44,7 @@ bool contains(const std::vector<Precision>& all, Precision precision) {
   return std::find(all.begin(), all.end(), precision) != all.end();
 }
 
-// Whether tensor cores can be filled in this way.
+// True if tensor cores can be filled in this way.
 bool fills_tensor_cores(const std::string& way, const std::string& capability) {
   const std::string generation = capability.substr(0, capability.find('.'));
   const bool by_mma = generation != "9" && generation != "10" && generation != "11";

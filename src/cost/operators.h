@@ -24,7 +24,7 @@ enum class Buffer : uint8_t {
   kOverwritesSum,  // likewise the fourth, which a fused convolution adds
 };
 
-// What gradients need of the forward pass, as PyTorch keeps it (tools/autograd/derivatives.yaml, the variables that a formula names).
+// Values of the forward pass that gradients need, as PyTorch keeps them (tools/autograd/derivatives.yaml, the variables of a formula).
 enum class Backward : uint8_t {
   kUnknownGradient,
   kNoGradient,           // comparisons, shapes, arg-max, rounding
@@ -48,7 +48,7 @@ enum class Backward : uint8_t {
   kKeepsInputForWeight,  // X kept if W is trained, W if X needs a gradient (convolution_backward: input, weight)
 };
 
-// Whether it may follow a quantised tensor: ONNX Runtime's rules "drop", "1DQ", "2DQ", "*DQ", "Split"
+// Says if it may follow a quantised tensor: ONNX Runtime's rules "drop", "1DQ", "2DQ", "*DQ", "Split"
 // (qdq_selector_action_transformer.cc), without Softmax, whose inputs lose much in 8 bits, and Gather, whose index cannot be
 // distinguished from its data.
 enum class Integers : uint8_t {
@@ -58,7 +58,7 @@ enum class Integers : uint8_t {
   kCombinesInts,  // of several inputs, all of them quantised
 };
 
-// What computes it in ONNX Runtime on CPUs, where weights or time depend on it.
+// The kernel that computes it in ONNX Runtime on CPUs, if weights or time depend on it.
 enum class KernelFamily : uint8_t {
   kOtherKernel,
   kConvolution,
@@ -110,7 +110,7 @@ struct Operator {
   constexpr void set(Trait t) { traits |= static_cast<uint16_t>(t); }
 };
 
-// Of an operator without a row: all columns as above. Domain "" is ai.onnx.
+// An operator without a row has the defaults of all columns. Domain "" is ai.onnx.
 const Operator& operator_of(std::string_view domain, std::string_view op);
 
 }  // namespace ridge::cost

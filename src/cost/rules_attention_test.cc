@@ -25,7 +25,7 @@ TEST(Attention, CausalNeedsOnlyThePairsThatMayBeSeen) {
   NodeCost c = cost("Attention", {q, q, q}, {q}, {{"is_causal", int64_t{1}}});
   EXPECT_DOUBLE_EQ(c.macs, 2 * 16 * 8);
   EXPECT_DOUBLE_EQ(c.needed_flops, 2 * 2 * 8 * (1 + 2 + 3 + 4));
-  // With 3 cached keys query i sees i + 4 of 7: 4 + 5 + 6 + 7.
+  // Query i sees i + 4 of 7 keys, 3 of them cached: 4 + 5 + 6 + 7.
   Operand past = tensor({1, 1, 3, 8});
   NodeCost cached = cost("Attention", {q, q, q, absent(), past, past}, {q}, {{"is_causal", int64_t{1}}});
   EXPECT_DOUBLE_EQ(cached.macs, 2 * 4 * 7 * 8);

@@ -32,7 +32,7 @@ void selects(Context& context, double) {
   if (!context.work.read.empty()) context.work.read[0] = std::min(context.work.read[0], written);
 }
 
-// As above, at data-dependent positions.
+// Moves elements from data-dependent positions.
 void gathers(Context& context, double) {
   if (!context.work.read.empty()) context.work.read[0] = std::min(context.work.read[0], context.output_bytes(0));
   context.work.sparse = true;

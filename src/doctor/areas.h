@@ -39,7 +39,7 @@ Finding ok(Finding finding, std::string evidence);
 Finding not_applicable(Finding finding, std::string reason);
 Finding warn(Finding finding, std::string evidence, std::string remedy);
 Finding fail(Finding finding, std::string evidence, std::string remedy);
-// With its command, if it is bad.
+// Adds its command, if it is bad.
 Finding with_command(std::string command, Finding finding);
 
 }  // namespace ridge::doctor

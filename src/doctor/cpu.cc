@@ -271,7 +271,7 @@ Finding judge_steal(const machine::Tree& tree) {
   return ok(finding, evidence);
 }
 
-// What other processes did while the doctor looked; absent on machines recorded without it, and where it cannot be read.
+// Other processes' work while the doctor looked; absent on machines recorded without it, and if it cannot be read.
 std::optional<machine::Disturbance> others_of(const machine::Tree& tree) {
   if (!tree.files.contains(entry::kOthers)) return std::nullopt;
   const Result<Json> json = machine::json_at(tree, entry::kOthers);

@@ -25,7 +25,7 @@ Finding judge_engine(const EngineFacts& engine) {
   return ok(finding, fmt::format("{} at {}", engine.version, engine.library));
 }
 
-// Of the vendor whose GPUs it runs on.
+// True with a GPU of the provider's vendor.
 bool has_gpu_for(const std::string& provider, const machine::Tree& tree) {
   const std::string_view vendor = engine::gpu_vendor_of(provider);
   const std::vector<machine::PciGpu> gpus = machine::pci_gpus(tree);

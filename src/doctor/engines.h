@@ -35,7 +35,7 @@ struct EngineFacts {
   std::vector<ProviderFacts> providers;
   double gemm_flops_per_s =
       0;  // one thread, best of several runs of a chain of matrix multiplications in FP32; 0: not measured
-  bool optional = false;  // the program works without it, so its absence is no failure
+  bool optional = false;  // the program works without it, so its absence is not a failure
 };
 void visit_fields(auto& visit, Is<EngineFacts> auto& engine) {
   visit("name", engine.name);

@@ -54,7 +54,7 @@ Result<machine::Machine> machine_with_limits(const GatherOptions& options) {
   return machine;
 }
 
-// Those of python in which the engines' libraries lie: ".../site-packages", Debian's ".../dist-packages".
+// Python folders that hold the engines' libraries: ".../site-packages", Debian's ".../dist-packages".
 std::vector<std::string> package_folders(const std::vector<EngineFacts>& engines) {
   std::vector<std::string> folders;
   for (const EngineFacts& engine : engines)

@@ -17,7 +17,7 @@ namespace {
 using gpu::Gpu;
 using limits::accelerator::pcie_bytes_per_s;
 
-// What one NVLink carries, one direction, as the line runs [bytes/s], by the compute capability of its GPU (80 is 8.0). Both
+// Rate of one NVLink in one direction, as the line runs [bytes/s], by the compute capability of its GPU (80 is 8.0). Both
 // directions of all links of a GPU are what data sheets give: A100, 12 links of 25 GB/s: 600 GB/s.
 struct LinkRate {
   int from, to;  // compute capability
@@ -192,7 +192,7 @@ UsualShare usual_bus_bandwidth(const GroupLinks& links, Collective collective) {
     return {0.76 * lowest(links.pcie_bytes_per_s),
             "76 % of PCIe's line rate, as NCCL itself counts on (its src/graph/topo.h)"};
   const double line = lowest(links.nvlink_bytes_per_s);
-  // From three GPUs on: with two, NCCL gains nothing from the switch.
+  // Two GPUs gain nothing from NCCL's use of the switch; three or more do.
   if (links.switch_reduces && collective == Collective::kAllReduce && links.part.size() > 2)
     return {1.3 * 0.8 * line, "80 % of NVLink's line rate and 30 % more where switches reduce (NVIDIA/nccl#1442)"};
   return {0.8 * line, "80 % of NVLink's line rate (NVIDIA/nccl#1054, nccl-tests#149)"};

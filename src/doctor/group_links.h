@@ -1,4 +1,4 @@
-// What the links between the GPUs of one machine allow a collective operation, and the usual rate. Pure.
+// Limits and usual rates of collective operations over the links between the GPUs of one machine. Pure.
 //
 // Rates are "bus bandwidths" (NCCL tests, doc/PERFORMANCE.md): the rate of the operation (bytes over time) times a factor that
 // makes it the rate of the busiest direction of each GPU's links in a ring. This is comparable with the link rates for any

@@ -17,7 +17,7 @@ namespace {
 
 using gpu::cuda::CudaDevice;
 
-// What NVIDIA's driver library said of the GPU at this address; a slice has the address of its GPU.
+// NVIDIA's driver's report on the GPU at this address; a slice has the address of its GPU.
 const CudaDevice* driver_device(const std::vector<CudaDevice>& devices, const std::string& address) {
   const auto is_it = [&](const CudaDevice& device) {
     return device.mig_uuid.empty() && !address.empty() && device.pci_address == address;
@@ -78,7 +78,7 @@ std::multiset<std::string> links_to_switches(const gpu::Gpu& gpu, const std::vec
   return switches;
 }
 
-// From the bus: for GPUs of one library its report; else whether they are on different memory nodes.
+// Reads the bus. GPUs of one library have its report; others are on the same memory node or on different ones.
 std::string bus_level(const InventoryGpu& one, const InventoryGpu& other, const std::vector<gpu::GpuPair>& pairs) {
   for (const gpu::GpuPair& pair : pairs) {
     const bool meant = (pair.first == one.gpu.index && pair.second == other.gpu.index) ||

@@ -26,7 +26,7 @@ struct InventoryGpu {
   gpu::Gpu gpu;
   std::optional<int64_t> numa_node;  // by /sys
   std::string cpus;                  // near the GPU, by /sys: "0-31"; empty: unknown
-  // From NVIDIA's driver library if it runs (measured); else the multiprocessors from the cores and the cores of one
+  // Reported by NVIDIA's driver library if it runs (measured); else the multiprocessors from the cores and the cores of one
   // (derived) and the cache from the catalogue by name (datasheet).
   std::optional<InventoryFigure> multiprocessors, l2_bytes;
 };

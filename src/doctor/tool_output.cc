@@ -25,7 +25,7 @@ struct Output {
   Json json;  // null: no JSON
 };
 
-// 0 where there is no such number.
+// Returns 0 if there is no such number.
 double number_in(const Json& json, std::initializer_list<const char*> path) {
   const Json* at = &json;
   for (const char* name : path) {
@@ -52,13 +52,13 @@ std::vector<std::vector<std::string>> lines_of(const std::string& text) {
   return lines;
 }
 
-// 0 for what is no finite number.
+// Returns 0 if the word is not a finite number.
 double number_of(const std::string& word) {
   double value = 0;
   return read_number(word, value) && std::isfinite(value) ? value : 0;
 }
 
-// What a link carries, or why that is not known.
+// A link's rate, or why that is not known.
 struct LinkLimit {
   double bytes_per_s = 0;  // 0: not known
   std::string what;        // "PCIe 4.0 x16", "the speed of eth0"; or the reason
@@ -215,7 +215,7 @@ Gpus gpus_of(const Facts& facts) {
   return gpus;
 }
 
-// What "_perf" says, else the columns: "none" reduces nothing, and bus bandwidth over algorithm bandwidth is the factor.
+// Goes by "_perf", else by the columns: "none" reduces nothing, and bus bandwidth over algorithm bandwidth is the factor.
 Collective collective_of(const std::string& text, bool reduces, double factor, double ranks) {
   constexpr std::pair<std::string_view, Collective> kNames[] = {{"all_reduce_perf", Collective::kAllReduce},
                                                                 {"reduce_scatter_perf", Collective::kReduceScatter},
@@ -288,7 +288,7 @@ Findings judge_nccl(const Facts& facts, const Output& output) {
   if (!limit) return {beside(finding, evidence, run.bus, {0, limit.error().message}, 0, "")};
   const UsualShare usual = usual_bus_bandwidth(links, collective);
   evidence += fmt::format(" (usual: {}, {})", format_bandwidth(usual.bytes_per_s), usual.said);
-  // From 90 % of what is usual on a rate is normal.
+  // A rate from 90 % of the usual one on is normal.
   const double least = run.size < kJudgedFrom_bytes ? 0 : 0.9 * usual.bytes_per_s / *limit;
   return {beside(finding, evidence, run.bus, {*limit, links.text}, least,
                  "see the findings about NVLink and PCIe above, NCCL_DEBUG=INFO for the way that NCCL takes, and "
@@ -297,7 +297,7 @@ Findings judge_nccl(const Facts& facts, const Output& output) {
 
 // ----- nvbandwidth -----
 
-// Of the link between GPU `to` and the host (`from` absent) or GPU `from`.
+// Limit of the link between GPU `to` and the host (`from` absent) or GPU `from`.
 LinkLimit copy_limit(const Gpus& gpus, std::optional<size_t> from, size_t to) {
   if (to >= gpus.all.size() || (from && *from >= gpus.all.size()))
     return {0, fmt::format("NVML shows {}", counted(gpus.all.size(), "GPU"))};

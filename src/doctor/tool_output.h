@@ -1,4 +1,4 @@
-// What other tools measured on this machine, beside the limit of what it went over: fio, iperf3, perftest (ib_write_bw and its
+// Sets other tools' measurements on this machine beside the limit of their link: fio, iperf3, perftest (ib_write_bw and its
 // siblings), nccl-tests, nvbandwidth. Their output is read as users have it; a row per tool. Pure.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ridge::doctor {
 // whose output is read.
 Result<std::string_view> area_of_output(std::string_view text);
 
-// Of all outputs among the facts (entry::kOutputs) that belong to this area; without any, what to run.
+// Judges the facts' outputs (entry::kOutputs) that belong to this area; without any, says what to run.
 Findings judge_outputs(const Facts& facts, std::string_view area);
 
 }  // namespace ridge::doctor

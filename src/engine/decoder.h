@@ -34,7 +34,7 @@ struct DecoderPlan {
 struct CacheShape {
   int64_t block_tokens = 0;     // tokens per block
   int64_t bytes_per_block = 0;  // of all layers, keys and values, as the engine lays them out
-  // That hold so many tokens of one sequence.
+  // Blocks for the tokens of one sequence.
   int64_t blocks_for(int64_t tokens) const { return (tokens + block_tokens - 1) / block_tokens; }
 };
 
@@ -46,12 +46,12 @@ struct DecoderInfo {
   int64_t weight_bytes = 0;  // read by a step of one token
 };
 
-// What one sequence does in a step. The views live until the step returns.
+// One sequence's part in a step. The views live until the step returns.
 struct StepSequence {
   int64_t past = 0;                      // its tokens whose keys and values are in the cache
   std::span<const int32_t> tokens = {};  // at positions past, past + 1, …; at least one
   std::span<const int32_t> blocks = {};  // in order of positions: at least ⌈(past + tokens) / block_tokens⌉
-  int64_t samples = 1;                   // the last so many positions of `tokens` give a row of logits each; 0: none
+  int64_t samples = 1;                   // rows of logits wanted, of the last positions of `tokens`; 0: none
 };
 
 // Rows in the order of the sequences, of each in the order of positions. Valid until the next step.
@@ -64,7 +64,7 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
   virtual const DecoderInfo& info() const = 0;
-  // The cache has so many blocks from now on; what it held is lost. Error: memory.
+  // Resizes the cache to that number of blocks; its contents are lost. Error: memory.
   virtual Status reserve(int64_t blocks) = 0;
   // Writes keys and values of the new tokens into the sequences' blocks. An error leaves those positions undefined, all before them as they were.
   // kInvalid: a token outside the vocabulary, a block that was not reserved, too few blocks, a sequence longer than the context; nothing was run.

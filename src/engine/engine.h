@@ -87,7 +87,7 @@ class Session {
   virtual void terminate() {}
   // After terminate(), when the runs that it broke off have ended: runs are taken again.
   virtual void resume() {}
-  // What it reads again later lives as long as the session.
+  // Keeps files that it reads later alive as long as the session.
   void keep(std::shared_ptr<const void> files) { kept_ = std::move(files); }
 
  private:

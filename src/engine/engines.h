@@ -39,7 +39,7 @@ struct Accelerator {
   std::string name;
   Parameters parameters;
 };
-// What a configuration says of the inputs, without the batch, and of the rows of a run; 0: nothing.
+// Shapes that a configuration gives the inputs, without the batch, and the rows of a run; 0: none.
 struct ServedShapes {
   std::vector<TensorSpec> inputs;
   int64_t most_rows = 0, usual_rows = 0;
@@ -83,9 +83,9 @@ struct Engine {
   // The same of a plan for NVIDIA's GPU: its device and its options that are not among the parameters. Null: there are none.
   std::vector<Accelerator> (*accelerators)(const plan::Plan&) = nullptr;
   Status (*read_accelerators)(std::span<const Accelerator>, const ServedShapes&, plan::Plan&) = nullptr;
-  // Whether a client's load request may set that option of the plan: it names no file, folder or library. Null: no option.
+  // Says if a client's load request may set that option of the plan: it names no file, folder or library. Null: no option may be set.
   bool (*is_harmless)(std::string_view option) = nullptr;
-  // The file from which the vendor's own server serves the plan under that name. Null: there is no such server.
+  // Names the file from which the vendor's own server serves the plan under that name. Null: the vendor has no server.
   std::string (*model_server_text)(const std::string& name, const plan::Plan&) = nullptr;
 };
 
@@ -93,7 +93,7 @@ struct Engine {
 std::span<const Engine> known();
 // By Engine::name. For an unknown name: a row without a name, with all columns empty.
 const Engine& named(std::string_view name);
-// kInvalid: there is no engine of that name; the message lists those that are chosen without being named.
+// kInvalid: no engine has that name; the message lists those that are chosen without being named.
 Status check_name(std::string_view name);
 // kInvalid: the engine runs on no such device; the message names those that it has, and the engine that has this one.
 Status check_device(const Engine& engine, const plan::Device& device);

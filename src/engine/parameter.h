@@ -22,7 +22,7 @@ const Parameter* find_parameter(std::span<const Parameter> table, std::string_vi
 
 // Option of the CUDA provider, on by default: FP32 is multiplied as TF32.
 constexpr const char* kUseTf32 = "cuda.use_tf32";
-// Whether a provider's flag is on, as ONNX Runtime reads it; absent: `otherwise`.
+// True if a provider's flag is on, as ONNX Runtime reads it; absent: `otherwise`.
 bool is_on(const std::map<std::string, std::string>& options, const std::string& key, bool otherwise = false);
 
 Status wrong_value(const std::string& value, std::string_view expected);  // "'x' is not one of …"

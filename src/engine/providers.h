@@ -11,7 +11,7 @@
 
 namespace ridge::engine {
 
-// Of the library that open() would use: "CUDAExecutionProvider", "CPUExecutionProvider", …
+// Providers in the library that open() would use: "CUDAExecutionProvider", "CPUExecutionProvider", …
 Result<std::vector<std::string>> compiled_providers(const plan::Plan& plan);
 
 // The vendor of the GPUs that a provider runs on, "NVIDIA" or "AMD"; empty: it needs no GPU of theirs.

@@ -8,7 +8,7 @@
 
 namespace ridge::engine {
 
-// What to search for.
+// A library to search for.
 struct LibraryQuery {
   std::string file;         // "libonnxruntime.so"; libonnxruntime.so.1.31.1 is found too
   std::string in_packages;  // the folder of the wheel that holds it: "onnxruntime/capi"

@@ -1,4 +1,4 @@
-// What Decoder::step() refuses, the same for every engine.
+// Checks a call of Decoder::step(), the same for every engine.
 #pragma once
 
 #include <cstdint>

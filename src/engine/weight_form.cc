@@ -17,7 +17,7 @@ constexpr std::array<std::pair<WeightForm, std::string_view>, 5> kWeightForms = 
 constexpr std::array<std::pair<CacheForm, std::string_view>, 3> kCacheForms = {
     {{CacheForm::kFp32, "fp32"}, {CacheForm::kBf16, "bf16"}, {CacheForm::kU8, "u8"}}};
 
-// Of OpenVINO's types.
+// Names of OpenVINO's types.
 constexpr std::pair<std::string_view, WeightForm> kGraphForms[] = {
     {"f32", WeightForm::kFp32}, {"bf16", WeightForm::kBf16}, {"f16", WeightForm::kFp16}, {"i8", WeightForm::kInt8},
     {"u8", WeightForm::kInt8},  {"i4", WeightForm::kInt4},   {"u4", WeightForm::kInt4}};

@@ -103,7 +103,7 @@ class Reader {
 
   Status continue_field(std::string_view text) {
     if (field_ == nullptr) return wrong("text that belongs to no field");
-    // A line break inside Chinese text is no blank.
+    // A line break inside Chinese text does not count as a blank.
     const bool wide = !text_.empty() && (text_.back() & 0x80) != 0 && (text.front() & 0x80) != 0;
     text_ += (wide ? "" : " ") + std::string(text);
     return {};

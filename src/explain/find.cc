@@ -183,7 +183,7 @@ std::vector<Hit> inside_chinese(const Book& book, std::string_view query) {
   return hits;
 }
 
-// Whether the text has more words than a question, and none of its hits is of two.
+// True if the text has more words than a question, and none of its hits is of two.
 bool only_words(std::string_view query, const std::vector<Hit>& hits) {
   constexpr std::ptrdiff_t kMost = 5;
   const std::vector<std::string_view> words = words_of(query);

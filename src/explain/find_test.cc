@@ -69,7 +69,7 @@ TEST(Find, ANumberWithItsFamily) {
   EXPECT_THAT(ids("nccl 3"), ElementsAre("nccl 3"));
   EXPECT_THAT(ids("nvml: 15"), ElementsAre("nvml 15"));
   EXPECT_THAT(ids("CUDA error 209"), ElementsAre("cuda 209"));
-  EXPECT_THAT(ids("xid 7000"), ElementsAre("xid"));  // the term; there is no such code
+  EXPECT_THAT(ids("xid 7000"), ElementsAre("xid"));  // the term, because the code is unknown
 }
 
 TEST(Find, ANumberAloneInEveryFamilyAndByItsName) {

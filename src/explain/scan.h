@@ -18,7 +18,7 @@ struct CodeMention {
   std::string matched;  // the words that named it
 };
 
-// `text` in lower case. Each code once, in the order of the text. A version ("CUDA 12.8") is no code: a number
+// `text` in lower case. Each code once, in the order of the text. A version ("CUDA 12.8") does not count as a code: a number
 // counts only after a word such as "error", for XIDs also after a PCI address.
 std::vector<CodeMention> codes_in(const Book& book, std::string_view text);
 

@@ -117,7 +117,7 @@ bool Scheduler::State::admit(Sequence& sequence) {
     sequence.tokens.assign(sequence.request.prompt.begin(), sequence.request.prompt.end());
     if (has_penalties(sequence.request.sampling)) sequence.counts.add_prompt(sequence.tokens);
   }
-  // From here on no memory is asked for.
+  // Nothing below allocates memory.
   queue.remove(sequence);
   for (const int32_t block : prefix) pool.hold(block);
   sequence.blocks = std::move(prefix);
@@ -166,7 +166,7 @@ Sequence* Scheduler::State::least_recomputation() const {
   return best;
 }
 
-// Blocks for so many positions; false: not all, what there was is held.
+// Takes blocks for that number of positions; false: some were missing, those there were are held.
 bool Scheduler::State::grow(Sequence& sequence, int64_t positions) {
   while (static_cast<int64_t>(sequence.blocks.size()) * settings.cache.block_tokens < positions) {
     at_work = &sequence;
@@ -197,7 +197,7 @@ void Scheduler::State::release(Sequence& sequence) {
   sequence.filled = sequence.computed = 0;
 }
 
-// Until running answers have ended that hold so many blocks more than are free; at the pace of `step_seconds` per token.
+// Time until running answers end that hold the missing blocks, at the pace of `step_seconds` per token.
 double Scheduler::State::seconds_until_free(double blocks, double step_seconds) const {
   std::vector<std::pair<double, double>> ends;  // [steps], [blocks]
   double missing = blocks - static_cast<double>(pool.free());

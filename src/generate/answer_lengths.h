@@ -1,4 +1,4 @@
-// What part of the tokens that they may take answers have taken so far; how many blocks running sequences will need. Pure; one thread.
+// Learns which part of the tokens that they may take answers have taken so far; predicts the blocks of running sequences. Pure; one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class AnswerLengths {
   };
   // An answer ended after `tokens` of at most `most`.
   void add(int64_t tokens, int64_t most);
-  // Of an answer that has `tokens` now. As long as few have ended: all that it may take.
+  // Expectation for an answer that has `tokens` now. While few have ended: all that it may take.
   Expected expected(int64_t tokens, int64_t most) const;
 
  private:

@@ -3,7 +3,7 @@
 //
 // Service is in predicted seconds, charged as it is given, as answers' lengths are not known before: start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM
 // 1996) with the counters of the virtual token counter (Sheng et al.: Fairness in Serving Large Language Models, OSDI 2024). A key that begins to
-// wait starts at the virtual time, so that what it did not use is no credit.
+// wait starts at the virtual time, so unused time earns no credit.
 #pragma once
 
 #include <cstdint>
@@ -50,11 +50,11 @@ class FairQueue {
   void remove(Sequence& sequence);  // if it is in the queue
   int64_t size() const { return size_; }
   Sequence* first() const;
-  // Of those without a deadline, of the key that has had the least service: the one with the fewest tokens to compute.
+  // Without a deadline, of the key with the least service so far: the sequence with the fewest tokens to compute.
   Sequence* shortest() const;
-  // Whether a comes before b; either may be running.
+  // True if a comes before b; either may be running.
   bool before(const Sequence& a, const Sequence& b) const;
-  // Of those that were never admitted: one whose deadline has passed.
+  // A sequence that was never admitted and whose deadline has passed.
   Sequence* expired(Nanoseconds now) const;
 
   // The key has had so much service; `begins`: of a sequence that was chosen by this order.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Of equal values the smaller index is the larger one.
+// Equal values rank by index, the smaller first.
 struct Ranked {
   float value = 0;
   int32_t index = 0;
@@ -161,7 +161,7 @@ double Sampler::collect(std::span<const float> logits, float largest, const Samp
     total = 0;
     for (const float weight : weights_) total += weight >= least ? weight : 0;
   }
-  // Of tokens below this all together are less than what top_p leaves out.
+  // Tokens below this weigh, all together, less than what top_p leaves out.
   const auto too_little = static_cast<float>((1 - sampling.top_p) * total / static_cast<double>(logits.size()));
   const float bound = std::max(least, too_little);
   for (size_t i = 0; i < weights_.size(); ++i) {

@@ -1,5 +1,5 @@
 // Sampler: a row of logits → the next token, and chances for logprobs. The order is vLLM's: masks, bias, penalties, temperature, min_p, top_k, top_p.
-// What it draws depends on the logits, the parameters, the seed and the token's index in the answer, and on nothing else. One thread.
+// The token drawn depends on the logits, the parameters, the seed and the token's index in the answer, and on nothing else. One thread.
 //
 // No sort of the vocabulary: the k largest by a heap over one pass, the nucleus by bins of mass.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace ridge::generate {
 
-// Whether these parameters are ones that it can draw by; the message names the parameter.
+// Checks that it can draw by these parameters; the message names the parameter.
 Status check(const Sampling& sampling);
 // It has penalties, for which the tokens so far are counted.
 bool has_penalties(const Sampling& sampling);

@@ -39,7 +39,7 @@ struct Sampling {
 class TokenFilter {
  public:
   virtual ~TokenFilter() = default;
-  // What may come next is known. Until then its sequence takes no part in steps; others do.
+  // True once the tokens that may come next are known. Until then its sequence takes no part in steps; others do.
   virtual bool ready() { return true; }
   // Once ready: what may come next could not be found, and the request ends.
   virtual std::optional<Error> failure() { return std::nullopt; }
@@ -79,7 +79,7 @@ struct Event {
   std::optional<int32_t> token = {};           // drawn by this step
   std::optional<TokenChance> chance = {};      // of it, where logprobs are wanted
   std::vector<TokenChance> alternatives = {};  // most likely first
-  // With the first event of a step, of the prompt's tokens but the first.
+  // Comes with the first event of a step: the prompt's tokens but the first.
   std::vector<PromptChance> prompt_chances = {};
   int64_t reused_tokens = 0;          // of the prompt, that were in the cache
   Nanoseconds started{};              // when the next() was that gave the request its first step
@@ -134,14 +134,14 @@ class Scheduler {
   void cancel(Id id);
   // An empty step: there is nothing to run. Requests whose deadline passes in the queue end here.
   Step next(Nanoseconds now);
-  // Of the step that next() gave. Rows of `logits` as the step asked for them.
+  // Ends the step that next() gave. Rows of `logits` as the step asked for them.
   std::vector<Event> done(const engine::Logits& logits, Nanoseconds now);
   // The step failed: its sequences end; everything else goes on. Their ids.
   const std::vector<Id>& failed();
   // Events besides those of done(): ends without a step, cancelled, too late or failed, and tokens that waited for their filters.
   std::vector<Event> take_ended();
 
-  // From now to the first token of a request of so many tokens that came now, behind all that wait; 0 as long as the line is not known.
+  // Time to the first token of a request of `prompt_tokens` that came now, behind all that wait; 0 as long as the line is not known.
   Nanoseconds predicted_first_token(int64_t prompt_tokens, Nanoseconds now) const;
   Figures figures() const;
   const StepLine& line() const;

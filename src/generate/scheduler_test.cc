@@ -178,7 +178,7 @@ TEST(Scheduler, AFailedStepEndsItsSequencesOnly) {
 TEST(Scheduler, ADeadlineThatPassesInTheQueueEndsTheRequest) {
   Settings settings = test_settings();
   settings.most_sequences = 1;
-  settings.line = {};  // without a line there is no prediction that refuses it at once
+  settings.line = {};  // without a line, no prediction refuses it at once
   Simulation simulation(settings, 0, 32, test_settings().line);
   ASSERT_TRUE(simulation.add(test_request(1, test_prompt(1, 5), 60)).ok());
   ASSERT_TRUE(simulation.round());
@@ -294,7 +294,7 @@ TEST(Scheduler, PreemptsWhereTheFewestTokensAreLost) {
   ASSERT_TRUE(simulation.add(test_request(1, test_prompt(1, 40), 50)).ok());
   ASSERT_TRUE(simulation.add(test_request(2, test_prompt(2, 8), 50)).ok());
   simulation.run();
-  // With 24 tokens more each the 96 positions are full: 64 of the first, 32 of the second.
+  // 24 tokens more each fill the 96 positions: 64 of the first, 32 of the second.
   EXPECT_EQ(simulation.scheduler.figures().preemptions, 1U);
   EXPECT_NEAR(static_cast<double>(simulation.scheduler.figures().preempted_tokens), 32, 4);
   EXPECT_GT(simulation.answers[2].times.back(), simulation.answers[1].times.back());
@@ -369,7 +369,7 @@ TEST(Scheduler, SpeculatesOnlyWhereTheLineSaysThatItPays) {
   EXPECT_LT(run(flat, 1, 0, 1).second, run({.floor = 20e-3, .fixed = 4e-3, .per_token = 17e-3}, 1, 0, 1).second);
   EXPECT_EQ(run(steep, 1, 0, 1).first.drafted_tokens, 0U);
   EXPECT_EQ(run({}, 1, 0, 1).first.drafted_tokens, 0U);  // not known
-  // Of many sequences each draft costs all of them its time, and gives one of them a token.
+  // Each draft costs all of many sequences its time, and gives one of them a token.
   const StepLine straight{.fixed = 4e-3, .per_token = 0.5e-3};
   const Figures alone = run(straight, 1, 0, 1).first;
   EXPECT_GT(alone.drafted_tokens, 30U);

@@ -23,7 +23,7 @@ struct Sequence {
   int64_t prompt_tokens = 0;
   int64_t computed = 0;         // tokens whose keys and values are in its blocks
   std::vector<int32_t> blocks;  // held
-  int64_t filled = 0;           // the first so many blocks are full, and known to the pool by their content
+  int64_t filled = 0;           // the first blocks, this many, are full, and known to the pool by their content
   Stage stage = Stage::kWaiting;
   bool in_step = false, cancelled = false;
   bool queued = false;  // in the FairQueue
@@ -50,7 +50,7 @@ struct Sequence {
   int64_t length() const { return static_cast<int64_t>(known().size()); }
   int64_t answered() const { return length() - prompt_tokens; }
   int64_t pending() const { return length() - computed; }
-  // As far as known before it has blocks.
+  // Tokens left to compute, as far as known before it has blocks.
   int64_t left() const { return stage == Stage::kWaiting ? to_compute : pending(); }
   // The rows of prompt positions are wanted too.
   bool wants_prompt_rows() const {

@@ -1,5 +1,5 @@
-// What a Scheduler holds. Its functions lie by subject: admission.cc (who gets in, with which blocks), step_policy.cc (what a step computes),
-// results.cc (what became of it), scheduler.cc (the rest).
+// State of a Scheduler. Its functions lie by subject: admission.cc (who gets in, with which blocks), step_policy.cc (a step's content),
+// results.cc (its outcome), scheduler.cc (the rest).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace ridge::generate {
 
-// What a sequence does in the step.
+// A sequence's part in the step.
 struct Part {
   Sequence* sequence = nullptr;
   int64_t tokens = 0;    // new

@@ -24,7 +24,7 @@ void set_terms(StepLine& line, const LineTerms& terms) {
 // computed. A pair costs 4 · hidden FLOPs per layer where a token costs some 24 · hidden², so 1/64 is far above what any model has.
 bool plausible(const LineTerms& terms) { return terms[2] <= terms[1] && terms[3] <= terms[1] / 64; }
 
-// Of the terms in `chosen` (bits), the others are 0. Nothing: they are not independent, or one is negative, or they are not plausible.
+// Solves for the terms in `chosen` (bits), the others are 0. Empty: they are not independent, or one is negative, or they are not plausible.
 std::optional<LineTerms> solve_of(const NormalEquations& sums, unsigned chosen) {
   std::array<size_t, kTerms> index{};
   size_t count = 0;
@@ -180,7 +180,7 @@ void RefinedLine::add(const StepPoint& point) {
 
 void RefinedLine::solve() {
   constexpr double kPrior = 0.1;  // steps that each coefficient of the first line is worth
-  // What counts as a large change of a coefficient that is 0.
+  // Size of a large change of a coefficient that is 0.
   const LineTerms least = {first_.per_token, first_.per_token, first_.per_token / 100, first_.per_token / 1e4,
                            first_.per_token};
   const LineTerms values = {first_.fixed, first_.per_token, first_.per_cached, first_.per_pair, first_.per_row};

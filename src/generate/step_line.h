@@ -12,7 +12,7 @@
 
 namespace ridge::generate {
 
-// What a step computes.
+// Work of a step.
 struct StepLoad {
   double tokens = 0;  // new, of all sequences
   double cached = 0;  // past tokens that attention reads, summed over the sequences
@@ -40,7 +40,7 @@ struct StepLine {
   double per_pair = 0;    // [s]
   double per_row = 0;     // [s]
   double seconds(const StepLoad& load) const;
-  // What the load adds to `fixed`.
+  // Time that the load adds to `fixed`.
   double added(const StepLoad& load) const;
   // Most new tokens of one sequence that join a step that computes `load` already, so that it ends within `seconds`, or takes no longer than the floor; at
   // least 0.

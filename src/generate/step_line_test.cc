@@ -58,7 +58,7 @@ TEST(StepLine, FitHasNoNegativeCoefficients) {
   EXPECT_NEAR(line.per_token, 1.1e-3, 2e-4);
 }
 
-// As measured while the machine was busy: the pairs explain 16 tokens best.
+// Measured while the machine was busy: the pairs explain 16 tokens best.
 TEST(StepLine, FitOfAFewDisturbedPointsDoesNotGrowWithTheSquareOfTheTokens) {
   const StepLine line = fit(std::vector<StepPoint>{
       {{1, 0, 0, 1}, 0.0618}, {{4, 0, 6, 1}, 0.0648}, {{16, 0, 120, 1}, 0.1211}, {{1, 16, 0, 1}, 0.0919}});

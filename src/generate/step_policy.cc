@@ -147,10 +147,10 @@ void Scheduler::State::add_drafts() {
   }
 }
 
-// What a step may be predicted to take, so that it keeps to the goal although the line is off by as much as usual.
+// Longest predicted time of a step that keeps to the goal although the line is off by its usual error.
 double Scheduler::State::goal_seconds() const { return to_seconds(*settings.token_goal) / (1 + line.usual_error()); }
 
-// New tokens of a sequence with so many computed ones that may join a step of `load`. The first chunk of a step is never empty, so that prompts go on
+// New tokens of a sequence with `past` computed ones that may join a step of `load`. The first chunk of a step is never empty, so that prompts go on
 // however low the goal.
 int64_t Scheduler::State::chunk_within(const StepLoad& step, double past, bool first) const {
   const StepLine& pace = line.line();
@@ -211,7 +211,7 @@ Sequence* Scheduler::State::shortest(std::span<Sequence* const> prefills, bool c
   return *best;
 }
 
-// Tokens of it that the step computes; 0: there is no room, or there are no blocks.
+// Tokens of it that the step computes; 0: room or blocks are missing.
 int64_t Scheduler::State::add_chunk(Sequence& sequence, int64_t room) {
   constexpr int64_t kMostRows = 64;  // of logits for one prompt: of 150 k values each 38 MB
   int64_t tokens = std::min(room, sequence.pending());
@@ -229,7 +229,7 @@ int64_t Scheduler::State::add_chunk(Sequence& sequence, int64_t room) {
   return tokens;
 }
 
-// What the step costs goes to the keys: each sequence's own work, and an equal part of what no sequence causes alone.
+// Charges the step to the keys: each sequence's own work, and an equal part of what no sequence causes alone.
 void Scheduler::State::charge() {
   constexpr double kTokenSeconds = 1e-3;  // as long as the line is not known: any, as only ratios count
   const StepLine& pace = line.line();

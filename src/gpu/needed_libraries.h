@@ -13,7 +13,7 @@ namespace ridge::gpu {
 // only the necessary parts. kNotFound: no such file; kInvalid: not a shared library of this kind, or damaged.
 Result<std::vector<std::string>> needed_libraries(const std::string& path);
 
-// Those of `names` that the loader does not find, in their order: opens and closes each by its bare name.
+// The `names` that the loader does not find, in their order: opens and closes each by its bare name.
 std::vector<std::string> missing_libraries(const std::vector<std::string>& names);
 
 }  // namespace ridge::gpu

@@ -47,10 +47,10 @@ void visit_fields(auto& visit, Is<Slowdown> auto& slowdown) {
 // One entry per set bit, in the order of the bits; unknown bits give one entry.
 std::vector<Slowdown> decode_slowdown(uint64_t bits);
 
-// Whether the clocks are locked, and this limits them now.
+// True if the clocks are locked, and this limits them now.
 bool clocks_are_set(uint64_t bits);
 
-// From amdgpu's indep_throttle_status, the same for every AMD GPU. A bit newer than this program becomes one that
+// Reads amdgpu's indep_throttle_status, the same for every AMD GPU. A bit newer than this program becomes one that
 // decode_slowdown() calls "other".
 uint64_t slowdown_of_amd(uint64_t independent_status);
 

@@ -80,7 +80,7 @@ Verdict judge(const Figure& figure, const Interval& measured) {
   const bool inside = effect.low > low && effect.high < high;
   if (!inside && effect.high > kTooWide * effect.low) return Verdict::kNotTestable;
   if (!has_direction || effect.low > 1) return Verdict::kConfirmed;
-  // "More than 1": an interval close around 1 shows that there is no gain, a wider one shows nothing.
+  // "More than 1": an interval close around 1 shows that nothing is gained, a wider one shows nothing.
   return !figure.high && effect.high < low * (1 + kAround) ? Verdict::kSmaller : Verdict::kNotTestable;
 }
 

@@ -16,7 +16,7 @@
 
 namespace ridge::lab {
 
-// What a claim promises, as a ratio of speeds or a share of a limit.
+// A claim's promise, as a ratio of speeds or a share of a limit.
 struct Figure {
   enum Kind {
     kGain,   // the better way is this many times as fast

@@ -24,7 +24,7 @@ class PreparedCase {
   virtual ~PreparedCase() = default;
   // Time that counts for the case [s], of `repeats` runs of the variant together.
   virtual Result<double> seconds(const Variant& variant, int repeats) = 0;
-  // Of the variant's first kernel. Absent: not reported by the device.
+  // Residency of the variant's first kernel. Absent: not reported by the device.
   virtual std::optional<gpu::Residency> residency(const Variant&) { return std::nullopt; }
   virtual Status put(size_t buffer, std::span<const float> content) = 0;
   virtual Status get(size_t buffer, std::span<float> content) = 0;
@@ -39,7 +39,7 @@ struct Device {
   std::function<Result<std::unique_ptr<PreparedCase>>(const Case& work)> prepare;
 };
 
-// "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
+// Takes "cpu", "cuda:N", "opencl:N" ("cuda", "opencl": the first). Errors: a wrong name (kInvalid), or why there is no such device.
 Result<Device> open_device(std::string_view name);
 
 // Runs every variant once and compares its results with the reference, and the sums of all its rows where the case has them; the

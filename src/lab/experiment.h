@@ -18,7 +18,7 @@
 
 namespace ridge::lab {
 
-// What runs it: kernels (CUDA, OpenCL), or functions of this program on one CPU thread.
+// Kernels (CUDA, OpenCL), or functions of this program on one CPU thread.
 enum class Family { kKernels, kNative };
 
 // The setup an experiment is built for.

@@ -66,7 +66,7 @@ int compiled_for(const gpu::DeviceFacts& facts, const gpu::Workspace& workspace)
   return code && *code != architecture_of(facts) ? *code : 0;
 }
 
-// Whether the compiler and the driver have what kernels/warp_group.cu needs: of CUDA 12.0 at least.
+// True if the compiler and the driver have what kernels/warp_group.cu needs: of CUDA 12.0 at least.
 bool has_warp_groups(const gpu::DeviceFacts& facts, gpu::Workspace& workspace) {
   if (architecture_of(facts) != 90) return false;
   const std::string source =

@@ -87,7 +87,7 @@ bool is_compared(const Case& work, size_t variant) {
   });
 }
 
-// Of one run, from one slice.
+// Time of one run, from one slice.
 Result<double> time_once(PreparedCase& prepared, const Case& work, const Variant& variant) {
   const measure::Arm arm = arm_of(prepared, work, variant);
   RIDGE_TRY(arm.run());  // warms up, and times a run
@@ -162,7 +162,7 @@ class LedgerBuilder {
   Nanoseconds measured() const { return clock_.now() - begin_; }
   bool late() const { return measured() >= options_.time; }
 
-  // What is left to the experiment, divided among its comparisons that are left.
+  // The experiment's remaining time, divided among its comparisons that are left.
   Nanoseconds time_for_one(int64_t comparisons) const {
     return std::clamp((end_ - measured()) / comparisons, Nanoseconds(0), kMostTime);
   }
@@ -291,7 +291,7 @@ Json case_json(const MeasuredCase& one) {
   return json;
 }
 
-// From the rates, which are derived from it.
+// Reads the rates, from which the work is derived.
 void read_work(FieldReader& visit, LedgerRow& row) {
   if (row.experiment.empty()) return;
   std::optional<double> bytes, flops, baseline_bytes, baseline_flops;

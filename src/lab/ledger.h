@@ -31,7 +31,7 @@ struct LedgerRow {
   Claim claim;
   Verdict verdict = Verdict::kNotTestable;
   std::string explanation;  // one sentence: for a measurement the cause of the difference, else why there is none
-  // Of a measurement; `experiment` is empty otherwise.
+  // Names of a measurement; `experiment` is empty otherwise.
   std::string experiment, title, variant, baseline;
   Figure figure;
   Interval ratio{
@@ -111,7 +111,7 @@ struct Ledger {
   machine::Disturbance disturbance = {};  // while it was measured
 };
 
-// What to run: experiments by name and claims by id; empty: all.
+// Experiments by name and claims by id; empty: all.
 struct Selection {
   std::vector<std::string> names;
 };
@@ -126,7 +126,7 @@ std::vector<Claim> selected(const Selection& selection, std::span<const Claim> c
 Result<Ledger> build_ledger(const Device& device, const Selection& selection, std::span<const Claim> claims,
                             const LedgerOptions& options, const Clock& clock = system_clock());
 
-// What to_json() wrote, without the cases.
+// Reads the output of to_json(), without the cases.
 Result<Ledger> ledger_from_json(const Json& json);
 // Rows, cases and how many rows have which verdict, with the device's conditions.
 Json to_json(const Ledger& ledger, const Device& device);

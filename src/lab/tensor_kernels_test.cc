@@ -287,7 +287,7 @@ TEST_P(TensorMachineCode, OfAttentionIsWhatTheLoopSays) {
   }
 }
 
-// Of another release, which needs more registers: that of the wheels that PyTorch for CUDA 13.0 asks for.
+// Another release needs more registers: that of the wheels that PyTorch for CUDA 13.0 asks for.
 TEST(TensorKernels, SpillNothingWithAnOlderCompiler) {
   auto nvrtc = gpu::cuda::Nvrtc::open(std::string(std::getenv("RIDGE_DEPS")) + "/nvrtc-13.0/libnvrtc.so.13");
   ASSERT_TRUE(nvrtc) << nvrtc.error().message;

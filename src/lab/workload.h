@@ -33,7 +33,7 @@ std::vector<float> product_of(std::span<const float> a, std::span<const float> b
 // The sums of all of its rows, by random signs x of the columns: a · (b · x), in size² multiply-adds where the rows take size³.
 RowSums row_sums_of(std::span<const float> a, std::span<const float> b, size_t size);
 std::vector<float> turned(std::span<const float> in, size_t size);  // a square
-// x after so many steps of x · factor + offset, 0 < factor < 1, in closed form.
+// x after `steps` steps of x · factor + offset, 0 < factor < 1, in closed form.
 double after_steps(double x, int steps, double factor, double offset);
 // These values; what is behind their end is not computed.
 Reference reference_of(std::vector<float> values);
@@ -63,7 +63,7 @@ size_t checked_rows(size_t rows, size_t multiply_adds_per_row);
 // The end of the argument list of every kernel launch over `count` elements: one thread per element.
 gpu::Launch launch_per_element(std::string kernel, size_t count, size_t threads, std::vector<gpu::Argument> arguments);
 
-// Of a case that reads an array of random values once and writes one of the same size or another: fill, output and bytes. `others`:
+// For a case that reads an array of random values once and writes one of the same size or another: fill, output and bytes. `others`:
 // buffers of that size beside the first, of which the last is the output.
 void read_and_write(Case& work, size_t read, size_t written, uint32_t seed, size_t others = 1);
 

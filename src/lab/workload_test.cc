@@ -66,7 +66,7 @@ TEST(Workload, StepsInClosedFormAreThoseOneByOne) {
     }
 }
 
-// Of a GPU with 128 multiprocessors: the share of multiply-adds alone only where waves do not decide it.
+// A GPU with 128 multiprocessors: the share of multiply-adds alone counts only if waves do not decide it.
 TEST(Workload, SharesOfThePeakAreThoseOfProductsThatFillTheGpu) {
   Target target = gpu_with(int64_t{72} << 20, 128);
   target.library = true;

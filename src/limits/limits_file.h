@@ -28,14 +28,14 @@ class FileLock {
   Descriptor file_;
   bool waited_ = false;
 };
-// Whether `recall` finds the value in the file, at once or after another process measured it. If not, `lock` is held, and the
+// True if `recall` finds the value in the file, at once or after another process measured it. If not, `lock` is held, and the
 // caller measures. Without a file: false, and nothing is held.
 bool recalled_or_locked(const std::string& file, const std::string& lock_file, std::optional<FileLock>& lock,
                         const std::function<bool()>& recall);
 // The lock of the file's content. Held while the CPU is measured.
 std::string lock_of(const std::string& file);
 
-// The content; empty if there is no file; an error if the format is wrong.
+// The content; empty without a file; an error if the format is wrong.
 Result<Json> read_limits_file(const std::string& file);
 
 // Reads the file, applies `change` and writes it; a damaged file is replaced. Call it under lock_of(file).

@@ -24,7 +24,7 @@ void visit_fields(auto& visit, Is<Utilisation> auto& share) {
   visit("percent", share.percent);
 }
 
-// From the management library while the bursts ran. Absent: not reported, or no sample fell into them.
+// Reported by the management library while the bursts ran. Absent: not reported, or no sample fell into them.
 struct GpuConditions {
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;  // means; the highest for the temperature
   std::vector<std::string> slowdowns;                                       // why the GPU was slowed down
@@ -51,7 +51,7 @@ struct MetricResult {
   double burst_seconds = 0;  // median length
   double clock_hz = 0;       // counted on the device during the best bursts; 0 = not observable
   std::string conditions;    // the winning variant: "256 threads, 1056 blocks"
-  std::string reason;        // why there is no rate
+  std::string reason;        // why the rate is missing
   std::vector<Utilisation> utilisation;
   GpuConditions gpu;
 };

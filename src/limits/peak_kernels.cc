@@ -60,7 +60,7 @@ constexpr uint32_t kOnesInt8 = 0x01010101;  // 1, 1, 1, 1
                  : "cc", RIDGE_XMM_ALL);                                               \
   }
 
-// As above for accumulators beyond 15, which vpxor without AVX-512 encoding cannot clear.
+// The same for accumulators beyond 15, which vpxor without AVX-512 encoding cannot clear.
 #define RIDGE_MULTIPLY_ADD_512(function, instruction, list, pattern) \
   void function(int64_t iterations) {                                \
     const uint32_t value = pattern;                                  \
@@ -287,7 +287,7 @@ bool run_addition_chain(int64_t additions) {
 #if defined(__x86_64__)
   int64_t blocks = additions / 1024;
   uint64_t sum = 0;
-  // With two registers: some cores fold an immediate addend into the next instruction at no cost.
+  // Two registers are used because some cores fold an immediate addend into the next instruction at no cost.
   asm volatile(
       ".p2align 6\n"
       "1:\n\t"

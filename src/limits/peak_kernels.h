@@ -30,7 +30,7 @@ std::span<const PeakKernel> peak_kernels();
 // The kernels worth running with `isa`: instructions the CPU lacks are not emulated.
 std::vector<const PeakKernel*> peak_kernels_for(const std::vector<std::string>& isa);
 
-// Of kernels with `needs` and `pointless_with`.
+// Selects among kernels with `needs` and `pointless_with`.
 template <typename Kernel>
 std::vector<const Kernel*> worth_running(std::span<const Kernel> kernels, const std::vector<std::string>& isa) {
   auto present = [&](const char* name) { return std::find(isa.begin(), isa.end(), name) != isa.end(); };

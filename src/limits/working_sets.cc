@@ -16,7 +16,7 @@ constexpr auto kStep = static_cast<int64_t>(kWorkingSetStep);
 
 int64_t round_down(int64_t bytes) { return std::max(kStep, bytes / kStep * kStep); }
 
-// Of the caches shared by `threads` threads, per thread.
+// Size of the caches shared by `threads` threads, per thread.
 int64_t share(const machine::Machine& machine, int level, int threads) {
   return machine::cache_capacity(machine, level, threads) / threads;
 }

@@ -13,7 +13,7 @@ struct AmdMetrics {
   gpu::Reading<int64_t> slowdown_bits;  // gpu/slowdown.h
 };
 
-// From two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs report what slows them down now,
+// Reads two copies of the table, as hexadecimal digits, the second some milliseconds later: older GPUs report what slows them down now,
 // newer ones count how often each limit lowered the clock; limits whose count grew are active now.
 AmdMetrics amd_metrics(std::string_view before, std::string_view after);
 

@@ -17,7 +17,7 @@ struct CgroupLimits {
   std::optional<int64_t> memory_bytes;
 };
 
-// From `root`/proc/self and the cgroup file systems it names. A system without control groups has no limits; a file
+// Reads `root`/proc/self and the cgroup file systems it names. A system without control groups has no limits; a file
 // that cannot be parsed counts as no limit, with one warning in the log.
 CgroupLimits cgroup_limits(const std::string& root);
 

@@ -79,7 +79,7 @@ void read_processes(const std::string& root, CpuCounters& counters) {
   }
 }
 
-// Of the groups around this process, each by itself.
+// Throttling of the groups around this process, each by itself.
 double throttled_seconds(const std::string& root) {
   double sum = 0;
   for (const std::string& folder : cgroup_folders(root, "cpu")) {
@@ -109,10 +109,10 @@ void read_cpus(const std::string& root, CpuCounters& counters) {
   counters.cpus = std::min(cpus, cgroup_limits(root).cpus.value_or(cpus));
 }
 
-// Of one thread or process since `before`; a smaller counter is that of a new one with the same number.
+// Growth of one thread's or process's counter; a smaller counter is that of a new one with the same number.
 double since(double before, double after) { return after >= before ? after - before : after; }
 
-// What processes had used before the first reading that had ended by the second, by the closest ancestor that had not: it is in the
+// Time used before the first reading by processes that had ended by the second, by the closest ancestor that had not: it is in the
 // time of that one's children now.
 std::map<int, double> handed_on(const CpuCounters& before, const CpuCounters& after) {
   std::map<int, double> by_ancestor;

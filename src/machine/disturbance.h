@@ -1,4 +1,4 @@
-// What disturbed a measurement: CPU time that this process asked for and did not get, throttling by a control group, time taken
+// Measures disturbance: CPU time that this process asked for and did not get, throttling by a control group, time taken
 // by the host, and the other processes that ran. Not for GPUs: what else runs on one is telemetry's.
 //
 // A DisturbanceWatch reads the kernel's counters before and after; judging them is pure.
@@ -84,7 +84,7 @@ struct CpuCounters {
   std::map<int, OtherProcess> others;  // by process id
 };
 CpuCounters read_cpu_counters(const std::string& root);
-// Of this process, by thread id.
+// Threads of this process, by id.
 std::map<int, ThreadTime> read_threads(const std::string& root);
 
 // `threads`: what the threads of this process got and waited between the two.

@@ -96,7 +96,7 @@ TEST_F(DisturbanceTest, NamesTheBusiestOfThoseThatTookTheTime) {
   EXPECT_NE(sentence(d).find("cc1plus 1.4"), std::string::npos) << sentence(d);
 }
 
-// Of the compilers that a build started one after the other only the last one is there at the end.
+// A build starts compilers one after the other; only the last one is there at the end.
 TEST_F(DisturbanceTest, TheTimeOfProcessesThatEndedIsTheirParents) {
   record({100,
           1000,

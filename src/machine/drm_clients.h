@@ -25,10 +25,10 @@ struct DrmClient {
   std::map<std::string, Engine> engines;
 };
 
-// From {"proc/PID/fdinfo/N": text}; each client once.
+// Reads {"proc/PID/fdinfo/N": text}; each client counts once.
 std::vector<DrmClient> drm_clients(const std::map<std::string, std::string>& files);
 
-// Of the clients of one GPU, summed by process.
+// Sums the clients of one GPU by process.
 std::vector<gpu::GpuProcess> processes_of(const std::vector<DrmClient>& clients, const std::string& pci_address);
 
 // The share of the time between two samples that a GPU's busiest kind of engine worked, 0 to 100.

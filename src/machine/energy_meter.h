@@ -24,9 +24,9 @@ struct EnergyCounter {
 class EnergyMeter {
  public:
   enum class Of { kPackagesAndMemory, kPackages };
-  // Of the CPU. `root` prefixes /sys (tests pass a tree).
+  // Meters the CPU. `root` prefixes /sys (tests pass a tree).
   static Result<EnergyMeter> open(const std::string& root = "", Of of = Of::kPackagesAndMemory);
-  // Of these counters, which add up; each moves at least every `step_seconds`.
+  // Meters these counters, which add up; each moves at least every `step_seconds`.
   static Result<EnergyMeter> of_counters(std::vector<EnergyCounter> counters, double step_seconds);
 
   // Consumed since open() [J]. Must be called before a counter wraps around twice: 262 kJ on common

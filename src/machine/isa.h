@@ -25,16 +25,16 @@ struct CpuidWords {
 
 std::vector<std::string> isa_from_cpuid(const CpuidWords& words);
 
-// Of this CPU; asks the system for permission to use AMX where there is any (inherited by threads started later).
+// Asks the CPU, and the system for permission to use AMX if it has any (inherited by threads started later).
 std::vector<std::string> this_isa();
 
-// Those of `isa` within a cap, to measure the limits of an equally capped engine (RIDGE_MAX_CPU_ISA beside
+// The entries of `isa` within a cap, to measure the limits of an equally capped engine (RIDGE_MAX_CPU_ISA beside
 // ONEDNN_MAX_CPU_ISA). Names are oneDNN's (developer guide, "CPU Dispatcher Control"), in any case: SSE41, AVX, AVX2,
 // AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_BF16, AVX512_CORE_FP16, AVX512_CORE_AMX; each includes those before it.
 // Errors: another name.
 Result<std::vector<std::string>> isa_up_to(const std::string& cap, const std::vector<std::string>& isa);
 
-// From the text of /proc/cpuinfo: its first "flags" line (x86) or "Features" line (Arm).
+// Reads the text of /proc/cpuinfo: its first "flags" line (x86) or "Features" line (Arm).
 std::vector<std::string> isa_from_cpuinfo(std::string_view cpuinfo);
 
 }  // namespace ridge::machine

@@ -24,7 +24,7 @@ const std::string kPciFolder = "sys/bus/pci/devices/";
 constexpr const char* kAmdVersion = "sys/module/amdgpu/version";
 constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 
-// From the file's unit to the reading's.
+// Factor between the file's unit and the reading's.
 constexpr double kSame = 1;
 constexpr double kMicrowatts = 1e-3, kMicrojoules = 1e-3, kMillidegrees = 1e-3, kHertz = 1e-6;
 

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-// Of tests/machines/<name>.tree.
+// Probes tests/machines/<name>.tree.
 Machine probe_recorded(const std::string& name) {
   Result<TemporaryFolder> folder = TemporaryFolder::make();
   Result<Tree> tree = read_tree(std::string(RIDGE_SOURCE_DIR) + "/tests/machines/" + name + ".tree");

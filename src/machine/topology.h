@@ -33,7 +33,7 @@ struct Topology {
 };
 
 Result<Topology> topology_by_hwloc();
-// From `root`/sys/devices/system and, for what is missing there, `root`/proc/cpuinfo.
+// Reads `root`/sys/devices/system and, for what is missing there, `root`/proc/cpuinfo.
 Result<Topology> topology_from_files(const std::string& root);
 
 // CPUs that this process may run on, by affinity and cpuset. Empty: `root`/proc/self/status does not say.

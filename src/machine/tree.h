@@ -28,7 +28,7 @@ std::string format_tree(const Tree& tree);
 // One file in that form, as format_tree would write it.
 std::string format_tree_file(std::string_view path, std::string_view text);
 
-// Of a recorded machine: a file in the text form, or a folder that holds proc/, sys/, etc/, tools/.
+// Reads a recorded machine: a file in the text form, or a folder that holds proc/, sys/, etc/, tools/.
 Result<Tree> read_tree(const std::string& path);
 // Writes the files below `folder`, for readers that want a root folder.
 Status unpack_tree(const Tree& tree, const std::string& folder);

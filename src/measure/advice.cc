@@ -14,7 +14,7 @@
 namespace ridge::measure {
 namespace {
 
-// From this share on, the machine itself is the limit.
+// A run at this share or above is limited by the machine itself.
 constexpr double kNearLimitPercent = 70;
 // Below this bound a run may be mostly the engine's own overhead: some 5 µs for a run of an empty graph, and 1 to 4 µs to start each
 // node (ONNX Runtime 1.31.1 on an EPYC). A run that takes longer than all of that is slow for another reason.
@@ -25,7 +25,7 @@ constexpr double kDecidesShare = 0.5;
 
 std::string rounded(double value) { return std::to_string(std::lround(value)); }
 
-// Of most of the arithmetic.
+// Precision of most of the arithmetic.
 Precision precision_of(const Measurement& m) {
   return m.arithmetic.empty() ? m.precision : m.arithmetic.front().precision;
 }
@@ -80,7 +80,7 @@ struct Part {
   std::string op;
   double share = 0;  // 0 to 1
 };
-// That with the greatest `figure` of its layers [ms]. Empty without layers.
+// The operator with the greatest `figure` of its layers [ms]. Empty without layers.
 template <typename Figure>
 std::optional<Part> greatest(const Measurement& m, Figure figure) {
   std::map<std::string, double> by_op;
@@ -125,7 +125,7 @@ Advice about_small_bound(const Measurement& m, const std::string& share) {
                                            : "with an open first dimension, batches would amortise it.")};
 }
 
-// What an open loop shows is how the load is carried.
+// Judges how an open loop's load is carried.
 Advice about_load(const OpenLoad& load) {
   const std::string busy = fmt::format("callers busy {}, {} of queueing on average",
                                        format_percent(100 * load.busy_share), format_ms(load.queueing_ms));

@@ -26,7 +26,7 @@ struct BenchOptions {
   Arrival arrival = Arrival::kConstant;
   Nanoseconds max_time = std::chrono::seconds(20);  // of all of it, as far as runs are shorter: measure/bench.cc
   double half_width_percent = 2;                    // of the mean latency, at 95 %
-  std::optional<int64_t> runs;                      // ends after at least so many, however wide the interval is
+  std::optional<int64_t> runs;                      // ends after at least this many, however wide the interval is
   size_t warm_up_runs = 0;                          // at least
   bool layers = false;
   std::vector<TimedRun>* trace = nullptr;  // if given: filled in with the counted runs
@@ -39,7 +39,7 @@ struct BenchOptions {
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty
 };
 
-// `graph` (with all shapes bound) and `machine` (measured) may be null: then there is no limit to compare with.
+// `graph` (with all shapes bound) and `machine` (measured) may be null: then the result has no limit to compare with.
 // If interrupted, it returns what was measured so far.
 Result<Measurement> bench(const plan::Plan& plan, const model::Graph* graph, const machine::Machine* machine,
                           const BenchOptions& options, Clock& clock = system_clock());

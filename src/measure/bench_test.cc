@@ -92,7 +92,7 @@ TimedBench timed(double run_ms, BenchOptions options) {
   return {m ? *m : Measurement{}, to_seconds(clock.now() - begin)};
 }
 
-// Of runs between a hundredth of the time and more than all of it.
+// Runs take between a hundredth of the time and more than all of it.
 TEST(Bench, TheTimeIsAnUpperBoundForAllOfItUnlessOneRunExceedsIt) {
   BenchOptions options;
   options.max_time = std::chrono::seconds(5);

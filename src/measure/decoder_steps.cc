@@ -80,7 +80,7 @@ Status run_case(CachedSequences& cached, const StepCase& c) {
   return {};
 }
 
-// What the cases find in the cache.
+// Fills the cache for the cases.
 Status fill_cache(CachedSequences& cached, std::span<const StepCase> cases, const StepsOptions& options) {
   const int64_t sequences = most_sequences(cases);
   for (int64_t s = 0; s < sequences; ++s) {

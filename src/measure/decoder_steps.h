@@ -37,7 +37,7 @@ struct StepTimes {
 
 struct StepsOptions {
   uint64_t seed = 1;  // of tokens and orders
-  // Of rounds. The interval is that of the cases' ratios to the first one.
+  // Counts rounds. The interval is that of the cases' ratios to the first one.
   StopOptions stop{.min_samples = 5, .min_time = Nanoseconds(0)};
   std::function<bool()> interrupted;                                         // may be empty
   std::function<void(const std::string& step, double share_done)> progress;  // may be empty

@@ -1,6 +1,6 @@
 // The difference between two kept measurements, judged by the distributions of their samples. Pure.
 //
-// Neighbouring samples are correlated, so a measurement is worth fewer independent ones than it has: as many as explain the interval
+// Neighbouring samples are correlated, so a measurement is worth fewer independent ones than it has: the number that explains the interval
 // of its mean, which allows for that (half_width_in_time, measure/statistics.h). An interval covers what varies within a process; what
 // differs from one start of it to the next is not in it.
 #pragma once

@@ -29,7 +29,7 @@ Measurement simulated(uint64_t seed, double median_ms, double correlation, size_
 
 bool differ(const MeanDifference& difference) { return std::abs(difference.value) > difference.half_width; }
 
-// Of 400 pairs.
+// Results of 400 pairs.
 struct Found {
   int mean = 0, median = 0, p99 = 0;
 };

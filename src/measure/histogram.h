@@ -13,7 +13,7 @@ namespace ridge::measure {
 constexpr int kHistogramBits = 7;  // a power of two is divided into this many times halved buckets
 
 struct Histogram {
-  // Of the buckets that hold samples, ascending: where each begins, and how many it holds.
+  // The buckets that hold samples, ascending: lower ends and counts.
   std::vector<int64_t> from_ns, counts;
 };
 void visit_fields(auto& visit, Is<Histogram> auto& histogram) {

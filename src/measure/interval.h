@@ -14,7 +14,7 @@ struct Interval {
     return !empty() && low.value_or(value) <= value && value <= high.value_or(value);
   }
 };
-// Of the values times `factor` (above 0).
+// Multiplies the values by `factor` (above 0).
 Interval scaled(const Interval& interval, double factor);
 void visit_fields(auto& visit, Is<Interval> auto& interval) {
   visit("low", interval.low);

@@ -1,4 +1,4 @@
-// Whether rows of different requests may run together, by running them. What a graph cannot tell is shown by values: rows that look
+// Finds out if rows of different requests may run together, by running them. Values show what a graph cannot tell: rows that look
 // at each other (softmax over the batch, attention without one), and rows whose results depend on how many there are.
 #pragma once
 

@@ -82,7 +82,7 @@ TEST(Layers, ANodeInALoopIsCountedAsOftenAsItRan) {
   EXPECT_DOUBLE_EQ(layers_of(times, &graph, nullptr, nullptr)[0].flops, 3 * 2.0 * 64 * 32 * 16);
 }
 
-// As ONNX Runtime's profile has them: the operator and a number of the engine's own.
+// Names as in ONNX Runtime's profile: the operator and a number of the engine's own.
 TEST(Layers, NodesWithoutANameAreFoundInTheOrderOfTheGraph) {
   model::Graph graph = matmul();
   graph.tensors.push_back({"v", DataType::kFp32, Shape{16, 8}, model::TensorRole::kWeight, {}});

@@ -311,7 +311,7 @@ class Load {
     ++timed_;
   }
 
-  // From the end of a request, so that the next one is counted whole.
+  // Counting starts at the end of a request, so that the next one is counted whole.
   void start_counting() {
     warm_ = true;
     counting_from_ = last_end_;
@@ -365,7 +365,7 @@ class Load {
   std::atomic<size_t> resting_ = 0;                 // callers whose time is up
   TimePoint begin_;
 
-  // Of the collecting thread alone.
+  // Used by the collecting thread alone.
   WarmUp warm_up_;
   bool warm_;
   TimePoint counting_from_;

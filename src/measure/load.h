@@ -44,7 +44,7 @@ class AsyncTarget {
   struct Ended {
     int caller = 0;
     int failure = 0;  // 0: none; else its kind, by the target's own numbers
-    // Of some that succeeded: where requests take microseconds, reading the clock for each would distort them.
+    // Stage times of some successful requests: where requests take microseconds, reading the clock for each would distort them.
     std::optional<engine::RunTimes> times;
     int64_t number = 0;  // of the request, by the target's own count; kept in TimedRun
   };
@@ -82,13 +82,13 @@ struct LoadResult {
   bool interrupted = false;
   double rate_per_s = 0;        // of requests; in a closed loop the sum of the callers' own rates over whole runs
   engine::RunTimes mean_times;  // of the counted requests with times
-  // Of a closed loop that ended warm; empty otherwise.
+  // Filled by a closed loop that ended warm; empty otherwise.
   std::vector<int> callers;                // whose each of latencies_ms is
   std::vector<TimedRun> runs;              // of latencies_ms and of failures, with LoadOptions::keep_runs
   std::vector<double> caller_rates_per_s;  // of requests, over the caller's own whole runs
-  // Of the counted requests of an open loop: time of a caller in runs, and of a request from its intended time to its run.
+  // For the counted requests of an open loop: time of a caller in runs, and of a request from its intended time to its run.
   double busy_share = 0, mean_queueing_ms = 0;
-  // Of an AsyncTarget: counted requests that failed, by kind. Latencies and rates are of the others.
+  // For an AsyncTarget: counted requests that failed, by kind. Latencies and rates are those of the others.
   std::map<int, int64_t> failures;
 };
 

@@ -17,7 +17,7 @@
 
 namespace ridge::measure {
 
-// Of a set of latencies [ms].
+// A set of latencies [ms].
 struct Latency {
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, min = 0, max = 0;
 };
@@ -217,7 +217,7 @@ void visit_fields(auto& visit, Is<Measurement> auto& m) {
   visit.optional("advice", m.advice.sentence);
 }
 
-// Of a closed loop, by its median or fastest run; after set_beside_limit().
+// Estimate for a closed loop, by its median or fastest run; after set_beside_limit().
 Undisturbed undisturbed(const Measurement& m);
 
 Json to_json(const Measurement& measurement);

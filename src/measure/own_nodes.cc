@@ -59,7 +59,7 @@ class Assignment {
     std::vector<bool> renamed(times_.size());
     for (size_t i = 0; i < times_.size(); ++i)
       if (!claim_results(i)) renamed[i] = claim_sources(i);
-    // What follows in the same layer; of an addition's operands the later layer's result meets it.
+    // Takes the next node of the same layer; an addition's operands meet in the later layer's result.
     for (size_t i = times_.size(); i-- > 0;)
       if (renamed[i]) claim_followers(static_cast<int>(i));
     for (size_t i = 0; i < times_.size(); ++i) claim_predecessors(static_cast<int>(i));

@@ -21,7 +21,7 @@ class RateSearch {
 
   // The rate to visit next; none: the search is over.
   std::optional<double> next() const;
-  // Of the visit to next().
+  // Reports the visit to next().
   void report(bool met);
 
   // The highest rate that met the goal; none: none did.

@@ -40,7 +40,7 @@ class Runner {
   int64_t rss_delta_bytes() const { return rss_delta_bytes_; }
 
  private:
-  // What one caller writes to.
+  // Buffers of one caller.
   struct Slot {
     std::vector<engine::Output> outputs;
     std::vector<Buffer> memory;

@@ -24,7 +24,7 @@ double student_t(double probability, double degrees);
 // Half-width of the confidence interval of the mean of independent values; infinite for fewer than two.
 double half_width(std::span<const double> values, double confidence);
 
-// Of the difference between the means of two groups of independent values (Welch's test, which does not take their variances as
+// Difference between the means of two groups of independent values (Welch's test, which does not take their variances as
 // equal): `after` minus `before`, and the half-width of its interval; infinite for fewer than two values.
 struct MeanDifference {
   double value = 0, half_width = 0;

@@ -16,7 +16,7 @@ namespace ridge::model {
 // check that they exist: read() does.
 std::vector<std::string> external_files(const onnx::ModelProto& model);
 
-// Whether a location is not below the model's folder. By name only: files there may be links into a store, as in download caches.
+// True if a location is not below the model's folder. By name only: files there may be links into a store, as in download caches.
 bool escapes(const std::string& location);
 
 // The tensor's values are `length` bytes at `offset` of the file `location`, whatever it pointed to before; its raw data stay as they are.

@@ -61,7 +61,7 @@ struct Graph {
   int64_t weight_bytes = 0;  // of all initialisers
 };
 
-// Whether one of the attributes is a graph (If, Loop, Scan).
+// True if one of the attributes is a graph (If, Loop, Scan).
 inline bool has_body(const Node& node) {
   for (const auto& [name, attribute] : node.attributes)
     if (std::holds_alternative<std::shared_ptr<const Graph>>(attribute)) return true;

@@ -1,4 +1,4 @@
-// From ONNX's structure to a Graph.
+// Turns ONNX's structure into a Graph.
 #pragma once
 
 #include "model/graph.h"

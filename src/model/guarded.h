@@ -10,7 +10,7 @@
 
 namespace ridge::model {
 
-// What `function` returns, its errors prefixed by the action; exceptions become errors too.
+// Returns the result of `function`, its errors prefixed by the action; exceptions become errors too.
 template <typename Function>
 auto guarded(const std::string& doing, Function&& function) -> decltype(function()) {
   try {

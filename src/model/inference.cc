@@ -259,7 +259,7 @@ class Inference {
     }
   }
 
-  // Of a Loop: known if the number is a constant and no condition changes inside.
+  // A Loop's trip count, known if it is a constant and no condition changes inside.
   int64_t turns_of(const onnx::NodeProto& node) const {
     auto limit = values_.find(node.input(0));
     if (limit == values_.end() || !limit->second.known() || limit->second.elements.size() != 1) return -1;

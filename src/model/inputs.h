@@ -20,7 +20,7 @@ Shape example_of(Shape shape);
 // Name → shape of the graph's inputs.
 std::map<std::string, Shape> input_shapes(const Graph& graph);
 
-// Whether the file leaves the first dimension of the first input open.
+// True if the file leaves the first dimension of the first input open.
 bool has_open_batch(const Graph& graph);
 // The first dimension of the first input; 1 where there is none, and where its size is fixed and an output does not have it (the channels
 // of a picture, the elements of a vector).

@@ -137,7 +137,7 @@ Error diagnose(const ReadAt& read, int64_t size, const std::string& path) {
   return invalid("not an ONNX model" + likeness);
 }
 
-// What a folder holds instead of being a file.
+// Says what a folder holds instead of a model.
 Error is_folder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;

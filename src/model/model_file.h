@@ -13,7 +13,7 @@ class ModelProto;
 
 namespace ridge::model {
 
-// Of a file that is written in a form newer than its readers.
+// Remedy for a file that is written in a form newer than its readers.
 constexpr std::string_view kLowerIrVersion =
     "; lower it by python3 -c \"import onnx; m = onnx.load('IN.onnx'); m.ir_version = 10; onnx.save(m, 'OUT.onnx')\"";
 

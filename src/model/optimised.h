@@ -42,7 +42,7 @@ class OptimisedModel {
 // For a graph whose shapes are not asked.
 Result<Graph> read_optimised(const std::string& path);
 
-// Of the answer to a question without sizes: results of nodes of which a size has neither a number nor a name. An engine
+// Reads the answer to a question without sizes: results of nodes of which a size has neither a number nor a name. An engine
 // does not know before it runs which other results have their shape.
 Result<std::unordered_set<std::string>> read_open_results(const std::string& path);
 
@@ -50,7 +50,7 @@ Result<std::unordered_set<std::string>> read_open_results(const std::string& pat
 // and branches likewise. A name with several shapes in `from` is ignored.
 void complete_shapes(Graph& graph, const Graph& from);
 
-// Whether every result of a node, in bodies too, has all its sizes.
+// True if every result of a node, in bodies too, has all its sizes.
 bool has_all_shapes(const Graph& graph);
 
 }  // namespace ridge::model

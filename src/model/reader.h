@@ -41,20 +41,20 @@ class UnboundModel {
   // Errors (each its own message): missing file, empty, truncated or not ONNX, cyclic, missing or escaping external data, opset
   // newer than known. Domains without schemas are allowed: their shapes stay unknown.
   static Result<UnboundModel> read(const std::string& path);
-  // With all values, external data too. Takes memory of their size. IR is refused: no pass writes it.
+  // Reads all values, external data too. Takes memory of their size. IR is refused: no pass writes it.
   static Result<WholeModel> read_whole(const std::string& path);
   // The same from memory, for fuzzing and for files sent over the wire. `folder` resolves external data.
   static Result<UnboundModel> read_bytes(std::string_view bytes, const std::string& folder);
 
   // Errors: names in `binding` that the model does not have, a binding that contradicts the file or itself.
   Result<Graph> bind(const Binding& binding = {}) const;
-  // As ONNX's structure, without large values.
+  // ONNX's structure, without large values.
   const onnx::ModelProto& proto() const;
   // Digest of the file's bytes and of its external data (base/digest.h). Reads external data, unless read_whole() did.
   Result<std::string> digest() const;
   // Read from OpenVINO's IR, as nodes of ONNX (model/ir_to_onnx.h); only the engine whose format it is opens the file.
   bool is_ir() const;
-  // Whether a node runs other graphs, so that values decide what is run and how often (If, Loop, Scan, …).
+  // True if a node runs other graphs, so that values decide what is run and how often (If, Loop, Scan, …).
   bool has_subgraphs() const;
   // The files with its external data (external_files.h).
   const std::vector<std::string>& external_files() const;

@@ -9,7 +9,7 @@
 namespace ridge::model {
 namespace {
 
-// Of the onnx package in .deps; empty if missing.
+// A folder of the onnx package in .deps; empty if missing.
 std::string light_folder() {
   const std::filesystem::path libraries = std::filesystem::path(RIDGE_SOURCE_DIR) / ".deps/python/lib";
   std::error_code failure;

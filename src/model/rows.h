@@ -1,4 +1,4 @@
-// Whether the first dimension of a model's tensors is its batch, as far as the graph says.
+// Finds out from the graph if the first dimension of a model's tensors is its batch.
 #pragma once
 
 #include "base/result.h"

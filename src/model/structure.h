@@ -24,7 +24,7 @@ Status check_schemas(const onnx::ModelProto& model);
 
 // Inputs and outputs of the graph that have no shape, so that not even their number of dimensions is known.
 std::vector<std::string> tensors_without_shape(const onnx::ModelProto& model);
-// Of the file; none if it cannot be read.
+// Names the file's tensors without a shape; none if it cannot be read.
 std::vector<std::string> tensors_without_shape(const std::string& path);
 
 // Replaces calls of the model's own functions by their bodies. Error: a body that would become unreasonably large.

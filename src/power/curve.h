@@ -57,7 +57,7 @@ SweetSpots sweet_spots(std::span<const CurvePoint> points, double share = kNearP
 // The relative rate at a limit between two points, linearly interpolated; absent outside the curve.
 std::optional<lab::Interval> relative_at(std::span<const CurvePoint> points, int64_t limit_mw);
 
-// Whether some limit was reached: the load drew 90 % of one, or the device reports a power slowdown.
+// True if some limit was reached: the load drew 90 % of one, or the device reports a power slowdown.
 bool limits_were_reached(std::span<const CurvePoint> points);
 
 struct ClaimVerdict {

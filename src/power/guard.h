@@ -29,7 +29,7 @@ class Guard {
 
   // Replaces the order to undo; one line of text. Error: the guard is gone.
   Status tell(std::string_view order);
-  // Whether it still runs: it may have been killed.
+  // True if it still runs: it may have been killed.
   bool alive();
   // Nothing is left to undo; ends it and waits for its exit.
   void release();

@@ -10,7 +10,7 @@
 
 namespace ridge::power {
 
-// What the guard's process does: restores the limit that `order` names, and says so on stderr.
+// Work of the guard's process: restores the limit that `order` names, and says so on stderr.
 void undo(const std::string& order);
 
 // Move-only; one thread.

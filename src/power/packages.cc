@@ -66,7 +66,7 @@ class PackagesPowerControl : public PowerControl {
   Status set_limit(int64_t limit_mw) override;
 
  private:
-  // Of all packages together [mW].
+  // Sum over all packages [mW].
   gpu::Reading<int64_t> sum(const char* file) const {
     int64_t total_uw = 0;
     for (const fs::path zone : zones_) {

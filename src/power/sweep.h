@@ -70,7 +70,7 @@ void visit_fields(auto& visit, Is<Sweep> auto& sweep) {
   visit("claims", sweep.claims);
 }
 
-// What the list of fields wrote, with what it derives.
+// Reads what the list of fields wrote, with derived members.
 Result<Sweep> sweep_from_json(const Json& json);
 
 // `steps` limits from `from_mw` to `to_mw`, absent: those of the device called `name`; and the default limit, the reference.

@@ -40,7 +40,7 @@ void visit_fields(auto& visit, Is<GuardLimits> auto& limits) {
 }
 
 // Outputs of the graph produced by Tanh or a normalisation to length or variance (through operators that only move values):
-// their largest element is no class. BERT's pooled output is one: many of its elements saturate at 1.
+// the index of their largest element does not name a class. BERT's pooled output is one: many of its elements saturate at 1.
 std::set<std::string> vector_outputs(const model::Graph& graph);
 
 struct OutputDeviation {
@@ -91,10 +91,10 @@ struct AnswerOptions {
 Result<Answers> answers_of(engine::Session& session, std::span<const Sample> samples,
                            const AnswerOptions& options = {});
 
-// Whether the outputs are NaN, or the same for every sample (of one sample: in every element), so that agreeing with them says nothing.
+// True if the outputs are NaN, or the same for every sample (of one sample: in every element), so that agreeing with them says nothing.
 bool say_nothing(const Answers& answers);
 
-// Runs `candidate` on the first samples, as many as `reference` has outputs for, and compares. Errors: a run that fails,
+// Runs `candidate` on the samples for which `reference` has outputs, and compares. Errors: a run that fails,
 // outputs with other names or shapes; kCancelled.
 Result<AccuracyVerdict> judge(const Answers& reference, engine::Session& candidate, std::span<const Sample> samples,
                               const GuardLimits& limits, const std::function<bool()>& interrupted = {});
@@ -102,7 +102,7 @@ Result<AccuracyVerdict> judge(const Answers& reference, engine::Session& candida
 // The decision alone: each output's deviation against the limits.
 AccuracyVerdict judged(std::vector<OutputDeviation> outputs, size_t samples, const GuardLimits& limits);
 
-// Whether outputs with that deviation meet the limits, without top-1: for the few rows of one batch.
+// True if outputs with that deviation meet the limits, without top-1: for the few rows of one batch.
 bool within(const Deviation& deviation, const GuardLimits& limits);
 
 bool is_classifier_shaped(const TensorView& output);

@@ -24,7 +24,7 @@ class Histogram {
 
   // The value below which that share of all values lies, 0 … 1: linear inside a bin, and never beyond minimum or maximum.
   double quantile(double share) const;
-  // Of absolute values: `bins` bins of equal width from 0 to the largest; bins that do not divide evenly are split in
+  // Absolute values in `bins` bins of equal width from 0 to the largest; bins that do not divide evenly are split in
   // proportion.
   std::vector<double> magnitudes(size_t bins) const;
 

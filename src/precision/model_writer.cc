@@ -137,7 +137,7 @@ Result<int64_t> write_model(onnx::ModelProto& model, const model::ExternalData& 
 }
 
 Status check_model(onnx::ModelProto& model) {
-  // As in model::read(): large tensors are empty during the check, so that it reads no data.
+  // Large tensors are empty during the check, as in model::read(), so that it reads no data.
   std::vector<std::pair<onnx::TensorProto*, onnx::TensorProto>> aside;
   for (onnx::TensorProto* tensor : tensors_of(model)) {
     if (!is_external(*tensor) && stored_bytes(*tensor) < kLeastExternal) continue;

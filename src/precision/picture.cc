@@ -10,7 +10,7 @@
 #define STBI_MAX_DIMENSIONS 65536
 #include <stb/stb_image.h>
 
-#if __has_include(<stb/stb_image_resize2.h>)  // Debian 13; the first version is no longer there
+#if __has_include(<stb/stb_image_resize2.h>)  // Debian 13, which lacks the first version
 #define STB_IMAGE_RESIZE_IMPLEMENTATION
 #define STB_IMAGE_RESIZE_STATIC
 #include <stb/stb_image_resize2.h>

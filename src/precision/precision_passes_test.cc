@@ -131,7 +131,7 @@ class PrecisionPasses : public testing::Test {
     return product / std::sqrt(aa * bb);
   }
 
-  // Of the engine's optimised file from the last cosine() run.
+  // Kernels in the engine's optimised file of the last cosine() run.
   std::map<std::string, int> kernels() {
     auto graph = model::read_optimised(path("optimised"));
     EXPECT_TRUE(graph.ok());

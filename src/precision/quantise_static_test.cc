@@ -139,7 +139,7 @@ TEST(QuantiseStatic, ValuesThatOnlyMoveKeepTheirScale) {
               ElementsAre(std::lround(0.5F / scale), std::lround(1 / scale), std::lround(1.5F / scale)));
 }
 
-// As in a transformer: multiplications with weights take integers, their neighbours do not.
+// A transformer's pattern: multiplications with weights take integers, their neighbours do not.
 TEST(QuantiseStatic, MatrixProductsGiveFloatsToFloats) {
   PassFiles files(R"((float[N, M, 2] x) => (float[N, M, 2] y)
     <float[2, 2] w = {1, 0.5, -2, 0.25}, float[2] b = {1, 1}>

@@ -82,7 +82,7 @@ size_t expected_bytes(const TensorSpec& spec) {
   return byte_size(spec.type, shape).value_or(0);
 }
 
-// The end of the group that begins with tensor `first`: as many as fit the memory for one run.
+// The end of the group that begins with tensor `first`: the tensors that fit the memory for one run.
 size_t end_of_group(const std::vector<TensorTap>& tensors, size_t first) {
   size_t end = first + 1;
   for (size_t bytes = tensors[first].bytes; end < tensors.size() && bytes + tensors[end].bytes <= kBytesAtOnce; ++end)

@@ -60,7 +60,7 @@ Result<Activations> observe(const model::WholeModel& model, const plan::Plan& pl
                             const std::vector<TensorSpec>& inputs, const std::vector<std::string>& tensors,
                             std::span<const Sample> samples, const ObserveOptions& options = {});
 
-// Of the tensors with any finite value.
+// Ranges of the tensors with any finite value.
 TensorRanges ranges_of(const Activations& activations, const RangeOptions& options);
 
 }  // namespace ridge::precision

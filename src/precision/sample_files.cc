@@ -154,7 +154,7 @@ std::vector<size_t> spread(size_t all, size_t count) {
   return places;
 }
 
-// Whether `tail`, the dimensions behind the first, is valid for a sample.
+// True if `tail`, the dimensions behind the first, is valid for a sample.
 bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
   if (tail.size() != allowed.size()) return false;
   for (size_t i = 0; i < tail.size(); ++i)
@@ -164,7 +164,7 @@ bool fits(std::span<const int64_t> tail, std::span<const int64_t> allowed) {
 
 // How an array of that shape holds samples of an input.
 enum class Form {
-  kStack,       // along the first dimension, so many rows of it each
+  kStack,       // along the first dimension, `rows` of it each
   kOne,         // one sample, as it is
   kOneWithout,  // one, without the first dimension of 1
   kStackOver,   // along a dimension of its own
@@ -182,7 +182,7 @@ Form form_of(const Shape& given, const SampleInput& input) {
   return Form::kNone;
 }
 
-// The samples of one input in a file: of many only as many as are used.
+// The samples of one input in a file; at most those that are used.
 struct Column {
   std::vector<Tensor> samples;
   size_t held = 0;  // by the file
@@ -214,7 +214,7 @@ Result<Columns> read_archive(const fs::path& file, const std::vector<SampleInput
   return columns;
 }
 
-// Of a large array only the rows of `most` samples, spread evenly.
+// Reads only the rows of `most` samples of a large array, spread evenly.
 Result<Column> read_array(const fs::path& file, const SampleInput& input, size_t most) {
   Column column;
   const auto choose = [&](const Shape& shape) -> std::optional<std::vector<int64_t>> {

@@ -38,8 +38,8 @@ struct Samples {
 Result<Samples> gather_samples(const engine::Signature& signature, const std::map<std::string, Shape>& shapes,
                                const model::Graph* graph, const SampleOptions& options);
 
-// "the deviation was measured on …": shown beside every deviation in a report. `judged`: of the held-out ones, as many as there
-// was time for.
+// "the deviation was measured on …": shown beside every deviation in a report. `judged`: the number of held-out ones for which there
+// was time.
 std::string provenance(const Samples& samples, size_t judged);
 
 std::vector<TensorView> views_of(const Sample& sample);

@@ -63,7 +63,7 @@ struct Budget {
   const SensitivityOptions& options;
   TimePoint begin = options.clock->now();
   double spent() const { return to_seconds(options.clock->now() - begin); }
-  // Whether another `count` attempts fit, when each takes as long as the last did.
+  // True if another `count` attempts fit, when each takes as long as the last did.
   bool fits(double each, size_t count) const { return spent() + each * static_cast<double>(count) <= options.seconds; }
 };
 
@@ -107,7 +107,7 @@ Result<KeepList> find_keep_list(std::span<const LayerSensitivity> table, const A
   KeepList best;
   if (table.size() < 2) return best;
   double each = 0;
-  // Whether the first `count` of the table suffice.
+  // True if the first `count` of the table suffice.
   const auto holds = [&](size_t count) -> Result<bool> {
     RIDGE_TRY(check_interruption(options));
     const double before = budget.spent();

@@ -118,7 +118,7 @@ class Finder {
     }
   }
 
-  // From the end: a follower whose quantised output is never read stays in floating point.
+  // Works from the end: a follower whose quantised output is never read stays in floating point.
   void drop_unread() {
     for (auto entry = candidates_.end(); entry != candidates_.begin();) {
       --entry;

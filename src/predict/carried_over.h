@@ -11,7 +11,7 @@
 
 namespace ridge::predict {
 
-// From the slow end over the likely value to the fast end.
+// Slow end, likely value, fast end.
 struct Range {
   double slow = 0, likely = 0, fast = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace ridge::predict {
 
-// Of an NVIDIA GPU in this machine: those measured by `ridge bench device`, its datasheet's for the rest (cost/gpu_limits.h).
+// For an NVIDIA GPU in this machine: limits measured by `ridge bench device`, its datasheet's for the rest (cost/gpu_limits.h).
 // FP32 counts at the peak of TF32 if that is higher and the engine may use it, as it does unless "cuda.use_tf32" is 0: a lower
 // value would be no limit. Errors: no such GPU, or neither measured nor in the catalogue; another device.
 Result<cost::DeviceLimits> limits_of(const plan::Device& device,
@@ -21,7 +21,7 @@ Result<cost::DeviceLimits> limits_of(const limits::NvidiaGpu& gpu,
                                      const std::map<std::string, std::string>& engine_options,
                                      cost::Accumulate accumulate = cost::Accumulate::kAny);
 
-// That rule alone. An A100 multiplies FP32 at 19.5 TFLOP/s and TF32 at 156 (datasheet): 156. If TF32's units have an unknown
+// Applies that rule alone. An A100 multiplies FP32 at 19.5 TFLOP/s and TF32 at 156 (datasheet): 156. If TF32's units have an unknown
 // rate, so has FP32.
 void allow_tf32(cost::DeviceLimits& limits);
 

@@ -40,7 +40,7 @@ struct Forecast {
   int64_t batch = 1;
   int threads = 1;
   double flops = 0, macs = 0;
-  double data_flops = 0;        // beside flops: at most so many more, as the data decide
+  double data_flops = 0;        // beside flops: at most this many more, as the data decide
   double bytes = 0;             // sum over the layers
   double compulsory_bytes = 0;  // weights, inputs and outputs
   int64_t parameters = 0;

@@ -22,7 +22,7 @@ constexpr double kRuntimeBytes = 40e6;  // the program, the engine's library, a 
 constexpr double kNodeBytes = 4.2e3;    // of the file
 constexpr double kBlockedCopies = 1.3;  // of convolutions' weights that are laid out in blocks: originals and holes
 constexpr double kTemporaries = 5;      // of the largest of them, while it is laid out
-// Of weights that kernels pack: the next packed one is aligned, and fits where one was freed or not, which small allocations
+// Share of weights that kernels pack which stays: the next packed one is aligned, and fits where one was freed or not, which small allocations
 // decide. In some processes none of them is left (0), in others nearly all (0.7); this lies between the two.
 constexpr double kPackedCopies = 0.3;
 // A block of this size that is freed goes back to the system: 32 MiB (glibc's malloc.c, DEFAULT_MMAP_THRESHOLD_MAX).

@@ -13,10 +13,10 @@
 
 namespace ridge::report {
 
-// `document` is drawn by the script of its verb, `about.verb`, at first in `language`. Error: there is no page for the verb.
+// `document` is drawn by the script of its verb, `about.verb`, at first in `language`. Error: the verb has no page.
 Result<std::string> page(const Json& document, Language language);
 
-// As text between tags or inside a quoted attribute.
+// Escapes text between tags or inside a quoted attribute.
 std::string escape_html(std::string_view text);
 // JSON as the content of a script element: '<', '>', '&' and the line separators U+2028, U+2029 as \u escapes, which only
 // occur inside strings.

@@ -29,10 +29,10 @@ struct SavedTensors {
 SavedTensors kept_for_backward(const model::Node& node, const std::vector<BackwardOperand>& inputs,
                                const std::vector<BackwardOperand>& outputs);
 
-// Whether a gradient passes through the node: not through comparisons, shapes, arg-max, rounding, integer casts.
+// True if a gradient passes through the node: not through comparisons, shapes, arg-max, rounding, integer casts.
 bool is_differentiable(const model::Node& node);
 
-// Whether the first output is the first input reshaped or a part of it: keeping one keeps the other.
+// True if the first output is the first input reshaped or a part of it: keeping one keeps the other.
 bool is_view_in_training(const model::Node& node);
 
 }  // namespace ridge::sizing

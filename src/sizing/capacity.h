@@ -24,7 +24,7 @@ void visit_fields(auto& visit, Is<Load> auto& load) {
   visit("most_utilisation", load.most_utilisation);
 }
 
-// One way to run: the time of so many rows on one instance.
+// One way to run: the time of a number of rows on one instance.
 struct Service {
   int64_t batch = 1;
   double ms = 0;
@@ -71,7 +71,7 @@ Capacity with_instances(const Load& load, const Service& service, int64_t instan
 // The fewest instances that meet the load. `instances_per_machine` ≥ 1.
 Capacity capacity(const Load& load, const Service& service, int64_t instances_per_machine);
 
-// Of several ways to run, the one that meets the load with the fewest machines, then instances, then the lowest p99; if none
+// Picks the service that meets the load with the fewest machines, then instances, then the lowest p99; if none
 // does, the one with the lowest idle time. `services` is not empty.
 Capacity best_capacity(const Load& load, const std::vector<Service>& services, int64_t instances_per_machine);
 

@@ -13,7 +13,7 @@ double per_million(double usd_per_hour, const Economics& e) {
   return usd_per_hour * 1e6 / (e.rows_per_s * 3600 * e.inputs.utilisation.value);
 }
 
-// Of the device alone, averaged over busy and idle time [W].
+// Draw of the device alone, averaged over busy and idle time [W].
 double mean_power_w(const EconomicInputs& in) {
   double busy = in.utilisation.value;
   return in.power_w.value * (in.load_factor.value * busy + in.idle_factor.value * (1 - busy));

@@ -30,7 +30,7 @@ double touched_experts(const LlmParameters& p, double tokens) {
   return llm::touched_experts(p.experts, p.experts_per_token, tokens);
 }
 
-// Bytes of weights read by a step of so many tokens; one row of the embedding per token is negligible.
+// Bytes of weights read by a step of `tokens` tokens; one row of the embedding per token is negligible.
 double step_weight_bytes(const LlmParameters& p, const WeightFormat& format, double tokens) {
   double layers = p.dense + p.experts * p.expert;
   double read = p.dense + touched_experts(p, tokens) * p.expert;

@@ -13,7 +13,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 bool is_past(const TensorSpec& input) { return input.name.starts_with("past"); }
 
-// Of keys and values, or of both stacked: "past_0" of [2, batch, heads, tokens, head dimension].
+// A cache of keys and values, or of both stacked: "past_0" of [2, batch, heads, tokens, head dimension].
 struct Cache {
   double values_per_token = 0;
   double width = 0;  // layers · KV heads · head dimension

@@ -20,7 +20,7 @@ struct SavedOptions {
 struct SavedActivations {
   double kept_bytes = 0;  // everything that forward keeps for backward, each tensor once
   double peak_bytes = 0;  // peak while backward runs, with the live gradients of activations
-  // With checkpointing: only the tensors at the cuts are kept; one segment at a time is recomputed. With the cuts of the least
+  // Bytes with checkpointing: only the tensors at the cuts are kept; one segment at a time is recomputed. With the cuts of the least
   // peak (Chen et al. 2016, "Training deep nets with sublinear memory cost", section 4).
   double checkpointed_bytes = 0;
   int64_t segments = 1;

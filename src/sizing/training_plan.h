@@ -29,7 +29,7 @@ void visit_fields(auto& visit, Is<TrainingDevice> auto& device) {
   visit("flops_per_s", device.flops_per_s);
   visit("origin", device.origin);
 }
-// What CUDA's context, cuDNN's and cuBLAS's handles and their workspaces take on a GPU: assumed, 0.5 GiB (300 to 600 MiB
+// Memory of CUDA's context, cuDNN's and cuBLAS's handles and their workspaces on a GPU: assumed, 0.5 GiB (300 to 600 MiB
 // are seen in practice, more with more loaded kernels).
 inline constexpr double kAssumedReservedBytes = 512.0 * 1024 * 1024;
 

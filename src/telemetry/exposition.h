@@ -18,7 +18,7 @@ using Label = std::pair<std::string, std::string>;  // name, value
 struct Series {
   std::vector<Label> labels;
   double value = 0;  // of a histogram: the sum of the observations
-  // Of a histogram: upper bounds, the last infinite, and the number of observations up to each.
+  // A histogram's upper bounds, the last infinite, and the number of observations up to each.
   std::vector<double> bounds = {};
   std::vector<uint64_t> counts = {};
 };

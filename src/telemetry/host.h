@@ -31,7 +31,7 @@ struct HostSample {
   double started_s = 0;                    // when the sampler was made [s since 1970]
 };
 
-// Of /proc/stat, /proc/meminfo and /proc/self/statm (Linux, proc(5)); nullopt = not in that format.
+// Parse /proc/stat, /proc/meminfo and /proc/self/statm (Linux, proc(5)); nullopt = not in that format.
 std::optional<CpuTimes> parse_cpu_times(std::string_view proc_stat);
 std::optional<Memory> parse_memory(std::string_view proc_meminfo);
 std::optional<uint64_t> parse_resident_pages(std::string_view proc_self_statm);

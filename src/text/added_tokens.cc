@@ -91,7 +91,7 @@ void AddedTokens::insert(Tree& tree, std::string_view text, int32_t token) {
     }
     node = child;
   }
-  // Of two with the same text the smaller number, whatever the order of the table.
+  // The smaller number wins among equal texts, whatever the order of the table.
   if (tree[node].token < 0 || token < tree[node].token) tree[node].token = token;
 }
 

@@ -33,7 +33,7 @@ class AddedTokens {
   std::vector<Stretch> find(std::string_view text, bool normalized, size_t most) const;
 
   std::optional<int32_t> token_of(std::string_view text) const;
-  // As decoding sees it: normalized, where it is looked for so.
+  // The text that decoding matches; normalized if the token is declared so.
   std::optional<std::string_view> piece_of(int32_t token) const;
   bool is_special(std::string_view piece) const { return special_.contains(piece); }
   int32_t largest() const { return largest_; }

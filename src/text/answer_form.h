@@ -1,4 +1,4 @@
-// How a kind of model writes what is no text for the reader: calls of tools, and what it thinks before it answers. A row per form; its chat template, which
+// How a kind of model writes parts that are not text for the reader: calls of tools, and its thoughts before an answer. A row per form; its chat template, which
 // shows calls and thoughts of earlier answers, says which. Pure.
 #pragma once
 
@@ -24,7 +24,7 @@ constexpr std::string_view kThoughtBegins = "<think>", kThoughtEnds = "</think>"
 struct AnswerForm {
   const CallForm* calls = nullptr;  // never null where it comes from answer_form_of()
   bool thinks = false;              // its template names thoughts
-  // Those that a reader of its answers needs to see.
+  // The marks that a reader of its answers needs to see.
   std::span<const std::string_view> marks(bool of_calls) const;
 };
 

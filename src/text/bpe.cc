@@ -154,7 +154,7 @@ std::vector<Bpe::Symbol> Bpe::merge(std::span<const int32_t> tokens) const {
   std::vector<Symbol> symbols(end);
   for (uint32_t i = 0; i < end; ++i) symbols[i] = {tokens[i], i - 1, i + 1};
   std::vector<Candidate> room;
-  room.reserve(2 * symbols.size());  // each merge ends one and adds at most two; what is not used is no memory
+  room.reserve(2 * symbols.size());  // each merge ends one and adds at most two; unused room costs no memory
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue({}, std::move(room));
   const auto consider = [&](uint32_t left, uint32_t right) {
     if (const Rule* rule = rule_of(symbols[left].token, symbols[right].token))

@@ -41,7 +41,7 @@ class ExpressionStates {
     return static_cast<uint32_t>(states_.size() - 1);
   }
 
-  // From a state to the one that is returned.
+  // Adds a path from one state to the state that it returns.
   uint32_t add_part(const RegularExpression& part, uint32_t from) {
     if (states_.size() > kMostPatternParts) return from;
     switch (part.kind) {

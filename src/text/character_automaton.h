@@ -32,7 +32,7 @@ class CharacterAutomaton {
     const Edge* edge_at(char32_t character) const;
   };
 
-  // Texts of so many characters, any.
+  // Accepts texts of that many characters, whichever they are.
   static CharacterAutomaton of_lengths(uint32_t least, uint32_t most);
   static CharacterAutomaton of_texts(const std::vector<std::string>& texts);
   // Empty: it has more than kMostStates, or `work`, which counts the steps of all, gets above kMostWork.
@@ -46,7 +46,7 @@ class CharacterAutomaton {
   }
 
   bool accepts(std::string_view text) const;
-  // The first is where a text begins, and each leads to one that accepts; none: there is no text.
+  // A text begins in the first state, and each state leads to one that accepts; empty: no text is accepted.
   const std::vector<State>& states() const { return states_; }
   bool empty() const { return states_.empty(); }
 

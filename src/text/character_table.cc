@@ -15,7 +15,7 @@ constexpr std::pair<uint8_t, char32_t> kShortEscapes[] = {{'"', '"'},  {'\\', '\
                                                           {'n', '\n'}, {'r', '\r'},  {'t', '\t'}};
 constexpr bool has_short_escape(char32_t c) { return c == '\b' || c == '\f' || c == '\n' || c == '\r' || c == '\t'; }
 
-// Characters whose UTF-8 begins so: so many bytes more.
+// Characters whose UTF-8 begins so, with the number of bytes that follow.
 struct Characters {
   char32_t first = 0, last = 0;
   bool narrowed = false;  // not every byte of 80 … BF may follow

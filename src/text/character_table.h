@@ -18,10 +18,10 @@ namespace ridge::text {
 // begin alike, are of a second kind, too, and so is the one that comes late in a token. Bytes that are no character have
 // a kind as well. The numbers are those of bytes that begin no character.
 constexpr uint8_t kNoCharacter = 0x80, kLineEnd = 0x81, kOtherSpace = 0x82, kLate = 0x83;
-// kLineEnd or kOtherSpace; 0: there is no second one.
+// kLineEnd or kOtherSpace; 0 without a second one.
 uint8_t second_kind_of(char32_t character);
 
-// Characters that may follow one another, whichever they are, so many.
+// A number of characters that may follow one another, whichever they are.
 struct CharacterRun {
   static constexpr uint32_t kLongest = 64;  // this many: then more may follow, or may not
   ByteSet kinds;                            // all of whose characters may
@@ -47,9 +47,9 @@ class CharacterTable {
 
   // `text`: it is read as a plain text.
   uint32_t next(uint32_t position, uint8_t byte, bool text) const;
-  // Of a plain text: it may end here.
+  // True if a plain text may end here.
   bool accepts(uint32_t position) const { return code_of(position) == kBetween && states_[state_of(position)].accepts; }
-  // Of all others, next() is kNone.
+  // Bytes of plain text; next() is kNone for all others.
   ByteSet bytes(uint32_t position, bool text) const;
   // `most`: with as many kinds as are easily found.
   CharacterRun run(uint32_t position, bool text, bool most) const;

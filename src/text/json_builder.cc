@@ -45,7 +45,7 @@ uint32_t JsonBuilder::bytes(uint32_t state, bool negative) {
 uint32_t JsonBuilder::array(uint32_t least, uint32_t most, const std::vector<uint32_t>& prefix,
                             std::optional<uint32_t> items) {
   const uint32_t close = literal("]", return_), spaced_close = space(close);
-  // After so many values no count is needed any more; until then frames that differ by it only are one.
+  // Beyond this many values no count is needed any more; until then frames that differ by it only are one.
   const uint32_t counted = most != kUnbounded ? most : least;
   const uint32_t first_count = std::max<uint32_t>(1, static_cast<uint32_t>(prefix.size()));
   uint32_t after = spaced_close, before = 0;  // after and before the value that is looked at

@@ -28,13 +28,13 @@ class JsonBuilder {
  public:
   JsonBuilder();
 
-  // Of any of its targets, which are told later.
+  // A rule for any of its targets, which are set later.
   uint32_t rule();
   void set_targets(uint32_t rule, const std::vector<uint32_t>& targets);
 
   uint32_t word(std::string_view text) { return literal(text, return_); }
   uint32_t string(uint32_t least, uint32_t most);
-  // What the byte automaton reads from a state on, after a minus.
+  // Bytes that the byte automaton reads from a state on, after a minus.
   uint32_t bytes(uint32_t state, bool negative = false);
   // The rules of `prefix`, then `items` as often as is allowed; without `items` nothing more. least ≤ most, and ≤ the prefix's size without `items`.
   uint32_t array(uint32_t least, uint32_t most, const std::vector<uint32_t>& prefix, std::optional<uint32_t> items);
@@ -43,7 +43,7 @@ class JsonBuilder {
   uint32_t text(uint32_t begin) {
     return add({.kind = JsonNode::kCharacters, .next = return_, .a = CharacterTable::as_text(begin), .b = 1});
   }
-  // Members in their order, then any of `others`, the key of which is a position of the character table; so many in
+  // Members in their order, then any of `others`, the key of which is a position of the character table; `least` to `most` in
   // all.
   uint32_t object(const std::vector<JsonMember>& members, const std::vector<JsonOthers>& others, uint32_t least,
                   uint32_t most);

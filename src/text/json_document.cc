@@ -39,7 +39,7 @@ bool is_multiple(const Json& value, const Json& step) {
   return std::abs(quotient - std::nearbyint(quotient)) < 1e-9 * std::max(1.0, std::abs(quotient));
 }
 
-// Of a word that bounds a count or a number: what is beyond the bound.
+// A keyword's bound on a count or a number, and its value.
 struct Bound {
   const char *name, *type, *beyond;
   int more;
@@ -92,7 +92,7 @@ const Json* SchemaDocument::forbidden_texts(const Json& pattern) {
   return marked ? &pattern[2] : nullptr;
 }
 
-// What its $ref points to. Members are looked up one by one: a schema of a megabyte has no more of them than can be
+// Resolves its $ref. Members are looked up one by one: a schema of a megabyte has no more of them than can be
 // looked for at once.
 Result<const Json*> SchemaDocument::referred(const Json& schema, const std::string& place) {
   if (const Link* made = link_of(schema)) return made->schema;

@@ -21,7 +21,7 @@ class SchemaDocument {
   SchemaDocument(const Json& root, Patterns& patterns) : root_(root), patterns_(patterns) {}
   const Json& root() const { return root_; }
 
-  // What its $ref points to.
+  // Resolves its $ref.
   Result<const Json*> referred(const Json& schema, const std::string& place);
   // References that are made here stand for a schema by itself; `no_null`: without its `nullable`.
   struct Link {
@@ -52,7 +52,7 @@ class SchemaDocument {
   // dependencies, dependentRequired and dependentSchemas: a schema.
   Result<const Json*> dependencies(const Json& schema, const std::string& place);
 
-  // As JSON Schema 2020-12 and 7 have it; `format` is a note. `listed`: the value is of its own `enum`.
+  // Follows JSON Schema 2020-12 and 7; `format` is a note. `listed`: the value is of its own `enum`.
   Result<bool> holds(const Json& value, const Json& schema, const std::string& place, int depth = 0,
                      bool listed = false);
 

@@ -134,7 +134,7 @@ TEST(JsonGrammar, OtherMembersFollowAndDoNotBearAListedName) {
   EXPECT_EQ(refused_at(grammar, R"({"\u000a)"), 7);
   EXPECT_TRUE(takes(grammar, R"({"\u001f\u0000\"\\\t/":null})"));
   EXPECT_EQ(refused_at(grammar, R"({"x":null,"\n")"), 13);
-  // As vLLM: members that are not listed are allowed where the schema says so, or lists none.
+  // The rule is vLLM's: members that are not listed are allowed where the schema says so, or lists none.
   EXPECT_EQ(refused_at(R"({"properties":{"a":{}}})", R"({"b)"), 2);
   EXPECT_EQ(refused_at(R"({"properties":{}})", R"({"b)"), 1);
   EXPECT_TRUE(takes(R"({"type":"object"})", R"({"b":1})"));

@@ -11,7 +11,7 @@
 
 namespace ridge::text {
 
-// What a keyword of a schema is about.
+// Subject of a schema's keyword.
 enum class Keyword : uint8_t {
   kNote,     // restricts nothing
   kSchemas,  // is about other schemas: $ref, anyOf, oneOf, allOf, not, if
@@ -34,7 +34,7 @@ struct ItemWords {
 ItemWords words_of_items(const Json& schema);
 // The place of a member, as a JSON pointer (RFC 6901).
 std::string place_of(const std::string& place, std::string_view member);
-// What "#/$defs/a%20b" points to.
+// Resolves "#/$defs/a%20b".
 Result<const Json*> resolve(const Json& root, const Json& reference, const std::string& place);
 
 // Types that it names under `type`.

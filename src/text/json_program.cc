@@ -65,7 +65,7 @@ namespace {
 
 constexpr size_t kMostTargetsVisited = 5'000'000;  // of all nodes: tens of milliseconds
 
-// What kAny leads to, through others of its kind: each once, in order.
+// Finds the targets of kAny, through others of its kind: each once, in order.
 class TargetSearch {
  public:
   explicit TargetSearch(const JsonProgram& program) : program_(program), seen_(program.nodes.size(), 0) {}

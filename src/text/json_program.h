@@ -43,7 +43,7 @@ class ByteAutomaton {
  public:
   static constexpr uint32_t kNoState = JsonLexer::kNoState;
 
-  // From the state that is returned: one of `words`, whole.
+  // Reads one of `words`, whole, from the state that is returned.
   uint32_t add_words(const std::vector<std::string>& words);
   uint32_t add_state(bool accepts);
   uint32_t next_state() const {
@@ -60,7 +60,7 @@ class ByteAutomaton {
     uint8_t byte = 0;
     uint32_t target = kNoState;
   };
-  // Of a state that is not the lexer's.
+  // Edges of a state outside the lexer.
   const Edge* begin_edges(uint32_t state) const { return edges_.data() + own(state).first; }
   const Edge* end_edges(uint32_t state) const { return begin_edges(state) + own(state).count; }
   bool is_lexers(uint32_t state) const { return state < lexer_.size(); }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMostStep = 500;  // without its point: states are as many for each digit
 
-// Magnitudes of so many whole digits between two bounds.
+// Magnitudes with a given number of whole digits, between two bounds.
 class DigitRange {
  public:
   // `step`: of the digits without their point, once there are `fraction_digits` after it.
@@ -96,7 +96,7 @@ Decimal nines(int whole_digits) {
   return {.whole = std::string(whole_digits, '9'), .fraction = std::string(JsonLexer::kFractionDigits, '9')};
 }
 
-// A number as digits without a point: so many of them are after it.
+// A number as digits without a point, and the number of them behind it.
 struct Scaled {
   uint64_t digits = 0;
   int fraction = 0;
@@ -184,7 +184,7 @@ std::vector<NumberForm> add_number_range(ByteAutomaton& bytes, const std::option
   std::optional<Scaled> every;
   if (step) every = scaled(*step, step->fraction.size());
   const NumberBound most{nines(JsonLexer::kWholeDigits)}, zero{};
-  // Below zero magnitudes run the other way; −0 is no form.
+  // Magnitudes below zero run the other way; −0 is not a form.
   if (!low || low->value.negative)
     add_magnitudes(bytes, high && high->value.negative ? *high : NumberBound{{}, false}, low ? *low : most, true,
                    fraction, every, forms);

@@ -33,7 +33,7 @@ struct NumberForm {
   bool negative = false;  // a minus stands before it
   uint32_t state = 0;
 };
-// The forms of numbers within bounds, one per sign and count of whole digits; none: there is no such number. `step`, if
+// The forms of numbers within bounds, one per sign and count of whole digits; empty if no number fits. `step`, if
 // any, divides them, and they
 // have no more digits than a double keeps apart; without `fraction` none are after a point.
 std::vector<NumberForm> add_number_range(ByteAutomaton& bytes, const std::optional<NumberBound>& low,

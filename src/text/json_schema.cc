@@ -20,7 +20,7 @@
 namespace ridge::text {
 namespace {
 
-// Of one object's properties and of one choice: their branches fit into kMostJsonBranches.
+// Limits on one object's properties and on one choice: their branches fit into kMostJsonBranches.
 constexpr size_t kMostProperties = 1000, kMostAlternatives = 1000, kMostKeys = 64;
 constexpr size_t kLongestName = 4096, kLongestPlace = 65'536;  // [bytes]
 constexpr size_t kMostNodes = 200'000, kMostByteStates = 300'000, kMostJoined = 250'000;
@@ -45,7 +45,7 @@ const char* word_of_values(const Json& schema) {
   if (!schema.is_object()) return nullptr;
   return schema.contains("enum") ? "enum" : schema.contains("const") ? "const" : nullptr;
 }
-// Of an object that lists them.
+// The values that an object lists.
 Json listed_values(const Json& schema) {
   return schema.contains("enum") ? schema["enum"] : Json::array({schema["const"]});
 }
@@ -91,7 +91,7 @@ class SchemaCompiler {
     if (!nothing_) nothing_ = schema_error(Code::kInvalid, place, why);
   }
 
-  // Of `joined`, and of others beside them.
+  // Rule of `joined` and the schemas beside them.
   Result<uint32_t> rule_of(const std::vector<Located>& schemas, Schemas joined = {});
   Result<uint32_t> rule_of(const Json& schema, const std::string& place) {
     return rule_of(std::vector<Located>{{&schema, place}});
@@ -231,7 +231,7 @@ Result<uint32_t> SchemaCompiler::rule_of(const std::vector<Located>& schemas, Sc
   return known->second;
 }
 
-// What they say together, once each; empty: no value is valid.
+// Joins the schemas, each once; empty: no value is valid.
 Result<std::optional<SchemaCompiler::Schemas>> SchemaCompiler::join(const std::vector<Located>& schemas, Schemas all,
                                                                     bool roughly) {
   enum : uint8_t { kNew, kEntered, kLeft };
@@ -811,7 +811,7 @@ Status SchemaCompiler::read_object(const Schemas& schemas, Object& object) {
   return object.members.size() > kMostProperties ? Status(too_many_properties(here_text_)) : Status();
 }
 
-// Those that a value is allowed to be a name by.
+// Names that a value is allowed by.
 Result<CharacterAutomaton> SchemaCompiler::names_of(const Json& schema, const std::string& place) {
   RIDGE_ASSIGN(const auto schemas, join({{&schema, place}}, {}));
   if (!schemas) return CharacterAutomaton();
@@ -869,7 +869,7 @@ Status SchemaCompiler::add_object(const Schemas& schemas, Targets& targets) {
     members.push_back(member);
   }
   RIDGE_ASSIGN(std::vector<JsonOthers> others, others_of(object));
-  // Of members that are not listed, two may have one name, and are one to who reads them.
+  // Two members that are not listed may have one name, and a reader takes them for one.
   const auto required = static_cast<uint32_t>(std::ranges::count_if(members, &JsonMember::required));
   if (!others.empty() && counts.first > required + 1) {
     if (members.size() < counts.first)

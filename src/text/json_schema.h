@@ -20,9 +20,9 @@ struct JsonInText {
   std::string name;  // of the schema, for errors
 };
 
-// As JsonGrammar::of().
+// The same as JsonGrammar::of().
 Result<JsonProgram> compile_schema(const Json& schema);
-// As JsonGrammar::of_expression() and of_choice().
+// The same as JsonGrammar::of_expression() and of_choice().
 Result<JsonProgram> compile_expression(std::string_view expression);
 Result<JsonProgram> compile_choice(const std::vector<std::string>& texts);
 Result<JsonProgram> compile_texts(std::span<const JsonInText> texts, bool several);

@@ -26,12 +26,12 @@ class JsonStates {
   }
   // Sorted, each once.
   const std::vector<JsonBranch>& branches(uint32_t state) const { return states_[state].branches; }
-  // Of some branches; none: kNone.
+  // The state of some branches; kNone without any.
   uint32_t state_of(std::vector<JsonBranch> branches);
-  // What a state of another object for the same program is here.
+  // The state here for one of another object for the same program.
   uint32_t adopt(const JsonStates& other, uint32_t state);
   bool may_end(uint32_t state) const;
-  // Of that branch which has the most kinds of characters.
+  // The run of the branch that has the most kinds of characters.
   const CharacterRun& run(uint32_t state);
   // The same for all branches, with what else may follow in any, if it goes on and on or theirs are alike; else none.
   const CharacterRun& run_together(uint32_t state);

@@ -19,7 +19,7 @@ constexpr size_t kMarksInARow = 256;
 
 int combining_class(char32_t c) { return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class; }
 
-// What `c` is made of where it is a mark, or several (U+0344, U+0F73, U+0F75, U+0F81: all that there are); empty: it is none.
+// Marks that make up `c`, one or several (only U+0344, U+0F73, U+0F75 and U+0F81); empty: it is not a mark.
 std::u32string as_marks(char32_t c) {
   switch (c) {
     case 0x344: return {0x308, 0x301};
@@ -96,7 +96,7 @@ void append_clean(char32_t c, std::string& text) {
 }
 
 std::string without_blanks(std::string_view text, bool left, bool right) {
-  size_t begin = text.size(), end = 0;  // of what is no white space
+  size_t begin = text.size(), end = 0;  // around everything but white space
   for (size_t at = 0; at < text.size();) {
     const size_t here = at;
     if (is_white_space(next_code_point(text, at))) continue;

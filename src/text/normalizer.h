@@ -1,4 +1,4 @@
-// What a tokenizer changes in a text before it cuts it: the "normalizer" of tokenizer.json. Immutable, thread-safe.
+// Changes a text before it is cut: the "normalizer" of tokenizer.json. Immutable, thread-safe.
 #pragma once
 
 #include <string>

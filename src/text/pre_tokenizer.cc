@@ -99,7 +99,7 @@ Status PreTokenizer::add(const JsonPart& part) {
   return ok_status();
 }
 
-// As its member "behavior" says, if it has one.
+// Splits as its member "behavior" says, if it has one.
 Status PreTokenizer::add_split(const JsonPart& part, Result<Pattern> pattern) {
   if (!pattern) return std::move(pattern).error();
   RIDGE_ASSIGN(const std::string_view name, part.text_or("behavior", "Isolated"));

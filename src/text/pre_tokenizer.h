@@ -1,4 +1,4 @@
-// What cuts a text into words, which the model does not cross: the "pre_tokenizer" of tokenizer.json. Immutable, thread-safe.
+// Cuts a text into words, which no token crosses: the "pre_tokenizer" of tokenizer.json. Immutable, thread-safe.
 #pragma once
 
 #include <array>

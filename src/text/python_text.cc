@@ -44,7 +44,7 @@ std::vector<std::string> split_words(std::string_view text, int64_t most, Side f
     for (size_t i = begin; i < end; ++i)
       parts.emplace_back(text.substr(words[i].first, words[i].second - words[i].first));
   };
-  // What is left of a limited split is one part, with the white space at its outer end.
+  // The rest of a limited split is one part, with the white space at its outer end.
   if (from == kLeft) {
     add(0, alone);
     if (alone < count) parts.emplace_back(text.substr(words[alone].first));

@@ -22,7 +22,7 @@ struct RegularExpression {
   uint32_t least = 0, most = 0;               // of kRepeat; json_program.h's kUnbounded: no limit
 };
 
-// With `whole` the pattern is that of a whole string; else of one that a search would find it in: what ^ and $ do not bind is any characters. Errors are
+// `whole`: the pattern describes a whole string, else one in which a search would find it: any characters beyond ^ and $ unless it binds them. Errors are
 // about the pattern alone.
 Result<RegularExpression> parse_regular_expression(std::string_view pattern, bool whole = false);
 

@@ -26,7 +26,7 @@ Value alike(const Value& input, std::string text) { return text_value(std::move(
 
 // ---- lists
 
-// What sort, unique, min, max and dictsort look at.
+// Key for sort, unique, min, max and dictsort.
 Value sort_key(const Value& value, const Value* attribute, bool case_sensitive, Budget& budget) {
   Value key = attribute ? get_path(value, *attribute, budget) : value;
   return !case_sensitive && key.text() ? text_value(lower_case(*key.text())) : key;
@@ -178,7 +178,7 @@ Value rounded(const Value& input, const Parameters& given, Budget&) {
   if (method != "common") refuse("round: method should be common, ceil or floor");
   if (input.is<int64_t>() && digits >= 0) return input;
   if (digits < 0 || digits > 15) return {std::nearbyint(value * scale) / scale};
-  // Of the decimals, not of the product, as Python has it.
+  // Rounds the decimals, not the product, as Python does.
   return {*read_number<double>(fmt::format("{:.{}f}", value, digits))};
 }
 

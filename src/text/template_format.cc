@@ -118,7 +118,7 @@ std::string converted(const Value& value, char conversion, bool safe, Budget& bu
   return safe && !value.safe ? escaped(text) : text;
 }
 
-// What "0.name[key]" names.
+// Resolves "0.name[key]".
 Value field_of(std::string_view path, const Arguments& given, size_t& next, Budget& budget) {
   const size_t end = std::min(path.size(), path.find_first_of(".["));
   const std::string_view first = path.substr(0, end);

@@ -1,4 +1,4 @@
-// What values of a template hold: items by place and by name, slices, what a loop goes through. Throws TemplateError.
+// Contents of a template's values: items by place and by name, slices, iteration. Throws TemplateError.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ Value get_path(const Value& item, const Value& path, Budget& budget);
 // object[begin:end:step]; None or undefined: not given.
 Value get_slice(const Value& object, const Value& begin, const Value& end, const Value& step, Budget& budget);
 bool contains(const Value& container, const Value& item, Budget& budget);
-// What a loop goes through.
+// Lists the items of a loop.
 std::vector<Value> iterate(const Value& value, Budget& budget);
 // items() of a dict.
 Value item_pairs(const Members& members, Budget& budget);

@@ -225,7 +225,7 @@ constexpr std::array<MethodRow<Loop>, 2> kLoopMethods{{
      }},
 }};
 
-// What Python's types have besides: of a str not supported; of others it would change them, which a template may not.
+// Other methods of Python's types: str's are not supported; others' would change the value, which a template may not.
 constexpr std::array<std::string_view, 11> kOtherTextMethods{"swapcase",     "isnumeric",   "format_map", "encode",
                                                              "casefold",     "expandtabs",  "translate",  "maketrans",
                                                              "isidentifier", "isprintable", "istitle"};

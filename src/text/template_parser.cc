@@ -249,7 +249,7 @@ class Parser {
     return node;
   }
 
-  // What is assigned to: a name, several, or an attribute of a namespace.
+  // Target of an assignment: a name, several, or an attribute of a namespace.
   Child target() {
     std::vector<Child> names;
     const bool brackets = take_operator("(");

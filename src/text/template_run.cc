@@ -209,7 +209,7 @@ class Run {
     return Flow::kOn;
   }
 
-  // What a body prints, as a value.
+  // Returns a body's output as a value.
   std::string captured(const Node& body, Scope& scope) {
     std::string text;
     std::string* outer = std::exchange(out_, &text);
@@ -418,7 +418,7 @@ class Run {
     return {rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest};
   }
 
-  // None: a negative power, which is no whole number.
+  // Empty for a negative power, whose result is not a whole number.
   static std::optional<int64_t> whole_arithmetic(const std::string& name, int64_t a, int64_t b) {
     int64_t result = 0;
     bool too_large = false;
@@ -489,7 +489,7 @@ class Run {
   Budget budget_;
   std::string* out_ = nullptr;
   int level_ = 0;
-  // What values point to; all live until the end.
+  // Scopes that values point to; all live until the end.
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::deque<Macro> macros_;

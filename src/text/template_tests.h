@@ -8,7 +8,7 @@
 
 namespace ridge::text {
 
-// Whether what stands behind its name may be its operand; of a test that is not known, too.
+// True if what stands behind its name may be its operand; of a test that is not known, too.
 bool takes_operand(std::string_view test);
 bool apply_test(std::string_view name, const Value& input, const std::vector<Value>& operands, Budget& budget);
 

@@ -62,7 +62,7 @@ std::string python_quoted(std::string_view text) {
   return out + quote;
 }
 
-// Of texts it costs no step: who asks has paid for them.
+// Comparing texts costs no step: the caller has paid for them.
 bool same_key(const Value& left, const Value& right, Budget& budget) {
   return left.text() && right.text() ? *left.text() == *right.text() : equal(left, right, budget);
 }

@@ -22,7 +22,7 @@ struct TemplateError : std::exception {
   int line, column;  // from 1; 0: not known yet
 };
 
-// What a run may cost. Not more than a million steps; a step makes up to 256 bytes.
+// Limits the cost of a run to a million steps; a step makes up to 256 bytes.
 class Budget {
  public:
   void charge(size_t bytes = 0);

@@ -426,7 +426,7 @@ std::string end_document(JsonState state) {
   all += " \t";
   std::string text;
   while (!state.may_end() && text.size() < 100'000) {
-    // What ends comes first, then what is short; white space, which changes nothing, last.
+    // Ends come first, then short ones; white space, which changes nothing, comes last.
     // Characters take turns, as patterns may want another at the end.
     std::string characters = "0123456789xabcdef\\";
     std::rotate(characters.begin(), characters.begin() + static_cast<int>(text.size() % characters.size()),

@@ -195,7 +195,7 @@ void DecoderChain::pass(size_t index, std::string token) {
   State& state = states_[index];
   const auto& step = decoder_.steps_[index];
   const bool first = std::exchange(state.first, false);
-  // Of one token in parts these need the whole.
+  // These need the whole token, not its parts.
   const bool needs_whole = std::holds_alternative<TokenDecoder::ByteLevel>(step) ||
                            std::holds_alternative<TokenDecoder::ByteFallback>(step) ||
                            std::holds_alternative<TokenDecoder::Replace>(step) ||
@@ -245,7 +245,7 @@ void DecoderChain::pass(size_t index, std::string token) {
     for (size_t i = 0; i < strip.end && std::string_view(state.held).substr(0, end).ends_with(strip.content); ++i)
       end -= strip.content.size();
     std::string text = state.held.substr(0, end);
-    // Of a whole token what is held is gone; of one in parts it is text when more follows.
+    // Held text of a whole token is dropped; that of one in parts becomes text when more follows.
     state.held.erase(0, state.fused ? end : state.held.size());
     pass(index + 1, std::move(text));
   }

@@ -55,7 +55,7 @@ class TokenDecoder {
   std::vector<Step> steps_;  // nested sequences are one
 };
 
-// What has passed and what is held back of one answer. One thread.
+// State of one answer: bytes that have passed and that are held back. One thread.
 class DecoderChain {
  public:
   explicit DecoderChain(const TokenDecoder& decoder);  // which outlives it

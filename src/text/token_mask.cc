@@ -52,7 +52,7 @@ class TokenWalk {
   // At the root, or where the first character is begun: the characters of a run lead on and on, and only tokens that
   // have others are looked at. False: all have to be.
   bool add_run(uint32_t number, const TokenTrie::Below& below, uint32_t state) {
-    constexpr uint32_t kFew = 256, kFewExits = 16;  // one for so many tokens
+    constexpr uint32_t kFew = 256, kFewExits = 16;  // one for this many tokens
     if (below.depth > 1 || below.end_token - below.first_token < kFew) return false;
     const CharacterRun& run = states_.run_together(state);
     if (!is_worth_it(run) || run.after_begun != below.after_begun) return false;

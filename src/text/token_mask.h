@@ -23,7 +23,7 @@ namespace ridge::text {
 class TokenSets {
  public:
   static constexpr size_t kMostBytes = 32 << 20;
-  // Of one set: tenths of a second where the unusual ones take milliseconds.
+  // Limit for one set: tenths of a second where the unusual ones take milliseconds.
   static constexpr uint64_t kMostWork = 2'000'000;
 
   TokenSets(const JsonGrammar& grammar, std::shared_ptr<const TokenTrie> trie);
@@ -33,7 +33,7 @@ class TokenSets {
   // The tokens whose bytes may come at `place`, which moves to the states that are kept. kExhausted: it takes more work than kMostWork, or `goes_on`, which
   // is asked every millisecond or so, says no; the message names the place in the schema.
   Result<std::shared_ptr<const TokenSet>> at(JsonState& place, const std::function<bool()>& goes_on);
-  // Tokens of at most so many characters, of these kinds.
+  // Tokens of at most `most` characters, of these kinds.
   const TokenTrie::OfClass& of_class(const ByteSet& kinds, uint32_t most);
   void clear();
   size_t bytes() const {
@@ -48,7 +48,7 @@ class TokenSets {
   size_t class_count_ = 0;
 };
 
-// Of one sequence. Copied cheaply (speculation, preemption); one thread, but for mask() between find() and accept().
+// Mask of one sequence. Copied cheaply (speculation, preemption); one thread, but for mask() between find() and accept().
 class TokenMask {
  public:
   // `ends`: tokens that end a text; those of them that the vocabulary lacks are ignored.

@@ -125,7 +125,7 @@ void TokenTrie::add_nodes() {
 
 void TokenTrie::close(const Open& open, uint32_t end_token) {
   constexpr uint32_t kFew = 8;      // nodes: those are looked at one by one as quickly
-  constexpr uint32_t kMany = 1024;  // tokens: as many as words of a set, about
+  constexpr uint32_t kMany = 1024;  // tokens: about the number of words of a set
   Node& node = nodes_[open.number];
   node.end = static_cast<uint32_t>(nodes_.size());
   if (node.end <= open.number + kFew) return;

@@ -42,7 +42,7 @@ class TokenTrie {
     bool after_begun = false;  // the node is within a character
     TokenSet many = {};        // the same tokens, where they are many
   };
-  // Of a node that has many below it; null of others.
+  // Set for a node that has many below it; null for others.
   const Below* below(uint32_t number) const {
     return nodes_[number].below > 0 ? &below_[nodes_[number].below] : nullptr;
   }
@@ -50,7 +50,7 @@ class TokenTrie {
     for (size_t i = 0; i < below.many.size(); ++i) set[i] |= below.many[i];
     for (uint32_t i = below.first_token; i < below.end_token && below.many.empty(); ++i) add_token(set, sorted_[i]);
   }
-  // Those that are in `tokens`, too.
+  // Adds only those that are in `tokens`, too.
   void add_tokens_of(const TokenSet& tokens, const Below& below, TokenSet& set) const;
   static constexpr uint32_t kRoot = 0;
   const Node& node(uint32_t number) const { return nodes_[number]; }
@@ -74,9 +74,9 @@ class TokenTrie {
     TokenSet whole, rest;
   };
   OfClass of_class(const ByteSet& kinds) const;
-  // Those that have at most so many such characters, 1 … CharacterRun::kLongest.
+  // Keeps those with at most `most` such characters, 1 … CharacterRun::kLongest.
   OfClass shorter(OfClass tokens, uint32_t most) const;
-  // A node at which a character is known to be of a kind; so many bytes of a token lead to the node's own.
+  // A node at which a character is known to be of a kind, and the bytes of a token that lead to the node's own.
   struct Exit {
     uint32_t node = 0, bytes = 0;
     int32_t token = 0;

@@ -25,7 +25,7 @@ class Tokenizer {
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
   // `text` is UTF-8. Added tokens in the text become their numbers. `with_special`: what the post-processor adds (begin of text).
-  // Of a text of more than `most` tokens so many and at least one more; the rest is not looked at. kInvalid: text that is not UTF-8.
+  // Stops after `most` tokens and at least one more; the rest of the text is not read. kInvalid: text that is not UTF-8.
   Result<std::vector<int32_t>> encode(std::string_view text, bool with_special, size_t most = SIZE_MAX) const;
   // Bytes that are not UTF-8 become U+FFFD, as there. `with_special`: special tokens are written too. Numbers without a token are left out.
   std::string decode(std::span<const int32_t> tokens, bool with_special) const;
@@ -33,7 +33,7 @@ class Tokenizer {
   int64_t vocabulary() const;  // largest number + 1
   size_t longest() const;      // [bytes] of a token's text, as tokenizer.json writes it
   std::optional<int32_t> token_of(std::string_view text) const;
-  // As tokenizer.json writes it ("Ġthe"); empty: there is no such token.
+  // Spelling as in tokenizer.json ("Ġthe"); empty: unknown token.
   std::string_view piece_of(int32_t token) const;
   // The bytes that it stands for within a text.
   std::string bytes_of(int32_t token) const;

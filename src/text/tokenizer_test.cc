@@ -23,7 +23,7 @@ std::string byte_level_json(const std::string& rest) {
 }
 constexpr const char* kByteLevelRest = R"(,"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false})";
 
-// With byte tokens <0x00> to <0xFF> at 1…256.
+// Byte tokens <0x00> to <0xFF> are at 1…256.
 std::string fallback_json(const std::string& decoder) {
   std::string vocabulary = R"("<unk>":0)";
   for (int byte = 0; byte < 256; ++byte) vocabulary += fmt::format(R"(,"<0x{:02X}>":{})", byte, byte + 1);

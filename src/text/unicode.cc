@@ -121,7 +121,7 @@ bool is_word(char32_t c) {
     case UTF8PROC_CATEGORY_PC: return true;
     default: break;
   }
-  // Other_Alphabetic that is no mark (circled and squared letters), Join_Control.
+  // Other_Alphabetic without marks (circled and squared letters), Join_Control.
   return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
          (c >= 0x1F170 && c <= 0x1F189) || c == 0x200C || c == 0x200D;
 }

@@ -221,7 +221,7 @@ Result<Choices> choices(const machine::Machine& machine, const cost::Costs& cost
       rejection->request = request;
       result.rejections.push_back(std::move(*rejection));
     }
-  // What costs least to prepare is judged first, so that a short time ends before the dearest: an engine's own conversion, then files
+  // Variants are judged by rising cost of their preparation, so that a short time ends before the dearest: an engine's own conversion, then files
   // written without ranges, then those whose ranges the samples determine.
   std::stable_sort(result.requests.begin() + 1, result.requests.end(),
                    [&](const VariantRequest& a, const VariantRequest& b) { return effort_of(a) < effort_of(b); });

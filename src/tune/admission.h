@@ -96,7 +96,7 @@ struct AdmissionBasis {
 Result<VariantSelection> admit(const AdmissionBasis& basis, std::span<const VariantRequest> requests,
                                const precision::VariantOptions& options);
 
-// Of the candidate's implementation; null if it was not admitted.
+// The variant of the candidate's implementation; null if it was not admitted.
 const SelectedVariant* admitted_as(const Candidate& candidate, const VariantSelection& admission);
 
 }  // namespace ridge::tune

@@ -15,7 +15,7 @@ namespace {
 constexpr double kWorthMerging = 1.03;
 constexpr double kAsGood = 0.97;  // a smaller batch with this share of the rows/s is preferred as well: it waits less
 constexpr double kStillGood = 0.95;  // a larger batch with this share may be formed if the queue is long enough
-// Of a run: a single request waits in vain, and is delayed by at most this.
+// Share of a run that a request without company may wait.
 constexpr double kDelayShare = 0.1;
 
 // Weighted least squares of T(b) = fixed + per_row · b, weights 1/T², so that relative errors count: minimises Σ ((T − fixed −
@@ -82,7 +82,7 @@ double half_width_ln(const BatchPoint& point) {
   return known.low && known.high && *known.low > 0 ? std::log(*known.high / *known.low) / 2 : 0;
 }
 
-// Of a ratio of two rates that were measured apart.
+// Interval of a ratio of two rates that were measured apart.
 measure::Interval ratio_interval(const BatchPoint& a, const BatchPoint& b) {
   const double ratio = a.figures.rows_per_s / b.figures.rows_per_s;
   const double factor = std::exp(std::hypot(half_width_ln(a), half_width_ln(b)));

@@ -48,12 +48,12 @@ inline Candidate baseline_candidate() { return {}; }
 std::string text(const Candidate& candidate);
 // The same for people, without defaults: "2 threads × 1 instance, batch 8, no spinning".
 std::string describe(const Candidate& candidate);
-// With the engine and the precision named in any case: "OpenVINO INT8, batch 32, 2 × 1 thread". `base`: the base plan's engine.
+// Always names the engine and the precision: "OpenVINO INT8, batch 32, 2 × 1 thread". `base`: the base plan's engine.
 std::string settings(const Candidate& candidate, std::string_view base);
 
 // The engine that the candidate runs in; `base`: the base plan's.
 std::string_view engine_of(const Candidate& candidate, std::string_view base);
-// Whether the candidate runs this implementation.
+// True if the candidate runs this implementation.
 bool runs(const Candidate& candidate, const Implementation& implementation, std::string_view base_engine);
 
 // The candidate's entry in `implementations`, whose first is the baseline's: the original model in the base plan's engine. Null

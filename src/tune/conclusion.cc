@@ -74,7 +74,7 @@ std::string_view why_kept(const Tuning& tuning) {
                  : "nothing was significantly better";
 }
 
-// What the closest does instead of the goal.
+// Figures of the closest candidate if none meets the goal.
 std::string closest_text(const Tuning& tuning) {
   const Measurement& best = tuning.best;
   std::string text =
@@ -85,7 +85,7 @@ std::string closest_text(const Tuning& tuning) {
   return text + " of a run" + (miss.empty() ? "" : ": " + miss);
 }
 
-// Of a search that was interrupted: what leads by its short trials is no result.
+// Reports an interrupted search: the leader by short trials is not a result.
 std::string unfinished_sentence(const Tuning& tuning, const std::string& set) {
   const char* what = tuning.choice == Choice::kNone       ? "The closest to the goal so far"
                      : tuning.choice == Choice::kBaseline ? "Kept so far"

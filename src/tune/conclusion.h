@@ -1,4 +1,4 @@
-// What a tuning run found, in sentences.
+// States the outcome of a tuning run in sentences.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ constexpr double kSlowRunMs = 250;  // from here on one warm-up run suffices, an
 // A slice in which each of `callers` does whole runs of about `run_ms`: one caller alone needs one, several half a run beyond
 // whole ones, so that jitter does not decide whether a run counts.
 double slice_ms(double run_ms, int callers, double least_ms);
-// Of one untuned model beside it: as long, but bounded where the candidate's runs are slow.
+// Slice of one untuned model beside it: as long, but bounded if the candidate's runs are slow.
 double untuned_slice_ms(double own_ms, double least_ms);
 
 }  // namespace ridge::tune

@@ -6,7 +6,7 @@
 namespace ridge::tune {
 namespace {
 
-// Of the weighted mean of two independent values: the distances to their ends add in squares (propagation of errors). A side that
+// Interval of the weighted mean of two independent values: the distances to their ends add in squares (propagation of errors). A side that
 // one does not know is not known.
 measure::Interval merged(double value, const measure::Interval& all, double other, const measure::Interval& more,
                          double newer) {

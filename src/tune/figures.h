@@ -29,7 +29,7 @@ void visit_latency(auto& visit, Is<Figures> auto& figures) {
 
 // Takes in the figures of another measurement of the same; `newer`: its weight, 0 … 1.
 void merge(Figures& all, const Figures& more, double newer);
-// Of a machine, or beside others, that run slower by these factors.
+// Scales to a machine, or to company, that makes runs slower by these factors.
 void scale_times(Figures& figures, double p50_factor, double p99_factor);
 
 }  // namespace ridge::tune

@@ -11,7 +11,7 @@ namespace ridge::tune {
 // The figures as they would have been while the untuned model made `untuned_rows_per_s`; the rate is its gain times that.
 Standing at_speed(Standing standing, double untuned_rows_per_s);
 
-// Those that no other beats in rows/s, p99, memory and, where measured, energy, by falling rows/s. `chosen`, the answer, is among
+// Points that no other beats in rows/s, p99, memory and, where measured, energy, by falling rows/s. `chosen`, the answer, is among
 // them in any case, if it is among `points`.
 std::vector<Standing> pareto_front(const std::vector<Standing>& points, const Candidate& chosen);
 

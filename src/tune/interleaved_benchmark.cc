@@ -90,7 +90,7 @@ class ArmRecord {
   double slice_ms_;
   double settle_ms_ = 0;          // uncounted, before a slice: until the counters have settled
   std::vector<ModelSlice> sums_;  // over the slices; but for the rates
-  // Of rows/s: their geometric mean is the rate, so that the ratio of two sides is the mean of the rounds' ratios.
+  // Sums for rows/s: their geometric mean is the rate, so that the ratio of two sides is the mean of the rounds' ratios.
   std::vector<double> sum_log_rates_;
   std::vector<double> joules_per_row_;  // of each slice
 };
@@ -143,7 +143,7 @@ const char* InterleavedBenchmark::name_of_untuned() const {
   return models_.size() == 1 ? "the untuned baseline" : "the untuned models together";
 }
 
-// Of the slowest model, warm if runs are short.
+// Run time of the slowest model, warm if runs are short.
 Result<double> InterleavedBenchmark::typical_run_ms(CoLocatedModels& models, double warm_up_ms) {
   const double first_ms = models.slowest_first_run_ms();
   if (first_ms >= kSlowRunMs) return first_ms;
@@ -171,7 +171,7 @@ Result<CoLocatedTrial> InterleavedBenchmark::measure(std::span<const Candidate> 
   if (!run_ms) return finished(run_ms.error().message);
 
   const double own_ms = slice_ms(*run_ms, opened->callers(), least_ms);
-  // Of several models each must have its runs in it.
+  // A slice must hold runs of each model if they are several.
   ArmRecord untuned(untuned_, options_, clock_, models_.size() == 1 ? untuned_slice_ms(own_ms, least_ms) : own_ms);
   ArmRecord own(*opened, options_, clock_, own_ms);
   const std::vector<measure::Arm> arms = {{name_of_untuned(), [&] { return untuned.run(); }},

@@ -54,7 +54,7 @@ class InterleavedBenchmark {
   // Candidates of the model may name these from now on.
   void admit(size_t model, std::vector<Implementation> implementations);
 
-  // Of the trials from now on.
+  // Ends the trials from now on.
   void end_by(TimePoint end) { options_.end_by = end; }
 
   // A candidate per model. A candidate that cannot be opened or run is a trial with `failure`; an Error means that the untuned

@@ -27,7 +27,7 @@ Fulfilment fulfilment_of(const ModelGoal& goal, const Candidate& candidate, cons
 
 // The 95 % interval of what a p99 goal judges: a run's 99th percentile, with a load a request's (derived).
 measure::Interval judged_interval(const ModelGoal& goal, const Candidate& candidate, const Figures& figures);
-// Whether a p99 goal lies within it: the measurement does not tell whether it is met.
+// True if the goal lies inside the interval: the measurement is inconclusive.
 bool undecided(const ModelGoal& goal, const Candidate& candidate, const Figures& figures);
 
 }  // namespace ridge::tune

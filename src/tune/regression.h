@@ -63,7 +63,7 @@ FigureChange set_aside(FigureChange row, const std::string& reason);
 // than one), so beside the untuned model as well.
 inline constexpr const char* kBusy = "worse on a busy machine";
 
-// Of each interval. One side of it is left with 0.25 %, and there are three or four figures.
+// Confidence of each interval. One side of it is left with 0.25 %, and there are three or four figures.
 constexpr double kConfidence = 0.995;
 
 struct Strictness {
@@ -72,7 +72,7 @@ struct Strictness {
 };
 std::vector<FigureChange> compare(const Tuning& before, const Tuning& now, const Strictness& strictness);
 bool regressed(const std::vector<FigureChange>& all);
-// Why a comparison without a regression is no answer: a figure is not judged for kBusy, or no speed has an interval in which a
+// Why a comparison without a regression gives no answer: a figure is not judged for kBusy, or no speed has an interval in which a
 // loss of half of it would show. Empty: it is one.
 std::string unjudged_reason(const std::vector<FigureChange>& all);
 // The least loss that would have been called a regression, of the figure whose interval is the widest [%]; absent: none has one.

@@ -156,7 +156,7 @@ TEST(Compare, ASpeedThatIsWorseOnABusyMachineIsNotJudged) {
     EXPECT_FALSE(regressed(all));
     EXPECT_NE(unjudged_reason(all), "");
     EXPECT_THAT(conclusion(all, {5}), testing::StartsWith("Not judged"));
-    // What does not depend on the load is.
+    // Memory does not depend on the load, and is judged.
     now.best.rss_delta_bytes = 10 * before.best.rss_delta_bytes;
     EXPECT_TRUE(regressed(compare(before, now, {5})));
     now.best.rss_delta_bytes = before.best.rss_delta_bytes;

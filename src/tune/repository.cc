@@ -81,7 +81,7 @@ Status keep_old(const fs::path& old_entry, const fs::path& new_entry) {
   return failure ? Status{failed("keep the earlier versions in " + old_entry.string(), failure.message())} : Status{};
 }
 
-// What `ridge serve` reads of a checkpoint (docs/contracts.md, "Language models").
+// Copies a checkpoint's files for `ridge serve` (docs/contracts.md, "Language models").
 Status copy_checkpoint(const fs::path& from, const fs::path& folder) {
   constexpr std::array<std::string_view, 3> kServed = {".json", ".safetensors", ".jinja"};
   std::error_code failure;

@@ -13,7 +13,7 @@
 
 namespace ridge::tune {
 
-// Whether `repository` is a folder that can be written, or can become one.
+// Checks that `repository` is a folder that can be written, or can become one.
 Status check_repository(const std::string& repository);
 
 struct RepositoryEntry {

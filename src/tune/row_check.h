@@ -10,16 +10,16 @@
 
 namespace ridge::tune {
 
-// Whether rows may be merged into one run.
+// Says if rows may be merged into one run.
 struct Batching {
   bool possible = false;
   std::string reason;  // why not
 };
-// Of the only model as the candidate runs it: by its signature, and by running rows together and alone (measure/joint_rows.h).
+// Checks the only model as the candidate runs it: by its signature, and by running rows together and alone (measure/joint_rows.h).
 Batching check_batching(InterleavedBenchmark& benchmark, const Candidate& candidate);
 
-// Outputs of the candidate's one run against the untuned model's on the same inputs, row by row: of a larger batch than
-// kRowsAlone so many of its rows, from the first to the last.
+// Outputs of the candidate's one run against the untuned model's on the same inputs, row by row: for batches above
+// kRowsAlone rows, that many rows spread evenly over the batch.
 constexpr int64_t kRowsAlone = 8;
 Result<precision::Deviation> deviation(InterleavedBenchmark& benchmark, const Candidate& candidate);
 

@@ -24,12 +24,12 @@ constexpr double kWorthMeasuring = 0.002;
 constexpr double kWorthMore = 0.08;
 constexpr double kUsualShare = 0.10;
 constexpr size_t kUsualLeast = 8;
-// Once so many are measured the search ends as soon as nothing untried is likely to be better by more than a little: no upper end
-// of a posterior (one-sided 90 %) is above the best by as much.
+// After kFewest measurements the search ends once no untried candidate's upper bound (one-sided 90 % of the posterior) beats the best
+// by kLittle.
 constexpr size_t kFewest = 5;
 constexpr double kLittle = 0.03;
 constexpr double kUpperEnd = 1.28;
-// What taking the leader for the best of its contenders costs, as an expectation of ln(gain), until they are left as they are.
+// Contenders are left as they are once taking the leader for their best costs less than this, as an expectation of ln(gain).
 constexpr double kNegligible = 0.005;
 constexpr double kGridNegligible = 0.0005;
 // Long trials, for each candidate measured; at least four.
@@ -71,7 +71,7 @@ double pair_variance(std::span<const Standing> measured) {
   return squares / degrees;
 }
 
-// That its gain is of; at least one.
+// Pairs behind its gain; at least one.
 double pairs_of(const Standing& standing) {
   return static_cast<double>(std::max<size_t>(standing.outcome.gains.size(), 1));
 }
@@ -121,7 +121,7 @@ bool same_options(const Candidate& a, const Candidate& b) {
          a.options == b.options;
 }
 
-// Whether a, run otherwise like b, has at least its rows, instances and threads.
+// True if a, run otherwise like b, has at least its rows, instances and threads.
 bool demands_no_less(const Candidate& a, const Candidate& b) {
   return same_group(a, b) && same_options(a, b) && a.batch >= b.batch && a.instances >= b.instances &&
          a.threads >= b.threads;
@@ -206,7 +206,7 @@ std::optional<size_t> Search::most_promising() {
   return chosen;
 }
 
-// Whether what is left can only be better by a little.
+// True if what is left can only be better by a little.
 bool Search::settled(const std::optional<double>& best, const Standing* leader) const {
   if (!best || measured_.size() < kFewest) return false;
   for (size_t i = 0; i < space_.entries.size(); ++i) {
@@ -237,7 +237,7 @@ void Search::learn() {
   tails_.learn(tails);
 }
 
-// What is maximised, in ln units.
+// The maximised figure, in ln units.
 double Search::worth(const Standing& standing) const {
   const double gain = measure::mean(standing.outcome.gains);
   return balanced() ? log_power(gain, scaled_p99(standing)) : gain;

@@ -62,7 +62,7 @@ struct Standing {
   bool undecided = false;  // the goal lies within the interval of what it judges (load_goal.h)
   measure::Interval rows_per_s_ci95() const;
 };
-// As a point of a tuning result.
+// Fields of a point of a tuning result.
 void visit_fields(auto& visit, Is<Standing> auto& standing) {
   auto& figures = standing.outcome.candidate;
   visit_fields(visit, standing.candidate);

@@ -27,7 +27,7 @@ struct Law {
   double serial = 0;        // Amdahl's share
   double contention = 0;    // per further busy thread of the machine
   double cliff = 0;         // rows cost this much more …
-  double cliff_from = 1e9;  // … from so many rows in flight on
+  double cliff_from = 1e9;  // … from this many rows in flight on
   double peak = 1;          // of the arithmetic, beside fp32
 };
 
@@ -167,7 +167,7 @@ TEST_P(SearchOn, ReachesNinetySevenPercentOfTheOptimumWithATenthOfThePoints) {
     trials += figures.trials / kSeeds;
   }
   SCOPED_TRACE(std::string(GetParam().first) + ", " + std::to_string(points) + " points");
-  // Of 100 seeds: 91 at 144 points, 95 at 960, 97 at 2940; a tenth of 84 points is eight, which settle it in 74.
+  // Successes of 100 seeds: 91 at 144 points, 95 at 960, 97 at 2940; a tenth of 84 points is eight, which settle it in 74.
   const bool small = points < 100;
   EXPECT_GE(near, kSeeds * (small ? 6 : 8) / 10) << "of " << kSeeds;
   EXPECT_GE(few, kSeeds * 8 / 10) << "of " << kSeeds;

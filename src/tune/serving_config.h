@@ -63,7 +63,7 @@ struct ServingFacts {
 ServingConfig serving_config(const ServingFacts& facts);
 
 std::string config_text(const ServingConfig& config);
-// Of a model without tensors: a language model.
+// Configures a model without tensors: a language model.
 std::string config_text(const std::string& name, const std::string& backend, const engine::Parameters& parameters);
 
 // The same for OpenVINO Model Server, stored beside the versions (`ovms --config_path NAME/ovms.json`): one compiled model

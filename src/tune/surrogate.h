@@ -45,7 +45,7 @@ class Surrogate {
 
   // Replaces all observations. At most one per point.
   void learn(std::span<const Observation> observations);
-  // Of the figure itself, without measurement noise.
+  // Posterior of the figure itself, without measurement noise.
   Posterior posterior(size_t point) const;
   size_t size() const { return points_.size(); }
 

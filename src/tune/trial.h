@@ -59,7 +59,7 @@ void visit_fields(auto& visit, Is<Side> auto& side) {
   visit.optional("joules_per_row", side.joules_per_row);
 }
 
-// Of each round, for later comparisons.
+// Figures of each round, for later comparisons.
 struct RoundFigures {
   std::vector<double> rows_per_s, untuned_rows_per_s, p99_ms, untuned_p99_ms;
 

@@ -32,7 +32,7 @@ std::optional<Leader<Candidate>> leader_of(const Search& search);
 Result<Decision> remeasure(const Candidate& candidate, InterleavedBenchmark& benchmark, const Trial& untuned,
                            const TuneOptions& options);
 
-// From 1 to twice the chosen candidate's, up to `most_batch`.
+// Batches between 1 and twice the chosen candidate's, up to `most_batch`.
 std::vector<int64_t> curve_batches(const Candidate& chosen, int64_t most_batch);
 
 struct BatchCurve {

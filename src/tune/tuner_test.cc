@@ -146,7 +146,7 @@ TEST_F(TunerTest, BaselineStandsWhereNothingIsBetter) {
   EXPECT_EQ(decision->gain.high, 1);
 }
 
-// As on a busy machine: better with confidence, by 3 or by 70 times.
+// On a busy machine a gain seems better with confidence, by 3 or by 70 times.
 TEST_F(TunerTest, AGainOfAnySizeIsNoGain) {
   EXPECT_TRUE(is_sure({3, 2, 5}));
   EXPECT_FALSE(is_sure({3, 0.9, 5}));

@@ -77,14 +77,14 @@ struct TuningContext {
   const Target& target;
 };
 
-// Of so many threads of the machine, or of the target GPU.
+// Limits of that many threads of the machine, or of the target GPU.
 Result<cost::DeviceLimits> limits_for(const machine::Machine& machine, const Target& target, int threads);
 
 // All but deviation, batching, seconds and repository. `untuned` is the baseline against itself.
 Tuning summarise(const TuningContext& context, const Goal& goal, const Search& search, const Exploration& explored,
                  const Decision& decision, const Trial& untuned);
 
-// What disturbed the run, also as that of both measurements, which then carry an undisturbed estimate and no advice.
+// Adds the run's disturbance, also to both measurements, which then carry an undisturbed estimate and no advice.
 void add_disturbance(const machine::Disturbance& disturbance, Tuning& tuning);
 
 // The untuned model beside its limit, before the search.
@@ -104,7 +104,7 @@ std::string shapes_text(const plan::Plan& plan);
 
 NameTable<Choice> names_of(Choice);  // "tuned", "baseline", "none"
 Json to_json(const Tuning& tuning);
-// What the text of a result shows; derived members (alternatives excepted) are derived again.
+// Reads the parts that the text of a result shows; derived members (alternatives excepted) are derived again.
 Status read_json(const Json& json, Tuning& tuning);
 
 }  // namespace ridge::tune

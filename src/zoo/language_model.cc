@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kLlamaHeadSize = 64;
 constexpr double kRopeTheta = 10'000;
 constexpr double kNormEpsilon = 1e-5;
-// Of logits: wide enough that drawing from them is far from an even choice, narrow enough that a tied model seldom repeats its input.
+// Deviation of logits: wide enough that drawing from them is far from an even choice, narrow enough that a tied model seldom repeats its input.
 constexpr double kLogitDeviation = 2;
 constexpr double kNormDeviation = 0.1;      // so that a norm without its weights shows
 constexpr double kGatedMeanSquare = 0.355;  // E[silu(x)²] · E[y²] of standard normal x, y

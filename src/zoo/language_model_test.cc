@@ -121,7 +121,7 @@ TEST_F(LanguageModelFolder, WritesTensorsOfSeveralPieces) {
   EXPECT_TRUE(text("a") == text("b"));
   const Stored stored = read_safetensors(path("a"));
   ASSERT_EQ(stored.data.size(), 2 * 1'500'003);
-  // The second piece is no copy of the first, and nothing was left out.
+  // The second piece differs from the first, and nothing was left out.
   EXPECT_NE(stored.data.substr(6, 1000), stored.data.substr(6 + (2 << 20), 1000));
   EXPECT_NE(stored.data.substr(stored.data.size() - 8), std::string(8, '\0'));
 }

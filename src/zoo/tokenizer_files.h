@@ -18,7 +18,7 @@ struct TokenizerFiles {
   SpecialTokens special;
 };
 
-// With exactly `vocabulary` tokens, more than 260. The texts gave 16,380; beyond, unused special tokens fill it up, as in
+// Files with exactly `vocabulary` tokens, more than 260. The texts gave 16,380; beyond, unused special tokens fill it up, as in
 // Llama 3's.
 TokenizerFiles tokenizer_files(size_t vocabulary);
 

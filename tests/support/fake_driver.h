@@ -10,7 +10,7 @@
 extern "C" {
 // A GPU's part of a joint operation: CUDA_ERROR_NOT_READY until all have reached it.
 CUresult fakeCudaQueue(CUdevice device, CUstream stream, const std::function<CUresult()>* operation);
-// Whether memory is on a GPU.
+// True if memory is on a GPU.
 bool fakeCudaHolds(CUdevice device, const void* memory, size_t bytes);
 // For tests: live objects.
 size_t fakeCudaObjects();

@@ -26,7 +26,7 @@ inline GpuProvider provider_of(plan::DeviceKind kind) {
 // more, and refuse unknown keys themselves. kInvalid: a wrong value, or a key that ridge itself sets.
 Status check_provider_option(GpuProvider provider, const std::string& key, const std::string& value);
 
-// Whether that documented option takes a flag, a number or one of a few words.
+// True if that documented option takes a flag, a number or one of a few words.
 bool takes_no_text(GpuProvider provider, std::string_view key);
 
 }  // namespace ridge::engine::onnxruntime

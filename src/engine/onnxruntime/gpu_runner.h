@@ -30,7 +30,7 @@ class GpuRunner {
   // Before the first run: whether some nodes stay with the CPU (GpuBasis).
   void set_mixed(bool mixed) { basis_.mixed = mixed; }
 
-  // As Session::run; `take` as in GpuLane::fetch.
+  // Does what Session::run does; `take` as in GpuLane::fetch.
   Status run(const GpuRun& run, RunTimes* times, const GpuLane::TakeOutput& take);
 
  private:
@@ -46,7 +46,7 @@ class GpuRunner {
   // Held while a run is queued on compute_: ONNX Runtime allows one at a time on a given stream.
   Mutex compute_mutex_;
   Mutex lanes_mutex_;
-  std::vector<std::unique_ptr<GpuLane>> free_ RIDGE_GUARDED_BY(lanes_mutex_);  // as many as ever ran at once
+  std::vector<std::unique_ptr<GpuLane>> free_ RIDGE_GUARDED_BY(lanes_mutex_);  // one for each run at once
 };
 
 }  // namespace ridge::engine::onnxruntime

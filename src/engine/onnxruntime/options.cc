@@ -54,7 +54,7 @@ Status read_own(const std::string& key, const std::string& value, EngineOptions&
                                    std::string(kDimension) + "SYMBOL" + known};
 }
 
-// Of a provider that runs the model on `device`.
+// Reads an option of a provider that runs the model on `device`.
 Status read_provider_option(const std::string& key, const std::string& value, const plan::Device& device,
                             EngineOptions& options) {
   const bool cuda = key.starts_with(kCudaPrefix);

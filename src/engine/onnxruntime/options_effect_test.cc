@@ -38,7 +38,7 @@ class EngineOption : public SessionTest {
   }
 };
 
-// With the output in memory of ours, so that only the engine's own tensors are in its arena.
+// The output lies in our own memory, so that only the engine's tensors are in its arena.
 Status run_rows(Session& session, int64_t rows) {
   static std::vector<float> in, out;
   in.resize(static_cast<size_t>(rows) * 4, 1);

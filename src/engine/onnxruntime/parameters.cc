@@ -21,7 +21,7 @@ Status read_execution_mode(const std::string& value, Plan& plan) {
   return {};
 }
 
-// Of Triton's ONNX Runtime backend.
+// Parameters of Triton's ONNX Runtime backend.
 constexpr std::array kBackendParameters = {
     Parameter{"intra_op_thread_count", [](const std::string& v, Plan& p) { return read_threads(v, p.threads); }},
     Parameter{"inter_op_thread_count",

@@ -100,7 +100,7 @@ std::vector<Event> kernels_in(const Json& trace) {
   return kernels;
 }
 
-// Of the middle half: disturbed calls do not count.
+// Mean of the middle half: disturbed calls do not count.
 double middle_mean(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const size_t first = values.size() / 4, last = std::max(first + 1, values.size() - values.size() / 4);

@@ -260,7 +260,7 @@ Result<RunOptionsHandle> run_options(const OrtApi& api, const std::map<std::stri
   return options;
 }
 
-// Threads that execute one operator: as planned, else as many as the session started.
+// Threads that execute one operator: as planned, else all that the session started.
 int threads_per_run(const plan::Plan& plan, const SharedOptions& shared, int started) {
   if (shared.threads) return *shared.threads;
   if (plan.threads > 0) return plan.threads;

@@ -12,7 +12,7 @@
 
 namespace ridge::engine::openvino {
 
-// Of the compiled graph, in the engine's own words.
+// A layer of the compiled graph, in the engine's own words.
 struct ExecutedLayer {
   std::string name;
   std::string type;       // "Convolution"
@@ -20,7 +20,7 @@ struct ExecutedLayer {
   std::string kernel;     // "brgconv_avx512_bf16"; "undef_…" while shapes are dynamic
 };
 
-// Whether a layer of that type computes sums of products, to which the requested precision applies.
+// True if a layer of that type computes sums of products, to which the requested precision applies.
 bool multiplies(const std::string& type);
 
 // Before anything is compiled: whether this CPU could.

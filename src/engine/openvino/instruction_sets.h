@@ -20,7 +20,7 @@ struct InstructionSets {
   std::string cap;              // value of ONEDNN_MAX_CPU_ISA; empty: none
 };
 
-// Of this machine and this process's environment.
+// Reads this machine and this process's environment.
 InstructionSets instruction_sets();
 
 // Why the engine's kernels cannot compute in `precision`; nothing if they can. FP32 and INT8 always can.

@@ -13,7 +13,7 @@ namespace ridge::engine::openvino {
 constexpr int64_t kInt4Group = 32;  // values of a row that share a scale
 constexpr int kInt4Zero = 8;        // the 4-bit value that stands for 0
 
-// What a row becomes in a form. Values are FP32, BF16, signed INT8, or unsigned INT4: two a byte, the first in the lower half.
+// A row in a form. Values are FP32, BF16, signed INT8, or unsigned INT4: two a byte, the first in the lower half.
 struct RowForm {
   int64_t bytes = 0;   // of the values
   int64_t group = 0;   // values that share a scale; FP32 and BF16 have none
@@ -34,7 +34,7 @@ struct FormedMatrix {
 };
 FormedMatrix form_matrix(const checkpoint::Weight& matrix, WeightForm form, int threads);
 
-// Rows begin … end − 1, piece after piece, on so many threads.
+// Takes rows begin … end − 1, piece after piece, on `threads` threads.
 void in_pieces(int64_t rows, int64_t rows_per_piece, int threads,
                const std::function<void(int64_t begin, int64_t end)>& work);
 

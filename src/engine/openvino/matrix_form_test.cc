@@ -66,7 +66,7 @@ TEST(MatrixForm, Int4HoldsTheFirstOfTwoValuesInTheLowerHalf) {
   for (size_t i = 0; i < values.size(); ++i) {
     const int integer = (i % 2 == 0 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4) - kInt4Zero;
     const float scale = scales[i / kInt4Group], step = std::abs(scale);
-    // What lies opposite to a group's largest value may end at 7 steps instead of 8.
+    // A value opposite to its group's largest may end at 7 steps instead of 8.
     EXPECT_NEAR(static_cast<float>(integer) * scale, values[i], step * (integer == 7 ? 1.0001F : 0.5001F)) << i;
   }
 }

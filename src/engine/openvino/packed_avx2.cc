@@ -35,7 +35,7 @@ RIDGE_TARGET inline Ints load_ints(const std::byte* from) {
 RIDGE_TARGET inline Floats load_fp16(const std::byte* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
-// Of the first `count` values; others are 0, or left as they are.
+// Loads the first `count` values; others are 0, or left as they are.
 RIDGE_TARGET inline Ints first_lanes(int64_t count) {
   const auto some = static_cast<int>(std::clamp<int64_t>(count, 0, kLanes));
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(some), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

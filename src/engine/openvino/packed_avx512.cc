@@ -31,7 +31,7 @@ RIDGE_TARGET inline Ints load_ints(const std::byte* from) { return _mm512_loadu_
 RIDGE_TARGET inline Floats load_fp16(const std::byte* from) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
-// Of the first `count` values; others are 0, or left as they are.
+// Masks the first `count` values; others are 0, or left as they are.
 RIDGE_TARGET inline __mmask16 first_lanes(int64_t count) {
   return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : count <= 0 ? 0 : (1U << count) - 1);
 }

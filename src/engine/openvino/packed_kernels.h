@@ -34,7 +34,7 @@ std::span<const PackedKernels* const> all_packed_kernels();
 // The fastest that this CPU runs; null: none.
 const PackedKernels* packed_kernels();
 
-// Whether matrices of this form are multiplied here by packed_kernels(), not by OpenVINO. FP32: always, because OpenVINO keeps such a constant beside what
+// True if matrices of this form are multiplied here by packed_kernels(), not by OpenVINO. FP32: always, because OpenVINO keeps such a constant beside what
 // it makes of it. Others: where the kernels are faster; not with AMX, whose peak in INT8 is eight times as high, nor with instructions that no kernel here
 // uses: AVX-VNNI, and AVX-512 without VNNI. BF16: where FP32 arithmetic is at least as fast as dot products of BF16, which the CPU may lack and which on some
 // run at half the rate: measured once, in some 0.1 ms.

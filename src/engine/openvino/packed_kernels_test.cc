@@ -54,7 +54,7 @@ struct Size {
   int64_t rows, columns, tokens;
 };
 
-// What the form and the activations of 8 bits may move a sum of so many products of uniform values.
+// Error that the form and the activations of 8 bits may cause in such a sum of products of uniform values.
 double bound(const Size& size) {
   const double step = size.form == WeightForm::kInt4 ? 1.0 / 8 : 1.0 / 127;
   return 6 * std::sqrt(static_cast<double>(size.columns) / 3) * std::hypot(step, 1.0 / 127) / std::sqrt(12.0);
@@ -115,7 +115,7 @@ TEST_P(EachPackedKernels, TheLargestIntegersComeOutExactly) {
     for (const float weight : {-1.0F, 1.0F})
       for (size_t positive = 0; positive <= kInt4Group; ++positive)
         for (const size_t stride : {1, 5}) {
-          // All -8 and all 7 but one -8; ±127. Activations: the first so many 127, of the columns in that stride, and the others -127.
+          // All -8 and all 7 but one -8; ±127. Activations: the first few are 127, of the columns in that stride, and the others -127.
           const bool four = form == WeightForm::kInt4;
           std::vector<float> weights(kPanelRows * kInt4Group, four ? (weight < 0 ? -8.0F : 7.0F) : 127 * weight),
               x(kInt4Group);

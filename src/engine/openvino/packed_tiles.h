@@ -23,7 +23,7 @@ namespace {
 constexpr int kHalves = kPanelRows / kLanes;    // registers to a line
 constexpr int64_t kRegister = kLine / kHalves;  // [bytes]
 
-// With the CPU's own prefetching alone, one row of BF16 is read at four fifths of the rate (llm_decode-intel-2c.txt, 8).
+// The CPU's own prefetching alone reads one row of BF16 at four fifths of the rate (llm_decode-intel-2c.txt, 8).
 RIDGE_TARGET void read_ahead(const std::byte* line) {
   constexpr int64_t kLines = 16;
   _mm_prefetch(line + kLines * kLine, _MM_HINT_T0);
@@ -190,7 +190,7 @@ void multiply_wide(const PackedMatrix& matrix, int64_t block, const float* x, in
   multiply_wide_rows<false>(matrix, block, x, rows, result, beside);
 }
 
-// Of a group's largest value: of less, 127 / largest is no number any more.
+// Least largest value of a group: below it, 127 / largest is not finite.
 constexpr float kLeast = 1e-36F;
 
 RIDGE_TARGET void quantise(QuantisedRows& rows, int64_t row, const float* values) {

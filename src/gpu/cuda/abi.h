@@ -120,7 +120,7 @@ struct MemoryLocation {  // CUmemLocation
 struct alignas(64) TensorMap {  // CUtensorMap
   uint64_t opaque[16];
 };
-// Of cuTensorMapEncodeTiled: CUtensorMapDataType, Interleave, Swizzle, L2promotion, FloatOOBfill.
+// Enumerators for cuTensorMapEncodeTiled: CUtensorMapDataType, Interleave, Swizzle, L2promotion, FloatOOBfill.
 constexpr int kTensorOfWords = 2, kNoInterleave = 0, kSwizzle128Bytes = 3, kPromote128Bytes = 2, kNoFill = 0;
 
 // NEEDS(name, type), all present since CUDA 10.1, and MAY_HAVE(name, type): the functions to look up. An older driver lacks

@@ -24,7 +24,7 @@ class CudaContext {
   Status use() const;
   const cuda::Library& library() const;
   int device() const;
-  // Of the GPU's memory, now; including other processes [bytes].
+  // The GPU's free memory, now; other processes count [bytes].
   Result<size_t> free_bytes() const;
 
  private:

@@ -43,7 +43,7 @@ struct CudaDevice {
   bool exclusive = false;  // compute mode: one process at a time, or none
 };
 std::string capability_text(const CudaDevice& device);  // "8.9"
-// As far as an older program has recorded them.
+// Members that an older program has not recorded may be missing.
 void visit_fields(auto& visit, Is<CudaDevice> auto& device) {
   visit.or_null("problem", device.problem);
   visit.optional("name", device.name);
@@ -79,7 +79,7 @@ void visit_fields(auto& visit, Is<CudaDevice> auto& device) {
 class Cuda {
  public:
   // `library`: a path; empty: the environment variable RIDGE_CUDA, else libcuda.so.1 by the loader's search. The error says
-  // whether there is no driver (kNotFound), no GPU or a driver that does not start (kUnavailable), or it is too old
+  // says if there is no driver (kNotFound), no GPU or a driver that does not start (kUnavailable), or it is too old
   // (kUnsupported).
   static Result<Cuda> open(const std::string& library = "");
 
@@ -89,7 +89,7 @@ class Cuda {
 
   std::vector<DeviceFacts> facts() const;  // of all of them
 
-  // kNotFound: there is no such GPU; kUnavailable: it cannot be used, with the reason.
+  // kNotFound: the index is too large; kUnavailable: it cannot be used, with the reason.
   Status check_usable(size_t index) const;
   // Errors: as check_usable.
   Result<CudaContext> context(size_t index) const;

@@ -24,7 +24,7 @@ class CudaEvent {
  public:
   static Result<CudaEvent> create(const CudaContext& context, EventWait wait = EventWait::kSpins);
   Status synchronize() const;  // waits until the stream has reached it
-  // From `begin` to this, both recorded and reached; to about half a microsecond.
+  // Time from `begin` to this event, both recorded and reached; to about half a microsecond.
   Result<double> seconds_since(const CudaEvent& begin) const;
 
  private:

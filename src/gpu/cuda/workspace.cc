@@ -218,7 +218,7 @@ Status CudaWorkspace::renew(const CudaStream& on, const Reallocate& renew) {
   if (buffer.kind != MemoryKind::kDevice)
     return Error{Code::kInvalid, "only device memory can be reallocated during the work"};
   if (renew.pooled && !pool_keeps_) {
-    // Else the pool returns all of it to the driver at every synchronisation.
+    // Otherwise the pool returns all of it to the driver at every synchronisation.
     RIDGE_TRY(keep_in_pool(context_, std::numeric_limits<size_t>::max()));
     pool_keeps_ = true;
   }

@@ -68,7 +68,7 @@ class CudaWorkspace final : public Workspace {
   Result<Queue*> queue(size_t number);
   Result<CudaKernel*> kernel(const std::string& name);
   Result<PlannedGemm*> planned(const GemmProblem& problem);
-  // With everything resolved before the clock runs.
+  // Resolves everything before the clock runs.
   Result<ReadyLaunch> ready(const Launch& launch);
   Result<ReadyStep> ready(const Step& step);
   Status start(ReadyStep& step);

@@ -236,7 +236,7 @@ TEST(CudaWorkspace, SaysHowManyThreadsOfAKernelAreResident) {
   });
 }
 
-// Of CUDA 10: no pools, no graphs, the release of the primary context has its old name.
+// A driver of CUDA 10 has no pools and no graphs, and the release of the primary context has its old name.
 TEST(CudaWorkspace, WorksWithAnOldDriverButForWhatItLacks) {
   on_gpus("turing", [] {
     setenv("RIDGE_CUDA", test_support("libcuda-old.so.1").c_str(), 1);

@@ -19,7 +19,7 @@ struct Library;  // the typed table of functions, nvml.cc
 class Nvml {
  public:
   // `library`: a path; empty: the environment variable RIDGE_NVML, else libnvidia-ml.so.1 by the loader's search. The
-  // error says whether there is no library (kNotFound: no NVIDIA driver here, or not visible in this container), it is
+  // error says if there is no library (kNotFound: no NVIDIA driver here, or not visible in this container), it is
   // too old (kUnsupported), or it refuses to start (kUnavailable: module not loaded, versions differ).
   static Result<Nvml> open(const std::string& library = "");
 

@@ -12,7 +12,7 @@ namespace ridge::gpu::nvml {
 Reading<std::string> architecture_name(const Reading<int64_t>& number);
 
 std::vector<GpuSlice> slices_of(const Library& library, Device gpu);
-// Of each two of `count` GPUs; empty if the library is too old.
+// Links of each two of `count` GPUs; empty if the library is too old.
 std::vector<GpuPair> pairs_of(const Library& library, int count);
 
 }  // namespace ridge::gpu::nvml

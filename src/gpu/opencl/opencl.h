@@ -11,7 +11,7 @@
 namespace ridge::gpu::opencl {
 
 // All devices of the loader, at least one. `library`: a path; empty: the environment variable RIDGE_OPENCL, else libOpenCL.so.1
-// by the loader's search. The error says whether there is no loader (kNotFound), or no implementation or device behind it
+// by the loader's search. The error says if there is no loader (kNotFound), or no implementation or device behind it
 // (kUnavailable).
 Result<std::vector<Device>> devices(const std::string& library = "");
 

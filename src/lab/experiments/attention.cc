@@ -65,7 +65,7 @@ Variant by_tiles(std::string name, std::string kernel, size_t queries, size_t th
 }
 
 // Queries are large, so that each looks at few keys: where the weights are nearly equal, a mistake in one tile is within the rounding.
-// Of each head about kCheckedQueries rows are compared, spread over all blocks.
+// About kCheckedQueries rows of each head are compared, spread over all blocks.
 void fill_attention(Case& work, std::optional<WordFormat> format, size_t heads, size_t count) {
   const size_t values = heads * count * kHeadWidth;
   std::vector<float> inputs[3];

@@ -1,4 +1,4 @@
-// What the check of attention finds at the sizes of a GPU: kernels are played here, as they round, right and with mistakes.
+// Tests the check of attention at the sizes of a GPU: kernels are played here, as they round, right and with mistakes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ class PlayedAttention : public PreparedCase {
   ptrdiff_t variant_ = 0;
 };
 
-// Of the shapes that a GPU is given: the longest of each format, where one tile counts least.
+// The longest of the shapes for GPUs, one per format: there one tile counts least.
 std::vector<Case> longest_cases() {
   Target gpu;
   gpu.architecture = 90;

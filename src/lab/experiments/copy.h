@@ -14,7 +14,7 @@ struct CopyOfWidth {
   size_t bytes;  // per load and store
   Copy copy;
 };
-// Those that this CPU can run, from 4 bytes up.
+// Widths that this CPU can run, from 4 bytes up.
 std::span<const CopyOfWidth> copies();
 
 Copy widest_copy();

@@ -13,7 +13,7 @@ struct MatmulLoop {
   const char* name;
   Matmul run;
 };
-// From the plainest to the best, compiled for the widest vectors of this CPU.
+// Ordered from the plainest to the best, compiled for the widest vectors of this CPU.
 std::span<const MatmulLoop> matmul_loops();
 
 }  // namespace ridge::lab::experiments

@@ -71,7 +71,7 @@ void add_share_kernels(Case& work, size_t count) {
   work.variants = {copy, triad, alone};
 }
 
-// Of groups of 256 threads: thread t of a group adds float4 number t, t + 256, …
+// Groups have 256 threads: thread t of a group adds float4 number t, t + 256, …
 double sum_of_thread(const Buffers& in, size_t thread) {
   const size_t first = thread / kSumThreads * kSumThreads * kFloatsPerSum + thread % kSumThreads * 4;
   double sum = 0;

@@ -49,7 +49,7 @@ Case resident(size_t count) {
   return work;
 }
 
-// From host memory and back.
+// Copies from host memory and back.
 Case round_trip(size_t count) {
   Case work = unified_case(count, "from host to host");
   work.time_scope = TimeScope::kWhole;

@@ -24,7 +24,7 @@ DEVICE void start_arrivals(ARRIVAL* all, int count) {
   asm volatile("fence.proxy.async;" ::: "memory");
 }
 
-// The one arrival of this round, which is complete with so many bytes.
+// The one arrival of this round, which is complete with that number of bytes.
 DEVICE void expect_bytes(ARRIVAL* at, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(at)), "r"(bytes) : "memory");
 }

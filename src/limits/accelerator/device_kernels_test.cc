@@ -156,7 +156,7 @@ class OtherText : public gpu::Workspace {
   std::string from_, to_;
 };
 
-// The first and last parts of a buffer are not all of it; what the right kernels before it wrote is no excuse.
+// Writing the first and last parts of a buffer is not enough, and results of the right kernels before it are no excuse.
 TEST(DeviceKernels, ThatWriteOrCopyAPartAreFoundOut) {
   auto device = small_opencl_device();
   ASSERT_TRUE(device) << device.error().message;

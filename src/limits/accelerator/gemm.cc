@@ -50,7 +50,7 @@ bool computes_fp64_fast(const gpu::DeviceFacts& facts) {
   return found && found->fp64_lanes && found->fp32_lanes && 2 * *found->fp64_lanes >= *found->fp32_lanes;
 }
 
-// Of a sum: 16-bit results of narrow types, 32-bit integers of INT8.
+// Reads a sum: 16-bit results of narrow types, 32-bit integers of INT8.
 double result_at(Precision precision, const std::vector<std::byte>& values) {
   if (precision == Precision::kInt8) {
     int32_t sum = 0;

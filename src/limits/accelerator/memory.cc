@@ -105,7 +105,7 @@ struct Memory {
     for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i % 4);
     return floats;
   }
-  // What an earlier kernel wrote is not taken for this one's.
+  // Spoils what an earlier kernel wrote, so that it is not taken for this one's.
   Status spoil(size_t floats) const {
     const std::vector<float> right = pattern(), wrong(kFloatsOfPlace, -1);
     for (size_t i = 0; i < kPlaces; ++i) {

@@ -19,7 +19,7 @@ struct MmaShape {
   int first_capability;  // 80: 8.0
   int last_capability;   // where a larger one replaces it
 };
-// That a warp runs per round of the kernel's loop.
+// Tiles of a warp per round of the kernel's loop.
 constexpr int64_t kTiles = 8, kTileStepsPerRound = 4;
 // Null where the tensor cores of that capability do not multiply such numbers.
 const MmaShape* shape_of(Precision precision, int capability);

@@ -24,7 +24,7 @@ struct Entry {
   DeviceMeasurement measured;
 };
 
-// Whether the figures include a limit: without a kernel compiler a device has only its links measured.
+// True if the figures include a limit: without a kernel compiler a device has only its links measured.
 bool bounds_something(const DeviceMeasurement& measured) {
   auto reached = [](const auto& row) { return row.result.best.has_value(); };
   return std::any_of(measured.peaks.begin(), measured.peaks.end(), reached) &&

@@ -11,7 +11,7 @@
 
 namespace ridge::tune::language {
 
-// What may change the answers.
+// Settings that may change the answers.
 struct Form {
   std::string engine;
   engine::WeightForm weights = engine::WeightForm::kBf16;
@@ -45,7 +45,7 @@ void visit_fields(auto& visit, Is<Candidate> auto& candidate) {
 
 // "openvino, int8 weights, u8 cache".
 std::string describe(const Form& form);
-// What the scheduler is told beside the defaults: "256 tokens a step, 4 sequences"; "defaults".
+// Settings of the scheduler beside the defaults: "256 tokens a step, 4 sequences"; "defaults".
 std::string describe_settings(const Candidate& candidate);
 
 generate::Settings settings_of(const Candidate& candidate, const engine::DecoderInfo& info, int64_t blocks,

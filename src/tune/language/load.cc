@@ -83,7 +83,7 @@ class Run {
  private:
   bool open() const { return load_.concurrency == 0; }
   Nanoseconds now() const { return clock_.now() - begin_; }
-  // Of the next request; none: an answer has to end before. A closed load's first requests are sent at once.
+  // Time of the next request; empty: an answer has to end before. A closed load's first requests are sent at once.
   std::optional<Nanoseconds> next_sent() const {
     if (open()) return from_seconds(load_.requests[sent_].sent_s);
     const auto before = static_cast<int64_t>(sent_) - load_.concurrency;

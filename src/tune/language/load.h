@@ -57,7 +57,7 @@ Result<Served> serve(engine::Decoder& decoder, const generate::Settings& setting
 struct Figures {
   double output_tokens_per_s = 0;
   double requests_per_s = 0;
-  std::optional<double> goodput_per_s = {};  // requests within all goals; absent: there is no goal
+  std::optional<double> goodput_per_s = {};  // requests within all goals; absent without a goal
   llm::Spread ttft_ms, tpot_ms;
 };
 void visit_fields(auto& visit, Is<Figures> auto& figures) {
@@ -67,9 +67,9 @@ void visit_fields(auto& visit, Is<Figures> auto& figures) {
   visit("ttft_ms", figures.ttft_ms);
   visit("tpot_ms", figures.tpot_ms);
 }
-// Of all of them together.
+// Figures of all of them together.
 Figures figures_of(std::span<const Served> served, const Goals& goals);
-// What is maximised: requests within the goals, without one output tokens, per second.
+// The maximised figure: requests within the goals or, without goals, output tokens, per second.
 double score_of(const Figures& figures);
 
 // The same load on the step line instead of a decoder: takes no time. Drafts are not predicted: their success depends on the texts.

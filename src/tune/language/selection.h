@@ -11,7 +11,7 @@
 
 namespace ridge::tune::language {
 
-// What the scheduler may be told for this load; the defaults first, then by rising distance from them. All with speculation.
+// Scheduler settings for this load; the defaults first, then by rising distance from them. All with speculation.
 std::vector<Candidate> settings_for(const Form& form, int threads, const Load& load, const Goals& goals);
 
 struct Priced {

@@ -38,7 +38,7 @@ void visit_fields(auto& visit, Is<JudgedForm> auto& judged) {
   visit("predicted", judged.predicted);
 }
 
-// Of the score, beside the defaults' in the same rounds: ratio of the means, with the 95 % interval of the differences of the rounds.
+// Gain of the score over the defaults' in the same rounds: ratio of the means, with the 95 % interval of the differences of the rounds.
 struct Advantage {
   double ratio = 1;
   measure::Interval ci95 = {};  // empty: fewer than two rounds
@@ -47,7 +47,7 @@ void visit_fields(auto& visit, Is<Advantage> auto& gain) {
   visit("ratio", gain.ratio);
   visit("ci95", gain.ci95);
 }
-// Of the scores of as many rounds; nothing: the baseline's are all 0.
+// Compares the scores of the same rounds; empty if the baseline's are all 0.
 std::optional<Advantage> advantage_of(std::span<const double> candidate, std::span<const double> baseline);
 
 struct MeasuredCandidate {
@@ -74,7 +74,7 @@ void visit_fields(auto& visit, Is<MeasuredCandidate> auto& measured) {
   visit("preemptions", measured.preemptions);
   visit("perplexity_ratio", measured.perplexity_ratio);
 }
-// With confidence; where the baseline answers nothing within the goals, any request that is.
+// True if it is better with confidence; if the baseline answers nothing within the goals, any request that is suffices.
 bool is_better(const MeasuredCandidate& measured);
 // The best score; of goodputs that are equal, the most tokens. Null: there are none.
 const MeasuredCandidate* best_of(std::span<const MeasuredCandidate> measured);

@@ -58,7 +58,7 @@ const char* value_name(std::span<const CoLocatedModel> members);
 
 // ln(value of the candidates ÷ of the untuned models) per round.
 std::vector<double> gains_of(const CoLocatedTrial& trial, std::span<const CoLocatedModel> members);
-// Of every model.
+// Figures of every model.
 std::vector<Figures> candidate_figures(const CoLocatedTrial& trial);
 std::vector<Figures> untuned_figures(const CoLocatedTrial& trial);
 

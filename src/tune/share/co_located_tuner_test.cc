@@ -79,7 +79,7 @@ class CoLocatedTunerTest : public ::testing::Test {
   }
   std::string store_file() const { return folder_->path() + "/tune.sqlite"; }
 
-  // As measured alone: one or two threads.
+  // The solo profile has one or two threads.
   static CoLocatedModel scripted_model(const std::string& name, ModelGoal goal = {}) {
     CoLocatedModel member{name, goal, {}, {}};
     for (const auto& [threads, rows_per_s] : {std::pair{2, 166.7}, std::pair{1, 125.0}}) {

@@ -68,7 +68,7 @@ CoLocatedTuning summarise_co_located(const PartitionSearch& search, const CoLoca
 std::string conclusion(const CoLocatedTuning& sharing);
 
 Json to_json(const CoLocatedTuning& sharing);
-// What the text of a result shows. Error: also without models, or with a split of other models.
+// Reads the parts that the text of a result shows. Error: also without models, or with a split of other models.
 Status read_json(const Json& json, CoLocatedTuning& sharing);
 // One model's tuning.json about the others: member `shared`.
 Json shared_json(const CoLocatedTuning& sharing, size_t model);

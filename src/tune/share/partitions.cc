@@ -18,7 +18,7 @@ bool no_worse(const SoloPoint& a, const SoloPoint& b) {
          a.memory_bytes <= b.memory_bytes;
 }
 
-// Of each number of CPUs at most `most` points, the fastest first.
+// Keeps at most `most` points per number of CPUs, the fastest first.
 std::vector<SoloPoint> fewer(const std::vector<SoloPoint>& points, size_t most) {
   std::vector<SoloPoint> kept;
   for (const SoloPoint& point : points) {
@@ -89,7 +89,7 @@ size_t combinations(const std::vector<std::vector<SoloPoint>>& points) {
   return product;
 }
 
-// As many points of each member as can be combined.
+// Keeps the number of points per member that can be combined.
 std::vector<std::vector<SoloPoint>> combinable(std::span<const CoLocatedModel> members) {
   std::vector<std::vector<SoloPoint>> points;
   for (size_t most = 8; most > 0; --most) {
@@ -100,7 +100,7 @@ std::vector<std::vector<SoloPoint>> combinable(std::span<const CoLocatedModel> m
   return points;
 }
 
-// Why a choice is no partition worth considering; empty = it is.
+// Says why a choice is not worth considering; empty = it is.
 SkipReason unfit(std::span<const CoLocatedModel> members, const PointPerModel& choice, const ResourceBudget& budget) {
   int wanted = 0;
   double memory = budget.process_bytes;

@@ -43,7 +43,7 @@ TEST(Partitions, ThreadsGoWhereTheyHelp) {
 
 TEST(Partitions, WhatNeedsMoreThreadsThanThereAreIsLeftOutAndCounted) {
   const PartitionSpace space = make_partitions(scaling_and_not(), {4, 0, 0});
-  // Of 16 combinations 6 fit side by side (1+1, 1+2, 1+3, 2+1, 2+2, 3+1), and 4+4 may be time-shared.
+  // 6 of 16 combinations fit side by side (1+1, 1+2, 1+3, 2+1, 2+2, 3+1), and 4+4 may be time-shared.
   EXPECT_EQ(space.entries.size(), 7);
   ASSERT_EQ(space.skipped.size(), 1);
   EXPECT_EQ(space.skipped[0].count, 9);

@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kProvingRuns = 200;  // a 99th percentile of fewer runs depends on a single run
 constexpr double kFewestRuns = 10;
-// Of the requested rows: random arrivals of 200 runs differ from their mean by 7 % (1/√200), most of it in both alike.
+// Share of the requested rows: random arrivals of 200 runs differ from their mean by 7 % (1/√200), most of it in both alike.
 constexpr double kDone = 0.8;
 
-// Of each member with a load.
+// Rates of the members with a load.
 std::vector<std::optional<double>> runs_per_s(std::span<const CoLocatedModel> members, const Partition& partition) {
   std::vector<std::optional<double>> loads;
   for (size_t i = 0; i < members.size(); ++i) {

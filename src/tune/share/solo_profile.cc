@@ -30,7 +30,7 @@ SoloPoint solo_point_of(const Standing& standing, const Trial& trial) {
   return point;
 }
 
-// Of those whose runs meet the goal, if any do.
+// Picks among points whose runs meet the goal, if any do.
 SoloPoint fastest(const std::vector<SoloPoint>& points, const std::optional<double>& p99_ms) {
   const SoloPoint* best = nullptr;
   auto in_time = [&](const SoloPoint& point) { return !p99_ms || point.figures.p99_ms <= *p99_ms; };

@@ -7,7 +7,7 @@
 
 namespace ridge::serve {
 
-// Whether this allocation, on this thread, is to fail; null: it is not.
+// True if this allocation, on this thread, is to fail; null: it is not.
 inline std::atomic<bool (*)()> fails_now = nullptr;
 inline std::atomic<int> failures = 0;
 

@@ -173,7 +173,7 @@ class RotaryTable {
         }
     positions_ = std::max(positions_, positions);
   }
-  // Of consecutive positions, which were reached.
+  // Copies consecutive positions, which were reached.
   void copy(int64_t position, size_t count, float* cos, float* sin) const {
     const auto from = static_cast<std::ptrdiff_t>(static_cast<size_t>(position) * width());
     std::copy_n(cos_.begin() + from, count * width(), cos);

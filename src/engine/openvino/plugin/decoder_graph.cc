@@ -45,7 +45,7 @@ Value reshaped(const Value& x, const std::vector<int64_t>& shape) {
   return made<ov::op::v1::Reshape>(x, numbers(shape), true);
 }
 
-// A matrix "NAME.weight" of so many rows, and its "NAME.bias".
+// A matrix "NAME.weight" with its rows, and its "NAME.bias".
 struct Linear {
   std::string name;
   int64_t rows = 0;
@@ -150,7 +150,7 @@ Value Builder::matrix_constant(const checkpoint::Weight& weight) {
                                     std::const_pointer_cast<checkpoint::Weights>(weights_));
 }
 
-// As FP32, computed from constants of the form: OpenVINO's kernels read the form itself.
+// Computes FP32 from constants of the form: OpenVINO's kernels read the form itself.
 Value Builder::formed(const checkpoint::Weight& weight) {
   const auto rows = static_cast<size_t>(weight.shape[0]), columns = static_cast<size_t>(weight.shape[1]);
   if (form_ == WeightForm::kFp32 || form_ == WeightForm::kBf16) {
@@ -236,7 +236,7 @@ Value Builder::rotate(const Value& x) {
   return made<ov::op::v1::Add>(made<ov::op::v1::Multiply>(x, cos_), made<ov::op::v1::Multiply>(turned, sin_));
 }
 
-// From a projection's [batch, token, head · head_dim] to [batch, head, token, head_dim]. `name` is "…q" for "…q_norm".
+// Turns a projection's [batch, token, head · head_dim] into [batch, head, token, head_dim]. `name` is "…q" for "…q_norm".
 Result<Value> Builder::heads(const Value& flat, const std::string& name, int64_t count, bool rotated) {
   Value split = reshaped(flat, {0, 0, count, config_.head_dim});
   if (!rotated) return swapped(split);
@@ -246,7 +246,7 @@ Result<Value> Builder::heads(const Value& flat, const std::string& name, int64_t
   return rotate(swapped(split));
 }
 
-// With those of earlier tokens before it. What a variable holds becomes the cache's blocks.
+// Puts earlier tokens before it. A variable's content becomes the cache's blocks.
 Value Builder::cached(const Value& now, const std::string& name) {
   const ov::PartialShape shape{-1, config_.kv_heads, -1, config_.head_dim};
   auto variable = std::make_shared<ov::op::util::Variable>(ov::op::util::VariableInfo{shape, ov::element::f32, name});
@@ -307,7 +307,7 @@ Result<Value> Builder::layer(const Value& input, int64_t index) {
   return made<ov::op::v1::Add>(x, fed);
 }
 
-// From the embedded tokens to the logits.
+// Computes the logits from the embedded tokens.
 Result<Value> Builder::layers(Value x) {
   for (int64_t i = 0; i < config_.layers; ++i) {
     RIDGE_ASSIGN(x, layer(x, i));
@@ -331,7 +331,7 @@ Result<Value> Builder::packed_layers(Value x) {
   return flat.front();
 }
 
-// What lies before the attention of layer `index`, from the one before it on.
+// Nodes before the attention of layer `index`, from the one before it on.
 Result<ov::OutputVector> Builder::block(const ov::OutputVector& inputs, int64_t index) {
   auto weights = std::make_shared<BlockWeights>();
   weights->epsilon = static_cast<float>(config_.rms_norm_eps);
@@ -448,7 +448,7 @@ Status sample_rows(ov::Model& model, int64_t vocabulary) {
   return {};
 }
 
-// Whether rows of it are all that is read, as of an embedding: through what puts a compressed one together.
+// True if rows of it are all that is read, as of an embedding: through what puts a compressed one together.
 bool only_gathered(const Value& value) {
   constexpr std::string_view kDecompression[] = {"Convert", "Subtract", "Multiply", "Reshape"};
   return std::ranges::all_of(value.get_target_inputs(), [&](const ov::Input<ov::Node>& input) {

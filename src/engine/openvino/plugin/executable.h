@@ -13,7 +13,7 @@
 
 namespace ridge::engine::openvino::plugin {
 
-// A compiled model with a pool of infer requests, as many as ever ran at once.
+// A compiled model with a pool of infer requests, one for each that ever ran at once.
 class Executable {
  public:
   // `executed`: the precisions that were read back from it, for people.

@@ -36,7 +36,7 @@ class Factors {
     in_stream(quantised_.rows, kRowsPerThread,
               [&](int64_t row) { kernels().quantise(quantised_, row, values + row * matrix.columns); });
   }
-  // As the kernels, and the bias.
+  // Multiplies as the kernels do, and adds the bias.
   void multiply(const PackedLinear& linear, int64_t block, float* result, const float* beside = nullptr) const {
     const PackedMatrix& matrix = linear.matrix;
     if (matrix.is_wide())

@@ -18,7 +18,7 @@ struct PackedLinear {
 };
 
 struct BlockWeights {
-  // What follows the attention of a layer.
+  // A layer's parts after the attention.
   struct Layer {
     PackedLinear output;
     std::vector<float> norm;  // [hidden], as below

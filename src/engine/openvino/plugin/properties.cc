@@ -35,7 +35,7 @@ ov::element::Type hint_of(Precision precision) {
 
 constexpr std::string_view kShared = "ridge.shared_streams";
 
-// Of that option; 1 without it.
+// The option's number of streams; 1 without it.
 Result<int> streams_of(const plan::Plan& plan) {
   const auto found = plan.options.find(std::string(kShared));
   if (found == plan.options.end()) return 1;
@@ -64,7 +64,7 @@ Result<ov::AnyMap> properties_of(const plan::Plan& plan) {
   RIDGE_ASSIGN(const int streams, streams_of(plan));
   ov::AnyMap properties = {ov::num_streams(streams), ov::hint::inference_precision(hint_of(plan.precision)),
                            ov::enable_profiling(plan.profile)};
-  // Else compressed weights would be multiplied in INT8.
+  // Otherwise compressed weights would be multiplied in INT8.
   if (plan.precision == Precision::kFp32) properties.insert(ov::hint::dynamic_quantization_group_size(0));
   if (plan.device == "cpu") add_cpu_properties(plan, streams, properties);
   for (const auto& [key, value] : plan.options)

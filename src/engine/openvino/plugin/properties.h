@@ -12,7 +12,7 @@ namespace ridge::engine::openvino::plugin {
 // kUnsupported: the plan sets something without a counterpart in OpenVINO that would change the measurement.
 Result<ov::AnyMap> properties_of(const plan::Plan& plan);
 
-// Whether sessions of equal plans run on one compiled model (option ridge.shared_streams).
+// True if sessions of equal plans run on one compiled model (option ridge.shared_streams).
 bool shares(const plan::Plan& plan);
 
 // "cpu" → "CPU", "gpu:1" → "GPU.1". kUnsupported: a device of another engine. kUnavailable: OpenVINO finds no such GPU here; the

@@ -28,7 +28,7 @@ class Request {
     request_.start_async();
     request_.wait();
   }
-  // From any thread: run() throws soon.
+  // Makes run() throw soon; from any thread.
   void cancel() { request_.cancel(); }
   // Fills in `output` if the engine allocated it; an error if the caller's memory has another shape.
   Status take(size_t index, const TensorSpec& spec, Output& output);
