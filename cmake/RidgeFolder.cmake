@@ -52,7 +52,7 @@ function(ridge_folder name)
   endif()
   if(RIDGE_FUZZ)  # what serves connections is not linked
     list(FILTER sources EXCLUDE REGEX "/client/(connection|exchange|server_target|grpc_protocol|http_protocol|inference_server|judgement|server_url|token_figures)\\.cc$")
-    list(FILTER sources EXCLUDE REGEX "/front/(access|control|describe|job_threads|log_settings|model_metrics|reloaded|text_metrics|tls|grpc/(api|call|infer_call|methods|reflection|stream_call|unary_call|unary_methods|watch_call)|http/(api|completion_queue|deadline|describe|http1_connection|http2_connection|infer_endpoint|io_thread|log_request|openai_answer|openai_endpoint|response_head|server|stream))\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "/front/(access|control|describe|job_threads|log_settings|model_metrics|reloaded|text_metrics|tls|grpc/(api|call|infer_call|methods|reflection|stream_call|unary_call|unary_methods|watch_call)|http/(api|completion_queue|deadline|describe|http1_connection|http2_connection|infer_endpoint|io_thread|log_request|response_head|server|stream)|openai/(answer|endpoint))\\.cc$")
   endif()
 
   set(libraries "")

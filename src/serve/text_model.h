@@ -20,7 +20,7 @@
 
 namespace ridge::serve {
 
-// Copies share what may be long. What a client may send of it at most: front/http/openai_request.h.
+// Copies share what may be long. What a client may send of it at most: front/openai/request.h.
 struct TextRequest {
   generate::SharedList<int32_t> prompt;
   int choices = 1;                     // answers to it, drawn from seed, seed + 1, …

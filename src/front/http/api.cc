@@ -6,13 +6,13 @@
 #include "front/http/coding_fields.h"
 #include "front/http/describe.h"
 #include "front/http/log_request.h"
-#include "front/http/openai_response.h"
 #include "front/http/openapi.h"
 #include "front/http/page_text.h"
 #include "front/http/region_request.h"
 #include "front/http/repository_request.h"
 #include "front/http/trace_request.h"
 #include "front/log_settings.h"
+#include "front/openai/response.h"
 #include "front/trace_context.h"
 #include "front/traced_model.h"
 
@@ -74,7 +74,7 @@ Response model_status(const serve::Service& service, const Route& route) {
     const bool asked = route.version == 0 || entry.version == route.version;
     return entry.name != route.model || entry.version == 0 || !asked;
   });
-  Json card = route.version == 0 ? model_card(service, route.model) : Json();
+  Json card = route.version == 0 ? openai::model_card(service, route.model) : Json();
   if (!versions.empty() && !card.is_null()) card.update(model_version_status(versions));
   if (!card.is_null()) return json_response(card);
   if (!versions.empty()) return json_response(model_version_status(versions));
@@ -194,13 +194,13 @@ void log_call(AccessLog& log, const Keys* keys, const Route& route, const Reques
               .trace_id = trace_id});
 }
 
-std::optional<OpenAiCall> openai_call(Endpoint endpoint) {
+std::optional<openai::OpenAiCall> openai_call(Endpoint endpoint) {
   switch (endpoint) {
-    case Endpoint::kCompletions: return OpenAiCall::kCompletion;
-    case Endpoint::kChatCompletions: return OpenAiCall::kChat;
-    case Endpoint::kEmbeddings: return OpenAiCall::kEmbedding;
-    case Endpoint::kTokenize: return OpenAiCall::kTokenize;
-    case Endpoint::kDetokenize: return OpenAiCall::kDetokenize;
+    case Endpoint::kCompletions: return openai::OpenAiCall::kCompletion;
+    case Endpoint::kChatCompletions: return openai::OpenAiCall::kChat;
+    case Endpoint::kEmbeddings: return openai::OpenAiCall::kEmbedding;
+    case Endpoint::kTokenize: return openai::OpenAiCall::kTokenize;
+    case Endpoint::kDetokenize: return openai::OpenAiCall::kDetokenize;
     default: return std::nullopt;
   }
 }
@@ -246,7 +246,7 @@ const Route& Api::route_of(const Request& request) {
 }
 
 SizeLimit Api::text_limit(Endpoint endpoint) const {
-  if (const std::optional<OpenAiCall> call = openai_call(endpoint)) return text_.body_limit(*call);
+  if (const std::optional<openai::OpenAiCall> call = openai_call(endpoint)) return text_.body_limit(*call);
   const bool may_be_long = is_inference(endpoint) || endpoint == Endpoint::kLoad;
   if (may_be_long || options_.max_input_bytes < kLongestCall) return {options_.max_input_bytes, kInputSizeOption};
   return {kLongestCall};
@@ -275,7 +275,7 @@ Status Api::check_client(const Request& request, Endpoint endpoint) const {
 }
 
 void Api::shape_error(const Request& request, Response& response) {
-  if (is_of_openai(request.target)) response.text = openai_error(response);
+  if (is_of_openai(request.target)) response.text = openai::openai_error(response);
 }
 
 void Api::ended(const Request& request, const Outcome& outcome) {
@@ -293,7 +293,7 @@ void Api::handle(const Request& request, Responder responder) {
     const bool is_load = route.endpoint == Endpoint::kLoad;
     return responder.send(error_response(is_load ? load_failed(route.model, allowed.error()) : allowed.error()));
   }
-  if (const std::optional<OpenAiCall> call = openai_call(route.endpoint))
+  if (const std::optional<openai::OpenAiCall> call = openai_call(route.endpoint))
     return text_.handle(request, *call, std::move(responder));
   if (is_inference(route.endpoint)) return infer_.handle(request, route, std::move(responder));
   switch (route.endpoint) {
@@ -316,7 +316,7 @@ Response Api::describe(const Route& route, bool from_this_machine, TimePoint ask
       return service_.ready() ? text_response("{\"ready\":true}") : error_response(503, "the server is not ready");
     case Endpoint::kModelReady: return model_readiness(service_, route);
     case Endpoint::kModelStatus: return model_status(service_, route);
-    case Endpoint::kTextModels: return models_response(service_);
+    case Endpoint::kTextModels: return openai::models_response(service_);
     case Endpoint::kVersion: return json_response({{"version", options_.server_version}});
     case Endpoint::kModelMetadata: return show(service_.metadata(route.model, route.version), model_metadata);
     case Endpoint::kModelConfig:

@@ -15,8 +15,8 @@
 #include "front/control.h"
 #include "front/http/infer_endpoint.h"
 #include "front/http/message.h"
-#include "front/http/openai_endpoint.h"
 #include "front/http/route.h"
+#include "front/openai/endpoint.h"
 #include "front/tracer.h"
 #include "serve/service.h"
 
@@ -66,7 +66,7 @@ class Api final : public Handler {
   MetricsText metrics_;
   const std::string docs_;
   InferEndpoint infer_;
-  OpenAiEndpoint text_;
+  openai::OpenAiEndpoint text_;
   // What each I/O thread was asked last: clients ask the same again, and each request is looked up more than once.
   struct Asked {
     Method method = Method::kOther;

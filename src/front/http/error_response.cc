@@ -2,8 +2,8 @@
 #include <chrono>
 
 #include "front/error_text.h"
-#include "front/http/json_text.h"
 #include "front/http/message.h"
+#include "front/json_text.h"
 
 namespace ridge::front::http {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "front/http/request_json.h"
 #include "front/http/request_parameters.h"
 #include "front/http/tensor_values.h"
+#include "front/request_json.h"
 
 namespace ridge::front::http {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "front/http/infer_response.h"
-#include "front/http/json_text.h"
 #include "front/http/tensor_values.h"
+#include "front/json_text.h"
 
 namespace ridge::front::http {
 namespace {

@@ -7,10 +7,10 @@
 #include <charconv>
 #include <cstring>
 
-#include "front/http/request_json.h"
 #include "front/http/request_parameters.h"
 #include "front/http/tensor_values.h"
 #include "front/infer_rules.h"
+#include "front/request_json.h"
 
 namespace ridge::front::http {
 namespace {

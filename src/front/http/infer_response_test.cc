@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "front/http/json_text.h"
+#include "front/json_text.h"
 
 namespace ridge::front::http {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "front/http/request_json.h"
 #include "front/http/tensor_values.h"
+#include "front/request_json.h"
 
 namespace ridge::front::http {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "front/http/base64.h"
+#include "front/base64.h"
 #include "front/region_request.h"
 
 namespace ridge::front::http {

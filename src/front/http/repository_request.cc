@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "front/http/base64.h"
+#include "front/base64.h"
 #include "front/load_request.h"
 
 namespace ridge::front::http {

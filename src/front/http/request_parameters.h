@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "front/http/infer_request.h"
-#include "front/http/request_json.h"
+#include "front/request_json.h"
 
 namespace ridge::front::http {
 

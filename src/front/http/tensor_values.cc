@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/number_type.h"
-#include "front/http/base64.h"
-#include "front/http/json_text.h"
+#include "front/base64.h"
+#include "front/json_text.h"
 #include "text/unicode.h"
 
 namespace ridge::front::http {

@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "front/http/openai_request.h"
+#include "front/openai/request.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 enum class ToolChoice : uint8_t { kNone, kAuto, kRequired, kFunction };
 
@@ -32,4 +32,4 @@ Status read_tool_choice(Conversation& conversation, const simdjson::dom::element
 // The variables of the chat template, and the form of an answer that must be a call. Errors: kInvalid; `about` is then the member that is wrong.
 Status finish_conversation(Conversation conversation, OpenAiRequest& request, std::string& about);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

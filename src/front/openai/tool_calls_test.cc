@@ -1,4 +1,4 @@
-#include "front/http/tool_calls.h"
+#include "front/openai/tool_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 const text::CallForm& form(const char* chat_template) { return *text::answer_form_of(chat_template).calls; }
@@ -180,4 +180,4 @@ TEST(ToolCalls, TextThatCanBeNoCallIsGivenAtOnce) {
 }
 
 }  // namespace
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

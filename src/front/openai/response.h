@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "front/http/message.h"
-#include "front/http/openai_request.h"
-#include "front/http/tool_calls.h"
+#include "front/openai/request.h"
+#include "front/openai/tool_calls.h"
 #include "serve/text_model.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 // What is the same in all events of an answer.
 struct OpenAiForm {
@@ -77,7 +77,7 @@ std::string embeddings_answer(std::string_view model, std::span<const std::vecto
                               int64_t tokens);
 
 // {"error":{"message","type","param","code"}} of a response that is an error.
-std::string openai_error(const Response& response);
-std::string error_event(const Response& response);
+std::string openai_error(const http::Response& response);
+std::string error_event(const http::Response& response);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

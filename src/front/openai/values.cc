@@ -1,4 +1,4 @@
-#include "front/http/openai_values.h"
+#include "front/openai/values.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "front/http/request_json.h"
+#include "front/request_json.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 namespace dom = simdjson::dom;
 
@@ -129,4 +129,4 @@ Result<Json> json_of(const dom::element& value, std::string_view name) {
   return list;
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -1,5 +1,5 @@
 // Requests of OpenAI's API, /v1/completions, /v1/chat/completions and /v1/embeddings, and of vLLM's /tokenize and /detokenize. One table of members
-// (openai_request.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does, and named. Pure.
+// (request.cc) says what is read; members that stand nowhere in it are ignored, as vLLM does, and named. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "front/body.h"
 #include "serve/text_model.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 enum class OpenAiCall : uint8_t { kCompletion, kChat, kEmbedding, kTokenize, kDetokenize };
 
@@ -68,4 +68,4 @@ using HabitsOf = std::function<ModelHabits(const std::string& model)>;
 Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, const HabitsOf& habits,
                                           std::string& about);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -1,11 +1,11 @@
-#include "front/http/openai_answer.h"
+#include "front/openai/answer.h"
 
 #include <utility>
 
 #include "front/error_text.h"
 #include "front/span_id.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 constexpr size_t kLongestTracedError = 1024;  // [bytes]
@@ -39,7 +39,7 @@ OpenAiAnswer::Choice::Choice(const OpenAiAnswerOptions& options) : thoughts(opti
   if (options.calls != nullptr) calls.emplace(*options.calls);
 }
 
-OpenAiAnswer::OpenAiAnswer(OpenAiAnswerOptions options, Responder responder)
+OpenAiAnswer::OpenAiAnswer(OpenAiAnswerOptions options, http::Responder responder)
     : options_(std::move(options)),
       responder_(std::move(responder)),
       choices_(options_.prompts.size() * options_.choices, Choice(options_)),
@@ -146,8 +146,8 @@ void OpenAiAnswer::piece(size_t prompt, serve::TextPiece piece, const serve::Tex
 // The stream neither waits nor calls back, so it is written to under the lock, which keeps the order.
 void OpenAiAnswer::send_part(Choice& choice) {
   if (!stream_) {
-    stream_ = std::make_shared<AnswerStream>(kNoEvent);
-    Response head;
+    stream_ = std::make_shared<http::AnswerStream>(kNoEvent);
+    http::Response head;
     head.content_type = "text/event-stream; charset=utf-8";
     head.stream = stream_;
     responder_.send(described(std::move(head)));
@@ -177,7 +177,7 @@ serve::TextUsage OpenAiAnswer::usage() const {
 }
 
 // With what the access log and the trace say.
-Response OpenAiAnswer::described(Response response) const {
+http::Response OpenAiAnswer::described(http::Response response) const {
   response.request_id = options_.form.id;
   response.model = options_.form.model;
   if (!options_.trace) return response;
@@ -190,7 +190,7 @@ Response OpenAiAnswer::described(Response response) const {
 void OpenAiAnswer::fail(const Error& error) {
   over_ = true;
   guarded([&]() RIDGE_REQUIRES(mutex_) {
-    Response response = inference_error_response(error);
+    http::Response response = http::inference_error_response(error);
     if (!stream_) return responder_.send(described(std::move(response)));
     stream_->write(error_event(response));
     stream_->write(kDoneEvent);
@@ -205,7 +205,7 @@ void OpenAiAnswer::guarded(Work work) {
     work();
   } catch (const std::bad_alloc&) {
     if (stream_) stream_->give_up();
-    const Responder gone = std::move(responder_);
+    const http::Responder gone = std::move(responder_);
   }
 }
 
@@ -223,8 +223,8 @@ void OpenAiAnswer::send_whole() {
   // Written where it is sent from, not on a step thread.
   std::vector<AnswerPart> parts;
   for (Choice& choice : choices_) parts.push_back(std::move(choice.part));
-  responder_.send_later([self = shared_from_this(), parts = std::move(parts), used = usage()](const ReplyTo&) {
-    Response response;
+  responder_.send_later([self = shared_from_this(), parts = std::move(parts), used = usage()](const http::ReplyTo&) {
+    http::Response response;
     response.text = whole_answer(self->options_.form, parts, used);
     return std::optional(self->described(std::move(response)));
   });
@@ -244,4 +244,4 @@ void OpenAiAnswer::end(size_t prompt, Status status, const serve::TextUsage& usa
   if (over_) gone.swap(tickets_);
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -13,7 +13,7 @@
 #include "text/answer_form.h"
 #include "text/json_grammar.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 struct ToolCall {
   std::string name;
@@ -77,4 +77,4 @@ class ThoughtReader {
   std::string held_;          // not given yet
 };
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

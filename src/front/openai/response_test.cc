@@ -1,10 +1,10 @@
-#include "front/http/openai_response.h"
+#include "front/openai/response.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 const OpenAiForm kCompletion{.call = OpenAiCall::kCompletion, .id = "cmpl-1", .model = "m", .created = 7};
@@ -131,15 +131,15 @@ TEST(OpenAiResponse, TokensWhereTheyAreAskedFor) {
 }
 
 TEST(OpenAiResponse, Errors) {
-  Response response = error_response(404, "no model 'x'");
+  http::Response response = http::error_response(404, "no model 'x'");
   response.error_about = "model";
   EXPECT_EQ(
       openai_error(response),
       R"({"error":{"message":"no model 'x'","type":"not_found_error","param":"model","code":"model_not_found"}})");
-  EXPECT_EQ(error_event(error_response(500, "it broke")),
+  EXPECT_EQ(error_event(http::error_response(500, "it broke")),
             R"(data: {"error":{"message":"it broke","type":"server_error","param":null,"code":null}})"
             "\n\n");
 }
 
 }  // namespace
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -1,13 +1,13 @@
-#include "front/http/openai_response.h"
+#include "front/openai/response.h"
 
 #include <algorithm>
 #include <cmath>
 #include <concepts>
 
-#include "front/http/base64.h"
-#include "front/http/json_text.h"
+#include "front/base64.h"
+#include "front/json_text.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 constexpr float kLeastLogprob = -9999;  // JSON has no −∞; vLLM's number for it
@@ -236,7 +236,7 @@ std::string_view error_type(int status) {
   }
 }
 
-std::string_view error_code(const Response& response) {
+std::string_view error_code(const http::Response& response) {
   if (response.status == 401) return "invalid_api_key";
   if (response.status == 404 && response.error_about == "model") return "model_not_found";
   if (response.status == 413) return "request_too_large";
@@ -311,7 +311,7 @@ std::string embeddings_answer(std::string_view model, std::span<const std::vecto
   return text;
 }
 
-std::string openai_error(const Response& response) {
+std::string openai_error(const http::Response& response) {
   std::string text;
   put(text, R"({"error":{"message":)", response.error, R"(,"type":)", error_type(response.status), R"(,"param":)");
   append_text_or_null(text, response.error_about);
@@ -321,6 +321,6 @@ std::string openai_error(const Response& response) {
   return text;
 }
 
-std::string error_event(const Response& response) { return "data: " + openai_error(response) + "\n\n"; }
+std::string error_event(const http::Response& response) { return "data: " + openai_error(response) + "\n\n"; }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

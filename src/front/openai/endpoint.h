@@ -20,9 +20,9 @@
 #include "front/tracer.h"
 #include "serve/service.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
-enum class OpenAiCall : uint8_t;  // openai_request.h
+enum class OpenAiCall : uint8_t;  // request.h
 struct OpenAiRequest;
 
 struct OpenAiOptions {
@@ -40,7 +40,7 @@ class OpenAiEndpoint {
 
   // Of a body, decoded: what the models that serve can take.
   SizeLimit body_limit(OpenAiCall call) const;
-  void handle(const Request& request, OpenAiCall call, Responder responder);
+  void handle(const http::Request& request, OpenAiCall call, http::Responder responder);
 
  private:
   struct Call;
@@ -59,8 +59,8 @@ class OpenAiEndpoint {
 };
 
 // GET /v1/models.
-Response models_response(const serve::Service& service);
+http::Response models_response(const serve::Service& service);
 // Of one of them; null: there is no such model of that name.
 Json model_card(const serve::Service& service, const std::string& model);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

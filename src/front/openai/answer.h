@@ -15,12 +15,12 @@
 #include "base/mutex.h"
 #include "front/access.h"
 #include "front/http/message.h"
-#include "front/http/openai_response.h"
-#include "front/http/tool_calls.h"
 #include "front/memory_budget.h"
+#include "front/openai/response.h"
+#include "front/openai/tool_calls.h"
 #include "serve/text_model.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 struct OpenAiAnswerOptions {
   OpenAiForm form;
@@ -41,7 +41,7 @@ struct OpenAiAnswerOptions {
 
 class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
  public:
-  OpenAiAnswer(OpenAiAnswerOptions options, Responder responder);
+  OpenAiAnswer(OpenAiAnswerOptions options, http::Responder responder);
 
   std::span<const AnswerPrompt> prompts() const { return options_.prompts; }
   std::shared_ptr<serve::TextSink> sink_of(size_t prompt);
@@ -76,13 +76,13 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
   void send_whole() RIDGE_REQUIRES(mutex_);
   template <typename Work>
   void guarded(Work work) RIDGE_REQUIRES(mutex_);
-  Response described(Response response) const;
+  http::Response described(http::Response response) const;
   serve::TextUsage usage() const RIDGE_REQUIRES(mutex_);
 
   OpenAiAnswerOptions options_;  // but the prompts' tokens, which begin() brings, and `memory`: constant
   Mutex mutex_;
-  Responder responder_ RIDGE_GUARDED_BY(mutex_);
-  std::shared_ptr<AnswerStream> stream_ RIDGE_GUARDED_BY(mutex_);  // once its head is on its way
+  http::Responder responder_ RIDGE_GUARDED_BY(mutex_);
+  std::shared_ptr<http::AnswerStream> stream_ RIDGE_GUARDED_BY(mutex_);  // once its head is on its way
   std::vector<Choice> choices_ RIDGE_GUARDED_BY(mutex_);
   std::vector<serve::TextUsage> usages_ RIDGE_GUARDED_BY(mutex_);  // by prompt
   size_t open_ RIDGE_GUARDED_BY(mutex_) = 0;                       // prompts that have not ended
@@ -91,4 +91,4 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
   std::optional<std::stop_callback<std::function<void()>>> when_left_;  // last: ends first
 };
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

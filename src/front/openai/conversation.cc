@@ -1,14 +1,14 @@
-#include "front/http/openai_conversation.h"
+#include "front/openai/conversation.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "front/http/openai_values.h"
-#include "front/http/request_json.h"
-#include "front/http/tool_calls.h"
+#include "front/openai/tool_calls.h"
+#include "front/openai/values.h"
+#include "front/request_json.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 namespace dom = simdjson::dom;
 
@@ -185,4 +185,4 @@ Status finish_conversation(Conversation conversation, OpenAiRequest& request, st
   return {};
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -1,8 +1,8 @@
-#include "front/http/base64.h"
+#include "front/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace ridge::front::http {
+namespace ridge::front {
 namespace {
 
 TEST(Base64, DecodesBase64Strictly) {
@@ -20,4 +20,4 @@ TEST(Base64, WritesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "front/http/openai_request.h"
-#include "front/http/openai_response.h"
-#include "front/http/tool_calls.h"
+#include "front/openai/request.h"
+#include "front/openai/response.h"
+#include "front/openai/tool_calls.h"
 
 using namespace ridge;
 using namespace ridge::front;
-using namespace ridge::front::http;
+using namespace ridge::front::openai;
 
 namespace {
 

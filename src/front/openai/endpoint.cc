@@ -1,4 +1,4 @@
-#include "front/http/openai_endpoint.h"
+#include "front/openai/endpoint.h"
 
 #include <openssl/sha.h>
 
@@ -13,19 +13,19 @@
 #include "base/log.h"
 #include "front/error_text.h"
 #include "front/http/coding_fields.h"
-#include "front/http/openai_answer.h"
-#include "front/http/openai_request.h"
-#include "front/http/openai_response.h"
-#include "front/http/openai_values.h"
+#include "front/openai/answer.h"
+#include "front/openai/request.h"
+#include "front/openai/response.h"
+#include "front/openai/values.h"
 #include "front/span_id.h"
 #include "serve/embedding.h"
 #include "serve/text_model.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
-Response refusal(const Error& error, std::string about) {
-  Response response = inference_error_response(error);
+http::Response refusal(const Error& error, std::string about) {
+  http::Response response = http::inference_error_response(error);
   response.error_about = std::move(about);
   return response;
 }
@@ -116,13 +116,14 @@ Status apply_template(OpenAiRequest& request, const serve::TextModel& model, Tho
   return {};
 }
 
-Response tokens_response(const OpenAiRequest& request, const serve::TextModel& model, std::span<const int32_t> tokens) {
+http::Response tokens_response(const OpenAiRequest& request, const serve::TextModel& model,
+                               std::span<const int32_t> tokens) {
   Json texts;
   if (request.token_texts) {
     texts = Json::array();
     for (const int32_t token : tokens) texts.push_back(model.tokenizer().piece_of(token));
   }
-  Response response;
+  http::Response response;
   response.text = dump_json({{"count", tokens.size()},
                              {"max_model_len", model.context()},
                              {"tokens", std::vector<int32_t>(tokens.begin(), tokens.end())},
@@ -143,7 +144,7 @@ constexpr size_t kFewNumbers = 8 * 1024;
 
 // Embeddings on their way to a client.
 struct EmbeddingsAnswer {
-  Responder responder;
+  http::Responder responder;
   std::string model;
   bool base64 = false;
   std::optional<int64_t> dimensions;
@@ -155,8 +156,8 @@ struct EmbeddingsAnswer {
   size_t numbers() const { return vectors && !vectors->empty() ? vectors->size() * vectors->front().size() : 0; }
 
   // With what the access log and the trace say.
-  Response response() {
-    Response response = encoded();
+  http::Response response() {
+    http::Response response = encoded();
     response.model = model;
     if (trace && response.status >= 500) trace->record.error = error_text(response.error, kLongestTracedError);
     response.trace = std::move(trace);
@@ -166,8 +167,8 @@ struct EmbeddingsAnswer {
  private:
   static constexpr size_t kLongestTracedError = 1024;  // [bytes]
 
-  Response encoded() {
-    if (!vectors) return inference_error_response(vectors.error());
+  http::Response encoded() {
+    if (!vectors) return http::inference_error_response(vectors.error());
     for (std::vector<float>& vector : *vectors) {
       if (!dimensions) break;
       if (*dimensions > static_cast<int64_t>(vector.size()))
@@ -177,7 +178,7 @@ struct EmbeddingsAnswer {
       vector.resize(static_cast<size_t>(*dimensions));
       serve::normalise(vector);
     }
-    Response response;
+    http::Response response;
     response.text = embeddings_answer(model, *vectors, base64, tokens);
     return response;
   }
@@ -224,15 +225,15 @@ struct OpenAiEndpoint::Call {
   MemoryHold memory;
   TimePoint arrived;
   std::stop_token client;
-  Responder responder;
+  http::Responder responder;
 
-  void send(Response response) { responder.send(std::move(response)); }
+  void send(http::Response response) { responder.send(std::move(response)); }
 };
 
 OpenAiEndpoint::OpenAiEndpoint(serve::Service& service, OpenAiOptions options)
     : service_(service), options_(std::move(options)), threads_("text", options_.threads, options_.most_waiting) {}
 
-void OpenAiEndpoint::handle(const Request& request, OpenAiCall call, Responder responder) {
+void OpenAiEndpoint::handle(const http::Request& request, OpenAiCall call, http::Responder responder) {
   auto held = std::make_shared<Call>(
       Call{.call = call,
            .body = request.body,
@@ -248,11 +249,11 @@ void OpenAiEndpoint::handle(const Request& request, OpenAiCall call, Responder r
     try {
       run(*held);
     } catch (const std::bad_alloc&) {
-      held->send(error_response(503, "not enough memory for this request"));
+      held->send(http::error_response(503, "not enough memory for this request"));
     }
   });
   if (!accepted)
-    held->send(inference_error_response(
+    held->send(http::inference_error_response(
         Error{Code::kUnavailable, "too many requests are waiting to be read; try again later"}));
 }
 
@@ -280,8 +281,8 @@ SizeLimit OpenAiEndpoint::body_limit(OpenAiCall call) const {
 void OpenAiEndpoint::run(Call& call) {
   if (call.client.stop_requested()) return;
   Result<std::shared_ptr<const Body>> body =
-      unpacked(std::move(call.body), call.content_encoding, body_limit(call.call), 0);
-  if (!body) return call.send(body_error_response(body.error()));
+      http::unpacked(std::move(call.body), call.content_encoding, body_limit(call.call), 0);
+  if (!body) return call.send(http::body_error_response(body.error()));
   const uint64_t body_bytes = (*body)->size(), most_to_read = kToRead * std::max(body_bytes, kBodyRoom);
   const uint64_t to_read = bytes_to_read((*body)->text());
   if (to_read > most_to_read)
@@ -303,7 +304,7 @@ void OpenAiEndpoint::run(Call& call) {
   Result<serve::TextModelPtr> model = model_of(request->model);
   if (!model) return call.send(refusal(model.error(), "model"));
   if (call.call == OpenAiCall::kDetokenize) {
-    Response response;
+    http::Response response;
     const Result<std::vector<int32_t>> tokens = reader_of(**model).tokens_of(request->prompts.front(), false);
     if (!tokens) return call.send(refusal(tokens.error(), "tokens"));
     for (const int32_t token : *tokens)
@@ -417,11 +418,11 @@ void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
   };
   serve::embed(infer, std::move(*encoder), std::move(wanted), [this, answer](Result<serve::Vectors> vectors) {
     answer->vectors = std::move(vectors);
-    Responder back = std::move(answer->responder);
+    http::Responder back = std::move(answer->responder);
     // On the connection's thread, which does not outlive this endpoint.
-    back.send_later([this, answer](const ReplyTo& reply_to) -> std::optional<Response> {
+    back.send_later([this, answer](const http::ReplyTo& reply_to) -> std::optional<http::Response> {
       if (answer->numbers() <= kFewNumbers) return answer->response();
-      answer->responder = Responder(reply_to);
+      answer->responder = http::Responder(reply_to);
       const bool accepted = threads_.run([answer] { answer->responder.send(answer->response()); });
       if (!accepted) answer->responder.send(answer->response());  // too many wait, but a finished answer is kept
       return std::nullopt;
@@ -429,11 +430,11 @@ void OpenAiEndpoint::embed(Call& call, OpenAiRequest request) {
   });
 }
 
-Response models_response(const serve::Service& service) {
+http::Response models_response(const serve::Service& service) {
   Json cards = Json::array();
   for (const serve::TextModelPtr& model : service.text_models()) cards.push_back(card_of(*model));
   for (const serve::EncoderPtr& encoder : service.encoders()) cards.push_back(card_of(*encoder));
-  Response response;
+  http::Response response;
   response.text = dump_json({{"object", "list"}, {"data", std::move(cards)}});
   return response;
 }
@@ -444,4 +445,4 @@ Json model_card(const serve::Service& service, const std::string& model) {
   return encoder ? card_of(**encoder) : Json();
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -1,4 +1,4 @@
-#include "front/http/json_text.h"
+#include "front/json_text.h"
 
 #include <array>
 #include <cassert>
@@ -7,7 +7,7 @@
 
 #include "text/unicode.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 namespace {
 
 void append_escaped(std::string& text, char c) {
@@ -70,4 +70,4 @@ void append_json_integer(std::string& text, uint64_t value) { append_chars(text,
 void append_json_number(std::string& text, float value) { append_fraction(text, value); }
 void append_json_number(std::string& text, double value) { append_fraction(text, value); }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,11 +1,11 @@
-#include "front/http/tool_calls.h"
+#include "front/openai/tool_calls.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -257,4 +257,4 @@ ThoughtReader::Found ThoughtReader::end() {
   return stage_ == Stage::kThinks ? Found{std::move(rest), {}} : Found{{}, std::move(rest)};
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

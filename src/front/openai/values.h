@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 
 Error wrong_member(std::string_view name, const char* expected, const simdjson::dom::element& found);
 Error out_of_range(std::string_view name, const std::string& range, const simdjson::dom::element& found);
@@ -29,4 +29,4 @@ uint64_t bytes_to_read(std::string_view json);
 // Any value, but objects of more than 1024 members.
 Result<Json> json_of(const simdjson::dom::element& value, std::string_view name);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

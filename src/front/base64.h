@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 // nullopt = not base64.
 std::optional<std::string> base64_decoded(std::string_view text);
 std::string base64_encoded(std::string_view bytes);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

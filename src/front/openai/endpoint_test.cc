@@ -1,4 +1,4 @@
-#include "front/http/openai_endpoint.h"
+#include "front/openai/endpoint.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,10 @@
 #include "front/http/server.h"
 #include "front/http/test_client.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
+
+using http::Api, http::ApiOptions, http::ClientResponse, http::get, http::post, http::Server, http::TestClient;
 
 class OpenAiTest : public testing::Test {
  protected:
@@ -480,4 +482,4 @@ TEST_F(OpenAiTest, MakesTokensOfTextsAndTextsOfTokens) {
 }
 
 }  // namespace
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 // Keeps the memory of the largest text. What it returned is valid until the next parse().
 class JsonParser {
@@ -43,4 +43,4 @@ Result<bool> pick_member(const simdjson::dom::key_value_pair& member, std::span<
 // All members of an object; unknown ones are ignored.
 Status pick(const simdjson::dom::object& object, std::span<const MemberTarget> wanted);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -1,11 +1,11 @@
-#include "front/http/openai_request.h"
+#include "front/openai/request.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 struct ReadRequest {
@@ -363,4 +363,4 @@ TEST(OpenAiRequest, TokenizesTextsAndConversations) {
 }
 
 }  // namespace
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

@@ -1,4 +1,4 @@
-#include "front/http/openai_request.h"
+#include "front/openai/request.h"
 
 #include <algorithm>
 #include <array>
@@ -8,12 +8,12 @@
 #include <optional>
 #include <span>
 
-#include "front/http/openai_conversation.h"
-#include "front/http/openai_values.h"
-#include "front/http/request_json.h"
+#include "front/openai/conversation.h"
+#include "front/openai/values.h"
+#include "front/request_json.h"
 #include "text/json_grammar.h"
 
-namespace ridge::front::http {
+namespace ridge::front::openai {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -578,4 +578,4 @@ Result<OpenAiRequest> read_openai_request(const Body& body, OpenAiCall call, con
 }
 #pragma GCC diagnostic pop
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front::openai

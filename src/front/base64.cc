@@ -1,10 +1,10 @@
-#include "front/http/base64.h"
+#include "front/base64.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-namespace ridge::front::http {
+namespace ridge::front {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,4 +54,4 @@ std::string base64_encoded(std::string_view bytes) {
   return text;
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace ridge::front::http {
+namespace ridge::front {
 
 // Quoted and escaped. Bytes that are not UTF-8 become U+FFFD: for names and messages, which must never break an answer.
 void append_json_string(std::string& text, std::string_view value);
@@ -16,4 +16,4 @@ void append_json_integer(std::string& text, uint64_t value);
 void append_json_number(std::string& text, float value);
 void append_json_number(std::string& text, double value);
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front

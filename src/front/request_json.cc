@@ -1,10 +1,10 @@
-#include "front/http/request_json.h"
+#include "front/request_json.h"
 
 #include <new>
 
 #include "front/body.h"
 
-namespace ridge::front::http {
+namespace ridge::front {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -119,4 +119,4 @@ Status pick(const dom::object& object, std::span<const MemberTarget> wanted) {
   return {};
 }
 
-}  // namespace ridge::front::http
+}  // namespace ridge::front
