@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "app/decoder_model.h"
-#include "app/kept_steps.h"
 #include "app/known_machine.h"
 #include "base/units.h"
 #include "base/utc.h"
+#include "llm/cpu/kept_steps.h"
 
 namespace ridge::app {
 namespace {
@@ -77,9 +77,10 @@ void keep_line(const DecoderBenchRequest& request, const machine::Machine& machi
     m.notes.push_back("The step line is not kept for ridge plan, as the machine was busy (--keep-disturbed keeps it).");
     return;
   }
-  const StepsOf of{config_digest(request.plan.folder), m.engine, m.weights, m.cache, request.plan.threads};
-  const KeptSteps kept{m.model, m.engine_version, now_in_utc(), m.weight_bytes, m.line, line_error_percent(m.points)};
-  if (const Status done = keep_steps(kept, steps_file(machine.id, of)); !done)
+  const llm::cpu::StepsOf of{config_digest(request.plan.folder), m.engine, m.weights, m.cache, request.plan.threads};
+  const llm::cpu::KeptSteps kept{m.model,        m.engine_version, now_in_utc(),
+                                 m.weight_bytes, m.line,           line_error_percent(m.points)};
+  if (const Status done = llm::cpu::keep_steps(kept, llm::cpu::steps_file(machine.id, of)); !done)
     m.notes.push_back("The step line is not kept for ridge plan: " + done.error().message);
 }
 
@@ -127,7 +128,7 @@ std::vector<KindOfStep> steps_of(int64_t prompt, int64_t generated, std::span<co
 }
 
 std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const measure::StepTimes& times,
-                                    const DecoderLimit& limit) {
+                                    const llm::cpu::DecoderLimit& limit) {
   std::vector<DecoderPoint> points;
   for (size_t i = 0; i < steps.size(); ++i) {
     const measure::StepCase& size = steps[i].size;
@@ -139,7 +140,7 @@ std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const mea
     p.step_ms = 1e3 * times.cases[i].seconds;
     if (!times.cases[i].ci95.empty()) p.step_ci95_ms = measure::scaled(times.cases[i].ci95, 1e3);
     p.tokens_per_s = real(size.sequences * size.tokens) / times.cases[i].seconds;
-    StepWork work = limit.weights();
+    llm::cpu::StepWork work = limit.weights();
     for (int64_t s = 0; s < size.sequences; ++s) limit.add(real(size.tokens), p.cached, 1, work);
     p.flops = work.flops;
     p.bytes = work.bytes;
@@ -190,10 +191,10 @@ Result<DecoderMeasurement> bench_decoder(const DecoderBenchRequest& given, const
   m.converged = times.converged;
   m.interrupted = times.interrupted;
   m.points = points_of(steps, times,
-                       DecoderLimit(model, request.plan.weights, request.plan.cache, info.weight_bytes, limits,
-                                    machine::quota_factor(machine, request.plan.threads)));
+                       llm::cpu::DecoderLimit(model, request.plan.weights, request.plan.cache, info.weight_bytes,
+                                              limits, machine::quota_factor(machine, request.plan.threads)));
   m.line = fit_line(m.points);
-  add_limits(machine, limits, arithmetic_of(request.plan.weights), m);
+  add_limits(machine, limits, llm::cpu::arithmetic_of(request.plan.weights), m);
   keep_line(request, machine, m);
   return m;
 }

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "app/decoder_limit.h"
 #include "app/run_control.h"
 #include "base/fields.h"
 #include "base/result.h"
 #include "cost/costs.h"
 #include "engine/decoder.h"
 #include "generate/step_line.h"
+#include "llm/cpu/decoder_limit.h"
 #include "machine/disturbance.h"
 #include "machine/machine.h"
 #include "measure/decoder_steps.h"
@@ -125,7 +125,7 @@ struct KindOfStep {
 std::vector<KindOfStep> steps_of(int64_t prompt, int64_t generated, std::span<const int64_t> batches);
 // The points of measured steps, beside the limit.
 std::vector<DecoderPoint> points_of(std::span<const KindOfStep> steps, const measure::StepTimes& times,
-                                    const DecoderLimit& limit);
+                                    const llm::cpu::DecoderLimit& limit);
 // Fits the line and writes what it says beside each point.
 generate::StepLine fit_line(std::vector<DecoderPoint>& points);
 

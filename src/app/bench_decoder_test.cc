@@ -79,9 +79,9 @@ TEST_F(BenchDecoder, SetsStepsBesideTheLimits) {
   limits.flops_per_s = {{Precision::kFp32, 1e9}};
   limits.levels = {{"DRAM", 1e10, std::numeric_limits<double>::infinity()}};
   const auto points_with = [&](double quota_factor) {
-    return points_of(
-        steps, times,
-        DecoderLimit(config->model, request_.plan.weights, request_.plan.cache, 20'000'000, limits, quota_factor));
+    return points_of(steps, times,
+                     llm::cpu::DecoderLimit(config->model, request_.plan.weights, request_.plan.cache, 20'000'000,
+                                            limits, quota_factor));
   };
   const auto points = points_with(1);
   // Per layer: q, o 64 · 64, k, v 64 · 32, three matrices 64 · 128, two norms; a last norm; head 256 · 64. A pair of tokens: 2 · 2 · 64 per layer.
@@ -97,7 +97,7 @@ TEST_F(BenchDecoder, SetsStepsBesideTheLimits) {
   // Half a CPU takes twice as long for everything.
   EXPECT_NEAR(points_with(0.5)[1].bound.ms, 2 * points[1].bound.ms, 1e-9);
   // The same step as the scheduler gives it, and one that asks for no logits.
-  const DecoderLimit limit(config->model, request_.plan.weights, request_.plan.cache, 20'000'000, limits, 1);
+  const llm::cpu::DecoderLimit limit(config->model, request_.plan.weights, request_.plan.cache, 20'000'000, limits, 1);
   const std::vector<int32_t> tokens(64);
   EXPECT_NEAR(limit.seconds(std::vector<engine::StepSequence>{{0, tokens, {}, 1}}), points[0].bound.ms / 1e3, 1e-12);
   EXPECT_NEAR(limit.seconds(std::vector<engine::StepSequence>{{0, tokens, {}, 0}}), (points[0].flops - head) / 1e9,

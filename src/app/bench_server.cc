@@ -9,7 +9,6 @@
 #include "app/bench_target.h"
 #include "app/known_machine.h"
 #include "app/next_steps.h"
-#include "app/token_limit.h"
 #include "base/units.h"
 #include "client/exchange.h"
 #include "client/inference_server.h"
@@ -399,9 +398,9 @@ Result<ServerMeasurement> bench_server(const ServerBenchRequest& request, const 
   if (!request.model_file.empty() && !m.on_this_machine && !request.llm.limit.device)
     return invalid(fmt::format("--model {}: the limit of this machine says nothing about a server on another one{}",
                                request.model_file, llm ? "; --device NAME is its GPU (ridge gpus)" : ""));
-  std::optional<KnownLimit> token_limit;
+  std::optional<llm::cpu::KnownLimit> token_limit;
   if (llm && !request.model_file.empty()) {
-    RIDGE_ASSIGN(const KnownLimit known, know_limit(request.model_file, request.llm.limit, control));
+    RIDGE_ASSIGN(const llm::cpu::KnownLimit known, know_limit(request.model_file, request.llm.limit, control));
     token_limit.emplace(known);
   }
   std::optional<machine::DisturbanceWatch> watch;

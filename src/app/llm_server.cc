@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "app/decoder_model.h"
+#include "app/known_machine.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "client/protocol.h"
@@ -166,6 +168,29 @@ client::Request llm_request(const LlmServer& server, int64_t load, int64_t numbe
   }
   return post(server, draw(server.load.prompt, drawn(server.seed, number)),
               draw(server.load.output, drawn(server.seed + 1, number)), words);
+}
+
+Result<llm::cpu::KnownLimit> know_limit(const std::string& path, const LimitRequest& request,
+                                        const RunControl& control) {
+  const std::string checkpoint = checkpoint_folder(path);
+  RIDGE_ASSIGN(const llm::Model model, read_decoder_model(checkpoint));
+  RIDGE_ASSIGN(const engine::WeightForm weights, engine::form_of(checkpoint, request.weights));
+  const int64_t bytes = llm::cpu::weight_bytes_of(model, weights);
+  cost::DeviceLimits limits;
+  double quota = 1;
+  if (request.device) {
+    RIDGE_ASSIGN(limits, cost::limits_of(*request.device));
+  } else {
+    RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, control));
+    const int threads = machine::usable_threads(machine);
+    RIDGE_ASSIGN(limits, cost::limits_of(machine, threads));
+    quota = machine::quota_factor(machine, threads);
+  }
+  client::TokenLimitOf of{path, std::string(name_of(names_of(weights), weights)),
+                          std::string(name_of(names_of(request.cache), request.cache)), static_cast<double>(bytes),
+                          limits.device};
+  return llm::cpu::KnownLimit{llm::cpu::DecoderLimit(model, weights, request.cache, bytes, std::move(limits), quota),
+                              std::move(of)};
 }
 
 }  // namespace ridge::app

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "app/run_control.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "catalogue/catalogue.h"
 #include "client/exchange.h"
 #include "client/token_figures.h"
 #include "engine/decoder.h"
+#include "llm/cpu/token_limit.h"
 #include "llm/simulate.h"
 
 namespace ridge::app {
@@ -49,5 +51,9 @@ Result<LlmServer> find_llm_server(client::Exchange& exchange, const LlmLoadReque
 
 // The request of a number in one of several loads: no two of all loads begin alike, so that no cache of prefixes answers for the model.
 client::Request llm_request(const LlmServer& server, int64_t load, int64_t number);
+
+// `path`: a folder, its config.json, or a GGUF file. Errors: no such model, or no limits of the device.
+Result<llm::cpu::KnownLimit> know_limit(const std::string& path, const LimitRequest& request,
+                                        const RunControl& control);
 
 }  // namespace ridge::app

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/decoder_model.h"
-#include "app/kept_steps.h"
 #include "app/plan_model.h"
-#include "app/step_estimate.h"
-#include "tune/language/load.h"
+#include "llm/cpu/kept_steps.h"
+#include "llm/cpu/load.h"
+#include "llm/cpu/step_estimate.h"
 
 namespace ridge::app {
 namespace {
@@ -54,22 +54,22 @@ Result<llm::Simulation> simulate(const generate::StepLine& line, const llm::Load
   if (!w.trace.empty()) w.concurrency = 0;
   if (w.concurrency > 0) w.requests = std::max(kFewestRequests, kPerSequence * w.concurrency);
   static constexpr std::array<int32_t, 1021> kText = {};  // any tokens
-  tune::language::Load sent{
+  llm::cpu::Load sent{
       .requests = llm::requests_of(w, llm::EngineKind::kVllm), .concurrency = w.concurrency, .text = kText};
   sent.common_share = w.prefix_hit;
   sent.front = from_seconds(llm::kFrontSeconds);
   generate::Settings settings;
   settings.line = line;
   settings.prefix_reuse = w.prefix_hit > 0;
-  settings.context = tune::language::longest(sent);
+  settings.context = llm::cpu::longest(sent);
   if (load.chunk_tokens > 0) settings.most_tokens = load.chunk_tokens;
   if (load.most_sequences > 0) settings.most_sequences = load.most_sequences;
   settings.cache.block_tokens = kBlockTokens;
   settings.blocks = std::min<int64_t>(settings.most_sequences, std::ssize(sent.requests)) *
                     settings.cache.blocks_for(settings.context);
-  RIDGE_ASSIGN(const tune::language::Served served, tune::language::predict(settings, sent));
+  RIDGE_ASSIGN(const llm::cpu::Served served, llm::cpu::predict(settings, sent));
   const auto end = served.answered.end() - w.concurrency;
-  const std::vector<tune::language::Answered> counted(served.answered.begin() + w.concurrency, end);
+  const std::vector<llm::cpu::Answered> counted(served.answered.begin() + w.concurrency, end);
   double steps = 0, cached = 0, decoding_s = 0, all_s = 0;
   for (size_t i = 0; i < counted.size(); ++i) {
     const llm::Request& request = sent.requests[i + static_cast<size_t>(w.concurrency)];
@@ -102,11 +102,11 @@ Result<llm::Load> load_here(const PlanRequest& request, const llm::Model& model,
   return load;
 }
 
-void add_bounds(const DecoderLimit& limit, ServingHere& here) {
-  StepWork prompt = limit.weights(), decode = limit.weights();
+void add_bounds(const llm::cpu::DecoderLimit& limit, ServingHere& here) {
+  llm::cpu::StepWork prompt = limit.weights(), decode = limit.weights();
   limit.add(0.5 * static_cast<double>(here.workload.prompt_min + here.workload.prompt_max), 0, 1, prompt);
   const double batch = std::max(1.0, here.simulation.mean_decoding);
-  StepWork one{};
+  llm::cpu::StepWork one{};
   limit.add(1, here.simulation.mean_cached, 1, one);
   decode.flops += batch * one.flops;
   decode.bytes += batch * one.bytes;
@@ -134,16 +134,17 @@ Result<std::optional<ServingHere>> plan_here(const PlanRequest& request, const L
   here.workload = load.workload;
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(*device.machine, here.threads));
   const double quota = machine::quota_factor(*device.machine, here.threads);
-  const std::optional<KeptSteps> kept =
-      recall_steps(steps_file(device.machine->id, {.config_digest = config_digest(request.model),
-                                                   .engine = here.engine,
-                                                   .weights = here.weights,
-                                                   .cache = here.cache,
-                                                   .threads = here.threads}));
-  const DecoderLimit limit(model, here.weights, here.cache,
-                           kept ? kept->weight_bytes : weight_bytes_of(model, here.weights), limits, quota);
-  here.line = kept ? kept->line : estimated_line(limit, here.weights);
-  here.error_percent = kept ? kept->error_percent : estimated_line_error_percent();
+  const std::optional<llm::cpu::KeptSteps> kept =
+      llm::cpu::recall_steps(llm::cpu::steps_file(device.machine->id, {.config_digest = config_digest(request.model),
+                                                                       .engine = here.engine,
+                                                                       .weights = here.weights,
+                                                                       .cache = here.cache,
+                                                                       .threads = here.threads}));
+  const llm::cpu::DecoderLimit limit(model, here.weights, here.cache,
+                                     kept ? kept->weight_bytes : llm::cpu::weight_bytes_of(model, here.weights), limits,
+                                     quota);
+  here.line = kept ? kept->line : llm::cpu::estimated_line(limit, here.weights);
+  here.error_percent = kept ? kept->error_percent : llm::cpu::estimated_line_error_percent();
   if (kept) here.measured_at = kept->measured_at;
   RIDGE_ASSIGN(here.simulation, simulate(here.line, load));
   add_bounds(limit, here);

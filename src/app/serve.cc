@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "app/decoder_limit.h"
 #include "app/decoder_model.h"
 #include "app/next_steps.h"
 #include "base/file.h"
@@ -27,6 +26,7 @@
 #include "front/model_metrics.h"
 #include "front/text_metrics.h"
 #include "limits/limits_store.h"
+#include "llm/cpu/decoder_limit.h"
 #include "machine/probe.h"
 #include "model/reader.h"
 #include "serve/text_model.h"
@@ -84,8 +84,8 @@ void set_bounds(machine::Machine machine, serve::ServerOptions& server) {
                                                 const engine::DecoderInfo& info) -> serve::StepBound {
     Result<llm::Model> model = read_decoder_model(plan.folder);
     if (!model) return {};
-    const auto limit = std::make_shared<const DecoderLimit>(std::move(*model), plan.weights, plan.cache,
-                                                            info.weight_bytes, limits, quota);
+    const auto limit = std::make_shared<const llm::cpu::DecoderLimit>(std::move(*model), plan.weights, plan.cache,
+                                                                      info.weight_bytes, limits, quota);
     return [limit](std::span<const engine::StepSequence> sequences) { return limit->seconds(sequences); };
   };
 }

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/decoder_limit.h"
 #include "app/decoder_model.h"
 #include "app/known_machine.h"
 #include "app/language_forms.h"
 #include "checkpoint/graph_folder.h"
 #include "cost/costs.h"
 #include "engine/engines.h"
+#include "llm/cpu/decoder_limit.h"
 #include "llm/trace.h"
 #include "measure/interleave.h"
 #include "serve/language_files.h"
@@ -23,11 +23,11 @@
 namespace ridge::app {
 namespace {
 
+using llm::cpu::Load;
 using tune::language::Candidate;
 using tune::language::Form;
 using tune::language::Group;
 using tune::language::JudgedForm;
-using tune::language::Load;
 using tune::language::MeasuredCandidate;
 using tune::language::Priced;
 
@@ -53,7 +53,7 @@ struct KnownForm {
 // The arms' loads, round by round.
 struct ArmRecord {
   Candidate candidate;
-  std::vector<tune::language::Served> rounds = {};
+  std::vector<llm::cpu::Served> rounds = {};
   double bound_s = 0, step_s = 0;  // of the first round
 };
 
@@ -121,14 +121,14 @@ class LanguageTuner {
   Status size_load();
   void know(const Form& form, int threads, const OpenedForm& opened);
   const KnownForm* known(const Form& form, int threads) const;
-  Result<tune::language::Figures> predicted(const Candidate& candidate) const;
+  Result<llm::cpu::Figures> predicted(const Candidate& candidate) const;
   Result<const OpenedForm*> decoder_of(const Form& form, int threads, OpenedForm& own);
   Status measure_group(const Group& group, double seconds);
   Result<std::vector<MeasuredCandidate>> run(const OpenedForm& opened, std::span<const Candidate> candidates,
                                              int64_t least_rounds, double seconds);
   Result<measure::Slice> run_once(const OpenedForm& opened, ArmRecord& record);
   Result<MeasuredCandidate> measured_of(const ArmRecord& record, const ArmRecord& baseline) const;
-  Result<DecoderLimit> limit_of(const OpenedForm& opened, const Candidate& candidate) const;
+  Result<llm::cpu::DecoderLimit> limit_of(const OpenedForm& opened, const Candidate& candidate) const;
   void conclude();
   bool accepted(const Form& form) const;
 
@@ -247,7 +247,7 @@ Status LanguageTuner::size_load() {
   load_.requests = llm::requests_of(workload, llm::EngineKind::kVllm);
   tuning_.requests = static_cast<int64_t>(load_.requests.size());
   if (load_.concurrency == 0) return {};
-  RIDGE_ASSIGN(const tune::language::Figures figures, predicted(defaults_));
+  RIDGE_ASSIGN(const llm::cpu::Figures figures, predicted(defaults_));
   constexpr double kArms = 8;  // of all groups, that should be measured: two groups of four
   const double seconds =
       budget_.seconds() * (share_until(tune::Part::kSearch) - share_until(tune::Part::kVariants)) / (kRounds * kArms);
@@ -258,11 +258,11 @@ Status LanguageTuner::size_load() {
   return {};
 }
 
-Result<tune::language::Figures> LanguageTuner::predicted(const Candidate& candidate) const {
+Result<llm::cpu::Figures> LanguageTuner::predicted(const Candidate& candidate) const {
   const KnownForm& form = *known(candidate.form, candidate.threads);
-  RIDGE_ASSIGN(const tune::language::Served served,
-               tune::language::predict(settings_of(candidate, form.info, form.blocks, form.line), load_));
-  return tune::language::figures_of({&served, 1}, request_.goals);
+  RIDGE_ASSIGN(const llm::cpu::Served served,
+               llm::cpu::predict(settings_of(candidate, form.info, form.blocks, form.line), load_));
+  return llm::cpu::figures_of({&served, 1}, request_.goals);
 }
 
 Status LanguageTuner::select_candidates() {
@@ -271,7 +271,7 @@ Status LanguageTuner::select_candidates() {
     if (!accepted(form.form)) continue;
     control_.report(fmt::format("predict {}, {} threads", describe(form.form), form.threads), 0.5);
     for (const Candidate& candidate : settings_for(form.form, form.threads, load_, request_.goals)) {
-      RIDGE_ASSIGN(const tune::language::Figures figures, predicted(candidate));
+      RIDGE_ASSIGN(const llm::cpu::Figures figures, predicted(candidate));
       priced.push_back({candidate, figures});
     }
   }
@@ -360,25 +360,26 @@ Result<std::vector<MeasuredCandidate>> LanguageTuner::run(const OpenedForm& open
   return measured;
 }
 
-Result<DecoderLimit> LanguageTuner::limit_of(const OpenedForm& opened, const Candidate& candidate) const {
+Result<llm::cpu::DecoderLimit> LanguageTuner::limit_of(const OpenedForm& opened, const Candidate& candidate) const {
   RIDGE_ASSIGN(const cost::DeviceLimits limits, cost::limits_of(machine_, candidate.threads));
-  return DecoderLimit(model_, candidate.form.weights, candidate.form.cache, opened.decoder->info().weight_bytes, limits,
-                      machine::quota_factor(machine_, candidate.threads));
+  return llm::cpu::DecoderLimit(model_, candidate.form.weights, candidate.form.cache,
+                                opened.decoder->info().weight_bytes, limits,
+                                machine::quota_factor(machine_, candidate.threads));
 }
 
 Result<measure::Slice> LanguageTuner::run_once(const OpenedForm& opened, ArmRecord& record) {
   const bool first = record.rounds.empty();
   const generate::Settings settings = settings_of(record.candidate, opened.decoder->info(), opened.blocks, opened.line);
   std::function<void(const generate::Step&, Nanoseconds)> ran;
-  RIDGE_ASSIGN(const DecoderLimit limit, limit_of(opened, record.candidate));
+  RIDGE_ASSIGN(const llm::cpu::DecoderLimit limit, limit_of(opened, record.candidate));
   if (first)
     ran = [&](const generate::Step& step, Nanoseconds time) {
       record.step_s += to_seconds(time);
       record.bound_s += limit.seconds(step.sequences);
     };
-  RIDGE_ASSIGN(tune::language::Served served,
-               tune::language::serve(*opened.decoder, settings, load_, *control_.clock, control_.interrupted, ran));
-  const double rate = tune::language::figures_of({&served, 1}, {}).output_tokens_per_s;
+  RIDGE_ASSIGN(llm::cpu::Served served,
+               llm::cpu::serve(*opened.decoder, settings, load_, *control_.clock, control_.interrupted, ran));
+  const double rate = llm::cpu::figures_of({&served, 1}, {}).output_tokens_per_s;
   record.rounds.push_back(std::move(served));
   return measure::Slice{.rate = rate};
 }
@@ -391,8 +392,8 @@ Result<MeasuredCandidate> LanguageTuner::measured_of(const ArmRecord& record, co
   m.rounds = static_cast<int64_t>(record.rounds.size());
   std::vector<double> scores, usual;
   for (size_t i = 0; i < record.rounds.size(); ++i) {
-    scores.push_back(score_of(tune::language::figures_of({&record.rounds[i], 1}, request_.goals)));
-    usual.push_back(score_of(tune::language::figures_of({&baseline.rounds[i], 1}, request_.goals)));
+    scores.push_back(score_of(llm::cpu::figures_of({&record.rounds[i], 1}, request_.goals)));
+    usual.push_back(score_of(llm::cpu::figures_of({&baseline.rounds[i], 1}, request_.goals)));
     m.drafted_tokens += record.rounds[i].drafted_tokens;
     m.accepted_tokens += record.rounds[i].accepted_tokens;
     m.preemptions += record.rounds[i].preemptions;
@@ -400,9 +401,8 @@ Result<MeasuredCandidate> LanguageTuner::measured_of(const ArmRecord& record, co
   m.gain = tune::language::advantage_of(scores, usual);
   if (record.step_s > 0 && record.bound_s > 0) {
     m.percent_of_limit = 100 * record.bound_s / record.step_s;
-    const tune::language::Served& first = record.rounds.front();
-    m.limit_tokens_per_s =
-        tune::language::figures_of({&first, 1}, {}).output_tokens_per_s * first.seconds / record.bound_s;
+    const llm::cpu::Served& first = record.rounds.front();
+    m.limit_tokens_per_s = llm::cpu::figures_of({&first, 1}, {}).output_tokens_per_s * first.seconds / record.bound_s;
   }
   m.perplexity_ratio = known(record.candidate.form, record.candidate.threads)->perplexity_ratio;
   return m;

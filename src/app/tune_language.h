@@ -30,7 +30,7 @@ struct LanguageTuneRequest {
   std::string text, text_name;    // of the guard and the prompts, and what the result calls it
   int64_t text_tokens = 512;      // that the guard reads
   tune::language::Bounds bounds;
-  tune::language::Goals goals;
+  llm::cpu::Goals goals;
   llm::Workload load;  // lengths, and concurrency or trace
   std::string trace;   // name of its file
   double seconds = 120;

@@ -30,7 +30,7 @@
 namespace ridge::cli {
 namespace {
 
-using tune::language::Figures;
+using llm::cpu::Figures;
 using tune::language::JudgedForm;
 using tune::language::LanguageTuning;
 using tune::language::MeasuredCandidate;

@@ -48,7 +48,7 @@ void visit_fields(auto& visit, Is<TokenLoad> auto& load) {
   visit("goals", load.goals);
 }
 
-// The best on the device for a load as it was, with a token per answer and step: derived from FLOPs, weights and cache (app/token_limit.h), for means.
+// The best on the device for a load as it was, with a token per answer and step: derived from FLOPs, weights and cache (llm/cpu/token_limit.h), for means.
 struct TokenLimit {
   double ttft_ms = 0;  // least, of a prompt that has the device for itself
   std::optional<double>

@@ -17,11 +17,13 @@ const SkipReason kSame = {"predicted-alike", "predicted within 1 % of a candidat
 const SkipReason kOthers = {"others-first", "three others of its form and threads are predicted faster"};
 
 // Goodput first; where no candidate has any, tokens per second.
-std::pair<double, double> rank_of(const Figures& f) { return {f.goodput_per_s.value_or(0), f.output_tokens_per_s}; }
+std::pair<double, double> rank_of(const llm::cpu::Figures& f) {
+  return {f.goodput_per_s.value_or(0), f.output_tokens_per_s};
+}
 
 bool near(double a, double b) { return std::abs(a - b) <= kAlike * std::max(std::abs(a), std::abs(b)); }
 
-bool alike(const Figures& a, const Figures& b) {
+bool alike(const llm::cpu::Figures& a, const llm::cpu::Figures& b) {
   return near(score_of(a), score_of(b)) && near(a.ttft_ms.p99, b.ttft_ms.p99) && near(a.tpot_ms.p99, b.tpot_ms.p99);
 }
 
@@ -29,7 +31,7 @@ bool same_decoder(const Candidate& candidate, const Group& group) {
   return candidate.form == group.form && candidate.threads == group.threads;
 }
 
-bool is_behind(const Figures& figures, const Figures& best) {
+bool is_behind(const llm::cpu::Figures& figures, const llm::cpu::Figures& best) {
   const bool goodput = best.goodput_per_s.value_or(0) > 0;
   const double own = goodput ? *figures.goodput_per_s : figures.output_tokens_per_s;
   return own < (1 - kMostBehind) * (goodput ? *best.goodput_per_s : best.output_tokens_per_s);
@@ -46,7 +48,8 @@ void shorten(Group& group, std::vector<SkipCount>& skipped) {
 
 }  // namespace
 
-std::vector<Candidate> settings_for(const Form& form, int threads, const Load& load, const Goals& goals) {
+std::vector<Candidate> settings_for(const Form& form, int threads, const llm::cpu::Load& load,
+                                    const llm::cpu::Goals& goals) {
   int64_t most = 0;  // tokens that prompts can bring into a step
   for (const llm::Request& request : load.requests) most = std::max(most, request.prompt);
   const int64_t at_once = load.concurrency > 0 ? load.concurrency : static_cast<int64_t>(load.requests.size());
@@ -68,7 +71,7 @@ std::vector<Candidate> settings_for(const Form& form, int threads, const Load& l
 Selection select(std::span<const Priced> priced) {
   Selection selection;
   if (priced.empty()) return selection;
-  const Figures& best =
+  const llm::cpu::Figures& best =
       std::ranges::max_element(priced, {}, [](const Priced& p) { return rank_of(p.predicted); })->predicted;
   for (const Priced& one : priced) {
     if (is_behind(one.predicted, best)) {

@@ -5,18 +5,19 @@
 #include <span>
 #include <vector>
 
+#include "llm/cpu/load.h"
 #include "tune/language/candidate.h"
-#include "tune/language/load.h"
 #include "tune/space.h"
 
 namespace ridge::tune::language {
 
 // Scheduler settings for this load; the defaults first, then by rising distance from them. All with speculation.
-std::vector<Candidate> settings_for(const Form& form, int threads, const Load& load, const Goals& goals);
+std::vector<Candidate> settings_for(const Form& form, int threads, const llm::cpu::Load& load,
+                                    const llm::cpu::Goals& goals);
 
 struct Priced {
   Candidate candidate;
-  Figures predicted;
+  llm::cpu::Figures predicted;
 };
 
 // Candidates of one opened decoder, the best prediction first.

@@ -47,12 +47,12 @@ TEST(LanguageSelection, RequestsWithinTheGoalsCountBeforeTokens) {
 }
 
 TEST(LanguageSelection, SettingsAreThoseThatCanMatterToTheLoad) {
-  const Load small = {{{0, 16, 4}, {0, 16, 4}}, 2};
+  const llm::cpu::Load small = {{{0, 16, 4}, {0, 16, 4}}, 2};
   const std::vector<Candidate> few = settings_for(kInt8, 2, small, {});
   ASSERT_EQ(few.size(), 2);  // the defaults, and one sequence at once: prompts fill no step
   EXPECT_EQ(few[0], (Candidate{.form = kInt8, .threads = 2}));
   EXPECT_EQ(few[1].sequences, 1);
-  const Load large = {{{0, 4096, 4}}, 8};
+  const llm::cpu::Load large = {{{0, 4096, 4}}, 8};
   const std::vector<Candidate> more = settings_for(kInt8, 2, large, {.ttft_ms = {}, .tpot_ms = 40});
   EXPECT_EQ(more.size(), 6 * 3);
   EXPECT_EQ(more[1].token_goal_ms, 40);

@@ -12,7 +12,7 @@ namespace ridge::tune::language {
 namespace {
 
 std::string figures_text(const MeasuredCandidate& measured) {
-  const Figures& f = measured.figures;
+  const llm::cpu::Figures& f = measured.figures;
   std::string text = format_rate(f.output_tokens_per_s, "tokens");
   if (f.goodput_per_s) text += fmt::format(", {:.3g} requests/s within the goals", *f.goodput_per_s);
   return text + fmt::format(", first token {} (p99 {}), then {} a token", format_ms(f.ttft_ms.p50),

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "llm/cpu/load.h"
 #include "machine/disturbance.h"
 #include "measure/interval.h"
 #include "tune/language/candidate.h"
 #include "tune/language/deviation.h"
-#include "tune/language/load.h"
 #include "tune/space.h"
 #include "tune/tuning.h"
 
@@ -25,7 +25,7 @@ struct JudgedForm {
   std::optional<Deviation> deviation = {};
   int64_t weight_bytes = 0;
   double load_ms = 0;
-  std::optional<Figures> predicted = {};  // with all threads and the scheduler's defaults
+  std::optional<llm::cpu::Figures> predicted = {};  // with all threads and the scheduler's defaults
   bool accepted() const { return id.empty(); }
 };
 void visit_fields(auto& visit, Is<JudgedForm> auto& judged) {
@@ -52,8 +52,8 @@ std::optional<Advantage> advantage_of(std::span<const double> candidate, std::sp
 
 struct MeasuredCandidate {
   Candidate candidate;
-  Figures figures;
-  std::optional<Figures> predicted = {};
+  llm::cpu::Figures figures;
+  std::optional<llm::cpu::Figures> predicted = {};
   std::optional<Advantage> gain = {};
   int64_t rounds = 0;
   double percent_of_limit = 0;    // bound of the steps ÷ their time
@@ -86,7 +86,7 @@ struct LanguageTuning {
   int64_t concurrency = 0;                                                 // 0: at their times
   int64_t requests = 0;                                                    // of one measurement
   std::string trace = {};                                                  // file that the lengths are from
-  Goals goals;
+  llm::cpu::Goals goals;
   std::string text;  // of the guard and the prompts: the file, or "embedded"
   Form reference;
   double reference_perplexity = 0;

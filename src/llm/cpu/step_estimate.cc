@@ -1,9 +1,9 @@
-#include "app/step_estimate.h"
+#include "llm/cpu/step_estimate.h"
 
 #include <algorithm>
 #include <array>
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 namespace {
 
 // Shares of the limits, from lines of llama-90m on one machine, an Intel Xeon of two CPUs with AVX-512, OpenVINO 2026.4.1: BF16 read weights at 0.4 to 0.5 of
@@ -47,4 +47,4 @@ generate::StepLine estimated_line(const DecoderLimit& limit, engine::WeightForm 
   return line;
 }
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

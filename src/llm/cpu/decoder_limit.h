@@ -10,7 +10,7 @@
 #include "engine/decoder.h"
 #include "llm/model.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 
 // The arithmetic whose peak bounds a step: matrices of 8 and 4 bits are multiplied by activations of 8; those in BF16 in it or, widened, in FP32, whichever
 // is faster.
@@ -46,4 +46,4 @@ class DecoderLimit {
   const double quota_factor_;
 };
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

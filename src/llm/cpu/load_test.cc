@@ -1,5 +1,5 @@
 // Loads on the fake engine's decoder and a fake clock.
-#include "tune/language/load.h"
+#include "llm/cpu/load.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 
-namespace ridge::tune::language {
+namespace ridge::llm::cpu {
 namespace {
 
 constexpr generate::StepLine kLine = {.floor = 0, .fixed = 10e-3, .per_token = 1e-3};
@@ -101,4 +101,4 @@ TEST_F(LanguageLoad, GoodputCountsTheRequestsWithinAllGoals) {
 }
 
 }  // namespace
-}  // namespace ridge::tune::language
+}  // namespace ridge::llm::cpu

@@ -1,4 +1,4 @@
-#include "tune/language/load.h"
+#include "llm/cpu/load.h"
 
 #include <algorithm>
 #include <cassert>
@@ -6,7 +6,7 @@
 
 #include "base/fake_clock.h"
 
-namespace ridge::tune::language {
+namespace ridge::llm::cpu {
 namespace {
 
 // Numbers of the golden ratio's sequence lie far apart, so prompts begin at different places and share no prefix.
@@ -182,4 +182,4 @@ Result<Served> predict(generate::Settings settings, const Load& load) {
   return serve(decoder, settings, load, clock);
 }
 
-}  // namespace ridge::tune::language
+}  // namespace ridge::llm::cpu

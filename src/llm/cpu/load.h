@@ -15,7 +15,7 @@
 #include "generate/scheduler.h"
 #include "llm/simulate.h"
 
-namespace ridge::tune::language {
+namespace ridge::llm::cpu {
 
 struct Goals {
   std::optional<double> ttft_ms, tpot_ms;  // of a request: time to the first token, time per output token
@@ -75,4 +75,4 @@ double score_of(const Figures& figures);
 // The same load on the step line instead of a decoder: takes no time. Drafts are not predicted: their success depends on the texts.
 Result<Served> predict(generate::Settings settings, const Load& load);
 
-}  // namespace ridge::tune::language
+}  // namespace ridge::llm::cpu

@@ -9,7 +9,7 @@
 #include "engine/decoder.h"
 #include "generate/step_line.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 
 // Everything besides the machine that a line depends on. The values of weights do not count: config.json tells their number.
 struct StepsOf {
@@ -42,4 +42,4 @@ Status keep_steps(const KeptSteps& kept, const std::string& file);
 // None: it was not measured here; a damaged file costs one warning.
 std::optional<KeptSteps> recall_steps(const std::string& file);
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

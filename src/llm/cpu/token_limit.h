@@ -1,13 +1,10 @@
 // The limit beside what `ridge bench URL` measures of a language-model server: of its first tokens, of its steps, and of its tokens per second.
 #pragma once
 
-#include "app/decoder_limit.h"
-#include "app/llm_server.h"
-#include "app/run_control.h"
-#include "base/result.h"
 #include "client/server_measurement.h"
+#include "llm/cpu/decoder_limit.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 
 // Bounds a load whose counted requests had these tokens. `in_flight` are its callers or, for an open loop, their mean number. The mean
 // request has p prompt and o output tokens. Empty: no request was answered.
@@ -23,9 +20,7 @@ struct KnownLimit {
   DecoderLimit limit;
   client::TokenLimitOf of;
 };
-// `path`: a folder, its config.json, or a GGUF file. Errors: no such model, or no limits of the device.
-Result<KnownLimit> know_limit(const std::string& path, const LimitRequest& request, const RunControl& control);
 // Beside each point with tokens.
 void set_beside_limit(const KnownLimit& known, client::ServerMeasurement& m);
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

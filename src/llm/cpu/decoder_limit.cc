@@ -1,20 +1,25 @@
-#include "app/decoder_limit.h"
+#include "llm/cpu/decoder_limit.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "sizing/llm.h"
+#include "llm/format.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 namespace {
 
-constexpr std::array<std::pair<engine::WeightForm, Precision>, 5> kArithmetic = {{
-    {engine::WeightForm::kFp32, Precision::kFp32},
-    {engine::WeightForm::kBf16, Precision::kBf16},
-    {engine::WeightForm::kFp16, Precision::kBf16},
-    {engine::WeightForm::kInt8, Precision::kInt8},
-    {engine::WeightForm::kInt4, Precision::kInt8},
+struct KnownForm {
+  engine::WeightForm weights;
+  Precision arithmetic;
+  Format format;  // whose bits its matrices have
+};
+constexpr std::array<KnownForm, 5> kForms = {{
+    {engine::WeightForm::kFp32, Precision::kFp32, Format::kFp32},
+    {engine::WeightForm::kBf16, Precision::kBf16, Format::kBf16},
+    {engine::WeightForm::kFp16, Precision::kBf16, Format::kBf16},
+    {engine::WeightForm::kInt8, Precision::kInt8, Format::kInt8},
+    {engine::WeightForm::kInt4, Precision::kInt8, Format::kInt4},
 }};
 constexpr std::array<std::pair<engine::CacheForm, double>, 3> kCacheBits = {{
     {engine::CacheForm::kFp32, 32},
@@ -22,9 +27,8 @@ constexpr std::array<std::pair<engine::CacheForm, double>, 3> kCacheBits = {{
     {engine::CacheForm::kU8, 8},
 }};
 
-template <typename Key, typename Value, size_t N>
-Value value_of(const std::array<std::pair<Key, Value>, N>& table, Key key) {
-  return std::ranges::find(table, key, &std::pair<Key, Value>::first)->second;
+const KnownForm& form_of(engine::WeightForm weights) {
+  return *std::ranges::find(kForms, weights, &KnownForm::weights);
 }
 
 // FLOPs per token: every matrix and vector of the layers is multiplied and added.
@@ -34,14 +38,16 @@ double layer_flops(const llm::Parameters& p) {
 
 }  // namespace
 
-Precision arithmetic_of(engine::WeightForm weights) { return value_of(kArithmetic, weights); }
-double bits_of(engine::CacheForm cache) { return value_of(kCacheBits, cache); }
+Precision arithmetic_of(engine::WeightForm weights) { return form_of(weights).arithmetic; }
+double bits_of(engine::CacheForm cache) {
+  return std::ranges::find(kCacheBits, cache, &std::pair<engine::CacheForm, double>::first)->second;
+}
 
 int64_t weight_bytes_of(const llm::Model& model, engine::WeightForm weights) {
   const llm::Parameters p = llm::parameters_of(model);
-  const Result<sizing::WeightFormat> format = sizing::weight_format(name_of(engine::names_of(weights), weights));
+  const double bits = facts_of(form_of(weights).format).bits, other_bits = bits > 16 ? bits : 16;
   const double matrices = p.attention + p.feed_forward + p.experts_used + p.head;
-  return static_cast<int64_t>((matrices * format->matrix_bits + (p.router + p.small) * format->other_bits) / 8);
+  return static_cast<int64_t>((matrices * bits + (p.router + p.small) * other_bits) / 8);
 }
 
 DecoderLimit::DecoderLimit(llm::Model model, engine::WeightForm weights, engine::CacheForm cache, int64_t weight_bytes,
@@ -74,4 +80,4 @@ double DecoderLimit::seconds(std::span<const engine::StepSequence> sequences) co
   return bound(work).ms / 1e3;
 }
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

@@ -1,12 +1,9 @@
-#include "app/token_limit.h"
+#include "llm/cpu/token_limit.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "app/decoder_model.h"
-#include "app/known_machine.h"
-
-namespace ridge::app {
+namespace ridge::llm::cpu {
 namespace {
 
 // Little's law for an open loop: rate · time in the server.
@@ -53,27 +50,6 @@ std::optional<client::TokenLimit> token_limit(const DecoderLimit& limit, const c
   return found;
 }
 
-Result<KnownLimit> know_limit(const std::string& path, const LimitRequest& request, const RunControl& control) {
-  const std::string checkpoint = checkpoint_folder(path);
-  RIDGE_ASSIGN(const llm::Model model, read_decoder_model(checkpoint));
-  RIDGE_ASSIGN(const engine::WeightForm weights, engine::form_of(checkpoint, request.weights));
-  const int64_t bytes = weight_bytes_of(model, weights);
-  cost::DeviceLimits limits;
-  double quota = 1;
-  if (request.device) {
-    RIDGE_ASSIGN(limits, cost::limits_of(*request.device));
-  } else {
-    RIDGE_ASSIGN(const machine::Machine machine, know_machine(false, control));
-    const int threads = machine::usable_threads(machine);
-    RIDGE_ASSIGN(limits, cost::limits_of(machine, threads));
-    quota = machine::quota_factor(machine, threads);
-  }
-  client::TokenLimitOf of{path, std::string(name_of(names_of(weights), weights)),
-                          std::string(name_of(names_of(request.cache), request.cache)), static_cast<double>(bytes),
-                          limits.device};
-  return KnownLimit{DecoderLimit(model, weights, request.cache, bytes, std::move(limits), quota), std::move(of)};
-}
-
 void set_beside_limit(const KnownLimit& known, client::ServerMeasurement& m) {
   m.token_limit = known.of;
   double most = 0;
@@ -92,4 +68,4 @@ void set_beside_limit(const KnownLimit& known, client::ServerMeasurement& m) {
         "device --fresh).");
 }
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

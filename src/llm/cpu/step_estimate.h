@@ -2,10 +2,10 @@
 // elsewhere. Pure.
 #pragma once
 
-#include "app/decoder_limit.h"
 #include "generate/step_line.h"
+#include "llm/cpu/decoder_limit.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 
 // 13 of 14 times in requests of llama-90m in BF16 on one machine kept within this error (benchmarks/results/llm_prediction-intel-2c.txt). Elsewhere it is not known.
 double estimated_line_error_percent();
@@ -16,4 +16,4 @@ double estimated_line_error_percent();
 // per pair:   FLOPs of a pair / (share · peak)
 generate::StepLine estimated_line(const DecoderLimit& limit, engine::WeightForm weights);
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

@@ -1,4 +1,4 @@
-#include "app/kept_steps.h"
+#include "llm/cpu/kept_steps.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 
 std::string steps_file(const std::string& machine_id, const StepsOf& of) {
   const std::string folder = cache_folder("steps");
@@ -36,4 +36,4 @@ std::optional<KeptSteps> recall_steps(const std::string& file) {
   return {};
 }
 
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

@@ -1,10 +1,10 @@
-#include "app/token_limit.h"
+#include "llm/cpu/token_limit.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 namespace {
 
 // A decoder of one layer: q, k, v, o 4 · 64 · 64, three matrices 64 · 128, two norms and a last one; head 256 · 64. So a token takes
@@ -111,4 +111,4 @@ TEST(TokenLimit, WithoutTimesOfTokensHasNone) {
 TEST(TokenLimit, OfNoAnswerIsNone) { EXPECT_FALSE(token_limit(limit_at(1e9, 1e9), {}, 1)); }
 
 }  // namespace
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu

@@ -1,14 +1,14 @@
-#include "app/step_estimate.h"
+#include "llm/cpu/step_estimate.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "app/kept_steps.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "llm/cpu/kept_steps.h"
 
-namespace ridge::app {
+namespace ridge::llm::cpu {
 namespace {
 
 // One layer of width 64 with 2 heads of 32, 1 of keys and values, a network of 128, vocabulary 256.
@@ -69,4 +69,4 @@ TEST(KeptSteps, AreReadBackAndADamagedFileIsNone) {
 }
 
 }  // namespace
-}  // namespace ridge::app
+}  // namespace ridge::llm::cpu
