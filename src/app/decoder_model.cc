@@ -18,9 +18,10 @@ Result<llm::Model> read_decoder_model(const std::string& folder) {
   RIDGE_ASSIGN(const checkpoint::ModelDocuments documents, checkpoint::model_documents(folder));
   Result<llm::Config> config = llm::config_from_json(*documents.config, documents.name);
   if (config) return std::move(config->model);
-  return Error{config.error().code, fmt::format("{}; a model that is no decoder is exported first: optimum-cli export "
-                                                "onnx --model {} {}/onnx",
-                                                config.error().message, folder, folder)};
+  return Error{config.error().code,
+               fmt::format("{}; a model other than a decoder is exported first: optimum-cli export "
+                           "onnx --model {} {}/onnx",
+                           config.error().message, folder, folder)};
 }
 
 Result<std::string> decoder_engine(const std::string& named) {

@@ -14,12 +14,12 @@ Result<Json> read_document(const std::string& given) {
   RIDGE_ASSIGN(const std::string text, read_file(file));
   const Result<Json> json = parse_json(text, file);
   if (!json)
-    return invalid(file + " is no document of ridge, which is JSON; if it is a model, ridge " + file +
+    return invalid(file + " is not a ridge document, which is JSON; if it is a model, ridge " + file +
                    " says what it is");
   if (!json->is_object() || !json->contains("about"))
     return Error{Code::kInvalid,
                  file +
-                     " is no document of ridge: it does not begin with `about`; documents are written by -o or "
+                     " is not a ridge document: it has no `about` member; documents are written by -o or "
                      "--json, and in tuning.json, since version 0.1.0"};
   const Result<About> about = from_json<About>(json->at("about"));
   if (!about) return wrap(about.error(), file + ": about");

@@ -171,7 +171,7 @@ Status read_dimensions(const Json& json, DecoderConfig& config) {
   if (config.kv_heads == 0) config.kv_heads = config.heads;
   for (const int64_t size : {config.hidden, config.heads, config.kv_heads, config.head_dim, config.intermediate,
                              config.vocabulary, config.context})
-    if (size > kLargest) return invalid(fmt::format("{} is no dimension of a model", size));
+    if (size > kLargest) return invalid(fmt::format("{} is not a possible dimension of a model", size));
   if (config.layers > kMostLayers)
     return invalid(fmt::format("num_hidden_layers is {}: not a number of layers", config.layers));
   if (config.heads % config.kv_heads != 0)

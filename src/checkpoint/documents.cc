@@ -25,7 +25,7 @@ bool is_there(const std::string& path) {
 Result<SharedJson> read_object(const std::string& path) {
   RIDGE_ASSIGN(const std::string text, read_file(path));
   RIDGE_ASSIGN(Json json, parse_json(text, path));
-  if (!json.is_object()) return invalid(path + " is no JSON object");
+  if (!json.is_object()) return invalid(path + " is not a JSON object");
   return std::make_shared<const Json>(std::move(json));
 }
 Result<SharedJson> read_object_or_none(const std::string& path) {

@@ -57,7 +57,7 @@ Result<GraphConstants> graph_constants(const std::string& folder) {
     constants.bytes += size;
     values[type] += 8 * size / bits_of(type);
   }
-  if (values.empty()) return invalid(graph_file(folder) + " has no constants: it is no exported model");
+  if (values.empty()) return invalid(graph_file(folder) + " has no constants: it is not an exported model");
   constants.type = std::ranges::max_element(values, {}, [](const auto& entry) { return entry.second; })->first;
   return constants;
 }

@@ -88,9 +88,9 @@ Result<Tensors> read_safetensors(std::span<const std::byte> file) {
   std::memcpy(&length, file.data(), kLengthBytes);
   const std::span<const std::byte> rest = file.subspan(kLengthBytes);
   if (length > kLargestHeader || length > rest.size())
-    return invalid(
-        fmt::format("its header should have {} bytes and the file has {}: it was cut short, or is no safetensors file",
-                    length, file.size()));
+    return invalid(fmt::format(
+        "its header should have {} bytes and the file has {}: it was cut short, or is not a safetensors file", length,
+        file.size()));
   const std::string_view text(reinterpret_cast<const char*>(rest.data()), length);
   RIDGE_ASSIGN(const Json header, parse_json(text, "header"));
   if (!header.is_object()) return invalid("its header should be a JSON object");

@@ -33,7 +33,8 @@ Result<std::map<std::string, std::string>> index_of(const std::string& path) {
   Status read = read_fields(json, [&](auto& visit) { visit("weight_map", files); });
   if (!read) return wrap(std::move(read).error(), path);
   for (const auto& [tensor, file] : files)
-    if (!plain_file(file)) return invalid(path + ": '" + file + "' is no name of a file in this folder");
+    if (!plain_file(file))
+      return invalid(path + ": '" + file + "': expected a file name in this folder, without a path");
   return files;
 }
 

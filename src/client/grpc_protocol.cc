@@ -37,7 +37,7 @@ template <typename Answer>
 Result<Json> json_of(const std::string& bytes) {
   Answer answer;
   if (!answer.ParseFromString(bytes))
-    return Error{Code::kFailed, "the answer is no message " + Answer::descriptor()->full_name()};
+    return Error{Code::kFailed, "the answer is not a message " + Answer::descriptor()->full_name()};
   pb::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
@@ -120,13 +120,13 @@ class GrpcProtocol final : public Protocol {
     inference::ModelInferResponse message;
     if (message.ParseFromString(answer.body) && message.outputs_size() + message.raw_output_contents_size() > 0)
       return 0;
-    why = "the answer is no message inference.ModelInferResponse with outputs";
+    why = "the answer is not a message inference.ModelInferResponse with outputs";
     return kBadAnswer;
   }
   Result<std::string> version_of(const Response& answer) const override {
     inference::ModelInferResponse message;
     if (!message.ParseFromString(answer.body))
-      return Error{Code::kFailed, "the answer is no message inference.ModelInferResponse"};
+      return Error{Code::kFailed, "the answer is not a message inference.ModelInferResponse"};
     return message.model_version();
   }
   std::string infer_text(const ServerUrl& url) const override { return "ModelInfer at " + client::text_of(url); }

@@ -64,7 +64,7 @@ Status read_authority(std::string_view text, std::string_view authority, ServerU
   if (colon == authority.npos) return {};
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
   if (error != std::errc() || end != port.data() + port.size() || url.port == 0)
-    return unfit(text, fmt::format("'{}' is no port", port));
+    return unfit(text, fmt::format("'{}' is not a port", port));
   return {};
 }
 
@@ -74,7 +74,7 @@ Status read_model(std::string_view text, std::string_view path, ServerUrl& url) 
   if (path.ends_with("/infer")) path.remove_suffix(6);
   while (path.ends_with('/')) path.remove_suffix(1);
   if (path.empty() || path == "/models") return {};
-  if (!path.starts_with(kModels)) return unfit(text, fmt::format("'/v2{}' is no model's path", path));
+  if (!path.starts_with(kModels)) return unfit(text, fmt::format("'/v2{}' is not the path of a model", path));
   path.remove_prefix(kModels.size());
   url.model = path.substr(0, path.find('/'));
   path.remove_prefix(url.model.size());
@@ -82,7 +82,7 @@ Status read_model(std::string_view text, std::string_view path, ServerUrl& url) 
     url.version = path.substr(kVersions.size());
     const bool digits =
         std::all_of(url.version.begin(), url.version.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits) return unfit(text, fmt::format("'{}' is no version", url.version));
+    if (!digits) return unfit(text, fmt::format("'{}' is not a version", url.version));
   } else if (!path.empty()) {
     return unfit(text, fmt::format("'{}' does not belong behind a model's name", path));
   }
@@ -120,7 +120,7 @@ bool is_server_url(std::string_view text) {
 
 Result<ServerUrl> parse_server_url(std::string_view text) {
   const SchemeRow* scheme = scheme_of(text);
-  if (scheme == nullptr) return unfit(text, "this is no address of a server");
+  if (scheme == nullptr) return unfit(text, "this is not the address of a server");
   if (!scheme->scheme) return Error{Code::kUnsupported, fmt::format("{}: {}", text, scheme->refused)};
   ServerUrl url;
   url.scheme = *scheme->scheme;
@@ -143,7 +143,7 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
     RIDGE_TRY(read_model(text, path.substr(at + api.size()), url));
     return url;
   }
-  if (!path.empty() && path != "/") return unfit(text, fmt::format("'{}' is no model's path", path));
+  if (!path.empty() && path != "/") return unfit(text, fmt::format("'{}' is not the path of a model", path));
   return url;
 }
 

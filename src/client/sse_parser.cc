@@ -62,7 +62,8 @@ bool SseParser::take_line(std::string_view line, const OnEvent& on_event) {
   const size_t colon = std::min(line.find(':'), line.size());
   const std::string_view field = line.substr(0, colon);
   if (std::find(kFields.begin(), kFields.end(), field) == kFields.end())
-    return fail(fmt::format("a line of the stream is no field of a server-sent event: '{}'", line.substr(0, kShown)));
+    return fail(
+        fmt::format("a line of the stream is not a field of a server-sent event: '{}'", line.substr(0, kShown)));
   if (field != "data") return true;
   std::string_view value = line.substr(std::min(colon + 1, line.size()));
   if (value.starts_with(' ')) value.remove_prefix(1);

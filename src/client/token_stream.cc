@@ -67,7 +67,7 @@ void TokenStream::take_event(std::string_view data) {
 
 // A chunk of a stream, or a whole answer.
 void TokenStream::read(const Json& json) {
-  if (!json.is_object()) return fail(kBadAnswer, "an event of the stream is no JSON object");
+  if (!json.is_object()) return fail(kBadAnswer, "an event of the stream is not a JSON object");
   if (const auto error = json.find("error"); error != json.end() && !error->is_null())
     return fail(kErrorInAnswer, error_of(json));
   const auto choices = json.find("choices");

@@ -19,7 +19,7 @@ std::optional<Error> no_load_is_possible(const serve::Service& service) {
   for (const std::string& model : models) names += (names.empty() ? "'" : ", '") + model.substr(0, kLongestName) + "'";
   return Error{Code::kUnavailable,
                std::to_string(ControlThreads::kLoads) +
-                   " loads go on, as many as may at a time, and their warm-ups have taken more than 10 s (" + names +
+                   " loads, the most at a time, go on, and their warm-ups have taken more than 10 s (" + names +
                    "); try again when one has ended (--warmup-timeout-secs)"};
 }
 

@@ -89,7 +89,7 @@ Status make_place(const std::string& path, const sockaddr_un& address) {
   struct stat found {};
   if (lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Status() : path_error(path, errno);
   if (!S_ISSOCK(found.st_mode))
-    return Error{Code::kFailed, "listen on unix:" + path + ": a file that is no socket is there; choose another path"};
+    return Error{Code::kFailed, "listen on unix:" + path + ": the path is a file, not a socket; choose another path"};
   if (answers(address))
     return Error{Code::kFailed,
                  "listen on unix:" + path + ": another program listens there: stop it or choose another path"};
@@ -147,7 +147,7 @@ Result<Listener> listen_on_passed(Descriptor socket) {
   if (getsockopt(socket.number(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM ||
       getsockopt(socket.number(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
     return Error{Code::kInvalid,
-                 "what the service manager passed is no stream socket that listens; the socket unit "
+                 "the service manager did not pass a listening stream socket; the socket unit "
                  "needs ListenStream= and Accept=no"};
   fcntl(socket.number(), F_SETFL, fcntl(socket.number(), F_GETFL) | O_NONBLOCK);
   return described(std::move(socket));

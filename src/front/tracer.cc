@@ -194,7 +194,7 @@ Status Tracer::change(const std::string& model, const TraceChanges& changes) {
       next.rate = first.rate;
       next.seen = 0;
       if (clears) continue;
-      RIDGE_ASSIGN(next.rate, number_of<uint64_t>(name, *values, 1, "a number from 1: one request in so many"));
+      RIDGE_ASSIGN(next.rate, number_of<uint64_t>(name, *values, 1, "a number N from 1: one request in N"));
     } else if (name == "trace_count") {
       next.count = first.count;
       next.taken = 0;

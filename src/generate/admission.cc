@@ -10,7 +10,7 @@
 namespace ridge::generate {
 
 Status Scheduler::State::check(const Request& request) const {
-  if (sequences.contains(request.id)) return invalid(fmt::format("request {} is there already", request.id));
+  if (sequences.contains(request.id)) return invalid(fmt::format("request {} already exists", request.id));
   if (request.prompt.empty()) return invalid("the prompt has no tokens; it needs at least one");
   if (request.most_tokens < 0 || request.least_tokens < 0 || request.least_tokens > request.most_tokens)
     return invalid(

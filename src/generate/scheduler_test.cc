@@ -39,7 +39,7 @@ TEST(Scheduler, RefusesWhatCannotRunWithItsNumbers) {
               testing::HasSubstr("need 11 blocks of 4 tokens; the cache has 10"));
   EXPECT_THAT(message(test_request(1, test_prompt(1, 37), -4)), testing::HasSubstr("-4"));
   EXPECT_EQ(message(test_request(1, test_prompt(1, 37), 4)), "");  // 40 positions: the last token is not computed
-  EXPECT_THAT(message(test_request(1, test_prompt(1, 5), 4)), testing::HasSubstr("request 1 is there already"));
+  EXPECT_THAT(message(test_request(1, test_prompt(1, 5), 4)), testing::HasSubstr("request 1 already exists"));
   Request hot = test_request(2, test_prompt(1, 5), 4);
   hot.sampling.top_p = 2;
   EXPECT_THAT(message(hot), testing::HasSubstr("top_p"));

@@ -51,7 +51,7 @@ Result<Json> read_limits_file(const std::string& file) {
   if (!version || *version != kFileVersion || !store.contains("machines") || !store["machines"].is_object())
     return Error{Code::kInvalid, "machine cache " + file + " is not of version " + std::to_string(kFileVersion)};
   if (store.contains("cards") && !store["cards"].is_object())
-    return Error{Code::kInvalid, "machine cache " + file + ": its member cards is no object"};
+    return Error{Code::kInvalid, "machine cache " + file + ": its member cards is not an object"};
   return store;
 }
 

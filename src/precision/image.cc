@@ -132,9 +132,10 @@ Result<ImagePlan> plan_images(const TensorSpec& input, const ImageOptions& optio
   Shape picture = input.shape;
   if (picture.size() == 4) picture.erase(picture.begin());
   if (picture.size() != 3)
-    return Error{Code::kInvalid, fmt::format("pictures cannot become input '{}' of shape {}: it is no picture's shape; "
-                                             "give .npy or .npz files",
-                                             input.name, shape_text(input.shape))};
+    return Error{Code::kInvalid,
+                 fmt::format("pictures cannot become input '{}' of shape {}: a picture does not have this shape; "
+                             "give .npy or .npz files",
+                             input.name, shape_text(input.shape))};
   ImagePlan plan;
   plan.input = input;
   plan.fit = options.fit;

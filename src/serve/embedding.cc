@@ -122,7 +122,7 @@ class EmbeddingRun : public std::enable_shared_from_this<EmbeddingRun> {
       vector = mean_of(output, i * per_row * width, tokens, width);
       normalise(vector);
       if (!std::all_of(vector.begin(), vector.end(), [](float value) { return std::isfinite(value); }))
-        return Error{Code::kFailed, fmt::format("output '{}' of model '{}' has values that are no numbers for text {}",
+        return Error{Code::kFailed, fmt::format("output '{}' of model '{}' has values that are not numbers for text {}",
                                                 encoder_->output, encoder_->model, rows[i])};
     }
     return {};

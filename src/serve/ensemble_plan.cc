@@ -85,8 +85,9 @@ class PlanBuilder {
       const EnsembleTensor& tensor = plan_.tensors[i];
       if (!tensor.to.empty() || is_output(i)) continue;
       if (!tensor.from) return invalid(fmt::format("input '{}' is used by no step", tensor.name));
-      return invalid(fmt::format("tensor '{}' of {} is used by no step and is no output; remove it from the output_map",
-                                 tensor.name, text(*tensor.from)));
+      return invalid(
+          fmt::format("tensor '{}' of {} is used by no step and is not an output; remove it from the output_map",
+                      tensor.name, text(*tensor.from)));
     }
     return {};
   }

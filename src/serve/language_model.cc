@@ -375,9 +375,8 @@ void LanguageModel::take_event(Stream& stream, size_t index, const generate::Eve
     return end_stream(
         stream,
         Error{Code::kUnavailable,
-              fmt::format("model '{}' did not come to the request in time: its first token was wanted within "
-                          "{:.3g} s",
-                          name(), to_seconds(stream.request.first_token_within.value_or(Nanoseconds{})))},
+              fmt::format("model '{}' could not start this request in time (first_token_within_ms: {:.3g})", name(),
+                          1e3 * to_seconds(stream.request.first_token_within.value_or(Nanoseconds{})))},
         &TextEnds::late);
   Stream::Choice& choice = stream.choices[index];
   if (event.token) {

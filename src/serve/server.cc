@@ -302,7 +302,7 @@ Result<TextModelPtr> ModelServer::text_model(const std::string& model) const {
   if (draining_) return shutting_down();
   RIDGE_ASSIGN(VersionPtr served, models_.table().find(model, 0));
   if (TextModel* text = served->text_model()) return TextModelPtr(std::move(served), text);
-  return invalid(fmt::format("model '{}' is no language model; send its {}", model,
+  return invalid(fmt::format("model '{}' is not a language model; send its {}", model,
                              served->encoder() ? std::string("texts to POST /v1/embeddings")
                                                : fmt::format("tensors to POST /v2/models/{}/infer", model)));
 }

@@ -97,7 +97,7 @@ class ExpressionParser {
     return true;
   }
   Error wrong(const std::string& what) const {
-    return {Code::kInvalid, fmt::format("is no regular expression: {} at character {}", what, at_ + 1)};
+    return {Code::kInvalid, fmt::format("is not a regular expression: {} at character {}", what, at_ + 1)};
   }
   Error unsupported(const std::string& what) const {
     return {Code::kUnsupported, fmt::format("has {} at character {}, which is not supported", what, at_ + 1)};

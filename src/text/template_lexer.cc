@@ -283,7 +283,7 @@ class Lexer {
         fail(fmt::format("\\{} should be followed by {} hexadecimal digits", c, length));
       const unsigned long point = std::stoul(hexadecimal, nullptr, 16);
       if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
-        fail(fmt::format("\\{}{} is no character", c, hexadecimal));
+        fail(fmt::format("\\{}{} is not a character", c, hexadecimal));
       append_utf8(text, static_cast<char32_t>(point));
       return i + length;
     } else if (c == 'N' || (c >= '0' && c <= '7')) {

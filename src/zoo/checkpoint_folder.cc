@@ -37,7 +37,8 @@ Status check_replaceable(const fs::path& target) {
   const fs::file_status status = fs::symlink_status(target, error);
   if (!fs::exists(status)) return {};
   if (!fs::is_directory(status))
-    return invalid("write " + target.string() + ": it exists and is no folder; a language model is a folder of files");
+    return invalid("write " + target.string() +
+                   ": it exists and is not a folder; a language model is a folder of files");
   if (fs::is_empty(target, error)) return {};
   const std::string added = made_here(target) ? added_file(target) : "";
   if (made_here(target) && added.empty()) return {};

@@ -237,7 +237,7 @@ Status read_logit_bias(OpenAiReading& reading, const dom::element& value, std::s
     int32_t token = 0;
     const auto [end, failure] = std::from_chars(row.key.data(), row.key.data() + row.key.size(), token);
     if (failure != std::errc() || end != row.key.data() + row.key.size() || token < 0)
-      return invalid("'logit_bias' has the key " + in_quotes(row.key.substr(0, 60)) + ", which is no token's number");
+      return invalid("'logit_bias' has the key " + in_quotes(row.key.substr(0, 60)) + "; keys are token ids");
     RIDGE_ASSIGN(const double bias, read_number(row.value, name, {-100, 100}));
     if (std::ranges::find(biases, token, &std::pair<int32_t, float>::first) != biases.end())
       return invalid("'logit_bias' has the token " + std::to_string(token) + " twice");
