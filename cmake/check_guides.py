@@ -1,34 +1,45 @@
-"""Complaints about docs/guides: what its `sh` blocks have is run by tests/paths, and both languages say the same. For check_text.py."""
+"""Complaints about guides (docs/guides, README): tests/paths runs the lines of their `sh` blocks, and both languages
+say the same.
+
+For check_text.py.
+"""
 
 import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
+# Each guide with its Chinese sibling.
+PAIRS = [(ROOT / "README.md", ROOT / "README.zh-CN.md")]
+PAIRS += [(guide, GUIDES / "zh" / guide.name) for guide in sorted(GUIDES.glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(text):
     """(language, lines without comments) of each block of code."""
-    return [(language, [re.sub(r"\s+#.*", "", line) for line in lines.splitlines()]) for language, lines in BLOCK.findall(text)]
+    return [(language, [re.sub(r"\s+#.*", "", line) for line in lines.splitlines()])
+            for language, lines in BLOCK.findall(text)]
 
 
 def tested_lines():
     return [line for script in (ROOT / "tests/paths").glob("*.sh") for line in script.read_text().splitlines()]
 
 
+def untested(name, text, tested):
+    for line in (line for language, lines in blocks(text) if language == "sh" for line in lines):
+        if not any(line in each for each in tested):
+            yield f"{name}: no script of tests/paths runs: {line}"
+
+
 def complaints():
     tested = tested_lines()
     examples = {file.read_text() for file in (ROOT / "docs/examples").glob("*.py")}
-    for guide in sorted(GUIDES.glob("*.md")):
+    for guide, chinese in PAIRS:
         name, text = guide.relative_to(ROOT), guide.read_text()
-        for language, lines in blocks(text):
-            if language == "sh":
-                yield from (f"{name}: no script of tests/paths runs: {line}" for line in lines if not any(line in each for each in tested))
+        yield from untested(name, text, tested)
         for language, block in BLOCK.findall(text):
             if language == "python" and "urllib" in block and block not in examples:
                 yield f"{name}: a program differs from docs/examples"
-        chinese = GUIDES / "zh" / guide.name
         if not chinese.is_file():
             yield f"{name}: is not there in Chinese"
             continue

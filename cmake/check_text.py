@@ -33,6 +33,9 @@ LARGE_BYTES = 1 << 20
 # Read in terminals too: the answers to --help, and the guides.
 NARROW = re.compile(r"docs/(cli|guides)/.*\.md")
 MOST_COLUMNS = 100
+# What docs/images/make.py draws from pages of the program.
+PICTURE = re.compile(r"docs/images/[a-z-]+\.png")
+PICTURE_BYTES = 100_000
 
 
 def columns(line):
@@ -53,6 +56,11 @@ def narrow_complaints(name, text):
             yield f"{name}:{number}: has columns outside of code; an option is an item: - `--name VALUE`: text"
 
 
+def picture_complaints(name, content):
+    if len(content) > PICTURE_BYTES:
+        yield f"{name}: has {len(content)} bytes, more than {PICTURE_BYTES}"
+
+
 def main():
     complaints = []
     names = subprocess.run(
@@ -68,7 +76,9 @@ def main():
             complaints.append(f"{name}: is {len(content) >> 10} KiB; is it a source?")
         if b"\0" in content:
             # The seeds of fuzz targets are what a parser sees on the wire or on disk.
-            if not name.startswith("tests/corpus/"):
+            if PICTURE.fullmatch(name):
+                complaints.extend(picture_complaints(name, content))
+            elif not name.startswith("tests/corpus/"):
                 complaints.append(f"{name}: is not text")
             continue
         text = content.decode(errors="replace")
