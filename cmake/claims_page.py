@@ -1,8 +1,9 @@
-"""claims_page.py: writes the tables of docs/claims.md from data/claims.csv and data/corrections.csv. check_text.py holds them against each other."""
+"""claims_page.py: writes the lists of docs/claims.md from data/claims.csv and data/corrections.csv, for check_text.py."""
 
 import csv
 import pathlib
 import re
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/claims.md"
@@ -14,8 +15,9 @@ def rows(name):
         return list(csv.DictReader(file))
 
 
-def table(header, lines):
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, ["---"] * len(header), *lines])
+def items(lines):
+    return "\n".join(textwrap.fill(line, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False,
+                                   break_long_words=False) for line in lines)
 
 
 def tested_by(claim):
@@ -24,23 +26,25 @@ def tested_by(claim):
     return claim["elsewhere"]
 
 
-def tables():
-    """Name of each table → its text."""
-    claims = [[row["id"], row["statement"], tested_by(row), row["source"]] for row in rows("claims.csv")]
-    wrong = [[row["device"], row["quantity"], row["claim"], row["right"], row["source"]] for row in rows("corrections.csv")]
-    return {"claims": table(["claim", "statement", "tested by", "source"], claims),
-            "corrections": table(["device", "quantity", "as the guides have it", "right", "source"], wrong)}
+def lists():
+    """Name of each list → its text."""
+    claims = [f"**{row['id']}**: {row['statement']}. Test: {tested_by(row)}. Source: {row['source']}"
+              for row in rows("claims.csv")]
+    wrong = [f"**{row['device']}, {row['quantity']}**: {row['claim']}. Right: {row['right']}. Source: {row['source']}"
+             for row in rows("corrections.csv")]
+    return {"claims": items(claims), "corrections": items(wrong)}
 
 
 def unexplained():
-    """Claims that `ridge explain` does not know with the words of the table."""
+    """Claims that `ridge explain` does not know with the words of the list."""
     explained = (ROOT / "data/explain/en/claims.md").read_text()
     return [row["id"] for row in rows("claims.csv") if f"\nname: {row['id']}: {row['statement']}\n" not in explained]
 
 
 def filled(page):
-    for name, text in tables().items():
-        page = re.sub(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", lambda match: f"{match[1]}{text}\n{match[2]}", page, flags=re.DOTALL)
+    for name, text in lists().items():
+        between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        page = between.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
     return page
 
 

@@ -24,14 +24,11 @@ REFUSED = ["批量", "批大小", "计算强度", "账本", "剖析", "守卫"]
 
 
 def terms():
-    """English → Chinese, where a row of the list has as many words in one language as in the other."""
+    """English → Chinese, where an item of the list has as many words in one language as in the other."""
     found = {}
-    for line in (SOURCE / "docs/terms.md").read_text().splitlines():
-        cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) < 6 or cells[1] in ("term", "---") or cells[1].startswith("**"):
-            continue
-        english = [re.sub(r" *\(.*?\)", "", part).strip() for part in cells[1].split(",")]
-        chinese = [re.sub(r"（.*?）", "", part).strip() for part in re.split("[、；]", cells[3])]
+    for words, translation in re.findall(r"^- \*\*(.+?)\*\*\s+(.+?):\s", (SOURCE / "docs/terms.md").read_text(), re.MULTILINE):
+        english = [re.sub(r" *\(.*?\)", "", part).strip() for part in words.split(",")]
+        chinese = [re.sub(r"（.*?）", "", part).strip() for part in re.split("[、；]", translation)]
         if len(english) == len(chinese):
             found.update(zip(english, chinese, strict=True))
     return found
