@@ -9,6 +9,9 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
+# In English only, and short: they are read whole at the beginning of each task.
+ASSISTANTS = [ROOT / "AGENTS.md", ROOT / "llms.txt"]
+ASSISTANT_LINES = 60
 # Each guide with its Chinese sibling.
 PAIRS = [(ROOT / "README.md", ROOT / "README.zh-CN.md")]
 PAIRS += [(guide, GUIDES / "zh" / guide.name) for guide in sorted(GUIDES.glob("*.md"))]
@@ -25,15 +28,30 @@ def tested_lines():
     return [line for script in (ROOT / "tests/paths").glob("*.sh") for line in script.read_text().splitlines()]
 
 
+def is_of_dev(line):
+    """True if ./dev has the command and the options of the line."""
+    words = line.split()
+    if words[:1] != ["./dev"] or len(words) < 2:
+        return False
+    usage = (ROOT / "dev").read_text().partition("<<'HELP'\n")[2].partition("\nHELP\n")[0]
+    if not re.search(rf"^  {re.escape(words[1])}\b", usage, re.MULTILINE):
+        return False
+    return all(word in usage for word in words[2:] if word.startswith("--"))
+
+
 def untested(name, text, tested):
     for line in (line for language, lines in blocks(text) if language == "sh" for line in lines):
-        if not any(line in each for each in tested):
+        if not any(line in each for each in tested) and not is_of_dev(line):
             yield f"{name}: no script of tests/paths runs: {line}"
 
 
 def complaints():
     tested = tested_lines()
     examples = {file.read_text() for file in (ROOT / "docs/examples").glob("*.py")}
+    for guide in ASSISTANTS:
+        yield from untested(guide.name, guide.read_text(), tested)
+    if sum(len(guide.read_text().splitlines()) for guide in ASSISTANTS) > ASSISTANT_LINES:
+        yield f"AGENTS.md and llms.txt: have more than {ASSISTANT_LINES} lines together"
     for guide, chinese in PAIRS:
         name, text = guide.relative_to(ROOT), guide.read_text()
         yield from untested(name, text, tested)

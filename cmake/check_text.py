@@ -87,7 +87,7 @@ def main():
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {what}: {match.group()}")
         if NARROW.fullmatch(name):
             complaints.extend(narrow_complaints(name, text))
-        for match in LINK.finditer(text if path.suffix == ".md" else ""):
+        for match in LINK.finditer(text if path.suffix == ".md" or name == "llms.txt" else ""):
             if not (path.parent / match[1]).exists():
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: links to {match[1]}, which does not exist")
     if claims_page.filled(page := claims_page.PAGE.read_text()) != page:

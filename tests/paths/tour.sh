@@ -6,6 +6,12 @@ mv model.onnx resnet50.onnx
 ridge bench device | grep "^DRAM .*measured"
 ridge explain "Xid 79" | grep "^XID 79"
 
+# What assistants read is JSON (AGENTS.md).
+is_json() { "$python" -c 'import json, sys; assert json.load(sys.stdin)["about"]'; }
+ridge plan resnet50.onnx --json | is_json
+ridge bench resnet50.onnx --json --seconds 2 | is_json
+ridge explain "Xid 79" --json | is_json
+
 ridge resnet50.onnx | grep "^inputs"
 ridge plan resnet50.onnx | grep "^at most"
 ridge bench resnet50.onnx --layers --seconds 2 | grep "^share of the limit"
