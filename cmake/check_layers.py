@@ -1,14 +1,15 @@
 """check_layers.py: refuses includes that the architecture does not have.
 
-1. src/<folder>/ (of tests also tests/unit/<folder>/) includes only the folders that docs/architecture.md's table gives it; every folder is in the table, and the
-   table grants nothing that the product does not use and nothing that stands below. Tests may also include what their folder's
-   TEST_LINK in CMakeLists.txt names, which grants nothing unused either.
+1. src/<folder>/ (of tests also tests/unit/<folder>/) includes only the folders that docs/architecture.md's table gives
+   it; every folder is in the table, and the table grants nothing that the product does not use and nothing that stands
+   below. Tests may also include what their folder's TEST_LINK in CMakeLists.txt names, which grants nothing unused either.
 2. A third-party header stays inside the folder that wraps it: what another folder includes does not bring it in, but for the
    few in OPEN that interfaces are written in.
 3. Each folder's library links what the table allows and nothing else of ours (LINK in CMakeLists.txt).
 4. A file's namespace is its folder.
-5. No string literal outside src/engine is an engine's name, the name of a provider, or begins an option of one: what depends on the
-   engine is a column of engine/engines.h, or a function of engine/providers.h.
+5. No string literal outside src/engine is an engine's name, the name of a provider, or begins an option of one: what
+   depends on the engine is a column of engine/engines.h, or a function of engine/providers.h.
+6. The page's closed list of base names its headers.
 """
 
 import functools
@@ -121,6 +122,15 @@ def check_links(allowed, linked, used, complain):
                 complain(path, f"{folder}: TEST_LINK names {target}, which no test of it needs")
 
 
+def check_base(complain):
+    """The closed list of base in docs/architecture.md names its headers."""
+    page = ROOT / "docs/architecture.md"
+    listed = set(re.search(r"a closed list: ([a-z_\s]+)", page.read_text())[1].split())
+    there = {header.stem for header in (ROOT / "src/base").glob("*.h")}
+    for name in sorted(listed ^ there):
+        complain(page, f"base/{name}.h is " + ("listed and missing" if name in listed else "not in the list of base"))
+
+
 def main():
     complaints = []
 
@@ -144,6 +154,7 @@ def main():
             elif target not in order[: order.index(folder)]:
                 complain(ROOT / "docs/architecture.md", f"{folder} may include {target}, which does not stand above it")
     check_links(allowed, linked, used, complain)
+    check_base(complain)
     if complaints:
         sys.exit("layers:\n  " + "\n  ".join(complaints))
 
